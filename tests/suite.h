@@ -1,51 +1,89 @@
 #ifndef ROTOR_TESTS_SUITE_H
 #define ROTOR_TESTS_SUITE_H
 
-/* What every test program shares: the main of a Check suite, a fixture that fails a
- * test which leaves memory behind (a forked child's leak goes unreported otherwise),
- * and how a test says that it was skipped.
+/* Tests register themselves. Each file tests/FOLDER/test_NAME.c is the suite NAME of the executable
+ * of its layer, which tests/suite.c runs:
+ *
+ *     TEST(a_shape_has_a_size)
+ *     {
+ *         ck_assert_uint_eq(rt_shape_size(RT_SHAPE_OF(2, 3)), 6);
+ *     }
+ *
+ * A test may be repeated for the rows of a table; _i is the number of the row:
+ *
+ *     TEST_ROWS(bad_shapes_are_refused, 0, ROWS(bad))
  */
 
 #include "core/memory.h"
 #include "core/row_kernels.h"
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static size_t live_before;
+/* Options that the tests of a file share. Functions may be NULL. */
+typedef struct test_options {
+    void (*setup)(void);    /* called before each test */
+    void (*prepare)(void);  /* called after setup */
+    void (*clean)(void);    /* called after each test */
+    void (*teardown)(void); /* called after clean */
+    bool once;              /* setup and teardown surround all tests of the file together */
+    bool may_leak;          /* memory that a test leaves allocated is no failure */
+    double timeout;         /* seconds for one test; 0: 120 */
+} test_options;
 
-static void note_live_blocks(void)
-{
-    live_before = rt_memory_live();
-}
+/* Adds rows begin to end - 1 of a test to the suite of its file. Without rows there is no test. */
+void test_register(const test_options *options, const TTest *test, int begin, int end);
 
-static void fail_on_leak(void)
-{
-    rt_memory_fail_at(0);
-    ck_assert_msg(rt_memory_live() == live_before, "%zu blocks were not freed",
-                  rt_memory_live() - live_before);
-}
+/* Runs the suites that the arguments name; returns the exit code. */
+int suite_main(int argc, char **argv);
 
-/* A case whose tests are checked for leaks. */
-static inline TCase *leak_checked_case(Suite *suite, const char *name)
-{
-    TCase *tests = tcase_create(name);
-    tcase_add_checked_fixture(tests, note_live_blocks, fail_on_leak);
-    tcase_set_timeout(tests, 120);
-    suite_add_tcase(suite, tests);
-    return tests;
-}
+/* Sets the options of the tests of a file: SUITE(.setup = enter, .teardown = leave). */
+#define SUITE(...)                                                                                 \
+    __attribute__((unused)) static const test_options suite_options = {__VA_ARGS__};
 
-/* A test that cannot be done here says so on a line that scripts/test repeats at its end.
- * Check calls a test by its name and "_fn". */
+__attribute__((unused)) static const test_options suite_options;
+
+#define TEST_WITH(options, name, begin, end)                                                       \
+    static void name##_fn(int _i);                                                                 \
+    __attribute__((constructor)) static void name##_register(void)                                 \
+    {                                                                                              \
+        static const TTest test = {#name, name##_fn, __FILE__, __LINE__};                          \
+        test_register(&(options), &test, begin, end);                                              \
+    }                                                                                              \
+    static void name##_fn(int _i __attribute__((unused)))
+
+#define TEST_ROWS(name, begin, end) TEST_WITH(suite_options, name, begin, end)
+#define TEST(name) TEST_ROWS(name, 0, 1)
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
+
+/* Numbers of rows for tests that only some builds have. */
+#ifdef RT_DOUBLE
+enum { IN_FLOAT = 0 };
+#else
+enum { IN_FLOAT = 1 };
+#endif
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { UNSANITIZED = 0 };
+#else
+enum { UNSANITIZED = 1 };
+#endif
+
+/* Prints that a test was skipped; scripts/test repeats the line at its end. `function` is the
+ * __func__ of the test. */
 static inline void say_skipped(const char *function, const char *need)
 {
     printf("SKIP %.*s: needs %s\n", (int)(strlen(function) - strlen("_fn")), function, need);
 }
 
-/* Ends a test unless it has what it needs. */
+/* Ends a test unless the condition holds. */
 #define NEEDS(is_there, need)                                                                      \
     do {                                                                                           \
         if (!(is_there)) {                                                                         \
@@ -55,20 +93,5 @@ static inline void say_skipped(const char *function, const char *need)
     } while (0)
 
 #define NEEDS_PROGRAM(name) NEEDS(!system("command -v " name " >/dev/null"), name)
-
-/* With the row kernels that ROTOR_ROW_KERNELS names, as the programs under test. */
-static inline int run_suite(Suite *suite)
-{
-    const rt_status status = rt_row_set_use_named(getenv("ROTOR_ROW_KERNELS"));
-    if (status.code) {
-        fprintf(stderr, "ROTOR_ROW_KERNELS: %s\n", status.message);
-        return EXIT_FAILURE;
-    }
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
 
 #endif

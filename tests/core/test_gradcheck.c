@@ -119,7 +119,7 @@ static rt_status check(fault f, rt_gradcheck_mode mode, rt_gradcheck_result *res
     return check_some(f, mode, 0, result);
 }
 
-START_TEST(a_right_gradient_passes_in_every_mode)
+TEST(a_right_gradient_passes_in_every_mode)
 {
     static const rt_gradcheck_mode modes[] = {RT_GRADCHECK_WEIGHTED, RT_GRADCHECK_JACOBIAN,
                                               RT_GRADCHECK_DIRECTION};
@@ -134,9 +134,8 @@ START_TEST(a_right_gradient_passes_in_every_mode)
         ck_assert(!memcmp(data, before, sizeof data));
     }
 }
-END_TEST
 
-START_TEST(a_wrong_gradient_is_found_in_every_mode)
+TEST(a_wrong_gradient_is_found_in_every_mode)
 {
     static const fault wrong[] = {WRONG_SIGN, HALF};
     rt_gradcheck_result result;
@@ -154,10 +153,9 @@ START_TEST(a_wrong_gradient_is_found_in_every_mode)
     ck_assert_double_eq_tol(result.numeric, 4, 1e-8);
     ck_assert_double_eq_tol(result.analytic, 2, 1e-12);
 }
-END_TEST
 
 /* Whatever the mode, and whether or not the element was drawn. */
-START_TEST(a_gradient_that_is_not_finite_is_wrong)
+TEST(a_gradient_that_is_not_finite_is_wrong)
 {
     static const fault faults[] = {NAN_GRADIENT, INFINITE_GRADIENT};
     for (int f = 0; f < 2; f++)
@@ -175,9 +173,8 @@ START_TEST(a_gradient_that_is_not_finite_is_wrong)
                      "[gradcheck] input 0, element 1, output 0: analytic nan, numeric 0, error nan "
                      "(tolerance 1e-07)");
 }
-END_TEST
 
-START_TEST(a_difference_that_is_not_finite_is_wrong)
+TEST(a_difference_that_is_not_finite_is_wrong)
 {
     for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++) {
         rt_gradcheck_result result;
@@ -187,9 +184,8 @@ START_TEST(a_difference_that_is_not_finite_is_wrong)
         ck_assert_uint_eq(result.index, m == RT_GRADCHECK_DIRECTION ? 0 : 1);
     }
 }
-END_TEST
 
-START_TEST(what_backward_never_reached_is_told_from_zero)
+TEST(what_backward_never_reached_is_told_from_zero)
 {
     static const fault unreached[] = {UNREACHED, CONSTANT_UNREACHED};
     static const fault zero[] = {ZERO, NEGATIVE_ZERO};
@@ -203,9 +199,8 @@ START_TEST(what_backward_never_reached_is_told_from_zero)
         ck_assert_int_eq(result.verdict, RT_GRADIENT_RIGHT);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_function_is_named)
+TEST(what_is_no_function_is_named)
 {
     rt_gradcheck_result result;
     rt_status status = check(RANDOM_VALUE, RT_GRADCHECK_WEIGHTED, &result);
@@ -219,10 +214,9 @@ START_TEST(what_is_no_function_is_named)
     ck_assert_str_eq(status.message, "[gradcheck] output 0 is nan");
     ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
 }
-END_TEST
 
 /* |x| at 0: its derivative there is anything from -1 to 1. */
-START_TEST(a_kink_is_counted_and_judged)
+TEST(a_kink_is_counted_and_judged)
 {
     static const real near[] = {0, (real)4e-6, (real)-4e-6, (real)1.5e-5, (real)-1.5e-5};
     rt_gradcheck_result result;
@@ -241,17 +235,15 @@ START_TEST(a_kink_is_counted_and_judged)
     status = check(KINK, RT_GRADCHECK_WEIGHTED, &result); /* all elements away from 0 */
     ck_assert_msg(!status.code && !result.kinks, "%s", status.message);
 }
-END_TEST
 
-START_TEST(nothing_is_worse_than_a_nan)
+TEST(nothing_is_worse_than_a_nan)
 {
     ck_assert(rt_worse(1, 2) == 2 && rt_worse(2, 1) == 2);
     ck_assert(isinf(rt_worse(1, (double)INFINITY)));
     ck_assert(isnan(rt_worse((double)NAN, 1)) && isnan(rt_worse(1, (double)NAN)));
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     for (size_t n = 1;; n++) {
         rt_memory_fail_at(n);
@@ -261,21 +253,4 @@ START_TEST(every_allocation_may_fail)
         ck_assert_int_eq(status.code, RT_MEMORY);
         ck_assert_uint_lt(n, 100);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("gradcheck");
-    TCase *tests = leak_checked_case(suite, "gradcheck");
-    tcase_add_test(tests, a_right_gradient_passes_in_every_mode);
-    tcase_add_test(tests, a_wrong_gradient_is_found_in_every_mode);
-    tcase_add_test(tests, a_gradient_that_is_not_finite_is_wrong);
-    tcase_add_test(tests, a_difference_that_is_not_finite_is_wrong);
-    tcase_add_test(tests, what_backward_never_reached_is_told_from_zero);
-    tcase_add_test(tests, what_is_no_function_is_named);
-    tcase_add_test(tests, a_kink_is_counted_and_judged);
-    tcase_add_test(tests, nothing_is_worse_than_a_nan);
-    tcase_add_test(tests, every_allocation_may_fail);
-    return run_suite(suite);
 }

@@ -79,7 +79,7 @@ static void expect_ok(rt_status status)
 
 /* ---- tests ---- */
 
-START_TEST(a_tensor_used_twice_gets_both_gradients)
+TEST(a_tensor_used_twice_gets_both_gradients)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -88,9 +88,8 @@ START_TEST(a_tensor_used_twice_gets_both_gradients)
     expect_gradient(6);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(gradients_of_leaves_add_up_over_calls)
+TEST(gradients_of_leaves_add_up_over_calls)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -101,10 +100,9 @@ START_TEST(gradients_of_leaves_add_up_over_calls)
     expect_gradient(15);
     rt_graph_free(g);
 }
-END_TEST
 
 /* Gradients of results have been handed on, and ops have used up what they saved. */
-START_TEST(a_graph_goes_backward_once_until_it_is_cleared)
+TEST(a_graph_goes_backward_once_until_it_is_cleared)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -122,9 +120,8 @@ START_TEST(a_graph_goes_backward_once_until_it_is_cleared)
     expect_gradient(6);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(what_does_not_lead_to_the_output_gets_nothing)
+TEST(what_does_not_lead_to_the_output_gets_nothing)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -134,9 +131,8 @@ START_TEST(what_does_not_lead_to_the_output_gets_nothing)
     expect_gradient(2);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(without_recording_or_a_wish_no_node_is_left)
+TEST(without_recording_or_a_wish_no_node_is_left)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -150,12 +146,11 @@ START_TEST(without_recording_or_a_wish_no_node_is_left)
     ck_assert_ptr_null(rt_graph_tape(g));
     rt_graph_free(g);
 }
-END_TEST
 
 enum { LONG = 30000 }; /* two results fill the first chunk of memory */
 
 /* Ten times as long a chain takes the memory of one link, and what stands before it stays. */
-START_TEST(of_a_chain_only_the_last_result_is_kept)
+TEST(of_a_chain_only_the_last_result_is_kept)
 {
     static real numbers[LONG], same[LONG];
     for (int i = 0; i < LONG; i++)
@@ -196,9 +191,8 @@ START_TEST(of_a_chain_only_the_last_result_is_kept)
     }
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(a_graph_that_records_or_has_failed_keeps_all)
+TEST(a_graph_that_records_or_has_failed_keeps_all)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -215,7 +209,6 @@ START_TEST(a_graph_that_records_or_has_failed_keeps_all)
     ck_assert_ptr_eq(rt_graph_keep(g, mark, y), y);
     rt_graph_free(g);
 }
-END_TEST
 
 /* y = x * factor, whose backward reads neither. */
 static bool reads_nothing(const rt_node *n, const rt_tensor *x)
@@ -236,7 +229,7 @@ static rt_tensor *forgetful(rt_graph *g, rt_tensor *x, real factor)
     return RT_APPLY(g, &forgetful_op, rt_tensor_shape(x), &factor, x);
 }
 
-START_TEST(the_next_result_gets_the_memory_that_is_given_back)
+TEST(the_next_result_gets_the_memory_that_is_given_back)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -253,9 +246,8 @@ START_TEST(the_next_result_gets_the_memory_that_is_given_back)
     expect_gradient(6);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(numbers_that_a_backward_may_read_stay)
+TEST(numbers_that_a_backward_may_read_stay)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -274,11 +266,10 @@ START_TEST(numbers_that_a_backward_may_read_stay)
     ck_assert_ptr_nonnull(loose->data);
     rt_graph_free(g);
 }
-END_TEST
 
 /* The memory of a view is that of what it views: all of them lose it, and a reader of any needs it.
  */
-START_TEST(views_give_back_one_memory)
+TEST(views_give_back_one_memory)
 {
     for (int reader = 0; reader < 3; reader++) {
         rt_graph *g = rt_graph_new();
@@ -300,7 +291,6 @@ START_TEST(views_give_back_one_memory)
         rt_graph_free(g);
     }
 }
-END_TEST
 
 static rt_tensor *one_after_the_other(rt_graph *g, rt_tensor *x, void *context)
 {
@@ -311,7 +301,7 @@ static rt_tensor *one_after_the_other(rt_graph *g, rt_tensor *x, void *context)
 }
 
 /* Memory that was given back before a segment is there after it, and nothing of the segment's. */
-START_TEST(a_segment_that_is_computed_again_lends_its_own_memory)
+TEST(a_segment_that_is_computed_again_lends_its_own_memory)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -331,9 +321,8 @@ START_TEST(a_segment_that_is_computed_again_lends_its_own_memory)
     expect_gradient(432);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(the_first_error_sticks_until_the_graph_is_cleared)
+TEST(the_first_error_sticks_until_the_graph_is_cleared)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf(), matrix = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(3, 1));
@@ -348,9 +337,8 @@ START_TEST(the_first_error_sticks_until_the_graph_is_cleared)
     ck_assert_ptr_nonnull(times(g, &x, 1));
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(backward_wants_a_single_number_that_was_computed)
+TEST(backward_wants_a_single_number_that_was_computed)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -360,7 +348,6 @@ START_TEST(backward_wants_a_single_number_that_was_computed)
     ck_assert_int_eq(rt_graph_backward_from(g, &x, upstream).code, RT_ARGUMENT);
     rt_graph_free(g);
 }
-END_TEST
 
 static rt_status step(rt_graph *g, rt_tensor *x)
 {
@@ -372,7 +359,7 @@ static rt_status step(rt_graph *g, rt_tensor *x)
     return rt_graph_backward_from(g, y, upstream);
 }
 
-START_TEST(a_steady_loop_makes_no_call_to_the_heap)
+TEST(a_steady_loop_makes_no_call_to_the_heap)
 {
     rt_graph *g = rt_graph_new();
     rt_tensor x = leaf();
@@ -384,9 +371,8 @@ START_TEST(a_steady_loop_makes_no_call_to_the_heap)
     ck_assert_uint_eq(rt_memory_requests(), requests);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     rt_tensor x = leaf();
     bool failed = true;
@@ -405,7 +391,6 @@ START_TEST(every_allocation_may_fail)
             ck_assert(failed);
     }
 }
-END_TEST
 
 /* Rounds of several sizes, of which each fills chunks of memory in its own way. */
 static rt_graph_need need_of(rt_graph *g, real *numbers)
@@ -427,7 +412,7 @@ static rt_graph_need need_of(rt_graph *g, real *numbers)
 }
 
 /* A dry one asks the heap for descriptions alone. */
-START_TEST(a_dry_graph_needs_what_a_graph_needs_and_has_none_of_it)
+TEST(a_dry_graph_needs_what_a_graph_needs_and_has_none_of_it)
 {
     static real numbers[3 * LONG];
     rt_graph *g = rt_graph_new(), *dry = rt_graph_new_dry();
@@ -446,9 +431,8 @@ START_TEST(a_dry_graph_needs_what_a_graph_needs_and_has_none_of_it)
     rt_graph_free(dry);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(memory_of_the_size_max_is_refused)
+TEST(memory_of_the_size_max_is_refused)
 {
     rt_graph *g = rt_graph_new();
     ck_assert_ptr_null(rt_graph_memory(g, (size_t)-1, 8));
@@ -456,29 +440,4 @@ START_TEST(memory_of_the_size_max_is_refused)
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_graph_memory(g, (size_t)-1, 1));
     rt_graph_free(g);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("graph");
-    TCase *tests = leak_checked_case(suite, "graph");
-    tcase_add_test(tests, a_tensor_used_twice_gets_both_gradients);
-    tcase_add_test(tests, gradients_of_leaves_add_up_over_calls);
-    tcase_add_test(tests, a_graph_goes_backward_once_until_it_is_cleared);
-    tcase_add_test(tests, what_does_not_lead_to_the_output_gets_nothing);
-    tcase_add_test(tests, without_recording_or_a_wish_no_node_is_left);
-    tcase_add_test(tests, of_a_chain_only_the_last_result_is_kept);
-    tcase_add_test(tests, a_graph_that_records_or_has_failed_keeps_all);
-    tcase_add_test(tests, the_next_result_gets_the_memory_that_is_given_back);
-    tcase_add_test(tests, numbers_that_a_backward_may_read_stay);
-    tcase_add_test(tests, views_give_back_one_memory);
-    tcase_add_test(tests, a_segment_that_is_computed_again_lends_its_own_memory);
-    tcase_add_test(tests, the_first_error_sticks_until_the_graph_is_cleared);
-    tcase_add_test(tests, backward_wants_a_single_number_that_was_computed);
-    tcase_add_test(tests, a_steady_loop_makes_no_call_to_the_heap);
-    tcase_add_test(tests, every_allocation_may_fail);
-    tcase_add_test(tests, a_dry_graph_needs_what_a_graph_needs_and_has_none_of_it);
-    tcase_add_test(tests, memory_of_the_size_max_is_refused);
-    return run_suite(suite);
 }

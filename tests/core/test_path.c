@@ -14,15 +14,14 @@ static const char *folder_of(char folder[2 * RT_PATH_SIZE], size_t length)
     return folder;
 }
 
-START_TEST(folder_and_name_are_joined_by_a_slash)
+TEST(folder_and_name_are_joined_by_a_slash)
 {
     char path[RT_PATH_SIZE];
     ck_assert_int_eq(rt_path_join(path, "runs/a b", "metrics.csv").code, RT_OK);
     ck_assert_str_eq(path, "runs/a b/metrics.csv");
 }
-END_TEST
 
-START_TEST(the_longest_path_fits_and_a_byte_more_is_refused)
+TEST(the_longest_path_fits_and_a_byte_more_is_refused)
 {
     char folder[2 * RT_PATH_SIZE], path[RT_PATH_SIZE];
     ck_assert_int_eq(rt_path_join(path, folder_of(folder, LONGEST - 2), "x").code, RT_OK);
@@ -33,18 +32,16 @@ START_TEST(the_longest_path_fits_and_a_byte_more_is_refused)
                   "%s", status.message);
     ck_assert_str_eq(path, "");
 }
-END_TEST
 
-START_TEST(the_name_of_a_path_stands_behind_its_last_slash)
+TEST(the_name_of_a_path_stands_behind_its_last_slash)
 {
     ck_assert_str_eq(rt_path_name("a/b/c.h5"), "c.h5");
     ck_assert_str_eq(rt_path_name("c.h5"), "c.h5");
     ck_assert_str_eq(rt_path_name("a/"), "");
 }
-END_TEST
 
 /* A message that begins with a long path must still say what is wrong with it. */
-START_TEST(a_long_message_keeps_its_beginning_and_its_end)
+TEST(a_long_message_keeps_its_beginning_and_its_end)
 {
     char folder[2 * RT_PATH_SIZE];
     const rt_status status =
@@ -56,9 +53,8 @@ START_TEST(a_long_message_keeps_its_beginning_and_its_end)
     ck_assert_str_eq(status.message + length - 18, "ffff: no such file");
     ck_assert_ptr_nonnull(strstr(status.message, "ff ... ff"));
 }
-END_TEST
 
-START_TEST(a_long_message_is_cut_between_characters)
+TEST(a_long_message_is_cut_between_characters)
 {
     char text[2000] = "";
     for (int i = 0; i < 1998; i += 2)
@@ -69,17 +65,4 @@ START_TEST(a_long_message_is_cut_between_characters)
         ck_assert_ptr_nonnull(gap);
         ck_assert_msg(!memcmp(gap - 2, "\xc3\xa4 ... \xc3\xa4", 9), "%s", status.message);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("path");
-    TCase *tests = leak_checked_case(suite, "path");
-    tcase_add_test(tests, folder_and_name_are_joined_by_a_slash);
-    tcase_add_test(tests, the_longest_path_fits_and_a_byte_more_is_refused);
-    tcase_add_test(tests, the_name_of_a_path_stands_behind_its_last_slash);
-    tcase_add_test(tests, a_long_message_keeps_its_beginning_and_its_end);
-    tcase_add_test(tests, a_long_message_is_cut_between_characters);
-    return run_suite(suite);
 }

@@ -36,7 +36,7 @@ static RT_ROW_FUNCTION(int, compiled_for_fma, (int unused), (unused))
     return a * b - 1 != 0;
 }
 
-START_TEST(every_set_computes_the_same)
+TEST(every_set_computes_the_same)
 {
     enum { SIZE = 1003 };
     static real x[SIZE], y[SIZE];
@@ -59,10 +59,9 @@ START_TEST(every_set_computes_the_same)
     }
     ck_assert(!rt_row_set_use(before).code);
 }
-END_TEST
 
 #if defined(__x86_64__)
-START_TEST(the_set_that_is_chosen_is_the_one_that_runs)
+TEST(the_set_that_is_chosen_is_the_one_that_runs)
 {
     const rt_row_set before = rt_row_set_in_use;
     ck_assert(!rt_row_set_use(RT_ROWS_BASELINE).code);
@@ -73,10 +72,9 @@ START_TEST(the_set_that_is_chosen_is_the_one_that_runs)
     }
     ck_assert(!rt_row_set_use(before).code);
 }
-END_TEST
 #endif
 
-START_TEST(the_best_set_is_chosen_at_the_start)
+TEST(the_best_set_is_chosen_at_the_start)
 {
     if (getenv("ROTOR_ROW_KERNELS"))
         return; /* another was asked for */
@@ -84,9 +82,8 @@ START_TEST(the_best_set_is_chosen_at_the_start)
         ck_assert_msg(!rt_row_set_works(set), "%s is there, %s is in use", rt_row_set_name(set),
                       rt_row_kernels());
 }
-END_TEST
 
-START_TEST(what_the_processor_lacks_is_refused)
+TEST(what_the_processor_lacks_is_refused)
 {
     const rt_row_set before = rt_row_set_in_use;
     for (int set = RT_ROWS_BASELINE; set <= RT_ROWS_AVX512; set++) {
@@ -101,18 +98,4 @@ START_TEST(what_the_processor_lacks_is_refused)
     ck_assert_ptr_nonnull(strstr(unknown.message, "AVX2"));
     ck_assert(!rt_row_set_use_named(NULL).code && !rt_row_set_use_named("").code);
     ck_assert_int_eq(rt_row_set_in_use, before);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("core: row kernels");
-    TCase *tests = leak_checked_case(suite, "row kernels");
-    tcase_add_test(tests, every_set_computes_the_same);
-#if defined(__x86_64__)
-    tcase_add_test(tests, the_set_that_is_chosen_is_the_one_that_runs);
-#endif
-    tcase_add_test(tests, the_best_set_is_chosen_at_the_start);
-    tcase_add_test(tests, what_the_processor_lacks_is_refused);
-    return run_suite(suite);
 }

@@ -89,7 +89,7 @@ static const double places[] = {0,    1e-9, -1e-9, 1e-3, -1e-3, 0.01, -0.01, 0.3
                                 -2,   2.5,  -3,    4,    -5,    7,    -8.5,  1000};
 enum { PLACES = sizeof places / sizeof *places };
 
-START_TEST(what_is_right_is_found_right_wherever_the_kink_lies)
+TEST(what_is_right_is_found_right_wherever_the_kink_lies)
 {
     static const int kinds[] = {SMOOTH, RELU, ELU};
     for (int k = 0; k < 3; k++)
@@ -99,9 +99,8 @@ START_TEST(what_is_right_is_found_right_wherever_the_kink_lies)
                           places[i]);
         }
 }
-END_TEST
 
-START_TEST(what_is_wrong_is_found_wrong_wherever_the_kink_lies)
+TEST(what_is_wrong_is_found_wrong_wherever_the_kink_lies)
 {
     static const int kinds[] = {SMOOTH, RELU, ELU};
     static const double errors[] = {1e-8, -1e-6, 0.1, -0.1, 1.5, -1.5};
@@ -123,9 +122,8 @@ START_TEST(what_is_wrong_is_found_wrong_wherever_the_kink_lies)
                               errors[e], slope.numeric);
             }
 }
-END_TEST
 
-START_TEST(everything_between_the_slopes_is_right_at_a_kink)
+TEST(everything_between_the_slopes_is_right_at_a_kink)
 {
     const curve c = {RELU, 0};
     static const double shares[] = {0, 0.3, 0.5, 1};
@@ -136,9 +134,8 @@ START_TEST(everything_between_the_slopes_is_right_at_a_kink)
     ck_assert_double_eq_tol(find(&c, cos(0.7) + 1.1).numeric, cos(0.7) + 1, 1e-8);
     ck_assert_double_eq_tol(find(&c, cos(0.7) - 0.1).numeric, cos(0.7), 1e-8);
 }
-END_TEST
 
-START_TEST(kinks_on_both_sides_are_told_from_errors)
+TEST(kinks_on_both_sides_are_told_from_errors)
 {
     const curve hinge = {HINGE, 1.5e-6}, zone = {DEAD_ZONE, 0}, rough = {ROUGH, 0};
     ck_assert(is_right(&hinge, derivative(&hinge)) || find(&hinge, derivative(&hinge)).unknown);
@@ -147,9 +144,8 @@ START_TEST(kinks_on_both_sides_are_told_from_errors)
     ck_assert(!is_right(&zone, derivative(&zone) + 0.5));
     ck_assert(!is_right(&rough, derivative(&rough) + 1));
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_never_right)
+TEST(what_is_not_finite_is_never_right)
 {
     const curve smooth = {SMOOTH, 0}, hole = {HOLE, 0};
     static const double claims[] = {(double)NAN, (double)INFINITY, (double)-INFINITY};
@@ -157,17 +153,4 @@ START_TEST(what_is_not_finite_is_never_right)
         ck_assert(!is_right(&smooth, claims[i]));
     ck_assert(!is_right(&hole, derivative(&hole)));
     ck_assert(isnan(find(&hole, derivative(&hole)).numeric));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("slope");
-    TCase *tests = leak_checked_case(suite, "slope");
-    tcase_add_test(tests, what_is_right_is_found_right_wherever_the_kink_lies);
-    tcase_add_test(tests, what_is_wrong_is_found_wrong_wherever_the_kink_lies);
-    tcase_add_test(tests, everything_between_the_slopes_is_right_at_a_kink);
-    tcase_add_test(tests, kinks_on_both_sides_are_told_from_errors);
-    tcase_add_test(tests, what_is_not_finite_is_never_right);
-    return run_suite(suite);
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-START_TEST(shapes_are_counted_and_written)
+TEST(shapes_are_counted_and_written)
 {
     rt_tensor x = rt_tensor_of(NULL, NULL, RT_SHAPE_OF(2, 3, 4)),
               one = rt_tensor_of(NULL, NULL, RT_SCALAR);
@@ -31,10 +31,9 @@ START_TEST(shapes_are_counted_and_written)
                      "(-2147483647, -2147483647, -2147483647, -2147483647)");
     ck_assert_uint_le(sizeof(rt_tensor), 64);
 }
-END_TEST
 
 /* Nothing is read or written beyond the room for four. */
-START_TEST(a_shape_of_too_many_axes_is_none)
+TEST(a_shape_of_too_many_axes_is_none)
 {
     static const int counts[] = {5, 6, 1000, INT_MAX, -1, INT_MIN};
     for (int i = 0; i < 6; i++) {
@@ -56,9 +55,8 @@ START_TEST(a_shape_of_too_many_axes_is_none)
         ck_assert(rt_shapes_equal(shape, shape));
     }
 }
-END_TEST
 
-START_TEST(memory_is_zeroed_aligned_and_counted)
+TEST(memory_is_zeroed_aligned_and_counted)
 {
     const size_t live = rt_memory_live();
     unsigned char *block = rt_alloc(100, 3);
@@ -76,10 +74,9 @@ START_TEST(memory_is_zeroed_aligned_and_counted)
     ck_assert_ptr_nonnull(nothing);
     rt_free(nothing);
 }
-END_TEST
 
 /* Sizes around that from which pages are dropped, in memory that others have written to. */
-START_TEST(large_memory_is_zeroed_again)
+TEST(large_memory_is_zeroed_again)
 {
     static const size_t sizes[] = {(1u << 25) - 1, 1u << 25, (1u << 25) + 12345};
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
@@ -91,7 +88,6 @@ START_TEST(large_memory_is_zeroed_again)
             rt_free(block);
         }
 }
-END_TEST
 
 /* Pages of this process that are in memory; 0 where that is not known. */
 static long resident_pages(void)
@@ -105,7 +101,7 @@ static long resident_pages(void)
     return resident;
 }
 
-START_TEST(large_memory_takes_none_until_it_is_written)
+TEST(large_memory_takes_none_until_it_is_written)
 {
     const long before = resident_pages();
     void *block = rt_alloc(1u << 28, 1); /* 65536 pages of 4 KiB */
@@ -118,9 +114,8 @@ START_TEST(large_memory_takes_none_until_it_is_written)
 #endif
     rt_free(block);
 }
-END_TEST
 
-START_TEST(the_nth_request_fails_once)
+TEST(the_nth_request_fails_once)
 {
     rt_memory_fail_at(2);
     void *first = rt_alloc(1, 1), *second = rt_alloc(1, 1), *third = rt_alloc(1, 1);
@@ -128,10 +123,9 @@ START_TEST(the_nth_request_fails_once)
     rt_free(first);
     rt_free(third);
 }
-END_TEST
 
 /* The known answers of Philox4x32-10 that are published with Random123. */
-START_TEST(random_words_are_philox)
+TEST(random_words_are_philox)
 {
     uint32_t w[4];
     rt_random_words((rt_random){0, 0, 0}, 0, w);
@@ -142,9 +136,8 @@ START_TEST(random_words_are_philox)
     rt_random_words((rt_random){0x299f31d0a4093822, 0x13198a2e, 0x03707344}, 0x85a308d3243f6a88, w);
     ck_assert(w[0] == 0xd16cfe09 && w[1] == 0x94fdcceb && w[2] == 0x5001e420 && w[3] == 0x24126ea1);
 }
-END_TEST
 
-START_TEST(uniform_and_normal_numbers_have_their_moments)
+TEST(uniform_and_normal_numbers_have_their_moments)
 {
     enum { N = 100000 };
     rt_random r = {5, 1, RT_STREAM_CHECK};
@@ -166,10 +159,9 @@ START_TEST(uniform_and_normal_numbers_have_their_moments)
     for (int i = 0; i < 3; i++)
         ck_assert_double_eq_tol(counts[i], N / 3.0, N * 0.01);
 }
-END_TEST
 
 /* How many of them lie below a limit: radius and angle must not depend on each other. */
-START_TEST(normal_numbers_have_their_distribution)
+TEST(normal_numbers_have_their_distribution)
 {
     enum { N = 100000 };
     static const double limits[] = {-3, -2, -1.5, -1, -0.5, -0.2, 0, 0.2, 0.5, 1, 1.5, 2, 3};
@@ -187,21 +179,4 @@ START_TEST(normal_numbers_have_their_distribution)
         product += rt_random_normal((rt_random){6, 2, RT_STREAM_CHECK}, i) *
                    rt_random_normal((rt_random){6, 2, RT_STREAM_CHECK}, i + 1);
     ck_assert_double_eq_tol(product / N, 0, 5 / sqrt(N));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("tensor");
-    TCase *tests = leak_checked_case(suite, "tensor, memory, random");
-    tcase_add_test(tests, shapes_are_counted_and_written);
-    tcase_add_test(tests, a_shape_of_too_many_axes_is_none);
-    tcase_add_test(tests, memory_is_zeroed_aligned_and_counted);
-    tcase_add_test(tests, large_memory_is_zeroed_again);
-    tcase_add_test(tests, large_memory_takes_none_until_it_is_written);
-    tcase_add_test(tests, the_nth_request_fails_once);
-    tcase_add_test(tests, random_words_are_philox);
-    tcase_add_test(tests, normal_numbers_have_their_distribution);
-    tcase_add_test(tests, uniform_and_normal_numbers_have_their_moments);
-    return run_suite(suite);
 }

@@ -9,13 +9,14 @@
 
 /* ---- as tokenizers ---- */
 
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
 /* ROTOR_BPE names a folder with others. */
-START_TEST(texts_have_the_ids_of_tokenizers)
+TEST(texts_have_the_ids_of_tokenizers)
 {
     const char *given = getenv("ROTOR_BPE");
     ck_assert_int_gt(check_bpe_folders(given ? given : TEST_SOURCES "/fixtures/bpe"), 0);
 }
-END_TEST
 
 /* ---- small files ---- */
 
@@ -94,7 +95,7 @@ static void becomes(rt_vocabulary *v, const char *text, const char *expected)
     rt_vocabulary_free(v);
 }
 
-START_TEST(merges_are_applied_in_their_order)
+TEST(merges_are_applied_in_their_order)
 {
     becomes(bpe_of(small), "abc ab cab ac", "5 3 4 3 2 4 6 2");
     becomes(with("[\"a\",\"b\"],\"ab c\",[\"" G "\",\"a\"]", "[\"" G "\",\"a\"],\"a b\""),
@@ -102,15 +103,13 @@ START_TEST(merges_are_applied_in_their_order)
     becomes(with("[\"a\",\"b\"],", "\"#version: 0.2\",\"a b\","), "abc", "5");
     becomes(with("[\"a\",\"b\"],\"ab c\",", ""), "abc ab", "0 1 2 6 1");
 }
-END_TEST
 
-START_TEST(of_a_merge_that_comes_twice_the_later_place_holds)
+TEST(of_a_merge_that_comes_twice_the_later_place_holds)
 {
     becomes(with("[\"" G "\",\"a\"]", "[\"" G "\",\"a\"],[\"a\",\"b\"]"), " abc", "6 1 2");
 }
-END_TEST
 
-START_TEST(a_word_that_is_a_piece_needs_no_merges)
+TEST(a_word_that_is_a_piece_needs_no_merges)
 {
     char *text = changed("\"merges\":[[\"a\",\"b\"],\"ab c\",", "\"merges\":[");
     char *at = strstr(text, "\"ignore_merges\":false");
@@ -118,9 +117,8 @@ START_TEST(a_word_that_is_a_piece_needs_no_merges)
     becomes(bpe_of(text), "abc ab", "5 6 1");
     free(text);
 }
-END_TEST
 
-START_TEST(special_tokens_in_a_text_are_text_or_tokens)
+TEST(special_tokens_in_a_text_are_text_or_tokens)
 {
     rt_vocabulary *v = bpe_of(small);
     has_ids(v, rt_vocabulary_encode_special, "ab<s>abc</s>", "4 7 5 8");
@@ -128,10 +126,9 @@ START_TEST(special_tokens_in_a_text_are_text_or_tokens)
     has_ids(v, rt_vocabulary_encode, "ab<s>abc</s>", "4 5");
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* With a token that is none of the special ones, of which the longest that fits is taken. */
-START_TEST(added_tokens_are_always_found)
+TEST(added_tokens_are_always_found)
 {
     rt_vocabulary *v =
         with(TOKEN("8", "</s>", SPECIAL), TOKEN("8", "ca", PLAIN) "," TOKEN("9", "cab", PLAIN));
@@ -143,9 +140,8 @@ START_TEST(added_tokens_are_always_found)
     has_ids(v, rt_vocabulary_encode_special, "a  <s> \xe2\x80\x83 a <s>", "0 7 0 7");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_text_without_a_space_before_it_gets_one)
+TEST(a_text_without_a_space_before_it_gets_one)
 {
     rt_vocabulary *v = with("\"add_prefix_space\":false", "\"add_prefix_space\":true");
     ck_assert_uint_eq(rt_vocabulary_most_ids(v, 10), 20);
@@ -156,11 +152,10 @@ START_TEST(a_text_without_a_space_before_it_gets_one)
     has_ids(v, rt_vocabulary_encode_special, "<s>c", "7 3 2");
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* ---- what is not in the vocabulary ---- */
 
-START_TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
+TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
 {
     int32_t ids[20];
     int count;
@@ -175,9 +170,8 @@ START_TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
     ck_assert_str_eq(unknown.name, "'x'");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_byte_that_has_no_piece_may_have_a_token)
+TEST(a_byte_that_has_no_piece_may_have_a_token)
 {
     rt_vocabulary *v = with("\"unk_token\":null", "\"unk_token\":\"<s>\"");
     ck_assert_int_eq(v->special.unknown, 7);
@@ -188,9 +182,8 @@ START_TEST(a_byte_that_has_no_piece_may_have_a_token)
     rt_vocabulary_free(v);
     becomes(with("\"unk_token\":null", "\"unk_token\":\"nothing\""), "axb", "4");
 }
-END_TEST
 
-START_TEST(what_is_not_utf8_is_named_with_its_place)
+TEST(what_is_not_utf8_is_named_with_its_place)
 {
     int32_t ids[20];
     int count;
@@ -203,11 +196,10 @@ START_TEST(what_is_not_utf8_is_named_with_its_place)
                   ": data.level = bpe needs UTF-8; byte 0xff at offset 1 is not");
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* ---- ids ---- */
 
-START_TEST(ids_may_have_gaps_which_are_no_tokens)
+TEST(ids_may_have_gaps_which_are_no_tokens)
 {
     static const int32_t ordinary[] = {0, 1, 2, 3, 6, 14, 15};
     rt_vocabulary *v = with("\"ab\":4,\"abc\":5", "\"ab\":14,\"abc\":15");
@@ -221,9 +213,8 @@ START_TEST(ids_may_have_gaps_which_are_no_tokens)
     has_ids(v, rt_vocabulary_encode, "abc", "15");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(ids_are_spelled_as_bytes)
+TEST(ids_are_spelled_as_bytes)
 {
     const int32_t ids[] = {7, 4, 6, -1, 2, 99, 8};
     char *text;
@@ -237,7 +228,6 @@ START_TEST(ids_are_spelled_as_bytes)
     ck_assert(!rt_vocabulary_decode(v, 7, &size));
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* pad, cls, mask, sep */
 static void has_special(rt_vocabulary *v, int pad, int cls, int mask, int sep)
@@ -249,7 +239,7 @@ static void has_special(rt_vocabulary *v, int pad, int cls, int mask, int sep)
     rt_vocabulary_free(v);
 }
 
-START_TEST(special_ids_are_found_by_template_and_name)
+TEST(special_ids_are_found_by_template_and_name)
 {
     has_special(bpe_of(small), 8, 7, RT_NO_ID, 8);
     has_special(with("\"</s>\"", "\"<mask>\""), 7, 7, 8, RT_NO_ID);
@@ -271,9 +261,8 @@ START_TEST(special_ids_are_found_by_template_and_name)
                      "\"SpecialToken\":{\"id\":\"</s>\"}}]}"),
                 7, 8, RT_NO_ID, 7);
 }
-END_TEST
 
-START_TEST(special_ids_that_somebody_knows_hold)
+TEST(special_ids_that_somebody_knows_hold)
 {
     rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE,
                                .has_known = true,
@@ -294,11 +283,10 @@ START_TEST(special_ids_that_somebody_knows_hold)
     is_data_error(rt_vocabulary_read(&v, kind, "t", (const unsigned char *)small, strlen(small)),
                   "t", ": has no id 9, which is to be [MASK]");
 }
-END_TEST
 
 /* ---- files ---- */
 
-START_TEST(the_file_is_written_as_it_was_read)
+TEST(the_file_is_written_as_it_was_read)
 {
     char *text;
     rt_vocabulary *v = bpe_of(small);
@@ -308,7 +296,6 @@ START_TEST(the_file_is_written_as_it_was_read)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* What another file differs in; the last is only written in another way. */
 static const char *const differences[][2] = {
@@ -330,7 +317,7 @@ static const char *const differences[][2] = {
 };
 enum { DIFFERENCES = sizeof differences / sizeof *differences };
 
-START_TEST(vocabularies_that_cut_in_another_way_differ)
+TEST_ROWS(vocabularies_that_cut_in_another_way_differ, 0, DIFFERENCES)
 {
     rt_vocabulary *a = bpe_of(small), *b = with(differences[_i][0], differences[_i][1]);
     ck_assert_int_eq(rt_vocabularies_equal(a, b), _i == DIFFERENCES - 1);
@@ -338,7 +325,6 @@ START_TEST(vocabularies_that_cut_in_another_way_differ)
     rt_vocabulary_free(a);
     rt_vocabulary_free(b);
 }
-END_TEST
 
 typedef struct refusal {
     const char *from, *to, *says;
@@ -433,7 +419,7 @@ static const refusal refusals[] = {
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
-START_TEST(what_is_no_byte_level_bpe_is_refused_by_name)
+TEST_ROWS(what_is_no_byte_level_bpe_is_refused_by_name, 0, REFUSALS)
 {
     const refusal *r = &refusals[_i];
     char *text = changed(r->from, r->to);
@@ -445,9 +431,8 @@ START_TEST(what_is_no_byte_level_bpe_is_refused_by_name)
                   "'t.json%s' expected; got: %s", r->says, status.message);
     free(text);
 }
-END_TEST
 
-START_TEST(what_is_composed_must_have_tokens_that_are)
+TEST(what_is_composed_must_have_tokens_that_are)
 {
     char *text = changed("\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}");
     char *more = strstr(text, "</s>");
@@ -459,10 +444,9 @@ START_TEST(what_is_composed_must_have_tokens_that_are)
     is_data_error(status, "t.json", ": added_tokens[1].content must be in NFC");
     free(text);
 }
-END_TEST
 
 /* Jansson passes over a zero behind a number; a checkpoint would keep the file up to it. */
-START_TEST(a_zero_in_the_file_is_refused)
+TEST(a_zero_in_the_file_is_refused)
 {
     char file[2000];
     rt_vocabulary *v;
@@ -476,19 +460,17 @@ START_TEST(a_zero_in_the_file_is_refused)
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_str_eq(status.message, "file:1: byte 0x00 is not valid in JSON");
 }
-END_TEST
 
-START_TEST(an_empty_file_is_refused)
+TEST(an_empty_file_is_refused)
 {
     rt_vocabulary *v;
     ck_assert_int_eq(read_bpe(&v, "").code, RT_DATA);
 }
-END_TEST
 
 /* ---- long texts ---- */
 
 /* A word that is joined again and again, longer than any that is kept. */
-START_TEST(a_line_without_blanks_is_no_special_case)
+TEST(a_line_without_blanks_is_no_special_case)
 {
     enum { SIZE = 1 << 20 };
     char *text = rt_alloc(SIZE, 1);
@@ -506,11 +488,10 @@ START_TEST(a_line_without_blanks_is_no_special_case)
     rt_free(ids);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* Each word a second time, which finds what was kept of the first if it is short enough. The text
  * is long enough for words to be kept. */
-START_TEST(a_word_that_comes_again_has_the_same_ids)
+TEST(a_word_that_comes_again_has_the_same_ids)
 {
     enum { LONGEST = 40, TURNS = 8, SIZE = TURNS * LONGEST * (LONGEST + 3) };
     char *text = rt_alloc(SIZE, 1);
@@ -539,7 +520,6 @@ START_TEST(a_word_that_comes_again_has_the_same_ids)
     rt_free(ids);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* ---- NFC ---- */
 
@@ -554,7 +534,7 @@ static void is_composed(const char *text, const char *expected)
     rt_free(composed);
 }
 
-START_TEST(letters_and_marks_are_composed)
+TEST(letters_and_marks_are_composed)
 {
     ck_assert(rt_normal_form_is_plain((const unsigned char *)"ab\xc3\xa9\xcb\xbf", 6));
     ck_assert(!rt_normal_form_is_plain((const unsigned char *)"e\xcc\x81", 3));
@@ -572,10 +552,9 @@ START_TEST(letters_and_marks_are_composed)
                 "e");                                        /* nothing to join */
     is_composed("\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc"); /* never composed */
 }
-END_TEST
 
 /* More marks than are sorted by insertion, in two classes. */
-START_TEST(a_text_of_marks_is_sorted_by_class)
+TEST(a_text_of_marks_is_sorted_by_class)
 {
     char text[200] = "x", expected[200] = "x";
     for (int i = 0; i < 20; i++) {
@@ -586,7 +565,6 @@ START_TEST(a_text_of_marks_is_sorted_by_class)
         strcat(expected, "\xcc\x81");
     is_composed(text, expected);
 }
-END_TEST
 
 /* ---- the text of a task ---- */
 
@@ -602,7 +580,7 @@ static rt_data_options text_options(const char *file, const char *text)
     return o;
 }
 
-START_TEST(a_sequence_begins_with_the_token_that_begins_a_text)
+TEST(a_sequence_begins_with_the_token_that_begins_a_text)
 {
     rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab <s>");
     rt_data *data = opened(&o);
@@ -616,7 +594,6 @@ START_TEST(a_sequence_begins_with_the_token_that_begins_a_text)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_code code,
                        const char *says)
@@ -627,7 +604,7 @@ static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_
                   says, status.message);
 }
 
-START_TEST(what_a_task_has_no_token_for_is_refused_by_key)
+TEST(what_a_task_has_no_token_for_is_refused_by_key)
 {
     char *none = changed(TOKEN("7", "<s>", SPECIAL) "," TOKEN("8", "</s>", SPECIAL), "");
     char *begin = changed("\"</s>\"", "\"<pad>\"");
@@ -651,9 +628,8 @@ START_TEST(what_a_task_has_no_token_for_is_refused_by_key)
     free(none);
     free(begin);
 }
-END_TEST
 
-START_TEST(a_given_vocabulary_of_another_file_is_told)
+TEST(a_given_vocabulary_of_another_file_is_told)
 {
     rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab");
     rt_vocabulary *other = with("[\"a\",\"b\"],", ""), *same = bpe_of(small);
@@ -668,10 +644,9 @@ START_TEST(a_given_vocabulary_of_another_file_is_told)
     rt_vocabulary_free(other);
     rt_vocabulary_free(same);
 }
-END_TEST
 
 /* A text of which no token is hidden may speak of [MASK]. */
-START_TEST(the_word_for_a_mask_is_text_where_there_is_none)
+TEST(the_word_for_a_mask_is_text_where_there_is_none)
 {
     int32_t *ids;
     int count, masks;
@@ -694,10 +669,9 @@ START_TEST(the_word_for_a_mask_is_text_where_there_is_none)
     rt_free(ids);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* With lstrip and rstrip, as the mask of ModernBERT has the first. */
-START_TEST(blanks_beside_a_mask_are_its_own_where_its_token_says_so)
+TEST(blanks_beside_a_mask_are_its_own_where_its_token_says_so)
 {
     static const char text[] = "ab \t[MASK]  c";
     static const int32_t both[] = {7, 4, 8, 2}, left[] = {7, 4, 8, 3, 3, 2};
@@ -718,11 +692,10 @@ START_TEST(blanks_beside_a_mask_are_its_own_where_its_token_says_so)
         free(file);
     }
 }
-END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     rt_code code = RT_MEMORY;
     char *file = changed("\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}"), text[4096];
@@ -746,43 +719,4 @@ START_TEST(every_allocation_may_fail)
         ck_assert_uint_eq(rt_memory_live(), live);
     }
     free(file);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("bpe");
-    TCase *tests = leak_checked_case(suite, "bpe");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, texts_have_the_ids_of_tokenizers);
-    tcase_add_test(tests, merges_are_applied_in_their_order);
-    tcase_add_test(tests, of_a_merge_that_comes_twice_the_later_place_holds);
-    tcase_add_test(tests, a_word_that_is_a_piece_needs_no_merges);
-    tcase_add_test(tests, special_tokens_in_a_text_are_text_or_tokens);
-    tcase_add_test(tests, added_tokens_are_always_found);
-    tcase_add_test(tests, a_text_without_a_space_before_it_gets_one);
-    tcase_add_test(tests, a_byte_that_has_no_piece_is_left_out_and_counted);
-    tcase_add_test(tests, a_byte_that_has_no_piece_may_have_a_token);
-    tcase_add_test(tests, what_is_not_utf8_is_named_with_its_place);
-    tcase_add_test(tests, ids_may_have_gaps_which_are_no_tokens);
-    tcase_add_test(tests, ids_are_spelled_as_bytes);
-    tcase_add_test(tests, special_ids_are_found_by_template_and_name);
-    tcase_add_test(tests, special_ids_that_somebody_knows_hold);
-    tcase_add_test(tests, the_file_is_written_as_it_was_read);
-    tcase_add_loop_test(tests, vocabularies_that_cut_in_another_way_differ, 0, DIFFERENCES);
-    tcase_add_loop_test(tests, what_is_no_byte_level_bpe_is_refused_by_name, 0, REFUSALS);
-    tcase_add_test(tests, what_is_composed_must_have_tokens_that_are);
-    tcase_add_test(tests, a_zero_in_the_file_is_refused);
-    tcase_add_test(tests, an_empty_file_is_refused);
-    tcase_add_test(tests, a_line_without_blanks_is_no_special_case);
-    tcase_add_test(tests, a_word_that_comes_again_has_the_same_ids);
-    tcase_add_test(tests, letters_and_marks_are_composed);
-    tcase_add_test(tests, a_text_of_marks_is_sorted_by_class);
-    tcase_add_test(tests, a_sequence_begins_with_the_token_that_begins_a_text);
-    tcase_add_test(tests, what_a_task_has_no_token_for_is_refused_by_key);
-    tcase_add_test(tests, a_given_vocabulary_of_another_file_is_told);
-    tcase_add_test(tests, the_word_for_a_mask_is_text_where_there_is_none);
-    tcase_add_test(tests, blanks_beside_a_mask_are_its_own_where_its_token_says_so);
-    tcase_add_test(tests, every_allocation_may_fail);
-    return run_suite(suite);
 }

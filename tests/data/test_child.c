@@ -64,7 +64,9 @@ static rt_status count_up(void *context, unsigned char **answer_new, size_t *siz
     return *answer_new ? rt_ok() : rt_out_of_memory("an answer");
 }
 
-START_TEST(an_answer_of_any_size_comes_back)
+SUITE(.timeout = 60)
+
+TEST(an_answer_of_any_size_comes_back)
 {
     static const size_t sizes[] = {0, 1, 65536, 65537, 3 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -80,9 +82,8 @@ START_TEST(an_answer_of_any_size_comes_back)
         rt_free(answer);
     }
 }
-END_TEST
 
-START_TEST(an_answer_longer_than_allowed_is_refused)
+TEST(an_answer_longer_than_allowed_is_refused)
 {
     unsigned char *answer;
     size_t wanted = limits.answer + 1, size;
@@ -90,7 +91,6 @@ START_TEST(an_answer_longer_than_allowed_is_refused)
     ck_assert_str_eq(status.message, "the parser returned an invalid reply");
     ck_assert_int_eq(status.code, RT_CHECK);
 }
-END_TEST
 
 static rt_status complain(void *context, unsigned char **answer_new, size_t *size)
 {
@@ -98,11 +98,10 @@ static rt_status complain(void *context, unsigned char **answer_new, size_t *siz
     return rt_error(RT_DATA, "a\033[2J\nb \xc3\xa9");
 }
 
-START_TEST(a_message_comes_back_without_what_would_control_a_terminal)
+TEST(a_message_comes_back_without_what_would_control_a_terminal)
 {
     expect(limits, complain, RT_DATA, "a?[2J?b \xc3\xa9");
 }
-END_TEST
 
 static rt_status claim_success_of_a_check(void *context, unsigned char **answer_new, size_t *size)
 {
@@ -110,13 +109,12 @@ static rt_status claim_success_of_a_check(void *context, unsigned char **answer_
     return rt_error(RT_CHECK, "all is well");
 }
 
-START_TEST(a_status_that_no_work_has_is_refused)
+TEST(a_status_that_no_work_has_is_refused)
 {
     expect(limits, claim_success_of_a_check, RT_CHECK, "the parser returned an invalid reply");
 }
-END_TEST
 
-START_TEST(what_the_child_changes_is_not_seen)
+TEST(what_the_child_changes_is_not_seen)
 {
     unsigned char *answer;
     size_t wanted = 5, size;
@@ -126,7 +124,6 @@ START_TEST(what_the_child_changes_is_not_seen)
     ck_assert_uint_eq(rt_memory_live(), live + 1);
     rt_free(answer);
 }
-END_TEST
 
 /* ---- ends ---- */
 
@@ -149,13 +146,12 @@ static rt_status leave(void *context, unsigned char **answer_new, size_t *size)
     _exit(3);
 }
 
-START_TEST(a_child_that_ends_badly_is_told)
+TEST(a_child_that_ends_badly_is_told)
 {
     expect(limits, crash, RT_CHECK, "reading it crashed (signal 6)");
     expect(limits, die, RT_CHECK, "reading it crashed (signal 9)");
     expect(limits, leave, RT_CHECK, "reading it ended with code 3");
 }
-END_TEST
 
 static volatile int endless = 1;
 
@@ -175,7 +171,7 @@ static rt_status sleep_on(void *context, unsigned char **answer_new, size_t *siz
     return rt_ok();
 }
 
-START_TEST(a_child_that_does_not_end_is_ended)
+TEST(a_child_that_does_not_end_is_ended)
 {
     const rt_child_limits short_limits = {64 << 20, 100, 1, -1};
     expect(short_limits, compute, RT_CHECK, "reading it took more than 1 s");
@@ -183,7 +179,6 @@ START_TEST(a_child_that_does_not_end_is_ended)
     expect(short_limits, sleep_on, RT_CHECK, "reading it took more than 1 s");
     ck_assert_double_le(seconds() - start, 3.9);
 }
-END_TEST
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static rt_status want_much(void *context, unsigned char **answer_new, size_t *size)
@@ -193,11 +188,10 @@ static rt_status want_much(void *context, unsigned char **answer_new, size_t *si
     return count_up(&much, answer_new, size);
 }
 
-START_TEST(memory_is_limited)
+TEST_ROWS(memory_is_limited, 0, UNSANITIZED)
 {
     expect(limits, want_much, RT_MEMORY, "out of memory for an answer");
 }
-END_TEST
 #endif
 
 /* ---- lies: a child that is taken over says what it likes ---- */
@@ -239,7 +233,7 @@ static rt_status lie_about_it(void *context, unsigned char **answer_new, size_t 
     _exit(0);
 }
 
-START_TEST(what_a_child_says_is_not_believed)
+TEST_ROWS(what_a_child_says_is_not_believed, 0, ROWS(lies))
 {
     unsigned char *answer;
     size_t size;
@@ -248,7 +242,6 @@ START_TEST(what_a_child_says_is_not_believed)
     ck_assert_str_eq(status.message, l.message);
     ck_assert_int_eq(status.code, RT_CHECK);
 }
-END_TEST
 
 static rt_status say_nothing(void *context, unsigned char **answer_new, size_t *size)
 {
@@ -262,12 +255,11 @@ static rt_status hang_up(void *context, unsigned char **answer_new, size_t *size
     return sleep_on(context, answer_new, size);
 }
 
-START_TEST(a_child_that_says_nothing_is_told)
+TEST(a_child_that_says_nothing_is_told)
 {
     expect(limits, say_nothing, RT_CHECK, "the parser returned no reply");
     expect(limits, hang_up, RT_CHECK, "reading it crashed (signal 9)");
 }
-END_TEST
 
 /* ---- what is around it ---- */
 
@@ -280,7 +272,7 @@ static rt_status tell_descriptors(void *context, unsigned char **answer_new, siz
     return count_up(&one, answer_new, size);
 }
 
-START_TEST(a_child_has_one_descriptor_only)
+TEST(a_child_has_one_descriptor_only)
 {
     unsigned char *answer;
     size_t size;
@@ -300,7 +292,6 @@ START_TEST(a_child_has_one_descriptor_only)
         close(files[1]);
     }
 }
-END_TEST
 
 static rt_status tell_process(void *context, unsigned char **answer_new, size_t *size)
 {
@@ -318,7 +309,7 @@ static void wait_until(volatile pid_t *process, bool there)
     }
 }
 
-START_TEST(a_child_ends_with_its_parent)
+TEST(a_child_ends_with_its_parent)
 {
     volatile pid_t *child =
         mmap(NULL, sizeof *child, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -335,14 +326,13 @@ START_TEST(a_child_ends_with_its_parent)
     wait_until(child, false);
     munmap((void *)child, sizeof *child);
 }
-END_TEST
 
 static void do_nothing(int number)
 {
     (void)number;
 }
 
-START_TEST(a_signal_does_not_wait_for_the_limit)
+TEST(a_signal_does_not_wait_for_the_limit)
 {
     struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART}, before;
     const double start = seconds();
@@ -353,9 +343,8 @@ START_TEST(a_signal_does_not_wait_for_the_limit)
     sigaction(SIGALRM, &before, NULL);
     alarm(left);
 }
-END_TEST
 
-START_TEST(children_that_nobody_waits_for_answer_too)
+TEST(children_that_nobody_waits_for_answer_too)
 {
     unsigned char *answer;
     size_t wanted = 5, size;
@@ -365,7 +354,6 @@ START_TEST(children_that_nobody_waits_for_answer_too)
     rt_free(answer);
     signal(SIGCHLD, SIG_DFL);
 }
-END_TEST
 
 static rt_status answer_nothing(void *context, unsigned char **answer_new, size_t *size)
 {
@@ -373,7 +361,7 @@ static rt_status answer_nothing(void *context, unsigned char **answer_new, size_
     return rt_ok();
 }
 
-START_TEST(no_descriptors_and_no_memory_are_errors)
+TEST(no_descriptors_and_no_memory_are_errors)
 {
     struct rlimit before, none;
     unsigned char *answer;
@@ -395,41 +383,11 @@ START_TEST(no_descriptors_and_no_memory_are_errors)
     ck_assert_str_eq(status.message, "out of memory for what was read of a file");
     ck_assert_int_eq(status.code, RT_MEMORY);
 }
-END_TEST
-
-#define ROWS(table) (int)(sizeof table / sizeof *table)
 
 /* A slow disk reads 8 MiB in a second. */
-START_TEST(a_larger_file_has_more_time)
+TEST(a_larger_file_has_more_time)
 {
     ck_assert_uint_eq(rt_child_seconds(0), 10);
     ck_assert_uint_eq(rt_child_seconds((size_t)8 << 20), 11);
     ck_assert_uint_eq(rt_child_seconds((size_t)800 << 20), 110);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("child");
-    TCase *tests = leak_checked_case(suite, "child");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, an_answer_of_any_size_comes_back);
-    tcase_add_test(tests, an_answer_longer_than_allowed_is_refused);
-    tcase_add_test(tests, a_message_comes_back_without_what_would_control_a_terminal);
-    tcase_add_test(tests, a_status_that_no_work_has_is_refused);
-    tcase_add_test(tests, what_the_child_changes_is_not_seen);
-    tcase_add_test(tests, a_child_that_ends_badly_is_told);
-    tcase_add_test(tests, a_child_that_does_not_end_is_ended);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    tcase_add_test(tests, memory_is_limited);
-#endif
-    tcase_add_loop_test(tests, what_a_child_says_is_not_believed, 0, ROWS(lies));
-    tcase_add_test(tests, a_child_that_says_nothing_is_told);
-    tcase_add_test(tests, a_child_has_one_descriptor_only);
-    tcase_add_test(tests, a_child_ends_with_its_parent);
-    tcase_add_test(tests, a_signal_does_not_wait_for_the_limit);
-    tcase_add_test(tests, children_that_nobody_waits_for_answer_too);
-    tcase_add_test(tests, a_larger_file_has_more_time);
-    tcase_add_test(tests, no_descriptors_and_no_memory_are_errors);
-    return run_suite(suite);
 }

@@ -65,8 +65,10 @@ static int count_tasks(void)
     return count;
 }
 
+static const test_options draws_options = {.setup = make_folder, .teardown = remove_folder};
+
 /* Configurations have these words; more may be added. */
-START_TEST(tasks_have_names_of_their_own)
+TEST_WITH(draws_options, tasks_have_names_of_their_own, 0, 1)
 {
     static const char *const names[] = {"copy",   "reverse", "shift", "sort",
                                         "recall", "order",   "text",  "tokens"};
@@ -77,9 +79,8 @@ START_TEST(tasks_have_names_of_their_own)
                       rt_data_task_name(task));
     ck_assert_ptr_null(rt_data_task_name(-1));
 }
-END_TEST
 
-START_TEST(a_sequence_does_not_depend_on_its_batch)
+TEST_WITH(draws_options, a_sequence_does_not_depend_on_its_batch, 0, 1)
 {
     enum { ROWS = 24 };
     for (int task = 0; rt_data_task_name(task); task++)
@@ -101,9 +102,8 @@ START_TEST(a_sequence_does_not_depend_on_its_batch)
             rt_data_close(data);
         }
 }
-END_TEST
 
-START_TEST(seed_step_and_number_each_change_the_sequences)
+TEST_WITH(draws_options, seed_step_and_number_each_change_the_sequences, 0, 1)
 {
     enum { ROWS = 8 };
     for (int task = 0; rt_data_task_name(task); task++) {
@@ -123,10 +123,9 @@ START_TEST(seed_step_and_number_each_change_the_sequences)
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* 23 symbols or more in each of three to nine places: two equal sequences would be no accident. */
-START_TEST(training_never_repeats_evaluation_even_with_its_seed)
+TEST_WITH(draws_options, training_never_repeats_evaluation_even_with_its_seed, 0, 1)
 {
     enum { ROWS = 64, STEPS = 8 };
     for (int task = 0; rt_data_task_name(task); task++) {
@@ -143,9 +142,8 @@ START_TEST(training_never_repeats_evaluation_even_with_its_seed)
         rt_data_close(data);
     }
 }
-END_TEST
 
-START_TEST(evaluation_depends_on_its_own_seed)
+TEST_WITH(draws_options, evaluation_depends_on_its_own_seed, 0, 1)
 {
     rt_data_options o = options_for("copy");
     rt_data *data = opened(&o);
@@ -160,9 +158,8 @@ START_TEST(evaluation_depends_on_its_own_seed)
     rt_data_close(data);
     rt_data_close(other_data);
 }
-END_TEST
 
-START_TEST(a_source_tells_its_sizes)
+TEST_WITH(draws_options, a_source_tells_its_sizes, 0, 1)
 {
     rt_data_options o = options_for("copy");
     o.vocab = 77;
@@ -174,11 +171,10 @@ START_TEST(a_source_tells_its_sizes)
     rt_data_close(data);
     rt_data_close(NULL);
 }
-END_TEST
 
 /* A label is a class, one at the first token of each sequence or one for a token, or the id of a
  * token. */
-START_TEST(labels_are_classes_where_the_task_has_them)
+TEST_WITH(draws_options, labels_are_classes_where_the_task_has_them, 0, 1)
 {
     enum { ROWS = 8, LENGTH = 10 };
     ck_assert_int_eq(rt_data_task_target(task_named("order")), RT_TARGET_SEQUENCE);
@@ -206,9 +202,8 @@ START_TEST(labels_are_classes_where_the_task_has_them)
         rt_data_close(data);
     }
 }
-END_TEST
 
-START_TEST(without_a_text_there_is_no_vocabulary)
+TEST_WITH(draws_options, without_a_text_there_is_no_vocabulary, 0, 1)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
         if (task == task_named("text") || rt_data_task_labelled(task))
@@ -234,7 +229,6 @@ START_TEST(without_a_text_there_is_no_vocabulary)
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* Opening refuses what checking refuses. */
 static void refused(const rt_data_options *o, const char *message)
@@ -254,7 +248,7 @@ static void accepted(const rt_data_options *o)
     ck_assert_msg(status.code == RT_OK, "%s", status.message);
 }
 
-START_TEST(a_task_that_does_not_exist_is_refused)
+TEST(a_task_that_does_not_exist_is_refused)
 {
     const int count = count_tasks(), missing[] = {-1, count, INT_MIN, INT_MAX};
     rt_data_options o = options_for("copy");
@@ -266,9 +260,8 @@ START_TEST(a_task_that_does_not_exist_is_refused)
         refused(&o, message);
     }
 }
-END_TEST
 
-START_TEST(a_length_without_a_label_is_refused)
+TEST(a_length_without_a_label_is_refused)
 {
     rt_data_options o = options_for("copy");
     o.length = 3;
@@ -300,9 +293,8 @@ START_TEST(a_length_without_a_label_is_refused)
     o.length = 3;
     accepted(&o);
 }
-END_TEST
 
-START_TEST(a_vocabulary_without_two_symbols_is_refused)
+TEST(a_vocabulary_without_two_symbols_is_refused)
 {
     rt_data_options o = options_for("sort");
     o.vocab = 5;
@@ -320,9 +312,8 @@ START_TEST(a_vocabulary_without_two_symbols_is_refused)
     o.vocab = 7;
     accepted(&o);
 }
-END_TEST
 
-START_TEST(more_keys_than_symbols_are_refused)
+TEST(more_keys_than_symbols_are_refused)
 {
     rt_data_options o = options_for("recall");
     o.length = 61;
@@ -337,9 +328,8 @@ START_TEST(more_keys_than_symbols_are_refused)
     o.vocab = INT_MAX;
     accepted(&o);
 }
-END_TEST
 
-START_TEST(a_token_file_is_named_with_its_data_set)
+TEST(a_token_file_is_named_with_its_data_set)
 {
     static const char *const wrong[] = {"", "ids.h5", "ids.h5:ids", ":/ids", "/folder/ids.h5:"};
     rt_data_options o = options_for("tokens");
@@ -358,9 +348,8 @@ START_TEST(a_token_file_is_named_with_its_data_set)
     strcpy(o.file + RT_PATH_SIZE, ":/ids");
     refused(&o, "data.file must name files with less than 4096 bytes; got 4096");
 }
-END_TEST
 
-START_TEST(a_distance_without_a_label_is_refused)
+TEST(a_distance_without_a_label_is_refused)
 {
     rt_data_options o = options_for("shift");
     o.distance = 0;
@@ -381,9 +370,8 @@ START_TEST(a_distance_without_a_label_is_refused)
     o.distance = 31;
     accepted(&o);
 }
-END_TEST
 
-START_TEST(what_no_sequence_of_that_length_can_repeat_is_refused)
+TEST(what_no_sequence_of_that_length_can_repeat_is_refused)
 {
     rt_data_options o = options_for("period");
     o.period = 1;
@@ -409,9 +397,8 @@ START_TEST(what_no_sequence_of_that_length_can_repeat_is_refused)
     o.theta = 3.14159265358979;
     accepted(&o);
 }
-END_TEST
 
-START_TEST(fractions_out_of_range_are_refused)
+TEST(fractions_out_of_range_are_refused)
 {
     rt_data_options o = options_for("text");
     set_file(&o, "a.txt");
@@ -436,9 +423,8 @@ START_TEST(fractions_out_of_range_are_refused)
     o.eval_fraction = 1;
     refused(&o, "data.eval_fraction must be at least 0 and below 1; got 1");
 }
-END_TEST
 
-START_TEST(nothing_is_hidden_from_a_language_model_with_any_probability)
+TEST(nothing_is_hidden_from_a_language_model_with_any_probability)
 {
     rt_data_options o = options_for("text");
     set_file(&o, "a.txt");
@@ -446,7 +432,6 @@ START_TEST(nothing_is_hidden_from_a_language_model_with_any_probability)
     o.mask_probability = 0;
     accepted(&o);
 }
-END_TEST
 
 /* The options of every rule that was told, a line each. */
 typedef struct told {
@@ -471,7 +456,7 @@ static void between(const rt_data_options *o, const char *expected)
     ck_assert_str_eq(t.lines, expected);
 }
 
-START_TEST(a_rule_names_the_options_it_is_between)
+TEST(a_rule_names_the_options_it_is_between)
 {
     rt_data_options o = options_for("order");
     between(&o, "");
@@ -511,7 +496,6 @@ START_TEST(a_rule_names_the_options_it_is_between)
     set_file(&o, "ids.h5:/ids");
     between(&o, "data.task data.eval_fraction\n");
 }
-END_TEST
 
 static void open_with_every_failure(const rt_data_options *o)
 {
@@ -530,7 +514,7 @@ static void open_with_every_failure(const rt_data_options *o)
     rt_data_close(data);
 }
 
-START_TEST(every_allocation_may_fail)
+TEST_WITH(draws_options, every_allocation_may_fail, 0, 1)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data_options o = prepared(task);
@@ -539,9 +523,8 @@ START_TEST(every_allocation_may_fail)
         open_with_every_failure(&o);
     }
 }
-END_TEST
 
-START_TEST(encoding_may_run_out_of_memory)
+TEST_WITH(draws_options, encoding_may_run_out_of_memory, 0, 1)
 {
     rt_data *data = open_task(task_named("text"));
     int32_t *ids;
@@ -552,34 +535,4 @@ START_TEST(encoding_may_run_out_of_memory)
     ck_assert_int_eq(status.code, RT_MEMORY);
     ck_assert(ids == NULL && count == 0);
     rt_data_close(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("data");
-    TCase *draws = leak_checked_case(suite, "draws");
-    tcase_add_checked_fixture(draws, make_folder, remove_folder);
-    tcase_add_test(draws, tasks_have_names_of_their_own);
-    tcase_add_test(draws, a_sequence_does_not_depend_on_its_batch);
-    tcase_add_test(draws, seed_step_and_number_each_change_the_sequences);
-    tcase_add_test(draws, training_never_repeats_evaluation_even_with_its_seed);
-    tcase_add_test(draws, evaluation_depends_on_its_own_seed);
-    tcase_add_test(draws, a_source_tells_its_sizes);
-    tcase_add_test(draws, labels_are_classes_where_the_task_has_them);
-    tcase_add_test(draws, without_a_text_there_is_no_vocabulary);
-    tcase_add_test(draws, every_allocation_may_fail);
-    tcase_add_test(draws, encoding_may_run_out_of_memory);
-    TCase *options = leak_checked_case(suite, "options");
-    tcase_add_test(options, a_task_that_does_not_exist_is_refused);
-    tcase_add_test(options, a_length_without_a_label_is_refused);
-    tcase_add_test(options, a_vocabulary_without_two_symbols_is_refused);
-    tcase_add_test(options, more_keys_than_symbols_are_refused);
-    tcase_add_test(options, a_token_file_is_named_with_its_data_set);
-    tcase_add_test(options, a_distance_without_a_label_is_refused);
-    tcase_add_test(options, what_no_sequence_of_that_length_can_repeat_is_refused);
-    tcase_add_test(options, fractions_out_of_range_are_refused);
-    tcase_add_test(options, nothing_is_hidden_from_a_language_model_with_any_probability);
-    tcase_add_test(options, a_rule_names_the_options_it_is_between);
-    return run_suite(suite);
 }

@@ -58,7 +58,9 @@ static int place_of(const rt_batch *batch, int row)
     return place;
 }
 
-START_TEST(each_window_of_evaluation_lies_in_one_file)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST_ROWS(each_window_of_evaluation_lies_in_one_file, 0, KINDS)
 {
     const int rows = _i == BYTES ? 6 : 4;
     static const int places[] = {100, 107, 114, 121, 50, 57};
@@ -72,10 +74,9 @@ START_TEST(each_window_of_evaluation_lies_in_one_file)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* At this length the second file has no window. */
-START_TEST(a_file_without_a_window_at_another_length_is_passed_over)
+TEST_ROWS(a_file_without_a_window_at_another_length_is_passed_over, 0, KINDS)
 {
     const rt_data_options o = pieces(_i);
     rt_data *data = opened(&o);
@@ -89,9 +90,8 @@ START_TEST(a_file_without_a_window_at_another_length_is_passed_over)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(all_of_the_file_is_trained_on)
+TEST_ROWS(all_of_the_file_is_trained_on, 0, KINDS)
 {
     enum { STARTS = PLACES - WINDOW + 1, ROWS = 20000 };
     const rt_data_options o = pieces(_i);
@@ -109,7 +109,6 @@ START_TEST(all_of_the_file_is_trained_on)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- files that cannot be evaluated ---- */
 
@@ -122,7 +121,7 @@ static rt_status status_of(const rt_data_options *o)
     return status;
 }
 
-START_TEST(a_file_for_evaluation_holds_a_window)
+TEST_ROWS(a_file_for_evaluation_holds_a_window, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     write_piece(_i, (piece){"b", 0, WINDOW}, o.eval_file);
@@ -135,9 +134,8 @@ START_TEST(a_file_for_evaluation_holds_a_window)
                       ? ": data.eval_file must hold at least 7 bytes (data.length 8); it holds 6"
                       : ": data.eval_file must hold at least 7 ids (data.length 8); it holds 6");
 }
-END_TEST
 
-START_TEST(a_file_for_training_needs_no_tail)
+TEST_ROWS(a_file_for_training_needs_no_tail, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     write_piece(_i, (piece){"a", 0, WINDOW}, o.file);
@@ -147,9 +145,8 @@ START_TEST(a_file_for_training_needs_no_tail)
                   _i == BYTES ? ": data.length 8 needs 7 bytes for training; there are 6"
                               : ": data.length 8 needs 7 ids for training; there are 6");
 }
-END_TEST
 
-START_TEST(each_file_for_evaluation_is_there_and_not_empty)
+TEST(each_file_for_evaluation_is_there_and_not_empty)
 {
     rt_data_options o = pieces(BYTES);
     write_file(in_folder("c"), "", 0);
@@ -162,9 +159,8 @@ START_TEST(each_file_for_evaluation_is_there_and_not_empty)
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message, "data.eval_file must name a file; got an empty name");
 }
-END_TEST
 
-START_TEST(ids_for_evaluation_are_in_the_vocabulary)
+TEST(ids_for_evaluation_are_in_the_vocabulary)
 {
     rt_data_options o = pieces(TOKENS);
     o.vocab = RT_FIRST_SYMBOL + 129;
@@ -179,7 +175,6 @@ START_TEST(ids_for_evaluation_are_in_the_vocabulary)
                      "data.eval_file must name a file and a data set for tokens, as "
                      "in ids.h5:/train, or a file that ends in .bin or .npy; got 'b.h5'");
 }
-END_TEST
 
 static rt_data_options characters(const char *training, const char *evaluation)
 {
@@ -193,7 +188,7 @@ static rt_data_options characters(const char *training, const char *evaluation)
 }
 
 /* The characters are those of data.file; what else is evaluated on is told by itself. */
-START_TEST(the_vocabulary_is_that_of_the_training)
+TEST(the_vocabulary_is_that_of_the_training)
 {
     const rt_data_options o = characters("abcabc", "abxcyx");
     rt_data *data = opened(&o);
@@ -204,9 +199,8 @@ START_TEST(the_vocabulary_is_that_of_the_training)
     ck_assert_str_eq(unknown.name, "'x'");
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_text_in_other_characters_altogether_is_refused)
+TEST(a_text_in_other_characters_altogether_is_refused)
 {
     const rt_data_options o = characters("abcabc", "xyzxyz"), broken = characters("abc", "a\xff");
     write_file(in_folder("b"), "xyzxyz", 6);
@@ -217,9 +211,8 @@ START_TEST(a_text_in_other_characters_altogether_is_refused)
     ck_assert_msg(strstr(status.message, "/b: ") && strstr(status.message, "0xff"), "%s",
                   status.message);
 }
-END_TEST
 
-START_TEST(all_files_are_listed)
+TEST_ROWS(all_files_are_listed, 0, KINDS)
 {
     static const char *const names[] = {"a", "b", "c"};
     char path[RT_PATH_SIZE];
@@ -234,7 +227,6 @@ START_TEST(all_files_are_listed)
     if (_i == TOKENS) /* another data set of the same file */
         ck_assert(!rt_data_file_at(&o, 1, path));
 }
-END_TEST
 
 /* ---- evaluation alone ---- */
 
@@ -246,7 +238,7 @@ static rt_data *evaluated(const rt_data_options *o)
     return data;
 }
 
-START_TEST(evaluation_alone_draws_what_a_training_evaluates)
+TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     const int rows = _i == BYTES ? 6 : 4;
@@ -267,7 +259,6 @@ START_TEST(evaluation_alone_draws_what_a_training_evaluates)
     free_batch(expected);
     free_batch(batch);
 }
-END_TEST
 
 /* Five tokens where a window has seven: [CLS], the five, and padding. */
 static void is_short_row(const rt_batch *batch, int row, int place)
@@ -283,7 +274,7 @@ static void is_short_row(const rt_batch *batch, int row, int place)
     }
 }
 
-START_TEST(a_short_text_is_evaluated_as_one_shorter_sequence)
+TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     o.objective = RT_OBJECTIVE_LM;
@@ -302,9 +293,8 @@ START_TEST(a_short_text_is_evaluated_as_one_shorter_sequence)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_short_tail_is_evaluated_and_an_empty_one_is_not)
+TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     rt_data *data;
@@ -326,7 +316,6 @@ START_TEST(a_short_tail_is_evaluated_and_an_empty_one_is_not)
                                 "set data.eval_fraction=0 to evaluate all of them");
     ck_assert(!data);
 }
-END_TEST
 
 /* ---- labelled data ---- */
 
@@ -340,7 +329,7 @@ static rt_data_options labelled(const char *training, const char *evaluation)
     return o;
 }
 
-START_TEST(what_rows_for_evaluation_lack_is_told_by_itself)
+TEST(what_rows_for_evaluation_lack_is_told_by_itself)
 {
     const rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\naxx\ty\n");
     rt_data *data = opened(&o);
@@ -350,10 +339,9 @@ START_TEST(what_rows_for_evaluation_lack_is_told_by_itself)
     ck_assert_uint_eq(unknown.at, strlen("text\tlabel\na"));
     rt_data_close(data);
 }
-END_TEST
 
 /* The labels and the vocabulary are those of the model. */
-START_TEST(evaluation_alone_reads_its_own_rows)
+TEST(evaluation_alone_reads_its_own_rows)
 {
     rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
     rt_data *first = opened(&o), *data;
@@ -370,9 +358,8 @@ START_TEST(evaluation_alone_reads_its_own_rows)
     rt_data_close(data);
     rt_data_close(first);
 }
-END_TEST
 
-START_TEST(evaluation_alone_needs_no_row_for_training)
+TEST(evaluation_alone_needs_no_row_for_training)
 {
     rt_data_options o = labelled("text\tlabel\na\tx\nb\ty\n", "");
     rt_data *data;
@@ -387,10 +374,9 @@ START_TEST(evaluation_alone_needs_no_row_for_training)
                   ": none of its 2 rows is for evaluation (data.eval_fraction 1e-09); set "
                   "data.eval_fraction=0 to evaluate all of them");
 }
-END_TEST
 
 /* Each request for memory fails once. */
-START_TEST(a_source_with_a_file_for_evaluation_is_opened_or_not)
+TEST_ROWS(a_source_with_a_file_for_evaluation_is_opened_or_not, 0, 2)
 {
     const rt_data_options o =
         _i ? labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n") : pieces(BYTES);
@@ -404,30 +390,4 @@ START_TEST(a_source_with_a_file_for_evaluation_is_opened_or_not)
     }
     ck_assert_uint_gt(n, 4);
     rt_data_close(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("files for evaluation");
-    TCase *tests = leak_checked_case(suite, "files for evaluation");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_loop_test(tests, each_window_of_evaluation_lies_in_one_file, 0, KINDS);
-    tcase_add_loop_test(tests, a_file_without_a_window_at_another_length_is_passed_over, 0, KINDS);
-    tcase_add_loop_test(tests, all_of_the_file_is_trained_on, 0, KINDS);
-    tcase_add_loop_test(tests, a_file_for_evaluation_holds_a_window, 0, KINDS);
-    tcase_add_loop_test(tests, a_file_for_training_needs_no_tail, 0, KINDS);
-    tcase_add_test(tests, each_file_for_evaluation_is_there_and_not_empty);
-    tcase_add_test(tests, ids_for_evaluation_are_in_the_vocabulary);
-    tcase_add_test(tests, the_vocabulary_is_that_of_the_training);
-    tcase_add_test(tests, a_text_in_other_characters_altogether_is_refused);
-    tcase_add_loop_test(tests, all_files_are_listed, 0, KINDS);
-    tcase_add_loop_test(tests, evaluation_alone_draws_what_a_training_evaluates, 0, KINDS);
-    tcase_add_loop_test(tests, a_short_text_is_evaluated_as_one_shorter_sequence, 0, KINDS);
-    tcase_add_loop_test(tests, a_short_tail_is_evaluated_and_an_empty_one_is_not, 0, KINDS);
-    tcase_add_test(tests, what_rows_for_evaluation_lack_is_told_by_itself);
-    tcase_add_test(tests, evaluation_alone_reads_its_own_rows);
-    tcase_add_test(tests, evaluation_alone_needs_no_row_for_training);
-    tcase_add_loop_test(tests, a_source_with_a_file_for_evaluation_is_opened_or_not, 0, 2);
-    return run_suite(suite);
 }

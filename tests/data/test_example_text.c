@@ -43,7 +43,9 @@ static void expect_ids(const int32_t *got, const char *what, int count, const in
 
 /* ---- rows ---- */
 
-START_TEST(a_text_is_a_row_with_a_label_at_cls)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST(a_text_is_a_row_with_a_label_at_cls)
 {
     rt_data *data = open_file("classify", RT_LEVEL_BYTE, 8, "text\tlabel\nab\tx\nc\ty\n");
     rt_batch row = new_batch(1, 6);
@@ -58,9 +60,8 @@ START_TEST(a_text_is_a_row_with_a_label_at_cls)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_pair_is_two_texts_with_a_tab_between)
+TEST(a_pair_is_two_texts_with_a_tab_between)
 {
     rt_data *data =
         open_file("classify", RT_LEVEL_BYTE, 9, "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n");
@@ -74,9 +75,8 @@ START_TEST(a_pair_is_two_texts_with_a_tab_between)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(each_token_has_its_number_at_its_first_piece)
+TEST(each_token_has_its_number_at_its_first_piece)
 {
     rt_data *data = open_file("tag", RT_LEVEL_BYTE, 9, "ab\tx\nc\ty\n");
     rt_batch row = new_batch(1, 9);
@@ -90,10 +90,9 @@ START_TEST(each_token_has_its_number_at_its_first_piece)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
 /* A token of a control character has no pieces, and is [UNK] as in a file. */
-START_TEST(a_token_without_pieces_is_unknown)
+TEST(a_token_without_pieces_is_unknown)
 {
     rt_data *data = open_file("tag", RT_LEVEL_WORDPIECE, 12, "unaffable\tx\nit\ty\n");
     rt_batch row = new_batch(1, 12);
@@ -106,12 +105,11 @@ START_TEST(a_token_without_pieces_is_unknown)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- what is too long ---- */
 
 /* The row of every line is that of a file which holds it, for all lengths of rows. */
-START_TEST(a_line_is_cut_as_the_row_of_a_file)
+TEST_ROWS(a_line_is_cut_as_the_row_of_a_file, 0, 3)
 {
     static const char *const tasks[] = {"classify", "classify", "tag"};
     static const char *const lines[][2] = {{"abcde", "abcde"},
@@ -145,7 +143,6 @@ START_TEST(a_line_is_cut_as_the_row_of_a_file)
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* ---- what is no row ---- */
 
@@ -178,7 +175,7 @@ static const struct {
     {"tag", tokens, RT_LEVEL_CHAR, " \t ", 3, "the text is empty"},
 };
 
-START_TEST(a_line_that_is_no_row_is_refused)
+TEST_ROWS(a_line_that_is_no_row_is_refused, 0, sizeof bad / sizeof *bad)
 {
     rt_data *data = open_file(bad[_i].task, bad[_i].level, 9, bad[_i].file);
     rt_batch row = new_batch(1, 9);
@@ -190,9 +187,8 @@ START_TEST(a_line_that_is_no_row_is_refused)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(data_without_labels_has_no_rows_of_text)
+TEST(data_without_labels_has_no_rows_of_text)
 {
     const rt_data_options o = options_for("copy");
     rt_data *data = opened(&o);
@@ -204,11 +200,10 @@ START_TEST(data_without_labels_has_no_rows_of_text)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- unknown characters ---- */
 
-START_TEST(unknown_characters_are_counted_in_the_line)
+TEST(unknown_characters_are_counted_in_the_line)
 {
     rt_data *data =
         open_file("classify", RT_LEVEL_CHAR, 32, "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n");
@@ -225,11 +220,10 @@ START_TEST(unknown_characters_are_counted_in_the_line)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- a full heap ---- */
 
-START_TEST(a_full_heap_is_an_error)
+TEST(a_full_heap_is_an_error)
 {
     rt_data *data = open_file("tag", RT_LEVEL_CHAR, 9, tokens);
     rt_batch row = new_batch(1, 9);
@@ -247,10 +241,9 @@ START_TEST(a_full_heap_is_an_error)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
 /* A folder of Hugging Face can be of a model for two tokens. */
-START_TEST(a_row_without_room_for_a_text_is_refused)
+TEST(a_row_without_room_for_a_text_is_refused)
 {
     rt_data *data = open_file("classify", RT_LEVEL_BYTE, 8, "text\tlabel\nab\tx\nc\ty\n");
     rt_batch row = new_batch(1, 2);
@@ -262,10 +255,9 @@ START_TEST(a_row_without_room_for_a_text_is_refused)
     free_batch(row);
     rt_data_close(data);
 }
-END_TEST
 
 /* What a line splits at a tab is given as two texts, which may hold tabs. */
-START_TEST(two_texts_are_the_row_of_their_line)
+TEST(two_texts_are_the_row_of_their_line)
 {
     rt_data *data =
         open_file("classify", RT_LEVEL_BYTE, 8, "text\ttext_b\tlabel\nab\ta\tx\nc\td\ty\n");
@@ -291,24 +283,4 @@ START_TEST(two_texts_are_the_row_of_their_line)
     free_batch(other);
     free_batch(small);
     rt_data_close(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("example text");
-    TCase *tests = leak_checked_case(suite, "example text");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, a_text_is_a_row_with_a_label_at_cls);
-    tcase_add_test(tests, a_pair_is_two_texts_with_a_tab_between);
-    tcase_add_test(tests, each_token_has_its_number_at_its_first_piece);
-    tcase_add_test(tests, a_token_without_pieces_is_unknown);
-    tcase_add_loop_test(tests, a_line_is_cut_as_the_row_of_a_file, 0, 3);
-    tcase_add_loop_test(tests, a_line_that_is_no_row_is_refused, 0, sizeof bad / sizeof *bad);
-    tcase_add_test(tests, data_without_labels_has_no_rows_of_text);
-    tcase_add_test(tests, unknown_characters_are_counted_in_the_line);
-    tcase_add_test(tests, a_full_heap_is_an_error);
-    tcase_add_test(tests, a_row_without_room_for_a_text_is_refused);
-    tcase_add_test(tests, two_texts_are_the_row_of_their_line);
-    return run_suite(suite);
 }

@@ -29,37 +29,35 @@ static const char *joined(const char *format, const char *first, const char *sec
     return list;
 }
 
-START_TEST(a_missing_file_is_named)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST(a_missing_file_is_named)
 {
     const char *there = write_file(in_folder("a"), "abc", 3);
     const char *missing = in_folder("b");
     refused(missing, missing, ": No such file or directory (data.file)");
     refused(joined("%s,%s", there, missing), missing, ": No such file or directory (data.file)");
 }
-END_TEST
 
-START_TEST(a_folder_is_not_a_text)
+TEST(a_folder_is_not_a_text)
 {
     refused(folder, folder, ": Is a directory (data.file)");
 }
-END_TEST
 
-START_TEST(a_device_is_not_a_text)
+TEST(a_device_is_not_a_text)
 {
     refused("/dev/zero", "/dev/zero", ": data.file must be a regular file");
 }
-END_TEST
 
-START_TEST(an_empty_file_is_named)
+TEST(an_empty_file_is_named)
 {
     const char *full = write_file(in_folder("a"), "abc", 3);
     const char *empty = write_file(in_folder("b"), "", 0);
     refused(joined("%s,%s", full, empty), empty, ": data.file must hold text; the file is empty");
 }
-END_TEST
 
 /* Nothing is unreadable for root, who therefore becomes somebody else for a moment. */
-START_TEST(a_file_without_permission_is_named)
+TEST(a_file_without_permission_is_named)
 {
     const uid_t user = geteuid(), somebody = 65534;
     const char *path = write_file(in_folder("a"), "abc", 3);
@@ -70,10 +68,9 @@ START_TEST(a_file_without_permission_is_named)
     ck_assert_int_eq(seteuid(user), 0);
     is_data_error(status, path, ": Permission denied (data.file)");
 }
-END_TEST
 
 /* Files of this kind say that they have 4096 bytes and then give fewer. */
-START_TEST(a_file_that_ends_before_its_size_is_named)
+TEST(a_file_that_ends_before_its_size_is_named)
 {
     const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
     struct stat facts;
@@ -83,7 +80,6 @@ START_TEST(a_file_that_ends_before_its_size_is_named)
     ck_assert_msg(strstr(status.message, "changed while it was read") != NULL, "%s",
                   status.message);
 }
-END_TEST
 
 static const char *write_hole(const char *path, off_t size)
 {
@@ -93,7 +89,7 @@ static const char *write_hole(const char *path, off_t size)
 }
 
 /* The source itself is the one request: none is made for the text. */
-START_TEST(a_huge_file_is_refused_before_memory_is_asked_for)
+TEST(a_huge_file_is_refused_before_memory_is_asked_for)
 {
     const char *huge = write_hole(in_folder("a"), (off_t)1 << 31);
     const char *half = write_hole(in_folder("b"), (off_t)1 << 30);
@@ -104,9 +100,8 @@ START_TEST(a_huge_file_is_refused_before_memory_is_asked_for)
             ": data.file can be read into memory up to 2147483647 bytes; it has 2147483648");
     ck_assert_uint_eq(rt_memory_requests() - before, 11); /* for names and lists */
 }
-END_TEST
 
-START_TEST(characters_are_counted_not_their_bytes)
+TEST(characters_are_counted_not_their_bytes)
 {
     const char *path = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 8);
     rt_data_options o = options_for("text");
@@ -119,10 +114,9 @@ START_TEST(characters_are_counted_not_their_bytes)
                   ": data.length 6 needs 5 characters for training and as many for evaluation; of "
                   "the 4 there are 4 and 4 (data.eval_fraction 0)");
 }
-END_TEST
 
 /* Ten bytes, of which a fifth is kept: windows of up to two bytes fit in both parts. */
-START_TEST(a_text_must_hold_a_window_of_each_kind)
+TEST(a_text_must_hold_a_window_of_each_kind)
 {
     const char *path = write_file(in_folder("a"), "0123456789", 10);
     ck_assert_int_eq(status_of(path, 3, 0.2).code, RT_OK);
@@ -135,10 +129,9 @@ START_TEST(a_text_must_hold_a_window_of_each_kind)
     ck_assert_int_eq(status_of(path, 12, 0).code, RT_DATA);
     ck_assert_int_eq(status_of(path, INT32_MAX, 0).code, RT_DATA);
 }
-END_TEST
 
 /* One window over all of it shows the order; what is hidden is read off its label. */
-START_TEST(files_are_joined_in_their_order)
+TEST(files_are_joined_in_their_order)
 {
     const char *first = write_file(in_folder("a"), "cab", 3);
     const char *second = write_file(in_folder("b"), "bed", 3);
@@ -162,7 +155,6 @@ START_TEST(files_are_joined_in_their_order)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 static rt_status status_of_characters(const char *list)
 {
@@ -177,7 +169,7 @@ static rt_status status_of_characters(const char *list)
 }
 
 /* Surrogates, a code point past the last, an overlong '/', and sequences that stop short. */
-START_TEST(characters_that_are_not_utf8_are_named)
+TEST(characters_that_are_not_utf8_are_named)
 {
     static const struct {
         const char *text;
@@ -197,10 +189,9 @@ START_TEST(characters_that_are_not_utf8_are_named)
         ck_assert_int_eq(status_of(path, 2, 0).code, RT_OK);
     }
 }
-END_TEST
 
 /* Offsets count from the start of the file that is wrong, and no character lies across two. */
-START_TEST(a_character_lies_in_one_file)
+TEST(a_character_lies_in_one_file)
 {
     const char *good = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9", 4);
     const char *bad = write_file(in_folder("b"), "ok \xff", 4);
@@ -211,9 +202,8 @@ START_TEST(a_character_lies_in_one_file)
     is_data_error(status_of_characters(joined("%s,%s", start, end)), start,
                   ": data.level = char needs UTF-8; byte 0xc3 at offset 3 is not");
 }
-END_TEST
 
-START_TEST(names_that_cannot_be_are_refused)
+TEST(names_that_cannot_be_are_refused)
 {
     static const char *const lists[] = {"", "  ", "a,,b", "a,", ",a"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -233,26 +223,4 @@ START_TEST(names_that_cannot_be_are_refused)
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_msg(strstr(status.message, "File name too long (data.file)") != NULL, "%s",
                   status.message);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("files");
-    TCase *tests = leak_checked_case(suite, "files");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, a_missing_file_is_named);
-    tcase_add_test(tests, a_folder_is_not_a_text);
-    tcase_add_test(tests, a_device_is_not_a_text);
-    tcase_add_test(tests, an_empty_file_is_named);
-    tcase_add_test(tests, a_file_without_permission_is_named);
-    tcase_add_test(tests, a_file_that_ends_before_its_size_is_named);
-    tcase_add_test(tests, a_huge_file_is_refused_before_memory_is_asked_for);
-    tcase_add_test(tests, a_text_must_hold_a_window_of_each_kind);
-    tcase_add_test(tests, characters_are_counted_not_their_bytes);
-    tcase_add_test(tests, files_are_joined_in_their_order);
-    tcase_add_test(tests, names_that_cannot_be_are_refused);
-    tcase_add_test(tests, characters_that_are_not_utf8_are_named);
-    tcase_add_test(tests, a_character_lies_in_one_file);
-    return run_suite(suite);
 }

@@ -65,69 +65,66 @@ static void expect_rows(rt_data *data, int length, const char *const *rows)
     free_batch(b);
 }
 
-#define ROWS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define EXPECTED(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* ---- sequences ---- */
 
-START_TEST(a_text_stands_between_cls_and_sep_with_its_label_at_cls)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST(a_text_stands_between_cls_and_sep_with_its_label_at_cls)
 {
     rt_data *data = open_text("classify", "a.tsv", "text\tlabel\nabc\tyes\nd\tno\nxy\tno\n");
     ck_assert_int_eq(rt_data_classes(data), 2);
     ck_assert_int_eq(rt_data_types(data), 0);
     ck_assert(rt_data_varies(data));
-    expect_rows(data, 6, ROWS("C0dS...", "C0xyS..", "C1abcS."));
+    expect_rows(data, 6, EXPECTED("C0dS...", "C0xyS..", "C1abcS."));
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_pair_has_two_seps_and_its_second_text_is_of_type_one)
+TEST(a_pair_has_two_seps_and_its_second_text_is_of_type_one)
 {
     rt_data *data = open_text("classify", "a.csv",
                               "id,text_b,label,text\n1,fg,b,\"a,\"\"c\"\n2,h,a,\"d\ne\"\n");
     ck_assert_int_eq(rt_data_types(data), 2);
-    expect_rows(data, 9, ROWS("C0d\neSh'S'..", "C1a,\"cSf'g'S'"));
+    expect_rows(data, 9, EXPECTED("C0d\neSh'S'..", "C1a,\"cSf'g'S'"));
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_token_has_its_label_at_its_first_piece)
+TEST(a_token_has_its_label_at_its_first_piece)
 {
     rt_data *data = open_text("tag", "a.tsv", "\nab\tX\nc\tO\n\n\nd\tO\n");
-    expect_rows(data, 6, ROWS("Cd0S...", "Ca1bc0S."));
+    expect_rows(data, 6, EXPECTED("Cd0S...", "Ca1bc0S."));
     rt_data_close(data);
 }
-END_TEST
 
 /* Whatever the line ends, and whether the last one is there. */
-START_TEST(line_ends_and_a_mark_at_the_start_are_no_part_of_a_text)
+TEST(line_ends_and_a_mark_at_the_start_are_no_part_of_a_text)
 {
     static const char *const files[] = {"text\tlabel\nab\tx\nc\ty\n", "text\tlabel\nab\tx\nc\ty",
                                         "text\tlabel\r\nab\tx\r\nc\ty\r\n",
                                         "\xef\xbb\xbftext\tlabel\r\nab\tx\n\r\n\nc\ty"};
     for (int i = 0; i < 4; i++) {
         rt_data *data = open_text("classify", "a.tsv", files[i]);
-        expect_rows(data, 5, ROWS("C1cS..", "C0abS."));
+        expect_rows(data, 5, EXPECTED("C1cS..", "C0abS."));
         rt_data_close(data);
     }
     rt_data *data = open_text("tag", "a.tsv", "a\tx\r\nb\ty\r\n\r\nc\tx");
-    expect_rows(data, 5, ROWS("Cc0S..", "Ca0b1S."));
+    expect_rows(data, 5, EXPECTED("Cc0S..", "Ca0b1S."));
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(quotes_of_a_tsv_are_kept)
+TEST(quotes_of_a_tsv_are_kept)
 {
     rt_data *data =
         open_text("classify", "a.tsv", "text\tlabel\n\"a\"\t\"x\"\nb\"\"\"c\ty\n\"d\tz\n");
     ck_assert_str_eq(rt_data_labels(data)->names[0], "\"x\"");
-    expect_rows(data, 8, ROWS("C2\"dS....", "C0\"a\"S...", "C1b\"\"\"cS."));
+    expect_rows(data, 8, EXPECTED("C2\"dS....", "C0\"a\"S...", "C1b\"\"\"cS."));
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- what is too long ---- */
 
-START_TEST(a_long_text_is_cut_at_its_end_and_counted)
+TEST(a_long_text_is_cut_at_its_end_and_counted)
 {
     rt_data_options o =
         options_of("classify", "a.tsv", "text\tlabel\nab\tx\nabcd\ty\nabcde\tx\nabcdefgh\ty\n");
@@ -135,15 +132,14 @@ START_TEST(a_long_text_is_cut_at_its_end_and_counted)
     rt_data *data = opened(&o);
     ck_assert_uint_eq(rt_data_cut(data).count, 2);
     ck_assert_uint_eq(rt_data_cut(data).of, 4);
-    expect_rows(data, 6, ROWS("C0abS..", "C1abcdS", "C0abcdS", "C1abcdS"));
-    expect_rows(data, 9, ROWS("C0abS.....", "C1abcdS...", "C0abcdeS..", "C1abcdefgS"));
+    expect_rows(data, 6, EXPECTED("C0abS..", "C1abcdS", "C0abcdS", "C1abcdS"));
+    expect_rows(data, 9, EXPECTED("C0abS.....", "C1abcdS...", "C0abcdeS..", "C1abcdefgS"));
     rt_data_close(data);
 }
-END_TEST
 
 /* One after the other from the longer text, from the second if both are as long: independently
  * counted here. */
-START_TEST(of_a_pair_the_longer_text_is_cut_first)
+TEST(of_a_pair_the_longer_text_is_cut_first)
 {
     enum { MOST = 9 };
     for (int first = 1; first <= MOST; first++)
@@ -174,20 +170,18 @@ START_TEST(of_a_pair_the_longer_text_is_cut_first)
                 rt_data_close(data);
             }
 }
-END_TEST
 
-START_TEST(a_long_sentence_is_cut_with_its_labels)
+TEST(a_long_sentence_is_cut_with_its_labels)
 {
     rt_data_options o = options_of("tag", "a.tsv", "ab\tx\ncd\ty\n");
     o.length = 5;
     rt_data *data = opened(&o);
     ck_assert_uint_eq(rt_data_cut(data).count, 1);
-    expect_rows(data, 5, ROWS("Ca0bc1S"));
+    expect_rows(data, 5, EXPECTED("Ca0bc1S"));
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_line_of_ten_megabytes_is_a_row)
+TEST(a_line_of_ten_megabytes_is_a_row)
 {
     enum { SIZE = 10000000 };
     rt_data_options o = labelled("classify", "a.tsv");
@@ -198,10 +192,9 @@ START_TEST(a_line_of_ten_megabytes_is_a_row)
     write_file(o.file, text, strlen(text));
     rt_free(text);
     rt_data *data = opened(&o);
-    expect_rows(data, 5, ROWS("C1bS..", "C0aaaS"));
+    expect_rows(data, 5, EXPECTED("C1bS..", "C0aaaS"));
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- training and evaluation ---- */
 
@@ -228,7 +221,7 @@ static int number_of(const rt_data *data, const rt_batch *b, int row)
     return atoi(digits);
 }
 
-START_TEST(an_epoch_trains_on_every_row_of_the_file)
+TEST(an_epoch_trains_on_every_row_of_the_file)
 {
     enum { COUNT = 300, BATCH = 7, STEPS = (COUNT + BATCH - 1) / BATCH };
     rt_data_options o = labelled("classify", "a.tsv");
@@ -260,7 +253,6 @@ START_TEST(an_epoch_trains_on_every_row_of_the_file)
     free_batch(b);
     rt_data_close(data);
 }
-END_TEST
 
 /* Marks the rows that training (or evaluation) has. */
 static int mark_rows(const rt_data_options *o, bool evaluation, bool *has, int count)
@@ -282,7 +274,7 @@ static int mark_rows(const rt_data_options *o, bool evaluation, bool *has, int c
     return rows;
 }
 
-START_TEST(every_row_is_either_trained_on_or_evaluated)
+TEST(every_row_is_either_trained_on_or_evaluated)
 {
     enum { COUNT = 900 };
     bool training[COUNT], evaluation[COUNT], other[COUNT];
@@ -302,10 +294,9 @@ START_TEST(every_row_is_either_trained_on_or_evaluated)
     o.eval_fraction = 0;
     ck_assert_int_eq(mark_rows(&o, true, other, COUNT), COUNT);
 }
-END_TEST
 
 /* Tokens and padding of batches that are cut to their longest row. */
-START_TEST(batches_of_like_lengths_have_little_padding)
+TEST(batches_of_like_lengths_have_little_padding)
 {
     enum { COUNT = 900, BATCH = 8 };
     rt_data_options o = labelled("classify", "a.tsv");
@@ -331,11 +322,10 @@ START_TEST(batches_of_like_lengths_have_little_padding)
     free_batch(b);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- vocabulary and labels of a model ---- */
 
-START_TEST(a_model_keeps_its_vocabulary_and_its_labels)
+TEST(a_model_keeps_its_vocabulary_and_its_labels)
 {
     rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\nb\tz\n");
     const rt_data_meaning meaning = {.vocabulary = rt_data_vocabulary(first),
@@ -347,7 +337,7 @@ START_TEST(a_model_keeps_its_vocabulary_and_its_labels)
     ck_assert_int_eq(rt_data_classes(second), 3);
     ck_assert_ptr_eq(rt_data_labels(second), meaning.labels);
     ck_assert_ptr_eq(rt_data_vocabulary(second), meaning.vocabulary);
-    expect_rows(second, 6, ROWS("C2d??S."));
+    expect_rows(second, 6, EXPECTED("C2d??S."));
     const rt_unknown unknown = rt_data_unknown(second);
     ck_assert_uint_eq(unknown.count, 2);
     ck_assert_str_eq(unknown.name, "'\xc3\xa9' (U+00E9)");
@@ -355,9 +345,8 @@ START_TEST(a_model_keeps_its_vocabulary_and_its_labels)
     rt_data_close(second);
     rt_data_close(first);
 }
-END_TEST
 
-START_TEST(a_label_that_a_model_lacks_is_named_with_its_line)
+TEST(a_label_that_a_model_lacks_is_named_with_its_line)
 {
     rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\n");
     const rt_data_options o = options_of("classify", "b.tsv", "text\tlabel\n\na\tx\nb\tz\n");
@@ -367,9 +356,8 @@ START_TEST(a_label_that_a_model_lacks_is_named_with_its_line)
     ck_assert_ptr_null(second);
     rt_data_close(first);
 }
-END_TEST
 
-START_TEST(a_label_that_only_the_evaluation_has_is_named_with_its_line)
+TEST(a_label_that_only_the_evaluation_has_is_named_with_its_line)
 {
     rt_data_options o = options_of("tag", "a.tsv", "a\tx\nb\ty\n");
     rt_data *data;
@@ -377,9 +365,8 @@ START_TEST(a_label_that_only_the_evaluation_has_is_named_with_its_line)
     is_data_error(rt_data_open(&data, &o, NULL), o.eval_file,
                   ":3: column label: 'z' is not a label of the training file");
 }
-END_TEST
 
-START_TEST(labels_ascend_by_bytes_and_are_read_as_they_are_written)
+TEST(labels_ascend_by_bytes_and_are_read_as_they_are_written)
 {
     rt_label_name names[] = {{"b", 1}, {"aa", 2}, {"\xc3\xa9", 2}, {"Z", 1},
                              {"b", 1}, {"a", 1},  {"B-PER", 5}};
@@ -401,7 +388,6 @@ START_TEST(labels_ascend_by_bytes_and_are_read_as_they_are_written)
     rt_labels_free(read);
     rt_free(text);
 }
-END_TEST
 
 static const struct {
     const char *bytes;
@@ -418,7 +404,7 @@ static const struct {
     {"a\n\xff\n", 4, "f:2: must be a label, after the one before it"},
 };
 
-START_TEST(a_file_of_labels_that_is_none_is_refused)
+TEST_ROWS(a_file_of_labels_that_is_none_is_refused, 0, sizeof no_labels / sizeof *no_labels)
 {
     rt_labels *labels;
     rt_status status = rt_labels_read(&labels, "f", no_labels[_i].bytes, no_labels[_i].size);
@@ -426,7 +412,6 @@ START_TEST(a_file_of_labels_that_is_none_is_refused)
     ck_assert_str_eq(status.message, no_labels[_i].message);
     ck_assert_ptr_null(labels);
 }
-END_TEST
 
 /* ---- what is no file of labelled texts ---- */
 
@@ -466,7 +451,7 @@ static const struct {
     {"a.tsv", "text\tlabel\na\tx\nb\tx\n", 0, ": every label is 'x'; a task needs at least two"},
 };
 
-START_TEST(a_table_that_is_none_is_refused)
+TEST_ROWS(a_table_that_is_none_is_refused, 0, sizeof bad / sizeof *bad)
 {
     const rt_data_options o = labelled("classify", bad[_i].name);
     rt_data *data;
@@ -474,7 +459,6 @@ START_TEST(a_table_that_is_none_is_refused)
     is_data_error(rt_data_open(&data, &o, NULL), o.file, bad[_i].message);
     ck_assert_ptr_null(data);
 }
-END_TEST
 
 static const struct {
     const char *text, *message;
@@ -489,16 +473,15 @@ static const struct {
     {"a\tO\nb\tO\n", ": every label is 'O'; a task needs at least two"},
 };
 
-START_TEST(a_file_of_tokens_that_is_none_is_refused)
+TEST_ROWS(a_file_of_tokens_that_is_none_is_refused, 0, sizeof bad_tokens / sizeof *bad_tokens)
 {
     const rt_data_options o = options_of("tag", "a", bad_tokens[_i].text);
     rt_data *data;
     is_data_error(rt_data_open(&data, &o, NULL), o.file, bad_tokens[_i].message);
     ck_assert_ptr_null(data);
 }
-END_TEST
 
-START_TEST(a_label_has_at_most_255_bytes)
+TEST(a_label_has_at_most_255_bytes)
 {
     for (int size = 255; size <= 256; size++) {
         rt_data_options o = labelled("classify", "a.tsv");
@@ -515,9 +498,8 @@ START_TEST(a_label_has_at_most_255_bytes)
         }
     }
 }
-END_TEST
 
-START_TEST(more_labels_than_a_model_can_have_are_refused)
+TEST(more_labels_than_a_model_can_have_are_refused)
 {
     rt_data_options o = labelled("tag", "a");
     char *text = rt_alloc(RT_LABELS_LIMIT + 1, 10), message[100];
@@ -531,9 +513,8 @@ START_TEST(more_labels_than_a_model_can_have_are_refused)
             RT_LABELS_LIMIT + 1);
     is_data_error(rt_data_open(&data, &o, NULL), o.file, message);
 }
-END_TEST
 
-START_TEST(both_parts_need_a_row)
+TEST(both_parts_need_a_row)
 {
     rt_data_options o = options_of("classify", "a.tsv", "text\tlabel\na\tx\nb\ty\n");
     rt_data *data;
@@ -542,9 +523,8 @@ START_TEST(both_parts_need_a_row)
                   ": has 2 rows, of which 2 are for training and 0 for evaluation "
                   "(data.eval_fraction 1e-09); both need at least one");
 }
-END_TEST
 
-START_TEST(training_and_evaluation_have_pairs_or_both_have_none)
+TEST(training_and_evaluation_have_pairs_or_both_have_none)
 {
     rt_data_options o = options_of("classify", "a.tsv", "text\tlabel\na\tx\nb\ty\n");
     char message[RT_PATH_SIZE];
@@ -554,7 +534,6 @@ START_TEST(training_and_evaluation_have_pairs_or_both_have_none)
     sprintf(message, ":1: has a column text_b, %.200s has none", o.file);
     is_data_error(rt_data_open(&data, &o, NULL), o.eval_file, message);
 }
-END_TEST
 
 static void refused(const rt_data_options *o, const char *message)
 {
@@ -565,7 +544,7 @@ static void refused(const rt_data_options *o, const char *message)
     ck_assert_ptr_null(data);
 }
 
-START_TEST(options_that_labelled_data_cannot_have_are_refused)
+TEST(options_that_labelled_data_cannot_have_are_refused)
 {
     rt_data_options o = labelled("classify", "a.tsv");
     set_file(&o, "a.txt");
@@ -593,39 +572,4 @@ START_TEST(options_that_labelled_data_cannot_have_are_refused)
     o = options_of("classify", "a.tsv", "text\ttext_b\tlabel\na\tb\tx\nb\tc\ty\n");
     o.length = 4;
     refused(&o, "data.length must be at least 5 for texts with text_b; got 4");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("labelled");
-    TCase *tests = leak_checked_case(suite, "labelled");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, a_text_stands_between_cls_and_sep_with_its_label_at_cls);
-    tcase_add_test(tests, a_pair_has_two_seps_and_its_second_text_is_of_type_one);
-    tcase_add_test(tests, a_token_has_its_label_at_its_first_piece);
-    tcase_add_test(tests, line_ends_and_a_mark_at_the_start_are_no_part_of_a_text);
-    tcase_add_test(tests, quotes_of_a_tsv_are_kept);
-    tcase_add_test(tests, a_long_text_is_cut_at_its_end_and_counted);
-    tcase_add_test(tests, of_a_pair_the_longer_text_is_cut_first);
-    tcase_add_test(tests, a_long_sentence_is_cut_with_its_labels);
-    tcase_add_test(tests, a_line_of_ten_megabytes_is_a_row);
-    tcase_add_test(tests, an_epoch_trains_on_every_row_of_the_file);
-    tcase_add_test(tests, every_row_is_either_trained_on_or_evaluated);
-    tcase_add_test(tests, batches_of_like_lengths_have_little_padding);
-    tcase_add_test(tests, a_model_keeps_its_vocabulary_and_its_labels);
-    tcase_add_test(tests, a_label_that_a_model_lacks_is_named_with_its_line);
-    tcase_add_test(tests, a_label_that_only_the_evaluation_has_is_named_with_its_line);
-    tcase_add_test(tests, labels_ascend_by_bytes_and_are_read_as_they_are_written);
-    tcase_add_loop_test(tests, a_file_of_labels_that_is_none_is_refused, 0,
-                        sizeof no_labels / sizeof *no_labels);
-    tcase_add_loop_test(tests, a_table_that_is_none_is_refused, 0, sizeof bad / sizeof *bad);
-    tcase_add_loop_test(tests, a_file_of_tokens_that_is_none_is_refused, 0,
-                        sizeof bad_tokens / sizeof *bad_tokens);
-    tcase_add_test(tests, a_label_has_at_most_255_bytes);
-    tcase_add_test(tests, more_labels_than_a_model_can_have_are_refused);
-    tcase_add_test(tests, both_parts_need_a_row);
-    tcase_add_test(tests, training_and_evaluation_have_pairs_or_both_have_none);
-    tcase_add_test(tests, options_that_labelled_data_cannot_have_are_refused);
-    return run_suite(suite);
 }

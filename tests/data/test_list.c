@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-START_TEST(spaces_around_an_item_do_not_belong_to_it)
+SUITE(.may_leak = true)
+
+TEST(spaces_around_an_item_do_not_belong_to_it)
 {
     static const char *const items[] = {"a", "", "b c", ""};
     rt_list_item item;
@@ -19,9 +21,8 @@ START_TEST(spaces_around_an_item_do_not_belong_to_it)
     }
     ck_assert_ptr_null(rest);
 }
-END_TEST
 
-START_TEST(an_item_that_does_not_fit_is_cut)
+TEST(an_item_that_does_not_fit_is_cut)
 {
     char text[4];
     rt_list_item item;
@@ -32,25 +33,12 @@ START_TEST(an_item_that_does_not_fit_is_cut)
     ck_assert(rt_list_item_copy(item, text, sizeof text));
     ck_assert_str_eq(text, "abc");
 }
-END_TEST
 
-START_TEST(a_list_has_its_items_and_no_parts_of_them)
+TEST(a_list_has_its_items_and_no_parts_of_them)
 {
     ck_assert(rt_list_has("cpu,memory", "memory"));
     ck_assert(rt_list_has("memory", "memory"));
     ck_assert(!rt_list_has("cpu,memory", "mem"));
     ck_assert(!rt_list_has("memory2,cpu", "memory"));
     ck_assert(rt_list_has("", ""));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("lists");
-    TCase *tests = tcase_create("lists");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, spaces_around_an_item_do_not_belong_to_it);
-    tcase_add_test(tests, an_item_that_does_not_fit_is_cut);
-    tcase_add_test(tests, a_list_has_its_items_and_no_parts_of_them);
-    return run_suite(suite);
 }

@@ -15,7 +15,7 @@ static void expect_each(const int *count, uint32_t n, int each, const char *what
                       each, count[i]);
 }
 
-START_TEST(a_permutation_has_every_number_once)
+TEST(a_permutation_has_every_number_once)
 {
     enum { MOST = 1100 };
     for (uint32_t n = 1; n <= MOST; n += n < 70 ? 1 : 97) {
@@ -25,9 +25,8 @@ START_TEST(a_permutation_has_every_number_once)
         expect_each(count, n, 1, "permutation");
     }
 }
-END_TEST
 
-START_TEST(a_permutation_reaches_the_largest_numbers)
+TEST(a_permutation_reaches_the_largest_numbers)
 {
     const uint32_t n = UINT32_MAX, from = n - 64;
     uint32_t seen[64];
@@ -38,10 +37,9 @@ START_TEST(a_permutation_reaches_the_largest_numbers)
             ck_assert_uint_ne(seen[k], seen[i - from]);
     }
 }
-END_TEST
 
 /* Every number is at every place a fifth of the time; 203 is eight deviations. */
-START_TEST(permutations_differ_by_seed_step_and_number)
+TEST(permutations_differ_by_seed_step_and_number)
 {
     enum { TRIES = 4000, N = 5 };
     for (int by = 0; by < 3; by++) {
@@ -57,14 +55,13 @@ START_TEST(permutations_differ_by_seed_step_and_number)
                               "%d at place %d: expected about 800 times, got %d", i, k, at[i][k]);
     }
 }
-END_TEST
 
 static const rt_order orders[] = {{1, 1},   {1, 8},   {7, 3},    {8, 8},     {9, 8},
                                   {100, 7}, {5, 100}, {999, 32}, {20000, 16}};
 enum { ORDERS = sizeof orders / sizeof *orders, MOST_ROWS = 20000 };
 
 /* All but the last batch of an epoch is new; that one is filled with rows that came before. */
-START_TEST(an_epoch_has_every_row_and_fills_its_last_batch)
+TEST_ROWS(an_epoch_has_every_row_and_fills_its_last_batch, 0, ORDERS)
 {
     static int count[MOST_ROWS];
     const rt_order o = orders[_i];
@@ -85,9 +82,8 @@ START_TEST(an_epoch_has_every_row_and_fills_its_last_batch)
         ck_assert_uint_eq(again, batches * o.batch - o.rows);
     }
 }
-END_TEST
 
-START_TEST(an_evaluation_has_every_row_once_and_then_begins_again)
+TEST_ROWS(an_evaluation_has_every_row_once_and_then_begins_again, 0, ORDERS)
 {
     static int count[MOST_ROWS];
     const rt_order o = orders[_i];
@@ -100,10 +96,9 @@ START_TEST(an_evaluation_has_every_row_once_and_then_begins_again)
     }
     expect_each(count, o.rows, 1, "evaluation");
 }
-END_TEST
 
 /* The rows of a batch stand within a block and a neighbour of it, a sixteenth of the epoch each. */
-START_TEST(the_rows_of_a_batch_stand_near_each_other)
+TEST(the_rows_of_a_batch_stand_near_each_other)
 {
     const rt_order o = {20000, 16};
     for (uint32_t step = 0; step < 3 * 1250; step++) {
@@ -116,10 +111,9 @@ START_TEST(the_rows_of_a_batch_stand_near_each_other)
         ck_assert_msg(last - first < 2 * 64 * 16, "step %u: rows %u to %u", step, first, last);
     }
 }
-END_TEST
 
 /* Of a small epoch, a block has four batches. */
-START_TEST(the_rows_of_a_batch_stand_near_each_other_in_a_small_file_too)
+TEST(the_rows_of_a_batch_stand_near_each_other_in_a_small_file_too)
 {
     const rt_order o = {640, 16};
     for (uint32_t step = 0; step < 3 * 40; step++) {
@@ -132,10 +126,9 @@ START_TEST(the_rows_of_a_batch_stand_near_each_other_in_a_small_file_too)
         ck_assert_msg(last - first < 2 * 4 * 16, "step %u: rows %u to %u", step, first, last);
     }
 }
-END_TEST
 
 /* The first steps of an epoch are no training on the shortest rows alone. */
-START_TEST(the_first_steps_of_an_epoch_are_of_all_lengths)
+TEST(the_first_steps_of_an_epoch_are_of_all_lengths)
 {
     const rt_order o = {16000, 16};
     double sum = 0;
@@ -144,9 +137,8 @@ START_TEST(the_first_steps_of_an_epoch_are_of_all_lengths)
             sum += rt_order_training(o, 5, step, r);
     ck_assert_msg(sum / 1600 > 6000 && sum / 1600 < 10000, "the mean row is %g", sum / 1600);
 }
-END_TEST
 
-START_TEST(the_rows_of_an_evaluated_batch_are_neighbours)
+TEST(the_rows_of_an_evaluated_batch_are_neighbours)
 {
     const rt_order o = {1000, 16};
     for (uint32_t i = 0; i < 62 * 16; i++)
@@ -154,10 +146,9 @@ START_TEST(the_rows_of_an_evaluated_batch_are_neighbours)
                           rt_order_evaluation(o, 5, i - i % 16) + i % 16);
     ck_assert_uint_eq(rt_order_evaluation(o, 5, 62 * 16), 62 * 16);
 }
-END_TEST
 
 /* The first tenth of an evaluation's batches is no tenth of the shortest rows. */
-START_TEST(the_first_batches_of_an_evaluation_are_of_all_lengths)
+TEST(the_first_batches_of_an_evaluation_are_of_all_lengths)
 {
     const rt_order o = {16000, 16};
     double sum = 0;
@@ -165,10 +156,9 @@ START_TEST(the_first_batches_of_an_evaluation_are_of_all_lengths)
         sum += rt_order_evaluation(o, 5, i);
     ck_assert_msg(sum / 1600 > 6000 && sum / 1600 < 10000, "the mean row is %g", sum / 1600);
 }
-END_TEST
 
 /* Two rows that share a batch in one epoch rarely do in the next. */
-START_TEST(epochs_make_other_batches)
+TEST(epochs_make_other_batches)
 {
     const rt_order o = {2000, 20};
     static uint32_t batch[2][2000];
@@ -182,9 +172,8 @@ START_TEST(epochs_make_other_batches)
     /* 19000 pairs; a block of 120 rows leaves about a sixth of them together */
     ck_assert_msg(together < 19000 / 4, "%d pairs are together in both epochs", together);
 }
-END_TEST
 
-START_TEST(an_order_depends_on_the_seed)
+TEST(an_order_depends_on_the_seed)
 {
     const rt_order o = {500, 10};
     int same = 0;
@@ -192,24 +181,4 @@ START_TEST(an_order_depends_on_the_seed)
         for (uint32_t r = 0; r < 10; r++)
             same += rt_order_training(o, 1, step, r) == rt_order_training(o, 2, step, r);
     ck_assert_msg(same < 50, "%d of 500 rows are drawn at the same time", same);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("order");
-    TCase *tests = leak_checked_case(suite, "order");
-    tcase_add_test(tests, a_permutation_has_every_number_once);
-    tcase_add_test(tests, a_permutation_reaches_the_largest_numbers);
-    tcase_add_test(tests, permutations_differ_by_seed_step_and_number);
-    tcase_add_loop_test(tests, an_epoch_has_every_row_and_fills_its_last_batch, 0, ORDERS);
-    tcase_add_loop_test(tests, an_evaluation_has_every_row_once_and_then_begins_again, 0, ORDERS);
-    tcase_add_test(tests, the_rows_of_a_batch_stand_near_each_other);
-    tcase_add_test(tests, the_rows_of_a_batch_stand_near_each_other_in_a_small_file_too);
-    tcase_add_test(tests, the_first_steps_of_an_epoch_are_of_all_lengths);
-    tcase_add_test(tests, the_rows_of_an_evaluated_batch_are_neighbours);
-    tcase_add_test(tests, the_first_batches_of_an_evaluation_are_of_all_lengths);
-    tcase_add_test(tests, epochs_make_other_batches);
-    tcase_add_test(tests, an_order_depends_on_the_seed);
-    return run_suite(suite);
 }

@@ -98,11 +98,12 @@ static void wait_with_children_ignored(void)
     require(WIFEXITED(how) && WEXITSTATUS(how) == 7, 2);
 }
 
-START_TEST(children_are_waited_for_although_they_were_ignored)
+SUITE(.timeout = 60)
+
+TEST(children_are_waited_for_although_they_were_ignored)
 {
     expect_exit_of(wait_with_children_ignored, 0);
 }
-END_TEST
 
 static void write_to_nobody(void)
 {
@@ -114,11 +115,10 @@ static void write_to_nobody(void)
         _exit(2);
 }
 
-START_TEST(a_pipe_without_a_reader_ends_who_writes_although_that_was_ignored)
+TEST(a_pipe_without_a_reader_ends_who_writes_although_that_was_ignored)
 {
     expect_signal_of(write_to_nobody, SIGPIPE);
 }
-END_TEST
 
 static void write_beyond_the_limit(void)
 {
@@ -132,11 +132,10 @@ static void write_beyond_the_limit(void)
     require(write(file, "def", 3) < 0 && errno == EFBIG, 3);
 }
 
-START_TEST(a_file_that_may_not_grow_is_an_error_of_the_write)
+TEST(a_file_that_may_not_grow_is_an_error_of_the_write)
 {
     expect_exit_of(write_beyond_the_limit, 0);
 }
-END_TEST
 
 static void unblock(void)
 {
@@ -145,11 +144,10 @@ static void unblock(void)
     require(has_empty_mask(), 1);
 }
 
-START_TEST(signals_that_were_blocked_are_not)
+TEST(signals_that_were_blocked_are_not)
 {
     expect_exit_of(unblock, 0);
 }
-END_TEST
 
 /* Each set of closed streams is a number of three bits. */
 static int closed;
@@ -167,12 +165,11 @@ static void open_with_closed_streams(void)
         require(!(closed >> stream & 1) || (write(stream, "x", 1) < 0 && errno == EBADF), 3);
 }
 
-START_TEST(nothing_is_opened_in_the_place_of_a_closed_stream)
+TEST_ROWS(nothing_is_opened_in_the_place_of_a_closed_stream, 0, 8)
 {
     closed = _i;
     expect_exit_of(open_with_closed_streams, 0);
 }
-END_TEST
 
 /* nohup, and a shell for a program in the background. */
 static void normalize_in_the_background(void)
@@ -192,11 +189,10 @@ static void normalize_in_the_background(void)
     require(rt_process_stop_signals(numbers) == RT_STOP_SIGNALS, 5);
 }
 
-START_TEST(what_nohup_ignores_stays_ignored)
+TEST(what_nohup_ignores_stays_ignored)
 {
     expect_exit_of(normalize_in_the_background, 0);
 }
-END_TEST
 
 /* ---- children ---- */
 
@@ -226,11 +222,10 @@ static void fork_with_all_of_it(void)
     _exit(WEXITSTATUS(how));
 }
 
-START_TEST(a_child_is_normal_whatever_its_parent_is)
+TEST(a_child_is_normal_whatever_its_parent_is)
 {
     expect_exit_of(fork_with_all_of_it, 7);
 }
-END_TEST
 
 static void fork_as_an_orphan(void)
 {
@@ -243,11 +238,10 @@ static void fork_as_an_orphan(void)
     require(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM, 2);
 }
 
-START_TEST(a_child_whose_parent_has_ended_already_ends)
+TEST(a_child_whose_parent_has_ended_already_ends)
 {
     expect_exit_of(fork_as_an_orphan, 0);
 }
-END_TEST
 
 static volatile sig_atomic_t heard;
 
@@ -257,7 +251,7 @@ static void hear(int number)
 }
 
 /* Its parent kills itself once the child can hear; what it has heard is seen in shared memory. */
-START_TEST(a_child_gets_its_signal_when_its_parent_is_killed)
+TEST(a_child_gets_its_signal_when_its_parent_is_killed)
 {
     const struct timespec moment = {0, 2000000L};
     volatile int *state =
@@ -284,9 +278,8 @@ START_TEST(a_child_gets_its_signal_when_its_parent_is_killed)
     ck_assert_int_eq(*state, SIGTERM);
     munmap((void *)state, sizeof *state);
 }
-END_TEST
 
-START_TEST(a_child_that_cannot_be_waited_for_has_ended_with_exit_code_1)
+TEST(a_child_that_cannot_be_waited_for_has_ended_with_exit_code_1)
 {
     int how = -1, how_of_wait = -1;
     signal(SIGCHLD, SIG_IGN);
@@ -300,9 +293,8 @@ START_TEST(a_child_that_cannot_be_waited_for_has_ended_with_exit_code_1)
     ck_assert_int_eq(WEXITSTATUS(how_of_wait), 1);
     ck_assert_int_eq(WEXITSTATUS(how), 1);
 }
-END_TEST
 
-START_TEST(a_child_has_not_ended_before_it_has)
+TEST(a_child_has_not_ended_before_it_has)
 {
     int how = -1, ends[2];
     ck_assert(!pipe(ends));
@@ -318,7 +310,6 @@ START_TEST(a_child_has_not_ended_before_it_has)
     ck_assert(rt_process_wait(child, &how));
     ck_assert_int_eq(WEXITSTATUS(how), 9);
 }
-END_TEST
 
 /* A shell that signals itself goes on where the signal is ignored. */
 static void become_a_shell_that_is_signalled(const char *command)
@@ -340,29 +331,8 @@ static void become_a_printer(void)
     become_a_shell_that_is_signalled("kill -PIPE $$; exit 2");
 }
 
-START_TEST(another_program_has_its_signals)
+TEST(another_program_has_its_signals)
 {
     expect_signal_of(become_a_writer, SIGXFSZ);
     expect_signal_of(become_a_printer, SIGPIPE);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("process");
-    TCase *tests = leak_checked_case(suite, "process");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, children_are_waited_for_although_they_were_ignored);
-    tcase_add_test(tests, a_pipe_without_a_reader_ends_who_writes_although_that_was_ignored);
-    tcase_add_test(tests, a_file_that_may_not_grow_is_an_error_of_the_write);
-    tcase_add_test(tests, signals_that_were_blocked_are_not);
-    tcase_add_loop_test(tests, nothing_is_opened_in_the_place_of_a_closed_stream, 0, 8);
-    tcase_add_test(tests, what_nohup_ignores_stays_ignored);
-    tcase_add_test(tests, a_child_is_normal_whatever_its_parent_is);
-    tcase_add_test(tests, a_child_whose_parent_has_ended_already_ends);
-    tcase_add_test(tests, a_child_gets_its_signal_when_its_parent_is_killed);
-    tcase_add_test(tests, a_child_that_cannot_be_waited_for_has_ended_with_exit_code_1);
-    tcase_add_test(tests, a_child_has_not_ended_before_it_has);
-    tcase_add_test(tests, another_program_has_its_signals);
-    return run_suite(suite);
 }

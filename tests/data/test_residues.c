@@ -52,7 +52,9 @@ static void compare(const rt_vocabulary *v, const char *text, size_t size, const
     rt_free(ids);
 }
 
-START_TEST(texts_have_the_ids_of_EsmTokenizer)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST(texts_have_the_ids_of_EsmTokenizer)
 {
     size_t text_size, expected_size, file_size;
     char *file = (char *)read_fixture("vocab.txt", &file_size), key[20];
@@ -84,7 +86,6 @@ START_TEST(texts_have_the_ids_of_EsmTokenizer)
     rt_free(expected);
     rt_free(file);
 }
-END_TEST
 
 /* ---- texts ---- */
 
@@ -109,7 +110,7 @@ static void is_encoded(encoder *encode, const char *text, const char *expected,
     rt_vocabulary_free(v);
 }
 
-START_TEST(what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank)
+TEST(what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank)
 {
     is_encoded(rt_vocabulary_encode, "LAG-", "4 5 6 7", 0);
     is_encoded(rt_vocabulary_encode, " L\nA\tG ", "4 5 6", 0);
@@ -117,16 +118,14 @@ START_TEST(what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank)
     is_encoded(rt_vocabulary_encode, "<null_1><null", "8 3", 1);
     is_encoded(rt_vocabulary_encode, "", "", 0);
 }
-END_TEST
 
-START_TEST(special_tokens_are_text_unless_they_are_wanted)
+TEST(special_tokens_are_text_unless_they_are_wanted)
 {
     is_encoded(rt_vocabulary_encode, "L<mask>A[MASK]", "4 3 5 3 5 3", 3);
     is_encoded(rt_vocabulary_encode_special, "L<mask>A<eos><unk>", "4 9 5 2 3", 0);
 }
-END_TEST
 
-START_TEST(a_mask_is_written_in_two_ways)
+TEST(a_mask_is_written_in_two_ways)
 {
     static const int32_t wanted[] = {0, 4, 9, 5, 9};
     rt_vocabulary *v = residues(ESM);
@@ -139,9 +138,8 @@ START_TEST(a_mask_is_written_in_two_ways)
     rt_free(ids);
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(tokens_are_spelled_without_blanks)
+TEST(tokens_are_spelled_without_blanks)
 {
     rt_vocabulary *v = residues(ESM);
     static const int32_t ids[] = {0, 4, 5, 9, 7, 2};
@@ -157,10 +155,9 @@ START_TEST(tokens_are_spelled_without_blanks)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* Each line is a protein: <cls> before it and <eos> behind it. */
-START_TEST(a_running_text_has_an_end_behind_each_line)
+TEST(a_running_text_has_an_end_behind_each_line)
 {
     static const int32_t wanted[] = {0, 4, 5, 2, 6, 6, 2};
     rt_data_options o = options_for("text");
@@ -181,7 +178,6 @@ START_TEST(a_running_text_has_an_end_behind_each_line)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- the file ---- */
 
@@ -200,7 +196,7 @@ static const struct {
 };
 enum { REFUSED = sizeof refused / sizeof *refused };
 
-START_TEST(what_is_no_vocabulary_is_refused_with_its_line)
+TEST_ROWS(what_is_no_vocabulary_is_refused_with_its_line, 0, REFUSED)
 {
     rt_vocabulary *v;
     rt_status status = read_residues(&v, refused[_i].text, strlen(refused[_i].text));
@@ -208,20 +204,4 @@ START_TEST(what_is_no_vocabulary_is_refused_with_its_line)
     ck_assert_msg(strstr(status.message, refused[_i].message) != NULL, "'%s' expected, got '%s'",
                   refused[_i].message, status.message);
     ck_assert_ptr_null(v);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("residues");
-    TCase *tests = leak_checked_case(suite, "residues");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, texts_have_the_ids_of_EsmTokenizer);
-    tcase_add_test(tests, what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank);
-    tcase_add_test(tests, special_tokens_are_text_unless_they_are_wanted);
-    tcase_add_test(tests, a_mask_is_written_in_two_ways);
-    tcase_add_test(tests, tokens_are_spelled_without_blanks);
-    tcase_add_test(tests, a_running_text_has_an_end_behind_each_line);
-    tcase_add_loop_test(tests, what_is_no_vocabulary_is_refused_with_its_line, 0, REFUSED);
-    return run_suite(suite);
 }

@@ -109,7 +109,9 @@ static void holds_ids(const char *name, const char *dataset)
     rt_data_close(data);
 }
 
-START_TEST(every_format_holds_the_ids_that_were_written)
+SUITE(.setup = make_folder, .teardown = clear_all, .timeout = 300)
+
+TEST(every_format_holds_the_ids_that_were_written)
 {
     static const struct {
         const char *type;
@@ -133,9 +135,8 @@ START_TEST(every_format_holds_the_ids_that_were_written)
         holds_ids("a.npy", "");
     }
 }
-END_TEST
 
-START_TEST(unsigned_data_sets_are_read)
+TEST(unsigned_data_sets_are_read)
 {
     const hid_t types[] = {H5T_STD_U16LE, H5T_STD_U16BE, H5T_STD_U32LE};
     int64_t ids[COUNT];
@@ -147,7 +148,6 @@ START_TEST(unsigned_data_sets_are_read)
         holds_ids("a", ":/ids");
     }
 }
-END_TEST
 
 static void refused(const rt_data_options *o, rt_code code, const char *message)
 {
@@ -158,7 +158,7 @@ static void refused(const rt_data_options *o, rt_code code, const char *message)
     ck_assert_ptr_null(data);
 }
 
-START_TEST(files_that_are_damaged_are_named)
+TEST(files_that_are_damaged_are_named)
 {
     static const struct {
         const char *type, *shape, *message;
@@ -188,11 +188,10 @@ START_TEST(files_that_are_damaged_are_named)
     write_values("a.bin", "", 0, 2, false);
     refused(&o, RT_DATA, "must hold ids from 0 to 99 (data.vocab 100); got 102 at index 14");
 }
-END_TEST
 
 /* ---- a file that changes ---- */
 
-START_TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
+TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
 {
     static const char *const messages[] = {"was replaced or removed", "was changed",
                                            "became shorter"};
@@ -221,7 +220,6 @@ START_TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* ---- the cache ---- */
 
@@ -266,7 +264,7 @@ static void draw_the_same(const rt_data_options *one, const rt_data_options *oth
 }
 
 /* More than two parts of 4 MiB, at each level; the vocabularies of GPT-2's and LLaMA 3's kind. */
-START_TEST(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory)
+TEST_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10)
 {
     static const struct {
         rt_level level;
@@ -294,9 +292,8 @@ START_TEST(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory)
     draw_the_same(&o, &other);
     ck_assert_int_eq(files_in_cache(".npy"), 1);
 }
-END_TEST
 
-START_TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
+TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
 {
     rt_data_options o = options("text", "a"), other = o;
     write_text("a", 2000, 1);
@@ -317,7 +314,6 @@ START_TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
     draw_the_same(&o, &other);
     ck_assert_int_eq(files_in_cache(".npy"), 4);
 }
-END_TEST
 
 static void only_npy(char path[RT_PATH_SIZE])
 {
@@ -329,7 +325,7 @@ static void only_npy(char path[RT_PATH_SIZE])
     closedir(entries);
 }
 
-START_TEST(a_cached_file_that_was_cut_is_made_again)
+TEST(a_cached_file_that_was_cut_is_made_again)
 {
     char path[RT_PATH_SIZE];
     rt_data_options o = options("text", "a"), other = o;
@@ -340,10 +336,9 @@ START_TEST(a_cached_file_that_was_cut_is_made_again)
     ck_assert_int_eq(truncate(path, 1000), 0);
     draw_the_same(&o, &other);
 }
-END_TEST
 
 /* The text may be touched or moved: its bytes count. */
-START_TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
+TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
 {
     char path[RT_PATH_SIZE];
     struct stat before, after;
@@ -360,9 +355,8 @@ START_TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
     ck_assert_int_eq(before.st_ino, after.st_ino);
     ck_assert_int_eq(files_in_cache(".npy"), 1);
 }
-END_TEST
 
-START_TEST(a_full_disk_leaves_no_file_in_the_cache)
+TEST(a_full_disk_leaves_no_file_in_the_cache)
 {
     rt_data_options o = options("text", "a");
     struct rlimit before, small;
@@ -384,9 +378,8 @@ START_TEST(a_full_disk_leaves_no_file_in_the_cache)
                          files_in_cache(".lock"),
                      0);
 }
-END_TEST
 
-START_TEST(processes_that_start_at_once_tokenize_once)
+TEST(processes_that_start_at_once_tokenize_once)
 {
     enum { PROCESSES = 4 };
     pid_t children[PROCESSES];
@@ -409,9 +402,8 @@ START_TEST(processes_that_start_at_once_tokenize_once)
     ck_assert_int_eq(files_in_cache(".npy"), 1);
     draw_the_same(&o, &other);
 }
-END_TEST
 
-START_TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
+TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
 {
     const size_t size = write_text("a", 200000, 1);
     char message[200];
@@ -431,7 +423,6 @@ START_TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
     ck_assert_uint_gt(size, 4 << 20);
     refused(&o, RT_DATA, message);
 }
-END_TEST
 
 /* ---- mixtures ---- */
 
@@ -452,7 +443,7 @@ static void mix(rt_data_options *o, const char *first, const char *second)
     set_file(o, list);
 }
 
-START_TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
+TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
 {
     enum { DRAWS = 20000 };
     rt_data_options o = options("text", "a");
@@ -477,9 +468,8 @@ START_TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_weight_that_is_no_number_above_0_is_refused)
+TEST(a_weight_that_is_no_number_above_0_is_refused)
 {
     static const char *const wrong[] = {"*0", "*-1", "*0.0", "*-0", "*1e999", "*1e-999", "*1-2"};
     rt_data_options o = options("text", "a");
@@ -491,9 +481,8 @@ START_TEST(a_weight_that_is_no_number_above_0_is_refused)
     snprintf(o.eval_file, sizeof o.eval_file, "%s*2", in_folder("a"));
     refused(&o, RT_CONFIG, "data.eval_file takes no weights");
 }
-END_TEST
 
-START_TEST(a_star_in_a_name_is_part_of_it)
+TEST(a_star_in_a_name_is_part_of_it)
 {
     rt_data_options o = options("text", "a*b");
     write_bytes("a*b", 'x', 1000);
@@ -501,11 +490,10 @@ START_TEST(a_star_in_a_name_is_part_of_it)
     strcat(o.file, "*2");
     rt_data_close(opened(&o));
 }
-END_TEST
 
 /* ---- documents ---- */
 
-START_TEST(each_document_ends_with_the_token_that_ends_a_text)
+TEST(each_document_ends_with_the_token_that_ends_a_text)
 {
     static const struct {
         const char *documents, *text, *tokens;
@@ -530,10 +518,9 @@ START_TEST(each_document_ends_with_the_token_that_ends_a_text)
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* Documents of one letter each, shorter and longer than a window. */
-START_TEST(no_sequence_goes_over_the_end_of_a_document)
+TEST(no_sequence_goes_over_the_end_of_a_document)
 {
     static char text[4000];
     size_t size = 0;
@@ -577,19 +564,17 @@ START_TEST(no_sequence_goes_over_the_end_of_a_document)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(documents_are_those_of_texts)
+TEST(documents_are_those_of_texts)
 {
     rt_data_options o = options("tokens", "a.bin");
     strcpy(o.documents, "line");
     refused(&o, RT_CONFIG, "data.documents needs data.task = text");
 }
-END_TEST
 
 /* ---- a file of tokens ---- */
 
-START_TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
+TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
 {
     static const char *const names[] = {"o.npy", "o.bin", "o.h5"};
     size_t count;
@@ -606,32 +591,4 @@ START_TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
     }
     ck_assert_int_eq(rt_encode_file(&o, in_folder("o.txt"), &count).code, RT_CONFIG);
     ck_assert_int_ne(access(in_folder("o.txt"), F_OK), 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sequence");
-    TCase *tests = leak_checked_case(suite, "sequence");
-    tcase_set_timeout(tests, 300);
-    tcase_add_checked_fixture(tests, make_folder, clear_all);
-    tcase_add_test(tests, every_format_holds_the_ids_that_were_written);
-    tcase_add_test(tests, unsigned_data_sets_are_read);
-    tcase_add_test(tests, files_that_are_damaged_are_named);
-    tcase_add_test(tests, a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read);
-    tcase_add_loop_test(tests, a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10);
-    tcase_add_test(tests, another_text_or_tokenizer_is_not_taken_from_the_cache);
-    tcase_add_test(tests, a_cached_file_that_was_cut_is_made_again);
-    tcase_add_test(tests, a_text_with_another_time_is_digested_and_not_tokenized_again);
-    tcase_add_test(tests, a_full_disk_leaves_no_file_in_the_cache);
-    tcase_add_test(tests, processes_that_start_at_once_tokenize_once);
-    tcase_add_test(tests, a_byte_that_is_not_utf8_is_named_with_its_file);
-    tcase_add_test(tests, windows_of_a_mixture_come_as_often_as_the_weights_say);
-    tcase_add_test(tests, a_weight_that_is_no_number_above_0_is_refused);
-    tcase_add_test(tests, a_star_in_a_name_is_part_of_it);
-    tcase_add_test(tests, each_document_ends_with_the_token_that_ends_a_text);
-    tcase_add_test(tests, no_sequence_goes_over_the_end_of_a_document);
-    tcase_add_test(tests, documents_are_those_of_texts);
-    tcase_add_test(tests, a_text_that_was_written_as_ids_has_the_same_sequences);
-    return run_suite(suite);
 }

@@ -211,25 +211,22 @@ static void check_task(const char *name, void (*check)(row))
         }
 }
 
-START_TEST(copy_asks_for_the_symbols_in_their_order)
+TEST(copy_asks_for_the_symbols_in_their_order)
 {
     check_task("copy", check_copy);
 }
-END_TEST
 
-START_TEST(reverse_asks_for_the_symbols_from_the_last_to_the_first)
+TEST(reverse_asks_for_the_symbols_from_the_last_to_the_first)
 {
     check_task("reverse", check_reverse);
 }
-END_TEST
 
-START_TEST(sort_asks_for_the_symbols_from_the_smallest_to_the_largest)
+TEST(sort_asks_for_the_symbols_from_the_smallest_to_the_largest)
 {
     check_task("sort", check_sort);
 }
-END_TEST
 
-START_TEST(shift_asks_for_the_symbol_at_a_distance)
+TEST(shift_asks_for_the_symbol_at_a_distance)
 {
     check_task("shift", check_shift);
     for (int distance = 1; distance <= 30; distance++) {
@@ -238,9 +235,8 @@ START_TEST(shift_asks_for_the_symbol_at_a_distance)
         check_draws(&o, check_shift);
     }
 }
-END_TEST
 
-START_TEST(majority_asks_for_the_most_frequent_symbol_of_a_window)
+TEST(majority_asks_for_the_most_frequent_symbol_of_a_window)
 {
     for (int width = 1; width <= 31; width++) {
         rt_data_options o = options_for("majority");
@@ -248,9 +244,8 @@ START_TEST(majority_asks_for_the_most_frequent_symbol_of_a_window)
         check_draws(&o, check_majority);
     }
 }
-END_TEST
 
-START_TEST(a_long_sequence_is_sorted)
+TEST(a_long_sequence_is_sorted)
 {
     rt_data_options o = options_for("sort");
     o.length = 20000;
@@ -269,12 +264,11 @@ START_TEST(a_long_sequence_is_sorted)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* Eight symbols. What is counted are pairs: those beside each other, those of one place in
  * sequences that follow each other, and those of one place in steps that follow each other.
  * The numbers are the same in every run; the bound is five deviations. */
-START_TEST(symbols_are_uniform_and_independent)
+TEST(symbols_are_uniform_and_independent)
 {
     enum { SYMBOLS = 8, CELLS = SYMBOLS * SYMBOLS, BATCH = 500 };
     rt_data_options o = options_for("shift");
@@ -299,16 +293,14 @@ START_TEST(symbols_are_uniform_and_independent)
     free_batch(next);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(recall_asks_for_the_value_that_stood_with_a_key)
+TEST(recall_asks_for_the_value_that_stood_with_a_key)
 {
     check_task("recall", check_recall);
 }
-END_TEST
 
 /* Six keys of six symbols: each order of them is as likely. */
-START_TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
+TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
 {
     enum { KEYS = 6, ORDERS = 720, DRAWS = 100 * ORDERS };
     static int counts[ORDERS];
@@ -333,10 +325,9 @@ START_TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* Which pair is asked for, which keys there are and what their values are, with 28 symbols. */
-START_TEST(recall_is_uniform_in_its_question_keys_and_values)
+TEST(recall_is_uniform_in_its_question_keys_and_values)
 {
     enum { SYMBOLS = 28, PAIRS = 14, DRAWS = 20000 };
     rt_data_options o = options_for("recall");
@@ -368,9 +359,8 @@ START_TEST(recall_is_uniform_in_its_question_keys_and_values)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(order_asks_which_of_two_symbols_comes_first)
+TEST(order_asks_which_of_two_symbols_comes_first)
 {
     static const int short_ones[] = {3, 4};
     check_task("order", check_order);
@@ -380,10 +370,9 @@ START_TEST(order_asks_which_of_two_symbols_comes_first)
         check_draws(&o, check_order);
     }
 }
-END_TEST
 
 /* Six places: every pair of different ones is as likely, and so are both answers. */
-START_TEST(order_is_balanced)
+TEST(order_is_balanced)
 {
     enum { PLACES = 6, PAIRS = PLACES * (PLACES - 1), DRAWS = 100 * PAIRS };
     rt_data_options o = options_for("order");
@@ -405,7 +394,6 @@ START_TEST(order_is_balanced)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- tasks whose theta is known ---- */
 
@@ -455,7 +443,7 @@ static void check_repeating(row x)
     ck_assert_int_ge(labels, 1);
 }
 
-START_TEST(period_repeats_half_of_its_symbols_after_each_period)
+TEST(period_repeats_half_of_its_symbols_after_each_period)
 {
     rt_data_options o = options_for("period");
     o.vocab = 4 + SHOWN_SYMBOLS;
@@ -464,10 +452,9 @@ START_TEST(period_repeats_half_of_its_symbols_after_each_period)
             expect_repeats(&o, distance, 0.5, distance % o.period == 0);
     check_task("period", check_repeating);
 }
-END_TEST
 
 /* With a random phase, two hands that are x cells apart are in one cell with probability 1 - x. */
-START_TEST(spin_turns_by_its_theta_a_position)
+TEST(spin_turns_by_its_theta_a_position)
 {
     const double pi = acos(-1), thetas[] = {1.1, 0.4, pi};
     rt_data_options o = options_for("spin");
@@ -480,9 +467,8 @@ START_TEST(spin_turns_by_its_theta_a_position)
         }
     check_task("spin", check_repeating);
 }
-END_TEST
 
-START_TEST(what_repeats_is_asked_as_a_text_is)
+TEST_ROWS(what_repeats_is_asked_as_a_text_is, 0, 2)
 {
     static const char *const names[] = {"period", "spin"};
     enum { BATCH = 500 };
@@ -506,27 +492,4 @@ START_TEST(what_repeats_is_asked_as_a_text_is)
         rt_data_close(data);
     }
     free_batch(batch);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("tasks");
-    TCase *tests = leak_checked_case(suite, "tasks");
-    tcase_add_test(tests, copy_asks_for_the_symbols_in_their_order);
-    tcase_add_test(tests, reverse_asks_for_the_symbols_from_the_last_to_the_first);
-    tcase_add_test(tests, sort_asks_for_the_symbols_from_the_smallest_to_the_largest);
-    tcase_add_test(tests, majority_asks_for_the_most_frequent_symbol_of_a_window);
-    tcase_add_test(tests, shift_asks_for_the_symbol_at_a_distance);
-    tcase_add_test(tests, a_long_sequence_is_sorted);
-    tcase_add_test(tests, symbols_are_uniform_and_independent);
-    tcase_add_test(tests, recall_asks_for_the_value_that_stood_with_a_key);
-    tcase_add_test(tests, keys_are_drawn_without_repetition_down_to_the_last_symbol);
-    tcase_add_test(tests, recall_is_uniform_in_its_question_keys_and_values);
-    tcase_add_test(tests, order_asks_which_of_two_symbols_comes_first);
-    tcase_add_test(tests, order_is_balanced);
-    tcase_add_test(tests, period_repeats_half_of_its_symbols_after_each_period);
-    tcase_add_test(tests, spin_turns_by_its_theta_a_position);
-    tcase_add_loop_test(tests, what_repeats_is_asked_as_a_text_is, 0, 2);
-    return run_suite(suite);
 }

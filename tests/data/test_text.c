@@ -39,7 +39,9 @@ static void has_ids(const rt_data *data, const int32_t *expected, int count)
     free_batch(batch);
 }
 
-START_TEST(every_text_of_bytes_has_the_same_260_ids)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST(every_text_of_bytes_has_the_same_260_ids)
 {
     static const uint8_t text[] = {'b', 0xff, 'a', 0};
     rt_data *data = open_text(RT_LEVEL_BYTE, text, sizeof text, 5);
@@ -47,9 +49,8 @@ START_TEST(every_text_of_bytes_has_the_same_260_ids)
     has_ids(data, (int32_t[]){4 + 'b', 4 + 0xff, 4 + 'a', 4}, 4);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
+TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
 {
     static const char text[] = "z\xe2\x82\xac\xc3\xa9z\xf0\x9f\x98\x80\xc3\xa9y";
     rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text - 1, 8);
@@ -58,9 +59,8 @@ START_TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
     ck_assert_uint_eq(rt_data_unknown(data).count, 0);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_text_is_read_with_the_vocabulary_that_is_given)
+TEST(a_text_is_read_with_the_vocabulary_that_is_given)
 {
     rt_data *first = open_text(RT_LEVEL_CHAR, "hello", 5, 2);
     rt_data *second = open_with(rt_data_vocabulary(first), RT_LEVEL_CHAR, "mellow, mellow", 14, 15);
@@ -73,10 +73,9 @@ START_TEST(a_text_is_read_with_the_vocabulary_that_is_given)
     rt_data_close(second);
     rt_data_close(first);
 }
-END_TEST
 
 /* Over both files: the first character that is not known is the 'x' of the second. */
-START_TEST(what_is_unknown_is_counted_over_all_files)
+TEST(what_is_unknown_is_counted_over_all_files)
 {
     rt_data *first = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2), *second;
     rt_data_options o = options_for("text");
@@ -96,9 +95,8 @@ START_TEST(what_is_unknown_is_counted_over_all_files)
     rt_data_close(second);
     rt_data_close(first);
 }
-END_TEST
 
-START_TEST(a_vocabulary_of_another_level_is_refused)
+TEST(a_vocabulary_of_another_level_is_refused)
 {
     rt_vocabulary *characters;
     rt_data_options o = options_for("text");
@@ -114,10 +112,9 @@ START_TEST(a_vocabulary_of_another_level_is_refused)
     ck_assert_ptr_null(data);
     rt_vocabulary_free(characters);
 }
-END_TEST
 
 /* Other than [UNK] and special tokens: what a masked token is now and then replaced by. */
-START_TEST(a_mask_is_never_replaced_by_a_special_token)
+TEST(a_mask_is_never_replaced_by_a_special_token)
 {
     enum { LENGTH = 400, ROWS = 50 };
     char text[LENGTH];
@@ -136,7 +133,6 @@ START_TEST(a_mask_is_never_replaced_by_a_special_token)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- data.vocab_file ---- */
 
@@ -156,7 +152,7 @@ static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, cons
 
 #define TOKENS "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\n"
 
-START_TEST(a_vocabulary_comes_from_a_file)
+TEST(a_vocabulary_comes_from_a_file)
 {
     rt_data *data;
     rt_status status = open_with_file(&data, NULL, TOKENS "o\n\\n\nl\n", "lo\nx");
@@ -169,9 +165,8 @@ START_TEST(a_vocabulary_comes_from_a_file)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_file_must_be_there_and_be_a_vocabulary)
+TEST(a_file_must_be_there_and_be_a_vocabulary)
 {
     rt_data *data;
     is_data_error(open_with_file(&data, NULL, NULL, "lo"), in_folder("c"),
@@ -181,9 +176,8 @@ START_TEST(a_file_must_be_there_and_be_a_vocabulary)
     is_data_error(open_with_file(&data, NULL, TOKENS "ab\n", "lo"), in_folder("b"),
                   ":6: holds 2 characters; at level char a line holds one");
 }
-END_TEST
 
-START_TEST(a_file_must_be_the_vocabulary_that_is_given)
+TEST(a_file_must_be_the_vocabulary_that_is_given)
 {
     rt_data *first = open_text(RT_LEVEL_CHAR, "hello", 5, 2), *data;
     const rt_vocabulary *given = rt_data_vocabulary(first);
@@ -200,9 +194,8 @@ START_TEST(a_file_must_be_the_vocabulary_that_is_given)
                                  "the key out to use that one"));
     rt_data_close(first);
 }
-END_TEST
 
-START_TEST(bytes_need_no_file)
+TEST(bytes_need_no_file)
 {
     rt_data_options o = options_for("text");
     set_file(&o, "a.txt");
@@ -216,12 +209,11 @@ START_TEST(bytes_need_no_file)
     o.level = RT_LEVEL_CHAR;
     ck_assert_int_eq(rt_data_check(&o).code, RT_OK);
 }
-END_TEST
 
 /* ---- tokens ---- */
 
 /* Code points of every size stand where they stood, with their rank as the id. */
-START_TEST(a_character_of_any_size_is_one_token)
+TEST(a_character_of_any_size_is_one_token)
 {
     rt_data *data = open_text(RT_LEVEL_CHAR, mixed, sizeof mixed - 1, MIXED + 1);
     int32_t expected[MIXED];
@@ -231,10 +223,9 @@ START_TEST(a_character_of_any_size_is_one_token)
     has_ids(data, expected, MIXED);
     rt_data_close(data);
 }
-END_TEST
 
 /* Every code point but the 2048 surrogates, which are none in UTF-8. */
-START_TEST(every_code_point_is_read_as_it_was_written)
+TEST(every_code_point_is_read_as_it_was_written)
 {
     char bytes[RT_UTF8_SIZE];
     for (int32_t character = 0; character < 0x110000; character++) {
@@ -252,7 +243,6 @@ START_TEST(every_code_point_is_read_as_it_was_written)
                          (unsigned)read, taken);
     }
 }
-END_TEST
 
 static void check_round_trip(const rt_data *data, const char *text)
 {
@@ -275,7 +265,7 @@ static void check_round_trip(const rt_data *data, const char *text)
     rt_free(ids);
 }
 
-START_TEST(decoding_gives_back_what_was_encoded)
+TEST(decoding_gives_back_what_was_encoded)
 {
     for (int level = RT_LEVEL_BYTE; level <= RT_LEVEL_CHAR; level++) {
         rt_data *data = open_text(level, mixed, sizeof mixed - 1, 2);
@@ -284,9 +274,8 @@ START_TEST(decoding_gives_back_what_was_encoded)
         rt_data_close(data);
     }
 }
-END_TEST
 
-START_TEST(a_byte_0_is_a_token)
+TEST(a_byte_0_is_a_token)
 {
     for (int level = RT_LEVEL_BYTE; level <= RT_LEVEL_CHAR; level++) {
         rt_data *data = open_text(level, "\0a", 2, 2);
@@ -300,9 +289,8 @@ START_TEST(a_byte_0_is_a_token)
         rt_data_close(data);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_id_of_an_ordinary_token_cannot_be_decoded)
+TEST(what_is_no_id_of_an_ordinary_token_cannot_be_decoded)
 {
     static const int32_t wrong[] = {RT_ID_PAD, RT_ID_SEP, RT_FIRST_SYMBOL, FIRST_CHARACTER + 3,
                                     -1,        INT32_MIN, INT32_MAX};
@@ -319,7 +307,6 @@ START_TEST(what_is_no_id_of_an_ordinary_token_cannot_be_decoded)
     }
     rt_data_close(data);
 }
-END_TEST
 
 static void not_encoded(const rt_data *data, const char *text, const char *message)
 {
@@ -332,7 +319,7 @@ static void not_encoded(const rt_data *data, const char *text, const char *messa
     ck_assert(ids == NULL && count == 0);
 }
 
-START_TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
+TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
 {
     rt_data *data = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
     int32_t *ids;
@@ -350,9 +337,8 @@ START_TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
     rt_free(ids);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(encoding_names_a_byte_that_is_not_utf8)
+TEST(encoding_names_a_byte_that_is_not_utf8)
 {
     rt_data *data = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
     not_encoded(data, "\xff", "byte 0xff at byte 0 is not UTF-8");
@@ -360,10 +346,9 @@ START_TEST(encoding_names_a_byte_that_is_not_utf8)
     not_encoded(data, "\xc3\xa9\xa9", "byte 0xa9 at byte 2 is not UTF-8");
     rt_data_close(data);
 }
-END_TEST
 
 /* 65000 different characters of four bytes each, and one more. */
-START_TEST(a_text_can_have_65000_different_characters)
+TEST(a_text_can_have_65000_different_characters)
 {
     enum { LIMIT = 65000 };
     static char text[4 * (LIMIT + 1) + RT_UTF8_SIZE];
@@ -385,31 +370,4 @@ START_TEST(a_text_can_have_65000_different_characters)
     is_data_error(rt_data_open(&data, &o, NULL), path,
                   ": a text can have up to 65000 different characters; it has 65001");
     ck_assert_ptr_null(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("text");
-    TCase *tests = leak_checked_case(suite, "text");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, every_text_of_bytes_has_the_same_260_ids);
-    tcase_add_test(tests, the_characters_of_a_text_follow_in_the_order_of_code_points);
-    tcase_add_test(tests, a_text_is_read_with_the_vocabulary_that_is_given);
-    tcase_add_test(tests, what_is_unknown_is_counted_over_all_files);
-    tcase_add_test(tests, a_vocabulary_of_another_level_is_refused);
-    tcase_add_test(tests, a_mask_is_never_replaced_by_a_special_token);
-    tcase_add_test(tests, a_vocabulary_comes_from_a_file);
-    tcase_add_test(tests, a_file_must_be_there_and_be_a_vocabulary);
-    tcase_add_test(tests, a_file_must_be_the_vocabulary_that_is_given);
-    tcase_add_test(tests, bytes_need_no_file);
-    tcase_add_test(tests, a_character_of_any_size_is_one_token);
-    tcase_add_test(tests, every_code_point_is_read_as_it_was_written);
-    tcase_add_test(tests, decoding_gives_back_what_was_encoded);
-    tcase_add_test(tests, a_byte_0_is_a_token);
-    tcase_add_test(tests, what_is_no_id_of_an_ordinary_token_cannot_be_decoded);
-    tcase_add_test(tests, a_character_that_is_not_known_is_encoded_as_one_that_is_unknown);
-    tcase_add_test(tests, encoding_names_a_byte_that_is_not_utf8);
-    tcase_add_test(tests, a_text_can_have_65000_different_characters);
-    return run_suite(suite);
 }

@@ -60,7 +60,9 @@ static void refused(const char *message)
     refused_at(in_folder("a"), "/ids", message);
 }
 
-START_TEST(an_id_out_of_range_is_named)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST(an_id_out_of_range_is_named)
 {
     static const struct {
         int64_t id;
@@ -86,9 +88,8 @@ START_TEST(an_id_out_of_range_is_named)
         refused(message);
     }
 }
-END_TEST
 
-START_TEST(special_ids_and_the_last_one_are_ids)
+TEST(special_ids_and_the_last_one_are_ids)
 {
     static const int64_t ids[] = {0, 1, 2, 3, 4, 31, 0, 31};
     rt_data_options o = options_for("tokens");
@@ -104,9 +105,8 @@ START_TEST(special_ids_and_the_last_one_are_ids)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_file_that_is_no_regular_one_is_named)
+TEST(a_file_that_is_no_regular_one_is_named)
 {
     rt_data_options o = options_of(in_folder("b"), "/ids");
     rt_data *data;
@@ -119,10 +119,9 @@ START_TEST(a_file_that_is_no_regular_one_is_named)
     is_data_error(rt_data_open(&data, &o, NULL), in_folder("b"),
                   ": data.file must be a regular file");
 }
-END_TEST
 
 /* Nothing is unreadable for root, who therefore becomes somebody else for a moment. */
-START_TEST(a_file_without_permission_is_named)
+TEST(a_file_without_permission_is_named)
 {
     const uid_t user = geteuid(), somebody = 65534;
     const char *path = write_file(in_folder("a"), "abc", 3);
@@ -135,9 +134,8 @@ START_TEST(a_file_without_permission_is_named)
     ck_assert_int_eq(seteuid(user), 0);
     is_data_error(status, path, ": Permission denied (data.file)");
 }
-END_TEST
 
-START_TEST(what_is_not_hdf5_is_named)
+TEST(what_is_not_hdf5_is_named)
 {
     write_file(in_folder("a"), "4 5 6 7", 7);
     refused(": the file is not an HDF5 file (data.file)");
@@ -146,9 +144,8 @@ START_TEST(what_is_not_hdf5_is_named)
     write_file(in_folder("a"), "\211HDF\r\n\032\n", 8);
     refused(": HDF5 cannot open the file: it is damaged, cut short or being written (data.file)");
 }
-END_TEST
 
-START_TEST(a_file_that_was_cut_short_is_refused)
+TEST(a_file_that_was_cut_short_is_refused)
 {
     static unsigned char whole[65536];
     static int64_t ids[100];
@@ -167,9 +164,8 @@ START_TEST(a_file_that_was_cut_short_is_refused)
         }
     }
 }
-END_TEST
 
-START_TEST(a_data_set_that_is_not_there_is_named)
+TEST(a_data_set_that_is_not_there_is_named)
 {
     static const int64_t ids[] = {4, 5, 6};
     static const char *const names[] = {"/", "/idz", "/ids/ids", "/group", "/nowhere", "/round"};
@@ -183,9 +179,8 @@ START_TEST(a_data_set_that_is_not_there_is_named)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         refused_at(in_folder("a"), names[i], ": the file has no data set of that name (data.file)");
 }
-END_TEST
 
-START_TEST(a_link_to_another_file_is_not_followed)
+TEST(a_link_to_another_file_is_not_followed)
 {
     static const int64_t ids[] = {4, 5, 6};
     rt_data_options o = options_for("tokens");
@@ -197,9 +192,8 @@ START_TEST(a_link_to_another_file_is_not_followed)
     end(w);
     refused(": the data set must lie in the file itself; it is a link to another (data.file)");
 }
-END_TEST
 
-START_TEST(ids_in_other_files_are_not_read)
+TEST(ids_in_other_files_are_not_read)
 {
     writing w = begin();
     ck_assert(H5Pset_external(w.creation, "/etc/passwd", 0, 400) >= 0);
@@ -207,9 +201,8 @@ START_TEST(ids_in_other_files_are_not_read)
     end(w);
     refused(": the data set must lie in the file itself; it is in other files (data.file)");
 }
-END_TEST
 
-START_TEST(a_data_set_put_together_of_others_is_refused)
+TEST(a_data_set_put_together_of_others_is_refused)
 {
     hsize_t extent = 100;
     writing w = begin();
@@ -221,9 +214,8 @@ START_TEST(a_data_set_put_together_of_others_is_refused)
     refused(": the data set must lie in the file itself; it is a virtual data set, made of others "
             "(data.file)");
 }
-END_TEST
 
-START_TEST(another_rank_is_named)
+TEST(another_rank_is_named)
 {
     static const int values[9] = {4, 4, 4, 4, 4, 4, 4, 4, 4};
     writing w = begin();
@@ -235,9 +227,8 @@ START_TEST(another_rank_is_named)
     end(w);
     refused(": the data set must have one dimension; it has 0 (data.file)");
 }
-END_TEST
 
-START_TEST(another_type_is_named)
+TEST(another_type_is_named)
 {
     static const double values[8] = {0};
     struct {
@@ -262,9 +253,8 @@ START_TEST(another_type_is_named)
         refused(message);
     }
 }
-END_TEST
 
-START_TEST(an_empty_data_set_is_named)
+TEST(an_empty_data_set_is_named)
 {
     writing w = begin();
     put(w, H5T_STD_I32LE, 1, 0, NULL);
@@ -278,10 +268,9 @@ START_TEST(an_empty_data_set_is_named)
     end(w);
     refused(": the data set is empty (data.file)");
 }
-END_TEST
 
 /* Such a file has a few kilobytes and claims terabytes. Memory must not follow. */
-START_TEST(huge_claims_are_refused_before_memory_is_asked_for)
+TEST(huge_claims_are_refused_before_memory_is_asked_for)
 {
     struct rusage before, after;
     const hsize_t chunk = 1 << 20, large = (1 << 23) + 1;
@@ -305,10 +294,9 @@ START_TEST(huge_claims_are_refused_before_memory_is_asked_for)
     getrusage(RUSAGE_SELF, &after);
     ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 64 << 10);
 }
-END_TEST
 
 /* HDF5 would give zeros for what is missing. */
-START_TEST(what_was_never_written_is_refused)
+TEST(what_was_never_written_is_refused)
 {
     static const int values[10] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
     const hsize_t chunk = 10, start = 0, all = 25, longest = H5S_UNLIMITED;
@@ -330,7 +318,6 @@ START_TEST(what_was_never_written_is_refused)
         refused(": parts of the data set were never written (data.file)");
     }
 }
-END_TEST
 
 static size_t keep_bytes(unsigned flags, size_t values, const unsigned *value, size_t bytes,
                          size_t *size, void **buffer)
@@ -340,7 +327,7 @@ static size_t keep_bytes(unsigned flags, size_t values, const unsigned *value, s
 }
 
 /* A filter of somebody's own, whether HDF5 has it already or would have to look for it. */
-START_TEST(a_filter_from_elsewhere_is_not_loaded)
+TEST(a_filter_from_elsewhere_is_not_loaded)
 {
     static const int values[8] = {4};
     const hsize_t chunk = 4;
@@ -357,10 +344,9 @@ START_TEST(a_filter_from_elsewhere_is_not_loaded)
     ck_assert(H5Zunregister(300) >= 0);
     refused(message);
 }
-END_TEST
 
 /* The last ids of a chunk that is damaged; what is read first says so. */
-START_TEST(chunks_that_cannot_be_unpacked_are_named)
+TEST(chunks_that_cannot_be_unpacked_are_named)
 {
     static const int values[8] = {4, 5, 6, 7, 8, 9, 10, 11};
     const hsize_t chunk = 4, second = 4;
@@ -373,10 +359,9 @@ START_TEST(chunks_that_cannot_be_unpacked_are_named)
     end(w);
     refused(": data.file cannot be read from id 0 to 7");
 }
-END_TEST
 
 /* HDF5 1.10 divides by zero on some of these and reads what it does not have on others. */
-START_TEST(a_file_that_hdf5_crashes_on_is_refused)
+TEST(a_file_that_hdf5_crashes_on_is_refused)
 {
     static const char *const names[] = {"chunks", "contiguous", "deflate", "division", "fletcher"};
     const char *path = in_folder("a");
@@ -396,11 +381,10 @@ START_TEST(a_file_that_hdf5_crashes_on_is_refused)
         ck_assert_msg(!strncmp(status.message, o.file, strlen(o.file)), "%s", status.message);
     }
 }
-END_TEST
 
 /* The header is changed to say that the ids begin where there is no room for all of them: a place
  * that is read without HDF5. */
-START_TEST(ids_beyond_the_end_of_the_file_are_refused)
+TEST(ids_beyond_the_end_of_the_file_are_refused)
 {
     static int64_t ids[1000];
     static char bytes[16384];
@@ -428,9 +412,8 @@ START_TEST(ids_beyond_the_end_of_the_file_are_refused)
         }
     ck_assert_int_eq(told, 1);
 }
-END_TEST
 
-START_TEST(a_disk_that_is_full_is_told)
+TEST(a_disk_that_is_full_is_told)
 {
     static int64_t ids[100000];
     rt_data_options o = options_for("tokens");
@@ -451,9 +434,8 @@ START_TEST(a_disk_that_is_full_is_told)
     ck_assert_str_eq(status.message, message);
     ck_assert_int_eq(status.code, RT_IO);
 }
-END_TEST
 
-START_TEST(token_ids_must_hold_a_window_of_each_kind)
+TEST(token_ids_must_hold_a_window_of_each_kind)
 {
     static const int64_t ids[10] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
     rt_data_options o = options_for("tokens");
@@ -466,34 +448,4 @@ START_TEST(token_ids_must_hold_a_window_of_each_kind)
     is_data_error(rt_data_open(&data, &o, NULL), o.file,
                   ": data.length 4 needs 3 ids for training and as many for evaluation; of the 10 "
                   "there are 8 and 2 (data.eval_fraction 0.2)");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("token files");
-    TCase *tests = leak_checked_case(suite, "token files");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_test(tests, an_id_out_of_range_is_named);
-    tcase_add_test(tests, special_ids_and_the_last_one_are_ids);
-    tcase_add_test(tests, a_file_that_is_no_regular_one_is_named);
-    tcase_add_test(tests, a_file_without_permission_is_named);
-    tcase_add_test(tests, what_is_not_hdf5_is_named);
-    tcase_add_test(tests, a_file_that_was_cut_short_is_refused);
-    tcase_add_test(tests, a_data_set_that_is_not_there_is_named);
-    tcase_add_test(tests, a_link_to_another_file_is_not_followed);
-    tcase_add_test(tests, ids_in_other_files_are_not_read);
-    tcase_add_test(tests, a_data_set_put_together_of_others_is_refused);
-    tcase_add_test(tests, another_rank_is_named);
-    tcase_add_test(tests, another_type_is_named);
-    tcase_add_test(tests, an_empty_data_set_is_named);
-    tcase_add_test(tests, huge_claims_are_refused_before_memory_is_asked_for);
-    tcase_add_test(tests, what_was_never_written_is_refused);
-    tcase_add_test(tests, a_filter_from_elsewhere_is_not_loaded);
-    tcase_add_test(tests, chunks_that_cannot_be_unpacked_are_named);
-    tcase_add_test(tests, a_file_that_hdf5_crashes_on_is_refused);
-    tcase_add_test(tests, ids_beyond_the_end_of_the_file_are_refused);
-    tcase_add_test(tests, a_disk_that_is_full_is_told);
-    tcase_add_test(tests, token_ids_must_hold_a_window_of_each_kind);
-    return run_suite(suite);
 }

@@ -44,7 +44,9 @@ static storage storage_number(int i)
     return all[i];
 }
 
-START_TEST(windows_are_read_from_every_kind_of_storage)
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST_ROWS(windows_are_read_from_every_kind_of_storage, 0, STORAGES)
 {
     enum { ROWS = 40 };
     rt_data_options o = long_options(storage_number(_i));
@@ -63,10 +65,9 @@ START_TEST(windows_are_read_from_every_kind_of_storage)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* A compact data set lies in its header. */
-START_TEST(a_small_data_set_may_lie_in_its_header_and_in_a_group)
+TEST(a_small_data_set_may_lie_in_its_header_and_in_a_group)
 {
     rt_data_options o = options_for("tokens");
     const char *path = in_folder("a");
@@ -96,7 +97,6 @@ START_TEST(a_small_data_set_may_lie_in_its_header_and_in_a_group)
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* The rows that one of several threads draws. */
 typedef struct drawing {
@@ -121,7 +121,7 @@ static void *draw_steps(void *argument)
     return NULL;
 }
 
-START_TEST(several_threads_draw_what_one_draws)
+TEST_ROWS(several_threads_draw_what_one_draws, 0, STORAGES)
 {
     rt_data_options o = long_options(storage_number(_i));
     rt_data *data = opened(&o);
@@ -143,9 +143,8 @@ START_TEST(several_threads_draw_what_one_draws)
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(two_sources_read_one_file)
+TEST(two_sources_read_one_file)
 {
     rt_data_options o = long_options(storage_number(4));
     rt_data *first = opened(&o), *second = opened(&o);
@@ -159,11 +158,10 @@ START_TEST(two_sources_read_one_file)
     free_batch(other);
     rt_data_close(second);
 }
-END_TEST
 
 /* What is left of the file holds the first of the ids only, so that some rows can be read no
  * more; all of them are refused. */
-START_TEST(a_file_that_is_cut_short_is_found_while_drawing)
+TEST_ROWS(a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE)
 {
     rt_data_options o = long_options(storage_number(_i));
     rt_data *data = opened(&o);
@@ -183,10 +181,9 @@ START_TEST(a_file_that_is_cut_short_is_found_while_drawing)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* Chunks are decoded when the file is opened. What becomes of it then does not matter. */
-START_TEST(ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file)
+TEST_ROWS(ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file, IN_ONE_PIECE, STORAGES)
 {
     rt_data_options o = long_options(storage_number(_i));
     rt_data *data = opened(&o);
@@ -200,11 +197,10 @@ START_TEST(ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file)
     free_batch(after);
     rt_data_close(data);
 }
-END_TEST
 
 /* Another program writes into the file, which keeps its size and its time. The ids lie in it as
  * they are, so that the first of them can be found. The first failure is the one that is told. */
-START_TEST(an_id_that_is_overwritten_is_found_while_drawing)
+TEST(an_id_that_is_overwritten_is_found_while_drawing)
 {
     rt_data_options o = long_options((storage){0});
     o.eval_fraction = 0;
@@ -239,21 +235,4 @@ START_TEST(an_id_that_is_overwritten_is_found_while_drawing)
                   "63");
     free_batch(batch);
     rt_data_close(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("tokens");
-    TCase *tests = leak_checked_case(suite, "tokens");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_loop_test(tests, windows_are_read_from_every_kind_of_storage, 0, STORAGES);
-    tcase_add_test(tests, a_small_data_set_may_lie_in_its_header_and_in_a_group);
-    tcase_add_loop_test(tests, several_threads_draw_what_one_draws, 0, STORAGES);
-    tcase_add_test(tests, two_sources_read_one_file);
-    tcase_add_loop_test(tests, a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE);
-    tcase_add_loop_test(tests, ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file,
-                        IN_ONE_PIECE, STORAGES);
-    tcase_add_test(tests, an_id_that_is_overwritten_is_found_while_drawing);
-    return run_suite(suite);
 }

@@ -52,7 +52,7 @@ static void is_written(const rt_vocabulary *v, const char *expected)
 
 /* ---- ids ---- */
 
-START_TEST(special_tokens_have_the_ids_of_the_toy_tasks)
+TEST(special_tokens_have_the_ids_of_the_toy_tasks)
 {
     rt_vocabulary *all[] = {of_bytes(), of_text("a", 1)};
     for (int i = 0; i < 2; i++) {
@@ -64,9 +64,8 @@ START_TEST(special_tokens_have_the_ids_of_the_toy_tasks)
     }
     rt_vocabulary_free(NULL);
 }
-END_TEST
 
-START_TEST(byte_b_has_the_id_4_plus_b)
+TEST(byte_b_has_the_id_4_plus_b)
 {
     rt_vocabulary *v = of_bytes();
     ck_assert_int_eq(v->count, 260);
@@ -79,9 +78,8 @@ START_TEST(byte_b_has_the_id_4_plus_b)
     }
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(ordinary_tokens_are_the_ids_that_are_no_special_token)
+TEST(ordinary_tokens_are_the_ids_that_are_no_special_token)
 {
     rt_vocabulary *all[] = {of_bytes(), of_text("cab", 3)};
     static const int counts[] = {256, 3}, first[] = {4, 5};
@@ -96,11 +94,10 @@ START_TEST(ordinary_tokens_are_the_ids_that_are_no_special_token)
         rt_vocabulary_free(all[i]);
     }
 }
-END_TEST
 
 /* Ordinary tokens keep their logits, and so does what ends a text where it may; rows beyond are not
  * its. */
-START_TEST(logits_of_what_is_no_text_are_masked)
+TEST(logits_of_what_is_no_text_are_masked)
 {
     rt_vocabulary *v = of_text("ab", 2); /* five special tokens before them */
     v->ends = (rt_end_ids){1, {3}};
@@ -113,9 +110,8 @@ START_TEST(logits_of_what_is_no_text_are_masked)
     }
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(equal_are_those_whose_every_id_means_the_same)
+TEST(equal_are_those_whose_every_id_means_the_same)
 {
     rt_vocabulary *v[] = {of_bytes(), of_text("ab", 2), of_text("abc", 3),
                           from(RT_LEVEL_CHAR, WITH_UNK "b\na\n"), NULL};
@@ -130,19 +126,17 @@ START_TEST(equal_are_those_whose_every_id_means_the_same)
         rt_vocabulary_free(v[i]);
     rt_vocabulary_free(same);
 }
-END_TEST
 
 /* ---- the file ---- */
 
-START_TEST(a_line_is_an_id)
+TEST(a_line_is_an_id)
 {
     rt_vocabulary *v = of_text("b\n\\a \r\xc3\xa9\xe2\x80\xa8\0", 12);
     is_written(v, WITH_UNK "\\0\n\\n\n\\r\n \n\\\\\na\nb\n\xc3\xa9\n\xe2\x80\xa8\n");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(the_lines_of_bytes_are_their_numbers)
+TEST(the_lines_of_bytes_are_their_numbers)
 {
     rt_vocabulary *v = of_bytes();
     char *text, expected[4096];
@@ -154,10 +148,9 @@ START_TEST(the_lines_of_bytes_are_their_numbers)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* Every character that there is but the 2048 surrogates, in pieces of 65000. */
-START_TEST(what_was_written_is_read)
+TEST(what_was_written_is_read)
 {
     static char text[4 * RT_CHARACTERS_LIMIT + RT_UTF8_SIZE];
     int32_t character = 0;
@@ -180,9 +173,8 @@ START_TEST(what_was_written_is_read)
         rt_vocabulary_free(again);
     }
 }
-END_TEST
 
-START_TEST(bytes_are_read_as_they_were_written)
+TEST(bytes_are_read_as_they_were_written)
 {
     rt_vocabulary *v = of_bytes(), *again;
     char *file;
@@ -193,16 +185,14 @@ START_TEST(bytes_are_read_as_they_were_written)
     rt_vocabulary_free(v);
     rt_vocabulary_free(again);
 }
-END_TEST
 
-START_TEST(the_order_is_that_of_the_file)
+TEST(the_order_is_that_of_the_file)
 {
     rt_vocabulary *v = from(RT_LEVEL_CHAR, WITH_UNK "z\n\\n\na");
     ck_assert_int_eq(v->count, 8);
     ck_assert(v->ids['z'] == 5 && v->ids['\n'] == 6 && v->ids['a'] == 7 && v->ids['b'] == 4);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 typedef enum kind { CHARACTERS, BYTES } kind;
 
@@ -256,7 +246,7 @@ static const struct {
     {BYTES, 0, TOKENS "0x61\n0x61\n", "v:6: 'a' is in line 5 already"},
 };
 
-START_TEST(what_is_no_vocabulary_is_named_by_its_line)
+TEST_ROWS(what_is_no_vocabulary_is_named_by_its_line, 0, sizeof wrong / sizeof *wrong)
 {
     rt_vocabulary *v;
     const size_t size = wrong[_i].size ? wrong[_i].size : strlen(wrong[_i].text);
@@ -266,9 +256,8 @@ START_TEST(what_is_no_vocabulary_is_named_by_its_line)
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_ptr_null(v);
 }
-END_TEST
 
-START_TEST(a_file_can_have_65000_characters)
+TEST(a_file_can_have_65000_characters)
 {
     static char text[sizeof WITH_UNK + 5 * (RT_CHARACTERS_LIMIT + 1) + RT_UTF8_SIZE];
     size_t size = (size_t)snprintf(text, sizeof text, WITH_UNK);
@@ -285,7 +274,6 @@ START_TEST(a_file_can_have_65000_characters)
     ck_assert_str_eq(status.message, "v:65006: a vocabulary can have up to 65000 tokens");
     ck_assert_ptr_null(v);
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -303,7 +291,7 @@ static rt_status make_all(rt_vocabulary *v[3], char **text)
     return status.code ? status : rt_vocabulary_write(v[2], text);
 }
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     rt_code code = RT_MEMORY;
     size_t n = 0;
@@ -322,26 +310,4 @@ START_TEST(every_allocation_may_fail)
         ck_assert_msg(rt_memory_live() == live, "request %zu leaks", n);
     }
     ck_assert_uint_gt(n, 16);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("vocabulary");
-    TCase *tests = leak_checked_case(suite, "vocabulary");
-    tcase_add_test(tests, special_tokens_have_the_ids_of_the_toy_tasks);
-    tcase_add_test(tests, byte_b_has_the_id_4_plus_b);
-    tcase_add_test(tests, ordinary_tokens_are_the_ids_that_are_no_special_token);
-    tcase_add_test(tests, logits_of_what_is_no_text_are_masked);
-    tcase_add_test(tests, equal_are_those_whose_every_id_means_the_same);
-    tcase_add_test(tests, a_line_is_an_id);
-    tcase_add_test(tests, the_lines_of_bytes_are_their_numbers);
-    tcase_add_test(tests, what_was_written_is_read);
-    tcase_add_test(tests, bytes_are_read_as_they_were_written);
-    tcase_add_test(tests, the_order_is_that_of_the_file);
-    tcase_add_loop_test(tests, what_is_no_vocabulary_is_named_by_its_line, 0,
-                        sizeof wrong / sizeof *wrong);
-    tcase_add_test(tests, a_file_can_have_65000_characters);
-    tcase_add_test(tests, every_allocation_may_fail);
-    return run_suite(suite);
 }

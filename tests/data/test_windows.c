@@ -55,8 +55,10 @@ static int place_of(int kind, const rt_batch *batch, int row)
     return place;
 }
 
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
 /* The last 50 places are kept: 200 remain, and so 194 places to begin at. */
-START_TEST(training_windows_begin_anywhere_before_the_tail)
+TEST_ROWS(training_windows_begin_anywhere_before_the_tail, 0, KINDS)
 {
     enum { STARTS = 200 - WINDOW + 1, ROWS = 100, STEPS = 200 };
     rt_data_options o = ruler(_i, 0.2);
@@ -78,7 +80,6 @@ START_TEST(training_windows_begin_anywhere_before_the_tail)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 static void check_evaluation(int kind, double eval_fraction, int length, int begin, int rows)
 {
@@ -93,32 +94,29 @@ static void check_evaluation(int kind, double eval_fraction, int length, int beg
     rt_data_close(data);
 }
 
-START_TEST(evaluation_windows_go_through_the_tail_and_begin_again)
+TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
 {
     check_evaluation(_i, 0.2, LENGTH, 200, 7);
     check_evaluation(_i, 0.2, 2, 200, 50);
     check_evaluation(_i, 0.2, 51, 200, 1);
     check_evaluation(_i, 0.5, 32, 125, 4);
 }
-END_TEST
 
-START_TEST(a_file_without_a_tail_is_evaluated_on_all_of_it)
+TEST_ROWS(a_file_without_a_tail_is_evaluated_on_all_of_it, 0, KINDS)
 {
     check_evaluation(_i, 0, LENGTH, 0, PLACES / WINDOW);
     check_evaluation(_i, 0, PLACES + 1, 0, 1);
 }
-END_TEST
 
-START_TEST(a_tail_that_is_shorter_than_a_window_has_no_rows)
+TEST_ROWS(a_tail_that_is_shorter_than_a_window_has_no_rows, 0, KINDS)
 {
     rt_data_options o = ruler(_i, 0.2);
     rt_data *data = opened(&o);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 52), 0);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_window_that_begins_again_has_other_masks)
+TEST_ROWS(a_window_that_begins_again_has_other_masks, 0, KINDS)
 {
     rt_data_options o = ruler(_i, 0.2);
     rt_data *data = opened(&o);
@@ -128,10 +126,9 @@ START_TEST(a_window_that_begins_again_has_other_masks)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* Of windows at every place that training can choose, and of all of evaluation. */
-START_TEST(training_and_evaluation_share_no_token)
+TEST_ROWS(training_and_evaluation_share_no_token, 0, KINDS)
 {
     static const double fractions[] = {0.05, 0.2, 0.5, 0.9};
     enum { ROWS = 2000 };
@@ -156,7 +153,6 @@ START_TEST(training_and_evaluation_share_no_token)
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* The row is [CLS] and tokens that follow each other; each place asks for the next. */
 static void check_next(int kind, const rt_batch *batch, int row)
@@ -172,7 +168,7 @@ static void check_next(int kind, const rt_batch *batch, int row)
     }
 }
 
-START_TEST(a_language_model_is_asked_for_the_next_token_everywhere)
+TEST_ROWS(a_language_model_is_asked_for_the_next_token_everywhere, 0, KINDS)
 {
     static const int lengths[] = {2, LENGTH, 31};
     enum { ROWS = 50 };
@@ -188,9 +184,8 @@ START_TEST(a_language_model_is_asked_for_the_next_token_everywhere)
     }
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(evaluation_asks_a_language_model_for_every_token_of_the_tail_once)
+TEST_ROWS(evaluation_asks_a_language_model_for_every_token_of_the_tail_once, 0, KINDS)
 {
     rt_data_options o = ruler(_i, 0.2);
     o.objective = RT_OBJECTIVE_LM;
@@ -206,7 +201,6 @@ START_TEST(evaluation_asks_a_language_model_for_every_token_of_the_tail_once)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 /* Twenty letters in an order that does not matter here. */
 enum { LETTERS = 20, LONG_TEXT = 4000, LONG_LENGTH = 101, MANY = 1000 };
@@ -241,7 +235,7 @@ static void expect_share(const char *what, int count, int n, double p)
 
 /* One in twenty of the random tokens is what stood there; of bytes there are 256, whichever
  * occur. */
-START_TEST(chosen_tokens_are_masked_as_in_bert)
+TEST_ROWS(chosen_tokens_are_masked_as_in_bert, 0, KINDS)
 {
     const int choices = _i == BYTES ? 256 : LETTERS;
     rt_data *data = open_letters(_i, 0.15);
@@ -267,7 +261,6 @@ START_TEST(chosen_tokens_are_masked_as_in_bert)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 static int labels_of(const rt_batch *batch, int row, int *last)
 {
@@ -280,7 +273,7 @@ static int labels_of(const rt_batch *batch, int row, int *last)
     return labels;
 }
 
-START_TEST(every_token_is_chosen_when_the_probability_is_one)
+TEST_ROWS(every_token_is_chosen_when_the_probability_is_one, 0, KINDS)
 {
     rt_data *data = open_letters(_i, 1);
     rt_batch batch = new_batch(10, LONG_LENGTH);
@@ -291,9 +284,8 @@ START_TEST(every_token_is_chosen_when_the_probability_is_one)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(no_sequence_is_without_a_label)
+TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
 {
     rt_data *data = open_letters(_i, 1e-12);
     rt_batch batch = new_batch(MANY, 11);
@@ -308,25 +300,4 @@ START_TEST(no_sequence_is_without_a_label)
     ck_assert_double_lt(chi_squared(counts + 1, 10, MANY), 9 + 5 * sqrt(20));
     free_batch(batch);
     rt_data_close(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("windows");
-    TCase *tests = leak_checked_case(suite, "windows");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_loop_test(tests, training_windows_begin_anywhere_before_the_tail, 0, KINDS);
-    tcase_add_loop_test(tests, evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS);
-    tcase_add_loop_test(tests, a_file_without_a_tail_is_evaluated_on_all_of_it, 0, KINDS);
-    tcase_add_loop_test(tests, a_tail_that_is_shorter_than_a_window_has_no_rows, 0, KINDS);
-    tcase_add_loop_test(tests, a_window_that_begins_again_has_other_masks, 0, KINDS);
-    tcase_add_loop_test(tests, training_and_evaluation_share_no_token, 0, KINDS);
-    tcase_add_loop_test(tests, a_language_model_is_asked_for_the_next_token_everywhere, 0, KINDS);
-    tcase_add_loop_test(tests, evaluation_asks_a_language_model_for_every_token_of_the_tail_once, 0,
-                        KINDS);
-    tcase_add_loop_test(tests, chosen_tokens_are_masked_as_in_bert, 0, KINDS);
-    tcase_add_loop_test(tests, every_token_is_chosen_when_the_probability_is_one, 0, KINDS);
-    tcase_add_loop_test(tests, no_sequence_is_without_a_label, 0, KINDS);
-    return run_suite(suite);
 }

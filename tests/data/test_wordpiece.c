@@ -99,9 +99,11 @@ static void compare(const fixtures *f, encoder *encode, size_t size, const int32
                       f->ids[i], wanted[i]);
 }
 
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
 /* {"ids": [...], "plain": [...]}: with [CLS] and [SEP] around and special tokens in the text; and
  * those as text, where that is another list than the first without its ends. */
-START_TEST(texts_have_the_ids_of_BertTokenizer)
+TEST_ROWS(texts_have_the_ids_of_BertTokenizer, 0, 2)
 {
     static const char *const kinds[] = {"cased", "uncased"};
     fixtures f = open_fixtures(kinds[_i], _i);
@@ -129,9 +131,8 @@ START_TEST(texts_have_the_ids_of_BertTokenizer)
     ck_assert_msg(!takes(&texts, '"'), "there are more texts than ids");
     close_fixtures(&f);
 }
-END_TEST
 
-START_TEST(the_file_of_Hugging_Face_is_written_as_it_was_read)
+TEST_ROWS(the_file_of_Hugging_Face_is_written_as_it_was_read, 0, 2)
 {
     static const char *const names[] = {"cased", "uncased"};
     fixtures f = open_fixtures(names[_i], _i);
@@ -142,14 +143,13 @@ START_TEST(the_file_of_Hugging_Face_is_written_as_it_was_read)
     rt_free(text);
     close_fixtures(&f);
 }
-END_TEST
 
 /* ---- words and pieces ---- */
 
 /*                            5  6     7       8     9    10   11   12 */
 #define PLAYING SPECIAL "un\n##aff\n##able\n##ing\nplay\n##s\nplays\n,\n"
 
-START_TEST(a_word_is_cut_into_the_longest_pieces)
+TEST(a_word_is_cut_into_the_longest_pieces)
 {
     rt_vocabulary *v = pieces(false, PLAYING);
     is_encoded(v, "unaffable", "5 6 7");
@@ -160,9 +160,8 @@ START_TEST(a_word_is_cut_into_the_longest_pieces)
     is_encoded(v, " \n", "");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_word_that_cannot_be_cut_is_unknown_as_a_whole)
+TEST(a_word_that_cannot_be_cut_is_unknown_as_a_whole)
 {
     char all[100];
     rt_unknown unknown;
@@ -175,9 +174,8 @@ START_TEST(a_word_that_cannot_be_cut_is_unknown_as_a_whole)
     ck_assert_str_eq(unknown.name, "'\xe2\x82\xac' (U+20AC)");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_word_of_more_than_100_characters_is_unknown)
+TEST(a_word_of_more_than_100_characters_is_unknown)
 {
     char text[103], all[1000];
     rt_unknown unknown;
@@ -192,9 +190,8 @@ START_TEST(a_word_of_more_than_100_characters_is_unknown)
     ck_assert_str_eq(all, "1");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_long_word_is_named_by_its_start)
+TEST(a_long_word_is_named_by_its_start)
 {
     char name[RT_WORD_NAME_SIZE], word[3 * RT_WORD_NAME_SIZE + 1] = "";
     for (int i = 0; i < RT_WORD_NAME_SIZE; i++)
@@ -207,9 +204,8 @@ START_TEST(a_long_word_is_named_by_its_start)
     ck_assert_uint_eq((size - 5) % 3, 0); /* whole characters */
     ck_assert_str_eq(rt_word_name("a\xcc\x81\x1b[", 5, name), "'a<U+0301><U+001B>['");
 }
-END_TEST
 
-START_TEST(lower_case_is_a_part_of_the_vocabulary)
+TEST(lower_case_is_a_part_of_the_vocabulary)
 {
     rt_vocabulary *cased = pieces(false, SPECIAL "ete\n"), *lower = pieces(true, SPECIAL "ete\n");
     is_encoded(cased, "ete ETE \xc3\xa9t\xc3\xa9", "5 1 1");
@@ -218,9 +214,8 @@ START_TEST(lower_case_is_a_part_of_the_vocabulary)
     rt_vocabulary_free(cased);
     rt_vocabulary_free(lower);
 }
-END_TEST
 
-START_TEST(special_tokens_in_a_text_are_text_or_tokens)
+TEST(special_tokens_in_a_text_are_text_or_tokens)
 {
     char all[100];
     rt_unknown unknown;
@@ -237,9 +232,8 @@ START_TEST(special_tokens_in_a_text_are_text_or_tokens)
     ck_assert_str_eq(all, "5 1");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(special_tokens_are_found_at_level_char_too)
+TEST(special_tokens_are_found_at_level_char_too)
 {
     char all[100];
     rt_unknown unknown;
@@ -249,9 +243,8 @@ START_TEST(special_tokens_are_found_at_level_char_too)
     ck_assert_str_eq(all, "6 2 7 3 5");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(what_is_not_utf8_is_named_with_its_place)
+TEST(what_is_not_utf8_is_named_with_its_place)
 {
     int32_t ids[20];
     int count;
@@ -266,11 +259,10 @@ START_TEST(what_is_not_utf8_is_named_with_its_place)
                   ": data.level = wordpiece needs UTF-8; byte 0xff at offset 1 is not");
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* ---- back to text ---- */
 
-START_TEST(pieces_become_text_with_spaces_between_words)
+TEST(pieces_become_text_with_spaces_between_words)
 {
     static const int32_t ids[] = {2, 5, 6, 7, 9, 8, 12, 1, 9, 3, -1, 99};
     rt_vocabulary *v = pieces(false, PLAYING);
@@ -285,9 +277,8 @@ START_TEST(pieces_become_text_with_spaces_between_words)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_piece_is_decoded_as_its_line)
+TEST(a_piece_is_decoded_as_its_line)
 {
     rt_vocabulary *v = pieces(false, PLAYING);
     size_t size;
@@ -297,9 +288,8 @@ START_TEST(a_piece_is_decoded_as_its_line)
         ck_assert_int_eq(rt_vocabulary_decode(v, id, &size) != NULL, id >= 5 && id <= 12);
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(characters_are_joined_without_spaces)
+TEST(characters_are_joined_without_spaces)
 {
     static const int32_t ids[] = {6, 5, 0, 7};
     rt_vocabulary *v;
@@ -312,11 +302,10 @@ START_TEST(characters_are_joined_without_spaces)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* ---- the file ---- */
 
-START_TEST(special_tokens_stand_anywhere)
+TEST(special_tokens_stand_anywhere)
 {
     rt_vocabulary *v = pieces(false, "a\n[MASK]\n##b\n[UNK]\n[PAD]\nc\n[CLS]\n[SEP]\nd\n");
     static const int32_t expected[] = {0, 2, 5, 8};
@@ -332,9 +321,8 @@ START_TEST(special_tokens_stand_anywhere)
     is_encoded(v, "ab c x", "0 2 5 3");
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(the_last_newline_may_be_missing)
+TEST(the_last_newline_may_be_missing)
 {
     rt_vocabulary *with = pieces(false, PLAYING), *without;
     char *text;
@@ -351,9 +339,8 @@ START_TEST(the_last_newline_may_be_missing)
     rt_vocabulary_free(with);
     rt_vocabulary_free(without);
 }
-END_TEST
 
-START_TEST(vocabularies_with_other_pieces_differ)
+TEST(vocabularies_with_other_pieces_differ)
 {
     rt_vocabulary *a = pieces(false, SPECIAL "ab\nc\n"), *b = pieces(false, SPECIAL "a\nbc\n");
     rt_vocabulary *c = pieces(false, SPECIAL "c\nab\n");
@@ -363,7 +350,6 @@ START_TEST(vocabularies_with_other_pieces_differ)
     rt_vocabulary_free(b);
     rt_vocabulary_free(c);
 }
-END_TEST
 
 typedef struct wrong_file {
     const char *text, *message; /* the message without the name */
@@ -392,22 +378,20 @@ static const wrong_file wrong_files[] = {
 };
 enum { WRONG_FILES = sizeof wrong_files / sizeof *wrong_files };
 
-START_TEST(a_wrong_file_is_refused_with_its_line)
+TEST_ROWS(a_wrong_file_is_refused_with_its_line, 0, WRONG_FILES)
 {
     rt_vocabulary *v;
     const wrong_file *wrong = &wrong_files[_i];
     is_data_error(read_pieces(&v, false, wrong->text, strlen(wrong->text)), "v", wrong->message);
     ck_assert_ptr_null(v);
 }
-END_TEST
 
-START_TEST(a_NUL_in_a_line_is_refused)
+TEST(a_NUL_in_a_line_is_refused)
 {
     rt_vocabulary *v;
     is_data_error(read_pieces(&v, false, SPECIAL "a\0b\n", sizeof SPECIAL + 3), "v",
                   ":6: holds a NUL, which is not text");
 }
-END_TEST
 
 /* A vocabulary of that many lines, w5, w6, ... */
 static char *many_lines(int count)
@@ -420,7 +404,7 @@ static char *many_lines(int count)
     return text;
 }
 
-START_TEST(there_are_up_to_a_million_lines)
+TEST(there_are_up_to_a_million_lines)
 {
     rt_vocabulary *v;
     char *text = many_lines(RT_PIECES_LIMIT + 1);
@@ -433,7 +417,6 @@ START_TEST(there_are_up_to_a_million_lines)
     rt_vocabulary_free(v);
     rt_free(text);
 }
-END_TEST
 
 /* ---- running text ---- */
 
@@ -449,7 +432,7 @@ static rt_data_options text_options(const char *vocabulary, const char *text)
     return o;
 }
 
-START_TEST(a_text_is_windows_of_pieces)
+TEST(a_text_is_windows_of_pieces)
 {
     static const int32_t expected[] = {2, 5, 6, 7, 12, 1, 9, 8};
     rt_data_options o = text_options(PLAYING, "unaffable, [playing");
@@ -468,9 +451,8 @@ START_TEST(a_text_is_windows_of_pieces)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(a_mask_in_running_text_hides_nothing)
+TEST(a_mask_in_running_text_hides_nothing)
 {
     rt_data_options o = text_options(SPECIAL "a\n[\nMASK\n]\n", "a [MASK] a");
     o.length = 6;
@@ -482,9 +464,8 @@ START_TEST(a_mask_in_running_text_hides_nothing)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(special_tokens_of_the_file_are_those_of_the_sequences)
+TEST(special_tokens_of_the_file_are_those_of_the_sequences)
 {
     rt_data_options o = text_options("x\n##y\n[SEP]\n[MASK]\n[PAD]\n[CLS]\n[UNK]\n",
                                      "xy xyy xyyy xy x xyy xyyyyy x");
@@ -506,9 +487,8 @@ START_TEST(special_tokens_of_the_file_are_those_of_the_sequences)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(more_than_65536_ids_are_kept_whole)
+TEST(more_than_65536_ids_are_kept_whole)
 {
     for (int count = 65536; count <= 65537; count++) {
         char *vocabulary = many_lines(count), text[40];
@@ -524,10 +504,9 @@ START_TEST(more_than_65536_ids_are_kept_whole)
         rt_free(vocabulary);
     }
 }
-END_TEST
 
 /* Far more ids than English has for so many bytes. */
-START_TEST(a_text_of_single_characters_is_kept_whole)
+TEST(a_text_of_single_characters_is_kept_whole)
 {
     char text[5000];
     for (int i = 0; i < 4999; i++)
@@ -543,7 +522,6 @@ START_TEST(a_text_of_single_characters_is_kept_whole)
     free_batch(batch);
     rt_data_close(data);
 }
-END_TEST
 
 static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_code code,
                        const char *message)
@@ -556,7 +534,7 @@ static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_
                   status.message);
 }
 
-START_TEST(a_text_needs_a_vocabulary_that_fits)
+TEST(a_text_needs_a_vocabulary_that_fits)
 {
     rt_data_options o = text_options(PLAYING, "play \xff");
     rt_vocabulary *cased = pieces(false, PLAYING), *lower = pieces(true, PLAYING);
@@ -584,18 +562,16 @@ START_TEST(a_text_needs_a_vocabulary_that_fits)
     rt_vocabulary_free(cased);
     rt_vocabulary_free(lower);
 }
-END_TEST
 
-START_TEST(a_text_without_words_is_too_short)
+TEST(a_text_without_words_is_too_short)
 {
     rt_data_options o = text_options(PLAYING, " \n ");
     is_refused(&o, NULL, RT_DATA, "word pieces for training");
 }
-END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     rt_code code = RT_MEMORY;
     rt_data_options o = text_options(PLAYING, "play,,,,,,,,,,,,,,,,,, plays");
@@ -624,40 +600,4 @@ START_TEST(every_allocation_may_fail)
         rt_data_close(data);
         ck_assert_uint_eq(rt_memory_live(), live);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("wordpiece");
-    TCase *tests = leak_checked_case(suite, "wordpiece");
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_loop_test(tests, texts_have_the_ids_of_BertTokenizer, 0, 2);
-    tcase_add_loop_test(tests, the_file_of_Hugging_Face_is_written_as_it_was_read, 0, 2);
-    tcase_add_test(tests, a_word_is_cut_into_the_longest_pieces);
-    tcase_add_test(tests, a_word_that_cannot_be_cut_is_unknown_as_a_whole);
-    tcase_add_test(tests, a_word_of_more_than_100_characters_is_unknown);
-    tcase_add_test(tests, a_long_word_is_named_by_its_start);
-    tcase_add_test(tests, lower_case_is_a_part_of_the_vocabulary);
-    tcase_add_test(tests, special_tokens_in_a_text_are_text_or_tokens);
-    tcase_add_test(tests, special_tokens_are_found_at_level_char_too);
-    tcase_add_test(tests, what_is_not_utf8_is_named_with_its_place);
-    tcase_add_test(tests, pieces_become_text_with_spaces_between_words);
-    tcase_add_test(tests, a_piece_is_decoded_as_its_line);
-    tcase_add_test(tests, characters_are_joined_without_spaces);
-    tcase_add_test(tests, special_tokens_stand_anywhere);
-    tcase_add_test(tests, the_last_newline_may_be_missing);
-    tcase_add_test(tests, vocabularies_with_other_pieces_differ);
-    tcase_add_loop_test(tests, a_wrong_file_is_refused_with_its_line, 0, WRONG_FILES);
-    tcase_add_test(tests, a_NUL_in_a_line_is_refused);
-    tcase_add_test(tests, there_are_up_to_a_million_lines);
-    tcase_add_test(tests, a_text_is_windows_of_pieces);
-    tcase_add_test(tests, a_mask_in_running_text_hides_nothing);
-    tcase_add_test(tests, special_tokens_of_the_file_are_those_of_the_sequences);
-    tcase_add_test(tests, more_than_65536_ids_are_kept_whole);
-    tcase_add_test(tests, a_text_of_single_characters_is_kept_whole);
-    tcase_add_test(tests, a_text_needs_a_vocabulary_that_fits);
-    tcase_add_test(tests, a_text_without_words_is_too_short);
-    tcase_add_test(tests, every_allocation_may_fail);
-    return run_suite(suite);
 }

@@ -43,15 +43,14 @@ static void is_built(const char *text, int size, const char *expected)
 
 /* ---- what it holds ---- */
 
-START_TEST(special_tokens_and_characters_come_first)
+TEST(special_tokens_and_characters_come_first)
 {
     is_built("b\xc3\xa9z, a\xc3\xa9", 12, SPECIAL ",\na\nb\nz\n\xc3\xa9\n##z\n##\xc3\xa9\n");
 }
-END_TEST
 
 /* hug 10, pug 5, pun 12, bun 4, hugs 5: an example that can be followed by hand. u g 20, then un
  * 16, h ug 15, then p un 12, hug s 5, p ug 5, b un 4. */
-START_TEST(the_most_frequent_pair_is_joined_first)
+TEST(the_most_frequent_pair_is_joined_first)
 {
     char text[400] = "";
     static const struct {
@@ -66,25 +65,22 @@ START_TEST(the_most_frequent_pair_is_joined_first)
                      "##ug\n##un\nhug\npun\nhugs\npug\nbun\n");
     is_built(text, 18, SPECIAL "b\ng\nh\nn\np\ns\nu\n##g\n##n\n##s\n##u\n##ug\n##un\n");
 }
-END_TEST
 
-START_TEST(ties_go_by_the_bytes_of_the_left_piece_then_of_the_right)
+TEST(ties_go_by_the_bytes_of_the_left_piece_then_of_the_right)
 {
     is_built("ba bc ac", 100, SPECIAL "a\nb\nc\n##a\n##c\nac\nba\nbc\n");
     is_built("xac ybc", 14, SPECIAL "a\nb\nc\nx\ny\n##a\n##b\n##c\n##ac\n"); /* ## is before x */
 }
-END_TEST
 
 /* a ##a ##a ##a has ##a ##a twice: the first two are joined; then ##aa ##a, being before a ##aa. */
-START_TEST(a_pair_in_a_row_is_joined_from_the_left)
+TEST(a_pair_in_a_row_is_joined_from_the_left)
 {
     is_built("aaaa", 100, SPECIAL "a\n##a\n##aa\n##aaa\naaaa\n");
 }
-END_TEST
 
 /* ---- what it does not depend on ---- */
 
-START_TEST(the_order_of_words_and_texts_changes_nothing)
+TEST(the_order_of_words_and_texts_changes_nothing)
 {
     char *one = BUILT(false, 40, "the cat sat on the mat, the rat ate the cat's hat");
     char *two = BUILT(false, 40, "hat s ' cat the ate rat the", " , mat the on sat cat the");
@@ -92,9 +88,8 @@ START_TEST(the_order_of_words_and_texts_changes_nothing)
     rt_free(one);
     rt_free(two);
 }
-END_TEST
 
-START_TEST(lower_case_is_that_of_the_vocabulary)
+TEST(lower_case_is_that_of_the_vocabulary)
 {
     char *cased = BUILT(false, 40, "\xc3\x89t\xc3\xa9 ETE ete");
     char *lower = BUILT(true, 40, "\xc3\x89t\xc3\xa9 ETE ete");
@@ -103,21 +98,19 @@ START_TEST(lower_case_is_that_of_the_vocabulary)
     rt_free(cased);
     rt_free(lower);
 }
-END_TEST
 
 /* A word that no text can hold adds nothing, not even its characters. */
-START_TEST(words_that_are_too_long_are_passed_over)
+TEST(words_that_are_too_long_are_passed_over)
 {
     char text[110];
     memset(text, 'x', 101);
     strcpy(text + 101, " ab");
     is_built(text, 100, SPECIAL "a\nb\n##b\nab\n");
 }
-END_TEST
 
 /* ---- that it works ---- */
 
-START_TEST(a_text_is_known_to_its_vocabulary)
+TEST(a_text_is_known_to_its_vocabulary)
 {
     static const char text[] = "Ein \xe4\xbb\x8a T\xc3\xa4xt, ein text; EIN Text! 12 123 1234";
     for (int lowercase = 0; lowercase < 2; lowercase++)
@@ -146,7 +139,6 @@ START_TEST(a_text_is_known_to_its_vocabulary)
             rt_vocabulary_free(v);
         }
 }
-END_TEST
 
 /* ---- against the definition ---- */
 
@@ -233,7 +225,7 @@ static bool plain_join(plain *p)
     return most > 0;
 }
 
-START_TEST(the_vocabulary_is_the_one_that_plain_counting_gives)
+TEST(the_vocabulary_is_the_one_that_plain_counting_gives)
 {
     uint32_t state = 12345;
     static plain p;
@@ -256,11 +248,10 @@ START_TEST(the_vocabulary_is_the_one_that_plain_counting_gives)
         is_built(text, size, expected);
     }
 }
-END_TEST
 
 /* ---- what it refuses ---- */
 
-START_TEST(a_size_below_the_characters_is_refused)
+TEST(a_size_below_the_characters_is_refused)
 {
     rt_word_counts counts = {0};
     char *vocabulary;
@@ -276,9 +267,8 @@ START_TEST(a_size_below_the_characters_is_refused)
     rt_free(vocabulary);
     rt_word_counts_free(&counts);
 }
-END_TEST
 
-START_TEST(texts_must_be_utf8_and_have_words)
+TEST(texts_must_be_utf8_and_have_words)
 {
     rt_word_counts counts = {0};
     char *vocabulary;
@@ -292,9 +282,8 @@ START_TEST(texts_must_be_utf8_and_have_words)
                      "the texts have no word of up to 100 characters to build a vocabulary from");
     rt_word_counts_free(&counts);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     rt_code code = RT_MEMORY;
     for (size_t n = 1; code != RT_OK; n++) {
@@ -316,11 +305,10 @@ START_TEST(every_allocation_may_fail)
         ck_assert_uint_eq(rt_memory_live(), live);
     }
 }
-END_TEST
 
 /* ---- numbers for strings ---- */
 
-START_TEST(strings_are_numbered_in_the_order_in_which_they_come)
+TEST(strings_are_numbered_in_the_order_in_which_they_come)
 {
     static const char *const strings[] = {"b", "a", "ab", "abc", "", "\xff", "abd", "aba", "b1"};
     enum { COUNT = sizeof strings / sizeof *strings };
@@ -335,9 +323,8 @@ START_TEST(strings_are_numbered_in_the_order_in_which_they_come)
     ck_assert_int_eq(map.count, COUNT);
     rt_byte_map_free(&map);
 }
-END_TEST
 
-START_TEST(strings_of_one_size_may_have_zero_bytes)
+TEST(strings_of_one_size_may_have_zero_bytes)
 {
     rt_byte_map map = {0};
     for (int round = 0; round < 2; round++)
@@ -346,26 +333,4 @@ START_TEST(strings_of_one_size_may_have_zero_bytes)
             ck_assert_int_eq(rt_byte_map_add(&map, key, sizeof key), i);
         }
     rt_byte_map_free(&map);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("wordpiece_build");
-    TCase *tests = leak_checked_case(suite, "wordpiece_build");
-    tcase_add_test(tests, special_tokens_and_characters_come_first);
-    tcase_add_test(tests, the_most_frequent_pair_is_joined_first);
-    tcase_add_test(tests, ties_go_by_the_bytes_of_the_left_piece_then_of_the_right);
-    tcase_add_test(tests, a_pair_in_a_row_is_joined_from_the_left);
-    tcase_add_test(tests, the_order_of_words_and_texts_changes_nothing);
-    tcase_add_test(tests, lower_case_is_that_of_the_vocabulary);
-    tcase_add_test(tests, words_that_are_too_long_are_passed_over);
-    tcase_add_test(tests, a_text_is_known_to_its_vocabulary);
-    tcase_add_test(tests, the_vocabulary_is_the_one_that_plain_counting_gives);
-    tcase_add_test(tests, a_size_below_the_characters_is_refused);
-    tcase_add_test(tests, texts_must_be_utf8_and_have_words);
-    tcase_add_test(tests, every_allocation_may_fail);
-    tcase_add_test(tests, strings_are_numbered_in_the_order_in_which_they_come);
-    tcase_add_test(tests, strings_of_one_size_may_have_zero_bytes);
-    return run_suite(suite);
 }

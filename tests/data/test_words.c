@@ -64,25 +64,23 @@ static const example examples[] = {
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-START_TEST(words_are_those_of_bert)
+TEST_ROWS(words_are_those_of_bert, 0, EXAMPLES)
 {
     const example *e = &examples[_i];
     char all[400];
     ck_assert_str_eq(words_of(e->text, strlen(e->text), false, all), e->cased);
     ck_assert_str_eq(words_of(e->text, strlen(e->text), true, all), e->uncased);
 }
-END_TEST
 
-START_TEST(a_NUL_is_dropped)
+TEST(a_NUL_is_dropped)
 {
     char all[40];
     ck_assert_str_eq(words_of("a\0b", 3, false, all), "ab|");
 }
-END_TEST
 
 /* Combining classes: U+302E 224, U+1D165 216, U+1B44 9; U+034F, a mark that is dropped, 0; U+8D4,
  * which stays, 230. Expected as above. */
-START_TEST(combining_characters_stand_in_the_order_of_NFD)
+TEST(combining_characters_stand_in_the_order_of_NFD)
 {
     static const example orders[] = {
         {"a\xe3\x80\xae\xf0\x9d\x85\xa5\xe1\xad\x84", NULL,
@@ -101,9 +99,8 @@ START_TEST(combining_characters_stand_in_the_order_of_NFD)
         ck_assert_str_eq(words_of(text, strlen(text), true, all), orders[i].uncased);
     }
 }
-END_TEST
 
-START_TEST(a_word_of_more_than_100_characters_is_too_long)
+TEST(a_word_of_more_than_100_characters_is_too_long)
 {
     char text[3 * RT_WORD_CHARACTERS + 3] = "", all[4 * RT_WORD_CHARACTERS];
     for (int i = 0; i < RT_WORD_CHARACTERS; i++)
@@ -124,9 +121,8 @@ START_TEST(a_word_of_more_than_100_characters_is_too_long)
     words_of(text, strlen(text), false, all);
     ck_assert_ptr_nonnull(strchr(all, '!'));
 }
-END_TEST
 
-START_TEST(a_word_knows_where_it_begins)
+TEST(a_word_knows_where_it_begins)
 {
     static const char text[] = " \xe2\x80\x8d\xcc\x81"
                                "ab, c";
@@ -139,10 +135,9 @@ START_TEST(a_word_knows_where_it_begins)
     }
     ck_assert(!rt_words_next(&w, &word));
 }
-END_TEST
 
 /* So the ids of a text are no more than its bytes. */
-START_TEST(a_character_has_no_more_parts_than_bytes)
+TEST(a_character_has_no_more_parts_than_bytes)
 {
     for (int32_t c = 0; c < 0x110000; c++) {
         int32_t parts[RT_DECOMPOSITION_SIZE];
@@ -156,10 +151,9 @@ START_TEST(a_character_has_no_more_parts_than_bytes)
             ck_abort_msg("U+%04X has %d bytes and %d parts", (unsigned)c, bytes, kept);
     }
 }
-END_TEST
 
 /* What words.c relies on: punctuation that a character begins with has only marks behind it. */
-START_TEST(punctuation_in_a_decomposition_is_alone_there)
+TEST(punctuation_in_a_decomposition_is_alone_there)
 {
     for (int32_t c = 0x80; c < 0x110000; c++) {
         int32_t parts[RT_DECOMPOSITION_SIZE];
@@ -172,19 +166,4 @@ START_TEST(punctuation_in_a_decomposition_is_alone_there)
                 (first && rt_character_of(parts[i]) != RT_CHARACTER_MARK))
                 ck_abort_msg("U+%04X has part %d U+%04X", (unsigned)c, i, (unsigned)parts[i]);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("words");
-    TCase *tests = leak_checked_case(suite, "words");
-    tcase_add_loop_test(tests, words_are_those_of_bert, 0, EXAMPLES);
-    tcase_add_test(tests, a_NUL_is_dropped);
-    tcase_add_test(tests, combining_characters_stand_in_the_order_of_NFD);
-    tcase_add_test(tests, a_word_of_more_than_100_characters_is_too_long);
-    tcase_add_test(tests, a_word_knows_where_it_begins);
-    tcase_add_test(tests, a_character_has_no_more_parts_than_bytes);
-    tcase_add_test(tests, punctuation_in_a_decomposition_is_alone_there);
-    return run_suite(suite);
 }

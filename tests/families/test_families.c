@@ -185,7 +185,7 @@ static void check_case(family_case *c)
     c->r->cases++;
 }
 
-START_TEST(a_family_is_what_transformers_compute)
+TEST(a_family_is_what_transformers_compute)
 {
     char path[PATH_OF_FIXTURE];
     fixtures all;
@@ -207,11 +207,10 @@ START_TEST(a_family_is_what_transformers_compute)
         reference_close(&r);
     }
 }
-END_TEST
 
 /* ---- configurations and exports ---- */
 
-START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
+TEST(the_configuration_of_a_folder_is_one_of_rotor)
 {
     fixtures all;
     list_fixtures(&all);
@@ -241,7 +240,6 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         rt_huggingface_close(there);
     }
 }
-END_TEST
 
 /* What is written is F32: in double, too, since the fixtures are. */
 static void expect_same_model(const char *name, const rt_transformer *a, const rt_transformer *b)
@@ -256,7 +254,7 @@ static void expect_same_model(const char *name, const rt_transformer *a, const r
     }
 }
 
-START_TEST(an_import_exported_and_imported_is_the_same_model)
+TEST(an_import_exported_and_imported_is_the_same_model)
 {
     fixtures all;
     list_fixtures(&all);
@@ -287,7 +285,6 @@ START_TEST(an_import_exported_and_imported_is_the_same_model)
     }
     remove_scratch();
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -321,7 +318,7 @@ static rt_status open_with(const char *name, const char *key, const char *value)
     return status;
 }
 
-START_TEST(what_rotor_has_not_is_refused_with_its_key)
+TEST(what_rotor_has_not_is_refused_with_its_key)
 {
     static const struct {
         const char *name, *key, *value, *message;
@@ -418,16 +415,4 @@ START_TEST(what_rotor_has_not_is_refused_with_its_key)
     status = open_with("esm", "emb_layer_norm_before", "");
     ck_assert_msg(!status.code, "%s", status.message);
     remove_scratch();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("families");
-    TCase *tests = leak_checked_case(suite, "families");
-    tcase_add_test(tests, a_family_is_what_transformers_compute);
-    tcase_add_test(tests, the_configuration_of_a_folder_is_one_of_rotor);
-    tcase_add_test(tests, an_import_exported_and_imported_is_the_same_model);
-    tcase_add_test(tests, what_rotor_has_not_is_refused_with_its_key);
-    return run_suite(suite);
 }

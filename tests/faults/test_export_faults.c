@@ -111,7 +111,9 @@ static const row failing[] = {
     {"mkdir", "ENOSPC", SHIM_MKDIR, 0}, {"unlink", "EIO", SHIM_UNLINK, 0},
 };
 
-START_TEST(a_failing_call_leaves_one_of_both_models)
+SUITE(.setup = enter, .teardown = faults_leave, .once = true, .timeout = 300)
+
+TEST_ROWS(a_failing_call_leaves_one_of_both_models, 0, ROWS(failing))
 {
     const row *r = &failing[_i];
     const long calls = calls_of(r);
@@ -126,7 +128,6 @@ START_TEST(a_failing_call_leaves_one_of_both_models)
     }
     expect_next_export(r->source, r->kind);
 }
-END_TEST
 
 static const row deadly[] = {
     {"open", "kill", SHIM_OPEN, 0},      {"write", "half", SHIM_WRITE, 0},
@@ -135,7 +136,7 @@ static const row deadly[] = {
     {"rename", "after", SHIM_RENAME, 1}, {"unlink", "after", SHIM_UNLINK, 0},
 };
 
-START_TEST(a_kill_at_any_call_leaves_one_of_both_models)
+TEST_ROWS(a_kill_at_any_call_leaves_one_of_both_models, 0, ROWS(deadly))
 {
     const row *r = &deadly[_i];
     const long calls = calls_of(r);
@@ -149,9 +150,8 @@ START_TEST(a_kill_at_any_call_leaves_one_of_both_models)
             expect_next_export(r->source, fault);
     }
 }
-END_TEST
 
-START_TEST(a_file_that_may_not_grow_leaves_the_older_model)
+TEST_ROWS(a_file_that_may_not_grow_leaves_the_older_model, 0, 2)
 {
     for (long bytes = 100; bytes < 8000; bytes += 1900) {
         trial_copy("older");
@@ -163,9 +163,8 @@ START_TEST(a_file_that_may_not_grow_leaves_the_older_model)
         expect_next_export(_i, "ulimit -f");
     }
 }
-END_TEST
 
-START_TEST(a_folder_in_the_place_of_a_file_leaves_the_older_model)
+TEST_ROWS(a_folder_in_the_place_of_a_file_leaves_the_older_model, 0, 2)
 {
     trial_copy("older");
     ck_assert(holds("rm trial/out/README.md && mkdir trial/out/README.md && "
@@ -174,7 +173,6 @@ START_TEST(a_folder_in_the_place_of_a_file_leaves_the_older_model)
     ck_assert_msg(strstr(trial_errors(), "README.md: Is a directory"), "%s", trial_errors());
     ck_assert(holds("diff -r trial/out kept"));
 }
-END_TEST
 
 /* ---- the files are moved one by one, since there are others in the folder ---- */
 
@@ -194,7 +192,7 @@ static bool is_on_its_way(void)
                  "diff -r -x " STAGING " -x notes moved newer/out >/dev/null");
 }
 
-START_TEST(what_else_is_in_the_folder_stays_and_no_file_is_lost)
+TEST_ROWS(what_else_is_in_the_folder_stays_and_no_file_is_lost, 0, ROWS(beside_others))
 {
     const row *r = &beside_others[_i];
     long calls = 0;
@@ -213,21 +211,4 @@ START_TEST(what_else_is_in_the_folder_stays_and_no_file_is_lost)
     }
     expect_next_export(r->source, r->kind);
 }
-END_TEST
 
-#define ROWS(table) (int)(sizeof table / sizeof *table)
-
-int main(void)
-{
-    Suite *suite = suite_create("export faults");
-    TCase *tests = leak_checked_case(suite, "train");
-    tcase_add_unchecked_fixture(tests, enter, faults_leave);
-    tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, a_failing_call_leaves_one_of_both_models, 0, ROWS(failing));
-    tcase_add_loop_test(tests, a_kill_at_any_call_leaves_one_of_both_models, 0, ROWS(deadly));
-    tcase_add_loop_test(tests, a_file_that_may_not_grow_leaves_the_older_model, 0, 2);
-    tcase_add_loop_test(tests, a_folder_in_the_place_of_a_file_leaves_the_older_model, 0, 2);
-    tcase_add_loop_test(tests, what_else_is_in_the_folder_stays_and_no_file_is_lost, 0,
-                        ROWS(beside_others));
-    return run_suite(suite);
-}

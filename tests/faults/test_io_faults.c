@@ -54,7 +54,9 @@ static long calls_of(const row *r)
     return trial_calls(r->counter);
 }
 
-START_TEST(a_failing_call_is_reported_and_loses_nothing)
+SUITE(.setup = enter, .teardown = faults_leave, .timeout = 300)
+
+TEST_ROWS(a_failing_call_is_reported_and_loses_nothing, 0, ROWS(failing))
 {
     const row *r = &failing[_i];
     const long calls = calls_of(r);
@@ -76,10 +78,9 @@ START_TEST(a_failing_call_is_reported_and_loses_nothing)
                       wrong);
     }
 }
-END_TEST
 
 /* The tables that grow have their names before their rows. */
-START_TEST(what_is_written_once_is_on_the_disk_before_it_has_its_name)
+TEST(what_is_written_once_is_on_the_disk_before_it_has_its_name)
 {
     enum { TABLES = 3 };
     trial_empty();
@@ -88,14 +89,13 @@ START_TEST(what_is_written_once_is_on_the_disk_before_it_has_its_name)
     ck_assert_int_gt(names, STEPS);
     ck_assert_int_eq(trial_calls(SHIM_FSYNC), 2 * names); /* the file, and then its folder */
 }
-END_TEST
 
 static const row harmless[] = {
     {"write", "short", SHIM_WRITE, false},
     {"fsync", "EINTR", SHIM_FSYNC, false},
 };
 
-START_TEST(a_call_that_is_interrupted_or_cut_short_is_taken_up_again)
+TEST_ROWS(a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0, ROWS(harmless))
 {
     const row *r = &harmless[_i];
     const long calls = calls_of(r);
@@ -109,7 +109,6 @@ START_TEST(a_call_that_is_interrupted_or_cut_short_is_taken_up_again)
         ck_assert_msg(!wrong, "%s of %ld: %s", fault, calls, wrong);
     }
 }
-END_TEST
 
 static const row deadly[] = {
     {"write", "half", SHIM_WRITE, false},
@@ -118,7 +117,7 @@ static const row deadly[] = {
     {"unlink", "after", SHIM_UNLINK, false},
 };
 
-START_TEST(a_kill_at_any_call_loses_nothing)
+TEST_ROWS(a_kill_at_any_call_loses_nothing, 0, ROWS(deadly))
 {
     const row *r = &deadly[_i];
     const long calls = calls_of(r);
@@ -134,7 +133,6 @@ START_TEST(a_kill_at_any_call_loses_nothing)
         ck_assert_msg(!wrong, "%s of %ld: %s", fault, calls, wrong);
     }
 }
-END_TEST
 
 /* ---- files of strangers, which are parsed in a child process ---- */
 
@@ -183,7 +181,7 @@ static int parse_apart(int i, long n)
     return trial_wait(trial_start(fault, apart[i].arguments));
 }
 
-START_TEST(a_failing_call_for_a_child_is_told)
+TEST_ROWS(a_failing_call_for_a_child_is_told, 0, ROWS(apart))
 {
     write_tokens();
     ck_assert_int_eq(parse_apart(_i, 0), 0);
@@ -206,21 +204,4 @@ START_TEST(a_failing_call_for_a_child_is_told)
     }
     ck_assert_msg((refused == 0) == apart[_i].harmless, "%ld of %ld calls", refused, calls);
 }
-END_TEST
 
-#define ROWS(table) (int)(sizeof table / sizeof *table)
-
-int main(void)
-{
-    Suite *suite = suite_create("io faults");
-    TCase *tests = leak_checked_case(suite, "train");
-    tcase_add_checked_fixture(tests, enter, faults_leave);
-    tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, a_failing_call_is_reported_and_loses_nothing, 0, ROWS(failing));
-    tcase_add_test(tests, what_is_written_once_is_on_the_disk_before_it_has_its_name);
-    tcase_add_loop_test(tests, a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0,
-                        ROWS(harmless));
-    tcase_add_loop_test(tests, a_kill_at_any_call_loses_nothing, 0, ROWS(deadly));
-    tcase_add_loop_test(tests, a_failing_call_for_a_child_is_told, 0, ROWS(apart));
-    return run_suite(suite);
-}

@@ -24,7 +24,9 @@ static void save_example(void)
     free_trained(&t);
 }
 
-START_TEST(a_start_from_another_run_changes_nothing)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(a_start_from_another_run_changes_nothing)
 {
     save_example();
     trained t = new_trained(4, 2), before = new_trained(4, 2), saved = new_trained(4, 1);
@@ -49,9 +51,8 @@ START_TEST(a_start_from_another_run_changes_nothing)
     free_trained(&before);
     free_trained(&saved);
 }
-END_TEST
 
-START_TEST(an_info_is_whole_or_empty)
+TEST(an_info_is_whole_or_empty)
 {
     save_example();
     rt_code code = RT_MEMORY;
@@ -68,7 +69,6 @@ START_TEST(an_info_is_whole_or_empty)
     }
     ck_assert_uint_gt(n, 9);
 }
-END_TEST
 
 /* A theta that all layers share. */
 static void save_theta(void)
@@ -86,7 +86,7 @@ static void save_theta(void)
     rt_parameters_free(&p);
 }
 
-START_TEST(theta_alone_is_read_or_not)
+TEST(theta_alone_is_read_or_not)
 {
     save_theta();
     rt_code code = RT_MEMORY;
@@ -103,7 +103,6 @@ START_TEST(theta_alone_is_read_or_not)
     }
     ck_assert_uint_gt(n, 2);
 }
-END_TEST
 
 /* ---- a model to inherit from ---- */
 
@@ -128,7 +127,7 @@ static rt_status load_with_ancestor(const rt_config *ancestor, const char *text)
     return status;
 }
 
-START_TEST(an_ancestor_is_told_apart_or_not)
+TEST_ROWS(an_ancestor_is_told_apart_or_not, 0, 2)
 {
     static const char *const texts[] = {"[train]\ninit_from = /model\n",
                                         "[model]\ndim = 32\n[train]\ninit_from = /model\n"};
@@ -146,7 +145,6 @@ START_TEST(an_ancestor_is_told_apart_or_not)
     }
     ck_assert_int_eq(code, ends[_i]);
 }
-END_TEST
 
 /* ---- sweeps ---- */
 
@@ -179,7 +177,7 @@ static rt_code load_sweep(void)
     return status.code;
 }
 
-START_TEST(a_sweep_is_loaded_or_not)
+TEST(a_sweep_is_loaded_or_not)
 {
     rt_code code = RT_MEMORY;
     size_t n = 0;
@@ -190,18 +188,4 @@ START_TEST(a_sweep_is_loaded_or_not)
         ck_assert_msg(code == RT_OK || code == RT_MEMORY, "request %zu: code %d", n, code);
     }
     ck_assert_uint_gt(n, 10);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("memory faults");
-    TCase *tests = leak_checked_case(suite, "every request of the heap fails once");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, a_start_from_another_run_changes_nothing);
-    tcase_add_test(tests, an_info_is_whole_or_empty);
-    tcase_add_test(tests, theta_alone_is_read_or_not);
-    tcase_add_test(tests, a_sweep_is_loaded_or_not);
-    tcase_add_loop_test(tests, an_ancestor_is_told_apart_or_not, 0, 2);
-    return run_suite(suite);
 }

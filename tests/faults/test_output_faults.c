@@ -115,7 +115,9 @@ static void fail_each(const command *c, const row *r, long calls)
     }
 }
 
-START_TEST(a_file_is_the_older_or_the_newer_one)
+SUITE(.setup = enter, .teardown = faults_leave, .once = true, .timeout = 300)
+
+TEST_ROWS(a_file_is_the_older_or_the_newer_one, 0, COMMANDS * ROWS)
 {
     const command *c = &commands[_i / ROWS];
     const row *r = &rows[_i % ROWS];
@@ -130,7 +132,6 @@ START_TEST(a_file_is_the_older_or_the_newer_one)
     ck_assert_int_eq(run(NULL, c->newer), 0);
     ck_assert(is_that_of("newer", c->file));
 }
-END_TEST
 
 /* ---- a tokenizer, which is printed ---- */
 
@@ -146,7 +147,7 @@ static bool printed_nothing(void)
     return !system("test ! -s out");
 }
 
-START_TEST(a_tokenizer_is_printed_whole_or_not_at_all)
+TEST(a_tokenizer_is_printed_whole_or_not_at_all)
 {
     static const char *const training[] = {"--quiet", "--train-tokenizer", "300", "../lines.txt",
                                            NULL};
@@ -164,16 +165,4 @@ START_TEST(a_tokenizer_is_printed_whole_or_not_at_all)
         ck_assert_msg(!code || (code == 1 && strstr(trial_errors(), "memory")),
                       "%s of %ld: exit code %d: %s", fault, calls, code, trial_errors());
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("output faults");
-    TCase *tests = leak_checked_case(suite, "train");
-    tcase_add_unchecked_fixture(tests, enter, faults_leave);
-    tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, a_file_is_the_older_or_the_newer_one, 0, COMMANDS * ROWS);
-    tcase_add_test(tests, a_tokenizer_is_printed_whole_or_not_at_all);
-    return run_suite(suite);
 }

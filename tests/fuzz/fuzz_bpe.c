@@ -130,7 +130,7 @@ static void form(const unsigned char *text, size_t size)
     rt_free(twice);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bpe)
 {
     static rt_vocabulary *made[CUTTERS];
     if (size && *bytes == '{') {

@@ -38,7 +38,7 @@ static void load(const char *path)
     rt_parameters_free(&p);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(checkpoint)
 {
     const char *path = fuzz_file(bytes, 0);
     rt_checkpoint_info info;

@@ -24,7 +24,7 @@ static void load_again(const rt_config *config)
     rt_free(second);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(config)
 {
     char *text = rt_alloc(size + 1, 1), *errors;
     rt_config config;

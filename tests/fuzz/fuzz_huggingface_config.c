@@ -130,7 +130,7 @@ static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
     rt_huggingface_close(there);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(huggingface_config)
 {
     if (!*folders[0])
         make_folders();

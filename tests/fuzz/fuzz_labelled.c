@@ -28,7 +28,7 @@ static void name_tables(const char *path)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(labelled)
 {
     const char *path = fuzz_file(bytes, size);
     name_tables(path);

@@ -20,7 +20,7 @@ static void read_all(const rt_safetensors *file, const rt_safetensor *t)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(safetensors)
 {
     rt_safetensors *file;
     const rt_safetensor *t;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(text)
 {
     rt_data_options o = options_of("text");
     snprintf(o.file, sizeof o.file, "%s", fuzz_file(bytes, size));

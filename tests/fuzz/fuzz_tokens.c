@@ -106,7 +106,7 @@ static void write_file(const char *path, input *in)
     H5Fclose(file);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(tokens)
 {
     rt_data_options o = options_of("tokens");
     input in = {bytes, size};

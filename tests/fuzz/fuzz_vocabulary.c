@@ -59,7 +59,7 @@ static void encode_text(const rt_vocabulary *v, const char *text, size_t size, b
     free(ids);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(vocabulary)
 {
     static const rt_vocabulary_kind kinds[] = {{.level = RT_LEVEL_BYTE},
                                                {.level = RT_LEVEL_CHAR},

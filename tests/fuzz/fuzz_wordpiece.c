@@ -43,7 +43,7 @@ static void use(const rt_vocabulary *v, const char *text, size_t size)
     free(ids);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(wordpiece)
 {
     for (int n = 0; n < 6; n++) {
         const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = n % 2};

@@ -1,5 +1,5 @@
-/* Calls a harness with every file of a folder: replay-NAME FOLDER. A file that cannot be read is
- * an error. */
+/* Calls each harness with every file of CORPUS/NAME: replay CORPUS [NAME]. A file that cannot be read
+ * is an error. */
 
 #include "fuzz.h"
 
@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The bytes of a file, to be freed; NULL if it cannot be read. */
 static uint8_t *read_input(const char *path, size_t *size)
@@ -26,35 +27,69 @@ static uint8_t *read_input(const char *path, size_t *size)
     return bytes;
 }
 
-static bool replay(const char *path)
+typedef int harness(const uint8_t *bytes, size_t size);
+
+static bool replay(harness *run, const char *path)
 {
     size_t size;
     uint8_t *bytes = read_input(path, &size);
     if (bytes)
-        LLVMFuzzerTestOneInput(bytes, size);
+        run(bytes, size);
     else
         perror(path);
     free(bytes);
     return bytes != NULL;
 }
 
-int main(int argc, char **argv)
+/* Returns the number of inputs in a folder, or 0 after an error. */
+static int replay_folder(harness *run, const char *path)
 {
-    char path[4096];
+    char file[8192];
     struct dirent *entry;
-    int count = 0, failed = 0;
-    DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
-    if (!folder) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
-        return 2;
-    }
-    while ((entry = readdir(folder)))
+    int count = 0;
+    bool sound = true;
+    DIR *folder = opendir(path);
+    while (folder && (entry = readdir(folder)))
         if (entry->d_name[0] != '.') {
-            snprintf(path, sizeof path, "%s/%s", argv[1], entry->d_name);
-            failed += !replay(path);
+            snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+            sound &= replay(run, file);
             count++;
         }
-    closedir(folder);
-    printf("%d inputs\n", count);
-    return count && !failed ? 0 : 1;
+    if (folder)
+        closedir(folder);
+    return sound ? count : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        harness *run;
+    } harnesses[] = {
+        {"config", fuzz_config},
+        {"checkpoint", fuzz_checkpoint},
+        {"text", fuzz_text},
+        {"tokens", fuzz_tokens},
+        {"vocabulary", fuzz_vocabulary},
+        {"wordpiece", fuzz_wordpiece},
+        {"bpe", fuzz_bpe},
+        {"labelled", fuzz_labelled},
+        {"safetensors", fuzz_safetensors},
+        {"huggingface_config", fuzz_huggingface_config},
+    };
+    char path[4096];
+    int failed = 0;
+    if (argc < 2 || argc > 3) {
+        fprintf(stderr, "usage: %s CORPUS [NAME]\n", argv[0]);
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof harnesses / sizeof *harnesses; i++) {
+        if (argc == 3 && strcmp(argv[2], harnesses[i].name) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", argv[1], harnesses[i].name);
+        const int count = replay_folder(harnesses[i].run, path);
+        printf("%s: %d inputs\n", harnesses[i].name, count);
+        failed += !count;
+    }
+    return failed ? 1 : 0;
 }

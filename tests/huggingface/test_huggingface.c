@@ -23,7 +23,7 @@ static bool is_double(void)
 
 /* ---- safetensors ---- */
 
-START_TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
+TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
 {
     char folder[PATH_OF_FIXTURE], path[PATH_OF_FIXTURE];
     rt_csv csv = {0};
@@ -49,7 +49,6 @@ START_TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
     ck_assert_int_gt(count, 0);
     printf("%d files of safetensors, %d of them are read\n", count, accepted);
 }
-END_TEST
 
 /* ---- models ---- */
 
@@ -247,7 +246,7 @@ static void set_exact_theta(hf_case *c)
     rt_transformer_set_theta(c->model, theta.values);
 }
 
-START_TEST(an_import_alone_computes_what_the_folder_does)
+TEST(an_import_alone_computes_what_the_folder_does)
 {
     fixtures f;
     list_fixtures(&f);
@@ -264,9 +263,8 @@ START_TEST(an_import_alone_computes_what_the_folder_does)
         close_case(&c);
     }
 }
-END_TEST
 
-START_TEST(with_exact_theta_logits_losses_and_gradients_are_those_of_the_reference)
+TEST(with_exact_theta_logits_losses_and_gradients_are_those_of_the_reference)
 {
     fixtures f;
     list_fixtures(&f);
@@ -282,9 +280,8 @@ START_TEST(with_exact_theta_logits_losses_and_gradients_are_those_of_the_referen
         close_case(&c);
     }
 }
-END_TEST
 
-START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
+TEST(the_configuration_of_a_folder_is_one_of_rotor)
 {
     fixtures f;
     list_fixtures(&f);
@@ -319,9 +316,8 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         rt_huggingface_close(there);
     }
 }
-END_TEST
 
-START_TEST(an_import_exported_and_imported_has_the_same_bits)
+TEST(an_import_exported_and_imported_has_the_same_bits)
 {
     fixtures f;
     list_fixtures(&f);
@@ -368,17 +364,4 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
         remove_files(folder);
     }
     remove_scratch();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("huggingface");
-    TCase *tests = leak_checked_case(suite, "fixtures");
-    tcase_add_test(tests, a_safetensors_file_is_read_or_refused_as_its_format_says);
-    tcase_add_test(tests, an_import_alone_computes_what_the_folder_does);
-    tcase_add_test(tests, with_exact_theta_logits_losses_and_gradients_are_those_of_the_reference);
-    tcase_add_test(tests, the_configuration_of_a_folder_is_one_of_rotor);
-    tcase_add_test(tests, an_import_exported_and_imported_has_the_same_bits);
-    return run_suite(suite);
 }

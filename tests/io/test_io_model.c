@@ -2,7 +2,7 @@
  * opened again, and refused. */
 
 #include "training/forged_attribute.h"
-#include "training/train_program.h"
+#include "program/train_program.h"
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/rotor-io.h"
@@ -67,7 +67,9 @@ static void expect_answer(const rt_model *model, const double *p, const char *an
     ck_assert_str_eq(answer, wanted);
 }
 
-START_TEST(probabilities_are_those_that_the_program_prints)
+SUITE(PROGRAM_OPTIONS)
+
+TEST(probabilities_are_those_that_the_program_prints)
 {
     static const char *const texts[] = {"x", "abcab", "xabcd", "a text longer than its length"};
     double p[CLASSES];
@@ -83,10 +85,9 @@ START_TEST(probabilities_are_those_that_the_program_prints)
     }
     rt_model_close(model);
 }
-END_TEST
 
 /* The text of a pair may hold a tab, which --predict takes for the end of the first. */
-START_TEST(pairs_have_the_probabilities_of_the_program)
+TEST(pairs_have_the_probabilities_of_the_program)
 {
     double p[CLASSES], alone[CLASSES];
     rt_row row;
@@ -105,9 +106,8 @@ START_TEST(pairs_have_the_probabilities_of_the_program)
     rt_row_free(&row);
     rt_model_close(model);
 }
-END_TEST
 
-START_TEST(tokens_have_the_probabilities_of_the_program)
+TEST(tokens_have_the_probabilities_of_the_program)
 {
     char printed[LINE_SIZE] = "";
     double p[CLASSES];
@@ -140,10 +140,9 @@ START_TEST(tokens_have_the_probabilities_of_the_program)
     rt_graph_free(g);
     rt_model_close(model);
 }
-END_TEST
 
 /* The program prints "mask 1: 'x' 0.123, ..." of the tokens alone. */
-START_TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
+TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
 {
     static const int32_t ids[] = {1, A, 2, A + 1};
     char line[LINE_SIZE], wanted[LINE_SIZE];
@@ -177,12 +176,11 @@ START_TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
     rt_graph_free(g);
     rt_model_close(model);
 }
-END_TEST
 
 /* ---- rows ---- */
 
 /* Padding changes the rounding, and no more. */
-START_TEST(rows_together_have_the_logits_of_each_alone)
+TEST(rows_together_have_the_logits_of_each_alone)
 {
     static const char *const texts[] = {"xab", "a", "abcdabcd"};
     rt_row rows[3];
@@ -205,9 +203,8 @@ START_TEST(rows_together_have_the_logits_of_each_alone)
     rt_graph_free(one);
     rt_model_close(model);
 }
-END_TEST
 
-START_TEST(rows_that_are_none_fail_the_graph)
+TEST(rows_that_are_none_fail_the_graph)
 {
     const int32_t ids[] = {1, 1 << 20};
     const rt_row empty = {.length = 0}, wrong = {.length = 2, .ids = (int32_t *)ids};
@@ -226,7 +223,6 @@ START_TEST(rows_that_are_none_fail_the_graph)
     rt_graph_free(g);
     rt_model_close(model);
 }
-END_TEST
 
 static const struct {
     const char *text, *second, *part;
@@ -236,7 +232,7 @@ static const struct {
     {"a", "b", "trained without pairs"},
 };
 
-START_TEST(a_text_that_cannot_be_read_is_refused)
+TEST(a_text_that_cannot_be_read_is_refused)
 {
     double p[CLASSES];
     rt_row row;
@@ -255,9 +251,8 @@ START_TEST(a_text_that_cannot_be_read_is_refused)
     expect_refusal(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
     rt_model_close(model);
 }
-END_TEST
 
-START_TEST(what_is_cut_or_unknown_is_told)
+TEST(what_is_cut_or_unknown_is_told)
 {
     rt_row row;
     train("chars", "data.task=classify data.vocab=32 data.file=texts.tsv data.level=char");
@@ -272,7 +267,6 @@ START_TEST(what_is_cut_or_unknown_is_told)
     rt_row_free(&row);
     rt_model_close(model);
 }
-END_TEST
 
 /* ---- saving ---- */
 
@@ -302,7 +296,7 @@ static void take_step(rt_model *model)
     rt_graph_free(g);
 }
 
-START_TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
+TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
 {
     double before[CLASSES], p[CLASSES], q[CLASSES];
     TRAIN_CLASSES();
@@ -323,10 +317,9 @@ START_TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
     rt_model_close(model);
     rt_model_close(again);
 }
-END_TEST
 
 /* In a checkpoint and in a folder, from which it is saved again. */
-START_TEST(a_theta_that_began_below_0_is_saved_and_opened)
+TEST(a_theta_that_began_below_0_is_saved_and_opened)
 {
     train("raw", "theta.form=raw train.steps=2 train.checkpoint_every=2");
     rt_model *model = open_model("runs/raw/checkpoints/step-00000002.h5");
@@ -348,10 +341,9 @@ START_TEST(a_theta_that_began_below_0_is_saved_and_opened)
     ck_assert_mem_eq(rt_transformer_theta_start(model->transformer), theta, sizeof theta);
     rt_model_close(model);
 }
-END_TEST
 
 /* A folder tells nothing of data: neither does its checkpoint, which is read all the same. */
-START_TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
+TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
 {
     double p[CLASSES];
     TRAIN_CLASSES();
@@ -368,9 +360,8 @@ START_TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
     expect_text(w->err, "data.file");
     rt_model_close(model);
 }
-END_TEST
 
-START_TEST(what_cannot_be_saved_is_refused)
+TEST(what_cannot_be_saved_is_refused)
 {
     TRAIN_CLASSES();
     rt_model *model = open_model(CLASSES_FILE);
@@ -386,7 +377,6 @@ START_TEST(what_cannot_be_saved_is_refused)
     ck_assert(!exists("a.h5"));
     rt_model_close(model);
 }
-END_TEST
 
 /* ---- files that are no model ---- */
 
@@ -397,7 +387,7 @@ static void expect_no_model(const char *path, const char *part)
     ck_assert_ptr_null(model);
 }
 
-START_TEST(what_is_no_model_is_refused)
+TEST(what_is_no_model_is_refused)
 {
     TRAIN_CLASSES();
     expect_exit(w, 0,
@@ -410,7 +400,6 @@ START_TEST(what_is_no_model_is_refused)
     expect_no_model("short.h5", "short.h5");
     expect_no_model("damaged.h5", "damaged.h5");
 }
-END_TEST
 
 /* Whoever can seal a file can write any options into it. */
 static const struct {
@@ -437,7 +426,7 @@ static void forge(const char *group, const char *key, int64_t value, const char 
         forge_integer("forged.h5", group, key, value);
 }
 
-START_TEST(forged_options_are_refused)
+TEST(forged_options_are_refused)
 {
     TRAIN_CLASSES();
     for (size_t i = 0; i < sizeof forgeries / sizeof *forgeries; i++) {
@@ -445,7 +434,6 @@ START_TEST(forged_options_are_refused)
         expect_no_model("forged.h5", forgeries[i].part);
     }
 }
-END_TEST
 
 /* ---- the heap ---- */
 
@@ -498,7 +486,7 @@ static rt_status make_new(void *context)
     return status;
 }
 
-START_TEST(an_exhausted_heap_is_a_status)
+TEST(an_exhausted_heap_is_a_status)
 {
     char file[] = CLASSES_FILE, folder[] = "folder";
     TRAIN_CLASSES();
@@ -511,27 +499,4 @@ START_TEST(an_exhausted_heap_is_a_status)
     exhaust(make_new, model);
     rt_model_close(model);
     rt_model_close(NULL);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("io model");
-    TCase *tests = program_case(suite);
-    tcase_add_test(tests, probabilities_are_those_that_the_program_prints);
-    tcase_add_test(tests, pairs_have_the_probabilities_of_the_program);
-    tcase_add_test(tests, tokens_have_the_probabilities_of_the_program);
-    tcase_add_test(tests, a_mask_is_a_token_whose_logits_are_the_program_s);
-    tcase_add_test(tests, rows_together_have_the_logits_of_each_alone);
-    tcase_add_test(tests, rows_that_are_none_fail_the_graph);
-    tcase_add_test(tests, a_text_that_cannot_be_read_is_refused);
-    tcase_add_test(tests, what_is_cut_or_unknown_is_told);
-    tcase_add_test(tests, a_trained_model_saved_and_opened_is_the_same_to_the_bit);
-    tcase_add_test(tests, a_theta_that_began_below_0_is_saved_and_opened);
-    tcase_add_test(tests, the_program_takes_a_folder_that_was_saved_as_a_checkpoint);
-    tcase_add_test(tests, what_cannot_be_saved_is_refused);
-    tcase_add_test(tests, what_is_no_model_is_refused);
-    tcase_add_test(tests, forged_options_are_refused);
-    tcase_add_test(tests, an_exhausted_heap_is_a_status);
-    return run_suite(suite);
 }

@@ -1,7 +1,7 @@
 /* Models that a program makes: trained on arrays, saved, opened and exported; and what cannot be
  * made. */
 
-#include "training/train_program.h"
+#include "program/train_program.h"
 
 #include "io/rotor-io.h"
 #include "models/session.h"
@@ -104,7 +104,9 @@ static void expect_same(const rt_model *a, const rt_model *b)
     }
 }
 
-START_TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
+SUITE(PROGRAM_OPTIONS)
+
+TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
 {
     char text[ASKED + 1], again[ASKED + 1];
     rt_model *opened;
@@ -127,9 +129,8 @@ START_TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
     rt_model_close(model);
     rt_model_close(opened);
 }
-END_TEST
 
-START_TEST(a_new_model_is_exported)
+TEST(a_new_model_is_exported)
 {
     char text[ASKED + 1];
     rt_model *opened;
@@ -142,9 +143,8 @@ START_TEST(a_new_model_is_exported)
     rt_model_close(model);
     rt_model_close(opened);
 }
-END_TEST
 
-START_TEST(a_seed_draws_what_the_library_draws)
+TEST(a_seed_draws_what_the_library_draws)
 {
     rt_transformer *transformer;
     rt_model *model = new_decoder();
@@ -154,7 +154,6 @@ START_TEST(a_seed_draws_what_the_library_draws)
     rt_transformer_free(transformer);
     rt_model_close(model);
 }
-END_TEST
 
 static rt_labels *two_labels(void)
 {
@@ -164,7 +163,7 @@ static rt_labels *two_labels(void)
     return labels;
 }
 
-START_TEST(a_new_classifier_has_the_names_of_its_classes)
+TEST(a_new_classifier_has_the_names_of_its_classes)
 {
     double p[2], q[2];
     rt_vocabulary *vocabulary;
@@ -186,9 +185,8 @@ START_TEST(a_new_classifier_has_the_names_of_its_classes)
     rt_model_close(model);
     rt_model_close(opened);
 }
-END_TEST
 
-START_TEST(a_new_model_of_ids_needs_no_vocabulary)
+TEST(a_new_model_of_ids_needs_no_vocabulary)
 {
     rt_transformer_options o = small_decoder();
     rt_model *model, *opened;
@@ -203,10 +201,9 @@ START_TEST(a_new_model_of_ids_needs_no_vocabulary)
     rt_model_close(model);
     rt_model_close(opened);
 }
-END_TEST
 
 /* As the program trains it, in a checkpoint and in a folder. */
-START_TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
+TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
 {
     static const char *const paths[] = {"runs/tiny/checkpoints/step-00000002.h5", "folder"};
     rt_model *model;
@@ -229,7 +226,6 @@ START_TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
     }
     expect_exit(w, 0, "grep -c '\"rotor_begin\": \"none\"' again/config.json other/config.json");
 }
-END_TEST
 
 /* ---- what cannot be made ---- */
 
@@ -241,7 +237,7 @@ static void expect_none(const rt_transformer_options *o, const rt_vocabulary *vo
     ck_assert_ptr_null(model);
 }
 
-START_TEST(what_cannot_be_a_model_is_refused)
+TEST(what_cannot_be_a_model_is_refused)
 {
     const rt_transformer_options nothing = {.layers = 0};
     const rt_vocabulary empty = {.count = 0};
@@ -272,9 +268,8 @@ START_TEST(what_cannot_be_a_model_is_refused)
     rt_labels_free(labels);
     rt_vocabulary_free(vocabulary);
 }
-END_TEST
 
-START_TEST(a_model_made_by_hand_is_refused_and_left_alone)
+TEST(a_model_made_by_hand_is_refused_and_left_alone)
 {
     const rt_transformer_options o = {.vocab = 6, .layers = 1, .dim = 4, .heads = 1};
     rt_model model = {.length = LENGTH};
@@ -287,20 +282,4 @@ START_TEST(a_model_made_by_hand_is_refused_and_left_alone)
     ck_assert(!exists("a.h5") && !exists("folder"));
     rt_model_close(&model);
     rt_transformer_free(model.transformer);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("new models");
-    TCase *tests = program_case(suite);
-    tcase_add_test(tests, a_new_model_is_trained_saved_opened_and_continues_a_text);
-    tcase_add_test(tests, a_new_model_is_exported);
-    tcase_add_test(tests, a_seed_draws_what_the_library_draws);
-    tcase_add_test(tests, a_new_classifier_has_the_names_of_its_classes);
-    tcase_add_test(tests, a_new_model_of_ids_needs_no_vocabulary);
-    tcase_add_test(tests, a_model_that_puts_nothing_before_a_text_encodes_it_so);
-    tcase_add_test(tests, what_cannot_be_a_model_is_refused);
-    tcase_add_test(tests, a_model_made_by_hand_is_refused_and_left_alone);
-    return run_suite(suite);
 }

@@ -472,7 +472,9 @@ static void make_zero(void)
 #undef ZERO
 }
 
-START_TEST(a_struct_of_zeros_crashes_nothing)
+static const test_options all_options = {.may_leak = true};
+
+TEST_ROWS(a_struct_of_zeros_crashes_nothing, 0, COUNT)
 {
     make_zero();
     static real values[8], grads[8];
@@ -487,7 +489,6 @@ START_TEST(a_struct_of_zeros_crashes_nothing)
     rt_transformer_free(whole);
     rt_free(text);
 }
-END_TEST
 
 /* ---- none is forgotten ---- */
 
@@ -609,7 +610,7 @@ static void check_line(const char *header, const char *line)
     ck_assert_msg(is_known(name), "%s of %s is not called here", name, header);
 }
 
-START_TEST(every_function_of_the_installed_headers_is_called_here)
+TEST_WITH(all_options, every_function_of_the_installed_headers_is_called_here, 0, 1)
 {
     char line[512];
     int headers = 0;
@@ -630,15 +631,4 @@ START_TEST(every_function_of_the_installed_headers_is_called_here)
     }
     pclose(list);
     ck_assert_int_gt(headers, 20);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("structs of zeros");
-    TCase *zeros = leak_checked_case(suite, "zeros"), *all = tcase_create("all");
-    tcase_add_loop_test(zeros, a_struct_of_zeros_crashes_nothing, 0, COUNT);
-    tcase_add_test(all, every_function_of_the_installed_headers_is_called_here);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
 }

@@ -11,7 +11,7 @@ static double exact_cosine(int i, double m)
     return (double)cosl((long double)m * powl(10000, -(long double)i / PAIRS));
 }
 
-START_TEST(theta_starts_at_1_and_ends_before_1_over_base)
+TEST(theta_starts_at_1_and_ends_before_1_over_base)
 {
     double theta[64];
     for (int D = 2; D <= 128; D += 2) {
@@ -23,7 +23,6 @@ START_TEST(theta_starts_at_1_and_ends_before_1_over_base)
     }
     expect_near(theta[63], 1.154782e-4, 5e-11, "the last theta, D = 128");
 }
-END_TEST
 
 /* What the table stores is rounded to `real`; what it rounds is exact to a few units of the
  * angle's last place in double. */
@@ -32,7 +31,7 @@ static double tolerance_at(double m)
     return (double)RT_REAL_EPSILON + m * 4e-16;
 }
 
-START_TEST(fixed_angles_are_computed_in_double)
+TEST(fixed_angles_are_computed_in_double)
 {
     enum { M = 10000 };
     double theta[PAIRS];
@@ -45,10 +44,9 @@ START_TEST(fixed_angles_are_computed_in_double)
                     tolerance_at(M), "cosine of pair %d at %d", i, M);
     rt_rotation_table_free(&table);
 }
-END_TEST
 
 /* A table of a million positions is long, so it gets four of the pairs. */
-START_TEST(fixed_angles_are_computed_in_double_far_out)
+TEST(fixed_angles_are_computed_in_double_far_out)
 {
     enum { M = 1000000, FEW = 4 };
     static const int pairs[FEW] = {0, 1, 2, PAIRS - 1};
@@ -64,7 +62,6 @@ START_TEST(fixed_angles_are_computed_in_double_far_out)
                     tolerance_at(M), "cosine of pair %d at %d", pairs[i], M);
     rt_rotation_table_free(&table);
 }
-END_TEST
 
 static void expect_angles(const rt_rotation *r, int row, double m, const real *held, int form)
 {
@@ -80,7 +77,7 @@ static void expect_angles(const rt_rotation *r, int row, double m, const real *h
 }
 
 /* A parameter holds a rounded number; from there on, angles are double. */
-START_TEST(learned_angles_are_computed_in_double)
+TEST(learned_angles_are_computed_in_double)
 {
     enum { T = 37 };
     static const double far[] = {1e4, 1e6};
@@ -101,11 +98,10 @@ START_TEST(learned_angles_are_computed_in_double)
             rt_graph_free(g);
         }
 }
-END_TEST
 
 /* Theta, or its logarithm, as a float, and the angles exact: what README tells of heads of 64 at
  * position 10^4. */
-START_TEST(a_theta_in_float_is_off_by_what_the_readme_says)
+TEST_ROWS(a_theta_in_float_is_off_by_what_the_readme_says, 0, 2)
 {
     static const char *const forms[] = {[RT_THETA_LOG] = "(`log`)", [RT_THETA_RAW] = "(`raw`)"};
     static char readme[1 << 17];
@@ -126,10 +122,9 @@ START_TEST(a_theta_in_float_is_off_by_what_the_readme_says)
     snprintf(sentence, sizeof sentence, " %s radians %s", number, forms[_i]);
     ck_assert_msg(strstr(readme, sentence) != NULL, "README does not say%s", sentence);
 }
-END_TEST
 
 /* What the tests above would find. */
-START_TEST(float_angles_would_be_wrong_by_a_percent)
+TEST(float_angles_would_be_wrong_by_a_percent)
 {
     static const struct {
         float m;
@@ -147,18 +142,4 @@ START_TEST(float_angles_would_be_wrong_by_a_percent)
         expect_near(worst, rows[r].error, 0.05 * rows[r].error, "error of float cosines at %g",
                     (double)rows[r].m);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("angle laws");
-    TCase *tests = leak_checked_case(suite, "angles");
-    tcase_add_test(tests, theta_starts_at_1_and_ends_before_1_over_base);
-    tcase_add_test(tests, fixed_angles_are_computed_in_double);
-    tcase_add_test(tests, fixed_angles_are_computed_in_double_far_out);
-    tcase_add_test(tests, learned_angles_are_computed_in_double);
-    tcase_add_loop_test(tests, a_theta_in_float_is_off_by_what_the_readme_says, 0, 2);
-    tcase_add_test(tests, float_angles_would_be_wrong_by_a_percent);
-    return run_suite(suite);
 }

@@ -6,7 +6,7 @@
 
 #include <complex.h>
 
-START_TEST(golden_numbers_of_figure_2)
+TEST(golden_numbers_of_figure_2)
 {
     static const struct {
         int r;
@@ -19,9 +19,8 @@ START_TEST(golden_numbers_of_figure_2)
         expect_near(rt_decay(theta, 64, rows[i].r, 0), rows[i].expected, 5.1e-7, "C(%d), D = 128",
                     rows[i].r);
 }
-END_TEST
 
-START_TEST(decay_is_a_trend_and_not_monotone)
+TEST(decay_is_a_trend_and_not_monotone)
 {
     double theta[64];
     int up = 0;
@@ -30,18 +29,16 @@ START_TEST(decay_is_a_trend_and_not_monotone)
         up += rt_decay(theta, 64, r + 1, 0) > rt_decay(theta, 64, r, 0);
     ck_assert_msg(up == 115, "expected 115 of 256 steps to go up, got %d", up);
 }
-END_TEST
 
-START_TEST(small_heads_hardly_decay)
+TEST(small_heads_hardly_decay)
 {
     double theta[4];
     rt_theta_geometric(theta, 4, 10000);
     expect_near(rt_decay(theta, 4, 10, 0), 0.99, 0.005, "C(10), D = 8");
     expect_near(rt_decay(theta, 4, 50, 0), 2.05, 0.005, "C(50), D = 8");
 }
-END_TEST
 
-START_TEST(decay_is_the_mean_length_of_partial_sums)
+TEST(decay_is_the_mean_length_of_partial_sums)
 {
     double theta[16];
     uint64_t next = 0;
@@ -58,11 +55,10 @@ START_TEST(decay_is_the_mean_length_of_partial_sums)
                     pairs);
     }
 }
-END_TEST
 
 /* With the decay of xPos each of the sums has smaller terms; at its scale those of pair 0 of 2 are
  * 2/7, of pair 1 9/14, and theta of 0 turns nothing: (2/7 + 13/14) / 2. */
-START_TEST(xpos_is_in_the_sums)
+TEST(xpos_is_in_the_sums)
 {
     const double still[2] = {0, 0};
     double theta[64];
@@ -73,11 +69,10 @@ START_TEST(xpos_is_in_the_sums)
         expect_above(rt_decay(theta, 64, r, 40), rt_decay(theta, 64, r + 60, 40), "C(%d)", r);
     }
 }
-END_TEST
 
 /* The score of q and k, h_i = q_i k_i^* pair by pair, is at most the largest step of h, the
  * last one to 0, times the lengths of all partial sums (Abel). */
-START_TEST(scores_are_within_the_bound_of_the_partial_sums)
+TEST(scores_are_within_the_bound_of_the_partial_sums)
 {
     enum { PAIRS = 16, D = 2 * PAIRS };
     real q[D], k[D], a[D], b[D];
@@ -109,18 +104,4 @@ START_TEST(scores_are_within_the_bound_of_the_partial_sums)
         tightest = rt_worse(tightest, score / bound);
     }
     expect_above(tightest, 0.02, "the largest share of the bound that a score reaches");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("decay laws");
-    TCase *tests = leak_checked_case(suite, "decay");
-    tcase_add_test(tests, golden_numbers_of_figure_2);
-    tcase_add_test(tests, decay_is_a_trend_and_not_monotone);
-    tcase_add_test(tests, small_heads_hardly_decay);
-    tcase_add_test(tests, decay_is_the_mean_length_of_partial_sums);
-    tcase_add_test(tests, xpos_is_in_the_sums);
-    tcase_add_test(tests, scores_are_within_the_bound_of_the_partial_sums);
-    return run_suite(suite);
 }

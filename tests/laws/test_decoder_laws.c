@@ -23,7 +23,7 @@ static bool same_bits(const rt_transformer_options *a, const rt_transformer_opti
 
 /* ---- windows ---- */
 
-START_TEST(a_window_of_all_tokens_is_none)
+TEST(a_window_of_all_tokens_is_none)
 {
     for (int n = 0; n < 4; n++) {
         rt_transformer_options o = with(n / 2 ? RT_POSITION_ALIBI : RT_POSITION_ROPE,
@@ -35,10 +35,9 @@ START_TEST(a_window_of_all_tokens_is_none)
         ck_assert(!same_bits(&o, &windowed));
     }
 }
-END_TEST
 
 /* Through L layers a token learns of those up to L (w - 1) before it, and no further. */
-START_TEST(a_causal_window_reaches_as_far_as_its_layers)
+TEST(a_causal_window_reaches_as_far_as_its_layers)
 {
     for (int layers = 1; layers <= 3; layers++)
         for (int window = 1; window <= 6; window += 5) {
@@ -55,17 +54,15 @@ START_TEST(a_causal_window_reaches_as_far_as_its_layers)
                               (size_t)(BLOCK - 8 - reach) * DIM * sizeof *x));
         }
 }
-END_TEST
 
 /* ---- shared keys and values ---- */
 
-START_TEST(as_many_heads_of_keys_as_of_queries_are_none_shared)
+TEST(as_many_heads_of_keys_as_of_queries_are_none_shared)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true), shared = o;
     shared.kv_heads = o.heads;
     ck_assert(same_bits(&o, &shared));
 }
-END_TEST
 
 /* Copies the rows of a projection to keys or values of G heads to one of H heads. */
 static void repeat_rows(const rt_tensor *to, const rt_tensor *from, int H, int G)
@@ -101,7 +98,7 @@ static void expect_use(const double *use, const rt_transformer_layer *layer, int
 }
 
 /* And so are theta of their own. */
-START_TEST(shared_keys_are_repeated_keys)
+TEST_ROWS(shared_keys_are_repeated_keys, 0, 4)
 {
     enum { H = 4, G = 2 };
     const bool by_head = _i / 2;
@@ -137,7 +134,6 @@ START_TEST(shared_keys_are_repeated_keys)
     rt_transformer_free(shared);
     rt_transformer_free(repeated);
 }
-END_TEST
 
 /* ---- layers without positions ---- */
 
@@ -160,7 +156,7 @@ static double change_by_order(const rt_transformer_options *o)
     return largest_difference(turned, y, OUTPUT);
 }
 
-START_TEST(every_second_layer_knows_no_order)
+TEST_ROWS(every_second_layer_knows_no_order, 0, KINDS)
 {
     rt_transformer_options o = with((rt_position_kind)_i, RT_ATTENTION_SOFTMAX, false);
     o.position.every = 1;
@@ -171,9 +167,8 @@ START_TEST(every_second_layer_knows_no_order)
     expect_near(change_by_order(&o), 0, 1e-12, "change by another order, %s, every second layer",
                 rt_encoding_word(_i));
 }
-END_TEST
 
-START_TEST(layers_that_there_are_not_change_nothing)
+TEST_ROWS(layers_that_there_are_not_change_nothing, 0, KINDS)
 {
     rt_transformer_options o = with((rt_position_kind)_i, RT_ATTENTION_SOFTMAX, true), every = o;
     if (!rt_encoding_of(&o)->in_layers)
@@ -185,10 +180,9 @@ START_TEST(layers_that_there_are_not_change_nothing)
     every.position.every = 2;
     ck_assert(!same_bits(&o, &every));
 }
-END_TEST
 
 /* What the layers with positions make of theta, and no others. */
-START_TEST(the_use_of_theta_is_that_of_layers_with_positions)
+TEST(the_use_of_theta_is_that_of_layers_with_positions)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     double use_of_one[4], use[4];
@@ -204,10 +198,9 @@ START_TEST(the_use_of_theta_is_that_of_layers_with_positions)
     rt_transformer_free(one);
     rt_transformer_free(two);
 }
-END_TEST
 
 /* Each of layers 0, 1, 3 and 4 has a theta: together they are what one for all of them is. */
-START_TEST(layers_without_positions_have_no_theta)
+TEST_ROWS(layers_without_positions_have_no_theta, 0, 2)
 {
     static const int layers[] = {0, 1, 3, 4};
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
@@ -248,10 +241,9 @@ START_TEST(layers_without_positions_have_no_theta)
     rt_transformer_free(one);
     rt_transformer_free(own);
 }
-END_TEST
 
 /* Of the queries and keys of its own layer, whichever number that has. */
-START_TEST(the_use_of_theta_is_that_of_its_own_layer)
+TEST(the_use_of_theta_is_that_of_its_own_layer)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     double use[3 * 2 * 4];
@@ -263,21 +255,4 @@ START_TEST(the_use_of_theta_is_that_of_its_own_layer)
     for (int n = 0; n < 3; n++)
         expect_use(use + (size_t)n * 8, m->layers + 2 * n, 2, 2, DIM / 2);
     rt_transformer_free(m);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("decoder laws");
-    TCase *tests = leak_checked_case(suite, "laws");
-    tcase_add_test(tests, a_window_of_all_tokens_is_none);
-    tcase_add_test(tests, a_causal_window_reaches_as_far_as_its_layers);
-    tcase_add_test(tests, as_many_heads_of_keys_as_of_queries_are_none_shared);
-    tcase_add_loop_test(tests, shared_keys_are_repeated_keys, 0, 4);
-    tcase_add_loop_test(tests, every_second_layer_knows_no_order, 0, KINDS);
-    tcase_add_loop_test(tests, layers_that_there_are_not_change_nothing, 0, KINDS);
-    tcase_add_test(tests, the_use_of_theta_is_that_of_layers_with_positions);
-    tcase_add_loop_test(tests, layers_without_positions_have_no_theta, 0, 2);
-    tcase_add_test(tests, the_use_of_theta_is_that_of_its_own_layer);
-    return run_suite(suite);
 }

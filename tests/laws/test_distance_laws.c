@@ -27,7 +27,7 @@ static void expect_class(const rt_distances *d, int distance, int expected)
 enum { FAR = 1000 };
 
 /* The boundaries of the public implementation, for 32 buckets and distances up to 128. */
-START_TEST(buckets_of_an_encoder_are_those_of_the_public_implementation)
+TEST(buckets_of_an_encoder_are_those_of_the_public_implementation)
 {
     static const int first[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91};
     const rt_distances d = rt_t5_distances(class_of, false);
@@ -41,7 +41,6 @@ START_TEST(buckets_of_an_encoder_are_those_of_the_public_implementation)
     }
     ck_assert_msg(d.classes == 32, "expected 32 classes, got %d", d.classes);
 }
-END_TEST
 
 /* The published formula, exact + floor(ln(n / exact) / ln(128 / exact) (buckets - exact)), by
  * whole numbers alone: the floor is at least k if and only if
@@ -70,7 +69,7 @@ static int published_bucket(int n, int buckets)
     return exact + k;
 }
 
-START_TEST(buckets_follow_the_published_formula)
+TEST(buckets_follow_the_published_formula)
 {
     for (int causal = 0; causal < 2; causal++) {
         const rt_distances d = rt_t5_distances(class_of, causal);
@@ -82,9 +81,8 @@ START_TEST(buckets_follow_the_published_formula)
         }
     }
 }
-END_TEST
 
-START_TEST(the_first_16_distances_of_a_causal_model_have_a_bucket_each)
+TEST(the_first_16_distances_of_a_causal_model_have_a_bucket_each)
 {
     const rt_distances d = rt_t5_distances(class_of, true);
     for (int n = 0; n < 16; n++)
@@ -93,9 +91,8 @@ START_TEST(the_first_16_distances_of_a_causal_model_have_a_bucket_each)
     expect_class(&d, -127, 31);
     expect_class(&d, -FAR, 31);
 }
-END_TEST
 
-START_TEST(farther_keys_never_have_an_earlier_bucket)
+TEST(farther_keys_never_have_an_earlier_bucket)
 {
     bool seen[32] = {false};
     for (int causal = 0; causal < 2; causal++) {
@@ -110,18 +107,16 @@ START_TEST(farther_keys_never_have_an_earlier_bucket)
             ck_assert_msg(seen[c] || (!causal && c == 16), "no distance has bucket %d", c);
     }
 }
-END_TEST
 
 /* ---- Shaw ---- */
 
-START_TEST(distances_of_shaw_are_clipped_at_16)
+TEST(distances_of_shaw_are_clipped_at_16)
 {
     const rt_distances d = rt_shaw_distances(class_of);
     for (int n = -FAR; n <= FAR; n++)
         expect_class(&d, n, n < -16 ? 0 : n > 16 ? 32 : n + 16);
     ck_assert_msg(d.classes == 33, "expected 33 classes, got %d", d.classes);
 }
-END_TEST
 
 /* ---- attention ---- */
 
@@ -166,33 +161,17 @@ static void expect_classes(const rt_distances *d, bool by_key, bool causal)
     rt_free(probabilities);
 }
 
-START_TEST(attention_adds_the_bias_of_key_minus_query)
+TEST(attention_adds_the_bias_of_key_minus_query)
 {
     for (int causal = 0; causal < 2; causal++) {
         const rt_distances d = rt_t5_distances(class_of, causal);
         expect_classes(&d, false, causal);
     }
 }
-END_TEST
 
-START_TEST(attention_adds_the_key_of_key_minus_query)
+TEST(attention_adds_the_key_of_key_minus_query)
 {
     const rt_distances d = rt_shaw_distances(class_of);
     for (int causal = 0; causal < 2; causal++)
         expect_classes(&d, true, causal);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("distance laws");
-    TCase *tests = leak_checked_case(suite, "distances");
-    tcase_add_test(tests, buckets_of_an_encoder_are_those_of_the_public_implementation);
-    tcase_add_test(tests, buckets_follow_the_published_formula);
-    tcase_add_test(tests, the_first_16_distances_of_a_causal_model_have_a_bucket_each);
-    tcase_add_test(tests, farther_keys_never_have_an_earlier_bucket);
-    tcase_add_test(tests, distances_of_shaw_are_clipped_at_16);
-    tcase_add_test(tests, attention_adds_the_bias_of_key_minus_query);
-    tcase_add_test(tests, attention_adds_the_key_of_key_minus_query);
-    return run_suite(suite);
 }

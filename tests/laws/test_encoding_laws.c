@@ -30,7 +30,7 @@ static int row_count(void)
     return count;
 }
 
-START_TEST(every_row_is_whole)
+TEST(every_row_is_whole)
 {
     ck_assert_int_eq((int)(sizeof references / sizeof *references), row_count());
     for (int i = 0; i < row_count(); i++) {
@@ -50,7 +50,6 @@ START_TEST(every_row_is_whole)
             ck_assert_str_ne(row->word, rt_encoding_word(k));
     }
 }
-END_TEST
 
 /* ---- sinusoidal (Vaswani et al. 2017) ---- */
 
@@ -78,7 +77,7 @@ static double tolerance_at(int t)
     return fmax(5e-14, t * 3e-16);
 }
 
-START_TEST(products_of_sines_depend_on_distance_only)
+TEST(products_of_sines_depend_on_distance_only)
 {
     for (int layout = 0; layout < 2; layout++) {
         double *table = table_of((rt_pairing)layout);
@@ -93,9 +92,8 @@ START_TEST(products_of_sines_depend_on_distance_only)
         rt_free(table);
     }
 }
-END_TEST
 
-START_TEST(rows_of_sines_have_the_same_length)
+TEST(rows_of_sines_have_the_same_length)
 {
     double *table = table_of(RT_INTERLEAVED);
     for (int t = 0; t < ROWS; t++)
@@ -103,10 +101,9 @@ START_TEST(rows_of_sines_have_the_same_length)
                     "|PE(%d)|^2", t);
     rt_free(table);
 }
-END_TEST
 
 /* Queries and keys are W PE: this is why a sinusoidal model knows absolute positions. */
-START_TEST(behind_a_projection_products_of_sines_depend_on_the_place)
+TEST(behind_a_projection_products_of_sines_depend_on_the_place)
 {
     double *table = table_of(RT_INTERLEAVED), W[D * D], projected[D], first = 0, farthest = 0;
     uint64_t next = 0;
@@ -121,17 +118,15 @@ START_TEST(behind_a_projection_products_of_sines_depend_on_the_place)
     expect_above(farthest, 1, "change of PE(t)^T W PE(t + 5)");
     rt_free(table);
 }
-END_TEST
 
 /* |PE(t) - PE(t + g)| is said to grow with g; it often falls. */
-START_TEST(the_difference_of_sines_is_not_proportional_to_distance)
+TEST(the_difference_of_sines_is_not_proportional_to_distance)
 {
     int falls = 0;
     for (int g = 0; g < 200; g++)
         falls += D - 2 * expected_product(g + 1) < D - 2 * expected_product(g);
     ck_assert_msg(falls == 83, "expected 83 of 200 steps to fall, got %d", falls);
 }
-END_TEST
 
 /* ---- ALiBi (Press et al. 2022) ---- */
 
@@ -155,7 +150,7 @@ static void published_slopes(double *slopes, int heads)
         slopes[k] = twice[2 * (k - power)];
 }
 
-START_TEST(slopes_are_those_of_the_published_recursion)
+TEST(slopes_are_those_of_the_published_recursion)
 {
     double slopes[MOST_HEADS], expected[MOST_HEADS + 16];
     for (int heads = 1; heads <= MOST_HEADS; heads++) {
@@ -166,9 +161,8 @@ START_TEST(slopes_are_those_of_the_published_recursion)
                         heads);
     }
 }
-END_TEST
 
-START_TEST(slopes_of_4_and_6_heads)
+TEST(slopes_of_4_and_6_heads)
 {
     static const double expected[] = {.25, .0625, .015625, .00390625, .5, .125};
     double slopes[6];
@@ -178,7 +172,6 @@ START_TEST(slopes_of_4_and_6_heads)
             expect_near(slopes[h], expected[h], 0, "slope %d of %d", h, heads);
     }
 }
-END_TEST
 
 enum { T = 40, H = 4, SIZE = 4, ELEMENTS = T * H * SIZE };
 
@@ -210,7 +203,7 @@ static void attend(real *out, numbers *n, const rt_attention_options *options)
 
 /* A bias of -m i for query i, whatever the key, is what one tutorial adds: the library is made
  * to do so by keys that all stand at 0. */
-START_TEST(a_bias_that_is_constant_along_each_row_does_nothing)
+TEST(a_bias_that_is_constant_along_each_row_does_nothing)
 {
     static const double at_0[T] = {0};
     real without[ELEMENTS], constant[ELEMENTS], alibi[ELEMENTS];
@@ -224,10 +217,9 @@ START_TEST(a_bias_that_is_constant_along_each_row_does_nothing)
                 "change by a bias of -m i");
     expect_above(largest_difference(alibi, without, ELEMENTS), 1e-2, "change by ALiBi");
 }
-END_TEST
 
 /* Where q k^T is 0, the logarithms of the probabilities are the biases, up to a constant. */
-START_TEST(alibi_subtracts_the_slope_times_the_distance)
+TEST(alibi_subtracts_the_slope_times_the_distance)
 {
     static real probabilities[H * T * T];
     real out[ELEMENTS];
@@ -251,21 +243,4 @@ START_TEST(alibi_subtracts_the_slope_times_the_distance)
                                 "bias of key %d for query %d, head %d", j, i, row / T);
             }
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("encoding laws");
-    TCase *tests = leak_checked_case(suite, "encodings");
-    tcase_add_test(tests, every_row_is_whole);
-    tcase_add_test(tests, products_of_sines_depend_on_distance_only);
-    tcase_add_test(tests, rows_of_sines_have_the_same_length);
-    tcase_add_test(tests, behind_a_projection_products_of_sines_depend_on_the_place);
-    tcase_add_test(tests, the_difference_of_sines_is_not_proportional_to_distance);
-    tcase_add_test(tests, slopes_are_those_of_the_published_recursion);
-    tcase_add_test(tests, slopes_of_4_and_6_heads);
-    tcase_add_test(tests, a_bias_that_is_constant_along_each_row_does_nothing);
-    tcase_add_test(tests, alibi_subtracts_the_slope_times_the_distance);
-    return run_suite(suite);
 }

@@ -23,7 +23,7 @@ static void both(double *plain, double *scaled, int pairs, const rt_frequency_op
     rt_frequencies(scaled, pairs, o);
 }
 
-START_TEST(without_scaling_the_geometric_family_is_that_of_rope)
+TEST(without_scaling_the_geometric_family_is_that_of_rope)
 {
     double theta[MOST], expected[MOST];
     const rt_frequency_options o = options(RT_SCALING_NONE, 7); /* a scale that nothing uses */
@@ -35,9 +35,8 @@ START_TEST(without_scaling_the_geometric_family_is_that_of_rope)
     }
     expect_near(rt_frequencies_magnitude(&o), 1, 0, "the magnitude");
 }
-END_TEST
 
-START_TEST(the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric)
+TEST(the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric)
 {
     double theta[MOST], geometric[MOST];
     rt_frequency_options o = options(RT_SCALING_NONE, 1);
@@ -52,9 +51,8 @@ START_TEST(the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric)
                         pairs);
     }
 }
-END_TEST
 
-START_TEST(the_reciprocal_family_is_1_over_1_plus_i)
+TEST(the_reciprocal_family_is_1_over_1_plus_i)
 {
     double theta[MOST];
     rt_frequency_options o = options(RT_SCALING_NONE, 1);
@@ -63,10 +61,9 @@ START_TEST(the_reciprocal_family_is_1_over_1_plus_i)
     for (int i = 0; i < MOST; i++)
         expect_near(theta[i] * (1 + i), 1, 2e-16, "theta_%d (1 + %d)", i, i);
 }
-END_TEST
 
 /* For any family, and for what matters: the rotation. */
-START_TEST(linear_scaling_divides_positions)
+TEST(linear_scaling_divides_positions)
 {
     enum { D = 16 };
     double plain[D / 2], scaled[D / 2];
@@ -86,9 +83,8 @@ START_TEST(linear_scaling_divides_positions)
             expect_near(rt_frequencies_magnitude(&o), 1, 0, "the magnitude");
         }
 }
-END_TEST
 
-START_TEST(ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale)
+TEST(ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale)
 {
     static const double scales[] = {1, 1.5, 2, 4, 8, 32}, bases[] = {100, 10000, 500000};
     double plain[MOST], scaled[MOST];
@@ -106,9 +102,8 @@ START_TEST(ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale)
             expect_near(rt_frequencies_magnitude(&o), 1, 0, "the magnitude");
         }
 }
-END_TEST
 
-START_TEST(golden_numbers_of_yarn)
+TEST(golden_numbers_of_yarn)
 {
     const rt_frequency_options o = options(RT_SCALING_YARN, 4);
     double low, high;
@@ -117,9 +112,8 @@ START_TEST(golden_numbers_of_yarn)
     expect_near(high, 21, 0, "where the ramp ends");
     expect_near(rt_frequencies_magnitude(&o), 1.138629, 5e-7, "the magnitude");
 }
-END_TEST
 
-START_TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
+TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
 {
     const rt_frequency_options o = options(RT_SCALING_YARN, 4);
     double plain[32], scaled[32];
@@ -133,10 +127,9 @@ START_TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
                          "share of theta_%d, before that of theta_%d", i - 1, i);
     }
 }
-END_TEST
 
 /* The pairs are those that turn 32 times and once within the original length. */
-START_TEST(the_ramp_of_yarn_counts_turns)
+TEST(the_ramp_of_yarn_counts_turns)
 {
     static const int lengths[] = {256, 512, 2048, 4096, 32768};
     double theta[MOST], low, high;
@@ -155,11 +148,10 @@ START_TEST(the_ramp_of_yarn_counts_turns)
         expect_near(high, at_least_once, 0, "high, length %d", lengths[n]);
     }
 }
-END_TEST
 
 /* Texts so short that no pair turns 32 times, or once; and so long that the ramp ends beyond the
  * pairs, where it ends at feature 2 * 32 - 1. */
-START_TEST(the_ramp_of_yarn_is_clamped)
+TEST(the_ramp_of_yarn_is_clamped)
 {
     static const struct {
         int length;
@@ -185,9 +177,8 @@ START_TEST(the_ramp_of_yarn_is_clamped)
         }
     }
 }
-END_TEST
 
-START_TEST(a_score_gets_the_square_of_the_magnitude)
+TEST(a_score_gets_the_square_of_the_magnitude)
 {
     enum { D = 8, M = 37, N = 11 };
     const double magnitude = 1.138629;
@@ -215,7 +206,6 @@ START_TEST(a_score_gets_the_square_of_the_magnitude)
     rt_graph_free(g);
     rt_rotation_table_free(&table);
 }
-END_TEST
 
 static void expect_refusal(const rt_frequency_options *o, int pairs, const char *message)
 {
@@ -225,7 +215,7 @@ static void expect_refusal(const rt_frequency_options *o, int pairs, const char 
                   "expected '%s', got %d '%s'", message, (int)status.code, status.message);
 }
 
-START_TEST(options_that_contradict_each_other_are_refused)
+TEST(options_that_contradict_each_other_are_refused)
 {
     static const double bad[] = {0.5, 0, -2, NAN};
     static const char *const messages[] = {"the scale must be at least 1; got 0.5",
@@ -275,10 +265,9 @@ START_TEST(options_that_contradict_each_other_are_refused)
     o.long_factors.at[1] = 3;
     expect_refusal(&o, 2, "");
 }
-END_TEST
 
 /* By the formulas of transformers 5.23, whose own numbers, in float, are these to 1e-7. */
-START_TEST(what_depends_on_the_length_has_the_published_values)
+TEST(what_depends_on_the_length_has_the_published_values)
 {
     static const double dynamic[][4] = {{1, 0.1, 0.01, 0.001},
                                         {1, 0.09705710012810347, 0.0094200806852767,
@@ -309,24 +298,4 @@ START_TEST(what_depends_on_the_length_has_the_published_values)
     }
     o.attention_factor = 1.5;
     expect_near(rt_frequencies_magnitude(&o), 1.5, 0, "a magnitude that is given");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("frequency laws");
-    TCase *tests = leak_checked_case(suite, "frequencies");
-    tcase_add_test(tests, what_depends_on_the_length_has_the_published_values);
-    tcase_add_test(tests, without_scaling_the_geometric_family_is_that_of_rope);
-    tcase_add_test(tests, the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric);
-    tcase_add_test(tests, the_reciprocal_family_is_1_over_1_plus_i);
-    tcase_add_test(tests, linear_scaling_divides_positions);
-    tcase_add_test(tests, ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale);
-    tcase_add_test(tests, golden_numbers_of_yarn);
-    tcase_add_test(tests, yarn_keeps_fast_pairs_and_interpolates_slow_ones);
-    tcase_add_test(tests, the_ramp_of_yarn_counts_turns);
-    tcase_add_test(tests, the_ramp_of_yarn_is_clamped);
-    tcase_add_test(tests, a_score_gets_the_square_of_the_magnitude);
-    tcase_add_test(tests, options_that_contradict_each_other_are_refused);
-    return run_suite(suite);
 }

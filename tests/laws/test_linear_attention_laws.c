@@ -9,7 +9,7 @@ enum { FIRST = RT_ATTENTION_LINEAR_ELU, END = RT_ATTENTION_LINEAR_COSINE + 1 };
 /* ---- both forms ---- */
 
 /* Lengths on both sides of the chunks of 64 that the library works in. */
-START_TEST(the_linear_form_equals_the_sum_over_pairs)
+TEST_ROWS(the_linear_form_equals_the_sum_over_pairs, FIRST, END)
 {
     static const int lengths[] = {1, 5, 64, 65, 130, 201};
     uint8_t mask[2 * 201];
@@ -32,9 +32,8 @@ START_TEST(the_linear_form_equals_the_sum_over_pairs)
         linear_end(&p);
     }
 }
-END_TEST
 
-START_TEST(queries_and_keys_may_differ_in_number)
+TEST_ROWS(queries_and_keys_may_differ_in_number, FIRST, END)
 {
     static const int lengths[][2] = {{3, 130}, {70, 9}, {129, 200}, {1, 64}};
     for (int n = 0; n < 8; n++) {
@@ -51,7 +50,6 @@ START_TEST(queries_and_keys_may_differ_in_number)
         linear_end(&p);
     }
 }
-END_TEST
 
 /* ---- rope ---- */
 
@@ -70,7 +68,7 @@ static linear_problem square(rt_attention_kind kind, bool causal)
 
 enum { SQUARE = 2 * 90 * 2 * 3 };
 
-START_TEST(a_theta_of_0_is_no_rotation)
+TEST_ROWS(a_theta_of_0_is_no_rotation, FIRST, END)
 {
     static const real zeros[4] = {0};
     real plain[SQUARE], still[SQUARE], turned[SQUARE];
@@ -88,9 +86,8 @@ START_TEST(a_theta_of_0_is_no_rotation)
         linear_end(&p);
     }
 }
-END_TEST
 
-START_TEST(only_distances_matter)
+TEST_ROWS(only_distances_matter, FIRST, END)
 {
     static const double offsets[] = {1, 17, 1000, -40};
     real here[SQUARE], there[SQUARE];
@@ -105,7 +102,6 @@ START_TEST(only_distances_matter)
         linear_end(&p);
     }
 }
-END_TEST
 
 /* ---- weights ---- */
 
@@ -156,19 +152,17 @@ static void expect_distribution(rt_attention_kind kind, bool rope)
     }
 }
 
-START_TEST(weights_are_not_negative_and_sum_to_1_without_rotation)
+TEST_ROWS(weights_are_not_negative_and_sum_to_1_without_rotation, FIRST, END)
 {
     expect_distribution((rt_attention_kind)_i, false);
 }
-END_TEST
 
-START_TEST(weights_of_the_cosine_form_stay_so_with_rotation)
+TEST(weights_of_the_cosine_form_stay_so_with_rotation)
 {
     expect_distribution(RT_ATTENTION_LINEAR_COSINE, true);
 }
-END_TEST
 
-START_TEST(rotated_weights_can_be_negative_and_need_not_sum_to_1)
+TEST(rotated_weights_can_be_negative_and_need_not_sum_to_1)
 {
     static real weights[T * T];
     for (int n = 0; n < 4; n++) {
@@ -183,7 +177,6 @@ START_TEST(rotated_weights_can_be_negative_and_need_not_sum_to_1)
         expect_above(farthest, 0.1, "case %d, distance of a sum of weights from 1", n);
     }
 }
-END_TEST
 
 /* ---- a denominator that turns, too: not offered ---- */
 
@@ -212,7 +205,7 @@ static double with_rotated_denominator(double place, bool rotated)
     return result;
 }
 
-START_TEST(a_rotated_denominator_would_cross_0)
+TEST(a_rotated_denominator_would_cross_0)
 {
     const double zero = 0.5 + 3.14159265358979323846 / 2; /* cos a + cos(a - 1) is 0 there */
     for (int n = 1; n <= 6; n++) {
@@ -224,20 +217,4 @@ START_TEST(a_rotated_denominator_would_cross_0)
         expect_near(with_rotated_denominator(zero - near, false), cos(zero - near) / 2, 1e-14,
                     "the result with a denominator that stays");
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("linear attention laws");
-    TCase *tests = leak_checked_case(suite, "linear attention");
-    tcase_add_loop_test(tests, the_linear_form_equals_the_sum_over_pairs, FIRST, END);
-    tcase_add_loop_test(tests, queries_and_keys_may_differ_in_number, FIRST, END);
-    tcase_add_loop_test(tests, a_theta_of_0_is_no_rotation, FIRST, END);
-    tcase_add_loop_test(tests, only_distances_matter, FIRST, END);
-    tcase_add_loop_test(tests, weights_are_not_negative_and_sum_to_1_without_rotation, FIRST, END);
-    tcase_add_test(tests, weights_of_the_cosine_form_stay_so_with_rotation);
-    tcase_add_test(tests, rotated_weights_can_be_negative_and_need_not_sum_to_1);
-    tcase_add_test(tests, a_rotated_denominator_would_cross_0);
-    return run_suite(suite);
 }

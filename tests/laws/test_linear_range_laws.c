@@ -46,29 +46,26 @@ static void expect_range(double size, double slope)
     }
 }
 
-START_TEST(the_exponential_of_large_keys_does_not_overflow)
+TEST(the_exponential_of_large_keys_does_not_overflow)
 {
     expect_above(huge, log((double)RT_REAL_MAX), "the size of the keys");
     expect_range(huge, 0);
     expect_range(1, 0);
 }
-END_TEST
 
-START_TEST(nor_does_that_of_keys_which_grow_along_the_sequence)
+TEST(nor_does_that_of_keys_which_grow_along_the_sequence)
 {
     expect_range(1, huge);
     expect_range(1, 20 * huge); /* every token is out of reach of the one before */
 }
-END_TEST
 
-START_TEST(nor_does_that_of_keys_which_fall_along_the_sequence)
+TEST(nor_does_that_of_keys_which_fall_along_the_sequence)
 {
     expect_range(1, -huge);
     expect_range(10, -huge / 10);
 }
-END_TEST
 
-START_TEST(what_all_keys_have_in_common_cancels)
+TEST(what_all_keys_have_in_common_cancels)
 {
     real plain[B * T * H * E], raised[B * T * H * E];
     for (int causal = 0; causal < 2; causal++) {
@@ -84,12 +81,11 @@ START_TEST(what_all_keys_have_in_common_cancels)
         linear_end(&p);
     }
 }
-END_TEST
 
 /* ---- vectors without a direction ---- */
 
 /* Their cosine counts as 0, so that such a query takes the mean, and such a key counts once. */
-START_TEST(zero_vectors_have_cosine_0)
+TEST(zero_vectors_have_cosine_0)
 {
     real out[B * T * H * E];
     for (int n = 0; n < 4; n++) {
@@ -110,7 +106,6 @@ START_TEST(zero_vectors_have_cosine_0)
         linear_end(&p);
     }
 }
-END_TEST
 
 /* The numerator alone, over a denominator that is the number of keys: similarity j of query i
  * times T is what comes out for a value that is 1 at j. */
@@ -139,7 +134,7 @@ static void similarities(real *sim, real *vectors, bool opposite)
     rt_graph_free(g);
 }
 
-START_TEST(similarities_of_the_cosine_form_lie_between_0_and_2)
+TEST(similarities_of_the_cosine_form_lie_between_0_and_2)
 {
     static real vectors[T * D], sim[T * T];
     const double slack = 8 * (double)RT_REAL_EPSILON;
@@ -155,12 +150,11 @@ START_TEST(similarities_of_the_cosine_form_lie_between_0_and_2)
         }
     }
 }
-END_TEST
 
 /* ---- nothing to see ---- */
 
 /* Sequence 0 has no visible key; sequence 1 only from the 100th on. */
-START_TEST(queries_without_visible_keys_get_zeros)
+TEST_ROWS(queries_without_visible_keys_get_zeros, FIRST, END)
 {
     real out[B * T * H * E];
     uint8_t mask[B * T] = {0};
@@ -178,19 +172,4 @@ START_TEST(queries_without_visible_keys_get_zeros)
         linear_expect_agreement(&p, tolerance);
         linear_end(&p);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("linear range laws");
-    TCase *tests = leak_checked_case(suite, "linear attention at the edges");
-    tcase_add_test(tests, the_exponential_of_large_keys_does_not_overflow);
-    tcase_add_test(tests, nor_does_that_of_keys_which_grow_along_the_sequence);
-    tcase_add_test(tests, nor_does_that_of_keys_which_fall_along_the_sequence);
-    tcase_add_test(tests, what_all_keys_have_in_common_cancels);
-    tcase_add_test(tests, zero_vectors_have_cosine_0);
-    tcase_add_test(tests, similarities_of_the_cosine_form_lie_between_0_and_2);
-    tcase_add_loop_test(tests, queries_without_visible_keys_get_zeros, FIRST, END);
-    return run_suite(suite);
 }

@@ -54,7 +54,7 @@ static double change_by_order(const rt_transformer_options *o, places p, int tok
     return largest_difference(got + token * DIM, expected + token * DIM, DIM);
 }
 
-START_TEST(without_positions_the_order_of_tokens_does_not_matter)
+TEST(without_positions_the_order_of_tokens_does_not_matter)
 {
     for (int attention = 0; attention < ATTENTIONS; attention++) {
         const rt_transformer_options o =
@@ -63,9 +63,8 @@ START_TEST(without_positions_the_order_of_tokens_does_not_matter)
                     attentions[attention]);
     }
 }
-END_TEST
 
-START_TEST(with_positions_the_order_of_tokens_matters)
+TEST(with_positions_the_order_of_tokens_matters)
 {
     for (int kind = RT_POSITION_ROPE; kind < RT_POSITION_NONE; kind++) {
         const rt_transformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
@@ -79,11 +78,10 @@ START_TEST(with_positions_the_order_of_tokens_matters)
                      attentions[attention]);
     }
 }
-END_TEST
 
 /* In one layer, so that nothing comes round by way of the others: the first token with the
  * others, all ahead of it, in reverse; and the last with the others, all behind it. */
-START_TEST(the_order_of_tokens_ahead_and_behind_matters)
+TEST(the_order_of_tokens_ahead_and_behind_matters)
 {
     static const int fixed[] = {0, BLOCK - 1};
     const places sides[] = {by_steps(BLOCK - 1, 0), by_steps(BLOCK - 1, BLOCK - 2)};
@@ -96,7 +94,6 @@ START_TEST(the_order_of_tokens_ahead_and_behind_matters)
                          rt_encoding_word(kind));
         }
 }
-END_TEST
 
 /* Of each distance, whichever side it is on. */
 static bool is_symmetric(int kind)
@@ -110,7 +107,7 @@ static bool is_symmetric(int kind)
     return false;
 }
 
-START_TEST(symmetric_encodings_alone_do_not_tell_ahead_from_behind)
+TEST(symmetric_encodings_alone_do_not_tell_ahead_from_behind)
 {
     for (int kind = RT_POSITION_ROPE; kind < RT_POSITION_NONE; kind++) {
         const rt_transformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
@@ -123,11 +120,10 @@ START_TEST(symmetric_encodings_alone_do_not_tell_ahead_from_behind)
                          rt_encoding_word(kind));
     }
 }
-END_TEST
 
 /* Distances 12 and 13 share a bucket in an encoder, where half of the buckets are for what is
  * ahead; a causal model has one for each. */
-START_TEST(causal_t5_tells_more_distances_apart)
+TEST(causal_t5_tells_more_distances_apart)
 {
     enum { LAST = BLOCK - 1 };
     for (int causal = 0; causal < 2; causal++) {
@@ -140,28 +136,13 @@ START_TEST(causal_t5_tells_more_distances_apart)
             expect_near(change, 0, 1e-12, "change by a swap at 12 and 13");
     }
 }
-END_TEST
 
 /* Which keys a causal query sees says where it is. */
-START_TEST(causal_attention_knows_an_order_without_positions)
+TEST(causal_attention_knows_an_order_without_positions)
 {
     for (int attention = 0; attention < ATTENTIONS; attention++) {
         const rt_transformer_options o = with(RT_POSITION_NONE, (rt_attention_kind)attention, true);
         expect_above(change_by_order(&o, mixed(), ALL), 1e-3, "change by another order, %s, causal",
                      attentions[attention]);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("order laws");
-    TCase *tests = leak_checked_case(suite, "order");
-    tcase_add_test(tests, without_positions_the_order_of_tokens_does_not_matter);
-    tcase_add_test(tests, with_positions_the_order_of_tokens_matters);
-    tcase_add_test(tests, the_order_of_tokens_ahead_and_behind_matters);
-    tcase_add_test(tests, symmetric_encodings_alone_do_not_tell_ahead_from_behind);
-    tcase_add_test(tests, causal_t5_tells_more_distances_apart);
-    tcase_add_test(tests, causal_attention_knows_an_order_without_positions);
-    return run_suite(suite);
 }

@@ -204,17 +204,15 @@ static int count_models(void)
     return count;
 }
 
-START_TEST(what_stands_in_padding_changes_no_bit)
+TEST_ROWS(what_stands_in_padding_changes_no_bit, 0, RT_HEAD_TOKEN + 1)
 {
     ck_assert_int_eq(each_model((rt_head)_i, check_filling), count_models());
 }
-END_TEST
 
-START_TEST(the_amount_of_padding_changes_rounding_alone)
+TEST_ROWS(the_amount_of_padding_changes_rounding_alone, 0, RT_HEAD_TOKEN + 1)
 {
     ck_assert_int_eq(each_model((rt_head)_i, check_amount), count_models());
 }
-END_TEST
 
 /* The laws above would say nothing if tokens changed nothing either. */
 static void check_tokens(rt_transformer *m, const char *name)
@@ -231,18 +229,7 @@ static void check_tokens(rt_transformer *m, const char *name)
     rt_free(other.grads);
 }
 
-START_TEST(what_stands_in_tokens_changes_the_logits)
+TEST(what_stands_in_tokens_changes_the_logits)
 {
     each_model(RT_HEAD_LM, check_tokens);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("padding laws");
-    TCase *tests = leak_checked_case(suite, "padding");
-    tcase_add_loop_test(tests, what_stands_in_padding_changes_no_bit, 0, RT_HEAD_TOKEN + 1);
-    tcase_add_loop_test(tests, the_amount_of_padding_changes_rounding_alone, 0, RT_HEAD_TOKEN + 1);
-    tcase_add_test(tests, what_stands_in_tokens_changes_the_logits);
-    return run_suite(suite);
 }

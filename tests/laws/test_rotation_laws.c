@@ -9,7 +9,7 @@ enum { MOST = 64 };
 static const int sizes[] = {2, 4, 8, 16, 64};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-START_TEST(scores_depend_on_distance_only)
+TEST(scores_depend_on_distance_only)
 {
     real q[MOST], k[MOST], a[MOST], b[MOST], c[MOST];
     double theta[MOST / 2];
@@ -25,9 +25,8 @@ START_TEST(scores_depend_on_distance_only)
         expect_near(dot(a, b, D), dot(q, c, D), 1e-9, "(R_%d q).(R_%d k), D = %d", m, at, D);
     }
 }
-END_TEST
 
-START_TEST(lengths_are_kept)
+TEST(lengths_are_kept)
 {
     real x[MOST], y[MOST];
     double theta[MOST / 2];
@@ -40,7 +39,6 @@ START_TEST(lengths_are_kept)
         expect_near(sqrt(dot(y, y, D) / dot(x, x, D)), 1, 1e-14, "|R_%d x| / |x|, D = %d", m, D);
     }
 }
-END_TEST
 
 /* R_m as a matrix, (D, D), column by column. */
 static void matrix_of(real *matrix, const double *theta, int D, double m, rt_pairing pairing)
@@ -55,7 +53,7 @@ static void matrix_of(real *matrix, const double *theta, int D, double m, rt_pai
     }
 }
 
-START_TEST(the_transpose_is_the_rotation_the_other_way)
+TEST(the_transpose_is_the_rotation_the_other_way)
 {
     enum { D = 8 };
     real there[D * D], back[D * D];
@@ -70,9 +68,8 @@ START_TEST(the_transpose_is_the_rotation_the_other_way)
                             "R_%d transposed, element %d, %d", m, i % D, i / D);
         }
 }
-END_TEST
 
-START_TEST(rotations_one_after_the_other_are_one_by_the_sum)
+TEST(rotations_one_after_the_other_are_one_by_the_sum)
 {
     enum { D = 16 };
     real x[D], a[D], b[D], c[D];
@@ -89,9 +86,8 @@ START_TEST(rotations_one_after_the_other_are_one_by_the_sum)
         expect_near(largest_difference(b, c, D), 0, 1e-12, "|R_%d R_%d x - R_%d x|", t, s, s + t);
     }
 }
-END_TEST
 
-START_TEST(position_0_changes_no_bit)
+TEST(position_0_changes_no_bit)
 {
     real x[MOST], y[MOST];
     double theta[MOST / 2];
@@ -107,11 +103,10 @@ START_TEST(position_0_changes_no_bit)
                           y[i]);
     }
 }
-END_TEST
 
 /* As a matrix of 2 x 2 blocks; as multiplication of complex numbers by e^(i m theta); and as
  * x cos + (-x_2, x_1, -x_4, x_3, ...) sin. */
-START_TEST(three_forms_agree)
+TEST(three_forms_agree)
 {
     enum { D = 16 };
     real x[D], y[D];
@@ -134,11 +129,10 @@ START_TEST(three_forms_agree)
         }
     }
 }
-END_TEST
 
 /* It is the same arithmetic in another order; but which of two products a fused addition leaves
  * unrounded is up to the compiler. */
-START_TEST(half_pairing_is_interleaved_up_to_the_permutation)
+TEST(half_pairing_is_interleaved_up_to_the_permutation)
 {
     real x[MOST], permuted[MOST], y[MOST], half[MOST];
     double theta[MOST / 2];
@@ -156,10 +150,9 @@ START_TEST(half_pairing_is_interleaved_up_to_the_permutation)
                         D, m);
     }
 }
-END_TEST
 
 /* theta / pi is irrational. */
-START_TEST(angles_never_repeat)
+TEST(angles_never_repeat)
 {
     const real x[2] = {1, 0};
     real y[2];
@@ -171,10 +164,9 @@ START_TEST(angles_never_repeat)
             expect_above(hypot(y[0] - 1, y[1]), 1e-5, "theta_%d: |R_%d x - x|", i, m);
         }
 }
-END_TEST
 
 /* The opposite of the law above, to show that the test could see it. */
-START_TEST(angles_of_2_pi_over_7_repeat_at_distance_7)
+TEST(angles_of_2_pi_over_7_repeat_at_distance_7)
 {
     static const double theta[1] = {2 * 3.141592653589793 / 7};
     const real x[2] = {1, 0};
@@ -185,7 +177,6 @@ START_TEST(angles_of_2_pi_over_7_repeat_at_distance_7)
         expect_near(largest_difference(z, y, 2), 0, 1e-13, "|R_%d x - R_%d x|", m + 7, m);
     }
 }
-END_TEST
 
 /* (R_m W x).(R_{m+3} W x), or the same with W R in place of R W. */
 static double projected_score(real W[8][8], const real *x, const double *theta, int m,
@@ -202,7 +193,7 @@ static double projected_score(real W[8][8], const real *x, const double *theta, 
     return dot(row[0], row[1], 8);
 }
 
-START_TEST(rotation_must_follow_the_projection)
+TEST(rotation_must_follow_the_projection)
 {
     real W[8][8], x[8];
     double theta[4], farthest = 0;
@@ -219,11 +210,10 @@ START_TEST(rotation_must_follow_the_projection)
     }
     expect_above(farthest, 1e-3, "change of a score rotated before W");
 }
-END_TEST
 
 /* Hugging Face's own unit test: q = arange(2 * 12 * 16 * 64) / 100, heads before tokens, of
  * which token 1 and 5 of the first head are given to four places. */
-START_TEST(golden_rows_of_the_public_model)
+TEST(golden_rows_of_the_public_model)
 {
     static const struct {
         int token;
@@ -245,23 +235,4 @@ START_TEST(golden_rows_of_the_public_model)
         x[i] = (64 + i) / 100.0;
     turn(y, x, theta, 64, 1, RT_HALF);
     expect_near(y[0], -.4620, 5.1e-5, "token 1, feature 0, by half pairing");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("rotation laws");
-    TCase *tests = leak_checked_case(suite, "rotation");
-    tcase_add_test(tests, scores_depend_on_distance_only);
-    tcase_add_test(tests, lengths_are_kept);
-    tcase_add_test(tests, the_transpose_is_the_rotation_the_other_way);
-    tcase_add_test(tests, rotations_one_after_the_other_are_one_by_the_sum);
-    tcase_add_test(tests, position_0_changes_no_bit);
-    tcase_add_test(tests, three_forms_agree);
-    tcase_add_test(tests, half_pairing_is_interleaved_up_to_the_permutation);
-    tcase_add_test(tests, angles_never_repeat);
-    tcase_add_test(tests, angles_of_2_pi_over_7_repeat_at_distance_7);
-    tcase_add_test(tests, rotation_must_follow_the_projection);
-    tcase_add_test(tests, golden_rows_of_the_public_model);
-    return run_suite(suite);
 }

@@ -69,12 +69,11 @@ static void expect_law(const rt_transformer_options *o, const char *name)
     rt_transformer_free(m);
 }
 
-START_TEST(pieces_give_what_the_whole_gives)
+TEST_ROWS(pieces_give_what_the_whole_gives, 0, ROWS + KINDS)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_law);
 }
-END_TEST
 
 /* ---- crews ---- */
 
@@ -117,28 +116,26 @@ static void expect_same_bits(const row *r, int at_once, int count, int rounds_of
 
 /* A weight is cut, for ten tokens, and for a prompt if that is as few rows; one of more has its
  * heads read in parts. */
-START_TEST(who_multiplies_changes_no_bit)
+TEST(who_multiplies_changes_no_bit)
 {
     const row r = {"rope", {.ffn_dim = 2100, .position = {ROPE}}};
     expect_same_bits(&r, 10, 20, 11);
     expect_same_bits(&r, 20, 30, 1 + 10);
 }
-END_TEST
 
 /* A piece of 256 tokens: two weights in panels, and heads; the 14 tokens behind it have one weight
  * in parts. */
-START_TEST(who_reads_a_prompt_changes_no_bit)
+TEST(who_reads_a_prompt_changes_no_bit)
 {
     const row r = {"shared keys", {.ffn_dim = 2100, .kv_heads = 2, .position = {ROPE}}};
     expect_same_bits(&r, T, T, 3 + 1);
 }
-END_TEST
 
 /* ---- lengths that change theta ---- */
 
 /* The kept keys stay as they were: one by one is not the whole, and the first token after a prompt
  * that was fed at once is its own whole. */
-START_TEST(dynamic_keeps_what_it_has_turned)
+TEST(dynamic_keeps_what_it_has_turned)
 {
     const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
     static real expected[T * V], got[T * V];
@@ -160,11 +157,10 @@ START_TEST(dynamic_keeps_what_it_has_turned)
     rt_session_free(s);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- cutting back ---- */
 
-START_TEST(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there)
+TEST_ROWS(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2)
 {
     static const int windows[] = {0, 30};
     static real expected[T * V], got[T * V];
@@ -194,9 +190,8 @@ START_TEST(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there)
     rt_session_free(s);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(sums_are_not_cut_back)
+TEST(sums_are_not_cut_back)
 {
     const row r = {"linear", {.position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_LINEAR_ELU);
@@ -214,13 +209,12 @@ START_TEST(sums_are_not_cut_back)
     rt_session_free(s);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- memory ---- */
 
 /* After a first text, a second of the same length finds all memory there; a window and linear
  * attention find it after a short one. */
-START_TEST(a_long_text_takes_no_more_than_it_must)
+TEST_ROWS(a_long_text_takes_no_more_than_it_must, 0, 3)
 {
     static const row models[] = {{"rope", {.position = {ROPE}}},
                                  {"window", {.window = 10, .position = {ROPE}}},
@@ -245,7 +239,6 @@ START_TEST(a_long_text_takes_no_more_than_it_must)
     rt_session_free(s);
     rt_transformer_free(m);
 }
-END_TEST
 
 static double bytes_held(const rt_kv_cache *c)
 {
@@ -257,7 +250,7 @@ static double bytes_held(const rt_kv_cache *c)
 
 /* At any time as much as is foreseen, and at the end no less than half of it, since memory
  * doubles as it grows. The sums of linear attention are there from the start. */
-START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
+TEST_ROWS(a_cache_holds_at_most_the_bytes_that_are_foreseen, 0, 18)
 {
     static const int most_at_once[] = {1, 7, 64};
     static const row models[] = {{"rope", {.position = {ROPE}}},
@@ -300,10 +293,9 @@ START_TEST(a_cache_holds_at_most_the_bytes_that_are_foreseen)
     rt_graph_free(g);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Whatever request fails, the session says so, is empty, and can be used again. */
-START_TEST(a_failed_request_empties_the_session)
+TEST_ROWS(a_failed_request_empties_the_session, 0, 4)
 {
     static const row models[] = {
         {"rope", {.position = {ROPE}}},
@@ -346,10 +338,9 @@ START_TEST(a_failed_request_empties_the_session)
     ck_assert_int_gt(failures, 5);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Memory that is short in the second layer must not leave the layers with different tokens. */
-START_TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
+TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
 {
     enum { READ = T - 20 };
     const row r = {"window", {.window = 40, .position = {ROPE}}};
@@ -379,7 +370,6 @@ START_TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
     ck_assert_int_gt(cuts, 0);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- refusals ---- */
 
@@ -390,7 +380,7 @@ static void expect_refusal(rt_status status, const char *message)
                   status.message);
 }
 
-START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
+TEST(what_does_not_fit_is_refused_and_changes_nothing)
 {
     const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
     rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
@@ -421,10 +411,9 @@ START_TEST(what_does_not_fit_is_refused_and_changes_nothing)
     expect_refusal(rt_session_new(&s, m, 0), "a causal model");
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Nothing could go back into what was kept; padding has no place in it. */
-START_TEST(keys_are_kept_where_nothing_is_recorded)
+TEST(keys_are_kept_where_nothing_is_recorded)
 {
     const row r = {"rope", {.position = {ROPE}}};
     rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
@@ -454,24 +443,4 @@ START_TEST(keys_are_kept_where_nothing_is_recorded)
     rt_kv_cache_free(&cache);
     rt_graph_free(g);
     rt_transformer_free(m);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("session laws");
-    TCase *tests = leak_checked_case(suite, "laws");
-    tcase_add_loop_test(tests, pieces_give_what_the_whole_gives, 0, ROWS + KINDS);
-    tcase_add_test(tests, who_multiplies_changes_no_bit);
-    tcase_add_test(tests, who_reads_a_prompt_changes_no_bit);
-    tcase_add_test(tests, dynamic_keeps_what_it_has_turned);
-    tcase_add_loop_test(tests, a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2);
-    tcase_add_test(tests, sums_are_not_cut_back);
-    tcase_add_loop_test(tests, a_long_text_takes_no_more_than_it_must, 0, 3);
-    tcase_add_loop_test(tests, a_cache_holds_at_most_the_bytes_that_are_foreseen, 0, 18);
-    tcase_add_loop_test(tests, a_failed_request_empties_the_session, 0, 4);
-    tcase_add_test(tests, a_text_is_cut_back_alike_in_all_layers_after_a_failure);
-    tcase_add_test(tests, what_does_not_fit_is_refused_and_changes_nothing);
-    tcase_add_test(tests, keys_are_kept_where_nothing_is_recorded);
-    return run_suite(suite);
 }

@@ -69,24 +69,22 @@ static void expect_law(const rt_transformer_options *o, const char *name)
     rt_transformer_free(m);
 }
 
-START_TEST(texts_together_give_what_each_gives_alone)
+TEST_ROWS(texts_together_give_what_each_gives_alone, 0, ROWS + KINDS)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_law);
 }
-END_TEST
 
 /* Each text has the theta of its own length. */
-START_TEST(dynamic_texts_do_not_meet)
+TEST(dynamic_texts_do_not_meet)
 {
     const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
     const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     expect_law(&o, r.name);
 }
-END_TEST
 
 /* The heap is not asked once every text has room. */
-START_TEST(steps_of_several_texts_take_no_memory)
+TEST(steps_of_several_texts_take_no_memory)
 {
     const row r = {"window", {.window = 10, .position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
@@ -106,10 +104,9 @@ START_TEST(steps_of_several_texts_take_no_memory)
     rt_session_free(s[1]);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Whatever request fails: all texts are empty, and can be read again. */
-START_TEST(a_failed_request_empties_all_sessions)
+TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
 {
     static const row models[] = {{"rope", {.position = {ROPE}}},
                                  {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
@@ -155,7 +152,6 @@ START_TEST(a_failed_request_empties_all_sessions)
     ck_assert_int_gt(failures, 3);
     rt_transformer_free(m);
 }
-END_TEST
 
 static void expect_refusal(rt_status status, const char *message)
 {
@@ -164,7 +160,7 @@ static void expect_refusal(rt_status status, const char *message)
                   status.message);
 }
 
-START_TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
+TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
 {
     const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
@@ -193,17 +189,4 @@ START_TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
     rt_session_free(c);
     rt_transformer_free(m);
     rt_transformer_free(other);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sessions laws");
-    TCase *tests = leak_checked_case(suite, "laws");
-    tcase_add_loop_test(tests, texts_together_give_what_each_gives_alone, 0, ROWS + KINDS);
-    tcase_add_test(tests, dynamic_texts_do_not_meet);
-    tcase_add_test(tests, steps_of_several_texts_take_no_memory);
-    tcase_add_loop_test(tests, a_failed_request_empties_all_sessions, 0, 3);
-    tcase_add_test(tests, what_cannot_be_fed_together_is_refused_and_changes_nothing);
-    return run_suite(suite);
 }

@@ -27,7 +27,7 @@ static void expect_no_change(const rt_transformer_options *o, const char *what)
 }
 
 /* All but those that are added to the embeddings. */
-START_TEST(encodings_of_distance_do_not_notice_a_shift)
+TEST(encodings_of_distance_do_not_notice_a_shift)
 {
     for (int n = 0; n < 2 * KINDS; n++) {
         const rt_transformer_options o =
@@ -36,9 +36,8 @@ START_TEST(encodings_of_distance_do_not_notice_a_shift)
             expect_no_change(&o, rt_encoding_word(n / 2));
     }
 }
-END_TEST
 
-START_TEST(linear_attention_with_rope_does_not_notice_a_shift)
+TEST(linear_attention_with_rope_does_not_notice_a_shift)
 {
     for (int attention = RT_ATTENTION_LINEAR_ELU; attention < ATTENTIONS; attention++)
         for (int causal = 0; causal < 2; causal++) {
@@ -47,9 +46,8 @@ START_TEST(linear_attention_with_rope_does_not_notice_a_shift)
             expect_no_change(&o, "rope");
         }
 }
-END_TEST
 
-START_TEST(no_setting_of_rope_notices_a_shift)
+TEST(no_setting_of_rope_notices_a_shift)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
     o.position.pairing = RT_HALF;
@@ -70,9 +68,8 @@ START_TEST(no_setting_of_rope_notices_a_shift)
                                  .init_sigma = 0.5};
     expect_no_change(&o, "a theta for each head");
 }
-END_TEST
 
-START_TEST(encodings_of_places_notice_a_shift)
+TEST(encodings_of_places_notice_a_shift)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (int attention = 0; attention < ATTENTIONS; attention++) {
@@ -84,25 +81,11 @@ START_TEST(encodings_of_places_notice_a_shift)
                              attentions[attention]);
         }
 }
-END_TEST
 
 /* A value that turns carries its place into the output. */
-START_TEST(rotated_values_notice_a_shift)
+TEST(rotated_values_notice_a_shift)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
     o.position.rotate_value = true;
     expect_above(change_by_shift(&o, 16), 1e-3, "change by a shift of 16");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("shift laws");
-    TCase *tests = leak_checked_case(suite, "shifts");
-    tcase_add_test(tests, encodings_of_distance_do_not_notice_a_shift);
-    tcase_add_test(tests, linear_attention_with_rope_does_not_notice_a_shift);
-    tcase_add_test(tests, no_setting_of_rope_notices_a_shift);
-    tcase_add_test(tests, encodings_of_places_notice_a_shift);
-    tcase_add_test(tests, rotated_values_notice_a_shift);
-    return run_suite(suite);
 }

@@ -57,9 +57,11 @@ static void reorder(rt_affine to, rt_affine from, int K, rt_pairing pairing)
     }
 }
 
+SUITE(.timeout = 120)
+
 /* The p fastest of base^(-2i/D) rotate, the others do not: position.fraction = p with position.base
  * = base^p, up to the order of features (Barbero et al. 2024). */
-START_TEST(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base)
+TEST_ROWS(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0, 2 * PAIRS)
 {
     static real off[TOKENS * V], share[TOKENS * V], whole[TOKENS * V];
     const rt_pairing pairing = _i / PAIRS ? RT_HALF : RT_INTERLEAVED;
@@ -86,12 +88,11 @@ START_TEST(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base)
     rt_transformer_free(all);
     rt_transformer_free(part);
 }
-END_TEST
 
 /* ---- zeros ---- */
 
 /* What does not rotate at evaluation is what has learned theta 0. */
-START_TEST(pairs_switched_off_have_theta_0)
+TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
 {
     static real off[TOKENS * V], zeros[TOKENS * V];
     const rt_theta_scope scope = (rt_theta_scope)(_i % 3);
@@ -115,7 +116,6 @@ START_TEST(pairs_switched_off_have_theta_0)
     expect_same(off, zeros, TOKENS, "zeros", K);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- every model ---- */
 
@@ -164,16 +164,15 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
     rt_transformer_free(m);
 }
 
-START_TEST(another_theta_is_for_every_model)
+TEST_ROWS(another_theta_is_for_every_model, 0, ROWS + KINDS)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_changes);
 }
-END_TEST
 
 /* A theta of each layer and head is turned by where it is: with a factor on one of them alone,
  * another one is as it was. */
-START_TEST(each_layer_and_head_has_its_own)
+TEST(each_layer_and_head_has_its_own)
 {
     double numbers[MOST], theta[MOST];
     const row r = {"heads", {.layers = 2, .kv_heads = 2, .position = {ROPE, .every = 0}}};
@@ -188,11 +187,10 @@ START_TEST(each_layer_and_head_has_its_own)
                     "theta %d", i);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- turns ---- */
 
-START_TEST(turns_are_those_over_what_attention_reaches)
+TEST(turns_are_those_over_what_attention_reaches)
 {
     const double two_pi = 8 * atan(1);
     rt_transformer_options o = plain(RT_HALF);
@@ -203,7 +201,6 @@ START_TEST(turns_are_those_over_what_attention_reaches)
     expect_near(rt_theta_turns(two_pi, 64), 63, 1e-12, "whole turns");
     expect_near(rt_theta_turns(-0.1, 64), 6.3 / two_pi, 1e-15, "a part of one");
 }
-END_TEST
 
 /* ---- usage ---- */
 
@@ -233,7 +230,7 @@ static void expect_sum(rt_pair_sum got, rt_pair_sum expected, const char *what, 
 }
 
 /* Of the layers that rope turns in, without padding; half of each head rotates. */
-START_TEST(usage_is_that_of_queries_and_keys_before_their_rotation)
+TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
 {
     enum { B = 2, N = 10, HALF = PAIRS / 2, KV = 2 };
     const bool half = _i;
@@ -282,9 +279,8 @@ START_TEST(usage_is_that_of_queries_and_keys_before_their_rotation)
     rt_graph_free(g);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(shares_are_over_the_mean_of_the_pairs)
+TEST(shares_are_over_the_mean_of_the_pairs)
 {
     static const rt_pair_sum sums[] = {{6, 3, 4}, {2, 0, -1}, {1, 0, 0}, {3, 0, 0}};
     static const rt_pair_sum none[] = {{0, 0, 0}, {0, 0, 0}};
@@ -297,9 +293,8 @@ START_TEST(shares_are_over_the_mean_of_the_pairs)
     rt_usage_shares(length, of_mean, none, 2);
     expect_near(length[0] + length[1] + of_mean[0] + of_mean[1], 0, 0, "nothing");
 }
-END_TEST
 
-START_TEST(usage_needs_pairs_that_add_to_scores)
+TEST(usage_needs_pairs_that_add_to_scores)
 {
     rt_usage u;
     rt_transformer_options o = plain(RT_HALF);
@@ -315,22 +310,4 @@ START_TEST(usage_needs_pairs_that_add_to_scores)
     o.position.fraction = 0;
     ck_assert_str_eq(rt_usage_new(&u, &o).message,
                      "position.fraction = 0 leaves no pair that rotates");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("theta laws");
-    TCase *tests = leak_checked_case(suite, "theta");
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0,
-                        2 * PAIRS);
-    tcase_add_loop_test(tests, pairs_switched_off_have_theta_0, 0, 3 * PAIRS);
-    tcase_add_loop_test(tests, another_theta_is_for_every_model, 0, ROWS + KINDS);
-    tcase_add_test(tests, each_layer_and_head_has_its_own);
-    tcase_add_test(tests, turns_are_those_over_what_attention_reaches);
-    tcase_add_loop_test(tests, usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2);
-    tcase_add_test(tests, shares_are_over_the_mean_of_the_pairs);
-    tcase_add_test(tests, usage_needs_pairs_that_add_to_scores);
-    return run_suite(suite);
 }

@@ -34,7 +34,7 @@ static void draw_both(drawn *d)
 
 /* With zeta_i = (2i/D + 0.4) / 1.4 the score is sum_i zeta_i^((m - n) / s) Re(q_i k_i^* e^(i (m -
  * n) theta_i)), q_i and k_i the pairs as complex numbers. */
-START_TEST(a_score_is_that_of_the_formula)
+TEST(a_score_is_that_of_the_formula)
 {
     static drawn d;
     draw_both(&d);
@@ -55,10 +55,9 @@ START_TEST(a_score_is_that_of_the_formula)
                         "score of %d and %d", m, n);
         }
 }
-END_TEST
 
 /* zeta_i^(m / s) for i = 0, 2 of 4 pairs at m = s and m = 2 s: 2/7, 9/14 and their squares. */
-START_TEST(some_factors_are_known)
+TEST(some_factors_are_known)
 {
     static drawn d;
     static const double expected[2][2] = {{2 / 7.0, 4 / 49.0}, {9 / 14.0, 81 / 196.0}};
@@ -75,9 +74,8 @@ START_TEST(some_factors_are_known)
             expect_near(of_key, sqrt(2) / expected[i][n], 1e-13, "pair %d of a key", 2 * i);
         }
 }
-END_TEST
 
-START_TEST(scores_depend_on_distance_only)
+TEST(scores_depend_on_distance_only)
 {
     static drawn a, b;
     for (int pairing = 0; pairing < 2; pairing++)
@@ -95,9 +93,8 @@ START_TEST(scores_depend_on_distance_only)
                                 "score of %d and %d, %d farther on", m, n, offset);
         }
 }
-END_TEST
 
-START_TEST(without_end_to_its_scale_it_is_plain_rotation)
+TEST(without_end_to_its_scale_it_is_plain_rotation)
 {
     static drawn d;
     draw_both(&d);
@@ -109,10 +106,9 @@ START_TEST(without_end_to_its_scale_it_is_plain_rotation)
         expect_above(largest_difference(d.y, d.z, ROWS * D), 1e-3, "a decay over 1e4 tokens");
     }
 }
-END_TEST
 
 /* The pairs of the part that is rotated are counted, and no other feature changes. */
-START_TEST(a_fraction_of_a_head_decays_as_a_smaller_head)
+TEST(a_fraction_of_a_head_decays_as_a_smaller_head)
 {
     static drawn d;
     draw_both(&d);
@@ -127,10 +123,9 @@ START_TEST(a_fraction_of_a_head_decays_as_a_smaller_head)
         ck_assert(!memcmp(x + PAIRS, y + PAIRS, PAIRS * sizeof *x));
     }
 }
-END_TEST
 
 /* Of three positions the first two tokens are at two. */
-START_TEST(sequences_have_positions_of_their_own)
+TEST(sequences_have_positions_of_their_own)
 {
     static const double at[] = {3, 8, 9, 40, 7, 5};
     real held[1] = {1};
@@ -149,11 +144,10 @@ START_TEST(sequences_have_positions_of_their_own)
     }
     rt_graph_free(g);
 }
-END_TEST
 
 /* ---- how far ---- */
 
-START_TEST(positions_within_the_reach_alone_are_taken)
+TEST(positions_within_the_reach_alone_are_taken)
 {
     const double theta[1] = {1};
     rt_graph *g = rt_graph_new();
@@ -173,7 +167,6 @@ START_TEST(positions_within_the_reach_alone_are_taken)
     }
     rt_graph_free(g);
 }
-END_TEST
 
 static rt_transformer_options decayed(double xpos)
 {
@@ -182,7 +175,7 @@ static rt_transformer_options decayed(double xpos)
     return o;
 }
 
-START_TEST(a_model_refuses_a_text_that_is_too_long)
+TEST(a_model_refuses_a_text_that_is_too_long)
 {
     const rt_transformer_options o = decayed(1.2);
     int32_t ids[BLOCK] = {0};
@@ -210,9 +203,8 @@ START_TEST(a_model_refuses_a_text_that_is_too_long)
     rt_graph_free(g);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(the_capacity_is_that_of_the_positions)
+TEST(the_capacity_is_that_of_the_positions)
 {
     rt_transformer_options o = decayed(0);
     ck_assert_int_eq(rt_transformer_capacity(&o), 0);
@@ -225,7 +217,6 @@ START_TEST(the_capacity_is_that_of_the_positions)
     o.position.kind = RT_POSITION_ALIBI;
     ck_assert_int_eq(rt_transformer_capacity(&o), 0);
 }
-END_TEST
 
 /* ---- models ---- */
 
@@ -239,7 +230,7 @@ static void states(real out[OUTPUT], const rt_transformer_options *o, int paddin
     rt_transformer_free(m);
 }
 
-START_TEST(a_model_does_not_notice_a_shift)
+TEST(a_model_does_not_notice_a_shift)
 {
     for (int n = 0; n < 4; n++) {
         real here[OUTPUT], there[OUTPUT], plain[OUTPUT];
@@ -260,10 +251,9 @@ START_TEST(a_model_does_not_notice_a_shift)
         expect_above(largest_difference(there, plain, OUTPUT), 1e-3, "a decay over 5");
     }
 }
-END_TEST
 
 /* A window of one token leaves nothing but its value. */
-START_TEST(values_turn_without_a_decay)
+TEST(values_turn_without_a_decay)
 {
     real with_decay[OUTPUT], without[OUTPUT];
     rt_transformer_options o = decayed(3);
@@ -273,23 +263,4 @@ START_TEST(values_turn_without_a_decay)
     o.position.xpos = 0;
     states(without, &o, 0);
     ck_assert(!memcmp(with_decay, without, sizeof without));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("xpos laws");
-    TCase *tests = leak_checked_case(suite, "xpos");
-    tcase_add_test(tests, a_score_is_that_of_the_formula);
-    tcase_add_test(tests, some_factors_are_known);
-    tcase_add_test(tests, scores_depend_on_distance_only);
-    tcase_add_test(tests, without_end_to_its_scale_it_is_plain_rotation);
-    tcase_add_test(tests, a_fraction_of_a_head_decays_as_a_smaller_head);
-    tcase_add_test(tests, sequences_have_positions_of_their_own);
-    tcase_add_test(tests, positions_within_the_reach_alone_are_taken);
-    tcase_add_test(tests, a_model_refuses_a_text_that_is_too_long);
-    tcase_add_test(tests, the_capacity_is_that_of_the_positions);
-    tcase_add_test(tests, a_model_does_not_notice_a_shift);
-    tcase_add_test(tests, values_turn_without_a_decay);
-    return run_suite(suite);
 }

@@ -102,7 +102,7 @@ static void check_case(decoder_case *c)
     c->r->cases++;
 }
 
-START_TEST(a_decoder_is_what_transformers_compute)
+TEST(a_decoder_is_what_transformers_compute)
 {
     char path[PATH_OF_FIXTURE];
     fixtures all;
@@ -117,9 +117,8 @@ START_TEST(a_decoder_is_what_transformers_compute)
         reference_close(&r);
     }
 }
-END_TEST
 
-START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
+TEST(the_configuration_of_a_folder_is_one_of_rotor)
 {
     fixtures all;
     list_fixtures(&all);
@@ -148,7 +147,6 @@ START_TEST(the_configuration_of_a_folder_is_one_of_rotor)
         rt_huggingface_close(there);
     }
 }
-END_TEST
 
 /* What is written is F32: in double, too, since the fixtures are. */
 static void expect_same_values(const char *name, const rt_transformer *a, const rt_transformer *b)
@@ -179,7 +177,7 @@ static void expect_same_theta(const char *name, const rt_transformer_options *a,
     }
 }
 
-START_TEST(an_import_exported_and_imported_has_the_same_bits)
+TEST(an_import_exported_and_imported_has_the_same_bits)
 {
     fixtures all;
     list_fixtures(&all);
@@ -209,21 +207,8 @@ START_TEST(an_import_exported_and_imported_has_the_same_bits)
     }
     remove_scratch();
 }
-END_TEST
 
-START_TEST(texts_have_the_ids_of_tokenizers)
+TEST(texts_have_the_ids_of_tokenizers)
 {
     ck_assert_int_ge(check_bpe_folders(fixture_folder()), 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("llama");
-    TCase *tests = leak_checked_case(suite, "decoder");
-    tcase_add_test(tests, a_decoder_is_what_transformers_compute);
-    tcase_add_test(tests, the_configuration_of_a_folder_is_one_of_rotor);
-    tcase_add_test(tests, an_import_exported_and_imported_has_the_same_bits);
-    tcase_add_test(tests, texts_have_the_ids_of_tokenizers);
-    return run_suite(suite);
 }

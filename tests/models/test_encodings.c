@@ -29,7 +29,7 @@ static rt_transformer *make(const rt_transformer_options *o, uint64_t seed)
     return m;
 }
 
-START_TEST(learnable_positions_have_public_names_and_shapes)
+TEST(learnable_positions_have_public_names_and_shapes)
 {
     static const struct {
         rt_position_kind kind;
@@ -48,7 +48,6 @@ START_TEST(learnable_positions_have_public_names_and_shapes)
         rt_transformer_free(m);
     }
 }
-END_TEST
 
 /* Whether position.init_std is said to have an effect with a kind. */
 static bool names_deviation(const char *kind)
@@ -74,7 +73,7 @@ static double factor_of(const rt_parameter *p, const rt_parameter *before)
 
 /* The same draws by another factor: 0.02 in all if nothing is said, and what is learned of
  * positions as the model unless it has a deviation of its own, which the key says. */
-START_TEST(the_deviation_of_the_start_is_that_of_the_options)
+TEST_ROWS(the_deviation_of_the_start_is_that_of_the_options, 0, RT_POSITION_NONE + 1)
 {
     static const double of_model[] = {0.02, 0.1, 0.1, 0}, of_positions[] = {0, 0, 0.5, 0.5};
     rt_transformer_options o = small((rt_position_kind)_i);
@@ -98,7 +97,6 @@ START_TEST(the_deviation_of_the_start_is_that_of_the_options)
     }
     rt_transformer_free(unsaid);
 }
-END_TEST
 
 /* The hidden states of six tokens, 6 x 16. */
 static void encode_six(rt_transformer *m, real *hidden)
@@ -112,7 +110,7 @@ static void encode_six(rt_transformer *m, real *hidden)
     rt_graph_free(g);
 }
 
-START_TEST(all_that_is_learned_of_positions_matters)
+TEST_ROWS(all_that_is_learned_of_positions_matters, 0, RT_POSITION_NONE + 1)
 {
     rt_transformer_options o = small((rt_position_kind)_i);
     real before[6 * 16], after[6 * 16];
@@ -130,9 +128,8 @@ START_TEST(all_that_is_learned_of_positions_matters)
     }
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(a_sequence_beyond_the_learned_table_is_refused)
+TEST(a_sequence_beyond_the_learned_table_is_refused)
 {
     static const int32_t ids[7] = {1, 2, 3, 4, 5, 6, 1};
     const rt_transformer_options o = small(RT_POSITION_LEARNED);
@@ -147,11 +144,10 @@ START_TEST(a_sequence_beyond_the_learned_table_is_refused)
     rt_graph_free(g);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Embeddings of zeros, of which the table is left. A longer sequence makes it grow; the rows that
  * were there stay. */
-START_TEST(the_sinusoidal_table_grows_on_demand)
+TEST(the_sinusoidal_table_grows_on_demand)
 {
     enum { E = 16, MOST = 9 };
     real zeros[MOST * E] = {0}, first[E];
@@ -173,7 +169,6 @@ START_TEST(the_sinusoidal_table_grows_on_demand)
     ck_assert_double_eq_tol(first[1], cos(1), 1e-15);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- the start of theta ---- */
 
@@ -189,7 +184,7 @@ static rt_transformer_options learned(rt_theta_init init)
     return o;
 }
 
-START_TEST(scaling_changes_where_theta_starts)
+TEST(scaling_changes_where_theta_starts)
 {
     rt_transformer_options o = learned(RT_THETA_FREQUENCIES);
     double theta[THETAS];
@@ -201,9 +196,8 @@ START_TEST(scaling_changes_where_theta_starts)
         ck_assert_double_eq_tol(theta[i], pow(10000, -(i % 4) / 4.0) / 4, 1e-15);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
+TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
 {
     const rt_transformer_options o = learned(RT_THETA_PERTURBED);
     double theta[THETAS], other[THETAS], sum = 0, squares = 0;
@@ -228,9 +222,8 @@ START_TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembere
     rt_transformer_free(again);
     rt_transformer_free(seeded);
 }
-END_TEST
 
-START_TEST(a_uniform_start_lies_between_the_extremes)
+TEST(a_uniform_start_lies_between_the_extremes)
 {
     const rt_transformer_options o = learned(RT_THETA_UNIFORM);
     double theta[THETAS], least = 1, most = 0;
@@ -245,10 +238,9 @@ START_TEST(a_uniform_start_lies_between_the_extremes)
     ck_assert_double_gt(log(most / least), 2); /* not all in one place */
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Between 1 and 1e-3, with a logarithm that is uniform: as many in each decade. */
-START_TEST(a_uniform_start_is_uniform_in_the_logarithm)
+TEST(a_uniform_start_is_uniform_in_the_logarithm)
 {
     enum { LAYERS = 24, HEADS = 16, N = LAYERS * HEADS * 4 };
     rt_transformer_options o = learned(RT_THETA_UNIFORM);
@@ -273,10 +265,9 @@ START_TEST(a_uniform_start_is_uniform_in_the_logarithm)
         ck_assert_double_eq_tol((double)decades[d] / N, 1.0 / 3, 5 * sqrt(2.0 / 9 / N));
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Each failure leaves a model that works when there is memory again, and none goes unseen. */
-START_TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
+TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
 {
     static const int32_t ids[6] = {1, 2, 3, 4, 5, 6};
     const rt_transformer_options o = small(RT_POSITION_SINUSOIDAL);
@@ -303,9 +294,8 @@ START_TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
     } while (status.code);
     ck_assert_uint_gt(n, 2);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     for (int kind = RT_POSITION_ROPE; rt_encoding_word(kind); kind++) {
         const rt_transformer_options o = small((rt_position_kind)kind);
@@ -319,24 +309,4 @@ START_TEST(every_allocation_may_fail)
         rt_memory_fail_at(0);
         rt_transformer_free(m);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("encodings");
-    TCase *tests = leak_checked_case(suite, "encodings");
-    tcase_add_test(tests, learnable_positions_have_public_names_and_shapes);
-    tcase_add_loop_test(tests, the_deviation_of_the_start_is_that_of_the_options, 0,
-                        RT_POSITION_NONE + 1);
-    tcase_add_loop_test(tests, all_that_is_learned_of_positions_matters, 0, RT_POSITION_NONE + 1);
-    tcase_add_test(tests, a_sequence_beyond_the_learned_table_is_refused);
-    tcase_add_test(tests, the_sinusoidal_table_grows_on_demand);
-    tcase_add_test(tests, scaling_changes_where_theta_starts);
-    tcase_add_test(tests, a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered);
-    tcase_add_test(tests, a_uniform_start_lies_between_the_extremes);
-    tcase_add_test(tests, a_uniform_start_is_uniform_in_the_logarithm);
-    tcase_add_test(tests, a_table_of_sines_that_cannot_grow_fails_the_graph);
-    tcase_add_test(tests, every_allocation_may_fail);
-    return run_suite(suite);
 }

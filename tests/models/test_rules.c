@@ -52,7 +52,7 @@ static void expect(const rt_transformer_options *o, const char *options, const c
     ck_assert_ptr_null(m);
 }
 
-START_TEST(good_options_break_no_rule)
+TEST(good_options_break_no_rule)
 {
     heard h = {0};
     rt_transformer_options o = good();
@@ -65,9 +65,8 @@ START_TEST(good_options_break_no_rule)
     rt_transformer_rules(&o, listen, &h);
     ck_assert_msg(!h.count, "%s", h.message);
 }
-END_TEST
 
-START_TEST(each_rule_names_its_options)
+TEST(each_rule_names_its_options)
 {
     rt_transformer_options o = good();
     o.layers = 0;
@@ -114,9 +113,8 @@ START_TEST(each_rule_names_its_options)
     expect(&o, "position.scaling position.scale position.frequencies position.fraction",
            "position.scaling: yarn needs the original length");
 }
-END_TEST
 
-START_TEST(each_rule_of_positions_names_its_options)
+TEST(each_rule_of_positions_names_its_options)
 {
     rt_transformer_options o = good();
     o.position.kind = RT_POSITION_NONE;
@@ -142,9 +140,8 @@ START_TEST(each_rule_of_positions_names_its_options)
     expect(&o, "position.kind position.max_len",
            "position.kind = learned needs position.max_len, the size of its table; got 0");
 }
-END_TEST
 
-START_TEST(each_rule_of_xpos_names_its_options)
+TEST(each_rule_of_xpos_names_its_options)
 {
     static const double wrong[] = {-1, 0.5, NAN, INFINITY, -INFINITY};
     static const char *const written[] = {"-1", "0.5", "nan", "inf", "-inf"};
@@ -182,9 +179,8 @@ START_TEST(each_rule_of_xpos_names_its_options)
         expect(&o, "position.xpos position.kind", message);
     }
 }
-END_TEST
 
-START_TEST(each_rule_of_decoders_names_its_options)
+TEST(each_rule_of_decoders_names_its_options)
 {
     rt_transformer_options o = good();
     o.heads = 4;
@@ -214,10 +210,9 @@ START_TEST(each_rule_of_decoders_names_its_options)
            "model.kind = decoder with model.tie_embeddings = yes needs embeddings as wide as the "
            "model; model.embedding_dim = 16, model.dim = 32");
 }
-END_TEST
 
 /* What comes from a program that zeroes nothing. */
-START_TEST(a_count_below_zero_is_refused)
+TEST(a_count_below_zero_is_refused)
 {
     rt_transformer_options o = good();
     o.kv_heads = -2;
@@ -229,9 +224,8 @@ START_TEST(a_count_below_zero_is_refused)
     o.position.every = -1;
     expect(&o, "position.every", "position.every must be at least 0; got -1");
 }
-END_TEST
 
-START_TEST(what_decoders_are_made_of_goes_together)
+TEST(what_decoders_are_made_of_goes_together)
 {
     heard h = {0};
     rt_transformer_options o = good();
@@ -257,9 +251,8 @@ START_TEST(what_decoders_are_made_of_goes_together)
     rt_transformer_rules(&o, listen, &h);
     ck_assert_msg(!h.count, "%s", h.message);
 }
-END_TEST
 
-START_TEST(the_window_of_a_decoder_is_behind_a_token)
+TEST(the_window_of_a_decoder_is_behind_a_token)
 {
     rt_transformer_options o = good();
     heard h = {0};
@@ -272,9 +265,8 @@ START_TEST(the_window_of_a_decoder_is_behind_a_token)
            "model.window = 5 with model.causal = no needs model.kind = roformer: the window of a "
            "decoder lies behind a token");
 }
-END_TEST
 
-START_TEST(what_layers_differ_in_goes_together)
+TEST(what_layers_differ_in_goes_together)
 {
     rt_transformer_options o = good();
     o.layer_types = (rt_layer_words){o.layers, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
@@ -303,9 +295,8 @@ START_TEST(what_layers_differ_in_goes_together)
            "position.layers is of positions in layers, but position.kind = sinusoidal adds none "
            "there");
 }
-END_TEST
 
-START_TEST(a_base_of_sliding_layers_needs_some_and_no_theta_of_all)
+TEST(a_base_of_sliding_layers_needs_some_and_no_theta_of_all)
 {
     rt_transformer_options o = good();
     heard h = {0};
@@ -345,18 +336,16 @@ START_TEST(a_base_of_sliding_layers_needs_some_and_no_theta_of_all)
     expect(&o, "position.local_base position.kind",
            "position.local_base needs position.kind = rope; got alibi");
 }
-END_TEST
 
-START_TEST(the_first_norm_is_one_before_a_block)
+TEST(the_first_norm_is_one_before_a_block)
 {
     rt_transformer_options o = good();
     o.first_norm = RT_WITHOUT;
     expect(&o, "model.first_norm model.norm",
            "model.first_norm = no needs model.norm = pre: a norm behind a block stays");
 }
-END_TEST
 
-START_TEST(what_is_of_encoders_is_refused_of_others)
+TEST(what_is_of_encoders_is_refused_of_others)
 {
     rt_transformer_options o = good();
     o.token_dropout = true;
@@ -375,9 +364,8 @@ START_TEST(what_is_of_encoders_is_refused_of_others)
     expect(&o, "model.classifier model.kind",
            "model.classifier = norm needs model.kind = roformer");
 }
-END_TEST
 
-START_TEST(heads_of_their_own_size_divide_nothing)
+TEST(heads_of_their_own_size_divide_nothing)
 {
     heard h = {0};
     rt_transformer_options o = good();
@@ -392,9 +380,8 @@ START_TEST(heads_of_their_own_size_divide_nothing)
     o.residual = RT_RESIDUAL_PARALLEL;
     expect(&o, "model.residual model.norm", "model.residual = parallel needs model.norm = pre");
 }
-END_TEST
 
-START_TEST(what_changes_scores_does_not_go_with_linear_attention)
+TEST(what_changes_scores_does_not_go_with_linear_attention)
 {
     for (int kind = 0; rt_encoding_word(kind); kind++) {
         char message[128];
@@ -410,9 +397,8 @@ START_TEST(what_changes_scores_does_not_go_with_linear_attention)
         expect(&o, "position.kind model.attention", message);
     }
 }
-END_TEST
 
-START_TEST(a_choice_that_there_is_not_is_refused)
+TEST(a_choice_that_there_is_not_is_refused)
 {
     char message[64];
     rt_transformer_options o = good();
@@ -454,9 +440,8 @@ START_TEST(a_choice_that_there_is_not_is_refused)
     o.attention = (rt_attention_kind)4;
     expect(&o, "model.attention", "model.attention must be from 0 to 3; got 4");
 }
-END_TEST
 
-START_TEST(all_rules_that_are_broken_are_told)
+TEST(all_rules_that_are_broken_are_told)
 {
     heard h = {0};
     rt_transformer_options o = good();
@@ -470,28 +455,4 @@ START_TEST(all_rules_that_are_broken_are_told)
     o.attention_dropout = 0.5;
     rt_transformer_rules(&o, listen, &h);
     ck_assert_int_eq(h.count, 6);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("rules");
-    TCase *tests = leak_checked_case(suite, "rules");
-    tcase_add_test(tests, good_options_break_no_rule);
-    tcase_add_test(tests, each_rule_names_its_options);
-    tcase_add_test(tests, each_rule_of_positions_names_its_options);
-    tcase_add_test(tests, each_rule_of_xpos_names_its_options);
-    tcase_add_test(tests, each_rule_of_decoders_names_its_options);
-    tcase_add_test(tests, a_count_below_zero_is_refused);
-    tcase_add_test(tests, what_decoders_are_made_of_goes_together);
-    tcase_add_test(tests, the_window_of_a_decoder_is_behind_a_token);
-    tcase_add_test(tests, what_layers_differ_in_goes_together);
-    tcase_add_test(tests, a_base_of_sliding_layers_needs_some_and_no_theta_of_all);
-    tcase_add_test(tests, the_first_norm_is_one_before_a_block);
-    tcase_add_test(tests, what_is_of_encoders_is_refused_of_others);
-    tcase_add_test(tests, heads_of_their_own_size_divide_nothing);
-    tcase_add_test(tests, what_changes_scores_does_not_go_with_linear_attention);
-    tcase_add_test(tests, a_choice_that_there_is_not_is_refused);
-    tcase_add_test(tests, all_rules_that_are_broken_are_told);
-    return run_suite(suite);
 }

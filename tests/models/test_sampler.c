@@ -78,7 +78,7 @@ static const struct {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-START_TEST(probabilities_are_those_of_temperature_top_k_and_top_p)
+TEST_ROWS(probabilities_are_those_of_temperature_top_k_and_top_p, 0, ROWS)
 {
     static const double shares[] = {1, 4, 2, 0, 3};
     real logits[5];
@@ -92,9 +92,8 @@ START_TEST(probabilities_are_those_of_temperature_top_k_and_top_p)
         ck_assert(p[draw(s, logits, n)] > 0);
     rt_sampler_free(s);
 }
-END_TEST
 
-START_TEST(a_softmax_adds_up_to_1_however_large_the_logits_are)
+TEST(a_softmax_adds_up_to_1_however_large_the_logits_are)
 {
     static const real logits[] = {1000, 1000, (real)-INFINITY, -1000, 999};
     double p[5], sum = 0;
@@ -106,10 +105,9 @@ START_TEST(a_softmax_adds_up_to_1_however_large_the_logits_are)
     ck_assert_double_eq_tol(p[4], exp(-1) / (2 + exp(-1)), 1e-15);
     ck_assert(p[0] == p[1] && p[2] == 0 && p[3] == 0);
 }
-END_TEST
 
 /* Nine tokens that are as likely: the smaller ids come first. */
-START_TEST(of_equals_the_first_are_kept)
+TEST(of_equals_the_first_are_kept)
 {
     real logits[9];
     double p[9];
@@ -130,10 +128,9 @@ START_TEST(of_equals_the_first_are_kept)
     ck_assert_int_eq(draw(s, logits, 0), 3);
     rt_sampler_free(s);
 }
-END_TEST
 
 /* Whoever is left out is not before anybody that is kept, in rows that are long and have ties. */
-START_TEST(the_most_likely_are_kept)
+TEST_ROWS(the_most_likely_are_kept, 0, 28)
 {
     enum { COUNT = 1000 };
     static real logits[COUNT];
@@ -155,11 +152,10 @@ START_TEST(the_most_likely_are_kept)
         ck_assert(p[i] > 0 || all[i] < all[last] || (all[i] == all[last] && i > last));
     rt_sampler_free(s);
 }
-END_TEST
 
 /* ---- draws ---- */
 
-START_TEST(the_number_of_a_draw_decides_where_it_falls)
+TEST(the_number_of_a_draw_decides_where_it_falls)
 {
     static const double shares[] = {0.125, 0.5, 0.375};
     real logits[3];
@@ -171,7 +167,6 @@ START_TEST(the_number_of_a_draw_decides_where_it_falls)
     }
     rt_sampler_free(s);
 }
-END_TEST
 
 static double chi_square(const int *counts, const double *p, int count, int draws)
 {
@@ -187,7 +182,7 @@ static double chi_square(const int *counts, const double *p, int count, int draw
 
 /* Eleven tokens can be drawn: of a chi-square with 10 degrees of freedom 29.6 is the quantile
  * 0.999. The seeds are fixed, and so is what comes of them. */
-START_TEST(draws_have_the_probabilities_of_the_row)
+TEST_ROWS(draws_have_the_probabilities_of_the_row, 0, 3)
 {
     enum { COUNT = 12, DRAWS = 100000 };
     static const double temperatures[] = {1, 0.7, 3};
@@ -208,10 +203,9 @@ START_TEST(draws_have_the_probabilities_of_the_row)
     const double x = chi_square(counts, p, COUNT, DRAWS);
     ck_assert_msg(x < 29.6, "chi-square is %g", x);
 }
-END_TEST
 
 /* Another sampler, another order, other rows and options in between. */
-START_TEST(a_draw_depends_on_its_seed_and_number_alone)
+TEST(a_draw_depends_on_its_seed_and_number_alone)
 {
     static const real other[] = {0, 5, 0, 0};
     real logits[4] = {0, (real)0.5, 0, -1};
@@ -238,11 +232,10 @@ START_TEST(a_draw_depends_on_its_seed_and_number_alone)
     rt_sampler_free(t);
     rt_sampler_free(u);
 }
-END_TEST
 
 /* Where the probabilities are rounded, they may add up to less than the number that is drawn. Then
  * it is the most likely, and never one that cannot be drawn. */
-START_TEST(what_cannot_be_drawn_never_is)
+TEST(what_cannot_be_drawn_never_is)
 {
     static const double shares[] = {0, 1, 0, 1e-3, 0};
     real logits[5];
@@ -258,10 +251,9 @@ START_TEST(what_cannot_be_drawn_never_is)
         ck_assert_int_eq(draw(s, logits, n), 3);
     rt_sampler_free(s);
 }
-END_TEST
 
 /* A model may have more rows than its vocabulary has tokens: they may hold anything. */
-START_TEST(rows_beyond_the_count_are_never_drawn)
+TEST(rows_beyond_the_count_are_never_drawn)
 {
     const real logits[] = {0, 1, 2, 50, (real)NAN};
     static const double temperatures[] = {0, 1, 1e300};
@@ -272,9 +264,8 @@ START_TEST(rows_beyond_the_count_are_never_drawn)
         rt_sampler_free(s);
     }
 }
-END_TEST
 
-START_TEST(a_draw_allocates_nothing)
+TEST(a_draw_allocates_nothing)
 {
     const real logits[] = {0, 1, 2};
     rt_sampler *s = sampler_of((rt_sampling){1, 2, 0.5, 3}, 3);
@@ -283,11 +274,10 @@ START_TEST(a_draw_allocates_nothing)
     ck_assert_uint_eq(rt_memory_requests(), before);
     rt_sampler_free(s);
 }
-END_TEST
 
 /* ---- refusals ---- */
 
-START_TEST(options_out_of_range_are_refused)
+TEST(options_out_of_range_are_refused)
 {
     static const struct {
         rt_sampling o;
@@ -312,9 +302,8 @@ START_TEST(options_out_of_range_are_refused)
     }
     rt_sampler_free(NULL);
 }
-END_TEST
 
-START_TEST(rows_that_have_no_probabilities_are_refused)
+TEST(rows_that_have_no_probabilities_are_refused)
 {
     static const struct {
         real logits[3];
@@ -340,9 +329,8 @@ START_TEST(rows_that_have_no_probabilities_are_refused)
     }
     expect_refusal(rt_probabilities(NULL, 0, NULL), "none of the 0 logits of a row is finite");
 }
-END_TEST
 
-START_TEST(without_memory_there_is_no_sampler)
+TEST(without_memory_there_is_no_sampler)
 {
     for (size_t n = 1; n <= 3; n++) {
         rt_sampler *s;
@@ -350,25 +338,4 @@ START_TEST(without_memory_there_is_no_sampler)
         ck_assert_int_eq(rt_sampler_new(&s, &(rt_sampling){1, 0, 1, 0}, 3).code, RT_MEMORY);
         ck_assert_ptr_null(s);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sampler");
-    TCase *tests = leak_checked_case(suite, "sampler");
-    tcase_add_loop_test(tests, probabilities_are_those_of_temperature_top_k_and_top_p, 0, ROWS);
-    tcase_add_test(tests, a_softmax_adds_up_to_1_however_large_the_logits_are);
-    tcase_add_test(tests, of_equals_the_first_are_kept);
-    tcase_add_loop_test(tests, the_most_likely_are_kept, 0, 28);
-    tcase_add_test(tests, the_number_of_a_draw_decides_where_it_falls);
-    tcase_add_loop_test(tests, draws_have_the_probabilities_of_the_row, 0, 3);
-    tcase_add_test(tests, a_draw_depends_on_its_seed_and_number_alone);
-    tcase_add_test(tests, what_cannot_be_drawn_never_is);
-    tcase_add_test(tests, rows_beyond_the_count_are_never_drawn);
-    tcase_add_test(tests, a_draw_allocates_nothing);
-    tcase_add_test(tests, options_out_of_range_are_refused);
-    tcase_add_test(tests, rows_that_have_no_probabilities_are_refused);
-    tcase_add_test(tests, without_memory_there_is_no_sampler);
-    return run_suite(suite);
 }

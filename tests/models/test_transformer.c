@@ -33,7 +33,7 @@ static void expect_shape(const rt_transformer *m, const char *name, const char *
     ck_assert_str_eq(rt_shape_text(&p->tensor), shape);
 }
 
-START_TEST(theta_has_its_name_and_shape_by_scope)
+TEST(theta_has_its_name_and_shape_by_scope)
 {
     static const char layer[] = "layers.1.attention.theta";
     rt_transformer_options o = small();
@@ -54,7 +54,6 @@ START_TEST(theta_has_its_name_and_shape_by_scope)
     ck_assert_ptr_null(rt_parameters_find(&m->parameters, "theta"));
     rt_transformer_free(m);
 }
-END_TEST
 
 /* The last seven logits of a text of T tokens. */
 static void last_logits(rt_transformer *m, int T, real *logits)
@@ -69,7 +68,7 @@ static void last_logits(rt_transformer *m, int T, real *logits)
 }
 
 /* Beyond the original length there is another theta, and within it that of before. */
-START_TEST(a_theta_that_depends_on_the_length_follows_it)
+TEST_ROWS(a_theta_that_depends_on_the_length_follows_it, 0, 2)
 {
     rt_transformer_options o = small();
     real first[7], again[7], longer[7], fresh[7], plain[7];
@@ -92,9 +91,8 @@ START_TEST(a_theta_that_depends_on_the_length_follows_it)
     rt_transformer_free(other);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(theta_starts_at_the_geometric_series_in_both_forms)
+TEST(theta_starts_at_the_geometric_series_in_both_forms)
 {
     double theta[4];
     for (int form = 0; form < 2; form++) {
@@ -108,7 +106,6 @@ START_TEST(theta_starts_at_the_geometric_series_in_both_forms)
         rt_transformer_free(m);
     }
 }
-END_TEST
 
 /* Of each projection every row has one number, so that its length is that number. */
 static void set_rows(const rt_tensor *weight, const double *lengths, int count, int shift)
@@ -119,7 +116,7 @@ static void set_rows(const rt_tensor *weight, const double *lengths, int count, 
 }
 
 /* Two of four pairs are turned, by both pairings, in each scope. */
-START_TEST(the_use_of_theta_is_what_goes_through_it)
+TEST_ROWS(the_use_of_theta_is_what_goes_through_it, 0, 6)
 {
     enum { DIM = 16, HEADS = 2, LAYERS = 2, PAIRS = 2, ROWS = 7 };
     static const double q[ROWS] = {3, 4, 5, 12, 100, 8, 0.5}, k[ROWS] = {8, 15, 7, 24, 0.1, 2, 9};
@@ -155,9 +152,8 @@ START_TEST(the_use_of_theta_is_what_goes_through_it)
         ck_assert_double_eq_tol(use[0], 5.0 * 17 / (5 * 17 + 13 * 25), 1e-14); /* by hand */
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(the_other_parameters_have_public_names_and_shapes)
+TEST(the_other_parameters_have_public_names_and_shapes)
 {
     rt_transformer_options o = small();
     o.embedding_dim = 6;
@@ -180,14 +176,13 @@ START_TEST(the_other_parameters_have_public_names_and_shapes)
     ck_assert_ptr_eq(m->head.output.weight, m->embeddings.tokens);
     rt_transformer_free(m);
 }
-END_TEST
 
 static void expect_none(const rt_transformer *m, const char *name)
 {
     ck_assert_msg(!rt_parameters_find(&m->parameters, name), "there is a %s", name);
 }
 
-START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
+TEST(a_decoder_has_what_it_needs_under_the_same_names)
 {
     rt_transformer_options o = small();
     o.kind = RT_KIND_DECODER;
@@ -225,7 +220,6 @@ START_TEST(a_decoder_has_what_it_needs_under_the_same_names)
     expect_shape(m, "head.output.weight", "(7, 8)");
     rt_transformer_free(m);
 }
-END_TEST
 
 /* What a name says is what the parameter knows. */
 static void expect_place(const rt_parameter *p)
@@ -250,7 +244,7 @@ static void expect_place(const rt_parameter *p)
                   p->name);
 }
 
-START_TEST(a_parameter_knows_its_part_and_its_layer)
+TEST(a_parameter_knows_its_part_and_its_layer)
 {
     enum { KINDS = RT_POSITION_NONE + 1, HEADS = RT_HEAD_TOKEN + 1, SCOPES = RT_THETA_HEAD + 1 };
     for (int i = 0; i < 2 * KINDS * HEADS * SCOPES; i++) {
@@ -272,9 +266,8 @@ START_TEST(a_parameter_knows_its_part_and_its_layer)
         rt_transformer_free(m);
     }
 }
-END_TEST
 
-START_TEST(layers_without_positions_have_no_keys_of_distances)
+TEST(layers_without_positions_have_no_keys_of_distances)
 {
     rt_transformer_options o = small();
     o.theta.learn = false;
@@ -285,9 +278,8 @@ START_TEST(layers_without_positions_have_no_keys_of_distances)
     ck_assert_ptr_null(m->layers[1].encoding);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(an_initial_value_depends_on_its_name_alone)
+TEST(an_initial_value_depends_on_its_name_alone)
 {
     rt_transformer_options o = small(), deeper = small();
     deeper.layers = 5;
@@ -304,10 +296,9 @@ START_TEST(an_initial_value_depends_on_its_name_alone)
     rt_transformer_free(a);
     rt_transformer_free(b);
 }
-END_TEST
 
 /* All zeros but theta, until each parameter is drawn. */
-START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
+TEST(a_blank_model_becomes_the_one_that_is_drawn)
 {
     rt_transformer_options o = {
         .vocab = 20,
@@ -334,9 +325,8 @@ START_TEST(a_blank_model_becomes_the_one_that_is_drawn)
     rt_transformer_free(drawn);
     rt_transformer_free(blank);
 }
-END_TEST
 
-START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
+TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
 {
     rt_transformer_options o = small();
     rt_transformer *first = make(&o), *worker;
@@ -346,7 +336,6 @@ START_TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
     rt_transformer_free(worker);
     rt_transformer_free(first);
 }
-END_TEST
 
 /* The last hidden states of a graph that records nothing, and its fullest; `states` keeps those of
  * every layer. */
@@ -375,7 +364,7 @@ static size_t encode_apart(const rt_transformer_options *o, bool states, real *l
 }
 
 /* With a theta of the model and of each layer, and all kinds of norm. */
-START_TEST(layers_that_are_not_recorded_share_their_memory)
+TEST_ROWS(layers_that_are_not_recorded_share_their_memory, 0, 4)
 {
     static real one[40 * 8], other[40 * 8];
     rt_transformer_options o = small();
@@ -388,7 +377,6 @@ START_TEST(layers_that_are_not_recorded_share_their_memory)
     ck_assert_uint_gt(apart, 4 * twelve);
     ck_assert(!memcmp(one, other, sizeof one));
 }
-END_TEST
 
 /* ---- gradients of whole models ---- */
 
@@ -427,7 +415,7 @@ static void expect_right_gradients(const rt_transformer_options *o)
     rt_transformer_free(m);
 }
 
-START_TEST(gradients_of_whole_models_agree_with_differences)
+TEST_ROWS(gradients_of_whole_models_agree_with_differences, 0, 12)
 {
     rt_transformer_options o = small();
     o.theta.scope = (rt_theta_scope)(_i % 3);
@@ -439,10 +427,9 @@ START_TEST(gradients_of_whole_models_agree_with_differences)
     o.causal = _i % 4 == 0;
     expect_right_gradients(&o);
 }
-END_TEST
 
 /* Factors of heads alone, and with a theta of every scope, whatever the encoding is. */
-START_TEST(gradients_with_factors_of_heads_agree_with_differences)
+TEST_ROWS(gradients_with_factors_of_heads_agree_with_differences, 0, 4 + RT_POSITION_NONE)
 {
     rt_transformer_options o = small();
     o.theta.head_scale = true;
@@ -453,10 +440,9 @@ START_TEST(gradients_with_factors_of_heads_agree_with_differences)
     o.position.max_len = 8;
     expect_right_gradients(&o);
 }
-END_TEST
 
 /* The same draws, and products with 1. */
-START_TEST(factors_of_heads_change_no_bit_at_the_start)
+TEST_ROWS(factors_of_heads_change_no_bit_at_the_start, 0, 6)
 {
     rt_transformer_options o = small();
     real without[7], with[7];
@@ -476,10 +462,9 @@ START_TEST(factors_of_heads_change_no_bit_at_the_start)
     rt_transformer_free(plain);
     rt_transformer_free(scaled);
 }
-END_TEST
 
 /* A factor is what its rows of the queries' weight and bias can be multiplied by instead. */
-START_TEST(a_factor_of_a_head_is_one_of_its_queries)
+TEST(a_factor_of_a_head_is_one_of_its_queries)
 {
     rt_transformer_options o = small();
     real scaled[7], folded[7];
@@ -499,9 +484,8 @@ START_TEST(a_factor_of_a_head_is_one_of_its_queries)
     ck_assert(!memcmp(scaled, folded, sizeof folded));
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(gradients_of_whole_decoders_agree_with_differences)
+TEST_ROWS(gradients_of_whole_decoders_agree_with_differences, 0, 3)
 {
     rt_transformer_options o = small();
     o.kind = RT_KIND_DECODER;
@@ -521,7 +505,6 @@ START_TEST(gradients_of_whole_decoders_agree_with_differences)
     o.theta.scope = RT_THETA_MODEL;
     expect_right_gradients(&o);
 }
-END_TEST
 
 /* What families differ in; each goes with each. */
 enum { VARIANTS = 15 };
@@ -588,7 +571,7 @@ static void vary(rt_transformer_options *o, int variant)
     }
 }
 
-START_TEST(gradients_of_variants_agree_with_differences_alone_and_in_pairs)
+TEST_ROWS(gradients_of_variants_agree_with_differences_alone_and_in_pairs, 0, VARIANTS * VARIANTS)
 {
     rt_transformer_options o = small();
     if (_i / VARIANTS > _i % VARIANTS)
@@ -605,10 +588,9 @@ START_TEST(gradients_of_variants_agree_with_differences_alone_and_in_pairs)
         return;
     expect_right_gradients(&o);
 }
-END_TEST
 
 /* Which norms there are, and which have a bias, of zeroed options and of others. */
-START_TEST(norms_are_there_as_the_options_say)
+TEST(norms_are_there_as_the_options_say)
 {
     rt_transformer_options o = small();
     o.norm = RT_NORM_PRE;
@@ -646,11 +628,10 @@ START_TEST(norms_are_there_as_the_options_say)
     expect_shape(m, "embeddings.norm.bias", "(8)");
     rt_transformer_free(m);
 }
-END_TEST
 
 /* A LayerNorm without a bias is one with a bias of 0, and attention without a norm before it reads
  * what one would that does nothing. */
-START_TEST(a_norm_without_a_bias_has_a_bias_of_0)
+TEST(a_norm_without_a_bias_has_a_bias_of_0)
 {
     rt_transformer_options o = small();
     real with[7], without[7], other[7];
@@ -671,9 +652,8 @@ START_TEST(a_norm_without_a_bias_has_a_bias_of_0)
     rt_transformer_free(bare);
     rt_transformer_free(first);
 }
-END_TEST
 
-START_TEST(parameters_of_variants_have_their_names_and_shapes)
+TEST(parameters_of_variants_have_their_names_and_shapes)
 {
     rt_transformer_options o = small();
     o.heads = 4;
@@ -702,10 +682,9 @@ START_TEST(parameters_of_variants_have_their_names_and_shapes)
     expect_none(m, "head.dense.bias");
     rt_transformer_free(m);
 }
-END_TEST
 
 /* A list that says what every other key says of all layers makes the same model. */
-START_TEST(a_list_of_layers_says_what_a_key_says_of_all)
+TEST(a_list_of_layers_says_what_a_key_says_of_all)
 {
     rt_transformer_options o = small();
     real of_key[7], of_list[7], other[7];
@@ -728,7 +707,6 @@ START_TEST(a_list_of_layers_says_what_a_key_says_of_all)
     ck_assert(memcmp(of_key, other, sizeof of_key) != 0);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- layers with a base of their own ---- */
 
@@ -743,7 +721,7 @@ static rt_transformer_options two_bases(void)
     return o;
 }
 
-START_TEST(theta_of_a_layer_starts_at_the_base_of_the_layer)
+TEST_ROWS(theta_of_a_layer_starts_at_the_base_of_the_layer, 0, 2)
 {
     rt_transformer_options o = two_bases();
     double theta[8], geometric[8], turning[8];
@@ -763,10 +741,9 @@ START_TEST(theta_of_a_layer_starts_at_the_base_of_the_layer)
         ck_assert_double_eq_tol(turning[i], by_layer[i / 4][i % 2], 1e-7);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* A uniform start lies between the extremes of the layer. */
-START_TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
+TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
 {
     rt_transformer_options o = two_bases();
     double least[2] = {1, 1};
@@ -785,10 +762,9 @@ START_TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
     ck_assert(memcmp(start, start + 32, 32 * sizeof *start) != 0);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* Whether the numbers of one theta for each layer are fixed or a learned parameter. */
-START_TEST(a_fixed_theta_rotates_each_layer_by_its_base)
+TEST_ROWS(a_fixed_theta_rotates_each_layer_by_its_base, 0, 2)
 {
     const double tolerance = sizeof(real) == sizeof(double) ? 1e-13 : 1e-5;
     rt_transformer_options o = two_bases();
@@ -813,7 +789,6 @@ START_TEST(a_fixed_theta_rotates_each_layer_by_its_base)
         ck_assert_double_eq_tol((double)fixed[i], (double)learned[i], tolerance);
     ck_assert(memcmp(fixed, one_base, sizeof fixed) != 0);
 }
-END_TEST
 
 /* ---- token dropout ---- */
 
@@ -833,7 +808,7 @@ static void first_hidden(rt_transformer *m, const int32_t *of, const uint8_t *to
     rt_graph_free(g);
 }
 
-START_TEST(embeddings_make_up_for_the_masks_of_their_text)
+TEST_ROWS(embeddings_make_up_for_the_masks_of_their_text, 0, 2)
 {
     /* 0.88 / (1 - 0), 0.88 / (1 - 2 / 3), and with all of four tokens 0.88 / (1 - 2 / 4) */
     static const double factors[2][8] = {{0.88, 0.88, 0.88, 0.88, 0, 0, 2.64, 0},
@@ -853,9 +828,8 @@ START_TEST(embeddings_make_up_for_the_masks_of_their_text)
                                     1e-7);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(a_text_of_masks_alone_is_0)
+TEST(a_text_of_masks_alone_is_0)
 {
     static const int32_t masks[] = {3, 3, 3, 3, 3, 3, 3, 3};
     static const uint8_t none[8] = {1, 1, 1, 1};
@@ -870,11 +844,10 @@ START_TEST(a_text_of_masks_alone_is_0)
         ck_assert_double_eq((double)hidden[i], 0);
     rt_transformer_free(m);
 }
-END_TEST
 
 /* ---- heads for labels ---- */
 
-START_TEST(gradients_of_heads_for_labels_agree_with_differences)
+TEST_ROWS(gradients_of_heads_for_labels_agree_with_differences, 0, 12)
 {
     rt_transformer_options o = small();
     o.head = _i % 2 ? RT_HEAD_SEQUENCE : RT_HEAD_TOKEN;
@@ -886,7 +859,6 @@ START_TEST(gradients_of_heads_for_labels_agree_with_differences)
     o.token_dropout = _i / 6;
     expect_right_gradients(&o);
 }
-END_TEST
 
 static void copy_values(rt_affine to, rt_affine from)
 {
@@ -904,7 +876,7 @@ static void copy_by_name(rt_parameters *to, const rt_parameters *from)
 }
 
 /* Labels of tokens are read as words are, and tanh is the activation of that head alone. */
-START_TEST(a_classifier_is_what_its_word_says)
+TEST(a_classifier_is_what_its_word_says)
 {
     rt_transformer_options o = small();
     real words[7], labels_of[7], with_tanh[7], as_activation[7];
@@ -934,10 +906,9 @@ START_TEST(a_classifier_is_what_its_word_says)
     }
     ck_assert(!memcmp(with_tanh, as_activation, sizeof with_tanh));
 }
-END_TEST
 
 /* In ESM-2 and RoFormer before both maps, in ModernBERT behind the norm alone. */
-START_TEST(dropout_of_a_classifier_stands_where_its_model_has_it)
+TEST(dropout_of_a_classifier_stands_where_its_model_has_it)
 {
     static const struct {
         rt_classifier classifier;
@@ -965,9 +936,8 @@ START_TEST(dropout_of_a_classifier_stands_where_its_model_has_it)
         rt_transformer_free(m);
     }
 }
-END_TEST
 
-START_TEST(a_bias_of_the_output_is_of_the_last_map_alone)
+TEST(a_bias_of_the_output_is_of_the_last_map_alone)
 {
     rt_transformer_options o = small();
     o.bias = RT_BIAS_OUTPUT;
@@ -984,12 +954,11 @@ START_TEST(a_bias_of_the_output_is_of_the_last_map_alone)
         rt_transformer_free(m);
     }
 }
-END_TEST
 
 /* ---- failures ---- */
 
 /* Were it passed over in silence, an evaluation would report a loss of 0. */
-START_TEST(a_size_is_that_of_the_block_of_parameters)
+TEST(a_size_is_that_of_the_block_of_parameters)
 {
     rt_transformer_options o = small();
     size_t size = 7;
@@ -1001,9 +970,8 @@ START_TEST(a_size_is_that_of_the_block_of_parameters)
     ck_assert_int_eq(rt_transformer_size(&o, &size).code, RT_ARGUMENT);
     ck_assert_uint_eq(size, 0);
 }
-END_TEST
 
-START_TEST(a_missing_parameter_is_an_error)
+TEST(a_missing_parameter_is_an_error)
 {
     const rt_transformer_options o = small();
     rt_transformer *m = make(&o);
@@ -1021,9 +989,8 @@ START_TEST(a_missing_parameter_is_an_error)
     rt_graph_free(g);
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(every_allocation_may_fail)
+TEST(every_allocation_may_fail)
 {
     const rt_transformer_options o = small();
     rt_transformer *m = NULL;
@@ -1035,9 +1002,8 @@ START_TEST(every_allocation_may_fail)
     }
     rt_transformer_free(m);
 }
-END_TEST
 
-START_TEST(options_that_contradict_each_other_are_refused)
+TEST(options_that_contradict_each_other_are_refused)
 {
     rt_transformer *m;
     rt_transformer_options o = small();
@@ -1060,49 +1026,4 @@ START_TEST(options_that_contradict_each_other_are_refused)
     o.vocab = 1 << 30;
     ck_assert_int_eq(rt_transformer_new(&m, &o, 1, NULL).code, RT_ARGUMENT);
     ck_assert_ptr_null(m);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("roformer");
-    TCase *tests = leak_checked_case(suite, "roformer");
-    tcase_add_test(tests, theta_has_its_name_and_shape_by_scope);
-    tcase_add_loop_test(tests, a_theta_that_depends_on_the_length_follows_it, 0, 2);
-    tcase_add_test(tests, theta_starts_at_the_geometric_series_in_both_forms);
-    tcase_add_loop_test(tests, the_use_of_theta_is_what_goes_through_it, 0, 6);
-    tcase_add_test(tests, the_other_parameters_have_public_names_and_shapes);
-    tcase_add_test(tests, a_decoder_has_what_it_needs_under_the_same_names);
-    tcase_add_test(tests, a_parameter_knows_its_part_and_its_layer);
-    tcase_add_test(tests, layers_without_positions_have_no_keys_of_distances);
-    tcase_add_test(tests, an_initial_value_depends_on_its_name_alone);
-    tcase_add_test(tests, a_blank_model_becomes_the_one_that_is_drawn);
-    tcase_add_test(tests, a_worker_reads_the_values_of_the_first_and_keeps_its_gradients);
-    tcase_add_loop_test(tests, gradients_of_whole_models_agree_with_differences, 0, 12);
-    tcase_add_loop_test(tests, gradients_with_factors_of_heads_agree_with_differences, 0,
-                        4 + RT_POSITION_NONE);
-    tcase_add_loop_test(tests, factors_of_heads_change_no_bit_at_the_start, 0, 6);
-    tcase_add_test(tests, a_factor_of_a_head_is_one_of_its_queries);
-    tcase_add_loop_test(tests, gradients_of_whole_decoders_agree_with_differences, 0, 3);
-    tcase_add_loop_test(tests, embeddings_make_up_for_the_masks_of_their_text, 0, 2);
-    tcase_add_test(tests, a_text_of_masks_alone_is_0);
-    tcase_add_loop_test(tests, gradients_of_heads_for_labels_agree_with_differences, 0, 12);
-    tcase_add_test(tests, a_classifier_is_what_its_word_says);
-    tcase_add_test(tests, dropout_of_a_classifier_stands_where_its_model_has_it);
-    tcase_add_test(tests, a_bias_of_the_output_is_of_the_last_map_alone);
-    tcase_add_test(tests, norms_are_there_as_the_options_say);
-    tcase_add_test(tests, a_norm_without_a_bias_has_a_bias_of_0);
-    tcase_add_loop_test(tests, theta_of_a_layer_starts_at_the_base_of_the_layer, 0, 2);
-    tcase_add_test(tests, a_start_at_random_is_drawn_around_the_base_of_the_layer);
-    tcase_add_loop_test(tests, a_fixed_theta_rotates_each_layer_by_its_base, 0, 2);
-    tcase_add_loop_test(tests, gradients_of_variants_agree_with_differences_alone_and_in_pairs, 0,
-                        VARIANTS * VARIANTS);
-    tcase_add_test(tests, parameters_of_variants_have_their_names_and_shapes);
-    tcase_add_test(tests, a_list_of_layers_says_what_a_key_says_of_all);
-    tcase_add_loop_test(tests, layers_that_are_not_recorded_share_their_memory, 0, 4);
-    tcase_add_test(tests, a_size_is_that_of_the_block_of_parameters);
-    tcase_add_test(tests, a_missing_parameter_is_an_error);
-    tcase_add_test(tests, every_allocation_may_fail);
-    tcase_add_test(tests, options_that_contradict_each_other_are_refused);
-    return run_suite(suite);
 }

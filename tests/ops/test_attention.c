@@ -184,7 +184,7 @@ static void compare(problem *p)
 static const double slopes[] = {0.1, 0.02, 0.3, 0.007};
 static const int lengths[] = {1, 7, 256, 257, 300, 513};
 
-START_TEST(tiles_agree_with_the_plain_formula)
+TEST_ROWS(tiles_agree_with_the_plain_formula, 0, sizeof lengths / sizeof *lengths)
 {
     const int T = lengths[_i];
     uint8_t mask[B * 513];
@@ -205,10 +205,9 @@ START_TEST(tiles_agree_with_the_plain_formula)
     compare(&p);
     free_problem(&p);
 }
-END_TEST
 
 /* The window ends inside a tile, at its border, and takes one token alone. */
-START_TEST(windows_and_shared_keys_agree_with_the_plain_formula)
+TEST_ROWS(windows_and_shared_keys_agree_with_the_plain_formula, 0, sizeof lengths / sizeof *lengths)
 {
     static const int windows[] = {1, 5, 255, 256, 300};
     const int T = lengths[_i];
@@ -230,10 +229,9 @@ START_TEST(windows_and_shared_keys_agree_with_the_plain_formula)
         free_problem(&p);
     }
 }
-END_TEST
 
 /* What stands there would spoil a tile that is computed: 0 times NaN is NaN. */
-START_TEST(tiles_outside_the_window_are_not_read)
+TEST_ROWS(tiles_outside_the_window_are_not_read, 0, 2)
 {
     enum { T = 1280, QUERY = 600 }; /* in the third of five tiles, which sees its neighbours */
     const rt_attention_options o = {.causal = _i, .window = 90};
@@ -251,10 +249,9 @@ START_TEST(tiles_outside_the_window_are_not_read)
     rt_free(out);
     free_problem(&p);
 }
-END_TEST
 
 /* Before all keys, or further from them than the window. */
-START_TEST(queries_that_are_nowhere_near_get_zeros)
+TEST_ROWS(queries_that_are_nowhere_near_get_zeros, 0, 2)
 {
     enum { T = 300 };
     double far[T];
@@ -272,9 +269,8 @@ START_TEST(queries_that_are_nowhere_near_get_zeros)
     rt_free(out);
     free_problem(&p);
 }
-END_TEST
 
-START_TEST(a_query_that_sees_no_key_gets_zeros)
+TEST(a_query_that_sees_no_key_gets_zeros)
 {
     enum { T = 300 };
     uint8_t mask[B * T] = {0};
@@ -285,9 +281,8 @@ START_TEST(a_query_that_sees_no_key_gets_zeros)
         ck_assert(p.dq[i] == 0);
     free_problem(&p);
 }
-END_TEST
 
-START_TEST(large_scores_stay_finite)
+TEST(large_scores_stay_finite)
 {
     problem p = new_problem(300, 300, (rt_attention_options){.causal = true}, 1e4);
     real *out = rt_alloc(p.out_size, sizeof *out);
@@ -299,10 +294,9 @@ START_TEST(large_scores_stay_finite)
     rt_free(out);
     free_problem(&p);
 }
-END_TEST
 
 /* With values of 1 the result is the kept share of the weights over 1 - p: 1 on average. */
-START_TEST(dropout_keeps_the_mean_and_is_drawn_from_the_step)
+TEST(dropout_keeps_the_mean_and_is_drawn_from_the_step)
 {
     enum { T = 300 };
     const rt_attention_options o = {.dropout = 0.25};
@@ -330,9 +324,8 @@ START_TEST(dropout_keeps_the_mean_and_is_drawn_from_the_step)
     rt_free(q);
     rt_free(ones);
 }
-END_TEST
 
-START_TEST(what_does_not_fit_is_refused_with_the_shapes)
+TEST(what_does_not_fit_is_refused_with_the_shapes)
 {
     real data[64] = {0};
     const rt_attention_options none = {.scale = 0}, bad = {.dropout = 1};
@@ -350,22 +343,4 @@ START_TEST(what_does_not_fit_is_refused_with_the_shapes)
     ck_assert_ptr_null(rt_attention(g, &q, &q, &q, &bad));
     ck_assert_str_eq(rt_graph_status(g).message, "[attention] dropout must be in [0, 1); got 1");
     rt_graph_free(g);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("attention");
-    TCase *tests = leak_checked_case(suite, "attention");
-    tcase_add_loop_test(tests, tiles_agree_with_the_plain_formula, 0,
-                        sizeof lengths / sizeof *lengths);
-    tcase_add_loop_test(tests, windows_and_shared_keys_agree_with_the_plain_formula, 0,
-                        sizeof lengths / sizeof *lengths);
-    tcase_add_loop_test(tests, tiles_outside_the_window_are_not_read, 0, 2);
-    tcase_add_loop_test(tests, queries_that_are_nowhere_near_get_zeros, 0, 2);
-    tcase_add_test(tests, a_query_that_sees_no_key_gets_zeros);
-    tcase_add_test(tests, large_scores_stay_finite);
-    tcase_add_test(tests, dropout_keeps_the_mean_and_is_drawn_from_the_step);
-    tcase_add_test(tests, what_does_not_fit_is_refused_with_the_shapes);
-    return run_suite(suite);
 }

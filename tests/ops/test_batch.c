@@ -189,7 +189,9 @@ static void back(void)
     ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
 }
 
-START_TEST(batches_are_the_products_of_their_matrices)
+SUITE(.timeout = 120, .may_leak = true)
+
+TEST_ROWS(batches_are_the_products_of_their_matrices, 0, ENGINES * BATCHES)
 {
     const engine *e = engines + _i / BATCHES;
     if (use(e))
@@ -197,10 +199,9 @@ START_TEST(batches_are_the_products_of_their_matrices)
             check_batch(batches + _i % BATCHES, e->math, shared);
     back();
 }
-END_TEST
 
 /* Without a sum, c is beta c; without an element or a product, nothing is written. */
-START_TEST(sizes_may_be_zero)
+TEST_ROWS(sizes_may_be_zero, 0, ENGINES)
 {
     const rt_operand x = {.data = a, .stride = 4, .step = {16, 8}};
     const rt_result y = {c, 2, {8, 4}};
@@ -218,7 +219,6 @@ START_TEST(sizes_may_be_zero)
     }
     back();
 }
-END_TEST
 
 #ifndef RT_DOUBLE
 
@@ -300,7 +300,7 @@ static void compare(const real *got, const real *plain, int part, rt_math math)
         ck_assert_msg(largest <= 2e-5, "part %d: off by %g", part, largest);
 }
 
-START_TEST(heads_taken_together_are_those_taken_alone)
+TEST_ROWS(heads_taken_together_are_those_taken_alone, 0, IN_FLOAT ? ATTENTIONS : 0)
 {
     for (size_t i = 0; i < sizeof mask; i++)
         mask[i] = i % 5 != 2;
@@ -314,20 +314,5 @@ START_TEST(heads_taken_together_are_those_taken_alone)
         back();
     }
 }
-END_TEST
 
 #endif
-
-int main(void)
-{
-    Suite *suite = suite_create("batch");
-    TCase *tests = tcase_create("batch");
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, batches_are_the_products_of_their_matrices, 0, ENGINES * BATCHES);
-    tcase_add_loop_test(tests, sizes_may_be_zero, 0, ENGINES);
-#ifndef RT_DOUBLE
-    tcase_add_loop_test(tests, heads_taken_together_are_those_taken_alone, 0, ATTENTIONS);
-#endif
-    suite_add_tcase(suite, tests);
-    return run_suite(suite);
-}

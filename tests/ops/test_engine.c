@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+SUITE(.timeout = 120, .may_leak = true)
+
 #ifndef RT_DOUBLE
 
 enum { LARGEST = 70 * 70 };
@@ -126,7 +128,7 @@ static void back(void)
     ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
 }
 
-START_TEST(products_are_those_of_the_rounded_operands)
+TEST_ROWS(products_are_those_of_the_rounded_operands, 0, IN_FLOAT ? 2 * PRODUCTS : 0)
 {
     const rt_math math = _i / PRODUCTS ? RT_MATH_BF16 : RT_MATH_FLOAT;
     fill((uint32_t)_i);
@@ -135,10 +137,9 @@ START_TEST(products_are_those_of_the_rounded_operands)
     ck_assert(!rt_engine_status().code);
     back();
 }
-END_TEST
 
 /* 1 + 2^-8 lies in the middle of two numbers, as 1 + 3 2^-8 does. */
-START_TEST(ties_go_to_the_even_number_and_nan_stays)
+TEST_ROWS(ties_go_to_the_even_number_and_nan_stays, 0, IN_FLOAT)
 {
     static const double rows[][2] = {{1 + 0x1p-8, 1},
                                      {1 + 0x3p-8, 1 + 0x1p-6},
@@ -158,7 +159,6 @@ START_TEST(ties_go_to_the_even_number_and_nan_stays)
         }
     back();
 }
-END_TEST
 
 static void *multiply_all(void *results)
 {
@@ -167,7 +167,7 @@ static void *multiply_all(void *results)
     return NULL;
 }
 
-START_TEST(threads_come_to_the_same_bits)
+TEST_ROWS(threads_come_to_the_same_bits, 0, IN_FLOAT)
 {
     static real one[PRODUCTS * LARGEST], other[PRODUCTS * LARGEST];
     pthread_t threads[2];
@@ -188,10 +188,9 @@ START_TEST(threads_come_to_the_same_bits)
     }
     back();
 }
-END_TEST
 
 /* An operand that is shared is read as it was when it was shared, whole or transposed. */
-START_TEST(an_operand_is_rounded_once_for_several_products)
+TEST_ROWS(an_operand_is_rounded_once_for_several_products, 0, IN_FLOAT)
 {
     enum { ROWS = 20, COLUMNS = 12, STRIDE = 15 };
     static real expected[2][ROWS * ROWS], got[2][ROWS * ROWS];
@@ -209,10 +208,9 @@ START_TEST(an_operand_is_rounded_once_for_several_products)
     back();
     ck_assert_ptr_null(rt_gemm_share(x, ROWS, COLUMNS, 0).rounded);
 }
-END_TEST
 
 /* Of what is held, products read what was rounded; of what lies beside it, what stands there. */
-START_TEST(parameters_that_are_held_are_read_rounded)
+TEST_ROWS(parameters_that_are_held_are_read_rounded, 0, IN_FLOAT)
 {
     enum { N = 8, HELD = 2 * N * N };
     static uint16_t rounded[HELD];
@@ -234,10 +232,9 @@ START_TEST(parameters_that_are_held_are_read_rounded)
     }
     back();
 }
-END_TEST
 
 /* Of a NaN whose bits are all set, rounding up would make a number. */
-START_TEST(every_nan_stays_one)
+TEST_ROWS(every_nan_stays_one, 0, IN_FLOAT)
 {
     static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff80ffff};
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
@@ -249,10 +246,9 @@ START_TEST(every_nan_stays_one)
         ck_assert_uint_eq(rounded >> 15, bits[i] >> 31);
     }
 }
-END_TEST
 
 /* More shapes than a thread keeps, or has places for. */
-START_TEST(any_number_of_shapes_can_be_multiplied)
+TEST_ROWS(any_number_of_shapes_can_be_multiplied, 0, IN_FLOAT)
 {
     fill(8);
     if (use(RT_MATH_BF16))
@@ -263,11 +259,10 @@ START_TEST(any_number_of_shapes_can_be_multiplied)
             }
     back();
 }
-END_TEST
 
 #endif
 
-START_TEST(what_is_missing_is_said)
+TEST(what_is_missing_is_said)
 {
     const rt_status status = rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_BF16);
     ck_assert_int_eq(status.code, RT_CONFIG);
@@ -279,24 +274,4 @@ START_TEST(what_is_missing_is_said)
     ck_assert_ptr_nonnull(strstr(other.message, "double"));
 #endif
     ck_assert(!strstr(rt_engine_kernels(), " "));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("engine");
-    TCase *tests = tcase_create("engine");
-    tcase_set_timeout(tests, 120);
-#ifndef RT_DOUBLE
-    tcase_add_loop_test(tests, products_are_those_of_the_rounded_operands, 0, 2 * PRODUCTS);
-    tcase_add_test(tests, ties_go_to_the_even_number_and_nan_stays);
-    tcase_add_test(tests, threads_come_to_the_same_bits);
-    tcase_add_test(tests, an_operand_is_rounded_once_for_several_products);
-    tcase_add_test(tests, parameters_that_are_held_are_read_rounded);
-    tcase_add_test(tests, every_nan_stays_one);
-    tcase_add_test(tests, any_number_of_shapes_can_be_multiplied);
-#endif
-    tcase_add_test(tests, what_is_missing_is_said);
-    suite_add_tcase(suite, tests);
-    return run_suite(suite);
 }

@@ -83,11 +83,12 @@ static void multiply(const sizes *s)
     check(s, false);
 }
 
-START_TEST(a_product_is_what_its_sums_are)
+SUITE(.may_leak = true)
+
+TEST(a_product_is_what_its_sums_are)
 {
     for_all_sizes(multiply);
 }
-END_TEST
 
 static void multiply_rounded(const sizes *s)
 {
@@ -97,13 +98,12 @@ static void multiply_rounded(const sizes *s)
     check(s, true);
 }
 
-START_TEST(a_product_of_rounded_numbers_is_what_its_sums_are)
+TEST(a_product_of_rounded_numbers_is_what_its_sums_are)
 {
     for_all_sizes(multiply_rounded);
 }
-END_TEST
 
-START_TEST(without_beta_what_was_there_is_not_read)
+TEST(without_beta_what_was_there_is_not_read)
 {
     fill_all(1);
     for (int i = 0; i < STRIDE; i++)
@@ -112,9 +112,8 @@ START_TEST(without_beta_what_was_there_is_not_read)
     for (int j = 0; j < STRIDE; j++)
         ck_assert(isfinite(y[j]) == (j < MOST_COLUMNS));
 }
-END_TEST
 
-START_TEST(a_nan_reaches_its_row_and_column_alone)
+TEST(a_nan_reaches_its_row_and_column_alone)
 {
     enum { K = 10, N = 9, M = 3, BAD = 6 };
     fill_all(2);
@@ -125,13 +124,12 @@ START_TEST(a_nan_reaches_its_row_and_column_alone)
         for (int j = 0; j < N; j++)
             ck_assert(isfinite(y[i * STRIDE + j]) == (i != 1 && j != BAD));
 }
-END_TEST
 
 #ifndef RT_DOUBLE
 
 /* As all products are: of a weight that is held, or rounded here, and of rows that were rounded
  * before, or here. */
-START_TEST(with_bf16_a_product_is_of_rounded_numbers)
+TEST_ROWS(with_bf16_a_product_is_of_rounded_numbers, 0, IN_FLOAT)
 {
     static const sizes s = {3, 7, 21, 1};
     for (int held = 0; held < 2; held++)
@@ -152,21 +150,5 @@ START_TEST(with_bf16_a_product_is_of_rounded_numbers)
             check(&s, true);
         }
 }
-END_TEST
 
 #endif
-
-int main(void)
-{
-    Suite *suite = suite_create("few rows");
-    TCase *tests = tcase_create("few rows");
-    tcase_add_test(tests, a_product_is_what_its_sums_are);
-    tcase_add_test(tests, a_product_of_rounded_numbers_is_what_its_sums_are);
-    tcase_add_test(tests, without_beta_what_was_there_is_not_read);
-    tcase_add_test(tests, a_nan_reaches_its_row_and_column_alone);
-#ifndef RT_DOUBLE
-    tcase_add_test(tests, with_bf16_a_product_is_of_rounded_numbers);
-#endif
-    suite_add_tcase(suite, tests);
-    return run_suite(suite);
-}

@@ -679,7 +679,7 @@ static rt_status check(const row *r, prepared *p, rt_gradcheck_mode mode)
     return rt_gradcheck(r->build, NULL, p->inputs, p->count, &o, NULL);
 }
 
-START_TEST(gradient_agrees_with_central_differences)
+TEST_ROWS(gradient_agrees_with_central_differences, 0, ROWS)
 {
     const row *r = rows + _i;
     prepared p = prepare(r);
@@ -689,9 +689,8 @@ START_TEST(gradient_agrees_with_central_differences)
     ck_assert_msg(!status.code, "row %d, %s, all outputs: %s", _i, r->op, status.message);
     release(&p);
 }
-END_TEST
 
-START_TEST(each_input_gets_its_gradient_when_the_others_want_none)
+TEST_ROWS(each_input_gets_its_gradient_when_the_others_want_none, 0, ROWS)
 {
     const row *r = rows + _i;
     prepared p = prepare(r);
@@ -704,7 +703,6 @@ START_TEST(each_input_gets_its_gradient_when_the_others_want_none)
     }
     release(&p);
 }
-END_TEST
 
 static void add_gradients(const row *r, prepared *p, real *upstream)
 {
@@ -720,7 +718,7 @@ static void add_gradients(const row *r, prepared *p, real *upstream)
 }
 
 /* A second backward doubles every gradient. */
-START_TEST(backward_adds_to_what_is_there)
+TEST_ROWS(backward_adds_to_what_is_there, 0, ROWS)
 {
     enum { MOST = 1024 };
     const row *r = rows + _i;
@@ -737,7 +735,6 @@ START_TEST(backward_adds_to_what_is_there)
                           first[i][k]);
     release(&p);
 }
-END_TEST
 
 /* ---- dry runs ---- */
 
@@ -759,7 +756,7 @@ static size_t bytes_of(const row *r, prepared *p, rt_graph *g, bool backward)
 }
 
 /* Of inputs that are nowhere: nothing is computed. */
-START_TEST(a_dry_run_counts_the_memory_of_a_run)
+TEST_ROWS(a_dry_run_counts_the_memory_of_a_run, 0, ROWS)
 {
     const row *r = rows + _i;
     prepared p = prepare(r), dry = p;
@@ -770,7 +767,6 @@ START_TEST(a_dry_run_counts_the_memory_of_a_run)
                           bytes_of(r, &p, rt_graph_new(), backward));
     release(&p);
 }
-END_TEST
 
 /* ---- the table is complete ---- */
 
@@ -789,7 +785,7 @@ static bool on_tape(const row *r, const rt_op *op)
     return found;
 }
 
-START_TEST(every_op_has_a_row_that_uses_it)
+TEST(every_op_has_a_row_that_uses_it)
 {
 #define NAME_AND_OP(name) {#name, &rt_op_##name},
     static const struct {
@@ -803,17 +799,4 @@ START_TEST(every_op_has_a_row_that_uses_it)
             used += !strcmp(rows[r].op, ops[i].name) && on_tape(rows + r, ops[i].op);
         ck_assert_msg(used, "%s has no row in the gradient table", ops[i].name);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("gradients");
-    TCase *tests = leak_checked_case(suite, "table");
-    tcase_add_loop_test(tests, gradient_agrees_with_central_differences, 0, ROWS);
-    tcase_add_loop_test(tests, each_input_gets_its_gradient_when_the_others_want_none, 0, ROWS);
-    tcase_add_loop_test(tests, backward_adds_to_what_is_there, 0, ROWS);
-    tcase_add_loop_test(tests, a_dry_run_counts_the_memory_of_a_run, 0, ROWS);
-    tcase_add_test(tests, every_op_has_a_row_that_uses_it);
-    return run_suite(suite);
 }

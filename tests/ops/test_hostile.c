@@ -493,7 +493,9 @@ static const rt_shape impossible[] = {
 };
 enum { IMPOSSIBLE = sizeof impossible / sizeof *impossible };
 
-START_TEST(good_input_is_accepted)
+SUITE(.setup = make_graph, .teardown = free_graph)
+
+TEST_ROWS(good_input_is_accepted, 0, ROWS)
 {
     const row *r = rows + _i;
     rt_tensor tensors[MAX_INPUTS], *in[MAX_INPUTS];
@@ -503,9 +505,8 @@ START_TEST(good_input_is_accepted)
     ck_assert(rt_graph_tape(g) && rt_graph_tape(g)->op == r->op);
     expect_either(r->op, y, "good input");
 }
-END_TEST
 
-START_TEST(a_tensor_that_is_null_is_refused)
+TEST_ROWS(a_tensor_that_is_null_is_refused, 0, ROWS)
 {
     const row *r = rows + _i;
     rt_tensor tensors[MAX_INPUTS], *in[MAX_INPUTS];
@@ -522,9 +523,8 @@ START_TEST(a_tensor_that_is_null_is_refused)
         ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "is NULL"));
     }
 }
-END_TEST
 
-START_TEST(a_tensor_of_no_shape_is_refused)
+TEST_ROWS(a_tensor_of_no_shape_is_refused, 0, ROWS)
 {
     const row *r = rows + _i;
     rt_tensor tensors[MAX_INPUTS], *in[MAX_INPUTS];
@@ -536,9 +536,8 @@ START_TEST(a_tensor_of_no_shape_is_refused)
             expect_refusal(r->op, r->call(g, in, 0), rt_shape_text(tensors + i));
         }
 }
-END_TEST
 
-START_TEST(a_tensor_without_memory_is_refused)
+TEST_ROWS(a_tensor_without_memory_is_refused, 0, ROWS)
 {
     const row *r = rows + _i;
     rt_tensor tensors[MAX_INPUTS], *in[MAX_INPUTS];
@@ -557,11 +556,10 @@ START_TEST(a_tensor_without_memory_is_refused)
         }
     }
 }
-END_TEST
 
 /* Every shape of up to four axes of length 1 ... 5 that differs from the good one in its rank or
  * in its lengths: taken or refused. */
-START_TEST(other_shapes_are_taken_or_refused)
+TEST_ROWS(other_shapes_are_taken_or_refused, 0, ROWS)
 {
     static const int lengths[] = {1, 2, 3, 4, 5};
     const row *r = rows + _i;
@@ -578,11 +576,10 @@ START_TEST(other_shapes_are_taken_or_refused)
                 expect_either(r->op, r->call(g, in, 0), rt_shape_text(tensors + i));
             }
 }
-END_TEST
 
 /* ---- arguments ---- */
 
-START_TEST(an_argument_that_does_not_fit_is_refused)
+TEST_ROWS(an_argument_that_does_not_fit_is_refused, 0, ROWS)
 {
     const row *r = rows + _i;
     rt_tensor tensors[MAX_INPUTS], *in[MAX_INPUTS];
@@ -593,9 +590,8 @@ START_TEST(an_argument_that_does_not_fit_is_refused)
         expect_refusal(r->op, r->call(g, in, fault), what);
     }
 }
-END_TEST
 
-START_TEST(a_graph_that_has_failed_keeps_its_message)
+TEST_ROWS(a_graph_that_has_failed_keeps_its_message, 0, ROWS)
 {
     const row *r = rows + _i;
     rt_tensor tensors[MAX_INPUTS], *in[MAX_INPUTS];
@@ -606,11 +602,10 @@ START_TEST(a_graph_that_has_failed_keeps_its_message)
     ck_assert_ptr_null(r->call(g, in, 0));
     ck_assert_str_eq(rt_graph_status(g).message, "the first");
 }
-END_TEST
 
 /* ---- the list is complete ---- */
 
-START_TEST(every_op_has_a_row)
+TEST(every_op_has_a_row)
 {
 #define OP(name) &rt_op_##name,
     static const rt_op *const ops[] = {RT_OPS(OP)};
@@ -621,7 +616,6 @@ START_TEST(every_op_has_a_row)
         ck_assert_msg(found, "%s has no row with hostile input", ops[i]->name);
     }
 }
-END_TEST
 
 /* ---- beyond the rows ---- */
 
@@ -630,7 +624,7 @@ static rt_tensor leaf(int input, rt_shape shape)
     return rt_tensor_of(data[input], grad[input], shape);
 }
 
-START_TEST(a_result_that_is_too_large_is_refused)
+TEST(a_result_that_is_too_large_is_refused)
 {
     enum { N = 1 << 16 };
     rt_tensor column = leaf(0, RT_SHAPE_OF(N, 1)), line = leaf(1, RT_SHAPE_OF(1, N));
@@ -657,9 +651,8 @@ START_TEST(a_result_that_is_too_large_is_refused)
                                                     (rt_positions){0}),
                    "2^32");
 }
-END_TEST
 
-START_TEST(an_activation_that_there_is_not_is_refused)
+TEST(an_activation_that_there_is_not_is_refused)
 {
     static const int kinds[] = {99, -1, RT_ELU_PLUS_ONE + 1, INT_MAX, INT_MIN};
     rt_tensor x = leaf(0, RT_SHAPE_OF(2, 3));
@@ -669,9 +662,8 @@ START_TEST(an_activation_that_there_is_not_is_refused)
         rt_graph_clear(g);
     }
 }
-END_TEST
 
-START_TEST(a_loss_that_is_null_is_refused)
+TEST(a_loss_that_is_null_is_refused)
 {
     rt_tensor x = leaf(0, RT_SHAPE_OF(3));
     rt_tensor *y = rt_exp(g, &x);
@@ -681,9 +673,8 @@ START_TEST(a_loss_that_is_null_is_refused)
     ck_assert_str_eq(rt_graph_backward_from(g, y, NULL).message, "[backward] upstream is NULL");
     ck_assert_int_eq(rt_graph_backward_from(g, y, upstream).code, RT_OK);
 }
-END_TEST
 
-START_TEST(nothing_is_correct_where_there_are_no_logits)
+TEST(nothing_is_correct_where_there_are_no_logits)
 {
     for (int s = 0; s < IMPOSSIBLE; s++) {
         rt_tensor logits = rt_tensor_of(data[0], NULL, impossible[s]);
@@ -692,9 +683,8 @@ START_TEST(nothing_is_correct_where_there_are_no_logits)
     rt_tensor logits = leaf(0, RT_SHAPE_OF(2, 3));
     ck_assert_uint_eq(rt_count_correct(NULL, labels) + rt_count_correct(&logits, NULL), 0);
 }
-END_TEST
 
-START_TEST(a_table_of_rotations_refuses_what_it_cannot_hold)
+TEST(a_table_of_rotations_refuses_what_it_cannot_hold)
 {
     static const double theta[] = {1, 0.1};
     rt_rotation_table table;
@@ -709,36 +699,12 @@ START_TEST(a_table_of_rotations_refuses_what_it_cannot_hold)
     expect_refusal(&rt_op_rope, rt_rope(g, &x, &table.rotation), "a table without a row");
     rt_rotation_table_free(&table);
 }
-END_TEST
 
 /* What stands in a factor is arithmetic. */
-START_TEST(a_factor_may_be_any_number)
+TEST(a_factor_may_be_any_number)
 {
     rt_tensor q = leaf(0, RT_SHAPE_OF(1, 2, 1, 2));
     const rt_attention_options o = {.scale = (double)NAN};
     ck_assert(isnan(rt_scale(g, &q, (double)NAN)->data[0]));
     ck_assert(isnan(rt_attention(g, &q, &q, &q, &o)->data[0]));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("hostile");
-    TCase *tests = leak_checked_case(suite, "rows");
-    tcase_add_checked_fixture(tests, make_graph, free_graph);
-    tcase_add_test(tests, every_op_has_a_row);
-    tcase_add_loop_test(tests, good_input_is_accepted, 0, ROWS);
-    tcase_add_loop_test(tests, a_tensor_that_is_null_is_refused, 0, ROWS);
-    tcase_add_loop_test(tests, a_tensor_of_no_shape_is_refused, 0, ROWS);
-    tcase_add_loop_test(tests, a_tensor_without_memory_is_refused, 0, ROWS);
-    tcase_add_loop_test(tests, other_shapes_are_taken_or_refused, 0, ROWS);
-    tcase_add_loop_test(tests, an_argument_that_does_not_fit_is_refused, 0, ROWS);
-    tcase_add_loop_test(tests, a_graph_that_has_failed_keeps_its_message, 0, ROWS);
-    tcase_add_test(tests, a_result_that_is_too_large_is_refused);
-    tcase_add_test(tests, an_activation_that_there_is_not_is_refused);
-    tcase_add_test(tests, a_loss_that_is_null_is_refused);
-    tcase_add_test(tests, nothing_is_correct_where_there_are_no_logits);
-    tcase_add_test(tests, a_table_of_rotations_refuses_what_it_cannot_hold);
-    tcase_add_test(tests, a_factor_may_be_any_number);
-    return run_suite(suite);
 }

@@ -56,7 +56,7 @@ static const uint8_t masks[][B * T] = {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
                                        {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}};
 
 /* Far below 0, so that e^x is 0, and far above it, so that it is infinite. */
-START_TEST(keys_are_measured_by_the_largest)
+TEST(keys_are_measured_by_the_largest)
 {
     static const double centers[] = {0, -2000, 2000};
     for (int c = 0; c < 3; c++)
@@ -68,10 +68,9 @@ START_TEST(keys_are_measured_by_the_largest)
             expect_values(masks[m], true);
         }
 }
-END_TEST
 
 /* Were they counted, all others would vanish beside them. */
-START_TEST(masked_tokens_do_not_count)
+TEST(masked_tokens_do_not_count)
 {
     for (int m = 1; m < 4; m++) {
         for (int i = 0; i < SIZE; i++)
@@ -79,14 +78,4 @@ START_TEST(masked_tokens_do_not_count)
         expect_values(masks[m], false);
         expect_values(masks[m], true);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("key_exp");
-    TCase *tests = leak_checked_case(suite, "key_exp");
-    tcase_add_test(tests, keys_are_measured_by_the_largest);
-    tcase_add_test(tests, masked_tokens_do_not_count);
-    return run_suite(suite);
 }

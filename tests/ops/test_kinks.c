@@ -111,7 +111,7 @@ static rt_status check(network n, int size, uint64_t seed, bool near, rt_gradche
 
 static const rt_gradcheck_mode modes[] = {RT_GRADCHECK_WEIGHTED, RT_GRADCHECK_DIRECTION};
 
-START_TEST(what_is_right_passes_at_every_seed_and_size)
+TEST_ROWS(what_is_right_passes_at_every_seed_and_size, 0, KINDS)
 {
     const network n = {.kind = kinds[_i]};
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
@@ -122,10 +122,9 @@ START_TEST(what_is_right_passes_at_every_seed_and_size)
                               size, m, status.message);
             }
 }
-END_TEST
 
 /* Element by element; in the larger sizes every direction meets a kink on both sides. */
-START_TEST(what_is_right_passes_beside_kinks)
+TEST_ROWS(what_is_right_passes_beside_kinks, 0, KINDS)
 {
     const network n = {.kind = kinds[_i]};
     size_t kinks = 0;
@@ -140,9 +139,8 @@ START_TEST(what_is_right_passes_beside_kinks)
         }
     ck_assert_msg(kinds[_i] == RT_GELU ? kinks == 0 : kinks > SEEDS, "%zu kinks", kinks);
 }
-END_TEST
 
-START_TEST(what_is_wrong_fails_at_every_seed_and_size)
+TEST_ROWS(what_is_wrong_fails_at_every_seed_and_size, 0, 2)
 {
     for (int f = NONE; f < FAULTS; f++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++)
@@ -158,15 +156,4 @@ START_TEST(what_is_wrong_fails_at_every_seed_and_size)
                                       "fault %d, seed %d, size %d, mode %d: '%s'", f, (int)seed,
                                       size, m, status.message);
                 }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("kinks");
-    TCase *tests = leak_checked_case(suite, "kinks");
-    tcase_add_loop_test(tests, what_is_right_passes_at_every_seed_and_size, 0, KINDS);
-    tcase_add_loop_test(tests, what_is_right_passes_beside_kinks, 0, KINDS);
-    tcase_add_loop_test(tests, what_is_wrong_fails_at_every_seed_and_size, 0, 2);
-    return run_suite(suite);
 }

@@ -32,7 +32,9 @@ static void expect_refusal(const rt_tensor *result, const char *message)
     rt_graph_clear(g);
 }
 
-START_TEST(shapes_that_do_not_fit_are_named)
+SUITE(.setup = make_graph, .teardown = free_graph)
+
+TEST(shapes_that_do_not_fit_are_named)
 {
     rt_tensor a = tensor(RT_SHAPE_OF(2, 3)), b = tensor(RT_SHAPE_OF(2)),
               c = tensor(RT_SHAPE_OF(4, 3));
@@ -68,9 +70,8 @@ START_TEST(shapes_that_do_not_fit_are_named)
     expect_refusal(rt_dropout(g, &a, 1), "[dropout] p must be in [0, 1); got 1");
     expect_refusal(rt_dropout(g, &a, NAN), "[dropout] p must be in [0, 1); got nan");
 }
-END_TEST
 
-START_TEST(ids_and_labels_out_of_range_are_named)
+TEST(ids_and_labels_out_of_range_are_named)
 {
     static const int32_t ids[] = {0, 2}, labels[] = {1, 3}, low[] = {-1, 0};
     rt_tensor table = tensor(RT_SHAPE_OF(2, 3)), logits = tensor(RT_SHAPE_OF(2, 3));
@@ -83,10 +84,9 @@ START_TEST(ids_and_labels_out_of_range_are_named)
     expect_refusal(rt_cross_entropy(g, &logits, labels, 0, 0),
                    "[cross_entropy] divisor must be positive, smoothing in [0, 1); got 0, 0");
 }
-END_TEST
 
 /* All ops are tried in test_hostile.c. */
-START_TEST(what_is_null_is_named)
+TEST(what_is_null_is_named)
 {
     rt_tensor x = tensor(RT_SHAPE_OF(2, 2)), empty = tensor(RT_SHAPE_OF(2, 0));
     expect_refusal(rt_add(g, NULL, &x), "[add] x is NULL");
@@ -98,10 +98,9 @@ START_TEST(what_is_null_is_named)
     expect_refusal(rt_softmax(g, &empty),
                    "[softmax] x has shape (2, 0), which is empty or too large");
 }
-END_TEST
 
 /* Not the table, whose shape is right. */
-START_TEST(a_shape_of_ids_that_does_not_fit_is_named)
+TEST(a_shape_of_ids_that_does_not_fit_is_named)
 {
     static const int32_t ids[2] = {0};
     static const rt_shape five = {.ndim = 5, .axis = {1, 1, 1, 1}}, less = {.ndim = -1};
@@ -115,9 +114,8 @@ START_TEST(a_shape_of_ids_that_does_not_fit_is_named)
     expect_refusal(rt_reshape(g, &table, less),
                    "[reshape] (-1 axes) does not have the size of (2, 3)");
 }
-END_TEST
 
-START_TEST(softmax_rows_sum_to_1_whatever_their_size)
+TEST(softmax_rows_sum_to_1_whatever_their_size)
 {
     static const double scales[] = {0, 1, 1e3, 1e30};
     for (int s = 0; s < 4; s++) {
@@ -135,28 +133,25 @@ START_TEST(softmax_rows_sum_to_1_whatever_their_size)
         }
     }
 }
-END_TEST
 
-START_TEST(a_loss_without_labels_is_zero)
+TEST(a_loss_without_labels_is_zero)
 {
     static const int32_t labels[] = {RT_IGNORE, RT_IGNORE};
     rt_tensor logits = tensor(RT_SHAPE_OF(2, 3));
     ck_assert(rt_cross_entropy(g, &logits, labels, 0, 1)->data[0] == 0);
     ck_assert_uint_eq(rt_count_correct(&logits, labels), 0);
 }
-END_TEST
 
-START_TEST(the_first_of_equal_logits_counts)
+TEST(the_first_of_equal_logits_counts)
 {
     static const int32_t labels[] = {0, 1};
     memset(data, 0, sizeof data);
     rt_tensor logits = tensor(RT_SHAPE_OF(2, 3));
     ck_assert_uint_eq(rt_count_correct(&logits, labels), 1);
 }
-END_TEST
 
 /* In one op and in two, over more rows than fit a block, with every activation. */
-START_TEST(a_linear_map_takes_its_activation_along)
+TEST_ROWS(a_linear_map_takes_its_activation_along, RT_GELU, RT_ELU_PLUS_ONE + 1)
 {
     enum { ROWS = 130, IN = 3, OUT = 40, NUMBERS = OUT * IN + OUT + ROWS * IN };
     static real numbers[NUMBERS], grads[2][NUMBERS], results[2][ROWS * OUT], upstream[ROWS * OUT];
@@ -184,10 +179,9 @@ START_TEST(a_linear_map_takes_its_activation_along)
     for (int i = 0; i < NUMBERS; i++)
         ck_assert_double_eq_tol(grads[0][i], grads[1][i], 1e-9);
 }
-END_TEST
 
 /* 3 and 4 have the mean square 12.5. */
-START_TEST(rms_norm_divides_by_the_root_of_the_mean_square)
+TEST(rms_norm_divides_by_the_root_of_the_mean_square)
 {
     real x_data[] = {3, 4, 0, 0}, weight_data[] = {1, -2};
     const rt_tensor x = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(2, 2));
@@ -197,10 +191,9 @@ START_TEST(rms_norm_divides_by_the_root_of_the_mean_square)
     for (int i = 0; i < 4; i++)
         ck_assert_double_eq_tol((double)y->data[i], expected[i], 1e-6);
 }
-END_TEST
 
 /* In one op and in two, over more numbers than fit a block, with every activation. */
-START_TEST(a_gated_unit_is_an_activation_and_a_product)
+TEST_ROWS(a_gated_unit_is_an_activation_and_a_product, RT_GELU, RT_ELU_PLUS_ONE + 1)
 {
     enum { N = 5000 };
     static real gate_data[N], x_data[N], upstream[N], grads[2][2][N], results[2][N];
@@ -227,9 +220,8 @@ START_TEST(a_gated_unit_is_an_activation_and_a_product)
         ck_assert_double_eq_tol(grads[0][1][i], grads[1][1][i], 1e-12);
     }
 }
-END_TEST
 
-START_TEST(dropout_draws_the_same_mask_from_the_same_counters)
+TEST(dropout_draws_the_same_mask_from_the_same_counters)
 {
     enum { N = 256 };
     real first[N], second[N];
@@ -255,10 +247,9 @@ START_TEST(dropout_draws_the_same_mask_from_the_same_counters)
     ck_assert_int_ge(kept, 170);
     ck_assert_int_le(kept, 214);
 }
-END_TEST
 
 /* OpenBLAS begins with as many as there are processors. */
-START_TEST(products_are_made_by_one_thread)
+TEST(products_are_made_by_one_thread)
 {
     real ones[64];
     for (int i = 0; i < 64; i++)
@@ -267,7 +258,6 @@ START_TEST(products_are_made_by_one_thread)
     ck_assert_ptr_nonnull(rt_matmul(g, (rt_tensor *)&a, (rt_tensor *)&a));
     ck_assert_int_eq(openblas_get_num_threads(), 1);
 }
-END_TEST
 
 static int first_largest(const real *x, int size)
 {
@@ -278,7 +268,7 @@ static int first_largest(const real *x, int size)
     return best < 0 ? 0 : best;
 }
 
-START_TEST(the_largest_of_a_row_is_the_first_of_equals)
+TEST(the_largest_of_a_row_is_the_first_of_equals)
 {
     static const int sizes[] = {1, 2, 31, 63, 64, 65, 127, 128, 200};
     static const real values[] = {0, 1, -1, (real)NAN, (real)-INFINITY, 2, (real)INFINITY};
@@ -308,10 +298,9 @@ START_TEST(the_largest_of_a_row_is_the_first_of_equals)
     const rt_tensor row = rt_tensor_of(x, NULL, RT_SHAPE_OF(1, 65));
     ck_assert_int_eq(rt_largest(&row, 0), 0);
 }
-END_TEST
 
 /* Two texts of four tokens; the second has one, the third is padding alone. */
-START_TEST(pooling_leaves_padding_out)
+TEST(pooling_leaves_padding_out)
 {
     static const uint8_t mask[] = {1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0};
     static const double wanted[3][6] = {{0, 1, 100, 101, 200, 201},
@@ -330,29 +319,4 @@ START_TEST(pooling_leaves_padding_out)
     }
     t = tensor(RT_SHAPE_OF(3, 8));
     expect_refusal(rt_pool(g, &t, RT_POOL_LAST, NULL), "[pool] x must be (B, T, C); got (3, 8)");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ops");
-    TCase *tests = leak_checked_case(suite, "edges");
-    tcase_add_checked_fixture(tests, make_graph, free_graph);
-    tcase_add_test(tests, shapes_that_do_not_fit_are_named);
-    tcase_add_test(tests, ids_and_labels_out_of_range_are_named);
-    tcase_add_test(tests, what_is_null_is_named);
-    tcase_add_test(tests, a_shape_of_ids_that_does_not_fit_is_named);
-    tcase_add_test(tests, pooling_leaves_padding_out);
-    tcase_add_test(tests, softmax_rows_sum_to_1_whatever_their_size);
-    tcase_add_test(tests, a_loss_without_labels_is_zero);
-    tcase_add_test(tests, the_first_of_equal_logits_counts);
-    tcase_add_test(tests, the_largest_of_a_row_is_the_first_of_equals);
-    tcase_add_loop_test(tests, a_linear_map_takes_its_activation_along, RT_GELU,
-                        RT_ELU_PLUS_ONE + 1);
-    tcase_add_test(tests, rms_norm_divides_by_the_root_of_the_mean_square);
-    tcase_add_loop_test(tests, a_gated_unit_is_an_activation_and_a_product, RT_GELU,
-                        RT_ELU_PLUS_ONE + 1);
-    tcase_add_test(tests, products_are_made_by_one_thread);
-    tcase_add_test(tests, dropout_draws_the_same_mask_from_the_same_counters);
-    return run_suite(suite);
 }

@@ -224,7 +224,7 @@ static outcome compute(int row, const rt_crew *crew)
     return o;
 }
 
-START_TEST(parts_have_the_same_bits_in_any_order)
+TEST_ROWS(parts_have_the_same_bits_in_any_order, 0, (int)(sizeof table / sizeof *table))
 {
     int shared = 0;
     const rt_crew crew = {run_backwards, &shared};
@@ -239,14 +239,4 @@ START_TEST(parts_have_the_same_bits_in_any_order)
                       (double)alone.numbers[i], (double)backwards.numbers[i]);
     free(alone.numbers);
     free(backwards.numbers);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("parts");
-    TCase *tests = leak_checked_case(suite, "parts");
-    tcase_add_loop_test(tests, parts_have_the_same_bits_in_any_order, 0,
-                        (int)(sizeof table / sizeof *table));
-    return run_suite(suite);
 }

@@ -17,7 +17,7 @@ static void draw_row(double *x, int D, uint64_t *next)
         x[i] = draw((*next)++);
 }
 
-START_TEST(a_fixed_table_grows_and_keeps_its_bits)
+TEST(a_fixed_table_grows_and_keeps_its_bits)
 {
     double theta[4], before[40];
     rt_rotation_table table;
@@ -30,9 +30,8 @@ START_TEST(a_fixed_table_grows_and_keeps_its_bits)
     ck_assert_double_eq(table.rotation.cosine[20000 * 4 + 1], cos(20000 * theta[1]));
     rt_rotation_table_free(&table);
 }
-END_TEST
 
-START_TEST(some_rows_have_the_bits_of_a_table)
+TEST(some_rows_have_the_bits_of_a_table)
 {
     enum { PAIRS = 4, T = 5, OFFSET = 3 };
     double theta[PAIRS];
@@ -56,9 +55,8 @@ START_TEST(some_rows_have_the_bits_of_a_table)
     rt_rotation_table_free(&table);
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
+TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
 {
     enum { T = 3, D = 6 };
     real x_data[T * D], x_grad[T * D] = {0}, theta_data[2] = {0.7, 0.1}, theta_grad[2] = {0};
@@ -80,9 +78,8 @@ START_TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
     ck_assert(!memcmp(x_grad, upstream, D * sizeof(real)));
     rt_graph_free(g);
 }
-END_TEST
 
-START_TEST(what_does_not_fit_is_refused_with_the_shapes)
+TEST(what_does_not_fit_is_refused_with_the_shapes)
 {
     real data[64] = {0};
     rt_graph *g = rt_graph_new();
@@ -106,16 +103,4 @@ START_TEST(what_does_not_fit_is_refused_with_the_shapes)
     ck_assert_str_eq(rt_graph_status(g).message,
                      "[rope] theta must be (R/2) or (G, R/2); got (2, 2, 4, 3)");
     rt_graph_free(g);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("rope");
-    TCase *tests = leak_checked_case(suite, "rope");
-    tcase_add_test(tests, a_fixed_table_grows_and_keeps_its_bits);
-    tcase_add_test(tests, some_rows_have_the_bits_of_a_table);
-    tcase_add_test(tests, position_0_and_features_that_are_not_rotated_are_left_alone);
-    tcase_add_test(tests, what_does_not_fit_is_refused_with_the_shapes);
-    return run_suite(suite);
 }

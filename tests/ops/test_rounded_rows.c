@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+SUITE(.may_leak = true)
+
 #ifndef RT_DOUBLE
 
 enum { ROWS = 300, IN = 24, WIDE = 40, OUT = 17 };
@@ -46,7 +48,7 @@ static void compute(maps *m, bool apart)
 
 static maps kept, fresh;
 
-START_TEST(rows_that_are_rounded_once_are_those_that_each_map_rounds)
+TEST_ROWS(rows_that_are_rounded_once_are_those_that_each_map_rounds, 0, IN_FLOAT)
 {
     if (!bf16())
         return;
@@ -63,10 +65,9 @@ START_TEST(rows_that_are_rounded_once_are_those_that_each_map_rounds)
     ck_assert(!memcmp(kept.dw1, fresh.dw1, sizeof kept.dw1));
     ck_assert(!memcmp(kept.dx, fresh.dx, sizeof kept.dx));
 }
-END_TEST
 
 /* The values of a leaf are the caller's, who may change them. */
-START_TEST(of_a_leaf_nothing_is_kept)
+TEST_ROWS(of_a_leaf_nothing_is_kept, 0, IN_FLOAT)
 {
     if (!bf16())
         return;
@@ -82,7 +83,6 @@ START_TEST(of_a_leaf_nothing_is_kept)
     ck_assert_ptr_null(result->rounded); /* nor beside float numbers */
     rt_graph_free(g);
 }
-END_TEST
 
 /* ---- rounded alone ---- */
 
@@ -162,7 +162,7 @@ static const way ways[] = {{.half = true},
                            {.learns = true, .half = true},
                            {.activates = true, .learns = true}};
 
-START_TEST(what_is_rounded_alone_changes_no_bit)
+TEST_ROWS(what_is_rounded_alone_changes_no_bit, 0, IN_FLOAT ? (int)(sizeof ways / sizeof *ways) : 0)
 {
     static layer gradients[2];
     static real y[2][TOKENS * Q];
@@ -179,7 +179,6 @@ START_TEST(what_is_rounded_alone_changes_no_bit)
     ck_assert(!memcmp(&gradients[0], &gradients[1], sizeof gradients[0]));
     ck_assert(!ways[_i].learns || gradients[0].theta[0] != 0);
 }
-END_TEST
 
 static rt_tensor normed(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor **y)
 {
@@ -187,7 +186,7 @@ static rt_tensor normed(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor 
     return **y;
 }
 
-START_TEST(what_is_rounded_alone_is_refused_by_all_but_products)
+TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
 {
     static real dx[ROWS * IN];
     if (!bf16())
@@ -215,11 +214,10 @@ START_TEST(what_is_rounded_alone_is_refused_by_all_but_products)
                      "[linear] x has shape (300, 24), and has given its numbers back");
     rt_graph_free(g);
 }
-END_TEST
 
 /* Leaves are the caller's, the backward of e^x reads its result, and without backward nothing is
  * kept for long. */
-START_TEST(what_others_need_stays)
+TEST_ROWS(what_others_need_stays, 0, IN_FLOAT)
 {
     static real dx[ROWS * IN];
     rt_graph *g = rt_graph_new();
@@ -241,10 +239,9 @@ START_TEST(what_others_need_stays)
     }
     rt_graph_free(g);
 }
-END_TEST
 
 /* Keys of distances are multiplied with queries in parts that are no product of bf16 numbers. */
-START_TEST(attention_refuses_rounded_queries_with_keys_of_distances)
+TEST_ROWS(attention_refuses_rounded_queries_with_keys_of_distances, 0, IN_FLOAT)
 {
     static const int16_t classes[] = {0, 1, 2};
     static real numbers[B * T * H * D], gradient[B * T * H * D];
@@ -262,7 +259,6 @@ START_TEST(attention_refuses_rounded_queries_with_keys_of_distances)
                                                  "rounded numbers alone, which only products read");
     rt_graph_free(g);
 }
-END_TEST
 
 /* ---- gradients that are rounded alone ---- */
 
@@ -309,7 +305,7 @@ static size_t bytes_of_head(head *h, other_reader reader)
     return after - before;
 }
 
-START_TEST(the_gradient_of_logits_that_products_alone_read_is_rounded)
+TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETWEEN, IN_FLOAT ? A_NEWER_READER + 1 : 0)
 {
     const size_t rounded = (size_t)ROWS * LABELS * sizeof(uint16_t);
     if (!bf16())
@@ -326,7 +322,6 @@ START_TEST(the_gradient_of_logits_that_products_alone_read_is_rounded)
     ck_assert(!memcmp(with_float.dw, with_rounded.dw, sizeof with_float.dw));
     ck_assert(with_rounded.dw[0] != 0);
 }
-END_TEST
 
 /* Runs the parts one after the other, the last first. */
 static void run_backwards(void *threads, rt_part *part, void *context, int parts, rt_part_room room)
@@ -337,7 +332,7 @@ static void run_backwards(void *threads, rt_part *part, void *context, int parts
 }
 
 /* A product is cut into panels of rows, the same with a crew and without. */
-START_TEST(parts_of_rows_read_their_own_rounded_rows)
+TEST_ROWS(parts_of_rows_read_their_own_rounded_rows, 0, IN_FLOAT)
 {
     enum { SIDE = 256 };
     static real x_data[ROWS * SIDE], w_data[SIDE * SIDE];
@@ -358,26 +353,5 @@ START_TEST(parts_of_rows_read_their_own_rounded_rows)
     ck_assert(!memcmp(alone->data, shared->data, rt_size(alone) * sizeof *alone->data));
     rt_graph_free(g);
 }
-END_TEST
 
 #endif
-
-int main(void)
-{
-    Suite *suite = suite_create("rounded rows");
-    TCase *tests = tcase_create("rounded rows");
-#ifndef RT_DOUBLE
-    tcase_add_test(tests, rows_that_are_rounded_once_are_those_that_each_map_rounds);
-    tcase_add_test(tests, of_a_leaf_nothing_is_kept);
-    tcase_add_loop_test(tests, what_is_rounded_alone_changes_no_bit, 0,
-                        (int)(sizeof ways / sizeof *ways));
-    tcase_add_test(tests, what_is_rounded_alone_is_refused_by_all_but_products);
-    tcase_add_test(tests, what_others_need_stays);
-    tcase_add_test(tests, attention_refuses_rounded_queries_with_keys_of_distances);
-    tcase_add_loop_test(tests, the_gradient_of_logits_that_products_alone_read_is_rounded,
-                        AN_OP_BETWEEN, A_NEWER_READER + 1);
-    tcase_add_test(tests, parts_of_rows_read_their_own_rounded_rows);
-#endif
-    suite_add_tcase(suite, tests);
-    return run_suite(suite);
-}

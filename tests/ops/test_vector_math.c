@@ -17,7 +17,7 @@ static double ulps(real got, double exact)
     return fabs((double)got - exact) / ldexp(1, exponent - (is_float ? 24 : 53));
 }
 
-START_TEST(exp_keeps_its_error)
+TEST(exp_keeps_its_error)
 {
     double worst = 0;
     for (double x = -87; x < 88.7; x += 0.000317) {
@@ -25,9 +25,8 @@ START_TEST(exp_keeps_its_error)
     }
     ck_assert_msg(worst <= 1.5, "error %g ULP", worst);
 }
-END_TEST
 
-START_TEST(exp_at_its_ends)
+TEST(exp_at_its_ends)
 {
     ck_assert(rt_exp_of(0) == 1);
     ck_assert(rt_exp_of((real)-INFINITY) == 0);
@@ -36,9 +35,8 @@ START_TEST(exp_at_its_ends)
     ck_assert(isinf(rt_exp_of(1000)));
     ck_assert(isnan(rt_exp_of((real)NAN)));
 }
-END_TEST
 
-START_TEST(the_normal_distribution_keeps_its_error)
+TEST(the_normal_distribution_keeps_its_error)
 {
     const double bound = is_float ? 2e-7 : 1e-15, tail_bound = is_float ? 1e-5 : 1e-13;
     for (double x = -9; x < 9; x += 0.00037) {
@@ -54,24 +52,11 @@ START_TEST(the_normal_distribution_keeps_its_error)
                           (double)cdf / exact - 1);
     }
 }
-END_TEST
 
-START_TEST(tanh_keeps_its_error)
+TEST(tanh_keeps_its_error)
 {
     for (double x = -20; x < 20; x += 0.0013)
         ck_assert(fabs((double)rt_tanh_of((real)x) - tanh((double)(real)x)) <
                   (is_float ? 2e-7 : 1e-15));
     ck_assert(rt_tanh_of(1000) == 1 && rt_tanh_of(-1000) == -1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("vector math");
-    TCase *tests = leak_checked_case(suite, "errors");
-    tcase_add_test(tests, exp_keeps_its_error);
-    tcase_add_test(tests, exp_at_its_ends);
-    tcase_add_test(tests, the_normal_distribution_keeps_its_error);
-    tcase_add_test(tests, tanh_keeps_its_error);
-    return run_suite(suite);
 }

@@ -5,7 +5,7 @@
 #include "optim/clip.h"
 #include "optim/schedule.h"
 
-START_TEST(the_learning_rate_follows_its_schedule)
+TEST(the_learning_rate_follows_its_schedule)
 {
     rt_optimizer_options o = {.lr = 1,
                               .warmup_steps = 4,
@@ -23,21 +23,10 @@ START_TEST(the_learning_rate_follows_its_schedule)
     o.schedule = RT_SCHEDULE_CONSTANT;
     ck_assert_double_eq(rt_learning_rate(&o, 1000), 1);
 }
-END_TEST
 
-START_TEST(clipping_shortens_to_the_norm_and_never_lengthens)
+TEST(clipping_shortens_to_the_norm_and_never_lengthens)
 {
     ck_assert_double_eq_tol(rt_clip_factor(10, 1), 0.1, 1e-7);
     ck_assert_double_eq(rt_clip_factor(0.5, 1), 1);
     ck_assert_double_eq(rt_clip_factor(10, 0), 1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("optim: schedule");
-    TCase *tests = leak_checked_case(suite, "schedule");
-    tcase_add_test(tests, the_learning_rate_follows_its_schedule);
-    tcase_add_test(tests, clipping_shortens_to_the_norm_and_never_lengthens);
-    return run_suite(suite);
 }

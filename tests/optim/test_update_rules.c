@@ -22,7 +22,7 @@ static int rule_count(void)
     return count;
 }
 
-START_TEST(every_row_is_whole)
+TEST(every_row_is_whole)
 {
     ck_assert_int_eq((int)(sizeof references / sizeof *references), rule_count());
     for (int i = 0; i < rule_count(); i++) {
@@ -39,7 +39,6 @@ START_TEST(every_row_is_whole)
             ck_assert_str_ne(rule->word, rt_optimizer_rule_word(k));
     }
 }
-END_TEST
 
 /* ---- a model of a matrix, a table of several stretches, a bias and a theta ---- */
 
@@ -82,7 +81,7 @@ static void take_steps(rt_optimizer *o, rt_parameters *p, int steps, double lr)
     }
 }
 
-START_TEST(every_rule_finds_a_minimum)
+TEST_ROWS(every_rule_finds_a_minimum, 0, rule_count())
 {
     const rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i);
     rt_parameters p = new_parameters();
@@ -94,9 +93,8 @@ START_TEST(every_rule_finds_a_minimum)
     rt_optimizer_free(o);
     rt_parameters_free(&p);
 }
-END_TEST
 
-START_TEST(only_weights_and_matrices_decay_and_theta_has_its_rate)
+TEST_ROWS(only_weights_and_matrices_decay_and_theta_has_its_rate, 0, rule_count())
 {
     rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i);
     rt_parameters p = new_parameters();
@@ -112,10 +110,9 @@ START_TEST(only_weights_and_matrices_decay_and_theta_has_its_rate)
     }
     rt_parameters_free(&p);
 }
-END_TEST
 
 /* What is cut into stretches, in any order and by any number of threads, moves as in one piece. */
-START_TEST(stretches_are_the_whole_parameter_once)
+TEST_ROWS(stretches_are_the_whole_parameter_once, 0, rule_count())
 {
     const rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i);
     const rt_update_rule *rule = rt_update_rule_of(&s);
@@ -135,7 +132,6 @@ START_TEST(stretches_are_the_whole_parameter_once)
     ck_assert_uint_eq(rt_stretch_count(rule, p.list[0]), 2);
     rt_parameters_free(&p);
 }
-END_TEST
 
 /* ---- muon ---- */
 
@@ -156,7 +152,7 @@ static void move(real *value, const real *gradient, int rows, int columns, doubl
 
 /* The move is nearly orthogonal (the five steps take singular values to 0.7 ... 1.2, about), and
  * that of the transposed gradient is its transpose. */
-START_TEST(a_matrix_moves_by_an_orthogonal_one)
+TEST(a_matrix_moves_by_an_orthogonal_one)
 {
     enum { R = 4, C = 9 };
     real gradient[R * C], turned[R * C], moved[R * C], moved_turned[R * C];
@@ -177,28 +173,12 @@ START_TEST(a_matrix_moves_by_an_orthogonal_one)
                                     sqrt((double)C / R) * (double)moved[i * C + j], 1e-5);
     }
 }
-END_TEST
 
-START_TEST(a_matrix_without_a_gradient_stays)
+TEST(a_matrix_without_a_gradient_stays)
 {
     const real gradient[6] = {0};
     real moved[6];
     move(moved, gradient, 2, 3, 1);
     for (int i = 0; i < 6; i++)
         ck_assert_double_eq((double)moved[i], 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("optim: update rules");
-    TCase *tests = leak_checked_case(suite, "rules");
-    const int count = rule_count();
-    tcase_add_test(tests, every_row_is_whole);
-    tcase_add_loop_test(tests, every_rule_finds_a_minimum, 0, count);
-    tcase_add_loop_test(tests, only_weights_and_matrices_decay_and_theta_has_its_rate, 0, count);
-    tcase_add_loop_test(tests, stretches_are_the_whole_parameter_once, 0, count);
-    tcase_add_test(tests, a_matrix_moves_by_an_orthogonal_one);
-    tcase_add_test(tests, a_matrix_without_a_gradient_stays);
-    return run_suite(suite);
 }

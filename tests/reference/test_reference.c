@@ -25,20 +25,10 @@ static const struct {
     {"lion_muon.h5", check_lion_muon_file},
 };
 
-START_TEST(values_and_gradients_are_those_of_public_implementations)
+TEST_ROWS(values_and_gradients_are_those_of_public_implementations, 0, (sizeof(real) == sizeof(double) ? (int)(sizeof files / sizeof *files) : 3))
 {
     reference r = reference_open(files[_i].name);
     files[_i].check(&r);
     reference_close(&r);
     fflush(stdout);
-}
-END_TEST
-
-int main(void)
-{
-    const int count = sizeof(real) == sizeof(double) ? (int)(sizeof files / sizeof *files) : 3;
-    Suite *suite = suite_create("reference");
-    TCase *tests = leak_checked_case(suite, "files");
-    tcase_add_loop_test(tests, values_and_gradients_are_those_of_public_implementations, 0, count);
-    return run_suite(suite);
 }

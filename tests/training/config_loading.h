@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ADD_ROWS(tests, test, table)                                                               \
-    tcase_add_loop_test(tests, test, 0, (int)(sizeof(table) / sizeof *(table)))
-
 /* Overrides up to a NULL; NULL for none. */
 #define OVERRIDES(...) ((const char *const[]){__VA_ARGS__, NULL})
 

@@ -81,8 +81,10 @@ static map next_map(const char **at)
     return m;
 }
 
+SUITE(.setup = make_scratch, .teardown = end)
+
 /* Layers from top to bottom, heads from left to right, the maps in the order of the file. */
-START_TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
+TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
 {
     draw(NULL);
     const char *at = script;
@@ -107,9 +109,8 @@ START_TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
         }
     }
 }
-END_TEST
 
-START_TEST(each_map_has_the_probabilities_of_its_layer_and_head)
+TEST(each_map_has_the_probabilities_of_its_layer_and_head)
 {
     enum { LAYERS = 3, HEADS = 5, T = 6 };
     static real expected[LAYERS][HEADS * T * T];
@@ -140,11 +141,10 @@ START_TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     rt_graph_free(g);
     rt_labelled_batch_free(&b);
 }
-END_TEST
 
 /* At most 4 layers, 8 heads and 64 tokens; three heads fit in half of the page, maps are at most
  * 180 points wide, with 9 between them and 108 around. */
-START_TEST(a_figure_is_as_large_as_its_maps)
+TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
 {
     static const struct {
         const char *layers, *heads, *length;
@@ -171,20 +171,18 @@ START_TEST(a_figure_is_as_large_as_its_maps)
     ck_assert_ptr_nonnull(caption);
     ck_assert_str_eq(caption + strlen("for each key"), rows[_i].caption);
 }
-END_TEST
 
 /* 4 heads of 2897 x 2897 are more than 2^25 numbers, 2896 are not; 1 of 2 layers is. */
-START_TEST(maps_that_would_need_too_much_memory_are_left_out)
+TEST(maps_that_would_need_too_much_memory_are_left_out)
 {
     draw(OVERRIDES("model.heads=4", "model.layers=1", "data.length=2897"));
     ck_assert_int_eq(figures.count, 0);
     ck_assert_str_eq(script, "");
 }
-END_TEST
 
 /* The tokens stand where numbers do, in the first column and below the last row; the first 20
  * tokens have room for them. */
-START_TEST(maps_of_a_text_have_its_tokens_at_their_axes)
+TEST(maps_of_a_text_have_its_tokens_at_their_axes)
 {
     char file[RT_PATH_SIZE];
     write_bytes(in_scratch("a.txt"), "it's it's it's it's it's it's it's it's", 39);
@@ -202,25 +200,9 @@ START_TEST(maps_of_a_text_have_its_tokens_at_their_axes)
     expect_in(figures.list[0].caption, "; tokens 0 to 19 of 24");
     expect_in(script, "svg size 440,"); /* 96 points at the left, 220 of a map, 56 at the right */
 }
-END_TEST
 
-START_TEST(linear_attention_has_no_maps)
+TEST(linear_attention_has_no_maps)
 {
     draw(OVERRIDES("model.attention=linear_elu"));
     ck_assert_int_eq(figures.count, 0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("attention maps");
-    TCase *tests = leak_checked_case(suite, "maps");
-    tcase_add_checked_fixture(tests, make_scratch, end);
-    tcase_add_test(tests, maps_stand_in_rows_of_layers_and_columns_of_heads);
-    tcase_add_test(tests, each_map_has_the_probabilities_of_its_layer_and_head);
-    tcase_add_loop_test(tests, a_figure_is_as_large_as_its_maps, 0, 5);
-    tcase_add_test(tests, maps_that_would_need_too_much_memory_are_left_out);
-    tcase_add_test(tests, maps_of_a_text_have_its_tokens_at_their_axes);
-    tcase_add_test(tests, linear_attention_has_no_maps);
-    return run_suite(suite);
 }

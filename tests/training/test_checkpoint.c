@@ -33,7 +33,9 @@ static void assert_some_info(const rt_checkpoint_info *info)
     ck_assert(rt_vocabularies_equal(info->vocabulary, &some_vocabulary));
 }
 
-START_TEST(what_was_saved_is_loaded_bit_for_bit)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(what_was_saved_is_loaded_bit_for_bit)
 {
     trained saved = new_trained(4, 1), loaded = new_trained(4, 2);
     rt_checkpoint_info info = {0};
@@ -48,9 +50,8 @@ START_TEST(what_was_saved_is_loaded_bit_for_bit)
     free_trained(&loaded);
     ck_assert_int_eq(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
 }
-END_TEST
 
-START_TEST(the_info_is_read_without_a_model)
+TEST(the_info_is_read_without_a_model)
 {
     rt_checkpoint_info info;
     save_example();
@@ -58,9 +59,8 @@ START_TEST(the_info_is_read_without_a_model)
     assert_some_info(&info);
     rt_checkpoint_info_free(&info);
 }
-END_TEST
 
-START_TEST(an_info_without_texts_is_read_as_empty_texts)
+TEST(an_info_without_texts_is_read_as_empty_texts)
 {
     trained t = new_trained(4, 1);
     rt_checkpoint_info none = {.eval_loss = INFINITY, .best_eval_loss = INFINITY}, info;
@@ -73,9 +73,8 @@ START_TEST(an_info_without_texts_is_read_as_empty_texts)
     rt_checkpoint_info_free(&info);
     free_trained(&t);
 }
-END_TEST
 
-START_TEST(the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_better)
+TEST(the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_better)
 {
     rt_checkpoint_info info = some_info(200);
     ck_assert_int_eq(rt_checkpoint_best_step(&info), 199);
@@ -87,9 +86,8 @@ START_TEST(the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_bett
     info.best_eval_step = 0;
     ck_assert_int_eq(rt_checkpoint_best_step(&info), 0);
 }
-END_TEST
 
-START_TEST(the_same_state_gives_the_same_bytes)
+TEST(the_same_state_gives_the_same_bytes)
 {
     save_example();
     ck_assert_int_eq(rename(in_scratch(FILE_NAME), in_scratch("first")), 0);
@@ -97,9 +95,8 @@ START_TEST(the_same_state_gives_the_same_bytes)
     save_example();
     assert_same_file(in_scratch("first"), in_scratch(FILE_NAME));
 }
-END_TEST
 
-START_TEST(a_parameter_lies_where_its_name_says)
+TEST(a_parameter_lies_where_its_name_says)
 {
     static const char *const paths[] = {
         "/config",
@@ -118,7 +115,6 @@ START_TEST(a_parameter_lies_where_its_name_says)
     }
     H5Fclose(file);
 }
-END_TEST
 
 /* ---- what does not fit ---- */
 
@@ -132,25 +128,23 @@ static void expect_refusal(trained *t, const char *message)
     free_trained(t);
 }
 
-START_TEST(another_shape_is_refused)
+TEST(another_shape_is_refused)
 {
     save_example();
     trained t = new_trained(6, 2);
     expect_refusal(&t, FILE_NAME
                    ": head.output.weight is (4, 5) in the checkpoint, (6, 5) in the model");
 }
-END_TEST
 
-START_TEST(a_parameter_that_the_checkpoint_lacks_is_refused)
+TEST(a_parameter_that_the_checkpoint_lacks_is_refused)
 {
     save_example();
     trained t = new_trained(4, 2);
     strcpy(t.parameters.list[1]->name, "layers.1.ffn_norm.bias");
     expect_refusal(&t, FILE_NAME ": layers.1.ffn_norm.bias is not in the checkpoint");
 }
-END_TEST
 
-START_TEST(a_parameter_that_the_model_lacks_is_refused)
+TEST(a_parameter_that_the_model_lacks_is_refused)
 {
     save_example();
     trained t = new_trained(4, 2);
@@ -158,7 +152,6 @@ START_TEST(a_parameter_that_the_model_lacks_is_refused)
     expect_refusal(&t, FILE_NAME
                    ": the checkpoint has layers.0.attention.theta, which the model lacks");
 }
-END_TEST
 
 static void set_pairing(rt_transformer_options *o)
 {
@@ -197,7 +190,7 @@ static const struct {
     {set_scope, "theta.scope is layer in the checkpoint, head in the configuration"},
 };
 
-START_TEST(another_layout_is_refused)
+TEST_ROWS(another_layout_is_refused, 0, sizeof layouts / sizeof *layouts)
 {
     char message[256];
     save_example();
@@ -206,9 +199,8 @@ START_TEST(another_layout_is_refused)
     snprintf(message, sizeof message, FILE_NAME ": %s", layouts[_i].message);
     expect_refusal(&t, message);
 }
-END_TEST
 
-START_TEST(moments_that_are_not_wanted_are_not_needed)
+TEST(moments_that_are_not_wanted_are_not_needed)
 {
     trained t = new_trained(4, 2), saved = new_trained(4, 1);
     real *second = saved.model.states[1];
@@ -225,9 +217,8 @@ START_TEST(moments_that_are_not_wanted_are_not_needed)
     free_trained(&t);
     free_trained(&saved);
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_not_saved)
+TEST(what_is_not_finite_is_not_saved)
 {
     trained t = new_trained(4, 1);
     rt_checkpoint_info info = some_info(200);
@@ -243,7 +234,6 @@ START_TEST(what_is_not_finite_is_not_saved)
     ck_assert(!exists(path));
     free_trained(&t);
 }
-END_TEST
 
 /* ---- files that another program has changed and sealed again ---- */
 
@@ -274,7 +264,7 @@ static void assert_bias_is_loaded(const double values[5])
     }
 }
 
-START_TEST(a_checkpoint_of_either_precision_is_loaded)
+TEST(a_checkpoint_of_either_precision_is_loaded)
 {
     static const double values[5] = {0.5, -3, 1.0 + 1.0 / 1024, 0, 1e10};
     save_example();
@@ -283,9 +273,8 @@ START_TEST(a_checkpoint_of_either_precision_is_loaded)
     replace_bias(H5T_IEEE_F64LE, values);
     assert_bias_is_loaded(values);
 }
-END_TEST
 
-START_TEST(a_number_that_is_not_finite_is_not_loaded)
+TEST(a_number_that_is_not_finite_is_not_loaded)
 {
     save_example();
     replace_bias(H5T_IEEE_F64LE, (double[5]){1, 2, sizeof(real) == 4 ? 1e300 : INFINITY});
@@ -293,7 +282,6 @@ START_TEST(a_number_that_is_not_finite_is_not_loaded)
     expect_refusal(&t, FILE_NAME ": layers.0.ffn_norm.bias is not finite in " RT_PRECISION
                                  " precision");
 }
-END_TEST
 
 /* Saves a model that holds theta in one form, and starts one that holds it in the other. */
 static rt_status start_in_another_form(trained *saved, trained *started, rt_theta_form form)
@@ -312,7 +300,7 @@ static rt_status start_in_another_form(trained *saved, trained *started, rt_thet
     return status;
 }
 
-START_TEST(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta)
+TEST_ROWS(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0, 2)
 {
     const bool raw = _i;
     trained saved = new_trained(4, 1), started = new_trained(4, 2);
@@ -327,11 +315,10 @@ START_TEST(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta)
     free_trained(&saved);
     free_trained(&started);
 }
-END_TEST
 
 /* What is of the head may differ: its weight of another size stays as it was drawn, the bias of the
  * layer is that of the file. */
-START_TEST(what_does_not_fit_stays_as_it_was)
+TEST(what_does_not_fit_stays_as_it_was)
 {
     trained saved = new_trained(4, 1), started = new_trained(5, 2), before = new_trained(5, 2);
     rt_checkpoint_info info = some_info(200), read = {0};
@@ -356,7 +343,6 @@ START_TEST(what_does_not_fit_stays_as_it_was)
     free_trained(&started);
     free_trained(&before);
 }
-END_TEST
 
 static rt_transformer *model_with(rt_head head, uint64_t seed)
 {
@@ -373,7 +359,7 @@ static rt_transformer *model_with(rt_head head, uint64_t seed)
 }
 
 /* Heads of two kinds have parameters of one name and shape: head.dense, head.classifier. */
-START_TEST(a_head_of_another_kind_stays_as_it_was)
+TEST_ROWS(a_head_of_another_kind_stays_as_it_was, 0, 5)
 {
     static const struct {
         rt_head from, to;
@@ -408,9 +394,8 @@ START_TEST(a_head_of_another_kind_stays_as_it_was)
     rt_transformer_free(started);
     rt_transformer_free(drawn);
 }
-END_TEST
 
-START_TEST(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from)
+TEST_ROWS(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from, 0, 4)
 {
     static const struct {
         int at;
@@ -443,7 +428,6 @@ START_TEST(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from)
     free_trained(&started);
     free_trained(&before);
 }
-END_TEST
 
 static void write_attribute(hid_t owner, const char *name, hid_t type, const void *value)
 {
@@ -460,7 +444,7 @@ static void set_version(int version)
 }
 
 /* Older ones can only be trained again. */
-START_TEST(another_format_version_is_refused)
+TEST_ROWS(another_format_version_is_refused, 0, 4)
 {
 #define ONE_VERSION(number) FILE_NAME ": version is " number "; this program reads version 3"
 #define AGAIN               ": train again (--report still draws the tables of an older run)"
@@ -488,7 +472,6 @@ START_TEST(another_format_version_is_refused)
     rt_labels_free(labels);
     rt_checkpoint_theta_free(&theta);
 }
-END_TEST
 
 /* ---- the vocabulary ---- */
 
@@ -502,7 +485,7 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary)
     return status;
 }
 
-START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
+TEST_ROWS(a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4)
 {
     static const unsigned char text[] = "hello\n\\";
     static const char pieces[] = "[UNK]\n[CLS]\na\n##b\n[SEP]\n[MASK]\n[PAD]\n\xc3\xa9";
@@ -531,7 +514,6 @@ START_TEST(a_vocabulary_of_any_kind_is_read_as_it_was_saved)
     rt_vocabulary_free(read);
     free_trained(&t);
 }
-END_TEST
 
 /* Another word, or another byte for the first character. */
 static void forge_vocabulary(const char *attribute, const char *word)
@@ -560,7 +542,7 @@ static void forge_vocabulary(const char *attribute, const char *word)
     end_forging(file, in_scratch(FILE_NAME));
 }
 
-START_TEST(a_forged_vocabulary_is_refused)
+TEST_ROWS(a_forged_vocabulary_is_refused, 0, 9)
 {
     static const struct {
         const char *attribute, *word, *message;
@@ -584,11 +566,10 @@ START_TEST(a_forged_vocabulary_is_refused)
     assert_status(read_vocabulary(&read), RT_CHECKPOINT, rows[_i].message);
     ck_assert_ptr_null(read);
 }
-END_TEST
 
 /* ---- failures ---- */
 
-START_TEST(a_missing_file_is_named)
+TEST(a_missing_file_is_named)
 {
     char message[256];
     trained t = new_trained(4, 2);
@@ -597,9 +578,8 @@ START_TEST(a_missing_file_is_named)
     assert_status(load_example(&t), RT_CHECKPOINT, message);
     free_trained(&t);
 }
-END_TEST
 
-START_TEST(a_failed_allocation_while_loading_changes_nothing)
+TEST(a_failed_allocation_while_loading_changes_nothing)
 {
     save_example();
     trained t = new_trained(4, 2), before = new_trained(4, 2), saved = new_trained(4, 1);
@@ -618,9 +598,8 @@ START_TEST(a_failed_allocation_while_loading_changes_nothing)
     free_trained(&before);
     free_trained(&saved);
 }
-END_TEST
 
-START_TEST(a_failed_allocation_while_saving_is_an_error)
+TEST(a_failed_allocation_while_saving_is_an_error)
 {
     trained t = new_trained(4, 1);
     rt_checkpoint_info info = some_info(200);
@@ -633,43 +612,4 @@ START_TEST(a_failed_allocation_while_saving_is_an_error)
         ck_assert(code == RT_OK || code == RT_MEMORY);
     }
     free_trained(&t);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("checkpoint");
-    TCase *content = leak_checked_case(suite, "content");
-    tcase_add_checked_fixture(content, make_scratch, remove_scratch);
-    tcase_add_test(content, what_was_saved_is_loaded_bit_for_bit);
-    tcase_add_test(content, the_info_is_read_without_a_model);
-    tcase_add_test(content, an_info_without_texts_is_read_as_empty_texts);
-    tcase_add_test(content,
-                   the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_better);
-    tcase_add_test(content, the_same_state_gives_the_same_bytes);
-    tcase_add_test(content, a_parameter_lies_where_its_name_says);
-    TCase *fit = leak_checked_case(suite, "fit");
-    tcase_add_checked_fixture(fit, make_scratch, remove_scratch);
-    tcase_add_test(fit, another_shape_is_refused);
-    tcase_add_test(fit, a_parameter_that_the_checkpoint_lacks_is_refused);
-    tcase_add_test(fit, a_parameter_that_the_model_lacks_is_refused);
-    tcase_add_loop_test(fit, another_layout_is_refused, 0, sizeof layouts / sizeof *layouts);
-    tcase_add_test(fit, moments_that_are_not_wanted_are_not_needed);
-    tcase_add_test(fit, what_is_not_finite_is_not_saved);
-    tcase_add_test(fit, a_checkpoint_of_either_precision_is_loaded);
-    tcase_add_test(fit, a_number_that_is_not_finite_is_not_loaded);
-    tcase_add_loop_test(fit, a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0,
-                        2);
-    tcase_add_test(fit, what_does_not_fit_stays_as_it_was);
-    tcase_add_loop_test(fit, a_head_of_another_kind_stays_as_it_was, 0, 5);
-    tcase_add_loop_test(fit, a_theta_that_is_not_above_0_has_no_logarithm_to_start_from, 0, 4);
-    tcase_add_loop_test(fit, another_format_version_is_refused, 0, 4);
-    tcase_add_loop_test(fit, a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4);
-    tcase_add_loop_test(fit, a_forged_vocabulary_is_refused, 0, 9);
-    TCase *failures = leak_checked_case(suite, "failures");
-    tcase_add_checked_fixture(failures, make_scratch, remove_scratch);
-    tcase_add_test(failures, a_missing_file_is_named);
-    tcase_add_test(failures, a_failed_allocation_while_loading_changes_nothing);
-    tcase_add_test(failures, a_failed_allocation_while_saving_is_an_error);
-    return run_suite(suite);
 }

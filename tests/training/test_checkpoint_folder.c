@@ -48,7 +48,9 @@ static void expect_steps(const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-START_TEST(only_names_of_checkpoints_are_listed_newest_first)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(only_names_of_checkpoints_are_listed_newest_first)
 {
     static const char *const names[] = {"step-00000200.h5",
                                         "step-100000000.h5",
@@ -71,9 +73,8 @@ START_TEST(only_names_of_checkpoints_are_listed_newest_first)
         write_bytes(in_scratch(names[i]), "", 0);
     expect_steps("100000000 200 30 0 ");
 }
-END_TEST
 
-START_TEST(as_many_as_wanted_are_kept)
+TEST(as_many_as_wanted_are_kept)
 {
     SAVE(3, 100, 200, 300, 400, 500);
     expect_steps("500 400 300 ");
@@ -84,9 +85,8 @@ START_TEST(as_many_as_wanted_are_kept)
     SAVE(2, 800);
     expect_steps("800 700 ");
 }
-END_TEST
 
-START_TEST(the_best_evaluation_is_kept_beside_the_newest)
+TEST(the_best_evaluation_is_kept_beside_the_newest)
 {
     trained t = new_trained(4, 1);
     for (int step = 10; step <= 60; step += 10) {
@@ -102,18 +102,16 @@ START_TEST(the_best_evaluation_is_kept_beside_the_newest)
     }
     free_trained(&t);
 }
-END_TEST
 
-START_TEST(later_checkpoints_are_neither_counted_nor_removed)
+TEST(later_checkpoints_are_neither_counted_nor_removed)
 {
     SAVE(0, 100, 200, 300, 400);
     damage(400);
     SAVE(1, 250);
     expect_steps("400 300 250 ");
 }
-END_TEST
 
-START_TEST(unfinished_files_are_removed)
+TEST(unfinished_files_are_removed)
 {
     write_bytes(in_scratch("step-00000100.h5.tmp"), "x", 1);
     write_bytes(in_scratch("notes.tmp"), "x", 1);
@@ -121,9 +119,8 @@ START_TEST(unfinished_files_are_removed)
     ck_assert(!exists(in_scratch("step-00000100.h5.tmp")));
     ck_assert(exists(in_scratch("notes.tmp")));
 }
-END_TEST
 
-START_TEST(a_failed_save_removes_nothing)
+TEST(a_failed_save_removes_nothing)
 {
     SAVE(2, 100, 200);
     pid_t child = fork();
@@ -137,9 +134,8 @@ START_TEST(a_failed_save_removes_nothing)
     expect_steps("200 100 ");
     ck_assert_int_eq(files_in_scratch(), 2);
 }
-END_TEST
 
-START_TEST(numbers_that_are_not_finite_remove_nothing)
+TEST(numbers_that_are_not_finite_remove_nothing)
 {
     SAVE(2, 100, 200);
     trained t = new_trained(4, 1);
@@ -150,7 +146,6 @@ START_TEST(numbers_that_are_not_finite_remove_nothing)
     free_trained(&t);
     expect_steps("200 100 ");
 }
-END_TEST
 
 /* Each makes of what is saved something that a load refuses. */
 static void negative_square(trained *t, rt_checkpoint_info *info)
@@ -192,7 +187,7 @@ static const struct {
     {kernels_without_a_name, "blas holds a character that cannot be printed"},
 };
 
-START_TEST(what_no_load_would_take_is_not_saved_and_removes_nothing)
+TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0, sizeof unloadable / sizeof *unloadable)
 {
     char message[256];
     SAVE(2, 100, 200);
@@ -205,9 +200,8 @@ START_TEST(what_no_load_would_take_is_not_saved_and_removes_nothing)
     expect_steps("200 100 ");
     ck_assert_int_eq(files_in_scratch(), 2);
 }
-END_TEST
 
-START_TEST(a_folder_that_is_missing_is_named)
+TEST(a_folder_that_is_missing_is_named)
 {
     char message[256];
     trained t = new_trained(4, 1);
@@ -217,7 +211,6 @@ START_TEST(a_folder_that_is_missing_is_named)
     assert_status(rt_checkpoint_save_in(in_scratch("no"), model_of(&t), &info, 1), RT_IO, message);
     free_trained(&t);
 }
-END_TEST
 
 /* ---- the newest that verifies ---- */
 
@@ -239,14 +232,13 @@ static void expect_newest(int step, const char *warnings)
     free_trained(&saved);
 }
 
-START_TEST(the_newest_is_found)
+TEST(the_newest_is_found)
 {
     SAVE(0, 100, 300, 200);
     expect_newest(300, "");
 }
-END_TEST
 
-START_TEST(a_damaged_one_is_passed_over_with_a_warning)
+TEST(a_damaged_one_is_passed_over_with_a_warning)
 {
     SAVE(0, 100, 200, 300, 400);
     damage(400);
@@ -256,10 +248,9 @@ START_TEST(a_damaged_one_is_passed_over_with_a_warning)
                        "step-00000300.h5: too short: 100 bytes, at least 512 expected; "
                        "falling back to step-00000200.h5");
 }
-END_TEST
 
 /* A copy is sound, but it must not win over what was computed later. */
-START_TEST(a_copy_under_a_later_name_is_passed_over)
+TEST(a_copy_under_a_later_name_is_passed_over)
 {
     size_t size;
     SAVE(0, 100, 200);
@@ -272,17 +263,15 @@ START_TEST(a_copy_under_a_later_name_is_passed_over)
     ck_assert_int_eq(info.step, 100);
     rt_checkpoint_info_free(&info);
 }
-END_TEST
 
-START_TEST(a_killed_save_leaves_the_one_before)
+TEST(a_killed_save_leaves_the_one_before)
 {
     SAVE(0, 100);
     write_bytes(in_scratch("step-00000200.h5.tmp"), "half", 4);
     expect_newest(100, "");
 }
-END_TEST
 
-START_TEST(none_that_verifies_is_an_error)
+TEST(none_that_verifies_is_an_error)
 {
     rt_checkpoint_found found;
     char message[256];
@@ -299,9 +288,8 @@ START_TEST(none_that_verifies_is_an_error)
                      "step-00000200.h5: checksum differs; falling back to step-00000100.h5\n"
                      "step-00000100.h5: checksum differs");
 }
-END_TEST
 
-START_TEST(none_at_all_is_no_error)
+TEST(none_at_all_is_no_error)
 {
     rt_checkpoint_found found;
     assert_status(rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found), RT_OK, "");
@@ -309,9 +297,8 @@ START_TEST(none_at_all_is_no_error)
     assert_status(rt_checkpoint_newest(in_scratch("no"), RT_PARSE_HERE, &found), RT_OK, "");
     ck_assert(!found.found);
 }
-END_TEST
 
-START_TEST(a_file_in_the_place_of_the_folder_is_an_error)
+TEST(a_file_in_the_place_of_the_folder_is_an_error)
 {
     rt_checkpoint_found found;
     char message[256];
@@ -319,9 +306,8 @@ START_TEST(a_file_in_the_place_of_the_folder_is_an_error)
     snprintf(message, sizeof message, "cannot open %s/file: Not a directory", scratch);
     assert_status(rt_checkpoint_newest(in_scratch("file"), RT_PARSE_HERE, &found), RT_IO, message);
 }
-END_TEST
 
-START_TEST(every_failed_allocation_is_an_error)
+TEST(every_failed_allocation_is_an_error)
 {
     SAVE(0, 100, 200);
     rt_code code = RT_MEMORY;
@@ -336,10 +322,9 @@ START_TEST(every_failed_allocation_is_an_error)
         rt_image_close(found.image);
     }
 }
-END_TEST
 
 /* Only the last allocation, for the list of what to remove, may fail unnoticed. */
-START_TEST(a_failed_allocation_while_saving_loses_nothing)
+TEST(a_failed_allocation_while_saving_loses_nothing)
 {
     SAVE(0, 100, 200);
     trained t = new_trained(4, 300);
@@ -357,34 +342,4 @@ START_TEST(a_failed_allocation_while_saving_loses_nothing)
         ck_assert(n < requests || exists(checkpoint(300)));
     }
     free_trained(&t);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("checkpoint folder");
-    TCase *saving = leak_checked_case(suite, "saving");
-    tcase_add_checked_fixture(saving, make_scratch, remove_scratch);
-    tcase_add_test(saving, only_names_of_checkpoints_are_listed_newest_first);
-    tcase_add_test(saving, as_many_as_wanted_are_kept);
-    tcase_add_test(saving, the_best_evaluation_is_kept_beside_the_newest);
-    tcase_add_test(saving, later_checkpoints_are_neither_counted_nor_removed);
-    tcase_add_test(saving, unfinished_files_are_removed);
-    tcase_add_test(saving, a_failed_save_removes_nothing);
-    tcase_add_test(saving, numbers_that_are_not_finite_remove_nothing);
-    tcase_add_loop_test(saving, what_no_load_would_take_is_not_saved_and_removes_nothing, 0,
-                        sizeof unloadable / sizeof *unloadable);
-    tcase_add_test(saving, a_folder_that_is_missing_is_named);
-    tcase_add_test(saving, a_failed_allocation_while_saving_loses_nothing);
-    TCase *loading = leak_checked_case(suite, "loading");
-    tcase_add_checked_fixture(loading, make_scratch, remove_scratch);
-    tcase_add_test(loading, the_newest_is_found);
-    tcase_add_test(loading, a_damaged_one_is_passed_over_with_a_warning);
-    tcase_add_test(loading, a_copy_under_a_later_name_is_passed_over);
-    tcase_add_test(loading, a_killed_save_leaves_the_one_before);
-    tcase_add_test(loading, none_that_verifies_is_an_error);
-    tcase_add_test(loading, none_at_all_is_no_error);
-    tcase_add_test(loading, a_file_in_the_place_of_the_folder_is_an_error);
-    tcase_add_test(loading, every_failed_allocation_is_an_error);
-    return run_suite(suite);
 }

@@ -75,8 +75,10 @@ static void is_refused_with(const char *beginning)
 
 enum { MOST_FIELDS = 16 };
 
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
 /* Every row of the fields: missing, of another type, and what it may not be. */
-START_TEST(a_field_that_is_never_written_so_is_refused)
+TEST_ROWS(a_field_that_is_never_written_so_is_refused, 0, MOST_FIELDS)
 {
     const char *path = in_scratch(FILE_NAME);
     const rt_checkpoint_field *f = rt_checkpoint_field_at(_i);
@@ -124,10 +126,9 @@ START_TEST(a_field_that_is_never_written_so_is_refused)
         break;
     }
 }
-END_TEST
 
 /* What one field may be depends on another. */
-START_TEST(a_step_before_its_evaluations_is_refused)
+TEST(a_step_before_its_evaluations_is_refused)
 {
     save_with_theta();
     forge_integer(in_scratch(FILE_NAME), "/", "step", 198);
@@ -136,7 +137,6 @@ START_TEST(a_step_before_its_evaluations_is_refused)
     forge_integer(in_scratch(FILE_NAME), "/data", "position", 200000001);
     is_refused_with("position is 200000001, 0 to 200000000 expected");
 }
-END_TEST
 
 /* What opens the model on its own asks for every key. */
 static rt_status open_options(const char *path)
@@ -174,7 +174,7 @@ static void forge_option(const char *path, const char *group, const rt_key *key,
     expect_option_refused(path, name);
 }
 
-START_TEST(an_option_that_its_key_does_not_accept_is_refused)
+TEST_ROWS(an_option_that_its_key_does_not_accept_is_refused, 0, 2)
 {
     const char *group = _i ? "/data" : "/model";
     const rt_key_table *table = _i ? &rt_data_keys : &rt_model_keys;
@@ -186,15 +186,13 @@ START_TEST(an_option_that_its_key_does_not_accept_is_refused)
             forge_option(in_scratch(FILE_NAME), group, key, rt_key_full_name(key, name));
     }
 }
-END_TEST
 
-START_TEST(a_word_that_is_never_written_is_refused)
+TEST(a_word_that_is_never_written_is_refused)
 {
     save_with_theta();
     forge_word(in_scratch(FILE_NAME), "/random", "generator", "mt19937");
     is_refused("generator is 'mt19937', 'philox4x32-10' expected");
 }
-END_TEST
 
 /* One number of a data set in the place of what is there. */
 static void write_number(const char *dataset, hsize_t at, double value)
@@ -230,7 +228,7 @@ static const struct {
      "second moment of layers.0.ffn_norm.bias is -0.001 at 2, below 0"},
 };
 
-START_TEST(a_number_that_is_never_written_is_refused)
+TEST_ROWS(a_number_that_is_never_written_is_refused, 0, ROWS(numbers))
 {
     char message[300];
     save_with_theta();
@@ -238,9 +236,8 @@ START_TEST(a_number_that_is_never_written_is_refused)
     snprintf(message, sizeof message, FILE_NAME ": %s", numbers[_i].message);
     assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, message);
 }
-END_TEST
 
-START_TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
+TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
 {
     double start[6] = {-0.38, 0, -1e300, 1e300, -0.0, 3}, read[6];
     save_as(RT_THETA_RAW, start);
@@ -253,7 +250,6 @@ START_TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
     assert_status(load_as(RT_THETA_RAW, in_scratch(FILE_NAME), read), RT_CHECKPOINT,
                   FILE_NAME ": theta_start is -inf at 4");
 }
-END_TEST
 
 /* ---- files that are no tree of groups and data sets ---- */
 
@@ -269,7 +265,7 @@ static void is_no_tree(const char *message)
 }
 
 /* HDF5 takes a minute to walk through 3,000 of them. */
-START_TEST(groups_without_end_are_refused)
+TEST(groups_without_end_are_refused)
 {
     const char *path = in_scratch(FILE_NAME);
     save_with_theta();
@@ -285,9 +281,8 @@ START_TEST(groups_without_end_are_refused)
                ": /model/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g... is more "
                "than 32 groups deep");
 }
-END_TEST
 
-START_TEST(a_group_within_itself_is_refused)
+TEST(a_group_within_itself_is_refused)
 {
     const char *path = in_scratch(FILE_NAME);
     save_with_theta();
@@ -296,9 +291,8 @@ START_TEST(a_group_within_itself_is_refused)
     end_forging(file, path);
     is_no_tree(FILE_NAME ": /model has 2 names");
 }
-END_TEST
 
-START_TEST(a_link_is_refused)
+TEST(a_link_is_refused)
 {
     const char *path = in_scratch(FILE_NAME);
     save_with_theta();
@@ -313,9 +307,8 @@ START_TEST(a_link_is_refused)
     end_forging(file, path);
     is_no_tree(FILE_NAME ": /model/external is a link to another place");
 }
-END_TEST
 
-START_TEST(a_name_that_would_control_a_terminal_is_refused)
+TEST(a_name_that_would_control_a_terminal_is_refused)
 {
     const char *path = in_scratch(FILE_NAME);
     save_with_theta();
@@ -324,10 +317,9 @@ START_TEST(a_name_that_would_control_a_terminal_is_refused)
     end_forging(file, path);
     is_no_tree(FILE_NAME ": /model holds a name that no checkpoint has");
 }
-END_TEST
 
 /* Attributes and data sets that are none of rotor's are passed over, whatever their size. */
-START_TEST(what_is_of_no_interest_does_not_matter)
+TEST(what_is_of_no_interest_does_not_matter)
 {
     const char *path = in_scratch(FILE_NAME);
     const hsize_t many = 8000;
@@ -343,10 +335,9 @@ START_TEST(what_is_of_no_interest_does_not_matter)
     end_forging(file, path);
     assert_status(load(path), RT_OK, "");
 }
-END_TEST
 
 /* What was compressed would make more of a file than it has. */
-START_TEST(more_than_the_file_has_is_refused)
+TEST(more_than_the_file_has_is_refused)
 {
     const char *path = in_scratch(FILE_NAME);
     const hsize_t many = (hsize_t)1 << 22;
@@ -368,13 +359,12 @@ START_TEST(more_than_the_file_has_is_refused)
                   FILE_NAME ": /zeros is missing or not as expected");
     rt_image_close(image);
 }
-END_TEST
 
 /* ---- files that HDF5 crashes on ---- */
 
 static const char *const crashes[] = {"crash"};
 
-START_TEST(a_file_that_hdf5_crashes_on_is_refused)
+TEST_ROWS(a_file_that_hdf5_crashes_on_is_refused, 0, ROWS(crashes))
 {
     size_t size;
     rt_checkpoint_info info;
@@ -388,29 +378,4 @@ START_TEST(a_file_that_hdf5_crashes_on_is_refused)
     ck_assert_int_eq(status.code, RT_CHECKPOINT);
     ck_assert_msg(!strncmp(status.message, "a.h5: ", 6), "%s", status.message);
 }
-END_TEST
 
-#define ROWS(table) (int)(sizeof table / sizeof *table)
-
-int main(void)
-{
-    Suite *suite = suite_create("forged checkpoints");
-    TCase *values = leak_checked_case(suite, "values");
-    tcase_add_checked_fixture(values, make_scratch, remove_scratch);
-    tcase_add_loop_test(values, a_field_that_is_never_written_so_is_refused, 0, MOST_FIELDS);
-    tcase_add_test(values, a_step_before_its_evaluations_is_refused);
-    tcase_add_loop_test(values, an_option_that_its_key_does_not_accept_is_refused, 0, 2);
-    tcase_add_test(values, a_word_that_is_never_written_is_refused);
-    tcase_add_loop_test(values, a_number_that_is_never_written_is_refused, 0, ROWS(numbers));
-    tcase_add_test(values, a_theta_that_is_trained_itself_starts_at_any_finite_number);
-    TCase *trees = leak_checked_case(suite, "trees");
-    tcase_add_checked_fixture(trees, make_scratch, remove_scratch);
-    tcase_add_test(trees, groups_without_end_are_refused);
-    tcase_add_test(trees, a_group_within_itself_is_refused);
-    tcase_add_test(trees, a_link_is_refused);
-    tcase_add_test(trees, a_name_that_would_control_a_terminal_is_refused);
-    tcase_add_test(trees, what_is_of_no_interest_does_not_matter);
-    tcase_add_test(trees, more_than_the_file_has_is_refused);
-    tcase_add_loop_test(trees, a_file_that_hdf5_crashes_on_is_refused, 0, ROWS(crashes));
-    return run_suite(suite);
-}

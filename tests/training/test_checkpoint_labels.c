@@ -29,7 +29,9 @@ static void save_labels(const char *text)
     free_trained(&t);
 }
 
-START_TEST(labels_are_read_as_they_were_saved)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(labels_are_read_as_they_were_saved)
 {
     rt_labels *labels, *alone;
     save_labels("B\nb\n\xc3\xa9 e\n");
@@ -43,18 +45,16 @@ START_TEST(labels_are_read_as_they_were_saved)
     rt_labels_free(labels);
     rt_labels_free(alone);
 }
-END_TEST
 
-START_TEST(data_without_labels_has_none)
+TEST(data_without_labels_has_none)
 {
     rt_labels *labels;
     save_labels(NULL);
     assert_status(read_labels(&labels), RT_OK, "");
     ck_assert_ptr_null(labels);
 }
-END_TEST
 
-START_TEST(forged_labels_are_refused)
+TEST_ROWS(forged_labels_are_refused, 0, 4)
 {
     static const unsigned char forged[][5] = {"aa\nb", "b\na\n", "a\na\n", "a\n\x1b\n"};
     static const char message[] = FILE_NAME ": /labels:2: must be a label, after the one before it";
@@ -70,9 +70,8 @@ START_TEST(forged_labels_are_refused)
     ck_assert((labels != NULL) == sound);
     rt_labels_free(labels);
 }
-END_TEST
 
-START_TEST(a_failed_allocation_is_a_status)
+TEST(a_failed_allocation_is_a_status)
 {
     rt_labels *labels;
     rt_code code = RT_MEMORY;
@@ -85,17 +84,4 @@ START_TEST(a_failed_allocation_is_a_status)
         ck_assert((labels != NULL) == (code == RT_OK));
     }
     rt_labels_free(labels);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("checkpoint labels");
-    TCase *tests = leak_checked_case(suite, "labels");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, labels_are_read_as_they_were_saved);
-    tcase_add_test(tests, data_without_labels_has_none);
-    tcase_add_loop_test(tests, forged_labels_are_refused, 0, 4);
-    tcase_add_test(tests, a_failed_allocation_is_a_status);
-    return run_suite(suite);
 }

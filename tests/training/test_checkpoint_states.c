@@ -279,7 +279,9 @@ static bool starts_below_0(const training *t)
     return false;
 }
 
-START_TEST(every_state_that_can_be_reached_is_saved_and_loaded)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(every_state_that_can_be_reached_is_saved_and_loaded, 0, 2)
 {
     dice d = {.seed = (uint64_t)_i + 3};
     const char *drawn[CHOICES];
@@ -307,14 +309,4 @@ START_TEST(every_state_that_can_be_reached_is_saved_and_loaded)
     ck_assert_msg(saved > STATES / 2 && started > STATES / 5 && below_0 > STATES / 10,
                   "saved %d, started from another %d, with a theta that began below 0 %d", saved,
                   started, below_0);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("states");
-    TCase *tests = leak_checked_case(suite, "checkpoints");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, every_state_that_can_be_reached_is_saved_and_loaded, 0, 2);
-    return run_suite(suite);
 }

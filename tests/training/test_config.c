@@ -31,7 +31,7 @@ static const struct {
     {"train.batch_size", "64", "64"},
 };
 
-START_TEST(value_is_stored_as_written)
+TEST_ROWS(value_is_stored_as_written, 0, ROWS(values))
 {
     rt_config config;
     char line[256];
@@ -46,9 +46,8 @@ START_TEST(value_is_stored_as_written)
     ck_assert_str_eq(rt_key_write(rt_key_at(i), &config, stored), values[_i].stored);
     ck_assert_int_eq(config.origin[i], 2);
 }
-END_TEST
 
-START_TEST(values_reach_the_options_of_every_layer)
+TEST(values_reach_the_options_of_every_layer)
 {
     rt_config config;
     load_sound(&config,
@@ -71,7 +70,6 @@ START_TEST(values_reach_the_options_of_every_layer)
     ck_assert_int_eq(config.optimizer.schedule_steps, 50);
     ck_assert_int_eq(config.train.shards, 8);
 }
-END_TEST
 
 static const char *const same_files[] = {
     "[optimizer]\nlr = 0.5\n",
@@ -83,15 +81,14 @@ static const char *const same_files[] = {
     "[optimizer]\nkind = adamw\n[train]\n[optimizer]\nlr: 0.5\n",
 };
 
-START_TEST(form_of_the_file_does_not_matter)
+TEST_ROWS(form_of_the_file_does_not_matter, 0, ROWS(same_files))
 {
     rt_config config;
     load_sound(&config, same_files[_i], NULL);
     ck_assert_double_eq(config.optimizer.lr, 0.5);
 }
-END_TEST
 
-START_TEST(empty_file_is_all_defaults)
+TEST(empty_file_is_all_defaults)
 {
     rt_config config;
     load_sound(&config, "", NULL);
@@ -99,9 +96,8 @@ START_TEST(empty_file_is_all_defaults)
         ck_assert_int_eq(config.origin[i], RT_FROM_DEFAULT);
     ck_assert_int_eq(config.optimizer.schedule_steps, config.train.steps);
 }
-END_TEST
 
-START_TEST(override_beats_the_file)
+TEST(override_beats_the_file)
 {
     rt_config config;
     load_sound(&config, "[optimizer]\nlr = 0.5\n[run]\nname = one\n",
@@ -111,9 +107,8 @@ START_TEST(override_beats_the_file)
     ck_assert_int_eq(config.origin[rt_key_find("optimizer", "lr")], RT_FROM_COMMAND_LINE);
     expect_text(rt_config_overrides(&config), "run.name = other\noptimizer.lr = 0.25\n");
 }
-END_TEST
 
-START_TEST(effective_configuration_is_a_fixed_point)
+TEST(effective_configuration_is_a_fixed_point)
 {
     rt_config config, again;
     load_sound(&config, "[theta]\nlearn=yes\nscope=head\n[train]\nsteps=77\n[model]\ndim=32\n",
@@ -128,7 +123,6 @@ START_TEST(effective_configuration_is_a_fixed_point)
     expect_text(rt_config_differences(&config, &again, false), "");
     rt_free(first);
 }
-END_TEST
 
 static const char *const decoders[] = {
     "[model]\nkind = decoder\nbias = all\nnorm_eps = 1e-12\n[position]\npairing = interleaved\n",
@@ -136,7 +130,7 @@ static const char *const decoders[] = {
 };
 
 /* Also where what is given is what a RoFormer has by default. */
-START_TEST(a_decoder_has_other_defaults_and_keeps_what_is_given)
+TEST_ROWS(a_decoder_has_other_defaults_and_keeps_what_is_given, 0, ROWS(decoders))
 {
     rt_config config, again, other;
     load_sound(&config, decoders[_i], OVERRIDES("model.causal=no"));
@@ -157,9 +151,8 @@ START_TEST(a_decoder_has_other_defaults_and_keeps_what_is_given)
     ck_assert(other.model.position.pairing == RT_HALF);
     ck_assert_double_eq(other.model.norm_eps, 1e-5);
 }
-END_TEST
 
-START_TEST(effective_configuration_has_every_key_that_counts)
+TEST(effective_configuration_has_every_key_that_counts)
 {
     rt_config config;
     char line[128];
@@ -174,9 +167,8 @@ START_TEST(effective_configuration_has_every_key_that_counts)
     ck_assert_msg(!strstr(ini, "original_len") && !strstr(ini, "momentum"), "%s", ini);
     rt_free(ini);
 }
-END_TEST
 
-START_TEST(printed_configuration_tells_origins)
+TEST(printed_configuration_tells_origins)
 {
     rt_config config;
     load_sound(&config, "[model]\nlayers=3\n", OVERRIDES("train.steps=9"));
@@ -184,9 +176,8 @@ START_TEST(printed_configuration_tells_origins)
                 "theta.ini:2               model.layers               3\n"
                 "command line              train.steps                9\n");
 }
-END_TEST
 
-START_TEST(help_and_reference_name_every_key)
+TEST(help_and_reference_name_every_key)
 {
     char name[RT_KEY_NAME_SIZE];
     char *help = rt_config_help();
@@ -202,9 +193,8 @@ START_TEST(help_and_reference_name_every_key)
     rt_free(help);
     rt_free(reference);
 }
-END_TEST
 
-START_TEST(only_some_keys_may_differ_when_resuming)
+TEST(only_some_keys_may_differ_when_resuming)
 {
     rt_config run, now;
     load_sound(&run, "", NULL);
@@ -219,9 +209,8 @@ START_TEST(only_some_keys_may_differ_when_resuming)
                 "optimizer.lr: the run has '0.001', now it is '0.5'\n"
                 "train.target_accuracy: the run has '0', now it is '0.5'\n");
 }
-END_TEST
 
-START_TEST(a_run_is_extended_that_has_taken_all_its_steps)
+TEST(a_run_is_extended_that_has_taken_all_its_steps)
 {
     rt_config run, now;
     load_sound(&run, "[train]\nsteps=100\n", NULL);
@@ -240,9 +229,8 @@ START_TEST(a_run_is_extended_that_has_taken_all_its_steps)
                 "train.steps 100 -> 101");
     expect_text(rt_config_extension(&run, &run), "");
 }
-END_TEST
 
-START_TEST(a_comparison_names_the_folder_or_runs_out_of_memory)
+TEST(a_comparison_names_the_folder_or_runs_out_of_memory)
 {
     rt_config run, now;
     rt_status status;
@@ -260,10 +248,9 @@ START_TEST(a_comparison_names_the_folder_or_runs_out_of_memory)
     ck_assert_str_eq(status.message, "the run in runs/a has another configuration:\n"
                                      "optimizer.lr: the run has '0.001', now it is '0.5'\n");
 }
-END_TEST
 
 /* Raising train.steps must not change the learning rates of the past. */
-START_TEST(horizon_stays_when_a_run_goes_on)
+TEST(horizon_stays_when_a_run_goes_on)
 {
     rt_config run, now, stored;
     load_sound(&run, "[train]\nsteps=100\n", NULL);
@@ -281,10 +268,9 @@ START_TEST(horizon_stays_when_a_run_goes_on)
     load_sound(&now, "[train]\nsteps=200\n[optimizer]\nschedule_steps=100\n", NULL);
     expect_text(rt_config_differences(&stored, &now, false), "");
 }
-END_TEST
 
 /* Every allocation of a load that fails, and of what is written, once. */
-START_TEST(exhausted_heap_is_a_status)
+TEST(exhausted_heap_is_a_status)
 {
     static const char text[] = "[model]\nlayer = 2\ndim = x\n[trian]\n[data]\nfile = a\n";
     rt_config_source source = {.path = "theta.ini", .text = text};
@@ -303,27 +289,4 @@ START_TEST(exhausted_heap_is_a_status)
     ck_assert_ptr_null(rt_config_ini(&config));
     rt_memory_fail_at(2);
     ck_assert_ptr_null(rt_config_help());
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("config");
-    TCase *tests = leak_checked_case(suite, "config");
-    ADD_ROWS(tests, value_is_stored_as_written, values);
-    tcase_add_test(tests, values_reach_the_options_of_every_layer);
-    ADD_ROWS(tests, form_of_the_file_does_not_matter, same_files);
-    tcase_add_test(tests, empty_file_is_all_defaults);
-    tcase_add_test(tests, override_beats_the_file);
-    tcase_add_test(tests, effective_configuration_is_a_fixed_point);
-    ADD_ROWS(tests, a_decoder_has_other_defaults_and_keeps_what_is_given, decoders);
-    tcase_add_test(tests, effective_configuration_has_every_key_that_counts);
-    tcase_add_test(tests, printed_configuration_tells_origins);
-    tcase_add_test(tests, help_and_reference_name_every_key);
-    tcase_add_test(tests, a_run_is_extended_that_has_taken_all_its_steps);
-    tcase_add_test(tests, only_some_keys_may_differ_when_resuming);
-    tcase_add_test(tests, a_comparison_names_the_folder_or_runs_out_of_memory);
-    tcase_add_test(tests, horizon_stays_when_a_run_goes_on);
-    tcase_add_test(tests, exhausted_heap_is_a_status);
-    return run_suite(suite);
 }

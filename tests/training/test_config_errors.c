@@ -113,11 +113,10 @@ static const example bad_files[] = {
      "'-a'\n"},
 };
 
-START_TEST(error_names_place_wish_and_fact)
+TEST_ROWS(error_names_place_wish_and_fact, 0, ROWS(bad_files))
 {
     expect_errors(bad_files[_i].text, NULL, bad_files[_i].errors);
 }
-END_TEST
 
 static const example contradictions[] = {
     {"[model]\nheads = 3\ndim = 64\n",
@@ -298,30 +297,27 @@ static const example contradictions[] = {
      "theta.ini:3: train.shards = 8 is more than train.batch_size = 7\n"},
 };
 
-START_TEST(contradiction_names_the_later_line)
+TEST_ROWS(contradiction_names_the_later_line, 0, ROWS(contradictions))
 {
     expect_errors(contradictions[_i].text, NULL, contradictions[_i].errors);
 }
-END_TEST
 
-START_TEST(command_line_is_later_than_any_line)
+TEST(command_line_is_later_than_any_line)
 {
     expect_errors("[model]\nheads = 3\n", OVERRIDES("model.dim=65"),
                   "command line: model.dim = 65 is not divisible by model.heads = 3\n");
 }
-END_TEST
 
 /* One key's error is enough: what it contradicts is not known. */
-START_TEST(refused_value_contradicts_nothing)
+TEST(refused_value_contradicts_nothing)
 {
     expect_errors("[model]\ndim = x\nheads = 3\n", NULL,
                   "theta.ini:2: model.dim must be a whole number from 1 to 1000000; got 'x'\n");
     expect_errors("[data]\ntask = shift\ndistance = x\n[train]\neval_lengths = 4\n", NULL,
                   "theta.ini:3: data.distance must be a whole number from 1 to 1000000; got 'x'\n");
 }
-END_TEST
 
-START_TEST(refused_value_hides_no_contradiction_of_others)
+TEST(refused_value_hides_no_contradiction_of_others)
 {
     expect_errors(
         "[data]\nlevel = x\ntask = shift\ndistance = 31\n", NULL,
@@ -329,9 +325,8 @@ START_TEST(refused_value_hides_no_contradiction_of_others)
         "theta.ini:4: data.distance must be from 1 to 30 for shift with data.length 32; "
         "got 31\n");
 }
-END_TEST
 
-START_TEST(all_errors_are_listed)
+TEST(all_errors_are_listed)
 {
     expect_errors("[model]\nlayer = 2\ndropout = 2\n[trian]\nsteps = 1\n[train]\nshards = 3\n"
                   "nonsense\n",
@@ -343,9 +338,8 @@ START_TEST(all_errors_are_listed)
                   "command line: optimizer.lr must be a number >= 0; got 'x'\n"
                   "theta.ini:7: train.shards must be 0 or a power of two; got 3\n");
 }
-END_TEST
 
-START_TEST(endless_errors_are_counted)
+TEST(endless_errors_are_counted)
 {
     rt_writer text = {0};
     rt_config config;
@@ -358,7 +352,6 @@ START_TEST(endless_errors_are_counted)
     rt_free(errors);
     rt_writer_free(&text);
 }
-END_TEST
 
 static const struct {
     const char *override, *error;
@@ -375,26 +368,23 @@ static const struct {
      ";b'; a comment after a value starts with ' ;'\n"},
 };
 
-START_TEST(bad_override_names_the_command_line)
+TEST_ROWS(bad_override_names_the_command_line, 0, ROWS(bad_overrides))
 {
     expect_errors("", OVERRIDES(bad_overrides[_i].override), bad_overrides[_i].error);
 }
-END_TEST
 
-START_TEST(second_override_of_a_key_is_an_error)
+TEST(second_override_of_a_key_is_an_error)
 {
     expect_errors("", OVERRIDES("model.layers=1", "model.layers=1"),
                   "command line: model.layers is given twice\n");
 }
-END_TEST
 
 /* The line would come back to life with the next run. */
-START_TEST(override_does_not_excuse_a_bad_line)
+TEST(override_does_not_excuse_a_bad_line)
 {
     expect_errors("[optimizer]\nlr = x\n", OVERRIDES("optimizer.lr=1"),
                   "theta.ini:2: optimizer.lr must be a number >= 0; got 'x'\n");
 }
-END_TEST
 
 static const struct {
     const char *section, *written, *name;
@@ -418,7 +408,7 @@ static const struct {
     {"position", "factor_of_the_scaling", NULL},
 };
 
-START_TEST(suggestion_is_what_was_meant)
+TEST_ROWS(suggestion_is_what_was_meant, 0, ROWS(mistakes))
 {
     rt_nearest nearest = {.written = mistakes[_i].written};
     for (int i = 0; rt_key_at(i); i++)
@@ -429,7 +419,6 @@ START_TEST(suggestion_is_what_was_meant)
     ck_assert_msg(!strcmp(got, expected), "%s: %s instead of %s", mistakes[_i].written, got,
                   expected);
 }
-END_TEST
 
 static const struct {
     const char *written, *name;
@@ -457,7 +446,7 @@ static const struct {
     {"data.vocab_size", "vocab"},
 };
 
-START_TEST(a_key_is_known_by_its_name_in_other_programs)
+TEST_ROWS(a_key_is_known_by_its_name_in_other_programs, 0, ROWS(elsewhere))
 {
     char override[64], expected[64];
     rt_config config;
@@ -467,9 +456,8 @@ START_TEST(a_key_is_known_by_its_name_in_other_programs)
     ck_assert_msg(errors && strstr(errors, expected), "%s: %s", override, errors);
     rt_free(errors);
 }
-END_TEST
 
-START_TEST(quoted_text_is_cut_between_characters)
+TEST(quoted_text_is_cut_between_characters)
 {
     char quoted[RT_QUOTE_SIZE];
     ck_assert_str_eq(rt_quote(quoted, "a\nb\x7f"), "'a?b?'");
@@ -478,9 +466,8 @@ START_TEST(quoted_text_is_cut_between_characters)
     ck_assert_str_eq(rt_quote(quoted, "0123456789012345678901234567890123456789012345678\u03b8"),
                      "'0123456789012345678901234567890123456789012345678...'");
 }
-END_TEST
 
-START_TEST(what_just_fits_is_accepted)
+TEST(what_just_fits_is_accepted)
 {
     rt_config config;
     load_sound(&config,
@@ -488,26 +475,4 @@ START_TEST(what_just_fits_is_accepted)
                NULL);
     load_sound(&config, "[position]\nkind = learned\nmax_len = 40\n[train]\neval_lengths = 40\n",
                NULL);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("config errors");
-    TCase *tests = leak_checked_case(suite, "errors");
-    ADD_ROWS(tests, error_names_place_wish_and_fact, bad_files);
-    ADD_ROWS(tests, contradiction_names_the_later_line, contradictions);
-    tcase_add_test(tests, command_line_is_later_than_any_line);
-    tcase_add_test(tests, refused_value_contradicts_nothing);
-    tcase_add_test(tests, refused_value_hides_no_contradiction_of_others);
-    tcase_add_test(tests, all_errors_are_listed);
-    tcase_add_test(tests, endless_errors_are_counted);
-    ADD_ROWS(tests, bad_override_names_the_command_line, bad_overrides);
-    tcase_add_test(tests, second_override_of_a_key_is_an_error);
-    tcase_add_test(tests, override_does_not_excuse_a_bad_line);
-    ADD_ROWS(tests, suggestion_is_what_was_meant, mistakes);
-    ADD_ROWS(tests, a_key_is_known_by_its_name_in_other_programs, elsewhere);
-    tcase_add_test(tests, quoted_text_is_cut_between_characters);
-    tcase_add_test(tests, what_just_fits_is_accepted);
-    return run_suite(suite);
 }

@@ -18,29 +18,28 @@ static void expect_file_error(const char *path, const char *expected)
     rt_free(errors);
 }
 
-START_TEST(missing_file_is_named_with_the_reason)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(missing_file_is_named_with_the_reason)
 {
     expect_file_error("/nowhere/theta.ini",
                       ": cannot read the configuration: No such file or directory\n");
 }
-END_TEST
 
-START_TEST(directory_is_not_a_configuration)
+TEST(directory_is_not_a_configuration)
 {
     expect_file_error(scratch, ": is a folder; a CONFIG.ini is expected\n");
 }
-END_TEST
 
-START_TEST(nul_byte_is_refused)
+TEST(nul_byte_is_refused)
 {
     static const char bytes[] = "[train]\nsteps = 5\0 6\nkeep = 1\n";
     expect_file_error(write_file(bytes, sizeof bytes - 1),
                       ": is a binary file; a CONFIG.ini is expected, and --checkpoint names "
                       "weights\n");
 }
-END_TEST
 
-START_TEST(line_of_a_megabyte_is_refused)
+TEST(line_of_a_megabyte_is_refused)
 {
     size_t size = 1 << 20;
     char *bytes = rt_alloc(size, 1);
@@ -51,15 +50,13 @@ START_TEST(line_of_a_megabyte_is_refused)
     expect_file_error(write_file(bytes, size), ":2: the line is longer than 8190 bytes\n");
     rt_free(bytes);
 }
-END_TEST
 
-START_TEST(endless_file_is_refused)
+TEST(endless_file_is_refused)
 {
     expect_file_error("/dev/zero", ":1: the file is larger than 16 MiB\n");
 }
-END_TEST
 
-START_TEST(file_without_last_newline_is_read)
+TEST(file_without_last_newline_is_read)
 {
     rt_config config;
     static const char text[] = "[train]\nsteps = 5";
@@ -68,7 +65,6 @@ START_TEST(file_without_last_newline_is_read)
     ck_assert_int_eq(config.train.steps, 5);
     ck_assert_str_eq(config.run.name, "theta");
 }
-END_TEST
 
 /* The folder of a path of the test may itself be behind a link. */
 static const char *real_scratch(void)
@@ -82,7 +78,7 @@ static const char *real_scratch(void)
     return path;
 }
 
-START_TEST(data_files_are_relative_to_the_file_that_names_them)
+TEST(data_files_are_relative_to_the_file_that_names_them)
 {
     rt_config config;
     char expected[3 * 4096];
@@ -96,9 +92,8 @@ START_TEST(data_files_are_relative_to_the_file_that_names_them)
              above, here);
     ck_assert_str_eq(config.data.file, expected);
 }
-END_TEST
 
-START_TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
+TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
 {
     rt_config config;
     char here[4096];
@@ -110,10 +105,9 @@ START_TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
     snprintf(expected, sizeof expected, "%s/a.txt", here);
     ck_assert_str_eq(config.data.file, expected);
 }
-END_TEST
 
 /* Labelled texts are not given as lists. */
-START_TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
+TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
 {
     rt_config config;
     char folder[600], path[700], expected[3 * 4096];
@@ -131,9 +125,8 @@ START_TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
     ck_assert_str_eq(config.train.init_from, expected);
     remove(path);
 }
-END_TEST
 
-START_TEST(files_for_evaluation_are_a_list_where_files_for_training_are)
+TEST(files_for_evaluation_are_a_list_where_files_for_training_are)
 {
     static const struct {
         const char *text, *before, *after;
@@ -152,9 +145,8 @@ START_TEST(files_for_evaluation_are_a_list_where_files_for_training_are)
         ck_assert_str_eq(config.data.eval_file, expected);
     }
 }
-END_TEST
 
-START_TEST(long_list_of_files_survives)
+TEST(long_list_of_files_survives)
 {
     rt_config config, again;
     char list[4200] = "[data]\ntask = text\nfile = /first";
@@ -168,9 +160,8 @@ START_TEST(long_list_of_files_survives)
     ck_assert_str_eq(again.data.file, config.data.file);
     rt_free(ini);
 }
-END_TEST
 
-START_TEST(value_longer_than_its_place_is_refused)
+TEST(value_longer_than_its_place_is_refused)
 {
     char text[8190] = "[data]\nfile = /";
     char *end = text + strlen(text);
@@ -181,25 +172,4 @@ START_TEST(value_longer_than_its_place_is_refused)
                              "control characters; got "
                              "'/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'\n");
     rt_free(errors);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("config files");
-    TCase *tests = leak_checked_case(suite, "files");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, missing_file_is_named_with_the_reason);
-    tcase_add_test(tests, directory_is_not_a_configuration);
-    tcase_add_test(tests, nul_byte_is_refused);
-    tcase_add_test(tests, line_of_a_megabyte_is_refused);
-    tcase_add_test(tests, endless_file_is_refused);
-    tcase_add_test(tests, file_without_last_newline_is_read);
-    tcase_add_test(tests, data_files_are_relative_to_the_file_that_names_them);
-    tcase_add_test(tests, data_file_of_the_command_line_is_relative_to_the_working_directory);
-    tcase_add_test(tests, a_comma_in_the_path_of_a_single_file_is_part_of_it);
-    tcase_add_test(tests, files_for_evaluation_are_a_list_where_files_for_training_are);
-    tcase_add_test(tests, long_list_of_files_survives);
-    tcase_add_test(tests, value_longer_than_its_place_is_refused);
-    return run_suite(suite);
 }

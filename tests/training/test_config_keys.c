@@ -43,7 +43,7 @@ static void test_bounds(const rt_key *key)
     (range->below ? refuses : accepts)(key, rt_number_write(text, range->high));
 }
 
-START_TEST(every_key_checks_its_values)
+TEST(every_key_checks_its_values)
 {
     static const char *const wrong[] = {"wombat", "nan", "0x1", "1e999", "--1", "1 2", "\xff"};
     const rt_key *key;
@@ -60,9 +60,8 @@ START_TEST(every_key_checks_its_values)
             accepts(key, key->word(j));
     }
 }
-END_TEST
 
-START_TEST(keys_are_distinct_and_sections_in_one_piece)
+TEST(keys_are_distinct_and_sections_in_one_piece)
 {
     char name[RT_KEY_NAME_SIZE];
     for (int i = 0; rt_key_at(i); i++) {
@@ -73,7 +72,6 @@ START_TEST(keys_are_distinct_and_sections_in_one_piece)
                           "[%s] comes twice", rt_key_at(i)->section);
     }
 }
-END_TEST
 
 /* Makes a locale with a comma for a point, since few machines have one, and enters it. */
 static bool enter_comma_locale(void)
@@ -90,7 +88,7 @@ static bool enter_comma_locale(void)
     return entered && !strcmp(localeconv()->decimal_point, ",");
 }
 
-START_TEST(numbers_do_not_depend_on_the_locale)
+TEST(numbers_do_not_depend_on_the_locale)
 {
     char text[RT_NUMBER_SIZE];
     double value;
@@ -103,9 +101,8 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     ck_assert_double_eq(value, 0.5);
     ck_assert_str_eq(text, "0.25");
 }
-END_TEST
 
-START_TEST(written_numbers_read_back_exactly)
+TEST(written_numbers_read_back_exactly)
 {
     static const double numbers[] = {0.1,   1e-3,          1.0 / 3, 2.0 / 3, 1e300, 5e-324, 1e22,
                                      0.999, 123456789.125, 1e-8,    DBL_MAX, -0.15, 0};
@@ -115,16 +112,4 @@ START_TEST(written_numbers_read_back_exactly)
         ck_assert(rt_number_read(rt_number_write(text, numbers[i]), &value));
         ck_assert_msg(value == numbers[i], "%s is not %.17g", text, numbers[i]);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("config keys");
-    TCase *tests = leak_checked_case(suite, "keys");
-    tcase_add_test(tests, every_key_checks_its_values);
-    tcase_add_test(tests, keys_are_distinct_and_sections_in_one_piece);
-    tcase_add_test(tests, numbers_do_not_depend_on_the_locale);
-    tcase_add_test(tests, written_numbers_read_back_exactly);
-    return run_suite(suite);
 }

@@ -65,7 +65,7 @@ static void expect_to_read_back(const char *path)
     rt_sweep_free(&same);
 }
 
-START_TEST(every_experiment_reads_back)
+TEST(every_experiment_reads_back)
 {
     glob_t found;
     ck_assert_int_eq(glob(TEST_SOURCES "/../experiments/*.ini", 0, NULL, &found), 0);
@@ -75,7 +75,6 @@ START_TEST(every_experiment_reads_back)
         expect_to_read_back(found.gl_pathv[i]);
     globfree(&found);
 }
-END_TEST
 
 static void expect_values_to_read_back(const char *const *overrides)
 {
@@ -87,15 +86,14 @@ static void expect_values_to_read_back(const char *const *overrides)
     rt_free(printed);
 }
 
-START_TEST(values_that_look_like_something_else_read_back)
+TEST(values_that_look_like_something_else_read_back)
 {
     expect_values_to_read_back(
         OVERRIDES("data.file=/a#b;c d,/ [x] = y:z", "run.name=x#;y", "run.dir=  a  b;  "));
     expect_values_to_read_back(OVERRIDES("data.file=/=,/:", "run.name==:[a]", "run.seed= 7 "));
 }
-END_TEST
 
-START_TEST(long_lists_read_back)
+TEST(long_lists_read_back)
 {
     char files[RT_FILE_LIST_SIZE + 16] = "data.file=";
     const size_t start = strlen(files);
@@ -103,10 +101,9 @@ START_TEST(long_lists_read_back)
         strcat(files, strlen(files) > start ? ",/folder/file" : "/folder/file");
     expect_values_to_read_back(OVERRIDES(files, "train.eval_lengths=33,34,35,36,37,38,39,40"));
 }
-END_TEST
 
 /* A run of another length has another schedule: that nobody wrote one is kept. */
-START_TEST(what_a_sweep_leaves_open_stays_open)
+TEST(what_a_sweep_leaves_open_stays_open)
 {
     rt_config config;
     rt_sweep sweep = {0};
@@ -120,9 +117,8 @@ START_TEST(what_a_sweep_leaves_open_stays_open)
     rt_free(printed);
     rt_sweep_free(&sweep);
 }
-END_TEST
 
-START_TEST(the_paths_of_a_sweep_become_absolute)
+TEST(the_paths_of_a_sweep_become_absolute)
 {
     rt_config config;
     rt_sweep sweep = {0};
@@ -133,17 +129,4 @@ START_TEST(the_paths_of_a_sweep_become_absolute)
     ck_assert_msg(strstr(printed, "\ndata.file = /tmp/b,/c\n") != NULL, "%s", printed);
     rt_free(printed);
     rt_sweep_free(&sweep);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("config: print");
-    TCase *tests = leak_checked_case(suite, "print");
-    tcase_add_test(tests, every_experiment_reads_back);
-    tcase_add_test(tests, values_that_look_like_something_else_read_back);
-    tcase_add_test(tests, long_lists_read_back);
-    tcase_add_test(tests, what_a_sweep_leaves_open_stays_open);
-    tcase_add_test(tests, the_paths_of_a_sweep_become_absolute);
-    return run_suite(suite);
 }

@@ -125,8 +125,10 @@ static int try_all(const char *text, const rt_transformer *trained)
     return taken;
 }
 
+SUITE(.timeout = 300)
+
 /* As a run of today says it, without zeros, and as one of yesterday did, with them. */
-START_TEST(no_key_of_a_use_makes_another_model)
+TEST_ROWS(no_key_of_a_use_makes_another_model, 0, ROWS(runs))
 {
     rt_config written, read;
     load_sound(&written, runs[_i], NULL);
@@ -139,9 +141,8 @@ START_TEST(no_key_of_a_use_makes_another_model)
     rt_transformer_free(trained);
     rt_free(ini);
 }
-END_TEST
 
-START_TEST(a_key_of_the_model_can_be_repeated_only)
+TEST(a_key_of_the_model_can_be_repeated_only)
 {
     static const char run[] = "[model]\ndim = 32\n[position]\nscaling = dynamic\nscale = 2\n";
     static const struct {
@@ -167,11 +168,10 @@ START_TEST(a_key_of_the_model_can_be_repeated_only)
         ck_assert_msg(use(&config, run, rows[i].override) == rows[i].taken, "%s", rows[i].override);
     }
 }
-END_TEST
 
 /* A causal model that an earlier program has trained on masked tokens is used as it is; to ask one
  * that continues texts for masks is refused. */
-START_TEST(what_a_causal_model_was_asked_stays)
+TEST(what_a_causal_model_was_asked_stays)
 {
     static const char masks[] = "[model]\nkind = decoder\n[data]\ntask = period\nobjective = mlm\n";
     static const char next[] = "[model]\nkind = decoder\n[data]\ntask = period\n";
@@ -183,10 +183,9 @@ START_TEST(what_a_causal_model_was_asked_stays)
     ck_assert_int_eq(config.data.objective, RT_OBJECTIVE_LM);
     ck_assert(!use(&config, next, "data.objective=mlm"));
 }
-END_TEST
 
 /* The number of the shards is none of the model. */
-START_TEST(a_use_with_another_batch_has_shards_of_its_own)
+TEST(a_use_with_another_batch_has_shards_of_its_own)
 {
     rt_config config;
     ck_assert(use(&config, "[train]\nshards = 4\n", "train.batch_size=2"));
@@ -196,10 +195,9 @@ START_TEST(a_use_with_another_batch_has_shards_of_its_own)
     ck_assert(use(&config, "[train]\nshards = 4\n", "data.length=128"));
     ck_assert_int_eq(config.train.shards, 8);
 }
-END_TEST
 
 /* Nothing is left of the zeros that stand for something else. */
-START_TEST(what_holds_has_no_zeros)
+TEST(what_holds_has_no_zeros)
 {
     rt_config config;
     load_sound(&config, "[data]\nlength = 40\n[train]\neval_lengths = 50\n", NULL);
@@ -218,18 +216,4 @@ START_TEST(what_holds_has_no_zeros)
                           strcmp(rt_key_write(rt_key_at(i), &config, value), "0") != 0,
                       "%s", rt_key_at(i)->name);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("config in use");
-    TCase *tests = leak_checked_case(suite, "use");
-    tcase_set_timeout(tests, 300);
-    ADD_ROWS(tests, no_key_of_a_use_makes_another_model, runs);
-    tcase_add_test(tests, a_key_of_the_model_can_be_repeated_only);
-    tcase_add_test(tests, what_a_causal_model_was_asked_stays);
-    tcase_add_test(tests, a_use_with_another_batch_has_shards_of_its_own);
-    tcase_add_test(tests, what_holds_has_no_zeros);
-    return run_suite(suite);
 }

@@ -65,23 +65,23 @@ static const struct {
     {"\"a,1\",b\n1,2\n", "1|2/"},
 };
 
-START_TEST(rows_are_cut_into_cells)
+SUITE(.setup = make_scratch, .teardown = close_csv)
+
+TEST_ROWS(rows_are_cut_into_cells, 0, sizeof tables / sizeof *tables)
 {
     ck_assert(open_text(tables[_i].text));
     ck_assert_str_eq(all_rows(), tables[_i].rows);
 }
-END_TEST
 
-START_TEST(rows_with_a_zero_byte_are_passed_over)
+TEST(rows_with_a_zero_byte_are_passed_over)
 {
     static const char text[] = "a,b\n1,2\n3\0,4\n5,6\0\n\0\n7,8\n";
     put_bytes(text, sizeof text - 1);
     ck_assert(rt_csv_open(&csv, scratch, "a.csv"));
     ck_assert_str_eq(all_rows(), "1|2/7|8/");
 }
-END_TEST
 
-START_TEST(a_file_without_a_header_is_no_table)
+TEST(a_file_without_a_header_is_no_table)
 {
     static const char *const texts[] = {"", "a,b", "\"a,b\n1,2\n"};
     for (int i = 0; i < 3; i++) {
@@ -94,10 +94,9 @@ START_TEST(a_file_without_a_header_is_no_table)
     put_bytes("a\0,b\n1,2\n", 9);
     ck_assert(!rt_csv_open(&csv, scratch, "a.csv"));
 }
-END_TEST
 
 /* Across the 64 KiB that are read at a time. */
-START_TEST(columns_rows_and_cells_are_as_many_and_large_as_they_are)
+TEST(columns_rows_and_cells_are_as_many_and_large_as_they_are)
 {
     enum { COLUMNS = 5000, ROWS = 30, LARGE = 1 << 20 };
     FILE *to = fopen(in_scratch("a.csv"), "w");
@@ -126,10 +125,9 @@ START_TEST(columns_rows_and_cells_are_as_many_and_large_as_they_are)
     ck_assert(!rt_csv_row(&csv));
     assert_status(csv.status, RT_OK, "");
 }
-END_TEST
 
 /* The bound is on memory, not on files. */
-START_TEST(a_line_without_end_is_an_error)
+TEST(a_line_without_end_is_an_error)
 {
     char message[300];
     FILE *to = fopen(in_scratch("a.csv"), "w");
@@ -143,11 +141,10 @@ START_TEST(a_line_without_end_is_an_error)
              in_scratch("a.csv"));
     assert_status(csv.status, RT_IO, message);
 }
-END_TEST
 
 /* ---- cells by name ---- */
 
-START_TEST(cells_are_found_by_the_name_of_their_column)
+TEST(cells_are_found_by_the_name_of_their_column)
 {
     int whole = -1;
     ck_assert(open_text("step,loss,step\n7,0.25,8\n"));
@@ -163,9 +160,8 @@ START_TEST(cells_are_found_by_the_name_of_their_column)
     ck_assert(!rt_csv_whole(&csv, "loss", &whole) && !rt_csv_whole(&csv, "none", &whole));
     ck_assert_int_eq(whole, 7);
 }
-END_TEST
 
-START_TEST(whole_numbers_are_from_0_to_the_largest)
+TEST(whole_numbers_are_from_0_to_the_largest)
 {
     static const char *const none[] = {"-1",  "2147483648", "9999999999999999999999",
                                        "1.0", "1e2",        " 1",
@@ -184,10 +180,9 @@ START_TEST(whole_numbers_are_from_0_to_the_largest)
         ck_assert_msg(!rt_csv_whole(&csv, "a", &whole), "%s was read", cell);
     }
 }
-END_TEST
 
 /* What "%.9g" writes is read as the same number, and nothing else is read. */
-START_TEST(numbers_are_what_rotor_writes)
+TEST(numbers_are_what_rotor_writes)
 {
     static const double numbers[] = {
         0,         -0.0,     1,        -1.5, 0.1, 1e-30, 4.94065646e-324, 1.79769313e308,
@@ -204,11 +199,10 @@ START_TEST(numbers_are_what_rotor_writes)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         ck_assert_msg(isnan(rt_csv_value(none[i])), "%s is read", none[i]);
 }
-END_TEST
 
 /* ---- writing ---- */
 
-START_TEST(what_is_put_into_a_row_comes_back)
+TEST(what_is_put_into_a_row_comes_back)
 {
     static const char *const cells[] = {"plain", "a,b", "\"", "\"q\"", "", "x\"y", "\xce\xb8 = 1"};
     enum { CELLS = sizeof cells / sizeof *cells };
@@ -230,18 +224,16 @@ START_TEST(what_is_put_into_a_row_comes_back)
     ck_assert_str_eq(w.bytes, "\"two lines\"");
     rt_writer_free(&w);
 }
-END_TEST
 
 /* ---- failures ---- */
 
-START_TEST(a_file_that_is_not_there_is_no_failure)
+TEST(a_file_that_is_not_there_is_no_failure)
 {
     ck_assert(!rt_csv_open(&csv, scratch, "none.csv"));
     assert_status(csv.status, RT_OK, "");
 }
-END_TEST
 
-START_TEST(what_is_no_file_is_a_failure)
+TEST(what_is_no_file_is_a_failure)
 {
     char message[300];
     ck_assert_int_eq(mkdir(in_scratch("a.csv"), 0777), 0);
@@ -254,9 +246,8 @@ START_TEST(what_is_no_file_is_a_failure)
     ck_assert(!rt_csv_open(&csv, scratch, "a.csv")); /* at once */
     ck_assert_int_eq(csv.status.code, RT_IO);
 }
-END_TEST
 
-START_TEST(an_exhausted_heap_is_told_and_leaves_nothing)
+TEST(an_exhausted_heap_is_told_and_leaves_nothing)
 {
     int failures = 0, n = 0;
     for (rt_code code = RT_MEMORY; code == RT_MEMORY; failures++) {
@@ -271,25 +262,4 @@ START_TEST(an_exhausted_heap_is_told_and_leaves_nothing)
         ck_assert_int_lt(n, 20);
     }
     ck_assert_int_gt(failures, 4);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("csv");
-    TCase *tests = leak_checked_case(suite, "csv");
-    tcase_add_checked_fixture(tests, make_scratch, close_csv);
-    tcase_add_loop_test(tests, rows_are_cut_into_cells, 0, sizeof tables / sizeof *tables);
-    tcase_add_test(tests, rows_with_a_zero_byte_are_passed_over);
-    tcase_add_test(tests, a_file_without_a_header_is_no_table);
-    tcase_add_test(tests, columns_rows_and_cells_are_as_many_and_large_as_they_are);
-    tcase_add_test(tests, a_line_without_end_is_an_error);
-    tcase_add_test(tests, cells_are_found_by_the_name_of_their_column);
-    tcase_add_test(tests, whole_numbers_are_from_0_to_the_largest);
-    tcase_add_test(tests, numbers_are_what_rotor_writes);
-    tcase_add_test(tests, what_is_put_into_a_row_comes_back);
-    tcase_add_test(tests, a_file_that_is_not_there_is_no_failure);
-    tcase_add_test(tests, what_is_no_file_is_a_failure);
-    tcase_add_test(tests, an_exhausted_heap_is_told_and_leaves_nothing);
-    return run_suite(suite);
 }

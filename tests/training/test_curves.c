@@ -42,9 +42,11 @@ static void end(void)
     ck_assert_int_eq(system(command), 0);
 }
 
+SUITE(.setup = make_scratch, .teardown = end)
+
 /* One row of two seeds: 1 and 3, 2 and 4; step 5 has one of them, a row without a loss counts
  * for nothing. */
-START_TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
+TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
 {
     write_run("a", "20,2,0.5\n10,1,0.25\n15,,\n");
     write_run("b", "5,7,0.75\n10,3,0.25\n20,4,1\n");
@@ -58,11 +60,10 @@ START_TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
     expect_in(loss, "using 1:($4-$5):($4+$5) with filledcurves");
     expect_in(loss, "'curves.csv' index 0 using 1:4 with lines");
 }
-END_TEST
 
 /* Of a single run the name; of several the beginning, up to a whole character: the cut is within an
  * alpha. */
-START_TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
+TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
 {
     write_run("a", "1,1,1\n");
     write_run("b", "1,1,1\n");
@@ -77,11 +78,10 @@ START_TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
     expect_in(loss, " title 'abcd, dim=16'");
     expect_in(loss, " title 'abcdefghijklmnopqrstuvwxyz-012345678…'");
 }
-END_TEST
 
 /* Keys of 4 letters: four in a row of the key, so that 28 take seven rows of 17 points; what is
  * more than 28 is left out, and that is said. */
-START_TEST(there_are_at_most_28_curves)
+TEST_ROWS(there_are_at_most_28_curves, 0, 2)
 {
     char table[4096] = "run,variant,exit_code\n", name[16];
     for (int i = 0; i < 29 - _i; i++) {
@@ -100,9 +100,8 @@ START_TEST(there_are_at_most_28_curves)
                          NULL,
                      _i == 0);
 }
-END_TEST
 
-START_TEST(a_row_that_was_never_evaluated_has_no_curve)
+TEST(a_row_that_was_never_evaluated_has_no_curve)
 {
     write_run("a", "10,,\n");
     write_run("b", "10,1,1\n");
@@ -111,11 +110,10 @@ START_TEST(a_row_that_was_never_evaluated_has_no_curve)
     expect_in(loss, " title 'b', ");
     ck_assert_ptr_null(strstr(loss, "'a'"));
 }
-END_TEST
 
 /* Pairs 0 and 1: e and 1/e times the base in one run, the base in the other; the geometric mean of
  * the ratios is that of both. A row of no learned theta is left out. */
-START_TEST(theta_is_compared_pair_by_pair)
+TEST(theta_is_compared_pair_by_pair)
 {
     static const char heading[] = "layer,head,i,theta,theta_initial,geometric\n";
     char text[512];
@@ -133,10 +131,9 @@ START_TEST(theta_is_compared_pair_by_pair)
     expect_in(loss, "'theta_curves.csv' index 0 using 1:2 with linespoints");
     ck_assert_int_eq(figures.count, 1);
 }
-END_TEST
 
 /* A length is a number behind the name of a result; one without an accuracy has its loss. */
-START_TEST(lengths_are_compared_by_their_loss_and_accuracy)
+TEST(lengths_are_compared_by_their_loss_and_accuracy)
 {
     draw("run,run.seed,exit_code,eval_loss,eval_loss_at_64,eval_accuracy_at_64,eval_loss_at_16,"
          "eval_loss_at_x\n"
@@ -148,10 +145,9 @@ START_TEST(lengths_are_compared_by_their_loss_and_accuracy)
     expect_in(loss, "set logscale x 2");
     ck_assert_int_eq(figures.count, 2);
 }
-END_TEST
 
 /* Of a: 2 nats are 3 bits, of b 4 nats are 1 bit; c has none, and no curve. */
-START_TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
+TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
 {
     ranking = (rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL};
     write_run("a", "10,8,0.5\n20,2,0.5\n");
@@ -166,9 +162,8 @@ START_TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
     read_into(loss, sizeof loss, "figures/accuracy.gp");
     ck_assert_ptr_null(strstr(loss, "bits"));
 }
-END_TEST
 
-START_TEST(losses_that_are_not_comparable_are_said_to_be)
+TEST(losses_that_are_not_comparable_are_said_to_be)
 {
     ranking = (rt_ranking){NULL, "objectives"};
     write_run("a", "10,8,0.5\n");
@@ -177,10 +172,9 @@ START_TEST(losses_that_are_not_comparable_are_said_to_be)
     expect_in(figures.list[0].caption, "; losses of different objectives are not comparable");
     ck_assert_ptr_null(strstr(figures.list[1].caption, "comparable"));
 }
-END_TEST
 
 /* One that all runs have, or that has no value, is in no label. */
-START_TEST(a_label_names_what_differs)
+TEST(a_label_names_what_differs)
 {
     write_run("a", "1,1,1\n");
     write_run("b", "1,1,1\n");
@@ -188,30 +182,10 @@ START_TEST(a_label_names_what_differs)
     expect_in(loss, " title 'level=byte'");
     expect_in(loss, " title 'vocab_file=v.txt, level=char'");
 }
-END_TEST
 
-START_TEST(without_a_curve_there_is_no_figure)
+TEST(without_a_curve_there_is_no_figure)
 {
     draw("run,variant,exit_code\na,a,5\n");
     ck_assert_int_eq(figures.count, 0);
     ck_assert_str_eq(loss, "");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("curves of a sweep");
-    TCase *tests = leak_checked_case(suite, "curves");
-    tcase_add_checked_fixture(tests, make_scratch, end);
-    tcase_add_test(tests, a_curve_is_the_mean_of_its_runs_step_by_step);
-    tcase_add_test(tests, a_label_that_is_too_long_is_a_name_or_a_beginning);
-    tcase_add_loop_test(tests, there_are_at_most_28_curves, 0, 2);
-    tcase_add_test(tests, a_row_that_was_never_evaluated_has_no_curve);
-    tcase_add_test(tests, theta_is_compared_pair_by_pair);
-    tcase_add_test(tests, lengths_are_compared_by_their_loss_and_accuracy);
-    tcase_add_test(tests, losses_of_different_vocabularies_are_shown_in_bits_per_byte);
-    tcase_add_test(tests, losses_that_are_not_comparable_are_said_to_be);
-    tcase_add_test(tests, a_label_names_what_differs);
-    tcase_add_test(tests, without_a_curve_there_is_no_figure);
-    return run_suite(suite);
 }

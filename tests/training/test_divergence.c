@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-START_TEST(the_limit_is_twice_the_loss_of_a_guess)
+TEST(the_limit_is_twice_the_loss_of_a_guess)
 {
     rt_transformer_options o = {.head = RT_HEAD_LM, .vocab = 10, .labels = 4};
     ck_assert_double_eq_tol(rt_divergence_limit(&o), 4.605170185988091, 1e-12);
@@ -17,13 +17,4 @@ START_TEST(the_limit_is_twice_the_loss_of_a_guess)
     ck_assert_double_eq_tol(rt_divergence_limit(&o), 2.772588722239781, 1e-12);
     o.labels = 1;
     ck_assert(isinf(rt_divergence_limit(&o)));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("divergence");
-    TCase *tests = leak_checked_case(suite, "divergence");
-    tcase_add_test(tests, the_limit_is_twice_the_loss_of_a_guess);
-    return run_suite(suite);
 }

@@ -49,7 +49,7 @@ static char *read_page(void)
     return page;
 }
 
-START_TEST(the_page_on_configuration_is_the_table_of_keys)
+TEST(the_page_on_configuration_is_the_table_of_keys)
 {
     char *reference = rt_config_reference();
     ck_assert_ptr_nonnull(reference);
@@ -65,13 +65,4 @@ START_TEST(the_page_on_configuration_is_the_table_of_keys)
                   "docs/configuration.md is out of date: ROTOR_WRITE_DOCS=1 build/tests/test_docs");
     rt_free(page);
     rt_free(reference);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("docs");
-    TCase *tests = leak_checked_case(suite, "docs");
-    tcase_add_test(tests, the_page_on_configuration_is_the_table_of_keys);
-    return run_suite(suite);
 }

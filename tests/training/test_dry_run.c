@@ -115,11 +115,10 @@ static void compare_graphs(int row)
     rt_data_close(data);
 }
 
-START_TEST(a_dry_run_counts_what_the_graphs_of_a_run_take)
+TEST_ROWS(a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS)
 {
     compare_graphs(_i);
 }
-END_TEST
 
 #ifndef RT_DOUBLE
 
@@ -134,15 +133,17 @@ static void compute_in_float(void)
     expect_ok(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT));
 }
 
+static const test_options rounding_options = {
+    .setup = compute_in_float, .teardown = compute_in_float, .may_leak = true};
+
 #define BF16 "oneDNN and a processor with bf16"
 
-START_TEST(a_dry_run_counts_what_is_rounded)
+TEST_WITH(rounding_options, a_dry_run_counts_what_is_rounded, 0, IN_FLOAT)
 {
     NEEDS(in_bf16(), BF16);
     for (int row = 0; row < ROWS; row++)
         compare_graphs(row);
 }
-END_TEST
 
 /* Shapes of models of which a step is measured, with fewer layers; in rows of the same task. */
 #define STEP                                                                                       \
@@ -168,7 +169,7 @@ static size_t step_of(const char *const *overrides)
     return run.step.touched;
 }
 
-START_TEST(bf16_takes_less_memory)
+TEST_WITH(rounding_options, bf16_takes_less_memory, 0, IN_FLOAT)
 {
     size_t in_float[SHAPES];
     for (int i = 0; i < SHAPES; i++)
@@ -180,7 +181,6 @@ START_TEST(bf16_takes_less_memory)
                       in_bf16, in_float[i]);
     }
 }
-END_TEST
 
 /* Bytes of a step of 135 million parameters and long sequences, parameters and moments among them.
  */
@@ -202,18 +202,17 @@ static double step_of_135m(rt_math math, rt_recompute recompute)
     return need.at[RT_PHASE_STEP].resident;
 }
 
-START_TEST(a_large_step_takes_less_memory_in_bf16)
+TEST_WITH(rounding_options, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE_NONE, IN_FLOAT ? RT_RECOMPUTE_LAYERS + 1 : 0)
 {
     const rt_recompute recompute = (rt_recompute)_i;
     const double in_float = step_of_135m(RT_MATH_FLOAT, recompute);
     NEEDS(in_bf16(), BF16);
     ck_assert_double_lt(step_of_135m(RT_MATH_BF16, recompute), in_float);
 }
-END_TEST
 
 #endif
 
-START_TEST(recomputation_takes_less_memory)
+TEST(recomputation_takes_less_memory)
 {
     static const char *const ways[][4] = {{"model.layers=8", "train.recompute=none", NULL},
                                           {"model.layers=8", "train.recompute=layers", NULL}};
@@ -230,12 +229,11 @@ START_TEST(recomputation_takes_less_memory)
     }
     ck_assert_uint_lt(2 * touched[1], touched[0]);
 }
-END_TEST
 
 /* Values and two moments of the block of parameters; a block of gradients for each shard at work
  * and each sum that waits; ids, labels, types, where and wanted of a token are four bytes each,
  * and its mask one. */
-START_TEST(a_dry_run_counts_what_a_trainer_takes)
+TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS)
 {
     rt_config c;
     rt_data *data;
@@ -259,10 +257,9 @@ START_TEST(a_dry_run_counts_what_a_trainer_takes)
     rt_trainer_free(t);
     rt_data_close(data);
 }
-END_TEST
 
 /* Cosines and sines of 4 pairs at 12 positions, and the positions themselves; sines of width 16. */
-START_TEST(tables_of_positions_are_counted_once_for_each_model)
+TEST(tables_of_positions_are_counted_once_for_each_model)
 {
     static const struct {
         const char *kind;
@@ -281,7 +278,6 @@ START_TEST(tables_of_positions_are_counted_once_for_each_model)
         rt_data_close(data);
     }
 }
-END_TEST
 
 /* ---- refusals ---- */
 
@@ -300,7 +296,7 @@ static rt_status status_of(const char *const *overrides)
 }
 
 /* The logits of 4095 labels for a million tokens; the same of half of the tokens fit an int. */
-START_TEST(a_tensor_of_more_elements_than_an_int_is_refused)
+TEST(a_tensor_of_more_elements_than_an_int_is_refused)
 {
     static const char *const large[] = {"data.vocab=1000000", "data.length=4096", CAUSAL, NULL};
     rt_status status = status_of(large);
@@ -315,18 +311,16 @@ START_TEST(a_tensor_of_more_elements_than_an_int_is_refused)
     ck_assert_str_eq(status.message,
                      "5000 sequences of 1000000 tokens are more than 2147483647 tokens");
 }
-END_TEST
 
-START_TEST(a_dry_run_refuses_what_a_trainer_refuses)
+TEST(a_dry_run_refuses_what_a_trainer_refuses)
 {
     const rt_status status = status_of(OVERRIDES("train.freeze=embeddings,layers.0,layers.1,head"));
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message,
                      "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
 }
-END_TEST
 
-START_TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
+TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
 {
     rt_config c;
     rt_data *data;
@@ -347,12 +341,11 @@ START_TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
     }
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- labels ---- */
 
 /* Of many shards, nearly all have at most as many labels; and not far fewer. */
-START_TEST(the_most_labels_are_a_little_above_those_of_shards)
+TEST(the_most_labels_are_a_little_above_those_of_shards)
 {
     enum { SHARDS = 200, SHARD = 8 };
     rt_config c;
@@ -374,30 +367,4 @@ START_TEST(the_most_labels_are_a_little_above_those_of_shards)
     ck_assert_int_ge(largest, most * 8 / 10);
     rt_labelled_batch_free(&b);
     rt_data_close(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("dry runs");
-    TCase *tests = leak_checked_case(suite, "dry runs");
-#ifndef RT_DOUBLE
-    TCase *rounding = tcase_create("rounding"); /* a thread keeps what it rounds into */
-    tcase_set_timeout(rounding, 120);
-    tcase_add_checked_fixture(rounding, compute_in_float, compute_in_float);
-    tcase_add_test(rounding, a_dry_run_counts_what_is_rounded);
-    tcase_add_test(rounding, bf16_takes_less_memory);
-    tcase_add_loop_test(rounding, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE_NONE,
-                        RT_RECOMPUTE_LAYERS + 1);
-    suite_add_tcase(suite, rounding);
-#endif
-    tcase_add_loop_test(tests, a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS);
-    tcase_add_test(tests, recomputation_takes_less_memory);
-    tcase_add_loop_test(tests, a_dry_run_counts_what_a_trainer_takes, 0, ROWS);
-    tcase_add_test(tests, tables_of_positions_are_counted_once_for_each_model);
-    tcase_add_test(tests, a_tensor_of_more_elements_than_an_int_is_refused);
-    tcase_add_test(tests, a_dry_run_refuses_what_a_trainer_refuses);
-    tcase_add_test(tests, every_refusal_of_the_heap_ends_a_dry_run_without_a_leak);
-    tcase_add_test(tests, the_most_labels_are_a_little_above_those_of_shards);
-    return run_suite(suite);
 }

@@ -188,18 +188,19 @@ static const char *vary(rt_transformer_options *o, int variant)
     return variant < 11 ? "ModernBertForMaskedLM" : "EsmForMaskedLM";
 }
 
-START_TEST(an_encoder_is_written_and_read_again)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(an_encoder_is_written_and_read_again, 0, VARIANTS)
 {
     rt_transformer_options o;
     const char *class = vary(&o, _i);
     rt_huggingface_close(expect_kept(&o, class));
     remove_out();
 }
-END_TEST
 
 /* ---- theta ---- */
 
-START_TEST(a_learned_theta_is_read_again)
+TEST_ROWS(a_learned_theta_is_read_again, 0, 6)
 {
     const bool of_proteins = _i / 3;
     rt_transformer_options o = of_proteins ? esm() : modernbert();
@@ -214,10 +215,9 @@ START_TEST(a_learned_theta_is_read_again)
     rt_huggingface_close(there);
     remove_out();
 }
-END_TEST
 
 /* What says that it moved is not what transformers rotates by. */
-START_TEST(theta_that_made_nothing_of_the_folder_is_left)
+TEST_ROWS(theta_that_made_nothing_of_the_folder_is_left, 0, 2)
 {
     rt_transformer_options o = _i ? esm() : modernbert();
     learn(&o, RT_THETA_LAYER);
@@ -242,10 +242,9 @@ START_TEST(theta_that_made_nothing_of_the_folder_is_left)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* Older versions look for it in each layer. */
-START_TEST(every_layer_of_an_esm_has_its_theta)
+TEST(every_layer_of_an_esm_has_its_theta)
 {
     static const char *const names[] = {
         "esm.encoder.layer.0.attention.self.rotary_embeddings.inv_freq",
@@ -267,10 +266,9 @@ START_TEST(every_layer_of_an_esm_has_its_theta)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* Some published folders have rounded it. */
-START_TEST(a_buffer_that_rope_theta_did_not_make_is_a_warning)
+TEST(a_buffer_that_rope_theta_did_not_make_is_a_warning)
 {
     static const float rounded[] = {1, 0.2F, 0.03F, 0.007F};
     rt_transformer_options o = esm();
@@ -288,7 +286,6 @@ START_TEST(a_buffer_that_rope_theta_did_not_make_is_a_warning)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* ---- config.json ---- */
 
@@ -300,7 +297,7 @@ static void expect_json(const json_t *config, const char *key, const char *wante
     free(text);
 }
 
-START_TEST(older_versions_find_their_keys)
+TEST(older_versions_find_their_keys)
 {
     rt_transformer_options o = modernbert();
     o.layer_types = (rt_layer_words){3, {RT_LAYER_FULL, RT_LAYER_SLIDING, RT_LAYER_FULL}};
@@ -323,9 +320,8 @@ START_TEST(older_versions_find_their_keys)
     json_decref(config);
     remove_out();
 }
-END_TEST
 
-START_TEST(ids_of_special_tokens_are_those_of_the_vocabulary)
+TEST(ids_of_special_tokens_are_those_of_the_vocabulary)
 {
     static const char residues[] = "<cls>\n<pad>\n<eos>\n<unk>\nL\nA\nG\nV\nS\nE\nR\nT\n<mask>\n";
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_RESIDUE};
@@ -357,7 +353,6 @@ START_TEST(ids_of_special_tokens_are_those_of_the_vocabulary)
     rt_vocabulary_free(v);
     remove_out();
 }
-END_TEST
 
 /* ---- what cannot be written ---- */
 
@@ -418,7 +413,7 @@ static const char *break_rule(rt_transformer_options *o, int rule)
     }
 }
 
-START_TEST(what_no_encoder_has_is_refused_by_its_key)
+TEST_ROWS(what_no_encoder_has_is_refused_by_its_key, 0, 11)
 {
     rt_transformer_options o;
     const char *message = break_rule(&o, _i);
@@ -427,11 +422,10 @@ START_TEST(what_no_encoder_has_is_refused_by_its_key)
     ck_assert(!exists(in_scratch("out")));
     rt_transformer_free(model);
 }
-END_TEST
 
 /* ---- faults ---- */
 
-START_TEST(every_allocation_can_fail)
+TEST_ROWS(every_allocation_can_fail, 0, 2)
 {
     rt_transformer_options o = _i ? esm() : modernbert();
     learn(&o, RT_THETA_HEAD);
@@ -457,22 +451,4 @@ START_TEST(every_allocation_can_fail)
     ck_assert_uint_gt(n, 10);
     rt_transformer_free(model);
     remove_out();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("encoder folders");
-    TCase *tests = leak_checked_case(suite, "folders");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, an_encoder_is_written_and_read_again, 0, VARIANTS);
-    tcase_add_loop_test(tests, a_learned_theta_is_read_again, 0, 6);
-    tcase_add_loop_test(tests, theta_that_made_nothing_of_the_folder_is_left, 0, 2);
-    tcase_add_test(tests, every_layer_of_an_esm_has_its_theta);
-    tcase_add_test(tests, a_buffer_that_rope_theta_did_not_make_is_a_warning);
-    tcase_add_test(tests, older_versions_find_their_keys);
-    tcase_add_test(tests, ids_of_special_tokens_are_those_of_the_vocabulary);
-    tcase_add_loop_test(tests, what_no_encoder_has_is_refused_by_its_key, 0, 11);
-    tcase_add_loop_test(tests, every_allocation_can_fail, 0, 2);
-    return run_suite(suite);
 }

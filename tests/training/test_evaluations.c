@@ -23,30 +23,27 @@ static void expect_course(double min_delta, int patience, const double *losses,
 
 #define LOSSES(...) ((const double[]){__VA_ARGS__, 0})
 
-START_TEST(patience_is_a_number_of_evaluations_in_a_row)
+TEST(patience_is_a_number_of_evaluations_in_a_row)
 {
     expect_course(0, 2, LOSSES(3, 2, 2.5, 1, 1, 0.5, 0.6, 0.7, 0.8, 0.1), "bb-b-b-eeb");
     expect_course(0, 1, LOSSES(3, 3), "be");
     expect_course(0, 3, LOSSES(1, 2, 2, 0.9, 2, 2, 2), "b--b--e");
 }
-END_TEST
 
-START_TEST(without_patience_no_run_ends)
+TEST(without_patience_no_run_ends)
 {
     expect_course(0, 0, LOSSES(1, 2, 3, 4, 5), "b----");
 }
-END_TEST
 
 /* What falls slowly improves when it has fallen by enough since it last did. */
-START_TEST(an_improvement_is_measured_from_the_last_one)
+TEST(an_improvement_is_measured_from_the_last_one)
 {
     expect_course(0.5, 2, LOSSES(3, 2.75, 2.5, 2.25, 2, 1.75), "bbbbbb");
     expect_course(0.5, 2, LOSSES(3, 2.75, 2.625, 2.5), "bbEb");
     expect_course(0.5, 2, LOSSES(3, 2.875, 3, 2.75), "bbeE");
 }
-END_TEST
 
-START_TEST(an_evaluation_of_the_last_step_alone_counts_for_nothing_that_follows)
+TEST(an_evaluation_of_the_last_step_alone_counts_for_nothing_that_follows)
 {
     const rt_train_options o = {.eval_every = 10, .patience = 1};
     rt_evaluations e = rt_evaluations_none();
@@ -57,9 +54,8 @@ START_TEST(an_evaluation_of_the_last_step_alone_counts_for_nothing_that_follows)
     ck_assert(e.best_loss == 2 && e.best_step == 10 && e.reference == 2 && !e.stalled);
     ck_assert(rt_evaluations_add(&e, &o, 20, 1.5));
 }
-END_TEST
 
-START_TEST(a_checkpoint_keeps_them)
+TEST(a_checkpoint_keeps_them)
 {
     const rt_train_options o = {.eval_every = 10, .patience = 3, .min_delta = 0.5};
     const double losses[] = {3, 2.75, 2.625};
@@ -76,17 +72,4 @@ START_TEST(a_checkpoint_keeps_them)
     const rt_evaluations none = rt_evaluations_of(&info);
     ck_assert(isinf(none.loss) && isinf(none.best_loss) && isinf(none.reference));
     ck_assert(!none.best_step && !none.stalled);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("evaluations");
-    TCase *tests = leak_checked_case(suite, "evaluations");
-    tcase_add_test(tests, patience_is_a_number_of_evaluations_in_a_row);
-    tcase_add_test(tests, without_patience_no_run_ends);
-    tcase_add_test(tests, an_improvement_is_measured_from_the_last_one);
-    tcase_add_test(tests, an_evaluation_of_the_last_step_alone_counts_for_nothing_that_follows);
-    tcase_add_test(tests, a_checkpoint_keeps_them);
-    return run_suite(suite);
 }

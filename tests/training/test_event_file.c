@@ -170,13 +170,14 @@ static void clear(void)
     rt_event_files_clear(folder());
 }
 
-START_TEST(the_reader_knows_the_checksum_of_the_standard)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(the_reader_knows_the_checksum_of_the_standard)
 {
     ck_assert_uint_eq(remainder_of((const unsigned char *)"123456789", 9), 0xe3069283);
 }
-END_TEST
 
-START_TEST(what_is_written_is_read_back)
+TEST(what_is_written_is_read_back)
 {
     const rt_scalar first[] = {{"loss/training", 0.5}, {"b", -3}},
                     second[] = {{"loss/training", 0.25}, {"nan", (double)NAN}, {"b", INFINITY}};
@@ -209,9 +210,8 @@ START_TEST(what_is_written_is_read_back)
     ck_assert_uint_eq(at, size);
     clear();
 }
-END_TEST
 
-START_TEST(as_many_values_as_there_can_be_fit)
+TEST(as_many_values_as_there_can_be_fit)
 {
     rt_scalar most[RT_MOST_SCALARS + 1];
     rt_event_file f;
@@ -235,10 +235,9 @@ START_TEST(as_many_values_as_there_can_be_fit)
     ck_assert_uint_eq(at + 16 + length, size);
     clear();
 }
-END_TEST
 
 /* Beyond step 40 the file takes back what others have. */
-START_TEST(a_file_of_a_run_that_goes_on_says_where)
+TEST(a_file_of_a_run_that_goes_on_says_where)
 {
     rt_event_file f;
     size_t at = 0;
@@ -254,9 +253,8 @@ START_TEST(a_file_of_a_run_that_goes_on_says_where)
     ck_assert_uint_eq(at, size);
     clear();
 }
-END_TEST
 
-START_TEST(files_of_one_second_have_names_of_their_own)
+TEST(files_of_one_second_have_names_of_their_own)
 {
     rt_event_file a, b;
     clear();
@@ -267,9 +265,8 @@ START_TEST(files_of_one_second_have_names_of_their_own)
     clear();
     ck_assert_int_eq(access(folder(), F_OK), -1);
 }
-END_TEST
 
-START_TEST(what_cannot_be_made_or_written_is_told)
+TEST(what_cannot_be_made_or_written_is_told)
 {
     rt_event_file f;
     clear();
@@ -285,19 +282,4 @@ START_TEST(what_cannot_be_made_or_written_is_told)
     f.file = NULL;
     rt_event_file_close(&f);
     clear();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("event file");
-    TCase *tests = leak_checked_case(suite, "event file");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, the_reader_knows_the_checksum_of_the_standard);
-    tcase_add_test(tests, what_is_written_is_read_back);
-    tcase_add_test(tests, as_many_values_as_there_can_be_fit);
-    tcase_add_test(tests, a_file_of_a_run_that_goes_on_says_where);
-    tcase_add_test(tests, files_of_one_second_have_names_of_their_own);
-    tcase_add_test(tests, what_cannot_be_made_or_written_is_told);
-    return run_suite(suite);
 }

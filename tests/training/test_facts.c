@@ -34,8 +34,10 @@ static const char *machine(const char *timing, const char *metrics)
     return page.bytes;
 }
 
+SUITE(.setup = make_scratch, .teardown = end)
+
 /* 20 s until it was stopped, and 8 more; the last row has no number. */
-START_TEST(the_time_of_a_run_is_the_sum_over_its_parts)
+TEST(the_time_of_a_run_is_the_sum_over_its_parts)
 {
     expect_in(machine("step,seconds\n10,10\n20,20\n30,5\n40,8\n50,x\n",
                       "step,tokens\n20,2800\n40,5600\n50,\n"),
@@ -43,9 +45,8 @@ START_TEST(the_time_of_a_run_is_the_sum_over_its_parts)
     expect_in(machine("step,seconds\n10,0.5\n", "step,tokens\n10,1000\n"),
               "<td>0.5 s for 10 steps, 2000 tokens a second</td>");
 }
-END_TEST
 
-START_TEST(what_was_not_measured_is_not_told)
+TEST(what_was_not_measured_is_not_told)
 {
     ck_assert_ptr_null(strstr(machine(NULL, NULL), "tokens a second"));
     ck_assert_ptr_null(
@@ -53,9 +54,8 @@ START_TEST(what_was_not_measured_is_not_told)
     ck_assert_ptr_null(
         strstr(machine("step,seconds\n10,2\n", "step,tokens\n0,0\n"), "tokens a second"));
 }
-END_TEST
 
-START_TEST(the_machine_is_named)
+TEST(the_machine_is_named)
 {
     char processors[64], line[256], name[256] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -70,22 +70,20 @@ START_TEST(the_machine_is_named)
     expect_in(text, processors);
     expect_in(text, name);
 }
-END_TEST
 
-START_TEST(a_long_time_is_told_in_minutes_and_hours)
+TEST(a_long_time_is_told_in_minutes_and_hours)
 {
     expect_in(machine("step,seconds\n10,200.9\n", "step,tokens\n10,1000\n"),
               "<td>3 min 20 s for 10 steps, 5 tokens a second</td>");
     expect_in(machine("step,seconds\n10,7500\n", "step,tokens\n10,15000\n"),
               "<td>2 h 5 min for 10 steps, 2 tokens a second</td>");
 }
-END_TEST
 
 #define SESSIONS "step,seconds,tokens_per_s,begun,host,program,command,data\n"
 
 /* The program and the data once, as long as they stay what they were; all in one line of the page,
  * which two runs of the same bytes need not share. */
-START_TEST(the_sessions_of_a_run_are_told_in_one_line)
+TEST(the_sessions_of_a_run_are_told_in_one_line)
 {
     const char *text =
         machine(SESSIONS "10,1,9,2026-01-02 03:04:05,here,rotor 1,train a.ini,a.txt\n20,2,9,,,,,\n"
@@ -99,10 +97,9 @@ START_TEST(the_sessions_of_a_run_are_told_in_one_line)
                     "<code>train a.ini --resume</code></td></tr>"
                     "<tr><th>data</th><td>b.txt</td></tr>\n");
 }
-END_TEST
 
 /* 3 and 1 + 2 seconds; the run that has not begun has none. The first run tells when. */
-START_TEST(a_sweep_takes_the_time_of_its_runs)
+TEST(a_sweep_takes_the_time_of_its_runs)
 {
     static const char table[] = "run,run.seed,exit_code\na,1,0\nb,2,0\nc,3,\n";
     rt_sweep_runs runs;
@@ -119,10 +116,9 @@ START_TEST(a_sweep_takes_the_time_of_its_runs)
     ck_assert(!remove(in_scratch("a/timing.csv")) && !remove(in_scratch("b/timing.csv")) &&
               !rmdir(in_scratch("a")) && !rmdir(in_scratch("b")));
 }
-END_TEST
 
 /* A key that is not at its default stands out. */
-START_TEST(keys_that_were_set_stand_out)
+TEST(keys_that_were_set_stand_out)
 {
     rt_config config;
     load_sound(&config, "[model]\nlayers = 3\nheads = 4\n[data]\nlength = 32\n", NULL);
@@ -131,10 +127,9 @@ START_TEST(keys_that_were_set_stand_out)
     expect_in(page.bytes, "<tr><th>heads</th><td><span>4</span>");
     expect_in(page.bytes, "<tr><th>length</th><td><span>32</span>");
 }
-END_TEST
 
 /* What follows from model.kind and train.steps is the default of both. */
-START_TEST(keys_that_follow_from_others_do_not_stand_out)
+TEST(keys_that_follow_from_others_do_not_stand_out)
 {
     rt_config config;
     load_sound(&config,
@@ -151,32 +146,13 @@ START_TEST(keys_that_follow_from_others_do_not_stand_out)
     expect_in(page.bytes, "<tr><th>causal</th><td><span>yes</span>");
     expect_in(page.bytes, "<tr><th>schedule_steps</th><td><span>50</span>");
 }
-END_TEST
 
 /* A table of theta may be a stranger's. */
-START_TEST(a_share_has_a_bounded_form)
+TEST(a_share_has_a_bounded_form)
 {
     write_table("theta_final.csv", "layer,head,i,theta,theta_initial,phase,turns,use\n"
                                    "0,all,0,2,1,0.5,0.75,0.25\n0,all,1,2,1,0.5,,1e300\n");
     rt_report_theta_table(&page, scratch);
     expect_in(page.bytes, "<td>+0.6931</td><td>0.5</td><td>0.75</td><td>25.0 %</td></tr>\n");
     expect_in(page.bytes, "<td>1e+302 %</td></tr>\n");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("facts");
-    TCase *tests = leak_checked_case(suite, "tables");
-    tcase_add_checked_fixture(tests, make_scratch, end);
-    tcase_add_test(tests, the_time_of_a_run_is_the_sum_over_its_parts);
-    tcase_add_test(tests, a_long_time_is_told_in_minutes_and_hours);
-    tcase_add_test(tests, the_sessions_of_a_run_are_told_in_one_line);
-    tcase_add_test(tests, a_sweep_takes_the_time_of_its_runs);
-    tcase_add_test(tests, what_was_not_measured_is_not_told);
-    tcase_add_test(tests, the_machine_is_named);
-    tcase_add_test(tests, keys_that_were_set_stand_out);
-    tcase_add_test(tests, keys_that_follow_from_others_do_not_stand_out);
-    tcase_add_test(tests, a_share_has_a_bounded_form);
-    return run_suite(suite);
 }

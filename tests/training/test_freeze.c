@@ -14,7 +14,7 @@
                     .layer = of_layer,                                                             \
                     .role = RT_ROLE_THETA})
 
-START_TEST(parts_are_those_of_the_model)
+TEST(parts_are_those_of_the_model)
 {
     const struct {
         const char *parts;
@@ -44,9 +44,8 @@ START_TEST(parts_are_those_of_the_model)
         ck_assert_msg(rt_freezes(rows[i].parts, &rows[i].parameter) == rows[i].frozen,
                       "row %zu: '%s'", i, rows[i].parts);
 }
-END_TEST
 
-START_TEST(what_is_no_part_is_refused)
+TEST(what_is_no_part_is_refused)
 {
 #define PARTS                                                                                      \
     "train.freeze must be a comma-separated list of embeddings, layers.0 to layers.1, head, "      \
@@ -72,7 +71,6 @@ START_TEST(what_is_no_part_is_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_status(rt_freeze_check(bad[i].parts, 2), RT_CONFIG, bad[i].message);
 }
-END_TEST
 
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n[theta]\nlearn = yes\n"
                            "[run]\nthreads = 2\n[data]\nlength = 8\nvocab = 10\n"
@@ -87,7 +85,7 @@ static void open_trainer(rt_config *config, rt_data **data, rt_trainer **trainer
 }
 
 /* Each of the parts, after steps whose decay and moments would move everything. */
-START_TEST(what_is_frozen_keeps_its_bits)
+TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 5)
 {
     static const char *const freezes[] = {"train.freeze=embeddings", "train.freeze=layers.0",
                                           "train.freeze=head", "train.freeze=theta",
@@ -116,10 +114,9 @@ START_TEST(what_is_frozen_keeps_its_bits)
     rt_trainer_free(trainer);
     rt_data_close(data);
 }
-END_TEST
 
 /* The gradients of the others are what they were: the norm is theirs alone. */
-START_TEST(the_norm_is_that_of_what_is_trained)
+TEST(the_norm_is_that_of_what_is_trained)
 {
     rt_config config;
     rt_data *data;
@@ -141,9 +138,8 @@ START_TEST(the_norm_is_that_of_what_is_trained)
     rt_trainer_free(trainer);
     rt_data_close(data);
 }
-END_TEST
 
-START_TEST(something_must_be_left_to_train)
+TEST(something_must_be_left_to_train)
 {
     rt_config config;
     rt_data *data;
@@ -154,17 +150,4 @@ START_TEST(something_must_be_left_to_train)
                   "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
     rt_trainer_free(trainer);
     rt_data_close(data);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("freeze");
-    TCase *tests = leak_checked_case(suite, "parts");
-    tcase_add_test(tests, parts_are_those_of_the_model);
-    tcase_add_test(tests, what_is_no_part_is_refused);
-    tcase_add_loop_test(tests, what_is_frozen_keeps_its_bits, 0, 5);
-    tcase_add_test(tests, the_norm_is_that_of_what_is_trained);
-    tcase_add_test(tests, something_must_be_left_to_train);
-    return run_suite(suite);
 }

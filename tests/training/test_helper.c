@@ -83,7 +83,9 @@ static void expect_end(int code)
     ck_assert_int_eq(WEXITSTATUS(how), code);
 }
 
-START_TEST(a_job_ends_with_its_code)
+SUITE(.timeout = 60)
+
+TEST(a_job_ends_with_its_code)
 {
     begin();
     start("7");
@@ -92,10 +94,9 @@ START_TEST(a_job_ends_with_its_code)
     expect_end(0);
     end();
 }
-END_TEST
 
 /* As by a launcher that waits for none of its children. */
-START_TEST(a_job_ends_with_its_code_although_children_were_ignored)
+TEST(a_job_ends_with_its_code_although_children_were_ignored)
 {
     signal(SIGCHLD, SIG_IGN);
     begin();
@@ -104,9 +105,8 @@ START_TEST(a_job_ends_with_its_code_although_children_were_ignored)
     end();
     signal(SIGCHLD, SIG_DFL);
 }
-END_TEST
 
-START_TEST(a_signal_for_the_helper_is_for_its_job)
+TEST_ROWS(a_signal_for_the_helper_is_for_its_job, 0, 4)
 {
     static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
     begin();
@@ -118,10 +118,9 @@ START_TEST(a_signal_for_the_helper_is_for_its_job)
     expect_end(7);
     end();
 }
-END_TEST
 
 /* The job may not have run one line yet. */
-START_TEST(a_signal_for_a_job_that_has_just_started_is_heard)
+TEST(a_signal_for_a_job_that_has_just_started_is_heard)
 {
     begin();
     for (int i = 0; i < 200; i++) {
@@ -131,9 +130,8 @@ START_TEST(a_signal_for_a_job_that_has_just_started_is_heard)
     }
     end();
 }
-END_TEST
 
-START_TEST(a_signal_between_two_jobs_is_for_none)
+TEST(a_signal_between_two_jobs_is_for_none)
 {
     begin();
     start("0");
@@ -146,10 +144,9 @@ START_TEST(a_signal_between_two_jobs_is_for_none)
     expect_end(7);
     end();
 }
-END_TEST
 
 /* A terminal that goes away does not end what nohup has started. */
-START_TEST(a_signal_that_nohup_ignores_is_not_passed_on)
+TEST(a_signal_that_nohup_ignores_is_not_passed_on)
 {
     signal(SIGHUP, SIG_IGN);
     begin();
@@ -164,19 +161,4 @@ START_TEST(a_signal_that_nohup_ignores_is_not_passed_on)
     expect_end(75);
     end();
     signal(SIGHUP, SIG_DFL);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("helper");
-    TCase *tests = leak_checked_case(suite, "helper");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, a_job_ends_with_its_code);
-    tcase_add_test(tests, a_job_ends_with_its_code_although_children_were_ignored);
-    tcase_add_loop_test(tests, a_signal_for_the_helper_is_for_its_job, 0, 4);
-    tcase_add_test(tests, a_signal_for_a_job_that_has_just_started_is_heard);
-    tcase_add_test(tests, a_signal_between_two_jobs_is_for_none);
-    tcase_add_test(tests, a_signal_that_nohup_ignores_is_not_passed_on);
-    return run_suite(suite);
 }

@@ -105,7 +105,9 @@ static const char *const rules[] = {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-START_TEST(what_transformers_cannot_express_is_refused_by_its_key)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, RULES)
 {
     rt_transformer_options o = usual();
     break_rule(&o, _i);
@@ -114,11 +116,10 @@ START_TEST(what_transformers_cannot_express_is_refused_by_its_key)
     ck_assert(!exists(in_scratch("out")));
     rt_transformer_free(model);
 }
-END_TEST
 
 /* ---- folders ---- */
 
-START_TEST(a_folder_that_is_not_empty_is_kept)
+TEST(a_folder_that_is_not_empty_is_kept)
 {
     char message[256];
     rt_transformer_options o = usual();
@@ -138,9 +139,8 @@ START_TEST(a_folder_that_is_not_empty_is_kept)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(an_empty_folder_is_taken)
+TEST(an_empty_folder_is_taken)
 {
     rt_transformer_options o = usual();
     rt_transformer *model = new_model(&o);
@@ -149,9 +149,8 @@ START_TEST(an_empty_folder_is_taken)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(a_file_or_a_name_without_a_folder_is_refused)
+TEST(a_file_or_a_name_without_a_folder_is_refused)
 {
     char message[256];
     rt_transformer_options o = usual();
@@ -167,7 +166,6 @@ START_TEST(a_file_or_a_name_without_a_folder_is_refused)
                   RT_IO, message);
     rt_transformer_free(model);
 }
-END_TEST
 
 /* ---- content ---- */
 
@@ -176,7 +174,7 @@ static void expect_word(const json_t *json, const char *key, const char *word)
     ck_assert_str_eq(json_string_value(json_object_get(json, key)), word);
 }
 
-START_TEST(labels_of_any_letters_are_read_again)
+TEST(labels_of_any_letters_are_read_again)
 {
     static const char *const labels[] = {"a \"b\" \\", "\n\t\x01", "\xc3\xa9", "\xff-"};
     rt_transformer_options o = usual();
@@ -194,9 +192,8 @@ START_TEST(labels_of_any_letters_are_read_again)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(the_length_of_the_training_comes_back)
+TEST(the_length_of_the_training_comes_back)
 {
     const rt_transformer_options o = usual();
     rt_transformer *model = new_model(&o);
@@ -208,9 +205,8 @@ START_TEST(the_length_of_the_training_comes_back)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(the_class_follows_the_head)
+TEST_ROWS(the_class_follows_the_head, 0, 4)
 {
     static const struct {
         rt_head head;
@@ -237,9 +233,8 @@ START_TEST(the_class_follows_the_head)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(the_card_means_nothing_but_its_words)
+TEST(the_card_means_nothing_but_its_words)
 {
     static const char *const facts[] = {"<script>`x`</script> [a](b)\n# heading"};
     char card[4096];
@@ -257,9 +252,8 @@ START_TEST(the_card_means_nothing_but_its_words)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(a_vocabulary_and_its_tokenizer_are_written)
+TEST(a_vocabulary_and_its_tokenizer_are_written)
 {
     char text[512];
     rt_transformer_options o = usual();
@@ -282,11 +276,10 @@ START_TEST(a_vocabulary_and_its_tokenizer_are_written)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* ---- theta ---- */
 
-START_TEST(learned_theta_are_read_again)
+TEST_ROWS(learned_theta_are_read_again, 0, 12)
 {
     rt_huggingface_taken taken;
     rt_transformer_options o = usual();
@@ -321,9 +314,8 @@ START_TEST(learned_theta_are_read_again)
     rt_huggingface_close(there);
     remove_out();
 }
-END_TEST
 
-START_TEST(theta_that_do_not_make_the_table_are_left)
+TEST(theta_that_do_not_make_the_table_are_left)
 {
     rt_transformer_options o = usual();
     o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_LAYER};
@@ -339,7 +331,6 @@ START_TEST(theta_that_do_not_make_the_table_are_left)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 static const struct {
     const char *from, *to, *message;
@@ -359,7 +350,7 @@ static const struct {
 };
 enum { WRONG_THETA = sizeof wrong_theta / sizeof *wrong_theta };
 
-START_TEST(theta_of_another_form_are_refused)
+TEST_ROWS(theta_of_another_form_are_refused, 0, WRONG_THETA)
 {
     rt_huggingface *there;
     rt_transformer_options o = usual();
@@ -372,7 +363,6 @@ START_TEST(theta_of_another_form_are_refused)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* ---- what is computed ---- */
 
@@ -432,7 +422,7 @@ static void choose(rt_transformer_options *o, int variant)
 }
 enum { VARIANTS = 7 };
 
-START_TEST(what_is_exported_computes_the_same)
+TEST_ROWS(what_is_exported_computes_the_same, 0, VARIANTS)
 {
     enum { COUNT = ROWS * TOKENS * 11 };
     double here[COUNT], there_too[COUNT];
@@ -453,10 +443,9 @@ START_TEST(what_is_exported_computes_the_same)
     rt_huggingface_close(there);
     remove_out();
 }
-END_TEST
 
 /* Hugging Face has the bias twice, and uses that of the decoder. */
-START_TEST(an_untied_decoder_has_its_bias)
+TEST(an_untied_decoder_has_its_bias)
 {
     double one[11], other[11];
     rt_safetensors *file;
@@ -477,11 +466,10 @@ START_TEST(an_untied_decoder_has_its_bias)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* ---- faults ---- */
 
-START_TEST(every_allocation_can_fail)
+TEST(every_allocation_can_fail)
 {
     static const char *const labels[] = {"a", "b"}, *const facts[] = {"loss: 1"};
     rt_transformer_options o = usual();
@@ -511,7 +499,6 @@ START_TEST(every_allocation_can_fail)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 static rt_status write_usual(void)
 {
@@ -522,15 +509,14 @@ static rt_status write_usual(void)
     return status;
 }
 
-START_TEST(a_full_disk_leaves_no_whole_folder)
+TEST(a_full_disk_leaves_no_whole_folder)
 {
     ck_assert(fails_on_full_disk(4096, write_usual));
     ck_assert(!is_written("config.json") && !is_written("model.safetensors"));
     remove_out();
 }
-END_TEST
 
-START_TEST(a_number_that_no_float_holds_is_not_written)
+TEST(a_number_that_no_float_holds_is_not_written)
 {
     rt_transformer_options o = usual();
     rt_transformer *model = new_model(&o);
@@ -540,30 +526,4 @@ START_TEST(a_number_that_no_float_holds_is_not_written)
                   "is not finite as a float");
     rt_transformer_free(model);
     remove_out();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("huggingface export");
-    TCase *tests = leak_checked_case(suite, "export");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, what_transformers_cannot_express_is_refused_by_its_key, 0, RULES);
-    tcase_add_test(tests, a_folder_that_is_not_empty_is_kept);
-    tcase_add_test(tests, an_empty_folder_is_taken);
-    tcase_add_test(tests, a_file_or_a_name_without_a_folder_is_refused);
-    tcase_add_test(tests, labels_of_any_letters_are_read_again);
-    tcase_add_test(tests, the_length_of_the_training_comes_back);
-    tcase_add_loop_test(tests, the_class_follows_the_head, 0, 4);
-    tcase_add_test(tests, the_card_means_nothing_but_its_words);
-    tcase_add_test(tests, a_vocabulary_and_its_tokenizer_are_written);
-    tcase_add_loop_test(tests, learned_theta_are_read_again, 0, 12);
-    tcase_add_test(tests, theta_that_do_not_make_the_table_are_left);
-    tcase_add_loop_test(tests, theta_of_another_form_are_refused, 0, WRONG_THETA);
-    tcase_add_loop_test(tests, what_is_exported_computes_the_same, 0, VARIANTS);
-    tcase_add_test(tests, an_untied_decoder_has_its_bias);
-    tcase_add_test(tests, every_allocation_can_fail);
-    tcase_add_test(tests, a_full_disk_leaves_no_whole_folder);
-    tcase_add_test(tests, a_number_that_no_float_holds_is_not_written);
-    return run_suite(suite);
 }

@@ -81,14 +81,15 @@ static const struct {
 };
 enum { CONFIGS = sizeof configs / sizeof *configs };
 
-START_TEST(what_rotor_cannot_express_is_refused_by_its_key)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS)
 {
     copy_fixture(configs[_i].fixture, CHANGES(configs[_i].from, configs[_i].to), NULL);
     expect_refused(configs[_i].message);
 }
-END_TEST
 
-START_TEST(a_model_type_of_no_family_is_refused_with_those_there_are)
+TEST(a_model_type_of_no_family_is_refused_with_those_there_are)
 {
     rt_huggingface *there;
     copy_fixture("masked_lm", CHANGES("\"roformer\"", "\"bert\""), NULL);
@@ -99,9 +100,8 @@ START_TEST(a_model_type_of_no_family_is_refused_with_those_there_are)
     for (const rt_family *const *f = rt_families; *f; f++)
         ck_assert_ptr_nonnull(strstr(status.message, (*f)->type));
 }
-END_TEST
 
-START_TEST(what_is_absent_is_as_transformers_has_it)
+TEST(what_is_absent_is_as_transformers_has_it)
 {
     copy_fixture("masked_lm",
                  CHANGES("\"embedding_size\": 24", "\"embedding_size\": null", "\"hidden_act\"",
@@ -118,9 +118,8 @@ START_TEST(what_is_absent_is_as_transformers_has_it)
     ck_assert(there->options.norm_eps == 1e-12);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(labels_are_those_of_the_folder)
+TEST(labels_are_those_of_the_folder)
 {
     copy_fixture("token", CHANGES("\"LABEL_2\",", "\"B-\\u00e9\","), NULL);
     rt_huggingface *there = opened_folder(scratch);
@@ -131,7 +130,6 @@ START_TEST(labels_are_those_of_the_folder)
     ck_assert(there->has_head);
     rt_huggingface_close(there);
 }
-END_TEST
 
 /* ---- tensors ---- */
 
@@ -149,14 +147,13 @@ static const struct {
 };
 enum { TENSORS = sizeof tensors / sizeof *tensors };
 
-START_TEST(a_tensor_that_is_missing_is_named)
+TEST_ROWS(a_tensor_that_is_missing_is_named, 0, TENSORS)
 {
     copy_fixture(tensors[_i].fixture, NULL, CHANGES(tensors[_i].from, tensors[_i].to));
     expect_refused(tensors[_i].message);
 }
-END_TEST
 
-START_TEST(a_surplus_tensor_is_named)
+TEST(a_surplus_tensor_is_named)
 {
     copy_fixture("masked_lm", NULL,
                  CHANGES("roformer.encoder.embed_positions.weight",
@@ -164,18 +161,16 @@ START_TEST(a_surplus_tensor_is_named)
     expect_refused("model.safetensors: unexpected tensor roformer.encoder.embed_positionx.weight, "
                    "which the model lacks");
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_refused)
+TEST(what_is_not_finite_is_refused)
 {
     copy_fixture("masked_lm", NULL, NULL);
     set_numbers("cls.predictions.bias", 0, 1, (float[]){INFINITY});
     expect_refused("model.safetensors: cls.predictions.bias is not finite in " RT_PRECISION
                    " precision");
 }
-END_TEST
 
-START_TEST(a_tied_decoder_that_differs_is_used_and_said)
+TEST(a_tied_decoder_that_differs_is_used_and_said)
 {
     copy_fixture("masked_lm_untied",
                  CHANGES("\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true"), NULL);
@@ -194,10 +189,9 @@ START_TEST(a_tied_decoder_that_differs_is_used_and_said)
     rt_huggingface_close(there);
     rt_huggingface_close(untied);
 }
-END_TEST
 
 /* All numbers are compared, which takes more than one reading of 512. */
-START_TEST(a_tied_decoder_that_differs_in_one_number_is_not_tied)
+TEST_ROWS(a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5)
 {
     enum { NUMBERS = 53 * 24 };
     static const uint64_t places[] = {NUMBERS, 0, 511, 512, NUMBERS - 1};
@@ -223,7 +217,6 @@ START_TEST(a_tied_decoder_that_differs_in_one_number_is_not_tied)
     ck_assert_int_eq(strstr(there->warnings, decoder) == NULL, places[_i] == NUMBERS);
     rt_huggingface_close(there);
 }
-END_TEST
 
 /* ---- several files ---- */
 
@@ -271,7 +264,7 @@ static void write_parts(const char *first_name, bool twice)
     copy_changed("masked_lm", "config.json", NULL);
 }
 
-START_TEST(a_model_in_several_files_is_the_same)
+TEST(a_model_in_several_files_is_the_same)
 {
     write_parts(NULL, false);
     ck_assert(rt_is_huggingface(scratch));
@@ -285,7 +278,6 @@ START_TEST(a_model_in_several_files_is_the_same)
     rt_huggingface_close(there);
     rt_huggingface_close(whole);
 }
-END_TEST
 
 static const struct {
     const char *name, *message;
@@ -302,15 +294,14 @@ static const struct {
 };
 enum { INDEXES = sizeof indexes / sizeof *indexes };
 
-START_TEST(an_index_names_what_is_in_the_folder)
+TEST_ROWS(an_index_names_what_is_in_the_folder, 0, INDEXES)
 {
     write_parts(indexes[_i].name, false);
     expect_refused(indexes[_i].message);
 }
-END_TEST
 
 /* Which of the two holds cannot be told. */
-START_TEST(a_tensor_is_in_one_file_alone)
+TEST_ROWS(a_tensor_is_in_one_file_alone, 0, 2)
 {
     static const char *const names[] = {NULL, "part-2.safetensors"};
     char message[160];
@@ -321,9 +312,8 @@ START_TEST(a_tensor_is_in_one_file_alone)
              _i ? 1 : 2);
     expect_refused(message);
 }
-END_TEST
 
-START_TEST(a_tensor_that_a_file_lacks_is_named)
+TEST(a_tensor_that_a_file_lacks_is_named)
 {
     write_parts(NULL, false);
     char *text;
@@ -337,9 +327,8 @@ START_TEST(a_tensor_that_a_file_lacks_is_named)
     expect_refused("part-1.safetensors: lacks 'cls.predictions.bios', which "
                    "model.safetensors.index.json says is there");
 }
-END_TEST
 
-START_TEST(a_file_has_no_more_than_the_index_says)
+TEST(a_file_has_no_more_than_the_index_says)
 {
     static char index[1 << 14];
     write_parts(NULL, false);
@@ -351,9 +340,8 @@ START_TEST(a_file_has_no_more_than_the_index_says)
     expect_refused("part-1.safetensors: has 'cls.predictions.bias', which "
                    "model.safetensors.index.json does not say");
 }
-END_TEST
 
-START_TEST(a_folder_is_one_if_it_has_both_files)
+TEST(a_folder_is_one_if_it_has_both_files)
 {
     ck_assert(!rt_is_huggingface(scratch));
     copy_changed("masked_lm", "config.json", NULL);
@@ -362,7 +350,6 @@ START_TEST(a_folder_is_one_if_it_has_both_files)
     copy_changed("masked_lm", "model.safetensors", NULL);
     ck_assert(rt_is_huggingface(scratch));
 }
-END_TEST
 
 /* ---- other models ---- */
 
@@ -373,7 +360,7 @@ static rt_transformer *other_model(const rt_transformer_options *options)
     return model;
 }
 
-START_TEST(another_head_keeps_its_start)
+TEST(another_head_keeps_its_start)
 {
     rt_huggingface_taken taken;
     rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
@@ -393,9 +380,8 @@ START_TEST(another_head_keeps_its_start)
     rt_transformer_free(start);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(theta_of_a_folder_goes_to_every_layer_and_head)
+TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
 {
     static const rt_theta_form forms[] = {RT_THETA_LOG, RT_THETA_RAW};
     rt_huggingface_taken taken;
@@ -419,10 +405,9 @@ START_TEST(theta_of_a_folder_goes_to_every_layer_and_head)
     rt_transformer_free(model);
     rt_huggingface_close(there);
 }
-END_TEST
 
 /* A pair that rotates the other way, or not at all before one that does: ln theta is no number. */
-START_TEST(theta_that_have_no_logarithm_are_raw)
+TEST_ROWS(theta_that_have_no_logarithm_are_raw, 0, 3)
 {
     enum { ROWS = 16, PAIRS = 4 };
     static const double thetas[][PAIRS] = {{0.9, -0.31, 0.02, 0.00017},
@@ -453,9 +438,8 @@ START_TEST(theta_that_have_no_logarithm_are_raw)
     rt_transformer_free(model);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(another_base_is_not_the_folders_theta)
+TEST(another_base_is_not_the_folders_theta)
 {
     rt_huggingface_taken taken;
     rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
@@ -467,9 +451,8 @@ START_TEST(another_base_is_not_the_folders_theta)
     rt_transformer_free(model);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(what_does_not_fit_a_model_changes_nothing)
+TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, 4)
 {
     rt_huggingface_taken taken;
     rt_huggingface *there =
@@ -501,9 +484,8 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
     rt_transformer_free(start);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(every_allocation_can_fail)
+TEST_ROWS(every_allocation_can_fail, 0, 3)
 {
     static const char *const names[] = {"sequence", "masked_lm_theta", "masked_lm_untied"};
     rt_code code = RT_MEMORY;
@@ -527,34 +509,4 @@ START_TEST(every_allocation_can_fail)
         rt_huggingface_close(there);
     }
     ck_assert_uint_gt(n, 50);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("huggingface folder");
-    TCase *tests = leak_checked_case(suite, "folder");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS);
-    tcase_add_test(tests, a_model_type_of_no_family_is_refused_with_those_there_are);
-    tcase_add_test(tests, what_is_absent_is_as_transformers_has_it);
-    tcase_add_test(tests, labels_are_those_of_the_folder);
-    tcase_add_loop_test(tests, a_tensor_that_is_missing_is_named, 0, TENSORS);
-    tcase_add_test(tests, a_surplus_tensor_is_named);
-    tcase_add_test(tests, what_is_not_finite_is_refused);
-    tcase_add_test(tests, a_tied_decoder_that_differs_is_used_and_said);
-    tcase_add_loop_test(tests, a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5);
-    tcase_add_test(tests, a_model_in_several_files_is_the_same);
-    tcase_add_loop_test(tests, an_index_names_what_is_in_the_folder, 0, INDEXES);
-    tcase_add_loop_test(tests, a_tensor_is_in_one_file_alone, 0, 2);
-    tcase_add_test(tests, a_tensor_that_a_file_lacks_is_named);
-    tcase_add_test(tests, a_file_has_no_more_than_the_index_says);
-    tcase_add_test(tests, a_folder_is_one_if_it_has_both_files);
-    tcase_add_test(tests, another_head_keeps_its_start);
-    tcase_add_loop_test(tests, theta_of_a_folder_goes_to_every_layer_and_head, 0, 2);
-    tcase_add_loop_test(tests, theta_that_have_no_logarithm_are_raw, 0, 3);
-    tcase_add_test(tests, another_base_is_not_the_folders_theta);
-    tcase_add_loop_test(tests, what_does_not_fit_a_model_changes_nothing, 0, 4);
-    tcase_add_loop_test(tests, every_allocation_can_fail, 0, 3);
-    return run_suite(suite);
 }

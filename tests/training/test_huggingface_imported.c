@@ -67,7 +67,9 @@ static void find_logits(rt_transformer *model, double logits[LABELS])
 
 static const char *const fixtures[] = {"sequence", "token"};
 
-START_TEST(a_class_keeps_its_name_and_its_logit)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
 {
     double expected[LABELS], got[LABELS];
     rt_huggingface_taken taken;
@@ -96,7 +98,6 @@ START_TEST(a_class_keeps_its_name_and_its_logit)
     rt_imported_close(m);
     rt_huggingface_close(there);
 }
-END_TEST
 
 static const struct {
     const char *from, *to, *message;
@@ -109,14 +110,13 @@ static const struct {
 };
 enum { BAD_LABELS = sizeof bad_labels / sizeof *bad_labels };
 
-START_TEST(labels_that_cannot_be_told_apart_are_refused)
+TEST_ROWS(labels_that_cannot_be_told_apart_are_refused, 0, BAD_LABELS)
 {
     copy_fixture("token", CHANGES(bad_labels[_i].from, bad_labels[_i].to), NULL);
     expect_not_opened(bad_labels[_i].message);
 }
-END_TEST
 
-START_TEST(a_head_that_is_not_wanted_stays_as_it_is)
+TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
 {
     rt_huggingface_taken taken;
     copy_fixture(fixtures[_i], NULL, NULL);
@@ -138,11 +138,10 @@ START_TEST(a_head_that_is_not_wanted_stays_as_it_is)
     rt_transformer_free(whole);
     rt_imported_close(m);
 }
-END_TEST
 
 /* ---- vocabulary ---- */
 
-START_TEST(a_folder_without_a_vocabulary_is_of_ids)
+TEST(a_folder_without_a_vocabulary_is_of_ids)
 {
     copy_fixture("masked_lm", NULL, NULL);
     rt_imported *m = opened();
@@ -150,9 +149,8 @@ START_TEST(a_folder_without_a_vocabulary_is_of_ids)
     expect_data(m, "task = tokens\nlength = 16\nvocab = 53\n");
     rt_imported_close(m);
 }
-END_TEST
 
-START_TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
+TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
 {
     copy_fixture("masked_lm", NULL, NULL);
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", "?\nzz\n"));
@@ -165,9 +163,8 @@ START_TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
     expect_data(m, "task = text\nlength = 16\nlevel = wordpiece\nlowercase = yes\n");
     rt_imported_close(m);
 }
-END_TEST
 
-START_TEST(the_task_is_that_of_the_head)
+TEST_ROWS(the_task_is_that_of_the_head, 0, 3)
 {
     static const char *const lines[][2] = {{"sequence", "task = classify\n"},
                                            {"token", "task = tag\n"},
@@ -178,9 +175,8 @@ START_TEST(the_task_is_that_of_the_head)
     ck_assert_int_eq(m->data.objective, _i == 2 ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM);
     rt_imported_close(m);
 }
-END_TEST
 
-START_TEST(a_word_of_the_tokenizer_is_kept)
+TEST(a_word_of_the_tokenizer_is_kept)
 {
     static const char settings[] = "{\"tokenizer_class\": \"RoFormerTokenizerFast\"}";
     copy_fixture("masked_lm", NULL, NULL);
@@ -190,11 +186,10 @@ START_TEST(a_word_of_the_tokenizer_is_kept)
     expect_in(m->warning, "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words");
     rt_imported_close(m);
 }
-END_TEST
 
 /* ---- another model ---- */
 
-START_TEST(a_key_that_changes_what_is_computed_is_named)
+TEST(a_key_that_changes_what_is_computed_is_named)
 {
     copy_fixture("masked_lm", NULL, NULL);
     rt_imported *m = opened();
@@ -220,9 +215,8 @@ START_TEST(a_key_that_changes_what_is_computed_is_named)
     ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.norm");
     rt_imported_close(m);
 }
-END_TEST
 
-START_TEST(every_allocation_can_fail)
+TEST(every_allocation_can_fail)
 {
     rt_code code = RT_MEMORY;
     size_t n = 0;
@@ -243,22 +237,4 @@ START_TEST(every_allocation_can_fail)
     }
     ck_assert_uint_gt(n, 50);
     rt_transformer_free(model);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("huggingface imported");
-    TCase *tests = leak_checked_case(suite, "imported");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, a_class_keeps_its_name_and_its_logit, 0, 2);
-    tcase_add_loop_test(tests, labels_that_cannot_be_told_apart_are_refused, 0, BAD_LABELS);
-    tcase_add_loop_test(tests, a_head_that_is_not_wanted_stays_as_it_is, 0, 2);
-    tcase_add_test(tests, a_folder_without_a_vocabulary_is_of_ids);
-    tcase_add_test(tests, a_vocabulary_has_no_more_tokens_than_the_model_has_rows);
-    tcase_add_loop_test(tests, the_task_is_that_of_the_head, 0, 3);
-    tcase_add_test(tests, a_word_of_the_tokenizer_is_kept);
-    tcase_add_test(tests, a_key_that_changes_what_is_computed_is_named);
-    tcase_add_test(tests, every_allocation_can_fail);
-    return run_suite(suite);
 }

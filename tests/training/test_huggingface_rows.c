@@ -181,7 +181,9 @@ static void expect_same_bytes(const char *name, const unsigned char *before, siz
 
 /* ---- there and back ---- */
 
-START_TEST(what_was_written_is_read_and_written_again)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(what_was_written_is_read_and_written_again, 0, 32)
 {
     const rt_family *family = _i & 1 ? &heads_family : &blocks_family;
     rt_transformer_options o = usual(_i & 2 ? 2 : 4, _i & 4 ? RT_BIAS_ALL : RT_BIAS_NONE);
@@ -208,7 +210,6 @@ START_TEST(what_was_written_is_read_and_written_again)
     rt_huggingface_close(there);
     remove_out();
 }
-END_TEST
 
 static double number_in(const char *tensor, uint64_t first)
 {
@@ -229,7 +230,7 @@ static double number_of(const rt_transformer *model, const char *parameter, size
 
 /* Of 4 heads of 8 features over 32, with 2 heads of keys: 32 rows of queries, 16 of keys and of
  * values. By head, a group has the rows of 2 heads of queries, then a key's, then a value's. */
-START_TEST(rows_stand_where_the_form_says)
+TEST_ROWS(rows_stand_where_the_form_says, 0, 2)
 {
     static const struct {
         const char *parameter;
@@ -258,9 +259,8 @@ START_TEST(rows_stand_where_the_form_says)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(a_part_that_a_model_lacks_is_refused)
+TEST(a_part_that_a_model_lacks_is_refused)
 {
     rt_transformer_options o = usual(4, RT_BIAS_NONE);
     rt_transformer *model = numbered_model(&o);
@@ -270,7 +270,6 @@ START_TEST(a_part_that_a_model_lacks_is_refused)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* ---- what a folder can have ---- */
 
@@ -297,7 +296,7 @@ static const struct {
 };
 enum { CHANGED = sizeof changed / sizeof *changed };
 
-START_TEST(what_no_row_takes_is_refused_by_its_key)
+TEST_ROWS(what_no_row_takes_is_refused_by_its_key, 0, CHANGED)
 {
     rt_transformer_options o = usual(2, RT_BIAS_ALL);
     rt_transformer *model = numbered_model(&o), *again = NULL;
@@ -312,10 +311,9 @@ START_TEST(what_no_row_takes_is_refused_by_its_key)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* A key that is absent has the default, also where null stands for something else. */
-START_TEST(keys_that_are_absent_have_their_default)
+TEST(keys_that_are_absent_have_their_default)
 {
     rt_transformer_options o = usual(2, RT_BIAS_NONE);
     rt_transformer *model = numbered_model(&o), *again;
@@ -331,7 +329,6 @@ START_TEST(keys_that_are_absent_have_their_default)
     rt_transformer_free(again);
     remove_out();
 }
-END_TEST
 
 /* Both names have the same length. */
 static void rename_tensor(const char *from, const char *to)
@@ -346,7 +343,7 @@ static void rename_tensor(const char *from, const char *to)
     free(bytes);
 }
 
-START_TEST(another_name_is_read)
+TEST(another_name_is_read)
 {
     rt_transformer_options o = usual(4, RT_BIAS_NONE);
     rt_transformer *model = numbered_model(&o), *again;
@@ -361,11 +358,10 @@ START_TEST(another_name_is_read)
     rt_transformer_free(again);
     remove_out();
 }
-END_TEST
 
 /* ---- which family ---- */
 
-START_TEST(the_first_that_can_say_what_a_model_is_writes_it)
+TEST(the_first_that_can_say_what_a_model_is_writes_it)
 {
     const rt_family *const both[] = {&rt_family_mistral, &heads_family, &rt_family_llama, NULL};
     const rt_family *found;
@@ -385,12 +381,11 @@ START_TEST(the_first_that_can_say_what_a_model_is_writes_it)
                   "model.norm = post cannot be exported: a Llama of Hugging Face has its norms "
                   "before the blocks");
 }
-END_TEST
 
 /* ---- JSON ---- */
 
 /* Every double is read as what it was; what is whole has no point, unless a float is wanted. */
-START_TEST(numbers_are_short_and_exact)
+TEST(numbers_are_short_and_exact)
 {
     static const double numbers[] = {0.1, 1e-12, -0.0, 10000, 1.0 / 3, 1e-300, -3, 1.5e300};
     enum { COUNT = sizeof numbers / sizeof *numbers };
@@ -410,21 +405,4 @@ START_TEST(numbers_are_short_and_exact)
     json_decref(again);
     rt_free(text);
     rt_json_object_free(&object);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("huggingface rows");
-    TCase *tests = leak_checked_case(suite, "rows");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, what_was_written_is_read_and_written_again, 0, 32);
-    tcase_add_loop_test(tests, rows_stand_where_the_form_says, 0, 2);
-    tcase_add_test(tests, a_part_that_a_model_lacks_is_refused);
-    tcase_add_loop_test(tests, what_no_row_takes_is_refused_by_its_key, 0, CHANGED);
-    tcase_add_test(tests, keys_that_are_absent_have_their_default);
-    tcase_add_test(tests, another_name_is_read);
-    tcase_add_test(tests, the_first_that_can_say_what_a_model_is_writes_it);
-    tcase_add_test(tests, numbers_are_short_and_exact);
-    return run_suite(suite);
 }

@@ -75,7 +75,9 @@ static void expect_ids(const rt_vocabulary *v, const char *text, const int32_t *
 
 /* ---- tokenizer.json ---- */
 
-START_TEST(pieces_are_in_the_order_of_their_ids)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(pieces_are_in_the_order_of_their_ids)
 {
     char *text;
     write_file("tokenizer.json", pieces);
@@ -88,7 +90,6 @@ START_TEST(pieces_are_in_the_order_of_their_ids)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 static const struct {
     const char *from, *to, *message;
@@ -133,12 +134,11 @@ static const struct {
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
-START_TEST(what_is_not_as_berts_is_refused_by_its_key)
+TEST_ROWS(what_is_not_as_berts_is_refused_by_its_key, 0, OTHERS)
 {
     write_pieces(others[_i].from, others[_i].to);
     expect_refused("", others[_i].message);
 }
-END_TEST
 
 /* ---- settings ---- */
 
@@ -170,7 +170,7 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-START_TEST(capitals_are_as_transformers_has_them)
+TEST_ROWS(capitals_are_as_transformers_has_them, 0, CASES)
 {
     if (cases[_i].settings)
         write_file("tokenizer_config.json", cases[_i].settings);
@@ -187,7 +187,6 @@ START_TEST(capitals_are_as_transformers_has_them)
         EXPECT_IDS(v, "A", 8);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 static const struct {
     const char *settings, *message;
@@ -207,7 +206,7 @@ static const struct {
 };
 enum { BAD_SETTINGS = sizeof bad_settings / sizeof *bad_settings };
 
-START_TEST(settings_that_are_not_berts_are_refused_by_their_key)
+TEST_ROWS(settings_that_are_not_berts_are_refused_by_their_key, 0, BAD_SETTINGS)
 {
     write_file("tokenizer_config.json", bad_settings[_i].settings);
     write_file("vocab.txt", lines);
@@ -216,26 +215,23 @@ START_TEST(settings_that_are_not_berts_are_refused_by_their_key)
     write_file("tokenizer.json", pieces);
     expect_refused("", bad_settings[_i].message);
 }
-END_TEST
 
-START_TEST(a_tokenizer_of_chinese_words_is_a_warning)
+TEST(a_tokenizer_of_chinese_words_is_a_warning)
 {
     write_file("tokenizer_config.json", "{\"tokenizer_class\": \"RoFormerTokenizer\"}");
     write_file("vocab.txt", lines);
     rt_vocabulary_free(read_vocabulary("", "cuts Chinese into words"));
 }
-END_TEST
 
 /* ---- the files ---- */
 
-START_TEST(without_both_files_there_is_no_vocabulary)
+TEST(without_both_files_there_is_no_vocabulary)
 {
     write_file("tokenizer_config.json", "{");
     ck_assert_ptr_null(read_vocabulary("", NULL));
 }
-END_TEST
 
-START_TEST(of_both_files_the_lines_hold)
+TEST(of_both_files_the_lines_hold)
 {
     write_file("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nb\na\n");
     write_file("tokenizer.json", "{");
@@ -243,9 +239,8 @@ START_TEST(of_both_files_the_lines_hold)
     EXPECT_IDS(v, "a b", 6, 5);
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_pipe_is_not_waited_for)
+TEST_ROWS(a_pipe_is_not_waited_for, 0, 2)
 {
     rt_vocabulary *vocabulary;
     const char *warning, *name = _i ? "tokenizer.json" : "vocab.txt";
@@ -256,9 +251,8 @@ START_TEST(a_pipe_is_not_waited_for)
     expect_in(status.message, ": cannot be read: ");
     ck_assert_ptr_null(vocabulary);
 }
-END_TEST
 
-START_TEST(a_level_of_rotors_own_is_read_without_settings)
+TEST(a_level_of_rotors_own_is_read_without_settings)
 {
     write_file("vocab.txt", "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\n\\n\nA\n");
     write_file("tokenizer_config.json", "{\"do_lower_case\": true}");
@@ -270,7 +264,6 @@ START_TEST(a_level_of_rotors_own_is_read_without_settings)
     expect_refused("words", "config.json: rotor_level is 'words', which is not known");
     expect_refused("byte", "vocab.txt:5: must be a byte, from 0x00 to 0xff");
 }
-END_TEST
 
 /* ---- residues ---- */
 
@@ -288,7 +281,7 @@ static const struct {
     {NULL, RESIDUES "\n[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", RT_LEVEL_WORDPIECE},
 };
 
-START_TEST(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens)
+TEST_ROWS(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens, 0, sizeof of_esm / sizeof *of_esm)
 {
     char *text;
     write_file("vocab.txt", of_esm[_i].lines);
@@ -303,9 +296,8 @@ START_TEST(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(a_vocabulary_that_is_not_its_classes_is_refused)
+TEST(a_vocabulary_that_is_not_its_classes_is_refused)
 {
     write_file("vocab.txt", RESIDUES);
     write_file("tokenizer_config.json", "{\"tokenizer_class\": \"BertTokenizer\"}");
@@ -314,9 +306,8 @@ START_TEST(a_vocabulary_that_is_not_its_classes_is_refused)
     write_file("tokenizer_config.json", "{\"tokenizer_class\": \"EsmTokenizer\"}");
     expect_refused("", "vocab.txt: has no line <pad>");
 }
-END_TEST
 
-START_TEST(a_vocabulary_of_residues_is_written_for_transformers)
+TEST(a_vocabulary_of_residues_is_written_for_transformers)
 {
     char *text;
     write_file("vocab.txt", RESIDUES);
@@ -328,7 +319,6 @@ START_TEST(a_vocabulary_of_residues_is_written_for_transformers)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* ---- byte-level BPE ---- */
 
@@ -364,7 +354,7 @@ static const bpe_case bpe_cases[] = {
 };
 enum { BPE_CASES = sizeof bpe_cases / sizeof *bpe_cases };
 
-START_TEST(tokens_of_bpe_are_what_tokenizer_config_says)
+TEST_ROWS(tokens_of_bpe_are_what_tokenizer_config_says, 0, BPE_CASES)
 {
     const bpe_case *c = &bpe_cases[_i];
     write_file("tokenizer.json", bpe);
@@ -379,9 +369,8 @@ START_TEST(tokens_of_bpe_are_what_tokenizer_config_says)
     EXPECT_IDS(v, "ab", 1, 0);
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(what_is_no_bpe_is_refused_with_its_file)
+TEST(what_is_no_bpe_is_refused_with_its_file)
 {
     write_file("tokenizer.json", bpe);
     write_file("tokenizer_config.json", "{\"bos_token\": \"<u>\"}");
@@ -397,10 +386,9 @@ START_TEST(what_is_no_bpe_is_refused_with_its_file)
     write_file("tokenizer.json", "{\"model\": {\"type\": \"BPE\"}}");
     expect_refused("", "tokenizer.json: model.vocab must be an object");
 }
-END_TEST
 
 /* What is written is read as the same vocabulary, whatever its tokens are called. */
-START_TEST(a_vocabulary_of_bpe_is_written_for_transformers)
+TEST(a_vocabulary_of_bpe_is_written_for_transformers)
 {
     char *text;
     write_file("tokenizer.json", bpe);
@@ -418,10 +406,9 @@ START_TEST(a_vocabulary_of_bpe_is_written_for_transformers)
     rt_vocabulary_free(v);
     rt_vocabulary_free(again);
 }
-END_TEST
 
 /* U+00E9 stands for a byte, but not in a token that was added. */
-START_TEST(a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is)
+TEST(a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is)
 {
     static const char token[] = "<|d\xc3\xa9"
                                 "but|>";
@@ -447,9 +434,8 @@ START_TEST(a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is)
     rt_free(text);
     rt_vocabulary_free(v);
 }
-END_TEST
 
-START_TEST(every_allocation_can_fail)
+TEST_ROWS(every_allocation_can_fail, 0, 3)
 {
     rt_code code = RT_MEMORY;
     size_t n = 0;
@@ -466,32 +452,4 @@ START_TEST(every_allocation_can_fail)
         rt_vocabulary_free(vocabulary);
     }
     ck_assert_uint_gt(n, 5);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("huggingface tokenizer");
-    TCase *tests = leak_checked_case(suite, "tokenizer");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, pieces_are_in_the_order_of_their_ids);
-    tcase_add_loop_test(tests, what_is_not_as_berts_is_refused_by_its_key, 0, OTHERS);
-    tcase_add_loop_test(tests, capitals_are_as_transformers_has_them, 0, CASES);
-    tcase_add_loop_test(tests, settings_that_are_not_berts_are_refused_by_their_key, 0,
-                        BAD_SETTINGS);
-    tcase_add_test(tests, a_tokenizer_of_chinese_words_is_a_warning);
-    tcase_add_test(tests, without_both_files_there_is_no_vocabulary);
-    tcase_add_test(tests, of_both_files_the_lines_hold);
-    tcase_add_loop_test(tests, a_pipe_is_not_waited_for, 0, 2);
-    tcase_add_test(tests, a_level_of_rotors_own_is_read_without_settings);
-    tcase_add_loop_test(tests, a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens, 0,
-                        sizeof of_esm / sizeof *of_esm);
-    tcase_add_test(tests, a_vocabulary_that_is_not_its_classes_is_refused);
-    tcase_add_test(tests, a_vocabulary_of_residues_is_written_for_transformers);
-    tcase_add_loop_test(tests, tokens_of_bpe_are_what_tokenizer_config_says, 0, BPE_CASES);
-    tcase_add_test(tests, what_is_no_bpe_is_refused_with_its_file);
-    tcase_add_test(tests, a_vocabulary_of_bpe_is_written_for_transformers);
-    tcase_add_test(tests, a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is);
-    tcase_add_loop_test(tests, every_allocation_can_fail, 0, 3);
-    return run_suite(suite);
 }

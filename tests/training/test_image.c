@@ -13,7 +13,9 @@ static void assert_reals(rt_image *image, const char *path, rt_shape shape)
 static const rt_parse parses[] = {RT_PARSE_HERE, RT_PARSE_APART};
 enum { PARSES = sizeof parses / sizeof *parses };
 
-START_TEST(what_was_put_is_read_back_bit_for_bit)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(what_was_put_is_read_back_bit_for_bit, 0, PARSES)
 {
     write_example(in_scratch("a.h5"));
     rt_image *image = rt_image_open(in_scratch("a.h5"), parses[_i]);
@@ -45,9 +47,8 @@ START_TEST(what_was_put_is_read_back_bit_for_bit)
     rt_free(no_bytes);
     rt_image_close(image);
 }
-END_TEST
 
-START_TEST(a_dataset_of_several_chunks_is_read_back)
+TEST(a_dataset_of_several_chunks_is_read_back)
 {
     rt_shape shape = RT_SHAPE_OF(3, 1 << 20, 2);
     size_t size = rt_shape_size(shape);
@@ -67,10 +68,9 @@ START_TEST(a_dataset_of_several_chunks_is_read_back)
     rt_free(values);
     rt_free(read);
 }
-END_TEST
 
 /* 48 MiB in chunks of at most 16: the longest axis is halved twice. */
-START_TEST(a_chunk_has_at_most_16_MiB)
+TEST(a_chunk_has_at_most_16_MiB)
 {
     const rt_shape shape = RT_SHAPE_OF(3, 1 << 20, 2);
     hsize_t chunk[3] = {0};
@@ -90,9 +90,8 @@ START_TEST(a_chunk_has_at_most_16_MiB)
     H5Dclose(dataset);
     H5Fclose(file);
 }
-END_TEST
 
-START_TEST(shapes_are_told_and_absent_datasets_are_not_an_error)
+TEST(shapes_are_told_and_absent_datasets_are_not_an_error)
 {
     write_example(in_scratch("a.h5"));
     rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
@@ -107,14 +106,13 @@ START_TEST(shapes_are_told_and_absent_datasets_are_not_an_error)
     assert_status(rt_image_status(image), RT_OK, "");
     rt_image_close(image);
 }
-END_TEST
 
 static void append_path(void *context, const char *path)
 {
     strcat(strcat(context, path), " ");
 }
 
-START_TEST(a_visit_sees_every_dataset_in_the_order_of_names)
+TEST(a_visit_sees_every_dataset_in_the_order_of_names)
 {
     write_example(in_scratch("a.h5"));
     rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
@@ -123,19 +121,17 @@ START_TEST(a_visit_sees_every_dataset_in_the_order_of_names)
     ck_assert_str_eq(paths, "a/b/four a/b/vector a/scalar bytes no_bytes nothing text ");
     rt_image_close(image);
 }
-END_TEST
 
 /* A second apart: HDF5 counts times in seconds. */
-START_TEST(the_same_content_gives_the_same_bytes)
+TEST(the_same_content_gives_the_same_bytes)
 {
     write_example(in_scratch("a.h5"));
     sleep(1);
     write_example(in_scratch("b.h5"));
     assert_same_file(in_scratch("a.h5"), in_scratch("b.h5"));
 }
-END_TEST
 
-START_TEST(the_first_failure_sticks)
+TEST(the_first_failure_sticks)
 {
     write_example(in_scratch("a.h5"));
     rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
@@ -151,10 +147,9 @@ START_TEST(the_first_failure_sticks)
     rt_image_close(image);
     no_handle_is_open();
 }
-END_TEST
 
 /* With its zero a word has 64 bytes. */
-START_TEST(a_word_that_is_too_long_is_refused)
+TEST(a_word_that_is_too_long_is_refused)
 {
     char word[RT_WORD_SIZE + 2] = "", read[RT_WORD_SIZE + 1];
     for (int length = RT_WORD_SIZE - 1; length <= RT_WORD_SIZE + 1; length++) {
@@ -175,7 +170,6 @@ START_TEST(a_word_that_is_too_long_is_refused)
         ck_assert_str_eq(read, length < RT_WORD_SIZE ? word : "");
     }
 }
-END_TEST
 
 /* Each reads what is there as something else. */
 static void read_word_as_integer(rt_image *image)
@@ -216,7 +210,7 @@ static void (*const misreadings[])(rt_image *image) = {read_word_as_integer, rea
                                                        read_bytes_as_reals,  read_reals_as_text,
                                                        read_reals_as_bytes,  visit_what_is_absent};
 
-START_TEST(what_is_of_another_kind_is_refused)
+TEST_ROWS(what_is_of_another_kind_is_refused, 0, sizeof misreadings / sizeof *misreadings)
 {
     write_example(in_scratch("a.h5"));
     for (int i = 0; i < PARSES; i++) {
@@ -227,9 +221,8 @@ START_TEST(what_is_of_another_kind_is_refused)
     }
     no_handle_is_open();
 }
-END_TEST
 
-START_TEST(plain_hdf5_reads_the_file)
+TEST(plain_hdf5_reads_the_file)
 {
     write_example(in_scratch("a.h5"));
     hid_t file = H5Fopen(in_scratch("a.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -242,9 +235,8 @@ START_TEST(plain_hdf5_reads_the_file)
     H5Dclose(dataset);
     H5Fclose(file);
 }
-END_TEST
 
-START_TEST(h5ls_lists_the_file)
+TEST(h5ls_lists_the_file)
 {
     NEEDS_PROGRAM("h5ls");
     write_example(in_scratch("a.h5"));
@@ -257,7 +249,6 @@ START_TEST(h5ls_lists_the_file)
     ck_assert_msg(strstr(listing, "/a/b/four                Dataset {2, 3, 1, 4}") != NULL, "%s",
                   listing);
 }
-END_TEST
 
 /* ---- what the file does not hold ---- */
 
@@ -287,16 +278,15 @@ static void expect_no_bytes(const char *path)
 }
 
 /* A dataset that was never written has an extent and no bytes; HDF5 reads it as zeros. */
-START_TEST(what_was_never_written_is_refused_before_memory_is_asked_for)
+TEST(what_was_never_written_is_refused_before_memory_is_asked_for)
 {
     const char *path = in_scratch("a.h5");
     write_example(path);
     forge(path, H5T_STD_U8LE, H5P_DEFAULT, (hsize_t)1 << 40);
     expect_no_bytes(path);
 }
-END_TEST
 
-START_TEST(what_lies_in_another_file_is_refused)
+TEST(what_lies_in_another_file_is_refused)
 {
     const char *path = in_scratch("a.h5");
     write_example(path);
@@ -306,27 +296,4 @@ START_TEST(what_lies_in_another_file_is_refused)
     forge(path, H5T_STD_U8LE, creation, 6);
     H5Pclose(creation);
     expect_no_bytes(path);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("image");
-    TCase *content = leak_checked_case(suite, "content");
-    tcase_add_checked_fixture(content, make_scratch, remove_scratch);
-    tcase_add_loop_test(content, what_was_put_is_read_back_bit_for_bit, 0, PARSES);
-    tcase_add_test(content, a_dataset_of_several_chunks_is_read_back);
-    tcase_add_test(content, a_word_that_is_too_long_is_refused);
-    tcase_add_test(content, a_chunk_has_at_most_16_MiB);
-    tcase_add_test(content, shapes_are_told_and_absent_datasets_are_not_an_error);
-    tcase_add_test(content, a_visit_sees_every_dataset_in_the_order_of_names);
-    tcase_add_test(content, the_same_content_gives_the_same_bytes);
-    tcase_add_test(content, the_first_failure_sticks);
-    tcase_add_loop_test(content, what_is_of_another_kind_is_refused, 0,
-                        sizeof misreadings / sizeof *misreadings);
-    tcase_add_test(content, plain_hdf5_reads_the_file);
-    tcase_add_test(content, h5ls_lists_the_file);
-    tcase_add_test(content, what_was_never_written_is_refused_before_memory_is_asked_for);
-    tcase_add_test(content, what_lies_in_another_file_is_refused);
-    return run_suite(suite);
 }

@@ -69,7 +69,7 @@ static const char *const *const kinds[] = {
 
 /* Given the trainer's gradients, three steps come to the same bits; of a parameter of more than a
  * stretch (200 x 200), too. */
-START_TEST(the_steps_are_those_of_the_trainer)
+TEST_ROWS(the_steps_are_those_of_the_trainer, 0, ROWS(kinds))
 {
     pair *t = new_pair(kinds[_i]);
     const rt_optimizer_settings s = t->config.optimizer.settings;
@@ -98,9 +98,8 @@ START_TEST(the_steps_are_those_of_the_trainer)
     rt_optimizer_free(o);
     free_pair(t);
 }
-END_TEST
 
-START_TEST(the_defaults_are_those_of_a_configuration)
+TEST_ROWS(the_defaults_are_those_of_a_configuration, 0, RT_OPTIMIZER_MUON + 1)
 {
     char kind[64];
     rt_config c;
@@ -114,7 +113,6 @@ START_TEST(the_defaults_are_those_of_a_configuration)
     ck_assert(s.weight_decay == t.weight_decay && s.clip_norm == t.clip_norm);
     ck_assert(s.theta_lr_scale == t.theta_lr_scale);
 }
-END_TEST
 
 /* ---- the formulas ---- */
 
@@ -147,7 +145,7 @@ static void expect_value(const rt_parameters *p, int i, double wanted)
 }
 
 /* Two steps with the gradients (3, 4, 0), whose norm of 5 is clipped to 1. */
-START_TEST(adam_adds_the_decay_to_the_gradient)
+TEST(adam_adds_the_decay_to_the_gradient)
 {
     rt_parameters p;
     rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAM);
@@ -172,9 +170,8 @@ START_TEST(adam_adds_the_decay_to_the_gradient)
     rt_optimizer_free(o);
     rt_parameters_free(&p);
 }
-END_TEST
 
-START_TEST(sgd_looks_ahead_with_nesterov)
+TEST(sgd_looks_ahead_with_nesterov)
 {
     rt_parameters p;
     rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
@@ -198,9 +195,8 @@ START_TEST(sgd_looks_ahead_with_nesterov)
     rt_optimizer_free(o);
     rt_parameters_free(&p);
 }
-END_TEST
 
-START_TEST(what_wants_no_gradient_stays_and_does_not_count)
+TEST(what_wants_no_gradient_stays_and_does_not_count)
 {
     rt_parameters p;
     double norm;
@@ -215,12 +211,11 @@ START_TEST(what_wants_no_gradient_stays_and_does_not_count)
     rt_optimizer_free(o);
     rt_parameters_free(&p);
 }
-END_TEST
 
 /* ---- refusals ---- */
 
 /* A step that is refused is none: the next one is the first. */
-START_TEST(a_refused_step_changes_nothing)
+TEST(a_refused_step_changes_nothing)
 {
     rt_parameters p, other;
     const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
@@ -246,7 +241,6 @@ START_TEST(a_refused_step_changes_nothing)
     rt_parameters_free(&p);
     rt_parameters_free(&other);
 }
-END_TEST
 
 #define SETTINGS(...)                                                                              \
     {                                                                                              \
@@ -268,7 +262,7 @@ static const struct {
     {SETTINGS(.theta_lr_scale = INFINITY), "theta_lr_scale must be at least 0; got inf"},
 };
 
-START_TEST(a_setting_out_of_its_range_is_refused)
+TEST_ROWS(a_setting_out_of_its_range_is_refused, 0, ROWS(refused))
 {
     rt_parameters p;
     rt_optimizer *o;
@@ -279,9 +273,8 @@ START_TEST(a_setting_out_of_its_range_is_refused)
     ck_assert_ptr_null(o);
     rt_parameters_free(&p);
 }
-END_TEST
 
-START_TEST(an_exhausted_heap_leaves_no_optimizer)
+TEST(an_exhausted_heap_leaves_no_optimizer)
 {
     rt_parameters p;
     rt_optimizer *o = NULL;
@@ -301,20 +294,4 @@ START_TEST(an_exhausted_heap_leaves_no_optimizer)
     rt_optimizer_free(o);
     rt_optimizer_free(NULL);
     rt_parameters_free(&p);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("io optimizer");
-    TCase *tests = leak_checked_case(suite, "optimizer");
-    ADD_ROWS(tests, the_steps_are_those_of_the_trainer, kinds);
-    tcase_add_loop_test(tests, the_defaults_are_those_of_a_configuration, 0, RT_OPTIMIZER_MUON + 1);
-    tcase_add_test(tests, adam_adds_the_decay_to_the_gradient);
-    tcase_add_test(tests, sgd_looks_ahead_with_nesterov);
-    tcase_add_test(tests, what_wants_no_gradient_stays_and_does_not_count);
-    tcase_add_test(tests, a_refused_step_changes_nothing);
-    ADD_ROWS(tests, a_setting_out_of_its_range_is_refused, refused);
-    tcase_add_test(tests, an_exhausted_heap_leaves_no_optimizer);
-    return run_suite(suite);
 }

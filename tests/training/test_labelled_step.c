@@ -70,7 +70,9 @@ static void free_training(training *t)
 
 /* ---- the model ---- */
 
-START_TEST(the_data_chooses_head_and_token_types)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(the_data_chooses_head_and_token_types)
 {
     training *t = new_labelled(false, false, "run.seed=1");
     rt_transformer_options o = rt_model_options(&t->config.model, t->data);
@@ -90,9 +92,8 @@ START_TEST(the_data_chooses_head_and_token_types)
     ck_assert_int_eq(o.labels, 3);
     free_training(t);
 }
-END_TEST
 
-START_TEST(a_second_text_trains_the_second_type)
+TEST(a_second_text_trains_the_second_type)
 {
     training *t = new_labelled(true, false, "run.seed=1");
     const rt_parameters *p = &rt_trainer_state(t->trainer)->model->parameters;
@@ -108,11 +109,10 @@ START_TEST(a_second_text_trains_the_second_type)
     ck_assert_double_gt(squares[1], 0);
     free_training(t);
 }
-END_TEST
 
 /* ---- batches ---- */
 
-START_TEST(a_batch_is_as_long_as_its_longest_row)
+TEST(a_batch_is_as_long_as_its_longest_row)
 {
     training *t = new_labelled(true, false, "run.seed=1");
     const int length = t->config.data.length;
@@ -146,10 +146,9 @@ START_TEST(a_batch_is_as_long_as_its_longest_row)
     rt_labelled_batch_free(&cut);
     free_training(t);
 }
-END_TEST
 
 /* A copy of odd length ends with a place of padding, and always has. */
-START_TEST(sequences_of_one_length_are_never_cut)
+TEST(sequences_of_one_length_are_never_cut)
 {
     rt_config c;
     rt_data *data;
@@ -163,10 +162,9 @@ START_TEST(sequences_of_one_length_are_never_cut)
     rt_labelled_batch_free(&b);
     rt_data_close(data);
 }
-END_TEST
 
 /* The loss of a step by each row alone, without padding. */
-START_TEST(the_loss_of_a_step_is_that_of_its_rows_alone)
+TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
     rt_transformer *model = rt_trainer_state(t->trainer)->model;
@@ -195,9 +193,8 @@ START_TEST(the_loss_of_a_step_is_that_of_its_rows_alone)
     rt_graph_free(g);
     free_training(t);
 }
-END_TEST
 
-START_TEST(any_number_of_threads_takes_the_same_steps)
+TEST(any_number_of_threads_takes_the_same_steps)
 {
     static const char *const threads[] = {"run.threads=1", "run.threads=3"};
     training *t[2];
@@ -216,12 +213,11 @@ START_TEST(any_number_of_threads_takes_the_same_steps)
     free_training(t[0]);
     free_training(t[1]);
 }
-END_TEST
 
 /* ---- evaluation ---- */
 
 /* 61 rows in batches of 8 leave a batch of five; of sentences there are 21. */
-START_TEST(an_evaluation_counts_every_row_once)
+TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=2");
     rt_transformer *model = rt_trainer_state(t->trainer)->model;
@@ -265,9 +261,8 @@ START_TEST(an_evaluation_counts_every_row_once)
     rt_graph_free(g);
     free_training(t);
 }
-END_TEST
 
-START_TEST(an_evaluation_can_be_of_some_batches)
+TEST(an_evaluation_can_be_of_some_batches)
 {
     training *t = new_labelled(false, false, "train.eval_batches=3");
     rt_evaluation e;
@@ -279,9 +274,8 @@ START_TEST(an_evaluation_can_be_of_some_batches)
     ck_assert_int_eq(e.sequences, COUNT);
     free_training(t);
 }
-END_TEST
 
-START_TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
+TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
 {
     rt_config c;
     load_sound(&c, tiny, OVERRIDES("data.task=tag", "data.file=a"));
@@ -292,11 +286,10 @@ START_TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
     load_sound(&c, tiny, OVERRIDES("data.task=text", "data.file=a"));
     ck_assert_int_eq(c.train.eval_batches, 8);
 }
-END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(batches_of_all_lengths_leave_the_heap_alone)
+TEST(batches_of_all_lengths_leave_the_heap_alone)
 {
     training *t = new_labelled(true, false, "run.threads=1");
     rt_step_result result;
@@ -308,9 +301,8 @@ START_TEST(batches_of_all_lengths_leave_the_heap_alone)
     ck_assert_uint_eq(rt_memory_requests(), requests);
     free_training(t);
 }
-END_TEST
 
-START_TEST(a_confusion_without_memory_is_a_status)
+TEST(a_confusion_without_memory_is_a_status)
 {
     training *t = new_labelled(false, false, "run.threads=1");
     rt_evaluation e;
@@ -324,24 +316,4 @@ START_TEST(a_confusion_without_memory_is_a_status)
         ck_assert_uint_eq(rt_memory_live(), live);
     }
     free_training(t);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("labelled steps");
-    TCase *tests = leak_checked_case(suite, "labelled steps");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, the_data_chooses_head_and_token_types);
-    tcase_add_test(tests, a_second_text_trains_the_second_type);
-    tcase_add_test(tests, a_batch_is_as_long_as_its_longest_row);
-    tcase_add_test(tests, sequences_of_one_length_are_never_cut);
-    tcase_add_loop_test(tests, the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3);
-    tcase_add_test(tests, any_number_of_threads_takes_the_same_steps);
-    tcase_add_loop_test(tests, an_evaluation_counts_every_row_once, 0, 3);
-    tcase_add_test(tests, an_evaluation_can_be_of_some_batches);
-    tcase_add_test(tests, the_default_of_labelled_data_is_to_evaluate_all_of_it);
-    tcase_add_test(tests, batches_of_all_lengths_leave_the_heap_alone);
-    tcase_add_test(tests, a_confusion_without_memory_is_a_status);
-    return run_suite(suite);
 }

@@ -16,7 +16,7 @@ static void leave_launcher(void)
         unsetenv(names[i]);
 }
 
-START_TEST(size_and_rank_are_those_of_the_launcher)
+TEST_ROWS(size_and_rank_are_those_of_the_launcher, 0, 4)
 {
     static const struct {
         const char *size, *rank;
@@ -32,10 +32,9 @@ START_TEST(size_and_rank_are_those_of_the_launcher)
     ck_assert_int_eq(rt_world_launched_size(), 3);
     ck_assert_int_eq(rt_world_launched_rank(), 2);
 }
-END_TEST
 
 /* As if there were no such variable, so that the next one counts. */
-START_TEST(what_is_no_number_of_processes_is_passed_over)
+TEST(what_is_no_number_of_processes_is_passed_over)
 {
     static const char *const values[] = {"",   "4x",  "4 ",      "four",
                                          "-1", "4.5", "1048576", "99999999999999999999"};
@@ -53,14 +52,4 @@ START_TEST(what_is_no_number_of_processes_is_passed_over)
         unsetenv("PMI_RANK");
     }
     leave_launcher();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("launcher");
-    TCase *tests = leak_checked_case(suite, "launcher");
-    tcase_add_loop_test(tests, size_and_rank_are_those_of_the_launcher, 0, 4);
-    tcase_add_test(tests, what_is_no_number_of_processes_is_passed_over);
-    return run_suite(suite);
 }

@@ -32,16 +32,15 @@ static void expect_lines(const char *bytes, size_t size, const wanted *lines)
 #define LINES(bytes, ...)                                                                          \
     expect_lines(bytes, sizeof(bytes) - 1, (const wanted[]){__VA_ARGS__, {NULL, 0, 0}})
 
-START_TEST(lines_end_in_a_newline_a_return_before_it_or_the_stream)
+TEST(lines_end_in_a_newline_a_return_before_it_or_the_stream)
 {
     LINES("ab\ncd\n", {"ab", 2, 0}, {"cd", 2, 3});
     LINES("ab\r\n\r\ncd", {"ab", 2, 0}, {"", 0, 4}, {"cd", 2, 6});
     LINES("\n\na\rb\r\r\n", {"", 0, 0}, {"", 0, 1}, {"a\rb\r", 4, 2});
     LINES("a\r", {"a\r", 2, 0});
 }
-END_TEST
 
-START_TEST(a_mark_before_the_first_line_is_passed_over)
+TEST(a_mark_before_the_first_line_is_passed_over)
 {
     LINES("\xef\xbb\xbf"
           "ab\n\xef\xbb\xbf"
@@ -52,16 +51,14 @@ START_TEST(a_mark_before_the_first_line_is_passed_over)
            4, 6});
     LINES("\xef\xbb\xbf\n", {"", 0, 3});
 }
-END_TEST
 
-START_TEST(a_line_may_hold_a_zero)
+TEST(a_line_may_hold_a_zero)
 {
     LINES("a\0b\nc\n", {"a\0b", 3, 0}, {"c", 1, 4});
 }
-END_TEST
 
 /* What is as long as the limit is a line. */
-START_TEST(a_line_that_is_too_long_is_refused_by_its_number)
+TEST(a_line_that_is_too_long_is_refused_by_its_number)
 {
     FILE *from = tmpfile();
     ck_assert(from && fputs("ab\n", from) >= 0);
@@ -82,9 +79,8 @@ START_TEST(a_line_that_is_too_long_is_refused_by_its_number)
     fclose(from);
     rt_lines_free(&l);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_no_end)
+TEST(what_cannot_be_read_is_no_end)
 {
     rt_lines l = {.from = fopen("/", "r")};
     ck_assert_ptr_nonnull(l.from);
@@ -94,9 +90,8 @@ START_TEST(what_cannot_be_read_is_no_end)
     fclose(l.from);
     rt_lines_free(&l);
 }
-END_TEST
 
-START_TEST(a_full_heap_is_an_error)
+TEST(a_full_heap_is_an_error)
 {
     const char text[] = "ab\n";
     rt_lines l = {.from = fmemopen((char *)text, sizeof text - 1, "r")};
@@ -106,18 +101,4 @@ START_TEST(a_full_heap_is_an_error)
     ck_assert_int_eq(l.status.code, RT_MEMORY);
     fclose(l.from);
     rt_lines_free(&l);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("lines");
-    TCase *tests = leak_checked_case(suite, "lines");
-    tcase_add_test(tests, lines_end_in_a_newline_a_return_before_it_or_the_stream);
-    tcase_add_test(tests, a_mark_before_the_first_line_is_passed_over);
-    tcase_add_test(tests, a_line_may_hold_a_zero);
-    tcase_add_test(tests, a_line_that_is_too_long_is_refused_by_its_number);
-    tcase_add_test(tests, what_cannot_be_read_is_no_end);
-    tcase_add_test(tests, a_full_heap_is_an_error);
-    return run_suite(suite);
 }

@@ -133,7 +133,9 @@ static const char *const rules[] = {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-START_TEST(what_transformers_cannot_express_is_refused_by_its_key)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, RULES)
 {
     rt_transformer_options o = usual();
     break_rule(&o, _i);
@@ -142,7 +144,6 @@ START_TEST(what_transformers_cannot_express_is_refused_by_its_key)
     ck_assert(!exists(in_scratch("out")));
     rt_transformer_free(model);
 }
-END_TEST
 
 /* ---- what is computed ---- */
 
@@ -223,7 +224,7 @@ static void choose(rt_transformer_options *o, int variant)
 }
 enum { VARIANTS = 16 };
 
-START_TEST(what_is_exported_computes_the_same)
+TEST_ROWS(what_is_exported_computes_the_same, 0, VARIANTS)
 {
     double here[COUNT], again[COUNT];
     rt_transformer_options o = usual();
@@ -246,7 +247,6 @@ START_TEST(what_is_exported_computes_the_same)
     rt_huggingface_close(there);
     remove_out();
 }
-END_TEST
 
 /* ---- learned theta ---- */
 
@@ -262,7 +262,7 @@ static rt_transformer_options learning(int scope, rt_theta_form form)
     return o;
 }
 
-START_TEST(a_theta_that_is_not_finite_is_not_exported)
+TEST(a_theta_that_is_not_finite_is_not_exported)
 {
     const rt_transformer_options o = learning(RT_THETA_LAYER, RT_THETA_LOG);
     rt_transformer *model = shaken_model(&o);
@@ -272,9 +272,8 @@ START_TEST(a_theta_that_is_not_finite_is_not_exported)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(learned_theta_are_read_again)
+TEST_ROWS(learned_theta_are_read_again, 0, 24)
 {
     rt_huggingface_taken taken;
     double here[COUNT], again[COUNT], a[32], b[32];
@@ -320,10 +319,9 @@ START_TEST(learned_theta_are_read_again)
     rt_huggingface_close(there);
     remove_out();
 }
-END_TEST
 
 /* theta = 1 / (factor base^(2i/D)), which is what transformers computes of longrope. */
-START_TEST(rope_parameters_have_a_learned_theta)
+TEST(rope_parameters_have_a_learned_theta)
 {
     static const double own[] = {1.5, -0.25, 0, 1e-4};
     rt_transformer_options o = learning(RT_THETA_MODEL, RT_THETA_RAW);
@@ -350,9 +348,8 @@ START_TEST(rope_parameters_have_a_learned_theta)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(theta_that_do_not_make_the_parameters_are_left)
+TEST(theta_that_do_not_make_the_parameters_are_left)
 {
     rt_transformer_options o = learning(RT_THETA_LAYER, RT_THETA_LOG);
     o.theta.init = RT_THETA_FREQUENCIES;
@@ -369,11 +366,10 @@ START_TEST(theta_that_do_not_make_the_parameters_are_left)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
 /* ---- config.json and the card ---- */
 
-START_TEST(the_positions_are_those_that_a_scaling_asks_for)
+TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
 {
     static const struct {
         rt_scaling scaling;
@@ -398,9 +394,8 @@ START_TEST(the_positions_are_those_that_a_scaling_asks_for)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(the_base_of_ntk_is_written)
+TEST(the_base_of_ntk_is_written)
 {
     rt_transformer_options o = usual();
     o.position.frequencies.scaling = RT_SCALING_NTK;
@@ -414,9 +409,8 @@ START_TEST(the_base_of_ntk_is_written)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
+TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
 {
     rt_vocabulary *v;
     rt_transformer_options o = usual();
@@ -452,9 +446,8 @@ START_TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(the_card_says_how_it_turns)
+TEST_ROWS(the_card_says_how_it_turns, 0, 6)
 {
     static const char *const sentences[] = {
         "theta_i = 10000^(-2i/8), which is fixed.\n",
@@ -483,9 +476,8 @@ START_TEST(the_card_says_how_it_turns)
     rt_transformer_free(model);
     remove_out();
 }
-END_TEST
 
-START_TEST(every_allocation_can_fail)
+TEST(every_allocation_can_fail)
 {
     rt_transformer_options o = learning(RT_THETA_HEAD, RT_THETA_LOG);
     rt_transformer *model = new_model(&o);
@@ -501,24 +493,4 @@ START_TEST(every_allocation_can_fail)
     ck_assert_uint_gt(n, 10);
     rt_transformer_free(model);
     remove_out();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("llama export");
-    TCase *tests = leak_checked_case(suite, "export");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, what_transformers_cannot_express_is_refused_by_its_key, 0, RULES);
-    tcase_add_loop_test(tests, what_is_exported_computes_the_same, 0, VARIANTS);
-    tcase_add_test(tests, a_theta_that_is_not_finite_is_not_exported);
-    tcase_add_loop_test(tests, learned_theta_are_read_again, 0, 24);
-    tcase_add_test(tests, rope_parameters_have_a_learned_theta);
-    tcase_add_test(tests, theta_that_do_not_make_the_parameters_are_left);
-    tcase_add_loop_test(tests, the_positions_are_those_that_a_scaling_asks_for, 0, 7);
-    tcase_add_test(tests, the_base_of_ntk_is_written);
-    tcase_add_test(tests, ids_have_a_meaning_if_there_is_a_vocabulary);
-    tcase_add_loop_test(tests, the_card_says_how_it_turns, 0, 6);
-    tcase_add_test(tests, every_allocation_can_fail);
-    return run_suite(suite);
 }

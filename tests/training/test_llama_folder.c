@@ -157,14 +157,15 @@ static const struct {
 };
 enum { CONFIGS = sizeof configs / sizeof *configs };
 
-START_TEST(what_rotor_cannot_express_is_refused_by_its_key)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST_ROWS(what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS)
 {
     char fixture[64];
     snprintf(fixture, sizeof fixture, LLAMA("%s"), configs[_i].fixture);
     copy_fixture(fixture, CHANGES(configs[_i].from, configs[_i].to), NULL);
     expect_refused(configs[_i].message);
 }
-END_TEST
 
 static rt_huggingface *opened_llama(const char *name, const char *const *changes)
 {
@@ -174,7 +175,7 @@ static rt_huggingface *opened_llama(const char *name, const char *const *changes
     return there;
 }
 
-START_TEST(what_is_absent_is_as_transformers_has_it)
+TEST(what_is_absent_is_as_transformers_has_it)
 {
     rt_huggingface *there =
         opened_llama(LLAMA("llama_tied"),
@@ -205,9 +206,8 @@ START_TEST(what_is_absent_is_as_transformers_has_it)
     ck_assert_int_eq(there->options.window, 0);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(the_keys_of_a_folder_are_those_of_the_model)
+TEST(the_keys_of_a_folder_are_those_of_the_model)
 {
     rt_huggingface *there =
         opened_llama(LLAMA("llama"),
@@ -232,7 +232,6 @@ START_TEST(the_keys_of_a_folder_are_those_of_the_model)
     ck_assert_int_eq(there->length, 1000000);
     rt_huggingface_close(there);
 }
-END_TEST
 
 /* Opens the folder with "eos_token_id": 2 changed, beside a generation_config.json if there is one.
  */
@@ -244,7 +243,7 @@ static rt_huggingface *opened_with_ends(const char *ends, const char *generation
     return opened_folder(scratch);
 }
 
-START_TEST(the_tokens_that_end_a_text_are_found)
+TEST_ROWS(the_tokens_that_end_a_text_are_found, 0, 11)
 {
     static const struct {
         const char *ends, *generation;
@@ -271,9 +270,8 @@ START_TEST(the_tokens_that_end_a_text_are_found)
     }
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(what_cannot_end_a_text_is_a_warning)
+TEST(what_cannot_end_a_text_is_a_warning)
 {
     static const char *const values[] = {"-1",   "41",         "\"</s>\"", "2.0",
                                          "true", "{}",         "[2, 41]",  "[[2]]",
@@ -293,10 +291,9 @@ START_TEST(what_cannot_end_a_text_is_a_warning)
             unlink(in_scratch("generation_config.json"));
         }
 }
-END_TEST
 
 /* A million of them. */
-START_TEST(a_long_list_of_ends_is_one_warning)
+TEST(a_long_list_of_ends_is_one_warning)
 {
     enum { MANY = 1000000 };
     char *text = malloc(2 * MANY + 32), *at = text;
@@ -314,15 +311,13 @@ START_TEST(a_long_list_of_ends_is_one_warning)
     rt_huggingface_close(there);
     free(text);
 }
-END_TEST
 
-START_TEST(a_generation_config_that_is_broken_is_refused)
+TEST(a_generation_config_that_is_broken_is_refused)
 {
     copy_fixture(LLAMA("llama"), NULL, NULL);
     write_bytes(in_scratch("generation_config.json"), "{\"eos\"", 6);
     expect_refused("generation_config.json:1: invalid JSON: '':' expected near end of file'");
 }
-END_TEST
 
 /* ---- theta ---- */
 
@@ -420,7 +415,7 @@ static const struct {
 };
 enum { ROPES = sizeof ropes / sizeof *ropes };
 
-START_TEST(theta_is_what_the_parameters_make_it)
+TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROPES)
 {
     const int lengths[] = {5, 16, 17, 33, 64, 65, 1000};
     char fixture[64];
@@ -440,11 +435,10 @@ START_TEST(theta_is_what_the_parameters_make_it)
               1e-15);
     rt_huggingface_close(there);
 }
-END_TEST
 
 /* ---- tensors ---- */
 
-START_TEST(a_tensor_that_is_missing_is_named)
+TEST_ROWS(a_tensor_that_is_missing_is_named, 0, 4)
 {
     static const struct {
         const char *fixture, *from, *to, *message;
@@ -462,7 +456,6 @@ START_TEST(a_tensor_that_is_missing_is_named)
     copy_fixture(tensors[_i].fixture, NULL, CHANGES(tensors[_i].from, tensors[_i].to));
     expect_refused(tensors[_i].message);
 }
-END_TEST
 
 static void fill_from(const void *context, size_t first, size_t count, float *values)
 {
@@ -526,7 +519,7 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
     rt_huggingface_close(whole);
 }
 
-START_TEST(frequencies_of_older_files_and_a_tied_decoder_are_passed_over)
+TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 2)
 {
     static const char *const names[] = {"model.layers.0.self_attn.rotary_emb.inv_freq",
                                         "lm_head.weight"};
@@ -539,9 +532,8 @@ START_TEST(frequencies_of_older_files_and_a_tied_decoder_are_passed_over)
     expect_values_of(there, LLAMA("llama_tied"));
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(a_surplus_tensor_is_named)
+TEST_ROWS(a_surplus_tensor_is_named, 0, 5)
 {
     static const char *const names[] = {"model.layers.0.self_attn.q_norm.weight",
                                         "model.layers.0.self_attn.q_proj.bias",
@@ -554,9 +546,8 @@ START_TEST(a_surplus_tensor_is_named)
              "model.safetensors: unexpected tensor %s, which the model lacks", names[_i]);
     expect_refused(message);
 }
-END_TEST
 
-START_TEST(a_tied_decoder_that_differs_is_used_and_said)
+TEST(a_tied_decoder_that_differs_is_used_and_said)
 {
     rt_huggingface *there = opened_llama(LLAMA("llama"), CHANGES("\"tie_word_embeddings\": false",
                                                                  "\"tie_word_embeddings\": true"));
@@ -566,9 +557,8 @@ START_TEST(a_tied_decoder_that_differs_is_used_and_said)
     ck_assert(!there->options.tie_embeddings);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(a_model_without_a_head_has_one_drawn)
+TEST(a_model_without_a_head_has_one_drawn)
 {
     rt_huggingface_taken taken;
     copy_changed(LLAMA("llama"), "config.json", CHANGES("LlamaForCausalLM", "LlamaModel"));
@@ -591,11 +581,10 @@ START_TEST(a_model_without_a_head_has_one_drawn)
     expect_refused(
         "model.safetensors: layers.0.mlp.gate_proj.weight is (50, 24), (51, 24) expected");
 }
-END_TEST
 
 /* ---- other models ---- */
 
-START_TEST(what_does_not_fit_a_model_changes_nothing)
+TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, 5)
 {
     static const char *const messages[] = {
         "config.json: the folder holds a decoder, but the configuration describes a roformer; set "
@@ -629,10 +618,9 @@ START_TEST(what_does_not_fit_a_model_changes_nothing)
     rt_transformer_free(start);
     rt_huggingface_close(there);
 }
-END_TEST
 
 /* What a model makes of the theta of the folder llama_yarn. */
-START_TEST(theta_is_taken_where_it_can_be)
+TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
 {
     rt_huggingface_taken taken;
     rt_transformer *model;
@@ -661,9 +649,8 @@ START_TEST(theta_is_taken_where_it_can_be)
     rt_transformer_free(model);
     rt_huggingface_close(there);
 }
-END_TEST
 
-START_TEST(a_key_that_changes_what_is_computed_is_named)
+TEST(a_key_that_changes_what_is_computed_is_named)
 {
     rt_imported *m;
     copy_fixture(LLAMA("mistral_window"), NULL, NULL);
@@ -684,9 +671,8 @@ START_TEST(a_key_that_changes_what_is_computed_is_named)
     ck_assert_int_eq(m->data.length, 64);
     rt_imported_close(m);
 }
-END_TEST
 
-START_TEST(every_allocation_can_fail)
+TEST(every_allocation_can_fail)
 {
     rt_code code = RT_MEMORY;
     size_t n = 0;
@@ -709,30 +695,4 @@ START_TEST(every_allocation_can_fail)
         rt_huggingface_close(there);
     }
     ck_assert_uint_gt(n, 50);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("llama folder");
-    TCase *tests = leak_checked_case(suite, "folder");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_loop_test(tests, what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS);
-    tcase_add_test(tests, what_is_absent_is_as_transformers_has_it);
-    tcase_add_test(tests, the_keys_of_a_folder_are_those_of_the_model);
-    tcase_add_loop_test(tests, the_tokens_that_end_a_text_are_found, 0, 11);
-    tcase_add_test(tests, what_cannot_end_a_text_is_a_warning);
-    tcase_add_test(tests, a_long_list_of_ends_is_one_warning);
-    tcase_add_test(tests, a_generation_config_that_is_broken_is_refused);
-    tcase_add_loop_test(tests, theta_is_what_the_parameters_make_it, 0, ROPES);
-    tcase_add_loop_test(tests, a_tensor_that_is_missing_is_named, 0, 4);
-    tcase_add_loop_test(tests, frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 2);
-    tcase_add_loop_test(tests, a_surplus_tensor_is_named, 0, 5);
-    tcase_add_test(tests, a_tied_decoder_that_differs_is_used_and_said);
-    tcase_add_test(tests, a_model_without_a_head_has_one_drawn);
-    tcase_add_loop_test(tests, what_does_not_fit_a_model_changes_nothing, 0, 5);
-    tcase_add_loop_test(tests, theta_is_taken_where_it_can_be, 0, 6);
-    tcase_add_test(tests, a_key_that_changes_what_is_computed_is_named);
-    tcase_add_test(tests, every_allocation_can_fail);
-    return run_suite(suite);
 }

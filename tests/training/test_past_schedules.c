@@ -22,7 +22,7 @@ static void add(rt_optimizer_options *o, const rt_optimizer_options *before, int
     ck_assert_msg(!status.code, "%s", status.message);
 }
 
-START_TEST(each_step_has_the_rate_of_its_schedule)
+TEST(each_step_has_the_rate_of_its_schedule)
 {
     rt_optimizer_options second = first, third;
     second.lr = 8;
@@ -41,9 +41,8 @@ START_TEST(each_step_has_the_rate_of_its_schedule)
     ck_assert_double_eq_tol(rt_learning_rate(&third, 21), 4 * (0.1 + 0.9 * 0.8), 1e-12);
     ck_assert_double_eq_tol(rt_learning_rate(&third, 101), 0.4, 1e-12);
 }
-END_TEST
 
-START_TEST(what_does_not_change_is_not_kept)
+TEST(what_does_not_change_is_not_kept)
 {
     rt_optimizer_options o = first;
     o.settings.momentum = 0.5;
@@ -60,9 +59,8 @@ START_TEST(what_does_not_change_is_not_kept)
         ck_assert_int_eq(other.past[0].until, 10);
     }
 }
-END_TEST
 
-START_TEST(a_table_reads_as_it_was_written)
+TEST(a_table_reads_as_it_was_written)
 {
     rt_optimizer_options o = first, again = {0};
     o.lr = 0.1;
@@ -81,7 +79,6 @@ START_TEST(a_table_reads_as_it_was_written)
     rt_free(table);
     rt_free(whole);
 }
-END_TEST
 
 static const char *const damaged[] = {
     "",
@@ -103,15 +100,14 @@ static const char *const damaged[] = {
     HEADING "10,1,linear,0.1,1000000000000000000000000000000000000000000000000000000000000000000\n",
 };
 
-START_TEST(a_damaged_table_is_refused)
+TEST_ROWS(a_damaged_table_is_refused, 0, sizeof damaged / sizeof *damaged)
 {
     rt_optimizer_options o = {0};
     ck_assert_int_eq(rt_past_schedules_read(&o, damaged[_i], 30).code, RT_CONFIG);
     ck_assert_int_eq(o.past_count, 0);
 }
-END_TEST
 
-START_TEST(there_are_as_many_as_there_can_be)
+TEST(there_are_as_many_as_there_can_be)
 {
     rt_optimizer_options o = first, again = {0};
     for (int i = 0; i < RT_MOST_PAST_SCHEDULES; i++) {
@@ -126,17 +122,4 @@ START_TEST(there_are_as_many_as_there_can_be)
     ck_assert_int_eq(rt_past_schedules_read(&again, more, 1000).code, RT_CONFIG);
     rt_free(full);
     rt_free(more);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("past schedules");
-    TCase *tests = leak_checked_case(suite, "past schedules");
-    tcase_add_test(tests, each_step_has_the_rate_of_its_schedule);
-    tcase_add_test(tests, what_does_not_change_is_not_kept);
-    tcase_add_test(tests, a_table_reads_as_it_was_written);
-    tcase_add_loop_test(tests, a_damaged_table_is_refused, 0, sizeof damaged / sizeof *damaged);
-    tcase_add_test(tests, there_are_as_many_as_there_can_be);
-    return run_suite(suite);
 }

@@ -121,7 +121,7 @@ static void predict(const char *text, double temperature, int count, char *print
 
 static const double temperatures[] = {0, 0.3, 1, 2.5};
 
-START_TEST(a_continuation_is_drawn_from_the_probabilities)
+TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 4)
 {
     const double temperature = temperatures[_i];
     int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
@@ -143,10 +143,9 @@ START_TEST(a_continuation_is_drawn_from_the_probabilities)
     ck_assert_int_eq(printed[2 + ADDED], '\n');
     free_model();
 }
-END_TEST
 
 /* [CLS] and the newest of the others: half of what the model reads, of an odd number the larger. */
-START_TEST(a_text_that_has_grown_goes_on_from_its_newest_half)
+TEST_ROWS(a_text_that_has_grown_goes_on_from_its_newest_half, 0, 2)
 {
     enum { MANY = 3 * LENGTH };
     const int length = LENGTH - _i, half = (length + 1) / 2;
@@ -171,10 +170,9 @@ START_TEST(a_text_that_has_grown_goes_on_from_its_newest_half)
     ck_assert_int_gt(halves, 2);
     free_model();
 }
-END_TEST
 
 /* A word has a blank before it unless it is the first of the text. */
-START_TEST(words_are_parted_by_blanks)
+TEST_ROWS(words_are_parted_by_blanks, 0, 3)
 {
     static const char pieces[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nred\ngreen\nblue\n";
     static const char *const texts[] = {"", "red", "red green"};
@@ -198,7 +196,6 @@ START_TEST(words_are_parted_by_blanks)
     unlink(vocabulary);
     free_model();
 }
-END_TEST
 
 /* The K most likely characters, and of those as many as make up P, by their definition: whoever is
  * left out is smaller than everybody that is kept. */
@@ -215,7 +212,7 @@ static void keep(double p[VOCAB], int top_k, double top_p)
         p[id] = kept[id] / sum;
 }
 
-START_TEST(choices_are_among_the_most_likely)
+TEST_ROWS(choices_are_among_the_most_likely, 0, 6)
 {
     static const struct {
         int top_k;
@@ -241,10 +238,9 @@ START_TEST(choices_are_among_the_most_likely)
     }
     free_model();
 }
-END_TEST
 
 /* The choices differ from place to place, or one draw would serve for all. */
-START_TEST(every_token_has_a_draw_of_its_own)
+TEST(every_token_has_a_draw_of_its_own)
 {
     char printed[256] = "";
     int changes = 0;
@@ -255,11 +251,10 @@ START_TEST(every_token_has_a_draw_of_its_own)
     ck_assert_int_gt(changes, ADDED / 2);
     free_model();
 }
-END_TEST
 
 /* The token takes part with its probability, and nothing is printed for it; the other special ones
  * still have none. */
-START_TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
+TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
 {
     enum { SEEDS = 200 };
     const int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
@@ -302,10 +297,9 @@ START_TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     ck_assert_int_lt(ended, SEEDS / 2);
     free_model();
 }
-END_TEST
 
 /* Its place in the text, [CLS] counted, is the number of the draw. */
-START_TEST(a_mask_is_drawn_by_its_place)
+TEST(a_mask_is_drawn_by_its_place)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b'), RT_ID_MASK};
     char printed[512] = "", expected[] = "a?b?\n";
@@ -319,9 +313,8 @@ START_TEST(a_mask_is_drawn_by_its_place)
     ck_assert_msg(!strncmp(printed, expected, strlen(expected)), "%s", printed);
     free_model();
 }
-END_TEST
 
-START_TEST(a_model_of_nan_says_so)
+TEST_ROWS(a_model_of_nan_says_so, 0, 2)
 {
     make_model(_i);
     const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",
@@ -339,10 +332,9 @@ START_TEST(a_model_of_nan_says_so)
     ck_assert_msg(strstr(status.message, "of a row is nan") != NULL, "%s", status.message);
     free_model();
 }
-END_TEST
 
 /* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities. */
-START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
+TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b')};
     char printed[512] = "", expected[64];
@@ -366,21 +358,4 @@ START_TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
     }
     ck_assert_int_eq(*line, '\n');
     free_model();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("predict");
-    TCase *tests = leak_checked_case(suite, "predict");
-    tcase_add_loop_test(tests, a_continuation_is_drawn_from_the_probabilities, 0, 4);
-    tcase_add_loop_test(tests, a_text_that_has_grown_goes_on_from_its_newest_half, 0, 2);
-    tcase_add_loop_test(tests, words_are_parted_by_blanks, 0, 3);
-    tcase_add_loop_test(tests, choices_are_among_the_most_likely, 0, 6);
-    tcase_add_test(tests, every_token_has_a_draw_of_its_own);
-    tcase_add_test(tests, a_token_that_ends_a_text_is_chosen_as_any_other);
-    tcase_add_test(tests, a_mask_is_drawn_by_its_place);
-    tcase_add_loop_test(tests, a_model_of_nan_says_so, 0, 2);
-    tcase_add_test(tests, a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals);
-    return run_suite(suite);
 }

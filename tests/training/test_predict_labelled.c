@@ -99,8 +99,10 @@ static void expect_answer(const asking *a, const char *text, const char *expecte
 
 /* ---- texts ---- */
 
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
 /* The texts are different enough for different answers. */
-START_TEST(a_text_has_the_label_of_the_largest_logit_and_its_probability)
+TEST(a_text_has_the_label_of_the_largest_logit_and_its_probability)
 {
     static const char *const asked[] = {"ab", "c", "zzyx", "hello"};
     asking *a = new_asking("classify", texts);
@@ -121,9 +123,8 @@ START_TEST(a_text_has_the_label_of_the_largest_logit_and_its_probability)
     ck_assert(different);
     free_asking(a);
 }
-END_TEST
 
-START_TEST(a_pair_is_read_with_its_types)
+TEST(a_pair_is_read_with_its_types)
 {
     asking *a = new_asking("classify", pairs);
     const int32_t ids[] = {RT_ID_CLS, A, A + 1, RT_ID_SEP, A + 2, RT_ID_SEP};
@@ -135,9 +136,8 @@ START_TEST(a_pair_is_read_with_its_types)
     expect_answer(a, "ab\tc", expected);
     free_asking(a);
 }
-END_TEST
 
-START_TEST(a_long_text_is_cut_and_counted)
+TEST(a_long_text_is_cut_and_counted)
 {
     asking *a = new_asking("classify", texts);
     char whole[100] = "", more[100] = "";
@@ -149,11 +149,10 @@ START_TEST(a_long_text_is_cut_and_counted)
     ck_assert_str_eq(whole, more);
     free_asking(a);
 }
-END_TEST
 
 /* ---- tokens ---- */
 
-START_TEST(every_token_has_the_label_at_its_first_piece)
+TEST(every_token_has_the_label_at_its_first_piece)
 {
     asking *a = new_asking("tag", tokens);
     const int32_t ids[] = {RT_ID_CLS, A, A + 1, A + 2, A + 3, A + 4, A + 5, RT_ID_SEP};
@@ -168,9 +167,8 @@ START_TEST(every_token_has_the_label_at_its_first_piece)
     expect_answer(a, " ab  c\tdef ", expected);
     free_asking(a);
 }
-END_TEST
 
-START_TEST(a_token_that_is_cut_off_has_no_line)
+TEST(a_token_that_is_cut_off_has_no_line)
 {
     asking *a = new_asking("tag", tokens);
     char printed[300] = "";
@@ -182,11 +180,10 @@ START_TEST(a_token_that_is_cut_off_has_no_line)
     ck_assert_int_eq(told.cut, 1);
     free_asking(a);
 }
-END_TEST
 
 /* ---- lines ---- */
 
-START_TEST(every_line_is_answered_as_if_it_were_alone)
+TEST_ROWS(every_line_is_answered_as_if_it_were_alone, 0, 2)
 {
     static const char *const asked[] = {"abcdefghijklmnop", "a", "hello", "xyz"};
     asking *a = new_asking(_i ? "tag" : "classify", _i ? tokens : texts);
@@ -204,9 +201,8 @@ START_TEST(every_line_is_answered_as_if_it_were_alone)
     ck_assert_int_eq(told.cut, 1);
     free_asking(a);
 }
-END_TEST
 
-START_TEST(a_bad_line_is_named_and_the_answers_before_it_stand)
+TEST(a_bad_line_is_named_and_the_answers_before_it_stand)
 {
     static const char *const lines[][2] = {
         {"ab\n\ncd\n", "line 2: the text is empty"},
@@ -225,9 +221,8 @@ START_TEST(a_bad_line_is_named_and_the_answers_before_it_stand)
     }
     free_asking(a);
 }
-END_TEST
 
-START_TEST(a_stream_without_lines_has_no_answers)
+TEST(a_stream_without_lines_has_no_answers)
 {
     asking *a = new_asking("classify", texts);
     char printed[100] = "";
@@ -237,11 +232,10 @@ START_TEST(a_stream_without_lines_has_no_answers)
     ck_assert_int_eq(told.texts, 0);
     free_asking(a);
 }
-END_TEST
 
 /* ---- a full heap ---- */
 
-START_TEST(a_full_heap_is_an_error)
+TEST(a_full_heap_is_an_error)
 {
     asking *a = new_asking("tag", tokens);
     rt_code code = RT_MEMORY;
@@ -257,7 +251,6 @@ START_TEST(a_full_heap_is_an_error)
     ck_assert_uint_gt(n, 8);
     free_asking(a);
 }
-END_TEST
 
 #ifndef RT_DOUBLE
 
@@ -288,7 +281,7 @@ static request asked_by_a_new_thread(const asking *a, size_t failing)
     return r;
 }
 
-START_TEST(a_product_without_memory_is_an_error_and_no_answer)
+TEST_ROWS(a_product_without_memory_is_an_error_and_no_answer, 0, IN_FLOAT ? 2 : 0)
 {
     asking *a = _i ? new_asking("tag", tokens) : new_asking("classify", texts);
     int products = 0;
@@ -309,26 +302,5 @@ START_TEST(a_product_without_memory_is_an_error_and_no_answer)
     ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
     free_asking(a);
 }
-END_TEST
 
 #endif
-
-int main(void)
-{
-    Suite *suite = suite_create("predict labelled");
-    TCase *tests = leak_checked_case(suite, "predict labelled");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, a_text_has_the_label_of_the_largest_logit_and_its_probability);
-    tcase_add_test(tests, a_pair_is_read_with_its_types);
-    tcase_add_test(tests, a_long_text_is_cut_and_counted);
-    tcase_add_test(tests, every_token_has_the_label_at_its_first_piece);
-    tcase_add_test(tests, a_token_that_is_cut_off_has_no_line);
-    tcase_add_loop_test(tests, every_line_is_answered_as_if_it_were_alone, 0, 2);
-    tcase_add_test(tests, a_bad_line_is_named_and_the_answers_before_it_stand);
-    tcase_add_test(tests, a_stream_without_lines_has_no_answers);
-    tcase_add_test(tests, a_full_heap_is_an_error);
-#ifndef RT_DOUBLE
-    tcase_add_loop_test(tests, a_product_without_memory_is_an_error_and_no_answer, 0, 2);
-#endif
-    return run_suite(suite);
-}

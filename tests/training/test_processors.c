@@ -39,7 +39,7 @@ static void allow(size_t kernel, size_t a, size_t b, size_t c)
     allowed[2] = c;
 }
 
-START_TEST(processors_are_counted_on_machines_of_any_size)
+TEST(processors_are_counted_on_machines_of_any_size)
 {
     static const size_t kernels[] = {64, 1024, 1025, 8192, 65536};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
@@ -47,9 +47,8 @@ START_TEST(processors_are_counted_on_machines_of_any_size)
         ck_assert_int_eq(rt_processors(), 3);
     }
 }
-END_TEST
 
-START_TEST(the_same_processors_have_the_same_digest)
+TEST(the_same_processors_have_the_same_digest)
 {
     allow(8192, 1, 2, 8000);
     const uint64_t one = rt_processors_digest();
@@ -57,9 +56,8 @@ START_TEST(the_same_processors_have_the_same_digest)
     allow(8192, 1, 2, 8001);
     ck_assert(rt_processors_digest() != one);
 }
-END_TEST
 
-START_TEST(where_the_kernel_does_not_tell_all_that_are_online_count)
+TEST(where_the_kernel_does_not_tell_all_that_are_online_count)
 {
     built_for = 0;
     ck_assert_int_eq(rt_processors(), (int)sysconf(_SC_NPROCESSORS_ONLN));
@@ -67,15 +65,4 @@ START_TEST(where_the_kernel_does_not_tell_all_that_are_online_count)
     allow(8192, 1, 2, 8000);
     rt_memory_fail_at(1);
     ck_assert_int_ge(rt_processors(), 1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("processors");
-    TCase *tests = leak_checked_case(suite, "processors");
-    tcase_add_test(tests, processors_are_counted_on_machines_of_any_size);
-    tcase_add_test(tests, the_same_processors_have_the_same_digest);
-    tcase_add_test(tests, where_the_kernel_does_not_tell_all_that_are_online_count);
-    return run_suite(suite);
 }

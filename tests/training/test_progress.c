@@ -153,8 +153,11 @@ static void enter_80(void)
 
 /* ---- what stands on it ---- */
 
+static const test_options tests_options = {.setup = enter_80, .teardown = close_terminal};
+static const test_options widths_options = {.setup = enter, .teardown = close_terminal};
+
 /* 1.2 million tokens in 100 seconds; three quarters are left. */
-START_TEST(the_line_is_one_less_than_the_terminal_is_wide)
+TEST_WITH(tests_options, the_line_is_one_less_than_the_terminal_is_wide, 0, 1)
 {
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
@@ -162,9 +165,8 @@ START_TEST(the_line_is_one_less_than_the_terminal_is_wide)
                   "5:00 left\n");
     ck_assert_uint_eq(strlen(t.screen[0]), 79);
 }
-END_TEST
 
-START_TEST(a_wide_terminal_shows_all)
+TEST_WITH(widths_options, a_wide_terminal_shows_all, 0, 1)
 {
     open_terminal(120);
     begin(false, false);
@@ -172,9 +174,8 @@ START_TEST(a_wide_terminal_shows_all)
     expect_screen("25/100 [=======>                    ] loss 2.5000  accuracy 0.500  lr 1.0e-03  "
                   "12k tok/s  1:40, 5:00 left\n");
 }
-END_TEST
 
-START_TEST(a_narrow_terminal_has_no_bar_and_cuts_the_line)
+TEST_WITH(widths_options, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3)
 {
     static const struct {
         int columns;
@@ -187,9 +188,8 @@ START_TEST(a_narrow_terminal_has_no_bar_and_cuts_the_line)
     step_at(100, 25, 2.5, 1200000);
     expect_screen(terminals[_i].line);
 }
-END_TEST
 
-START_TEST(the_variable_columns_beats_the_terminal)
+TEST_WITH(tests_options, the_variable_columns_beats_the_terminal, 0, 1)
 {
     begin(false, false);
     setenv("COLUMNS", "40", 1);
@@ -200,10 +200,9 @@ START_TEST(the_variable_columns_beats_the_terminal)
     draw();
     ck_assert_uint_eq(strlen(t.screen[0]), 79);
 }
-END_TEST
 
 /* 0.95 * 2.5 + 0.05 * 0.5 = 2.4, and 150 seconds for half of it. */
-START_TEST(a_later_line_takes_the_place_of_the_one_before)
+TEST_WITH(tests_options, a_later_line_takes_the_place_of_the_one_before, 0, 1)
 {
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
@@ -213,9 +212,8 @@ START_TEST(a_later_line_takes_the_place_of_the_one_before)
                   "2:30 left\n");
     ck_assert_int_eq(t.row, 0);
 }
-END_TEST
 
-START_TEST(a_line_that_is_shorter_leaves_nothing_of_the_one_before)
+TEST_WITH(tests_options, a_line_that_is_shorter_leaves_nothing_of_the_one_before, 0, 1)
 {
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
@@ -223,9 +221,8 @@ START_TEST(a_line_that_is_shorter_leaves_nothing_of_the_one_before)
     step_at(101, 26, 2.5, 0);
     expect_screen("26/100 loss\n");
 }
-END_TEST
 
-START_TEST(times_have_hours_when_there_are_any)
+TEST_WITH(tests_options, times_have_hours_when_there_are_any, 0, 1)
 {
     begin(false, false);
     step_at(3600, 50, 2.5, 3600000);
@@ -235,9 +232,8 @@ START_TEST(times_have_hours_when_there_are_any)
     expect_screen("80/100 [================>   ] loss 2.5000  accuracy 0.500  0k tok/s  "
                   "59:59 left\n");
 }
-END_TEST
 
-START_TEST(it_is_updated_ten_times_a_second_and_at_the_end)
+TEST_WITH(tests_options, it_is_updated_ten_times_a_second_and_at_the_end, 0, 1)
 {
     begin(false, false);
     step_at(1, 25, 2.5, 0);
@@ -251,11 +247,10 @@ START_TEST(it_is_updated_ten_times_a_second_and_at_the_end)
     draw();
     ck_assert_int_eq(strncmp(t.screen[0], "100/100 [====", 13), 0);
 }
-END_TEST
 
 /* ---- colours ---- */
 
-START_TEST(the_bar_is_coloured_unless_that_is_unwanted)
+TEST_WITH(tests_options, the_bar_is_coloured_unless_that_is_unwanted, 0, 4)
 {
     static const struct {
         const char *no_color; /* the variable */
@@ -269,24 +264,22 @@ START_TEST(the_bar_is_coloured_unless_that_is_unwanted)
     draw();
     ck_assert_int_eq(t.colors, rows[_i].sequences);
 }
-END_TEST
 
 /* ---- messages ---- */
 
-START_TEST(a_message_stands_above_the_line)
+TEST_WITH(tests_options, a_message_stands_above_the_line, 0, 1)
 {
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     rt_progress_say(&progress, "checkpoint of step %d", 25);
-    expect_screen("test_progress: checkpoint of step 25\n");
+    expect_screen("test_training: checkpoint of step 25\n");
     rt_progress_say(&progress, "another");
     setenv("COLUMNS", "12", 1);
     step_at(101, 26, 2.5, 0);
-    expect_screen("test_progress: checkpoint of step 25\ntest_progress: another\n26/100 loss\n");
+    expect_screen("test_training: checkpoint of step 25\ntest_training: another\n26/100 loss\n");
 }
-END_TEST
 
-START_TEST(what_is_cleared_is_gone)
+TEST_WITH(tests_options, what_is_cleared_is_gone, 0, 1)
 {
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
@@ -297,9 +290,8 @@ START_TEST(what_is_cleared_is_gone)
     expect_screen("");
     ck_assert_int_eq(t.row, 0);
 }
-END_TEST
 
-START_TEST(the_last_line_stays)
+TEST_WITH(tests_options, the_last_line_stays, 0, 1)
 {
     begin(false, false);
     setenv("COLUMNS", "12", 1);
@@ -309,22 +301,20 @@ START_TEST(the_last_line_stays)
     ck_assert_int_eq(t.row, 1);
     ck_assert_int_eq(t.column, 0);
 }
-END_TEST
 
-START_TEST(a_quiet_run_shows_messages_alone)
+TEST_WITH(tests_options, a_quiet_run_shows_messages_alone, 0, 1)
 {
     begin(true, false);
     step_at(100, 25, 2.5, 1200000);
     expect_screen("");
     rt_progress_say(&progress, "checkpoint");
     rt_progress_end(&progress);
-    expect_screen("test_progress: checkpoint\n");
+    expect_screen("test_training: checkpoint\n");
     ck_assert_int_eq(t.row, 1);
 }
-END_TEST
 
 /* Steps that run.log_every asks for, and the last one; but not two of them in a minute. */
-START_TEST(elsewhere_there_is_a_line_a_minute)
+TEST(elsewhere_there_is_a_line_a_minute)
 {
     char text[4096] = "";
     FILE *file = tmpfile();
@@ -354,30 +344,4 @@ START_TEST(elsewhere_there_is_a_line_a_minute)
         line = strchr(line, '\n') + 1;
     }
     ck_assert_str_eq(line, "");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("progress");
-    TCase *tests = leak_checked_case(suite, "80 columns");
-    tcase_add_checked_fixture(tests, enter_80, close_terminal);
-    tcase_add_test(tests, the_line_is_one_less_than_the_terminal_is_wide);
-    tcase_add_test(tests, the_variable_columns_beats_the_terminal);
-    tcase_add_test(tests, a_later_line_takes_the_place_of_the_one_before);
-    tcase_add_test(tests, a_line_that_is_shorter_leaves_nothing_of_the_one_before);
-    tcase_add_test(tests, times_have_hours_when_there_are_any);
-    tcase_add_test(tests, it_is_updated_ten_times_a_second_and_at_the_end);
-    tcase_add_loop_test(tests, the_bar_is_coloured_unless_that_is_unwanted, 0, 4);
-    tcase_add_test(tests, a_message_stands_above_the_line);
-    tcase_add_test(tests, what_is_cleared_is_gone);
-    tcase_add_test(tests, the_last_line_stays);
-    tcase_add_test(tests, a_quiet_run_shows_messages_alone);
-    TCase *widths = leak_checked_case(suite, "other widths");
-    tcase_add_checked_fixture(widths, enter, close_terminal);
-    tcase_add_test(widths, a_wide_terminal_shows_all);
-    tcase_add_loop_test(widths, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3);
-    TCase *elsewhere = leak_checked_case(suite, "no terminal");
-    tcase_add_test(elsewhere, elsewhere_there_is_a_line_a_minute);
-    return run_suite(suite);
 }

@@ -65,7 +65,7 @@ static void expect_new_name(const rt_renamed *r)
     rt_writer_free(&problem);
 }
 
-START_TEST(each_old_name_is_refused_with_the_new_one_or_read_as_it)
+TEST(each_old_name_is_refused_with_the_new_one_or_read_as_it)
 {
     const rt_renamed *r;
     int rows = 0;
@@ -78,9 +78,8 @@ START_TEST(each_old_name_is_refused_with_the_new_one_or_read_as_it)
     }
     ck_assert_int_gt(rows, 0);
 }
-END_TEST
 
-START_TEST(each_old_name_is_in_the_list_of_changes)
+TEST(each_old_name_is_in_the_list_of_changes)
 {
     static char page[1 << 16];
     const rt_renamed *r;
@@ -96,22 +95,10 @@ START_TEST(each_old_name_is_in_the_list_of_changes)
         ck_assert_msg(strstr(page, line) != NULL, "docs/changes.md has no line%s", line);
     }
 }
-END_TEST
 
-START_TEST(a_name_that_never_changed_has_no_other)
+TEST(a_name_that_never_changed_has_no_other)
 {
     ck_assert_ptr_null(rt_renamed_find("theta.check", NULL));
     ck_assert_ptr_null(rt_renamed_find("theta.check", "no"));
     ck_assert_ptr_null(rt_renamed_find("theta.learn", "yes"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("renamed");
-    TCase *tests = leak_checked_case(suite, "renamed");
-    tcase_add_test(tests, each_old_name_is_refused_with_the_new_one_or_read_as_it);
-    tcase_add_test(tests, each_old_name_is_in_the_list_of_changes);
-    tcase_add_test(tests, a_name_that_never_changed_has_no_other);
-    return run_suite(suite);
 }

@@ -20,7 +20,9 @@ static void write_result(const char *text)
     write_bytes(in_scratch("result.csv"), text, strlen(text));
 }
 
-START_TEST(as_many_results_as_there_are_come_back)
+SUITE(.setup = make_scratch, .teardown = free_results)
+
+TEST(as_many_results_as_there_are_come_back)
 {
     enum { MANY = 300 };
     for (int i = 0; i < MANY; i++)
@@ -32,9 +34,8 @@ START_TEST(as_many_results_as_there_are_come_back)
     for (int i = 0; i < MANY; i++)
         ck_assert_double_eq(rt_results_get(&results, "eval_loss_at_%d", i), 0.5 * i);
 }
-END_TEST
 
-START_TEST(the_file_is_a_table_that_ends)
+TEST(the_file_is_a_table_that_ends)
 {
     rt_results_put(&results, 2.5, RT_RESULT_LOSS);
     rt_results_put(&results, -(double)NAN, RT_RESULT_COSINE);
@@ -53,9 +54,8 @@ START_TEST(the_file_is_a_table_that_ends)
     ck_assert_double_eq(rt_results_get(&results, RT_RESULT_PHASE), 1e300);
     ck_assert(isnan(rt_results_get(&results, RT_RESULT_COSINE)));
 }
-END_TEST
 
-START_TEST(a_whole_number_is_there_or_not)
+TEST(a_whole_number_is_there_or_not)
 {
     int value = 42;
     write_result("name,value\nsteps,7\nexit_code,x\na,2.5\nb,1e30\nc,nan\nd,inf\ne,-3\nend,0\n");
@@ -69,9 +69,8 @@ START_TEST(a_whole_number_is_there_or_not)
     ck_assert(rt_results_whole(&results, "e", &value));
     ck_assert_int_eq(value, -3);
 }
-END_TEST
 
-START_TEST(a_file_that_is_not_whole_is_no_result)
+TEST(a_file_that_is_not_whole_is_no_result)
 {
     static const char *const texts[] = {"", "name,value\nsteps,7\n", "name,value\nsteps,7\nend,0",
                                         "name,value\nsteps,7\nend,",
@@ -82,9 +81,8 @@ START_TEST(a_file_that_is_not_whole_is_no_result)
         ck_assert_int_eq(results.count, 0);
     }
 }
-END_TEST
 
-START_TEST(names_that_no_run_writes_are_passed_over)
+TEST(names_that_no_run_writes_are_passed_over)
 {
     write_result("name,value\n<b>,1\n\"a,b\",1\na b,1\n,1\n\x1b[31m,1\n"
                  "a_name_that_is_much_longer_than_those_of_any_result,1\n\xce\xb8,1\nok_1.0,2\n"
@@ -93,9 +91,8 @@ START_TEST(names_that_no_run_writes_are_passed_over)
     ck_assert_int_eq(results.count, 1);
     ck_assert_double_eq(rt_results_get(&results, "ok_1.0"), 2);
 }
-END_TEST
 
-START_TEST(a_result_that_is_lost_is_told_when_they_are_written)
+TEST(a_result_that_is_lost_is_told_when_they_are_written)
 {
     rt_memory_fail_at(1);
     rt_results_put(&results, 1, RT_RESULT_LOSS);
@@ -107,9 +104,8 @@ START_TEST(a_result_that_is_lost_is_told_when_they_are_written)
     rt_results_put(&results, 1, "%s", "a_name_that_is_much_longer_than_those_of_any_result");
     ck_assert_int_eq(rt_results_write(&results, scratch).code, RT_MEMORY);
 }
-END_TEST
 
-START_TEST(results_that_do_not_fit_into_memory_are_not_read)
+TEST(results_that_do_not_fit_into_memory_are_not_read)
 {
     rt_results_put(&results, 1, RT_RESULT_LOSS);
     assert_status(rt_results_write(&results, scratch), RT_OK, "");
@@ -123,20 +119,4 @@ START_TEST(results_that_do_not_fit_into_memory_are_not_read)
         ck_assert_int_eq(results.count, whole);
     }
     ck_assert_int_gt(n, 4);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("results");
-    TCase *tests = leak_checked_case(suite, "results");
-    tcase_add_checked_fixture(tests, make_scratch, free_results);
-    tcase_add_test(tests, as_many_results_as_there_are_come_back);
-    tcase_add_test(tests, the_file_is_a_table_that_ends);
-    tcase_add_test(tests, a_whole_number_is_there_or_not);
-    tcase_add_test(tests, a_file_that_is_not_whole_is_no_result);
-    tcase_add_test(tests, names_that_no_run_writes_are_passed_over);
-    tcase_add_test(tests, a_result_that_is_lost_is_told_when_they_are_written);
-    tcase_add_test(tests, results_that_do_not_fit_into_memory_are_not_read);
-    return run_suite(suite);
 }

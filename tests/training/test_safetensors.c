@@ -48,7 +48,9 @@ static void fill_infinite(const void *context, size_t first, size_t count, float
 
 /* ---- numbers ---- */
 
-START_TEST(numbers_of_every_width_are_read)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(numbers_of_every_width_are_read)
 {
     static const char header[] =
         "{\"d\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[0,16]},"
@@ -79,9 +81,8 @@ START_TEST(numbers_of_every_width_are_read)
     ck_assert(d[0] == 65504);
     rt_safetensors_close(file);
 }
-END_TEST
 
-START_TEST(what_is_no_such_number_or_not_there_is_refused)
+TEST(what_is_no_such_number_or_not_there_is_refused)
 {
     static const char header[] = "{\"i\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]},"
                                  "\"f\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}";
@@ -100,9 +101,8 @@ START_TEST(what_is_no_such_number_or_not_there_is_refused)
     ck_assert_ptr_null(rt_safetensors_at(file, 2));
     rt_safetensors_close(file);
 }
-END_TEST
 
-START_TEST(a_file_that_shrinks_is_an_error)
+TEST(a_file_that_shrinks_is_an_error)
 {
     double values[2];
     write_file("{\"f\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", "12345678", 8);
@@ -113,11 +113,10 @@ START_TEST(a_file_that_shrinks_is_an_error)
                   "a.safetensors: it ends at byte 62: it was shortened while being read");
     rt_safetensors_close(file);
 }
-END_TEST
 
 /* ---- headers ---- */
 
-START_TEST(what_is_no_regular_file_is_not_waited_for)
+TEST(what_is_no_regular_file_is_not_waited_for)
 {
     rt_safetensors *file;
     char message[256];
@@ -128,7 +127,6 @@ START_TEST(what_is_no_regular_file_is_not_waited_for)
              scratch);
     assert_status(rt_safetensors_open(&file, in_scratch("none")), RT_CHECKPOINT, message);
 }
-END_TEST
 
 static const struct {
     const char *header, *message;
@@ -158,14 +156,13 @@ static const struct {
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
-START_TEST(a_refusal_names_the_tensor_and_the_reason)
+TEST_ROWS(a_refusal_names_the_tensor_and_the_reason, 0, REFUSALS)
 {
     write_file(refusals[_i].header, "12345678", 8);
     expect_refusal(refusals[_i].message);
 }
-END_TEST
 
-START_TEST(a_header_takes_bounded_memory)
+TEST(a_header_takes_bounded_memory)
 {
     enum { VALUES = 1100000 };
     static const char start[] = "{\"a\":[", *const end = "]}";
@@ -182,9 +179,8 @@ START_TEST(a_header_takes_bounded_memory)
     free(bytes);
     expect_refusal("a.safetensors:1: has more than 1048576 values");
 }
-END_TEST
 
-START_TEST(a_header_has_at_most_a_hundred_million_bytes)
+TEST(a_header_has_at_most_a_hundred_million_bytes)
 {
     static const unsigned char length[8] = {0x01, 0xe1, 0xf5, 0x05};
     write_bytes(in_scratch("a.safetensors"), length, sizeof length);
@@ -192,9 +188,8 @@ START_TEST(a_header_has_at_most_a_hundred_million_bytes)
     expect_refusal("a.safetensors: its header would have 100000001 bytes; the file has 100000100, "
                    "a header at most 100000000");
 }
-END_TEST
 
-START_TEST(numbers_in_fields_that_nobody_reads_may_be_of_any_kind)
+TEST(numbers_in_fields_that_nobody_reads_may_be_of_any_kind)
 {
     write_file(
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[0, 18446744073709551615],\"data_offsets\":[0,0],"
@@ -204,10 +199,9 @@ START_TEST(numbers_in_fields_that_nobody_reads_may_be_of_any_kind)
         "12345678", 8);
     rt_safetensors_close(opened());
 }
-END_TEST
 
 /* The two braces around a field count as well. */
-START_TEST(brackets_within_brackets_are_counted)
+TEST_ROWS(brackets_within_brackets_are_counted, 0, 2)
 {
     char header[512], lists[128] = "", ends[128] = "";
     memset(lists, '[', 125 + (size_t)_i);
@@ -221,11 +215,10 @@ START_TEST(brackets_within_brackets_are_counted)
     else
         expect_refusal("a.safetensors:1: nests brackets more than 127 deep");
 }
-END_TEST
 
 /* ---- writing ---- */
 
-START_TEST(a_file_is_written_byte_for_byte_as_the_library_would)
+TEST(a_file_is_written_byte_for_byte_as_the_library_would)
 {
     static const char header[] =
         "{\"__metadata__\":{\"format\":\"pt\"},"
@@ -242,9 +235,8 @@ START_TEST(a_file_is_written_byte_for_byte_as_the_library_would)
     assert_same_file(in_scratch("a.safetensors"), in_scratch("b.safetensors"));
     ck_assert_int_eq(files_in_scratch(), 2);
 }
-END_TEST
 
-START_TEST(a_long_tensor_is_written_and_read_in_parts)
+TEST(a_long_tensor_is_written_and_read_in_parts)
 {
     enum { COUNT = 3 * 4096 + 5 };
     static const float start = 0.5f;
@@ -259,9 +251,8 @@ START_TEST(a_long_tensor_is_written_and_read_in_parts)
         ck_assert_msg(values[i] == i + 0.5, "number %d is %g", i, values[i]);
     rt_safetensors_close(file);
 }
-END_TEST
 
-START_TEST(what_no_float_holds_is_not_written)
+TEST(what_no_float_holds_is_not_written)
 {
     const rt_safetensors_entry entry = {.name = "a",
                                         .axes = 1,
@@ -271,7 +262,6 @@ START_TEST(what_no_float_holds_is_not_written)
                   "a.safetensors: a has a number that is not finite as a float");
     ck_assert_int_eq(files_in_scratch(), 0);
 }
-END_TEST
 
 static rt_status write_long(void)
 {
@@ -281,14 +271,13 @@ static rt_status write_long(void)
     return rt_safetensors_write(in_scratch("a.safetensors"), &entry, 1);
 }
 
-START_TEST(a_full_disk_leaves_nothing_behind)
+TEST(a_full_disk_leaves_nothing_behind)
 {
     ck_assert(fails_on_full_disk(8192, write_long));
     ck_assert_int_eq(files_in_scratch(), 0);
 }
-END_TEST
 
-START_TEST(every_allocation_can_fail)
+TEST(every_allocation_can_fail)
 {
     static const float zero = 0;
     const rt_safetensors_entry entry = {
@@ -312,27 +301,4 @@ START_TEST(every_allocation_can_fail)
         rt_safetensors_close(file);
     }
     ck_assert_uint_gt(n, 5);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("safetensors");
-    TCase *tests = leak_checked_case(suite, "safetensors");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, numbers_of_every_width_are_read);
-    tcase_add_test(tests, what_is_no_such_number_or_not_there_is_refused);
-    tcase_add_test(tests, a_file_that_shrinks_is_an_error);
-    tcase_add_test(tests, what_is_no_regular_file_is_not_waited_for);
-    tcase_add_loop_test(tests, a_refusal_names_the_tensor_and_the_reason, 0, REFUSALS);
-    tcase_add_test(tests, a_header_takes_bounded_memory);
-    tcase_add_test(tests, a_header_has_at_most_a_hundred_million_bytes);
-    tcase_add_test(tests, numbers_in_fields_that_nobody_reads_may_be_of_any_kind);
-    tcase_add_loop_test(tests, brackets_within_brackets_are_counted, 0, 2);
-    tcase_add_test(tests, a_file_is_written_byte_for_byte_as_the_library_would);
-    tcase_add_test(tests, a_long_tensor_is_written_and_read_in_parts);
-    tcase_add_test(tests, what_no_float_holds_is_not_written);
-    tcase_add_test(tests, a_full_disk_leaves_nothing_behind);
-    tcase_add_test(tests, every_allocation_can_fail);
-    return run_suite(suite);
 }

@@ -72,8 +72,10 @@ static void add_token(rt_writer *w, const char *before, int32_t id, const char *
     rt_writer_add(w, "%s", after);
 }
 
+SUITE(.setup = make_scratch, .teardown = end)
+
 /* A table of words may have rows that no token has. */
-START_TEST(masked_tokens_are_filled_in)
+TEST_ROWS(masked_tokens_are_filled_in, 0, 2)
 {
     rt_labelled_batch b;
     rt_writer expected = {0};
@@ -103,9 +105,8 @@ START_TEST(masked_tokens_are_filled_in)
     rt_writer_free(&expected);
     rt_labelled_batch_free(&b);
 }
-END_TEST
 
-START_TEST(a_text_is_continued_from_its_first_half)
+TEST(a_text_is_continued_from_its_first_half)
 {
     rt_labelled_batch b;
     rt_writer expected = {0};
@@ -124,9 +125,8 @@ START_TEST(a_text_is_continued_from_its_first_half)
     rt_writer_free(&expected);
     rt_labelled_batch_free(&b);
 }
-END_TEST
 
-START_TEST(a_toy_task_has_no_samples)
+TEST(a_toy_task_has_no_samples)
 {
     load_sound(&config, "[model]\nlayers = 1\ndim = 16\nheads = 2\n[data]\nlength = 8\n", NULL);
     assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
@@ -134,12 +134,11 @@ START_TEST(a_toy_task_has_no_samples)
     assert_status(rt_report_samples(&page, &config, trainer), RT_OK, "");
     ck_assert_ptr_null(page.bytes);
 }
-END_TEST
 
 /* ---- labels ---- */
 
 /* At level byte, an id is 4 more than its byte. */
-START_TEST(a_token_is_shown_as_what_can_be_seen)
+TEST(a_token_is_shown_as_what_can_be_seen)
 {
     static const struct {
         int32_t id;
@@ -160,17 +159,4 @@ START_TEST(a_token_is_shown_as_what_can_be_seen)
                            4 + '\n', 2,       4 + 0,    4 + 'z',  4 + 0xe2};
     rt_token_text(&page, data, ids, sizeof ids / sizeof *ids);
     ck_assert_str_eq(page.bytes, "aé·&lt;\n·z·");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("samples");
-    TCase *tests = leak_checked_case(suite, "samples");
-    tcase_add_checked_fixture(tests, make_scratch, end);
-    tcase_add_loop_test(tests, masked_tokens_are_filled_in, 0, 2);
-    tcase_add_test(tests, a_text_is_continued_from_its_first_half);
-    tcase_add_test(tests, a_toy_task_has_no_samples);
-    tcase_add_test(tests, a_token_is_shown_as_what_can_be_seen);
-    return run_suite(suite);
 }

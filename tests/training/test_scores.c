@@ -15,7 +15,7 @@ static const int64_t confusion[CLASSES * CLASSES] = {
     0, 0, 0, 0, 0,
 };
 
-START_TEST(the_scores_of_a_class_follow_from_its_row_and_column)
+TEST(the_scores_of_a_class_follow_from_its_row_and_column)
 {
     rt_class_score s[CLASSES];
     rt_scores_find(s, confusion, CLASSES);
@@ -35,10 +35,9 @@ START_TEST(the_scores_of_a_class_follow_from_its_row_and_column)
         ck_assert_int_eq(s[c].predicted, predicted[c]);
     }
 }
-END_TEST
 
 /* (0.7058823529 + 0.6666666667 + 0.8333333333 + 0) / 4 */
-START_TEST(macro_f1_is_the_mean_over_classes_that_occur_or_are_predicted)
+TEST(macro_f1_is_the_mean_over_classes_that_occur_or_are_predicted)
 {
     rt_class_score s[CLASSES];
     rt_macro_score m = rt_scores_find(s, confusion, CLASSES);
@@ -54,9 +53,8 @@ START_TEST(macro_f1_is_the_mean_over_classes_that_occur_or_are_predicted)
     ck_assert_double_eq(m.f1, 0);
     ck_assert_int_eq(m.classes, 0);
 }
-END_TEST
 
-START_TEST(the_lowest_are_chosen_where_not_all_have_room)
+TEST(the_lowest_are_chosen_where_not_all_have_room)
 {
     rt_class_score s[CLASSES] = {{.f1 = 0.5, .count = 1},
                                  {.f1 = 0.2, .count = 1},
@@ -74,15 +72,4 @@ START_TEST(the_lowest_are_chosen_where_not_all_have_room)
         for (int i = count; i < CLASSES; i++)
             ck_assert_int_eq(chosen[i], -1);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("scores");
-    TCase *tests = leak_checked_case(suite, "scores");
-    tcase_add_test(tests, the_scores_of_a_class_follow_from_its_row_and_column);
-    tcase_add_test(tests, macro_f1_is_the_mean_over_classes_that_occur_or_are_predicted);
-    tcase_add_test(tests, the_lowest_are_chosen_where_not_all_have_room);
-    return run_suite(suite);
 }

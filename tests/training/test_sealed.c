@@ -9,7 +9,9 @@
 
 /* ---- damage ---- */
 
-START_TEST(a_file_cut_at_any_length_is_refused)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(a_file_cut_at_any_length_is_refused)
 {
     write_example(in_scratch("a.h5"));
     size_t size;
@@ -28,9 +30,8 @@ START_TEST(a_file_cut_at_any_length_is_refused)
     }
     free(bytes);
 }
-END_TEST
 
-START_TEST(every_flipped_bit_is_found)
+TEST(every_flipped_bit_is_found)
 {
     enum { FLIPS = 10000 };
     const char *path = in_scratch("a.h5");
@@ -50,7 +51,6 @@ START_TEST(every_flipped_bit_is_found)
     free(bytes);
     ck_assert_int_eq(open_status(path).code, RT_OK);
 }
-END_TEST
 
 static const struct {
     size_t byte;
@@ -63,15 +63,14 @@ static const struct {
     {700, "a.h5: checksum differs"},
 };
 
-START_TEST(damage_is_named)
+TEST_ROWS(damage_is_named, 0, sizeof damages / sizeof *damages)
 {
     write_example(in_scratch("a.h5"));
     flip_bit(in_scratch("a.h5"), 8 * damages[_i].byte);
     assert_status(open_status(in_scratch("a.h5")), RT_CHECKPOINT, damages[_i].message);
 }
-END_TEST
 
-START_TEST(a_longer_file_is_refused)
+TEST(a_longer_file_is_refused)
 {
     write_example(in_scratch("a.h5"));
     FILE *file = fopen(in_scratch("a.h5"), "ab");
@@ -81,9 +80,8 @@ START_TEST(a_longer_file_is_refused)
     ck_assert_int_eq(status.code, RT_CHECKPOINT);
     ck_assert_ptr_nonnull(strstr(status.message, "a.h5: length differs: "));
 }
-END_TEST
 
-START_TEST(a_huge_stranger_is_refused_before_memory_is_asked_for)
+TEST(a_huge_stranger_is_refused_before_memory_is_asked_for)
 {
     write_bytes(in_scratch("huge.h5"), "", 0);
     ck_assert_int_eq(truncate(in_scratch("huge.h5"), (off_t)1 << 40), 0);
@@ -92,9 +90,8 @@ START_TEST(a_huge_stranger_is_refused_before_memory_is_asked_for)
                   "huge.h5: wrong magic: not a file of rotor");
     ck_assert_uint_eq(rt_memory_requests() - requests, 1);
 }
-END_TEST
 
-START_TEST(sealed_bytes_that_are_not_hdf5_are_refused)
+TEST(sealed_bytes_that_are_not_hdf5_are_refused)
 {
     char zeros[2048] = {0};
     rt_status status = write_sealed(in_scratch("a.h5"), zeros, sizeof zeros);
@@ -102,10 +99,9 @@ START_TEST(sealed_bytes_that_are_not_hdf5_are_refused)
     assert_status(open_status(in_scratch("a.h5")), RT_CHECKPOINT, "a.h5: HDF5 cannot open it");
     no_handle_is_open();
 }
-END_TEST
 
 /* What protects the numbers from a program that does not know the seal. */
-START_TEST(hdf5_alone_finds_damage_in_a_dataset)
+TEST(hdf5_alone_finds_damage_in_a_dataset)
 {
     static const char pattern[] = "found by its Fletcher checksum";
     rt_image *image = rt_image_new();
@@ -126,9 +122,8 @@ START_TEST(hdf5_alone_finds_damage_in_a_dataset)
     rt_image_close(image);
     no_handle_is_open();
 }
-END_TEST
 
-START_TEST(what_is_not_a_file_is_refused)
+TEST(what_is_not_a_file_is_refused)
 {
     char message[256];
     snprintf(message, sizeof message, "cannot open %s/none.h5: No such file or directory", scratch);
@@ -139,12 +134,11 @@ START_TEST(what_is_not_a_file_is_refused)
     snprintf(message, sizeof message, "cannot read %s/pipe: not a regular file", scratch);
     assert_status(open_status(in_scratch("pipe")), RT_CHECKPOINT, message);
 }
-END_TEST
 
 /* ---- failures ---- */
 
 /* Root may write everywhere, and therefore becomes somebody else for a moment. */
-START_TEST(a_folder_that_cannot_be_written_is_named)
+TEST(a_folder_that_cannot_be_written_is_named)
 {
     const uid_t user = geteuid(), somebody = 65534;
     char message[256];
@@ -160,9 +154,8 @@ START_TEST(a_folder_that_cannot_be_written_is_named)
     assert_status(status, RT_IO, message);
     ck_assert_int_eq(files_in_scratch(), 0);
 }
-END_TEST
 
-START_TEST(a_name_that_cannot_be_taken_leaves_nothing_behind)
+TEST(a_name_that_cannot_be_taken_leaves_nothing_behind)
 {
     char message[256];
     ck_assert_int_eq(mkdir(in_scratch("a.h5"), 0700), 0);
@@ -171,18 +164,16 @@ START_TEST(a_name_that_cannot_be_taken_leaves_nothing_behind)
     assert_status(write_status(in_scratch("a.h5")), RT_IO, message);
     ck_assert_int_eq(files_in_scratch(), 1);
 }
-END_TEST
 
-START_TEST(a_path_that_is_too_long_is_refused)
+TEST(a_path_that_is_too_long_is_refused)
 {
     char path[RT_PATH_SIZE + 8];
     memset(path, 'x', sizeof path);
     path[sizeof path - 1] = '\0';
     ck_assert_int_eq(write_status(path).code, RT_IO);
 }
-END_TEST
 
-START_TEST(what_would_be_too_large_to_read_is_not_written)
+TEST(what_would_be_too_large_to_read_is_not_written)
 {
     rt_durable_file file;
     assert_status(rt_durable_open(&file, in_scratch("a.h5")), RT_OK, "");
@@ -190,9 +181,8 @@ START_TEST(what_would_be_too_large_to_read_is_not_written)
     assert_status(rt_durable_close(&file, status), RT_CHECKPOINT, "a.h5: larger than 64 GiB");
     ck_assert_int_eq(files_in_scratch(), 0);
 }
-END_TEST
 
-START_TEST(a_file_survives_a_failed_overwrite)
+TEST(a_file_survives_a_failed_overwrite)
 {
     write_example(in_scratch("a.h5"));
     write_example(in_scratch("copy"));
@@ -210,9 +200,8 @@ START_TEST(a_file_survives_a_failed_overwrite)
     assert_same_file(in_scratch("a.h5"), in_scratch("copy"));
     ck_assert_int_eq(files_in_scratch(), 2);
 }
-END_TEST
 
-START_TEST(every_failed_allocation_is_an_error)
+TEST(every_failed_allocation_is_an_error)
 {
     write_example(in_scratch("a.h5"));
     rt_code code = RT_MEMORY;
@@ -232,29 +221,4 @@ START_TEST(every_failed_allocation_is_an_error)
     rt_memory_fail_at(1);
     ck_assert_int_eq(write_status(in_scratch("b.h5")).code, RT_MEMORY);
     no_handle_is_open();
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sealed");
-    TCase *damage = leak_checked_case(suite, "damage");
-    tcase_add_checked_fixture(damage, make_scratch, remove_scratch);
-    tcase_add_test(damage, a_file_cut_at_any_length_is_refused);
-    tcase_add_test(damage, every_flipped_bit_is_found);
-    tcase_add_loop_test(damage, damage_is_named, 0, sizeof damages / sizeof *damages);
-    tcase_add_test(damage, a_longer_file_is_refused);
-    tcase_add_test(damage, a_huge_stranger_is_refused_before_memory_is_asked_for);
-    tcase_add_test(damage, sealed_bytes_that_are_not_hdf5_are_refused);
-    tcase_add_test(damage, hdf5_alone_finds_damage_in_a_dataset);
-    tcase_add_test(damage, what_is_not_a_file_is_refused);
-    TCase *failures = leak_checked_case(suite, "failures");
-    tcase_add_checked_fixture(failures, make_scratch, remove_scratch);
-    tcase_add_test(failures, a_folder_that_cannot_be_written_is_named);
-    tcase_add_test(failures, a_name_that_cannot_be_taken_leaves_nothing_behind);
-    tcase_add_test(failures, a_path_that_is_too_long_is_refused);
-    tcase_add_test(failures, what_would_be_too_large_to_read_is_not_written);
-    tcase_add_test(failures, a_file_survives_a_failed_overwrite);
-    tcase_add_test(failures, every_failed_allocation_is_an_error);
-    return run_suite(suite);
 }

@@ -38,7 +38,9 @@ static void use_text(const char *first, const char *second)
 
 static const char *const words[] = {"train", "a b.ini", "run.name=it's", "--resume", "", "x;y"};
 
-START_TEST(a_command_line_can_be_typed_again)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(a_command_line_can_be_typed_again)
 {
     rt_csv csv;
     use_text("a.txt", NULL);
@@ -48,9 +50,8 @@ START_TEST(a_command_line_can_be_typed_again)
     ck_assert_str_eq(strchr(command, ' '), " 'a b.ini' 'run.name=it'\\''s' --resume '' 'x;y'");
     rt_csv_close(&csv);
 }
-END_TEST
 
-START_TEST(the_time_is_that_of_the_call)
+TEST(the_time_is_that_of_the_call)
 {
     char today[16], tomorrow[16];
     const time_t before = time(NULL);
@@ -68,10 +69,9 @@ START_TEST(the_time_is_that_of_the_call)
               "rotor " ROTOR_VERSION " (double), revision 0123abc, HDF5 ");
     rt_csv_close(&csv);
 }
-END_TEST
 
 /* The digests are those of xxhsum -H2. */
-START_TEST(files_have_their_size_and_their_digest)
+TEST(files_have_their_size_and_their_digest)
 {
     char expected[3 * RT_PATH_SIZE];
     rt_csv csv;
@@ -88,9 +88,8 @@ START_TEST(files_have_their_size_and_their_digest)
     ck_assert_str_eq(rt_csv_cell(&csv, "data"), expected);
     rt_csv_close(&csv);
 }
-END_TEST
 
-START_TEST(a_toy_task_has_no_files)
+TEST(a_toy_task_has_no_files)
 {
     char path[RT_PATH_SIZE];
     rt_csv csv;
@@ -100,9 +99,8 @@ START_TEST(a_toy_task_has_no_files)
     ck_assert_str_eq(rt_csv_cell(&csv, "data"), "");
     rt_csv_close(&csv);
 }
-END_TEST
 
-START_TEST(the_file_of_a_data_set_is_named_without_it)
+TEST(the_file_of_a_data_set_is_named_without_it)
 {
     char path[RT_PATH_SIZE];
     options = (rt_data_options){.task = task_named("tokens"), .file = "a:/b.h5:/train/ids"};
@@ -110,7 +108,6 @@ START_TEST(the_file_of_a_data_set_is_named_without_it)
     ck_assert_str_eq(path, "a:/b.h5");
     ck_assert(!rt_data_file_at(&options, 1, path));
 }
-END_TEST
 
 #define A "06b05ab6733a618578af5f94892f3950"
 #define B "27085e721279998ba8af0c271585611f"
@@ -144,7 +141,7 @@ static void expect_part(rt_session_part got, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-START_TEST(another_file_is_told_by_its_size_and_its_digest)
+TEST_ROWS(another_file_is_told_by_its_size_and_its_digest, 0, sizeof texts / sizeof *texts)
 {
     rt_session_part before = {.text = texts[_i].before}, now = {.text = texts[_i].now};
     ck_assert_int_eq(rt_session_data_differs(&before, &now, texts[_i].files),
@@ -153,20 +150,4 @@ START_TEST(another_file_is_told_by_its_size_and_its_digest)
         expect_part(before, texts[_i].one);
         expect_part(now, texts[_i].other);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("session");
-    TCase *tests = leak_checked_case(suite, "cells");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, a_command_line_can_be_typed_again);
-    tcase_add_test(tests, the_time_is_that_of_the_call);
-    tcase_add_test(tests, files_have_their_size_and_their_digest);
-    tcase_add_test(tests, a_toy_task_has_no_files);
-    tcase_add_test(tests, the_file_of_a_data_set_is_named_without_it);
-    tcase_add_loop_test(tests, another_file_is_told_by_its_size_and_its_digest, 0,
-                        sizeof texts / sizeof *texts);
-    return run_suite(suite);
 }

@@ -45,7 +45,7 @@ static const struct {
 enum { ODD = sizeof odd / sizeof *odd, LENGTHS = 3 };
 static const int lengths[LENGTHS] = {2, 16, MOST_ROWS};
 
-START_TEST(any_theta_is_read_off_a_table_of_floats)
+TEST_ROWS(any_theta_is_read_off_a_table_of_floats, 0, ODD)
 {
     for (int k = 0; k < LENGTHS; k++) {
         double theta[PAIRS];
@@ -60,9 +60,8 @@ START_TEST(any_theta_is_read_off_a_table_of_floats)
         ck_assert(rt_sine_table_is_of(&t, odd[_i].theta));
     }
 }
-END_TEST
 
-START_TEST(other_theta_do_not_make_the_table)
+TEST(other_theta_do_not_make_the_table)
 {
     const double theta[PAIRS] = {1, 0.1, 0.01, 0.001};
     const rt_sine_table t = table_of(theta, 16, RT_DTYPE_F32);
@@ -74,12 +73,11 @@ START_TEST(other_theta_do_not_make_the_table)
     }
     ck_assert(rt_sine_table_is_of(&t, theta));
 }
-END_TEST
 
 static const double bases[] = {10000, 1000, 500000, 160000, 2, 12345.678};
 enum { BASES = sizeof bases / sizeof *bases };
 
-START_TEST(a_base_is_recovered_exactly)
+TEST_ROWS(a_base_is_recovered_exactly, 0, BASES)
 {
     for (int k = 0; k < LENGTHS; k++)
         for (int rotated = 2; rotated <= PAIRS; rotated++) {
@@ -94,9 +92,8 @@ START_TEST(a_base_is_recovered_exactly)
             ck_assert(lengths[k] < 16 || found.base == bases[_i]);
         }
 }
-END_TEST
 
-START_TEST(a_narrow_table_that_fits_a_base_is_of_that_base)
+TEST_ROWS(a_narrow_table_that_fits_a_base_is_of_that_base, 0, 4)
 {
     static const rt_dtype narrow[] = {RT_DTYPE_BF16, RT_DTYPE_F16};
     for (int k = 0; k < LENGTHS; k++) {
@@ -111,9 +108,8 @@ START_TEST(a_narrow_table_that_fits_a_base_is_of_that_base)
             ck_assert(theta[i] == exact[i]);
     }
 }
-END_TEST
 
-START_TEST(a_table_whose_angles_were_computed_as_floats_is_of_its_base)
+TEST(a_table_whose_angles_were_computed_as_floats_is_of_its_base)
 {
     double exact[PAIRS], theta[PAIRS];
     rt_table_theta found;
@@ -128,9 +124,8 @@ START_TEST(a_table_whose_angles_were_computed_as_floats_is_of_its_base)
     assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_OK, "");
     ck_assert(found.base == 10000);
 }
-END_TEST
 
-START_TEST(a_table_of_one_position_says_nothing)
+TEST(a_table_of_one_position_says_nothing)
 {
     double exact[PAIRS], theta[PAIRS];
     rt_table_theta found;
@@ -139,9 +134,8 @@ START_TEST(a_table_of_one_position_says_nothing)
     assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_OK, "");
     ck_assert(found.base == 10000);
 }
-END_TEST
 
-START_TEST(what_is_no_table_of_sines_is_refused)
+TEST_ROWS(what_is_no_table_of_sines_is_refused, 0, 3)
 {
     double exact[PAIRS], theta[PAIRS];
     rt_table_theta found;
@@ -154,19 +148,4 @@ START_TEST(what_is_no_table_of_sines_is_refused)
         values[i] = 0;
     assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_CHECKPOINT,
                   "table is not a table of sines and cosines: position 0, pair 0");
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sine table");
-    TCase *tests = leak_checked_case(suite, "sine table");
-    tcase_add_loop_test(tests, any_theta_is_read_off_a_table_of_floats, 0, ODD);
-    tcase_add_test(tests, other_theta_do_not_make_the_table);
-    tcase_add_loop_test(tests, a_base_is_recovered_exactly, 0, BASES);
-    tcase_add_loop_test(tests, a_narrow_table_that_fits_a_base_is_of_that_base, 0, 4);
-    tcase_add_test(tests, a_table_whose_angles_were_computed_as_floats_is_of_its_base);
-    tcase_add_test(tests, a_table_of_one_position_says_nothing);
-    tcase_add_loop_test(tests, what_is_no_table_of_sines_is_refused, 0, 3);
-    return run_suite(suite);
 }

@@ -55,7 +55,9 @@ static const char rows_to_30[] = METRICS_HEADER ROW_10 ROW_20 ROW_30;
 
 /* ---- metrics.csv ---- */
 
-START_TEST(a_new_run_starts_empty_whatever_was_there)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+TEST(a_new_run_starts_empty_whatever_was_there)
 {
     put("metrics.csv", rows_to_30);
     put("theta.csv", THETA_HEADER "0,0,all,0,1,1\n");
@@ -66,9 +68,8 @@ START_TEST(a_new_run_starts_empty_whatever_was_there)
     expect_content("timing.csv", TIMING_HEADER);
     ck_assert_int_eq(files_in_scratch(), 3);
 }
-END_TEST
 
-START_TEST(rows_of_later_steps_are_dropped)
+TEST(rows_of_later_steps_are_dropped)
 {
     put("metrics.csv", rows_to_30);
     reopen_after(20);
@@ -77,10 +78,9 @@ START_TEST(rows_of_later_steps_are_dropped)
     reopen_after(5);
     expect_content("metrics.csv", METRICS_HEADER);
 }
-END_TEST
 
 /* A run of 30 steps evaluates at its end, a longer one does not at that step. */
-START_TEST(the_evaluation_at_an_earlier_end_is_taken_out)
+TEST(the_evaluation_at_an_earlier_end_is_taken_out)
 {
     put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "30,11520,1.5,1.25,0.75,0.1,1,0.5,0.125\n");
     reopen_after(30);
@@ -88,25 +88,22 @@ START_TEST(the_evaluation_at_an_earlier_end_is_taken_out)
     reopen_after(30); /* a second time changes nothing */
     expect_content("metrics.csv", rows_to_30);
 }
-END_TEST
 
-START_TEST(the_row_of_an_earlier_end_that_is_not_logged_is_dropped)
+TEST(the_row_of_an_earlier_end_that_is_not_logged_is_dropped)
 {
     put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "27,324,1.6,1.5,0.6,0.1,1,0.5,0.125\n");
     reopen_after(27);
     expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
 }
-END_TEST
 
-START_TEST(an_end_where_an_evaluation_was_due_keeps_it)
+TEST(an_end_where_an_evaluation_was_due_keeps_it)
 {
     put("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
     reopen_after(20);
     expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
 }
-END_TEST
 
-START_TEST(a_row_cut_off_by_a_crash_is_dropped)
+TEST_ROWS(a_row_cut_off_by_a_crash_is_dropped, 0, 4)
 {
     static const char *const halves[] = {"3", "30", "30,11520,1.5,,,0.1,1,0.5,0.125", "20,2"};
     char text[512];
@@ -115,17 +112,15 @@ START_TEST(a_row_cut_off_by_a_crash_is_dropped)
     reopen_after(40);
     expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
 }
-END_TEST
 
-START_TEST(files_that_are_not_there_begin_with_their_header)
+TEST(files_that_are_not_there_begin_with_their_header)
 {
     reopen_after(20);
     expect_content("metrics.csv", METRICS_HEADER);
     expect_content("theta.csv", THETA_HEADER);
 }
-END_TEST
 
-START_TEST(an_empty_file_gets_its_header_back)
+TEST(an_empty_file_gets_its_header_back)
 {
     put("metrics.csv", "");
     put("theta.csv", "step,la");
@@ -133,18 +128,16 @@ START_TEST(an_empty_file_gets_its_header_back)
     expect_content("metrics.csv", METRICS_HEADER);
     expect_content("theta.csv", THETA_HEADER);
 }
-END_TEST
 
 /* Rows of another version, whose columns were fewer and stood otherwise. */
-START_TEST(rows_go_below_the_columns_of_their_names)
+TEST(rows_go_below_the_columns_of_their_names)
 {
     put("metrics.csv", "step,loss,tokens,other\n10,2.5,120,x\n20,2,240,y\n30,2,360,z\n");
     reopen_after(20);
     expect_content("metrics.csv", METRICS_HEADER "10,120,2.5,,,,,,\n20,240,2,,,,,,\n");
 }
-END_TEST
 
-START_TEST(lines_that_are_no_rows_are_dropped)
+TEST(lines_that_are_no_rows_are_dropped)
 {
     static const char hostile[] = METRICS_HEADER ROW_10 "x\n,,,,,,,,\n-1,,,,,,,,\n1e1,,,,,,,,\n"
                                                         "10\0,120,2.5,,,0.1,1,0.25,0.125\n" ROW_20;
@@ -152,10 +145,9 @@ START_TEST(lines_that_are_no_rows_are_dropped)
     reopen_after(20);
     expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
 }
-END_TEST
 
 /* A table that cannot be read stays as it is. */
-START_TEST(what_cannot_be_read_is_not_lost)
+TEST(what_cannot_be_read_is_not_lost)
 {
     char message[300];
     load_sound(&config, "", NULL);
@@ -177,13 +169,12 @@ START_TEST(what_cannot_be_read_is_not_lost)
         expect_content("metrics.csv", rows_to_30);
     }
 }
-END_TEST
 
 /* ---- the first step of an accuracy ---- */
 
 #define EVALUATED(step, accuracy) #step ",0,9,0.5," #accuracy ",0.1,1,1,0.125\n"
 
-START_TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
+TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
 {
     ck_assert(isnan(rt_metrics_first_step(scratch, 0.99)));
     put("metrics.csv",
@@ -194,20 +185,18 @@ START_TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
     ck_assert_double_eq(rt_metrics_first_step(scratch, 0.9900001), 100);
     ck_assert(isnan(rt_metrics_first_step(scratch, 1.001)));
 }
-END_TEST
 
 /* Neither the accuracy in training nor a cell that is no number is one. */
-START_TEST(other_numbers_reach_no_accuracy)
+TEST(other_numbers_reach_no_accuracy)
 {
     put("metrics.csv", METRICS_HEADER "10,0,9,9,,0.1,1,1,0.125\n20,0,9,9,1x,0.1,1,1,0.125\n"
                                       "x,0,9,9,1,0.1,1,1,0.125\n30,0,9,9,nan,0.1,1,1,0.125\n");
     ck_assert(isnan(rt_metrics_first_step(scratch, 0.99)));
 }
-END_TEST
 
 /* ---- theta.csv and timing.csv ---- */
 
-START_TEST(theta_of_an_earlier_end_is_dropped_unless_it_was_due)
+TEST(theta_of_an_earlier_end_is_dropped_unless_it_was_due)
 {
     put("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n20,0,all,0,2,1\n27,0,all,0,3,1\n");
     reopen_after(27);
@@ -217,38 +206,34 @@ START_TEST(theta_of_an_earlier_end_is_dropped_unless_it_was_due)
     reopen_after(19);
     expect_content("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n");
 }
-END_TEST
 
-START_TEST(the_clock_is_kept_up_to_the_step)
+TEST(the_clock_is_kept_up_to_the_step)
 {
     put("timing.csv",
         TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n30,0.4,5" NO_SESSION "\n");
     reopen_after(27);
     expect_content("timing.csv", TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n");
 }
-END_TEST
 
 /* As it was before there were sessions in it. */
-START_TEST(an_older_clock_is_kept_as_well)
+TEST(an_older_clock_is_kept_as_well)
 {
     put("timing.csv", "step,seconds,tokens_per_s\n10,0.1,5\n30,0.4,5\n");
     reopen_after(27);
     expect_content("timing.csv", TIMING_HEADER "10,0.1,5" NO_SESSION "\n");
 }
-END_TEST
 
-START_TEST(a_fixed_theta_has_no_file)
+TEST(a_fixed_theta_has_no_file)
 {
     load_sound(&config, "[theta]\nlearn = no\n", NULL);
     assert_status(rt_metrics_open(&metrics, &config, scratch, 0, NULL), RT_OK, "");
     rt_metrics_close(&metrics);
     ck_assert(!exists(in_scratch("theta.csv")));
 }
-END_TEST
 
 /* ---- new rows ---- */
 
-START_TEST(steps_are_recorded_when_they_are_due)
+TEST(steps_are_recorded_when_they_are_due)
 {
     const rt_step_result result = {.loss = 1.5,
                                    .accuracy = 0.5,
@@ -275,9 +260,8 @@ START_TEST(steps_are_recorded_when_they_are_due)
                    TIMING_HEADER "30,2.000,1920," SESSION "\n33,4.000,1440" NO_SESSION "\n");
     rt_metrics_close(&metrics);
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_written_is_named_once)
+TEST(a_file_that_cannot_be_written_is_named_once)
 {
     const rt_step_result result = {.loss = 1.5};
     const rt_training_state state = {.step = 10};
@@ -291,9 +275,8 @@ START_TEST(a_file_that_cannot_be_written_is_named_once)
     ck_assert_ptr_null(rt_metrics_failure(&metrics));
     rt_metrics_close(&metrics);
 }
-END_TEST
 
-START_TEST(a_folder_that_is_not_there_is_an_error)
+TEST(a_folder_that_is_not_there_is_an_error)
 {
     char message[256];
     load_sound(&config, "", NULL);
@@ -302,33 +285,4 @@ START_TEST(a_folder_that_is_not_there_is_an_error)
              in_scratch("none"));
     assert_status(status, RT_IO, message);
     rt_metrics_close(&metrics);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("step table");
-    TCase *tests = leak_checked_case(suite, "tables");
-    tcase_add_checked_fixture(tests, make_scratch, remove_scratch);
-    tcase_add_test(tests, a_new_run_starts_empty_whatever_was_there);
-    tcase_add_test(tests, rows_of_later_steps_are_dropped);
-    tcase_add_test(tests, the_evaluation_at_an_earlier_end_is_taken_out);
-    tcase_add_test(tests, the_row_of_an_earlier_end_that_is_not_logged_is_dropped);
-    tcase_add_test(tests, an_end_where_an_evaluation_was_due_keeps_it);
-    tcase_add_loop_test(tests, a_row_cut_off_by_a_crash_is_dropped, 0, 4);
-    tcase_add_test(tests, files_that_are_not_there_begin_with_their_header);
-    tcase_add_test(tests, an_empty_file_gets_its_header_back);
-    tcase_add_test(tests, rows_go_below_the_columns_of_their_names);
-    tcase_add_test(tests, lines_that_are_no_rows_are_dropped);
-    tcase_add_test(tests, what_cannot_be_read_is_not_lost);
-    tcase_add_test(tests, the_first_step_is_that_of_the_first_evaluation_that_reached_it);
-    tcase_add_test(tests, other_numbers_reach_no_accuracy);
-    tcase_add_test(tests, theta_of_an_earlier_end_is_dropped_unless_it_was_due);
-    tcase_add_test(tests, the_clock_is_kept_up_to_the_step);
-    tcase_add_test(tests, an_older_clock_is_kept_as_well);
-    tcase_add_test(tests, a_fixed_theta_has_no_file);
-    tcase_add_test(tests, steps_are_recorded_when_they_are_due);
-    tcase_add_test(tests, a_file_that_cannot_be_written_is_named_once);
-    tcase_add_test(tests, a_folder_that_is_not_there_is_an_error);
-    return run_suite(suite);
 }

@@ -38,27 +38,24 @@ static int ending(int number, bool watched, bool moves)
     return WEXITSTATUS(how);
 }
 
-START_TEST(a_step_that_does_not_end_is_ended_by_any_signal)
+TEST_ROWS(a_step_that_does_not_end_is_ended_by_any_signal, 0, 4)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     ck_assert_int_eq(ending(signals[_i], true, false), 130);
 }
-END_TEST
 
-START_TEST(a_step_that_moves_on_may_take_its_time)
+TEST(a_step_that_moves_on_may_take_its_time)
 {
     ck_assert_int_eq(ending(SIGTERM, true, true), SURVIVED);
 }
-END_TEST
 
-START_TEST(what_is_not_watched_may_take_its_time)
+TEST(what_is_not_watched_may_take_its_time)
 {
     ck_assert_int_eq(ending(SIGTERM, false, false), SURVIVED);
 }
-END_TEST
 
 /* Signals that come faster than the alarm do not keep a step alive. */
-START_TEST(signals_again_and_again_do_not_put_the_end_off)
+TEST(signals_again_and_again_do_not_put_the_end_off)
 {
     int how;
     const pid_t child = fork();
@@ -77,10 +74,9 @@ START_TEST(signals_again_and_again_do_not_put_the_end_off)
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert_int_eq(WEXITSTATUS(how), 130);
 }
-END_TEST
 
 /* Only the second interrupt ends at once, whatever came before. */
-START_TEST(an_interrupt_after_another_signal_is_the_first)
+TEST_ROWS(an_interrupt_after_another_signal_is_the_first, 0, 3)
 {
     static const int numbers[][2] = {{SIGTERM, SIGINT}, {SIGINT, SIGTERM}, {SIGINT, SIGINT}};
     int how;
@@ -94,10 +90,9 @@ START_TEST(an_interrupt_after_another_signal_is_the_first)
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert_int_eq(WEXITSTATUS(how), _i < 2 ? SURVIVED : 130);
 }
-END_TEST
 
 /* One that was set before the program began, or comes from elsewhere. */
-START_TEST(an_alarm_that_nobody_here_has_set_asks_for_a_stop)
+TEST(an_alarm_that_nobody_here_has_set_asks_for_a_stop)
 {
     int how;
     const pid_t child = fork();
@@ -109,28 +104,12 @@ START_TEST(an_alarm_that_nobody_here_has_set_asks_for_a_stop)
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert_int_eq(WEXITSTATUS(how), SURVIVED);
 }
-END_TEST
 
-START_TEST(patience_grows_with_the_steps)
+TEST(patience_grows_with_the_steps)
 {
     ck_assert_int_eq(rt_stop_patience(0), 20);
     ck_assert_int_eq(rt_stop_patience(0.5), 22);
     ck_assert_int_eq(rt_stop_patience(100), 520);
     ck_assert_int_eq(rt_stop_patience(17275.9), 86399);
     ck_assert_int_eq(rt_stop_patience(1e12), 86400);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("stop");
-    TCase *tests = leak_checked_case(suite, "stop");
-    tcase_add_test(tests, patience_grows_with_the_steps);
-    tcase_add_loop_test(tests, a_step_that_does_not_end_is_ended_by_any_signal, 0, 4);
-    tcase_add_test(tests, a_step_that_moves_on_may_take_its_time);
-    tcase_add_test(tests, signals_again_and_again_do_not_put_the_end_off);
-    tcase_add_loop_test(tests, an_interrupt_after_another_signal_is_the_first, 0, 3);
-    tcase_add_test(tests, what_is_not_watched_may_take_its_time);
-    tcase_add_test(tests, an_alarm_that_nobody_here_has_set_asks_for_a_stop);
-    return run_suite(suite);
 }

@@ -67,7 +67,9 @@ static void expression(char *text, int shards, int processes, int group)
     strcpy(text, nodes[0]);
 }
 
-START_TEST(pairs_of_pairs_are_summed)
+SUITE(.may_leak = true)
+
+TEST(pairs_of_pairs_are_summed)
 {
     char text[ROOM];
     expression(text, 1, 1, 1);
@@ -77,9 +79,8 @@ START_TEST(pairs_of_pairs_are_summed)
     expression(text, 7, 1, 8);
     ck_assert_str_eq(text, "(((0+1)+(2+3))+((4+5)+6))");
 }
-END_TEST
 
-START_TEST(the_tree_is_the_same_however_many_work_at_it)
+TEST_ROWS(the_tree_is_the_same_however_many_work_at_it, 1, MOST)
 {
     const int shards = _i;
     char all[ROOM], some[ROOM];
@@ -92,10 +93,9 @@ START_TEST(the_tree_is_the_same_however_many_work_at_it)
             ck_assert_str_eq(some, all);
         }
 }
-END_TEST
 
 /* A process whose shards are a subtree sends one block; others send a few. */
-START_TEST(a_stretch_leaves_few_subtrees)
+TEST(a_stretch_leaves_few_subtrees)
 {
     static char nodes[MOST][ROOM];
     static const struct {
@@ -108,26 +108,12 @@ START_TEST(a_stretch_leaves_few_subtrees)
         ck_assert_int_eq(count, rows[i].count);
     }
 }
-END_TEST
 
-START_TEST(few_workers_need_few_blocks)
+TEST(few_workers_need_few_blocks)
 {
     ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 1)), 5);
     ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 2)), 6);
     ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 16)), 16);
     ck_assert_int_eq(rt_summation_blocks(1, 0, 1, rt_summation_group(1, 1)), 1);
     ck_assert_int_eq(rt_summation_blocks(16, 8, 12, rt_summation_group(4, 1)), 3);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("summation");
-    TCase *tests = tcase_create("tree");
-    tcase_add_test(tests, pairs_of_pairs_are_summed);
-    tcase_add_loop_test(tests, the_tree_is_the_same_however_many_work_at_it, 1, MOST);
-    tcase_add_test(tests, a_stretch_leaves_few_subtrees);
-    tcase_add_test(tests, few_workers_need_few_blocks);
-    suite_add_tcase(suite, tests);
-    return run_suite(suite);
 }

@@ -41,7 +41,9 @@ static const char grid[] = "[sweep]\nposition.kind = rope, none\nrun.seed = 1,2 
                            "[variant near]\ndata.task = copy\n"
                            "[variant far]\ndata.task = shift\ndata.distance = 5\n";
 
-START_TEST(runs_are_every_variant_with_every_combination)
+SUITE(.teardown = free_sweep)
+
+TEST(runs_are_every_variant_with_every_combination)
 {
     char name[RT_RUN_NAME_SIZE];
     expect_sweep(grid, NULL);
@@ -56,9 +58,8 @@ START_TEST(runs_are_every_variant_with_every_combination)
                      "data.task=shift\ndata.distance=5\nposition.kind=rope\nrun.seed=2\n");
     rt_free(settings);
 }
-END_TEST
 
-START_TEST(no_two_runs_have_one_name)
+TEST(no_two_runs_have_one_name)
 {
     char names[64][RT_RUN_NAME_SIZE];
     expect_sweep("[sweep]\ndata.file = a/b, a-b, a b\nmodel.dim = 8, 16\n", NULL);
@@ -71,9 +72,8 @@ START_TEST(no_two_runs_have_one_name)
             ck_assert_str_ne(names[i], names[k]);
     }
 }
-END_TEST
 
-START_TEST(settings_of_a_run_are_as_good_as_lines)
+TEST(settings_of_a_run_are_as_good_as_lines)
 {
     expect_sweep(grid, NULL);
     char *settings = rt_sweep_overrides(&sweep, 8), *errors;
@@ -85,25 +85,22 @@ START_TEST(settings_of_a_run_are_as_good_as_lines)
     ck_assert_int_eq(run.origin[rt_key_find("data", "distance")], RT_FROM_SWEEP);
     rt_free(settings);
 }
-END_TEST
 
-START_TEST(the_command_line_takes_the_place_of_the_file)
+TEST(the_command_line_takes_the_place_of_the_file)
 {
     expect_sweep(grid, OVERRIDES("sweep.run.seed=7", "sweep.jobs=1", "sweep.model.dim=8,16"));
     ck_assert_int_eq(rt_sweep_count(&sweep), 2 * 2 * 1 * 2);
     ck_assert_str_eq(rt_sweep_value(&sweep, 0, 1), "7");
     ck_assert_int_eq(sweep.jobs, 1);
 }
-END_TEST
 
 /* What is wrong for the shared lines alone may be put right by every run. */
-START_TEST(shared_lines_are_not_judged_on_their_own)
+TEST(shared_lines_are_not_judged_on_their_own)
 {
     expect_sweep("[data]\ntask = text\n[variant a]\ndata.file = x\n", NULL);
     ck_assert(rt_sweep_requested(&sweep));
     ck_assert_int_eq(rt_sweep_count(&sweep), 1);
 }
-END_TEST
 
 static const struct {
     const char *text, *errors;
@@ -143,16 +140,15 @@ static const struct {
      "theta.ini:2: run.seed is set by [sweep] and by [variant a]\n"},
 };
 
-START_TEST(what_makes_no_sweep_is_refused_with_its_line)
+TEST_ROWS(what_makes_no_sweep_is_refused_with_its_line, 0, ROWS(bad))
 {
     char *errors = load_sweep(bad[_i].text, NULL);
     ck_assert_ptr_nonnull(errors);
     ck_assert_str_eq(errors, bad[_i].errors);
     rt_free(errors);
 }
-END_TEST
 
-START_TEST(a_key_is_swept_or_set)
+TEST(a_key_is_swept_or_set)
 {
     char *errors = load_sweep(grid, OVERRIDES("run.seed=1"));
     ck_assert_str_eq(errors, "command line: run.seed is set by [sweep], for each run\n");
@@ -162,9 +158,8 @@ START_TEST(a_key_is_swept_or_set)
     ck_assert_str_eq(errors, "command line: data.distance is set by [variant far], for each run\n");
     rt_free(errors);
 }
-END_TEST
 
-START_TEST(too_many_runs_are_refused)
+TEST(too_many_runs_are_refused)
 {
     rt_writer text = {0};
     rt_writer_add(&text, "[sweep]\n");
@@ -179,21 +174,4 @@ START_TEST(too_many_runs_are_refused)
     ck_assert_str_eq(errors, "theta.ini: a sweep can have at most 10000 runs\n");
     rt_free(errors);
     rt_writer_free(&text);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sweep");
-    TCase *tests = leak_checked_case(suite, "sweep");
-    tcase_add_checked_fixture(tests, NULL, free_sweep);
-    tcase_add_test(tests, runs_are_every_variant_with_every_combination);
-    tcase_add_test(tests, no_two_runs_have_one_name);
-    tcase_add_test(tests, settings_of_a_run_are_as_good_as_lines);
-    tcase_add_test(tests, the_command_line_takes_the_place_of_the_file);
-    tcase_add_test(tests, shared_lines_are_not_judged_on_their_own);
-    ADD_ROWS(tests, what_makes_no_sweep_is_refused_with_its_line, bad);
-    tcase_add_test(tests, a_key_is_swept_or_set);
-    tcase_add_test(tests, too_many_runs_are_refused);
-    return run_suite(suite);
 }

@@ -67,8 +67,10 @@ static const char *as_csv(const char *rows)
 
 /* ---- numbers ---- */
 
+SUITE(.setup = make_scratch, .teardown = free_all)
+
 /* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 40 / 8 = 5, the squares sum up to 32, of a sample 32 / 7. */
-START_TEST(the_deviation_is_that_of_a_sample)
+TEST(the_deviation_is_that_of_a_sample)
 {
     static const double values[] = {2, 4, NAN, 4, 4, 5, 5, NAN, 7, 9};
     const rt_summary s = rt_summarise(values, 10);
@@ -76,9 +78,8 @@ START_TEST(the_deviation_is_that_of_a_sample)
     ck_assert_double_eq(s.mean, 5);
     ck_assert_double_eq_tol(s.deviation, 2.13808993529939, 1e-13);
 }
-END_TEST
 
-START_TEST(one_value_has_no_deviation_and_none_has_no_mean)
+TEST(one_value_has_no_deviation_and_none_has_no_mean)
 {
     static const double values[] = {NAN, 3.5, NAN};
     rt_summary s = rt_summarise(values, 3);
@@ -89,7 +90,6 @@ START_TEST(one_value_has_no_deviation_and_none_has_no_mean)
     ck_assert_int_eq(s.count, 0);
     ck_assert(isnan(s.mean) && isnan(s.deviation));
 }
-END_TEST
 
 static const struct {
     rt_summary summary;
@@ -108,16 +108,15 @@ static const struct {
     {{2, -(double)NAN, NAN}, 3, 2, "nan ± nan"},
 };
 
-START_TEST(a_summary_has_a_bounded_form)
+TEST_ROWS(a_summary_has_a_bounded_form, 0, sizeof texts / sizeof *texts)
 {
     char summary[RT_SUMMARY_SIZE];
     ck_assert_str_eq(rt_summary_text(summary, &texts[_i].summary, texts[_i].decimals,
                                      texts[_i].runs),
                      texts[_i].text);
 }
-END_TEST
 
-START_TEST(no_number_is_longer_than_its_room)
+TEST(no_number_is_longer_than_its_room)
 {
     static const double numbers[] = {-9999999.4, -9999999.9999999, -1.7976931348623157e308,
                                      4.9e-324};
@@ -129,7 +128,6 @@ START_TEST(no_number_is_longer_than_its_room)
     ck_assert_str_eq(rt_number_show(number, 4, 0.12344), "0.1234");
     ck_assert_str_eq(rt_number_show(number, 4, 123456.5), "123456.5000");
 }
-END_TEST
 
 /* ---- paired differences ---- */
 
@@ -140,14 +138,13 @@ static const rt_student students[] = {{3, 2.4841377117503303, 3.9234485080857855
                                       {30, 0.3734061367580999, 0.6124454953270811},
                                       {100, 0.19842169515864175, 0.32734314038322987}};
 
-START_TEST(intervals_are_those_of_students_t)
+TEST_ROWS(intervals_are_those_of_students_t, 0, sizeof students / sizeof *students)
 {
     const rt_student s = rt_student_of(students[_i].count);
     ck_assert_double_eq_tol(s.interval, students[_i].interval, 1e-9);
     ck_assert_double_eq_tol(s.detectable, students[_i].detectable, 1e-9);
     ck_assert(isnan(rt_student_of(1).interval) && isnan(rt_student_of(0).detectable));
 }
-END_TEST
 
 static rt_paired paired;
 
@@ -168,7 +165,7 @@ static void pair(const char *rows)
 
 /* Differences of one seed and one dim: 1, 2, 3 for b; c lacks a seed, and one of its runs failed.
  */
-START_TEST(runs_are_paired_that_differ_in_one_key)
+TEST(runs_are_paired_that_differ_in_one_key)
 {
     pair("run,model.kind,run.seed,train.steps,exit_code,eval_loss\n"
          "1,a,1,100,0,10\n2,a,2,100,0,20\n3,a,3,100,0,30\n"
@@ -201,10 +198,9 @@ START_TEST(runs_are_paired_that_differ_in_one_key)
     rt_writer_free(&w);
     rt_paired_free(&paired);
 }
-END_TEST
 
 /* A file that a stranger sent: each run has one partner at most. */
-START_TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
+TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
 {
     char rows[8192] = "run,model.kind,exit_code,eval_loss\n";
     for (int i = 0; i < 100; i++)
@@ -215,9 +211,8 @@ START_TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
     ck_assert_int_eq(paired.list[0].count, 50);
     rt_paired_free(&paired);
 }
-END_TEST
 
-START_TEST(a_seed_alone_makes_no_pairs)
+TEST(a_seed_alone_makes_no_pairs)
 {
     pair("run,run.seed,exit_code,eval_loss\n1,1,0,10\n2,2,0,20\n");
     ck_assert_int_eq(paired.count, 0);
@@ -228,7 +223,6 @@ START_TEST(a_seed_alone_makes_no_pairs)
     ck_assert_uint_eq(w.length, 0);
     rt_paired_free(&paired);
 }
-END_TEST
 
 /* ---- rows ---- */
 
@@ -248,7 +242,7 @@ static const char grid[] = HEADINGS "a1,rope,1,8,0,20,0.25,0.5,1,0.125,2,10\n"
 /* Row a: loss 2.25 / 3 = 0.75, deviations -0.5, -0.25, 0.75: 0.875 / 2, root 0.6614. Accuracy 0.75
  * and 0.25; drift 0.25 and 0.125; phase 6.5 / 3, 6.1667 / 2, root 1.756; near 2/3 and
  * sqrt(1/3); steps 15 and sqrt(50). */
-START_TEST(the_table_has_the_means_and_deviations_of_its_rows)
+TEST(the_table_has_the_means_and_deviations_of_its_rows)
 {
     ck_assert_str_eq(
         printed(grid),
@@ -261,9 +255,8 @@ START_TEST(the_table_has_the_means_and_deviations_of_its_rows)
         "none  8    1 of 2  3.0000 ± 1.4142  0.2500 ± 0.0000  -               -              "
         "-              15 (1 of 2)\n");
 }
-END_TEST
 
-START_TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
+TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
 {
     static const struct {
         const char *code;
@@ -280,9 +273,8 @@ START_TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
         rt_sweep_runs_free(&runs);
     }
 }
-END_TEST
 
-START_TEST(the_file_has_every_result_of_every_row)
+TEST(the_file_has_every_result_of_every_row)
 {
     ck_assert_str_eq(as_csv("run,variant,run.seed,exit_code,eval_loss,other\n"
                             "a1,a,1,0,1,\n"
@@ -295,9 +287,8 @@ START_TEST(the_file_has_every_result_of_every_row)
                      "a,3,2,2.5,1.80277564,3,5,,1\n"
                      "\"b,\"\"c\",1,1,inf,,1,,,0\n");
 }
-END_TEST
 
-START_TEST(rows_of_one_setting_need_not_stand_together)
+TEST(rows_of_one_setting_need_not_stand_together)
 {
     ck_assert_str_eq(printed("run,run.seed,a.x,exit_code,eval_loss\n"
                              "1,1,p,0,1\n2,1,q,0,10\n3,2,p,0,3\n4,2,q,0,30\n"),
@@ -305,9 +296,8 @@ START_TEST(rows_of_one_setting_need_not_stand_together)
                      "p  2     2.0000 ± 1.4142    -         -\n"
                      "q  2     20.0000 ± 14.1421  -         -\n");
 }
-END_TEST
 
-START_TEST(other_lengths_have_a_column_each)
+TEST(other_lengths_have_a_column_each)
 {
     rt_writer rows = {0};
     rt_writer_add(&rows, "run,exit_code");
@@ -328,10 +318,9 @@ START_TEST(other_lengths_have_a_column_each)
                       lines);
     }
 }
-END_TEST
 
 /* A row begins with what its runs are called; what all runs have is no column. */
-START_TEST(results_can_come_before_the_settings)
+TEST(results_can_come_before_the_settings)
 {
     static const char rows[] = "run,a.x,b.y,run.seed,c.z,exit_code,eval_loss,bits_per_byte\n"
                                "a1,p,1,1,9,0,1,\na2,p,1,2,9,0,3,\na3,p,1,3,9,0,2,\n"
@@ -348,9 +337,8 @@ START_TEST(results_can_come_before_the_settings)
     ck_assert_int_eq(table.first_setting, 6);
     ck_assert_int_eq(table.settings, 2);
 }
-END_TEST
 
-START_TEST(a_setting_that_all_runs_have_is_not_shown)
+TEST(a_setting_that_all_runs_have_is_not_shown)
 {
     static const char rows[] = "run,a.x,b.y,exit_code\n1,p,1,0\n2,p,2,0\n";
     ck_assert_str_eq(printed(rows), "y  runs  loss  accuracy  steps to 99 %\n"
@@ -360,10 +348,9 @@ START_TEST(a_setting_that_all_runs_have_is_not_shown)
     rt_sweep_runs_free(&runs);
     expect_in(as_csv(rows), "a.x,b.y,runs,good\np,1,1,1\n"); /* the file names all */
 }
-END_TEST
 
 /* Whole characters, and none that a terminal obeys. */
-START_TEST(long_settings_are_cut_and_none_speaks_to_the_terminal)
+TEST(long_settings_are_cut_and_none_speaks_to_the_terminal)
 {
     char rows[512];
     snprintf(rows, sizeof rows, "run,a.x,exit_code\n1,%049d\xce\xb8z,0\n2,\x1b[31m\x07,0\n", 0);
@@ -374,9 +361,8 @@ START_TEST(long_settings_are_cut_and_none_speaks_to_the_terminal)
         "0000000000000000000000000000000000000000000000000  1     -     -         -\n"
         "?[31m?                                             1     -     -         -\n");
 }
-END_TEST
 
-START_TEST(thousands_of_runs_and_columns_have_room)
+TEST(thousands_of_runs_and_columns_have_room)
 {
     enum { RUNS = 3000, COLUMNS = 300 };
     rt_writer rows = {0};
@@ -400,11 +386,10 @@ START_TEST(thousands_of_runs_and_columns_have_room)
         ck_assert_double_eq(s.deviation, 1);
     }
 }
-END_TEST
 
 /* ---- the verdict ---- */
 
-START_TEST(the_verdict_names_the_run_that_went_farthest)
+TEST(the_verdict_names_the_run_that_went_farthest)
 {
     ck_assert_str_eq(verdict(grid),
                      "theta: near in 3 of the 4 runs that learn it, max relative drift 0.375 "
@@ -429,20 +414,18 @@ START_TEST(the_verdict_names_the_run_that_went_farthest)
     rt_sweep_runs_free(&runs);
     ck_assert_str_eq(verdict("run,exit_code,eval_loss\na,0,1\n"), "");
 }
-END_TEST
 
 /* ---- what is no table of runs ---- */
 
-START_TEST(without_a_file_there_are_no_runs)
+TEST(without_a_file_there_are_no_runs)
 {
     assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
     ck_assert_int_eq(runs.count, 0);
     assert_status(rt_sweep_table_make(&table, &runs, RT_SETTINGS_FIRST), RT_OK, "");
     ck_assert_int_eq(rt_sweep_judge(&runs).endings.runs, 0);
 }
-END_TEST
 
-START_TEST(another_table_is_refused)
+TEST(another_table_is_refused)
 {
     static const char *const texts_of_others[] = {"step,loss\n1,2\n", "run,a.x\n1,2\n",
                                                   "name,exit_code\n1,0\n"};
@@ -455,19 +438,17 @@ START_TEST(another_table_is_refused)
         rt_sweep_runs_free(&runs);
     }
 }
-END_TEST
 
 /* A name is that of a folder below the sweep's own. */
-START_TEST(runs_of_other_folders_are_passed_over)
+TEST(runs_of_other_folders_are_passed_over)
 {
     read_runs("run,exit_code\n..,0\n.,0\n/etc,0\na/b,0\n../x,0\n,0\n...,0\nok,0\n");
     ck_assert_int_eq(runs.count, 2);
     ck_assert_str_eq(runs.list[0].cells[0], "...");
     ck_assert_str_eq(runs.list[1].cells[0], "ok");
 }
-END_TEST
 
-START_TEST(an_exhausted_heap_is_told_and_leaves_nothing)
+TEST(an_exhausted_heap_is_told_and_leaves_nothing)
 {
     write_bytes(in_scratch("runs.csv"), grid, strlen(grid));
     int n = 0;
@@ -483,36 +464,4 @@ START_TEST(an_exhausted_heap_is_told_and_leaves_nothing)
         ck_assert_int_lt(n, 500);
     }
     ck_assert_int_gt(n, 30);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("sweep table");
-    TCase *tests = leak_checked_case(suite, "table");
-    tcase_add_checked_fixture(tests, make_scratch, free_all);
-    tcase_add_test(tests, the_deviation_is_that_of_a_sample);
-    tcase_add_test(tests, one_value_has_no_deviation_and_none_has_no_mean);
-    tcase_add_loop_test(tests, a_summary_has_a_bounded_form, 0, sizeof texts / sizeof *texts);
-    tcase_add_test(tests, no_number_is_longer_than_its_room);
-    tcase_add_loop_test(tests, intervals_are_those_of_students_t, 0,
-                        sizeof students / sizeof *students);
-    tcase_add_test(tests, runs_are_paired_that_differ_in_one_key);
-    tcase_add_test(tests, runs_that_stand_there_twice_make_no_more_pairs_than_runs);
-    tcase_add_test(tests, a_seed_alone_makes_no_pairs);
-    tcase_add_test(tests, the_table_has_the_means_and_deviations_of_its_rows);
-    tcase_add_test(tests, a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed);
-    tcase_add_test(tests, the_file_has_every_result_of_every_row);
-    tcase_add_test(tests, rows_of_one_setting_need_not_stand_together);
-    tcase_add_test(tests, other_lengths_have_a_column_each);
-    tcase_add_test(tests, results_can_come_before_the_settings);
-    tcase_add_test(tests, a_setting_that_all_runs_have_is_not_shown);
-    tcase_add_test(tests, long_settings_are_cut_and_none_speaks_to_the_terminal);
-    tcase_add_test(tests, thousands_of_runs_and_columns_have_room);
-    tcase_add_test(tests, the_verdict_names_the_run_that_went_farthest);
-    tcase_add_test(tests, without_a_file_there_are_no_runs);
-    tcase_add_test(tests, another_table_is_refused);
-    tcase_add_test(tests, runs_of_other_folders_are_passed_over);
-    tcase_add_test(tests, an_exhausted_heap_is_told_and_leaves_nothing);
-    return run_suite(suite);
 }

@@ -53,8 +53,10 @@ static double decay(double theta, double r)
     return (1 + fabs(2 * cos(r * (theta - 0.1) / 2))) / 2;
 }
 
+SUITE(.setup = make_scratch, .teardown = end)
+
 /* Two layers of two heads of two pairs: a column for the start and one for the end of each. */
-START_TEST(a_decay_curve_has_its_theta_at_the_start_and_at_the_end)
+TEST_ROWS(a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3)
 {
     static const double ends[] = {0.9, 1.1, 1.2, 0.7};
     static const struct {
@@ -97,10 +99,9 @@ START_TEST(a_decay_curve_has_its_theta_at_the_start_and_at_the_end)
     const char *caption = caption_of("decay");
     ck_assert_str_eq(caption + strlen(caption) - 22, "; a line for each head");
 }
-END_TEST
 
 /* A start for each head is drawn for each. */
-START_TEST(starts_of_their_own_are_all_drawn)
+TEST(starts_of_their_own_are_all_drawn)
 {
     begin_tables();
     for (int h = 0; h < 2; h++)
@@ -115,10 +116,9 @@ START_TEST(starts_of_their_own_are_all_drawn)
     read_into(script, sizeof script, "figures/theta.gp");
     expect_in(script, " title 'start'");
 }
-END_TEST
 
 /* At most six panels, 32 layers, 128 thetas. */
-START_TEST(of_many_layers_the_first_are_shown)
+TEST_ROWS(of_many_layers_the_first_are_shown, 0, 2)
 {
     char layer[16];
     begin_tables();
@@ -140,10 +140,9 @@ START_TEST(of_many_layers_the_first_are_shown)
     ck_assert_int_eq(strstr(caption_of("theta"), "; the first 32 layers") != NULL, _i == 0);
     ck_assert_int_eq(strstr(caption_of("drift"), "; the first 32 layers") != NULL, _i == 0);
 }
-END_TEST
 
 /* The largest drift of the pairs of a layer, for each step; a blank row is none. */
-START_TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
+TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
 {
     begin_tables();
     strcat(path, "0,0,all,0,1,1\n0,0,all,1,0.1,0.1\n0,1,all,0,1,1\n"
@@ -159,17 +158,4 @@ START_TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
               "0', \\\n     'drift.csv' using 1:3 with lines linetype 2 dashtype 2 title "
               "'layer 1'\n");
     ck_assert_int_eq(figures.count, 1);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("figures of theta");
-    TCase *tests = leak_checked_case(suite, "figures");
-    tcase_add_checked_fixture(tests, make_scratch, end);
-    tcase_add_loop_test(tests, a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3);
-    tcase_add_test(tests, starts_of_their_own_are_all_drawn);
-    tcase_add_loop_test(tests, of_many_layers_the_first_are_shown, 0, 2);
-    tcase_add_test(tests, the_drift_is_the_largest_of_a_layer_at_each_step);
-    return run_suite(suite);
 }

@@ -60,7 +60,9 @@ static void free_model(void)
 
 /* ---- the verdict line ---- */
 
-START_TEST(a_theta_of_every_layer_is_named_by_its_layer)
+SUITE(.setup = no_model, .teardown = free_model)
+
+TEST(a_theta_of_every_layer_is_named_by_its_layer)
 {
     make_model("layer", "log");
     set_theta(1, 0, 2, 0.0115);
@@ -69,9 +71,8 @@ START_TEST(a_theta_of_every_layer_is_named_by_its_layer)
                      "theta: max relative drift 0.15 (layer 1, i 2; 0.061 grid steps), max phase "
                      "drift 1.1 rad over 11 positions: near (tolerance 0.20)\n");
 }
-END_TEST
 
-START_TEST(a_theta_of_the_model_belongs_to_all_layers)
+TEST(a_theta_of_the_model_belongs_to_all_layers)
 {
     make_model("model", "log");
     set_theta(0, 0, 1, 0.13);
@@ -79,9 +80,8 @@ START_TEST(a_theta_of_the_model_belongs_to_all_layers)
                      "theta: max relative drift 0.3 (layer all, i 1; 0.11 grid steps), max phase "
                      "drift 0.33 rad over 11 positions: moved (tolerance 0.20)\n");
 }
-END_TEST
 
-START_TEST(a_theta_of_every_head_is_named_by_its_head)
+TEST(a_theta_of_every_head_is_named_by_its_head)
 {
     make_model("head", "log");
     set_theta(0, 1, 3, 0.00088);
@@ -89,10 +89,9 @@ START_TEST(a_theta_of_every_head_is_named_by_its_head)
                      "theta: max relative drift 0.12 (layer 0, head 1, i 3; 0.056 grid steps), "
                      "max phase drift 0.00132 rad over 11 positions: near (tolerance 0.20)\n");
 }
-END_TEST
 
 /* The verdict is about base^(-2i/R); where theta began is told as well. */
-START_TEST(a_start_elsewhere_is_told_beside_the_verdict)
+TEST(a_start_elsewhere_is_told_beside_the_verdict)
 {
     load_sound(&config, hand_made,
                OVERRIDES("position.scaling=linear", "position.scale=2", "theta.form=raw"));
@@ -106,10 +105,9 @@ START_TEST(a_start_elsewhere_is_told_beside_the_verdict)
     ck_assert_str_eq(verdict, "theta: max relative drift 0.5 (layer 0, i 0; 0.3 grid steps), max "
                               "phase drift 5.5 rad over 11 positions: moved (tolerance 0.20)\n");
 }
-END_TEST
 
 /* Through the logarithm, 1 comes back exactly, the others nearly. */
-START_TEST(a_theta_that_stayed_is_near_whatever_the_tolerance)
+TEST(a_theta_that_stayed_is_near_whatever_the_tolerance)
 {
     make_model("layer", "raw");
     config.theta.tolerance = 0;
@@ -117,9 +115,8 @@ START_TEST(a_theta_that_stayed_is_near_whatever_the_tolerance)
                      "theta: max relative drift 0 (layer 0, i 0; 0 grid steps), max phase drift 0 "
                      "rad over 11 positions: near (tolerance 0.00)\n");
 }
-END_TEST
 
-START_TEST(the_tolerance_itself_is_still_near)
+TEST(the_tolerance_itself_is_still_near)
 {
     rt_theta_verdict verdict;
     make_model("layer", "raw");
@@ -131,10 +128,9 @@ START_TEST(the_tolerance_itself_is_still_near)
     ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
     ck_assert(!verdict.near);
 }
-END_TEST
 
 /* In raw form nothing keeps theta above 0; a rotation the other way is no small change. */
-START_TEST(a_theta_that_changed_its_sign_has_moved)
+TEST(a_theta_that_changed_its_sign_has_moved)
 {
     make_model("layer", "raw");
     set_theta(0, 0, 3, -0.0001);
@@ -146,10 +142,9 @@ START_TEST(a_theta_that_changed_its_sign_has_moved)
                      "theta: max relative drift 1 (layer 0, i 3; theta <= 0), max phase "
                      "drift 0.011 rad over 11 positions: moved (tolerance 0.20)\n");
 }
-END_TEST
 
 /* There is no logarithm of it: the table and its note say so. */
-START_TEST(what_a_negative_theta_has_not_is_a_dash)
+TEST(what_a_negative_theta_has_not_is_a_dash)
 {
     rt_theta_verdict verdict;
     make_model("model", "raw");
@@ -170,10 +165,9 @@ START_TEST(what_a_negative_theta_has_not_is_a_dash)
     verdict_after(10);
     ck_assert_ptr_null(strstr(report, "logarithm"));
 }
-END_TEST
 
 /* The columns stay columns. */
-START_TEST(huge_numbers_have_a_bounded_form)
+TEST(huge_numbers_have_a_bounded_form)
 {
     make_model("model", "raw");
     set_theta(0, 0, 1, 1e299);
@@ -182,9 +176,8 @@ START_TEST(huge_numbers_have_a_bounded_form)
     ck_assert_msg(row != NULL, "%s", report);
     ck_assert_int_lt((int)strcspn(row, "\n"), 110);
 }
-END_TEST
 
-START_TEST(a_theta_that_is_no_number_has_moved)
+TEST(a_theta_that_is_no_number_has_moved)
 {
     rt_theta_verdict verdict;
     make_model("layer", "raw");
@@ -192,9 +185,8 @@ START_TEST(a_theta_that_is_no_number_has_moved)
     ck_assert_int_eq(rt_theta_judge(&verdict, model, &config).code, RT_OK);
     ck_assert(!verdict.near);
 }
-END_TEST
 
-START_TEST(an_infinite_theta_has_moved)
+TEST(an_infinite_theta_has_moved)
 {
     rt_theta_verdict verdict;
     make_model("layer", "raw");
@@ -204,7 +196,6 @@ START_TEST(an_infinite_theta_has_moved)
     ck_assert_int_eq(verdict.drift.layer, 1);
     ck_assert_int_eq(verdict.drift.pair, 1);
 }
-END_TEST
 
 /* ---- the table ---- */
 
@@ -218,7 +209,7 @@ static void even_out_projections(void)
 }
 
 /* Pair 1 of head 1: features 2 and 3 of the second head of 8, rows 10 and 11. */
-START_TEST(a_theta_is_used_as_much_as_the_weights_that_it_turns)
+TEST(a_theta_is_used_as_much_as_the_weights_that_it_turns)
 {
     double use[8];
     make_model("layer", "log");
@@ -229,9 +220,8 @@ START_TEST(a_theta_is_used_as_much_as_the_weights_that_it_turns)
     for (int i = 0; i < 8; i++) /* of 8 equal shares, one counts 5 times: 2 for the pair, now 6 */
         ck_assert_double_eq_tol(use[i], i < 4 ? 0.25 : i == 5 ? 6.0 / 12 : 2.0 / 12, 1e-12);
 }
-END_TEST
 
-START_TEST(the_table_has_a_row_for_every_pair)
+TEST(the_table_has_a_row_for_every_pair)
 {
     make_model("layer", "log");
     set_theta(0, 0, 0, 1.1);
@@ -246,10 +236,9 @@ START_TEST(the_table_has_a_row_for_every_pair)
         strstr(report,
                "used: movement as a share of 0.1, the most Adam could have moved ln theta\n"));
 }
-END_TEST
 
 /* In raw form theta itself moves: by 0.005 of the 10 * 0.01. */
-START_TEST(a_raw_theta_has_used_its_own_way)
+TEST(a_raw_theta_has_used_its_own_way)
 {
     make_model("layer", "raw");
     set_theta(1, 0, 1, 0.105);
@@ -260,10 +249,9 @@ START_TEST(a_raw_theta_has_used_its_own_way)
     ck_assert_ptr_nonnull(
         strstr(report, "used: movement as a share of 0.1, the most Adam could have moved theta\n"));
 }
-END_TEST
 
 /* Started at half of base^(-2i/R); one of 8 was doubled and one made five times as large. */
-START_TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
+TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
 {
     static const double geometric[] = {1, 0.1, 0.01, 0.001};
     rt_theta_verdict verdict;
@@ -290,10 +278,9 @@ START_TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
     ck_assert_double_eq_tol(verdict.cosine, product / sqrt(squares * geometric_squares), 1e-12);
     ck_assert_double_lt(verdict.cosine, 0.999);
 }
-END_TEST
 
 /* Head 1 of layer 1, which no rows of layer 0 can be taken for. */
-START_TEST(heads_are_counted_anew_in_every_layer)
+TEST(heads_are_counted_anew_in_every_layer)
 {
     make_model("head", "log");
     set_theta(1, 1, 2, 0.013);
@@ -306,10 +293,9 @@ START_TEST(heads_are_counted_anew_in_every_layer)
     ck_assert_ptr_nonnull(strstr(csv, "\n1,1,2,0.013,"));
     rt_free(csv);
 }
-END_TEST
 
 /* Started at half of 0.01, which is now 0.008: 0.2 from 0.01, 0.6 from 0.005. */
-START_TEST(the_file_has_each_number_below_its_name)
+TEST(the_file_has_each_number_below_its_name)
 {
     static const char heading[] = "layer,head,i,theta,theta_initial,geometric,drift,"
                                   "drift_from_start,grid,phase,turns,use\n";
@@ -335,10 +321,9 @@ START_TEST(the_file_has_each_number_below_its_name)
                       expected[i]);
     rt_free(csv);
 }
-END_TEST
 
 /* Of a theta below 0, of one that began at 0, of one that began below 0. */
-START_TEST(a_number_that_does_not_exist_is_an_empty_cell)
+TEST(a_number_that_does_not_exist_is_an_empty_cell)
 {
     make_model("model", "raw");
     even_out_projections();
@@ -361,9 +346,8 @@ START_TEST(a_number_that_does_not_exist_is_an_empty_cell)
     ck_assert_ptr_null(strstr(report, "nan"));
     ck_assert_ptr_null(strstr(report, "inf"));
 }
-END_TEST
 
-START_TEST(the_notes_tell_the_units)
+TEST(the_notes_tell_the_units)
 {
     make_model("layer", "log");
     verdict_after(10);
@@ -381,10 +365,9 @@ START_TEST(the_notes_tell_the_units)
                                          "turns: full turns over 3 to 11 positions, as far as a "
                                          "layer reaches; use: "));
 }
-END_TEST
 
 /* Each row has those of its own theta, below their headings. */
-START_TEST(tolerances_stand_with_their_theta)
+TEST(tolerances_stand_with_their_theta)
 {
     rt_theta_tolerance tolerances[16];
     FILE *to = fmemopen(report, sizeof report, "w");
@@ -414,9 +397,8 @@ START_TEST(tolerances_stand_with_their_theta)
     ck_assert(heading && heading < strchr(report, '\n'));
     rt_free(csv);
 }
-END_TEST
 
-START_TEST(without_adam_there_is_no_bound_to_use_up)
+TEST(without_adam_there_is_no_bound_to_use_up)
 {
     make_model("layer", "log");
     config.optimizer.settings.rule = RT_OPTIMIZER_SGD;
@@ -427,9 +409,8 @@ START_TEST(without_adam_there_is_no_bound_to_use_up)
     verdict_after(10);
     ck_assert_ptr_null(strstr(report, "used:"));
 }
-END_TEST
 
-START_TEST(every_theta_is_visited_once)
+TEST_ROWS(every_theta_is_visited_once, 0, 3)
 {
     static const struct {
         const char *scope;
@@ -442,9 +423,8 @@ START_TEST(every_theta_is_visited_once)
         lines++;
     ck_assert_int_eq(lines, scopes[_i].rows);
 }
-END_TEST
 
-START_TEST(a_heap_that_is_exhausted_is_reported)
+TEST(a_heap_that_is_exhausted_is_reported)
 {
     FILE *to = fmemopen(report, sizeof report, "w");
     make_model("layer", "log");
@@ -466,36 +446,4 @@ START_TEST(a_heap_that_is_exhausted_is_reported)
     }
     ck_assert_int_gt(n, 4);
     fclose(to);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("theta report");
-    TCase *tests = leak_checked_case(suite, "theta");
-    tcase_add_checked_fixture(tests, no_model, free_model);
-    tcase_add_test(tests, a_theta_is_used_as_much_as_the_weights_that_it_turns);
-    tcase_add_test(tests, a_theta_of_every_layer_is_named_by_its_layer);
-    tcase_add_test(tests, a_theta_of_the_model_belongs_to_all_layers);
-    tcase_add_test(tests, a_theta_of_every_head_is_named_by_its_head);
-    tcase_add_test(tests, a_start_elsewhere_is_told_beside_the_verdict);
-    tcase_add_test(tests, a_theta_that_stayed_is_near_whatever_the_tolerance);
-    tcase_add_test(tests, the_tolerance_itself_is_still_near);
-    tcase_add_test(tests, a_theta_that_changed_its_sign_has_moved);
-    tcase_add_test(tests, what_a_negative_theta_has_not_is_a_dash);
-    tcase_add_test(tests, huge_numbers_have_a_bounded_form);
-    tcase_add_test(tests, a_theta_that_is_no_number_has_moved);
-    tcase_add_test(tests, an_infinite_theta_has_moved);
-    tcase_add_test(tests, the_table_has_a_row_for_every_pair);
-    tcase_add_test(tests, a_raw_theta_has_used_its_own_way);
-    tcase_add_test(tests, means_and_cosine_are_those_of_the_distance_from_the_base);
-    tcase_add_test(tests, heads_are_counted_anew_in_every_layer);
-    tcase_add_test(tests, the_file_has_each_number_below_its_name);
-    tcase_add_test(tests, a_number_that_does_not_exist_is_an_empty_cell);
-    tcase_add_test(tests, the_notes_tell_the_units);
-    tcase_add_test(tests, tolerances_stand_with_their_theta);
-    tcase_add_test(tests, without_adam_there_is_no_bound_to_use_up);
-    tcase_add_loop_test(tests, every_theta_is_visited_once, 0, 3);
-    tcase_add_test(tests, a_heap_that_is_exhausted_is_reported);
-    return run_suite(suite);
 }

@@ -9,7 +9,7 @@
 
 /* ---- the rule ---- */
 
-START_TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
+TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
 {
     static const struct {
         rt_theta_reset reset;
@@ -37,7 +37,6 @@ START_TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_msg(rt_theta_reset_hurts(&rows[i].reset) == rows[i].hurts, "row %zu", i);
 }
-END_TEST
 
 /* ---- a trained model ---- */
 
@@ -76,6 +75,8 @@ static void end(void)
     rt_data_close(data);
 }
 
+static const test_options trained_options = {.teardown = end};
+
 static rt_evaluation evaluate(int batches)
 {
     rt_evaluation e;
@@ -96,7 +97,7 @@ static bool same(rt_evaluation a, rt_evaluation b)
            a.sequences == b.sequences;
 }
 
-START_TEST(an_evaluation_with_another_theta_leaves_the_model_to_the_bit)
+TEST_WITH(trained_options, an_evaluation_with_another_theta_leaves_the_model_to_the_bit, 0, 3)
 {
     static const char *const scopes[] = {"theta.scope=model", "theta.scope=layer",
                                          "theta.scope=head"};
@@ -121,7 +122,6 @@ START_TEST(an_evaluation_with_another_theta_leaves_the_model_to_the_bit)
     ck_assert_double_ne(reset.loss, kept.loss);
     rt_free(before);
 }
-END_TEST
 
 /* Whether e^step times its n-th theta hurts the model, by the definition. */
 static bool hurts_at(size_t n, double step)
@@ -136,7 +136,7 @@ static bool hurts_at(size_t n, double step)
 }
 
 /* The range between two rungs, a factor of about 3, is halved three times at least. */
-START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
+TEST_WITH(trained_options, a_tolerance_is_the_farthest_step_that_does_no_harm, 0, 1)
 {
     const double resolution = pow(10.0 / 3, 1.0 / 8) * (1 + 1e-9);
     rt_theta_tolerance tolerances[16];
@@ -165,7 +165,6 @@ START_TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
         }
     ck_assert(far > 0 && near > 0);
 }
-END_TEST
 
 static int asked, stop_after;
 
@@ -174,7 +173,7 @@ static int stop_at_last(void)
     return ++asked > stop_after;
 }
 
-START_TEST(a_search_that_is_asked_to_stop_stops)
+TEST_WITH(trained_options, a_search_that_is_asked_to_stop_stops, 0, 1)
 {
     rt_theta_tolerance tolerances[16];
     train(0, "theta.scope=layer");
@@ -188,11 +187,10 @@ START_TEST(a_search_that_is_asked_to_stop_stops)
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, stop_at_last, &stopped));
     ck_assert(!stopped);
 }
-END_TEST
 
 /* One pair of theta = 0.98763, e^3 of which turns a whole number of positions by as much but for
  * three full turns: the model works as well there, but not on the way. */
-START_TEST(what_lies_behind_a_barrier_is_not_reached)
+TEST_WITH(trained_options, what_lies_behind_a_barrier_is_not_reached, 0, 1)
 {
     rt_theta_tolerance tolerances[16];
     double theta[16];
@@ -212,9 +210,8 @@ START_TEST(what_lies_behind_a_barrier_is_not_reached)
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     ck_assert_double_lt(tolerances[0].up, 1);
 }
-END_TEST
 
-START_TEST(a_theta_of_0_cannot_go_anywhere)
+TEST_WITH(trained_options, a_theta_of_0_cannot_go_anywhere, 0, 1)
 {
     rt_theta_tolerance tolerances[16];
     double theta[16];
@@ -229,9 +226,8 @@ START_TEST(a_theta_of_0_cannot_go_anywhere)
     ck_assert_double_eq(tolerances[0].down, 3);
     ck_assert_double_eq(tolerances[0].up, 3);
 }
-END_TEST
 
-START_TEST(every_refusal_of_the_heap_is_a_status)
+TEST_WITH(trained_options, every_refusal_of_the_heap_is_a_status, 0, 1)
 {
     rt_theta_tolerance tolerances[16];
     size_t refused = 0, live;
@@ -248,23 +244,4 @@ START_TEST(every_refusal_of_the_heap_is_a_status)
     rt_memory_fail_at(0);
     ck_assert_uint_gt(refused, 5);
     ck_assert_uint_eq(rt_memory_live(), live);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("theta_reset");
-    TCase *rule = leak_checked_case(suite, "rule");
-    TCase *trained = leak_checked_case(suite, "trained");
-    tcase_add_checked_fixture(trained, NULL, end);
-    tcase_set_timeout(trained, 120);
-    tcase_add_test(rule, a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss);
-    tcase_add_loop_test(trained, an_evaluation_with_another_theta_leaves_the_model_to_the_bit, 0,
-                        3);
-    tcase_add_test(trained, a_tolerance_is_the_farthest_step_that_does_no_harm);
-    tcase_add_test(trained, a_search_that_is_asked_to_stop_stops);
-    tcase_add_test(trained, what_lies_behind_a_barrier_is_not_reached);
-    tcase_add_test(trained, a_theta_of_0_cannot_go_anywhere);
-    tcase_add_test(trained, every_refusal_of_the_heap_is_a_status);
-    return run_suite(suite);
 }

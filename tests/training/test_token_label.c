@@ -18,7 +18,7 @@ static const char file[] =
 static const char *const labels[] = {
     "␣the", "\\xe2\\xb8", "↵⇥", "éx\\xc3", "abcdefghijklmnopqrstuvwxyzab…", "<s>"};
 
-START_TEST(a_label_shows_blanks_and_bytes_of_a_piece)
+TEST(a_label_shows_blanks_and_bytes_of_a_piece)
 {
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     const rt_data_options o = {.level = RT_LEVEL_BPE, .objective = RT_OBJECTIVE_LM, .length = 8};
@@ -33,10 +33,9 @@ START_TEST(a_label_shows_blanks_and_bytes_of_a_piece)
     rt_data_close(data);
     rt_vocabulary_free(v);
 }
-END_TEST
 
 /* Two pieces that are one character. */
-START_TEST(pieces_side_by_side_are_text)
+TEST(pieces_side_by_side_are_text)
 {
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     const rt_data_options o = {.level = RT_LEVEL_BPE, .objective = RT_OBJECTIVE_LM, .length = 8};
@@ -52,14 +51,4 @@ START_TEST(pieces_side_by_side_are_text)
     rt_writer_free(&page);
     rt_data_close(data);
     rt_vocabulary_free(v);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("token label");
-    TCase *tests = leak_checked_case(suite, "token label");
-    tcase_add_test(tests, a_label_shows_blanks_and_bytes_of_a_piece);
-    tcase_add_test(tests, pieces_side_by_side_are_text);
-    return run_suite(suite);
 }

@@ -60,7 +60,7 @@ static const rt_parameters *parameters(const training *t)
 /* ---- shards ---- */
 
 /* 512 tokens and one sequence at least, 16 shards at most. */
-START_TEST(the_number_of_shards_follows_from_the_sizes)
+TEST(the_number_of_shards_follows_from_the_sizes)
 {
     static const struct {
         int batch_size, length, asked, shards;
@@ -90,10 +90,9 @@ START_TEST(the_number_of_shards_follows_from_the_sizes)
                       rows[i].shards);
     }
 }
-END_TEST
 
 /* The same sequences, summed in another order; 16 and 11 sequences, which 4 does not divide. */
-START_TEST(gradients_do_not_depend_on_the_cut)
+TEST_ROWS(gradients_do_not_depend_on_the_cut, 0, 6)
 {
     static const char *const sizes[] = {"train.batch_size=16", "train.batch_size=11"};
     static const char *const cuts[] = {"train.shards=2", "train.shards=4", "train.shards=8"};
@@ -114,9 +113,8 @@ START_TEST(gradients_do_not_depend_on_the_cut)
     free_training(whole);
     free_training(cut);
 }
-END_TEST
 
-START_TEST(threads_never_change_a_bit)
+TEST_ROWS(threads_never_change_a_bit, 0, 3)
 {
     static const char *const threads[] = {"run.threads=2", "run.threads=3", "run.threads=16"};
     const char *drop = "model.dropout=0.2", *shards = "train.shards=8";
@@ -138,11 +136,10 @@ START_TEST(threads_never_change_a_bit)
     free_training(one);
     free_training(more);
 }
-END_TEST
 
 /* ---- who moves how ---- */
 
-START_TEST(only_weights_decay)
+TEST(only_weights_decay)
 {
     training *without = new_training(OVERRIDES("optimizer.weight_decay=0"));
     training *with = new_training(OVERRIDES("optimizer.weight_decay=0.1"));
@@ -163,10 +160,9 @@ START_TEST(only_weights_decay)
     free_training(without);
     free_training(with);
 }
-END_TEST
 
 /* The decay of a step is lr * weight_decay of the value before it. */
-START_TEST(a_weight_decays_by_its_own_size)
+TEST(a_weight_decays_by_its_own_size)
 {
     training *start = new_training(NULL);
     training *without = new_training(OVERRIDES("optimizer.weight_decay=0"));
@@ -183,7 +179,6 @@ START_TEST(a_weight_decays_by_its_own_size)
     free_training(without);
     free_training(with);
 }
-END_TEST
 
 /* How many bits of the thetas, and of the rest, differ from those of a fresh model. */
 static void count_moved(const training *t, int *thetas, int *others)
@@ -199,7 +194,7 @@ static void count_moved(const training *t, int *thetas, int *others)
     free_training(start);
 }
 
-START_TEST(a_scale_of_0_leaves_theta_as_it_is)
+TEST(a_scale_of_0_leaves_theta_as_it_is)
 {
     int thetas, others;
     training *t = new_training(OVERRIDES("theta.lr_scale=0"));
@@ -214,10 +209,9 @@ START_TEST(a_scale_of_0_leaves_theta_as_it_is)
     ck_assert_int_eq(thetas, 2);
     free_training(t);
 }
-END_TEST
 
 /* Without eps, the first step of Adam moves everything by lr, whatever the gradient. */
-START_TEST(theta_moves_by_its_own_learning_rate)
+TEST(theta_moves_by_its_own_learning_rate)
 {
     double start[8], moved[8]; /* 4 pairs in 2 layers */
     training *t =
@@ -229,10 +223,9 @@ START_TEST(theta_moves_by_its_own_learning_rate)
         ck_assert_double_eq_tol(fabs(moved[i] - start[i]), 0.5 * lr, 1e-12);
     free_training(t);
 }
-END_TEST
 
 /* The first moment of plain gradient descent is the gradient that was used. */
-START_TEST(a_gradient_above_the_norm_is_clipped)
+TEST(a_gradient_above_the_norm_is_clipped)
 {
     const char *kind = "optimizer.kind=sgd", *decay = "optimizer.weight_decay=0";
     training *unclipped = new_training(OVERRIDES(kind, decay, "optimizer.clip_norm=0"));
@@ -247,11 +240,10 @@ START_TEST(a_gradient_above_the_norm_is_clipped)
     free_training(unclipped);
     free_training(clipped);
 }
-END_TEST
 
 /* The first step of AdamW is at most the learning rate. Words of 1100 x 16 are updated in two jobs,
  * the second of them shorter. */
-START_TEST(a_parameter_of_several_jobs_is_updated_once)
+TEST(a_parameter_of_several_jobs_is_updated_once)
 {
     enum { WORDS = 1100 * 16 };
     training *t = new_training(OVERRIDES("optimizer.weight_decay=0", "data.vocab=1100"));
@@ -271,9 +263,8 @@ START_TEST(a_parameter_of_several_jobs_is_updated_once)
     free(before);
     free_training(t);
 }
-END_TEST
 
-START_TEST(a_step_that_is_not_finite_changes_nothing)
+TEST(a_step_that_is_not_finite_changes_nothing)
 {
     training *t = new_training(OVERRIDES("train.shards=2"));
     rt_step_result result;
@@ -293,11 +284,10 @@ START_TEST(a_step_that_is_not_finite_changes_nothing)
     free(before);
     free_training(t);
 }
-END_TEST
 
 /* The first number of the words, those of [PAD], has a gradient of 0; the first parameter with any
  * that is not finite is theirs all the same. */
-START_TEST(the_first_parameter_whose_gradient_is_not_finite_is_named)
+TEST(the_first_parameter_whose_gradient_is_not_finite_is_named)
 {
     training *t = new_training(OVERRIDES("model.tie_embeddings=no"));
     rt_step_result result;
@@ -310,7 +300,6 @@ START_TEST(the_first_parameter_whose_gradient_is_not_finite_is_named)
                                                  "not finite"));
     free_training(t);
 }
-END_TEST
 
 /* ---- what a step tells ---- */
 
@@ -340,7 +329,7 @@ static double count_predicted(const training *t, int *labels)
     return predicted;
 }
 
-START_TEST(the_accuracy_of_a_step_is_the_share_of_its_labels)
+TEST(the_accuracy_of_a_step_is_the_share_of_its_labels)
 {
     training *t = new_training(OVERRIDES("train.shards=4"));
     int labels = 0;
@@ -352,9 +341,8 @@ START_TEST(the_accuracy_of_a_step_is_the_share_of_its_labels)
     ck_assert_double_eq(take_steps(t, 1).accuracy, predicted / 80);
     free_training(t);
 }
-END_TEST
 
-START_TEST(the_norms_are_those_of_all_parameters_and_of_theta)
+TEST(the_norms_are_those_of_all_parameters_and_of_theta)
 {
     training *t = new_training(OVERRIDES("train.shards=4"));
     const rt_step_result r = take_steps(t, 1);
@@ -379,11 +367,10 @@ START_TEST(the_norms_are_those_of_all_parameters_and_of_theta)
     ck_assert_double_eq(take_steps(t, 1).theta_grad_norm, 0);
     free_training(t);
 }
-END_TEST
 
 /* ---- evaluation ---- */
 
-START_TEST(evaluation_counts_and_changes_nothing)
+TEST(evaluation_counts_and_changes_nothing)
 {
     training *t = new_training(OVERRIDES("model.dropout=0.5", "train.shards=4"));
     rt_evaluation first, again;
@@ -400,9 +387,8 @@ START_TEST(evaluation_counts_and_changes_nothing)
     free(before);
     free_training(t);
 }
-END_TEST
 
-START_TEST(an_evaluation_between_steps_leaves_training_as_it_was)
+TEST(an_evaluation_between_steps_leaves_training_as_it_was)
 {
     const char *drop = "model.dropout=0.2", *shards = "train.shards=4";
     training *straight = new_training(OVERRIDES(drop, shards, "train.batch_size=11"));
@@ -418,11 +404,10 @@ START_TEST(an_evaluation_between_steps_leaves_training_as_it_was)
     free_training(straight);
     free_training(asked);
 }
-END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(after_a_few_steps_the_heap_is_left_alone)
+TEST(after_a_few_steps_the_heap_is_left_alone)
 {
     /* one thread: of several, which takes its first shard when is a matter of luck */
     training *t = new_training(OVERRIDES("train.shards=4", "run.threads=1", "model.dropout=0.1"));
@@ -433,7 +418,6 @@ START_TEST(after_a_few_steps_the_heap_is_left_alone)
     ck_assert_uint_eq(rt_memory_live(), live);
     free_training(t);
 }
-END_TEST
 
 static rt_status live_once(const rt_config *c, const rt_data *data)
 {
@@ -451,7 +435,7 @@ static rt_status live_once(const rt_config *c, const rt_data *data)
 
 /* Some may be refused without harm: a graph that cannot keep its memory in one piece grows
  * anew, and with two threads it is luck how many requests there are. */
-START_TEST(every_refusal_of_the_heap_is_a_status)
+TEST_ROWS(every_refusal_of_the_heap_is_a_status, 0, 2)
 {
     static const char *const threads[] = {"run.threads=1", "run.threads=2"};
     rt_config c;
@@ -474,12 +458,11 @@ START_TEST(every_refusal_of_the_heap_is_a_status)
     ck_assert_uint_gt(refused, requests * 8 / 10);
     rt_data_close(data);
 }
-END_TEST
 
 /* ---- what a step counts, and what its dropout draws from ---- */
 
 /* The gradient of a step, put together from its shards: each draws its dropout by its number. */
-START_TEST(a_shard_draws_its_dropout_by_its_number)
+TEST(a_shard_draws_its_dropout_by_its_number)
 {
     enum { SHARDS = 4, ROWS = 4 };
     training *t = new_training(OVERRIDES("model.dropout=0.5", "train.shards=4"));
@@ -514,38 +497,10 @@ START_TEST(a_shard_draws_its_dropout_by_its_number)
     rt_free(sum);
     free_training(t);
 }
-END_TEST
 
-START_TEST(a_step_counts_its_tokens)
+TEST(a_step_counts_its_tokens)
 {
     training *t = new_training(OVERRIDES("train.batch_size=13", "train.shards=4"));
     ck_assert_int_eq(take_steps(t, 1).tokens, 13 * 12);
     free_training(t);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("trainer: steps");
-    TCase *tests = leak_checked_case(suite, "trainer");
-    tcase_add_test(tests, a_shard_draws_its_dropout_by_its_number);
-    tcase_add_test(tests, a_step_counts_its_tokens);
-    tcase_add_test(tests, the_number_of_shards_follows_from_the_sizes);
-    tcase_add_loop_test(tests, gradients_do_not_depend_on_the_cut, 0, 6);
-    tcase_add_loop_test(tests, threads_never_change_a_bit, 0, 3);
-    tcase_add_test(tests, only_weights_decay);
-    tcase_add_test(tests, a_weight_decays_by_its_own_size);
-    tcase_add_test(tests, a_scale_of_0_leaves_theta_as_it_is);
-    tcase_add_test(tests, theta_moves_by_its_own_learning_rate);
-    tcase_add_test(tests, a_gradient_above_the_norm_is_clipped);
-    tcase_add_test(tests, a_parameter_of_several_jobs_is_updated_once);
-    tcase_add_test(tests, a_step_that_is_not_finite_changes_nothing);
-    tcase_add_test(tests, the_first_parameter_whose_gradient_is_not_finite_is_named);
-    tcase_add_test(tests, the_accuracy_of_a_step_is_the_share_of_its_labels);
-    tcase_add_test(tests, the_norms_are_those_of_all_parameters_and_of_theta);
-    tcase_add_test(tests, evaluation_counts_and_changes_nothing);
-    tcase_add_test(tests, an_evaluation_between_steps_leaves_training_as_it_was);
-    tcase_add_test(tests, after_a_few_steps_the_heap_is_left_alone);
-    tcase_add_loop_test(tests, every_refusal_of_the_heap_is_a_status, 0, 2);
-    return run_suite(suite);
 }

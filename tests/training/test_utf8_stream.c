@@ -63,7 +63,7 @@ static char *written(const char *bytes, size_t size, size_t piece, bool end)
     return text;
 }
 
-START_TEST(characters_are_whole_whatever_the_pieces)
+TEST(characters_are_whole_whatever_the_pieces)
 {
     for (size_t i = 0; i < ROWS; i++)
         for (size_t piece = 1; piece < 6; piece++) {
@@ -73,9 +73,8 @@ START_TEST(characters_are_whole_whatever_the_pieces)
             free(text);
         }
 }
-END_TEST
 
-START_TEST(a_beginning_waits_for_its_end)
+TEST(a_beginning_waits_for_its_end)
 {
     static const char *const at_each[] = {"", "a", "a", "a", "a\xe2\x82\xac", "a\xe2\x82\xac"};
     for (size_t n = 0; n < 6; n++) {
@@ -83,14 +82,4 @@ START_TEST(a_beginning_waits_for_its_end)
         ck_assert_str_eq(text, at_each[n]);
         free(text);
     }
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("utf8 stream");
-    TCase *tests = leak_checked_case(suite, "utf8 stream");
-    tcase_add_test(tests, characters_are_whole_whatever_the_pieces);
-    tcase_add_test(tests, a_beginning_waits_for_its_end);
-    return run_suite(suite);
 }

@@ -10,7 +10,7 @@ static void count_job(void *context, int job, int worker)
     atomic_fetch_add((atomic_int *)context + job, 1);
 }
 
-START_TEST(every_job_is_done_once)
+TEST(every_job_is_done_once)
 {
     static const int threads[] = {1, 2, 3, 8}, jobs[] = {0, 1, 2, 500};
     static atomic_int done[500];
@@ -27,7 +27,6 @@ START_TEST(every_job_is_done_once)
         rt_workers_free(w);
     }
 }
-END_TEST
 
 /* ---- parts of jobs ---- */
 
@@ -70,7 +69,7 @@ static void share_job(void *context, int job, int worker)
     atomic_fetch_sub(&all->running, 1);
 }
 
-START_TEST(every_part_of_a_job_is_done_once_each_time)
+TEST_ROWS(every_part_of_a_job_is_done_once_each_time, 0, 4)
 {
     static const int threads[] = {1, 2, 3, 5};
     static job_of_parts all;
@@ -86,7 +85,6 @@ START_TEST(every_part_of_a_job_is_done_once_each_time)
             ck_assert_int_eq(all.parts[i][k], 20);
     rt_workers_free(w);
 }
-END_TEST
 
 /* ---- watching ---- */
 
@@ -112,7 +110,7 @@ static void watch_end(void *context)
 }
 
 /* Of several threads none is heard. */
-START_TEST(runs_of_one_thread_are_heard)
+TEST_ROWS(runs_of_one_thread_are_heard, 0, 2)
 {
     static job_of_parts all;
     watched seen = {0};
@@ -131,15 +129,4 @@ START_TEST(runs_of_one_thread_are_heard)
     rt_workers_run(w, share_job, &all, JOBS);
     ck_assert_int_eq(seen.ends, threads == 1 ? 1 + JOBS * 20 : 0);
     rt_workers_free(w);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("workers");
-    TCase *tests = leak_checked_case(suite, "workers");
-    tcase_add_test(tests, every_job_is_done_once);
-    tcase_add_loop_test(tests, every_part_of_a_job_is_done_once_each_time, 0, 4);
-    tcase_add_loop_test(tests, runs_of_one_thread_are_heard, 0, 2);
-    return run_suite(suite);
 }

@@ -13,7 +13,7 @@ static rt_world *world;
 
 /* ---- bytes ---- */
 
-START_TEST(bytes_that_are_gathered_are_counted)
+TEST(bytes_that_are_gathered_are_counted)
 {
     const size_t starts[SIZE + 1] = {0, 2, 3, 7};
     const int rank = rt_world_rank(world);
@@ -27,10 +27,9 @@ START_TEST(bytes_that_are_gathered_are_counted)
     ck_assert_double_eq(rt_world_sent(world) - before,
                         (double)(starts[rank + 1] - starts[rank]) * 8 * (SIZE - 1));
 }
-END_TEST
 
 /* Each sends as many bytes to both others as its number says. */
-START_TEST(bytes_that_are_exchanged_are_counted)
+TEST(bytes_that_are_exchanged_are_counted)
 {
     enum { MOST = 30 };
     char sent[MOST], got[SIZE][MOST] = {{0}};
@@ -51,9 +50,8 @@ START_TEST(bytes_that_are_exchanged_are_counted)
                              other != rank && i < (other + 1) * 10 ? 'a' + other : 0);
     ck_assert_double_eq(rt_world_sent(world) - before, (rank + 1) * 10 * (SIZE - 1));
 }
-END_TEST
 
-START_TEST(other_bytes_are_not_counted)
+TEST(other_bytes_are_not_counted)
 {
     const double before = rt_world_sent(world);
     int64_t numbers[] = {rt_world_rank(world), 1};
@@ -66,12 +64,11 @@ START_TEST(other_bytes_are_not_counted)
     ck_assert_int_eq(numbers[1], SIZE);
     ck_assert_double_eq(rt_world_sent(world), before);
 }
-END_TEST
 
 /* ---- agreement ---- */
 
 /* Process 0 is the one that speaks, so what it says needs no name. */
-START_TEST(the_first_failure_is_told_by_all)
+TEST_ROWS(the_first_failure_is_told_by_all, 0, 6)
 {
     static const struct {
         bool fails[SIZE];
@@ -90,9 +87,8 @@ START_TEST(the_first_failure_is_told_by_all)
     ck_assert_int_eq(status.code, first < 0 ? RT_OK : codes[first]);
     ck_assert_int_eq(rt_world_any(world, rank == first), first >= 0);
 }
-END_TEST
 
-START_TEST(a_text_that_differs_is_told_by_its_first_line_that_does)
+TEST(a_text_that_differs_is_told_by_its_first_line_that_does)
 {
     char expected[sizeof((rt_status *)0)->message];
     const int rank = rt_world_rank(world);
@@ -106,7 +102,6 @@ START_TEST(a_text_that_differs_is_told_by_its_first_line_that_does)
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert(!rt_world_compare(world, RT_DATA, "the list is", "one\ntwo", NULL).code);
 }
-END_TEST
 
 /* ---- processes ---- */
 
@@ -133,13 +128,6 @@ static int launch(const char *program)
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("world");
-    TCase *tests = leak_checked_case(suite, "world");
-    tcase_add_test(tests, bytes_that_are_gathered_are_counted);
-    tcase_add_test(tests, bytes_that_are_exchanged_are_counted);
-    tcase_add_test(tests, other_bytes_are_not_counted);
-    tcase_add_loop_test(tests, the_first_failure_is_told_by_all, 0, 6);
-    tcase_add_test(tests, a_text_that_differs_is_told_by_its_first_line_that_does);
     if (argc == 1 && rt_world_launched_size() == 1)
         return launch(argv[0]);
     const rt_status status = rt_world_begin(&world);
@@ -147,7 +135,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s; needs %d processes\n", status.message, SIZE);
         return EXIT_FAILURE;
     }
-    const int result = run_suite(suite);
+    const int result = suite_main(1, argv);
     rt_world_end(world);
     return result;
 }

@@ -1,0 +1,269 @@
+/* Folders of Hugging Face through librotor-io, against what its transformers compute of them, and
+ * there and back again. Links reference.c beside the library. */
+
+#include "huggingface/fixtures.h"
+#include "reference/reference.h"
+#include "suite.h"
+#include "training/scratch.h"
+
+#include "io/rotor-io.h"
+#include "ops/engine.h"
+
+#include <math.h>
+#include <pthread.h>
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+static rt_model *open_fixture(const char *name)
+{
+    char path[PATH_OF_FIXTURE];
+    rt_model *model;
+    expect_ok(rt_model_open(&model, fixture_path(path, name, "hf")));
+    return model;
+}
+
+static rt_model *open_model(const char *path)
+{
+    rt_model *model;
+    expect_ok(rt_model_open(&model, path));
+    return model;
+}
+
+/* The rows of a fixture, without their padding. */
+static rt_row *rows_of(reference *r, int *count, int *longest)
+{
+    array ids = reference_array(r, "inputs/input_ids");
+    const bool padded = reference_has(r, "inputs/attention_mask");
+    const array mask = padded ? reference_array(r, "inputs/attention_mask") : (array){0};
+    const int32_t *types = reference_has(r, "inputs/token_type_ids")
+                               ? reference_ids(r, reference_array(r, "inputs/token_type_ids"))
+                               : NULL;
+    const int32_t *all = reference_ids(r, ids);
+    *count = ids.axis[0];
+    *longest = ids.axis[1];
+    rt_row *rows = rt_arena_take(&r->memory, (size_t)*count * sizeof *rows);
+    for (int i = 0; i < *count; i++) {
+        rows[i] = (rt_row){.ids = (int32_t *)all + i * *longest,
+                           .types = types ? (int32_t *)types + i * *longest : NULL};
+        while (rows[i].length < *longest &&
+               (!padded || mask.values[i * *longest + rows[i].length] != 0))
+            rows[i].length++;
+        for (int t = rows[i].length; t < *longest; t++)
+            ck_assert(mask.values[i * *longest + t] == 0);
+    }
+    return rows;
+}
+
+/* Labels of a model of Hugging Face are sorted by their bytes, as LABEL_0 ... LABEL_3 are. */
+static void compare_logits(reference *r, const rt_row *rows, const rt_tensor *logits)
+{
+    array wanted = reference_array(r, "file_table/logits");
+    const size_t columns = (size_t)rt_columns(logits);
+    ck_assert_uint_eq(rt_size(logits), wanted.size);
+    const int T = wanted.ndim == 3 ? wanted.axis[1] : 1;
+    double largest = 1; /* what floats are rounded by goes with it */
+    for (size_t i = 0; i < wanted.size; i++)
+        largest = fmax(largest, fabs(wanted.values[i]));
+    for (size_t i = 0; i < wanted.size; i++) {
+        const size_t place = i / columns, row = place / (size_t)T, t = place % (size_t)T;
+        if (t >= (size_t)rows[row].length)
+            continue; /* of padding nothing is promised */
+        ck_assert_msg(fabs((double)logits->data[i] - wanted.values[i]) < 1e-5 * largest,
+                      "%s: logit %zu of row %zu, token %zu is %.9g, expected %.9g", r->name,
+                      i % columns, row, t, (double)logits->data[i], wanted.values[i]);
+    }
+}
+
+/* Those of Llama are beside those of the RoFormer. */
+static const char *const names[] = {"sequence",
+                                    "token",
+                                    "masked_lm",
+                                    "causal_lm",
+                                    "../llama/llama_tied",
+                                    "../llama/llama_longrope",
+                                    "../llama/mistral_window"};
+
+TEST_ROWS(the_logits_are_those_of_hugging_face, 0, ((int)(sizeof names / sizeof *names)))
+{
+    char path[PATH_OF_FIXTURE];
+    int count, longest;
+    NEEDS(exists(fixture_path(path, names[_i], "reference.h5")), names[_i]);
+    reference r = reference_open_at(names[_i], path);
+    rt_model *model = open_fixture(names[_i]);
+    const rt_row *rows = rows_of(&r, &count, &longest);
+    rt_tensor *logits = rt_model_logits(model, r.graph, rows, count);
+    check_status(&r, rt_graph_status(r.graph), "logits");
+    compare_logits(&r, rows, logits);
+    ck_assert_int_eq(model->step, 0);
+    ck_assert(model->has_head);
+    ck_assert_str_eq(model->warnings, "");
+    ck_assert((model->labels != NULL) == (_i < 2));
+    rt_model_close(model);
+    r.cases++;
+    reference_close(&r);
+}
+
+TEST(a_folder_without_a_head_says_so)
+{
+    rt_model *model = open_fixture("model");
+    ck_assert(!model->has_head);
+    rt_model_close(model);
+}
+
+static void expect_same(const rt_model *a, const rt_model *b, double tolerance)
+{
+    const rt_parameters *p = &a->transformer->parameters, *q = &b->transformer->parameters;
+    ck_assert_int_eq(p->count, q->count);
+    ck_assert_uint_eq(p->block_size, q->block_size);
+    for (int i = 0; i < p->count; i++)
+        ck_assert_str_eq(p->list[i]->name, q->list[i]->name);
+    for (size_t i = 0; i < p->block_size; i++)
+        ck_assert_msg(fabs((double)p->values[i] - (double)q->values[i]) <= tolerance,
+                      "number %zu is %.17g, expected %.17g", i, (double)q->values[i],
+                      (double)p->values[i]);
+    ck_assert(rt_labels_equal(a->labels, b->labels));
+    ck_assert(rt_vocabularies_equal(a->vocabulary, b->vocabulary));
+}
+
+/* Its theta are of no base: the model learns them, and starts where they are. */
+TEST(theta_starts_where_the_folder_has_it)
+{
+    double theta[64];
+    make_scratch();
+    const char *path = in_scratch("saved.h5");
+    rt_model *model = open_fixture("masked_lm_theta");
+    expect_ok(rt_model_save(model, path));
+    rt_model *again = open_model(path);
+    const size_t count = rt_transformer_theta_count(&model->transformer->options);
+    ck_assert(model->transformer->options.theta.learn && count > 0 && count <= 64);
+    rt_transformer_theta(model->transformer, theta);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert(rt_transformer_theta_start(model->transformer)[i] == theta[i]);
+        ck_assert(rt_transformer_theta_start(again->transformer)[i] == theta[i]);
+    }
+    rt_model_close(model);
+    rt_model_close(again);
+    remove_scratch();
+}
+
+TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, ((int)(sizeof names / sizeof *names)))
+{
+    make_scratch();
+    const char *path = in_scratch("saved.h5");
+    rt_model *model = open_fixture(names[_i]);
+    expect_ok(rt_model_save(model, path));
+    rt_model *again = open_model(path);
+    const rt_position_options *position = &model->transformer->options.position;
+    expect_same(model, again, 0);
+    ck_assert_int_eq(position->max_len, model->length);
+    ck_assert_int_gt(position->frequencies.original_len, 0);
+    ck_assert_int_eq(model->length, again->length);
+    rt_model_close(model);
+    rt_model_close(again);
+    remove_scratch();
+}
+
+/* A folder holds floats. */
+TEST_ROWS(a_model_exported_as_a_folder_opens_as_it_was, 0, ((int)(sizeof names / sizeof *names)))
+{
+    char command[600];
+    make_scratch();
+    const char *folder = in_scratch("folder");
+    rt_model *model = open_fixture(names[_i]);
+    expect_ok(rt_model_export(model, folder));
+    rt_model *again = open_model(folder);
+    expect_same(model, again, 1e-7);
+    rt_status status = rt_model_export(model, folder);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    rt_model_close(model);
+    rt_model_close(again);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    ck_assert_int_eq(system(command), 0);
+    remove_scratch();
+}
+
+TEST(a_damaged_folder_is_no_model)
+{
+    rt_model *model;
+    make_scratch();
+    write_bytes(in_scratch("config.json"), "{}", 2);
+    write_bytes(in_scratch("model.safetensors"), "", 0);
+    rt_status status = rt_model_open(&model, scratch);
+    ck_assert_int_eq(status.code, RT_CHECKPOINT);
+    ck_assert_msg(strstr(status.message, "config.json") != NULL, "%s", status.message);
+    ck_assert_ptr_null(model);
+    remove_scratch();
+}
+
+/* ---- products ---- */
+
+#ifndef RT_DOUBLE
+
+enum { LABELS = 4 };
+
+typedef struct request {
+    rt_model *model;
+    size_t failing; /* which request of the heap, 0: none */
+    double probabilities[LABELS];
+    rt_status status;
+} request;
+
+static void *classify(void *data)
+{
+    request *r = data;
+    rt_memory_fail_at(r->failing);
+    r->status = rt_model_classify(r->model, "a b", NULL, r->probabilities);
+    rt_memory_fail_at(0);
+    return NULL;
+}
+
+static void copy_to_scratch(const char *fixture, const char *file)
+{
+    char path[PATH_OF_FIXTURE];
+    size_t size;
+    unsigned char *bytes = file_bytes(fixture_path(path, fixture, file), &size);
+    write_bytes(in_scratch(file + strlen("hf/")), bytes, size);
+    free(bytes);
+}
+
+/* A new thread has no memory for the products of oneDNN yet. */
+static void classify_in_thread(request *r)
+{
+    pthread_t thread;
+    ck_assert(!pthread_create(&thread, NULL, classify, r));
+    ck_assert(!pthread_join(thread, NULL));
+}
+
+TEST_ROWS(a_product_without_memory_is_a_status, 0, IN_FLOAT)
+{
+    int products = 0;
+    request whole = {.failing = 0}, r = {.status = {.code = RT_MEMORY}};
+    const rt_status there = rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
+    if (there.code)
+        say_skipped(__func__, there.message);
+    make_scratch();
+    copy_to_scratch("sequence", "hf/config.json");
+    copy_to_scratch("sequence", "hf/model.safetensors");
+    copy_to_scratch("masked_lm", "hf/vocab.txt");
+    whole.model = r.model = open_model(scratch);
+    classify_in_thread(&whole);
+    expect_ok(whole.status);
+    for (size_t n = 1; r.status.code && n < 10000; n++) {
+        r.failing = n;
+        classify_in_thread(&r);
+        ck_assert(!r.status.code || r.status.code == RT_MEMORY);
+        products += strstr(r.status.message, "a matrix product") != NULL;
+    }
+    expect_ok(r.status);
+    for (int i = 0; i < LABELS; i++)
+        ck_assert_double_eq(r.probabilities[i], whole.probabilities[i]);
+    ck_assert(there.code || products > 0);
+    ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
+    rt_model_close(whole.model);
+    remove_scratch();
+}
+
+#endif

@@ -1,0 +1,303 @@
+/* What a text begins with: the token that begins one, or nothing (data.begin); in training,
+ * evaluation and continuations, in folders from elsewhere, and in those that are exported. */
+
+#include "train_program.h"
+
+#include "core/memory.h"
+#include "data/data.h"
+#include "data/masked_text.h"
+#include "data/tokenizers/bpe.h"
+#include "io/huggingface/imported.h"
+#include "io/huggingface/tokenizer_bpe.h"
+
+#include <jansson.h>
+
+enum { LENGTH = 8, TEXT_BYTES = 100, FIRST_BYTE = 4, BEGIN_ID = 1 };
+
+#define TOKENIZERS TEST_SOURCES "/fixtures/bpe/"
+
+static void expect_ok(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
+/* ---- windows ---- */
+
+static rt_data_options options_of(rt_objective objective, rt_begin begin)
+{
+    rt_data_options o = {.length = LENGTH,
+                         .level = RT_LEVEL_BYTE,
+                         .begin = begin,
+                         .objective = objective,
+                         .mask_probability = 0.15};
+    while (strcmp(rt_data_task_name(o.task), "text") != 0)
+        o.task++;
+    snprintf(o.file, sizeof o.file, "ascending.txt");
+    return o;
+}
+
+/* Byte i of the text is i. */
+static rt_data *open_ascending(rt_objective objective, rt_begin begin)
+{
+    const rt_data_options o = options_of(objective, begin);
+    rt_data *data;
+    FILE *file = fopen("ascending.txt", "wb");
+    for (int i = 0; i < TEXT_BYTES; i++)
+        fputc(i, file);
+    fclose(file);
+    expect_ok(rt_data_open(&data, &o, NULL));
+    return data;
+}
+
+typedef struct rows {
+    int32_t ids[LENGTH], labels[LENGTH];
+    uint8_t mask[LENGTH];
+} rows;
+
+static rows evaluation_row(const rt_data *data, uint32_t number)
+{
+    rows r;
+    rt_batch batch = {
+        .rows = 1, .length = LENGTH, .ids = r.ids, .labels = r.labels, .mask = r.mask};
+    rt_data_evaluation(data, number, &batch);
+    return r;
+}
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST_ROWS(a_window_without_a_token_before_it_has_one_token_more, 0, 2)
+{
+    rt_data *data = open_ascending(RT_OBJECTIVE_LM, _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
+    const int tokens = _i ? LENGTH : LENGTH - 1;
+    ck_assert_int_eq(rt_data_begins(data), !_i);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), TEXT_BYTES / tokens);
+    const rows r = evaluation_row(data, 1);
+    for (int t = 0; t < LENGTH; t++) {
+        const int32_t token = FIRST_BYTE + tokens + t - !_i;
+        ck_assert_int_eq(r.ids[t], t || _i ? token : BEGIN_ID);
+        ck_assert_int_eq(r.labels[t], t + 1 < LENGTH ? token + 1 : RT_NO_LABEL);
+    }
+    rt_data_close(data);
+}
+
+/* Without a token before it the first token can be masked, too; with one, never that. */
+TEST_ROWS(the_first_token_is_masked_as_any_other, 0, 2)
+{
+    rt_data *data = open_ascending(RT_OBJECTIVE_MLM, _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
+    int first = 0, rows_with_labels = 0;
+    enum { STEPS = 200 };
+    for (uint32_t step = 0; step < STEPS; step++) {
+        rows r;
+        rt_batch batch = {
+            .rows = 1, .length = LENGTH, .ids = r.ids, .labels = r.labels, .mask = r.mask};
+        rt_data_training(data, 1, step, 0, &batch);
+        first += r.labels[0] != RT_NO_LABEL;
+        int labels = 0;
+        for (int t = 0; t < LENGTH; t++)
+            labels += r.labels[t] != RT_NO_LABEL;
+        rows_with_labels += labels > 0;
+    }
+    ck_assert_int_eq(rows_with_labels, STEPS);
+    ck_assert_int_eq(first > 0, _i);
+    rt_data_close(data);
+}
+
+TEST_ROWS(a_text_is_asked_about_as_it_was_trained, 0, 2)
+{
+    int32_t *ids;
+    int count, masks;
+    rt_unknown unknown;
+    rt_vocabulary *v;
+    expect_ok(rt_vocabulary_of_bytes(&v));
+    expect_ok(rt_masked_text_encode(v, !_i, "ab", &ids, &count, &masks, &unknown));
+    ck_assert_int_eq(count, _i ? 2 : 3);
+    ck_assert_int_eq(ids[0], _i ? FIRST_BYTE + 'a' : BEGIN_ID);
+    ck_assert_int_eq(ids[count - 1], FIRST_BYTE + 'b');
+    rt_free(ids);
+    const rt_status status = rt_masked_text_encode(v, !_i, "", &ids, &count, &masks, &unknown);
+    ck_assert_int_eq(status.code, _i ? RT_ARGUMENT : RT_OK);
+    ck_assert(status.code ? !ids : count == 1);
+    rt_free(ids);
+    rt_vocabulary_free(v);
+}
+
+/* ---- tokenizer.json ---- */
+
+static const struct {
+    const char *name;
+    int32_t first, last; /* what its own post-processor puts around a text */
+} tokenizers[] = {
+    {"gpt2", RT_NO_ID, RT_NO_ID},
+    {"qwen2", RT_NO_ID, RT_NO_ID},
+    {"llama3", 0, RT_NO_ID},
+    {"space", 0, 1},
+};
+enum { TOKENIZERS_COUNT = sizeof tokenizers / sizeof *tokenizers, FRAMES = 4 };
+
+static char *read_bytes(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s", path);
+    char *bytes = rt_alloc(1 << 16, 1);
+    fread(bytes, 1, (1 << 16) - 1, file);
+    fclose(file);
+    return bytes;
+}
+
+static rt_vocabulary *read_bpe(const char *bytes)
+{
+    rt_vocabulary *v;
+    expect_ok(rt_vocabulary_read(&v, (rt_vocabulary_kind){.level = RT_LEVEL_BPE}, "tokenizer.json",
+                                 (const unsigned char *)bytes, strlen(bytes)));
+    return v;
+}
+
+/* A pair has the same around its first text, and behind its second what is behind a text. */
+static void expect_pair(const char *text, const rt_frame *frame)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    const json_t *part = json_object_get(json, "post_processor");
+    const json_t *parts = json_object_get(part, "processors");
+    if (parts)
+        part = json_array_get(parts, json_array_size(parts) - 1);
+    if (frame->begins || frame->ends)
+        ck_assert_uint_eq(json_array_size(json_object_get(part, "pair")),
+                          (size_t)(2 + frame->begins + 2 * frame->ends));
+    json_decref(json);
+}
+
+TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, TOKENIZERS_COUNT * FRAMES)
+{
+    const int n = _i / FRAMES;
+    const rt_frame frame = {.begins = _i & 1, .ends = _i >> 1 & 1};
+    char path[LINE_SIZE], *text;
+    snprintf(path, sizeof path, TOKENIZERS "%s/tokenizer.json", tokenizers[n].name);
+    char *bytes = read_bytes(path);
+    rt_vocabulary *v = read_bpe(bytes);
+    const int32_t first = frame.begins ? v->special.cls : RT_NO_ID;
+    const int32_t last = frame.ends ? v->special.sep : RT_NO_ID;
+    ck_assert_int_eq(v->bpe->first, tokenizers[n].first);
+    ck_assert_int_eq(v->bpe->last, tokenizers[n].last);
+    expect_ok(rt_tokenizer_bpe_file(&text, v, frame));
+    ck_assert_int_eq(!strcmp(text, bytes),
+                     first == tokenizers[n].first && last == tokenizers[n].last);
+    rt_vocabulary *again = read_bpe(text);
+    ck_assert(rt_vocabularies_equal(v, again));
+    ck_assert_int_eq(again->bpe->first, first);
+    ck_assert_int_eq(again->bpe->last, last);
+    if (first != tokenizers[n].first || last != tokenizers[n].last)
+        expect_pair(text, &frame);
+    rt_vocabulary_free(v);
+    rt_vocabulary_free(again);
+    rt_free(text);
+    rt_free(bytes);
+}
+
+/* ---- through the program ---- */
+
+static const char config[] =
+    "[model]\nkind = decoder\nlayers = 1\ndim = 16\nheads = 2\n[data]\ntask = text\nlevel = bpe\n"
+    "file = text.txt\nobjective = lm\nlength = 16\n[train]\nsteps = 4\nbatch_size = 4\n"
+    "eval_batches = 2\n[optimizer]\nlr = 0.01\n";
+
+#define TRAIN_ON(name) "$TRAIN64 c.ini --quiet data.vocab_file=" TOKENIZERS name "/tokenizer.json "
+
+static void prepare(void)
+{
+    write_file("c.ini", config);
+    expect_exit(w, 0, "yes 'The quick brown fox jumps over the lazy dog' | head -c 4000 >text.txt");
+}
+
+/* As somebody else wrote it. */
+#define MAKE_FOREIGN "sed -i /rotor_/d folder/config.json"
+
+static bool begins_bare(const char *folder)
+{
+    rt_imported *imported;
+    expect_ok(rt_imported_open(&imported, folder));
+    const bool bare = imported->bare;
+    rt_imported_close(imported);
+    return bare;
+}
+
+static void expect_begin(const char *arguments, const char *value)
+{
+    char wanted[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN64 %s --print-config", arguments);
+    snprintf(wanted, sizeof wanted, "\nbegin = %s\n", value);
+    expect_text(w->out, wanted);
+}
+
+static const char *const templates[] = {"gpt2", "llama3"};
+
+TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
+{
+    static const char *const begins[] = {"auto", "none"};
+    const bool bare = _i & 1;
+    prepare();
+    expect_exit(w, 0,
+                "$TRAIN64 c.ini --quiet data.vocab_file=" TOKENIZERS
+                "%s/tokenizer.json data.begin=%s",
+                templates[_i >> 1], begins[bare]);
+    expect_exit(w, 0, "$TRAIN64 --checkpoint runs/c --export folder");
+    ck_assert_int_eq(begins_bare("folder"), bare);
+    expect_begin("--checkpoint folder", begins[bare]);
+    expect_exit(w, 0,
+                "$TRAIN64 --checkpoint folder --predict 'The quick' --tokens 5 --temperature 0 >a; "
+                "$TRAIN64 --checkpoint runs/c --predict 'The quick' --tokens 5 --temperature 0 >b; "
+                "cmp a b; " MAKE_FOREIGN);
+    ck_assert_int_eq(begins_bare("folder"), bare); /* its tokenizer says it */
+    expect_exit(w, 0, "cat folder/README.md");
+    expect_text(w->out, bare ? "begins with its own first token: rotor adds none before it"
+                             : "; its tokenizer adds it.");
+}
+
+TEST(a_folder_without_a_template_is_used_without_the_token)
+{
+    prepare();
+    expect_exit(w, 0,
+                TRAIN_ON("qwen2") "data.begin=none; "
+                                  "$TRAIN64 --checkpoint runs/c --export folder; " MAKE_FOREIGN);
+    ck_assert(begins_bare("folder"));
+    for (int i = 0; i < 3; i++) {
+        static const char *const given[] = {"", "data.begin=auto", "data.begin=none"};
+        expect_exit(w, 0,
+                    "$TRAIN64 --checkpoint folder --eval data.file=text.txt data.length=16 %s "
+                    ">%d.out; cmp 0.out %d.out",
+                    given[i], i, i);
+    }
+    expect_exit(w, 2, "$TRAIN64 --checkpoint folder --predict ''");
+    expect_text(w->err, "the text is empty");
+    expect_exit(w, 0,
+                "printf 'The\\nfox\\n' | $TRAIN64 --checkpoint folder --predict - --tokens 3");
+}
+
+/* Of a folder, and of the run that started there. */
+TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
+{
+    prepare();
+    expect_exit(w, 0,
+                TRAIN_ON("gpt2") "data.begin=none run.name=first; "
+                                 "$TRAIN64 --checkpoint runs/first --export folder; " MAKE_FOREIGN);
+    expect_exit(w, 0, "$TRAIN64 c.ini --quiet run.name=second train.init_from=folder");
+    expect_begin("--checkpoint runs/second", "none");
+    expect_exit(w, 0,
+                "$TRAIN64 c.ini --quiet run.name=third "
+                "train.init_from=runs/second/checkpoints/step-00000004.h5");
+    expect_begin("--checkpoint runs/third", "none");
+    expect_exit(w, 0, "grep -qx 'begin = none' runs/third/config.ini");
+    expect_exit(w, 0,
+                "$TRAIN64 c.ini --quiet run.name=second train.init_from=folder --resume "
+                "train.steps=6");
+    expect_begin("--checkpoint runs/second", "none");
+}
+
+TEST(a_resumed_run_begins_texts_as_before)
+{
+    prepare();
+    expect_exit(w, 0, TRAIN_ON("gpt2"));
+    expect_exit(w, 2, TRAIN_ON("gpt2") "--resume data.begin=none");
+    expect_text(w->err, "data.begin: the run has 'auto', now it is 'none'");
+    expect_exit(w, 2, "$TRAIN64 c.ini data.task=copy data.level=byte data.begin=none");
+    expect_text(w->err, "data.begin = none has no effect: it needs data.task = text or tokens");
+}

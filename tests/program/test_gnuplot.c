@@ -1,0 +1,123 @@
+/* What becomes of a gnuplot that does not end, and of what it has started. Time passes here as fast
+ * as it is asked for. */
+
+#define _DEFAULT_SOURCE /* syscall */
+
+#include "train/report/figures.h"
+
+#include "program.h"
+#include "suite.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+
+static bool hurried;
+
+/* In the place of that of the C library: in a hurry, every look at the clock is a second later. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static time_t ahead;
+    const long result = syscall(SYS_clock_gettime, clock, now);
+    ahead += hurried;
+    now->tv_sec += ahead;
+    return (int)result;
+}
+
+/* A gnuplot that waits for a process that it has started, whose number is in the file "started". */
+static void make_endless_gnuplot(void)
+{
+    char path[8192];
+    write_file("gnuplot", "#!/bin/sh\nsleep 100 &\necho $! >started.new\n"
+                          "mv started.new ../started\nwait\n");
+    ck_assert(!chmod("gnuplot", 0777));
+    char *here = getcwd(NULL, 0);
+    snprintf(path, sizeof path, "%s:%s", here, getenv("PATH"));
+    setenv("PATH", path, 1);
+    free(here);
+}
+
+/* Whether a process is there, and has not just not been waited for. */
+static bool runs(int process)
+{
+    char path[64], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%d/stat", process);
+    FILE *from = fopen(path, "r");
+    const bool there = from && fscanf(from, "%*d (%*[^)]) %c", &state) == 1 && state != 'Z';
+    if (from)
+        fclose(from);
+    return there;
+}
+
+/* Waits until gnuplot has started its process, and returns that. */
+static int started(void)
+{
+    int process = 0;
+    for (int i = 0; i < 5000 && !exists("started"); i++)
+        usleep(2000);
+    FILE *from = fopen("started", "r");
+    ck_assert(from && fscanf(from, "%d", &process) == 1 && !fclose(from));
+    return process;
+}
+
+static void expect_gone(int process)
+{
+    for (int i = 0; i < 5000 && runs(process); i++)
+        usleep(2000);
+    const bool there = runs(process);
+    if (there)
+        kill(process, SIGKILL);
+    ck_assert_msg(!there, "what gnuplot had started is still there");
+}
+
+static rt_status draw(void)
+{
+    rt_figures f;
+    rt_figures_begin(&f, ".");
+    rt_figures_add(&f, "line", "a line", "plot x\n");
+    return rt_figures_draw(&f);
+}
+
+static workplace *w;
+
+static void enter(void)
+{
+    w = enter_workplace();
+    make_endless_gnuplot();
+}
+
+static void leave(void)
+{
+    leave_workplace(w);
+}
+
+SUITE(.setup = enter, .teardown = leave, .timeout = 60)
+
+TEST(what_an_endless_gnuplot_has_started_ends_with_it)
+{
+    char *path = strdup(getenv("PATH"));
+    hurried = true;
+    rt_status status;
+    do
+        status = draw(); /* again if time was up before it had begun */
+    while (!exists("started") && status.code == RT_IO);
+    hurried = false;
+    ck_assert_str_eq(status.message, "the figures could not be drawn: gnuplot did not end");
+    expect_gone(started());
+    setenv("PATH", path, 1);
+    free(path);
+}
+
+TEST_ROWS(gnuplot_ends_with_the_program_and_so_does_what_it_has_started, 0, 2)
+{
+    static const int signals[] = {SIGKILL, SIGTERM};
+    const pid_t program = fork();
+    if (program == 0) {
+        signal(SIGTERM, SIG_DFL); /* Check has a handler */
+        _exit(draw().code == RT_OK);
+    }
+    const int process = started();
+    ck_assert(runs(process));
+    kill(program, signals[_i]);
+    ck_assert_int_eq(waitpid(program, NULL, 0), program);
+    expect_gone(process);
+}

@@ -1,0 +1,136 @@
+/* The table of keys, walked: each key that is set alone to another value changes what comes of a
+ * run, or may differ when it is resumed, or is refused by its name. */
+
+#include "training/key_values.h"
+#include "train_program.h"
+
+#include "train/config/effect.h"
+
+/* A run of a few steps, and what it prints with every digit of its losses. */
+#define RUN                                                                                        \
+    "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "                \
+    "run.log_every=1 run.threads=1 train.eval_lengths=24 "
+
+/* Small initial weights attend to all positions alike: what is done to these would move no digit.
+ */
+static const char *const bases[] = {
+    "theta.learn=no model.init_std=0.3",
+    "theta.learn=yes",
+    "theta.learn=no data.task=classify data.file=rows.tsv data.vocab=32 model.init_std=0.3",
+    "theta.learn=no model.kind=decoder data.task=text data.file=text.txt data.vocab=32",
+};
+
+/* The values of a key, the default among them, that are tried one after another. */
+static const char *const wholes[] = {"2", "1", "8", "16", "6", NULL};
+static const char *const numbers[] = {"0.001", "0.5", "2", NULL};
+static const char *const lengths[] = {"8", NULL};
+static const char *const seeds[] = {"9", NULL};
+static const char *const flags[] = {"yes", "no", NULL};
+static const char *const factors[] = {"1,2", NULL};
+static const char *const texts[] = {"head", "other.txt", NULL};
+
+static const key_values values = {wholes, numbers, lengths, seeds, flags, factors, texts};
+
+/* What came of a run: its exit code, what it printed and its losses. */
+static char *outcome_of(const char *base, const char *setting)
+{
+    shell(w,
+          "$TRAIN --overwrite " RUN "%s %s >said 2>.err3; echo $? >>said; cut -d, -f1-5 "
+          "runs/tiny/metrics.csv >>said; cat runs/tiny/lengths.csv >>said 2>&1",
+          base, setting);
+    return read_file("said");
+}
+
+static bool refused(const char *base, const char *setting, const char *name)
+{
+    if (shell(w, "$TRAIN --check " RUN "%s %s", base, setting) == 0)
+        return false;
+    if (strstr(w->err, "no effect"))
+        expect_text(w->err, name);
+    return *w->err;
+}
+
+/* Sums of other parts differ in their last digits, if at all; what is computed again is the same;
+ * patience needs more evaluations, and
+ * the check of a theta one that has moved farther, than these runs have. */
+static bool is_beyond(const char *name)
+{
+    return !strcmp(name, "train.shards") || !strcmp(name, "train.recompute") ||
+           !strcmp(name, "train.patience") || !strcmp(name, "theta.check");
+}
+
+/* Whether the base sets the key. */
+static bool is_set(const char *base, const char *name)
+{
+    char setting[RT_KEY_NAME_SIZE + 2];
+    snprintf(setting, sizeof setting, "%s=", name);
+    return strstr(base, setting) || strstr(RUN, setting);
+}
+
+/* One of the values may be the default, which changes nothing. */
+static void judge(const char *base, const rt_key *key, const char *plain)
+{
+    char name[RT_KEY_NAME_SIZE], setting[2 * RT_KEY_NAME_SIZE];
+    int taken = 0;
+    bool changes = false;
+    rt_key_full_name(key, name);
+    for (int i = 0; value_for(&values, key, i) && !changes; i++) {
+        snprintf(setting, sizeof setting, "%s=%s", name, value_for(&values, key, i));
+        if (refused(base, setting, name))
+            continue;
+        char *came = outcome_of(base, setting);
+        changes = strcmp(came, plain) != 0;
+        taken++;
+        rt_free(came);
+    }
+    ck_assert_msg(changes || taken < 2, "%s has no effect with %s, and nobody is told", name, base);
+}
+
+SUITE(PROGRAM_FIXTURE, .timeout = 900)
+
+TEST_ROWS(a_key_has_an_effect_or_is_refused, 0, (int)(sizeof bases / sizeof *bases))
+{
+    char name[RT_KEY_NAME_SIZE];
+    ck_assert_int_eq(shell(w, "seq 400 >text.txt; seq 300 400 >other.txt; printf "
+                              "'text\\tlabel\\n' >rows.tsv; for i in $(seq 200); do printf "
+                              "\"a long line $i of them\\tx\\nb$i\\ty\\n\"; done >>rows.tsv"),
+                     0);
+    char *plain = outcome_of(bases[_i], "");
+    for (int i = 0; rt_key_at(i); i++) {
+        const rt_key *key = rt_key_at(i);
+        rt_key_full_name(key, name);
+        if (key->change != RT_MAY_DIFFER && !is_beyond(name) && !is_set(bases[_i], name))
+            judge(bases[_i], key, plain);
+    }
+    rt_free(plain);
+}
+
+/* "a.b = x, y & c.d != z": every name is that of a key, and the values are some that it takes. */
+static void check_condition(const char *name, const char *needs)
+{
+    char copy[512];
+    rt_config config;
+    const rt_key *key = NULL;
+    snprintf(copy, sizeof copy, "%s", needs);
+    for (char *word = strtok(copy, " ,&|"); word; word = strtok(NULL, " ,&|")) {
+        rt_writer problem = {0};
+        if (strchr("=!>", *word))
+            continue;
+        if (strchr(word, '.')) {
+            key = rt_key_at(rt_key_find_full(word));
+            ck_assert_msg(key != NULL, "%s needs %s, which is no key", name, word);
+            continue;
+        }
+        ck_assert_msg(key && rt_key_read(key, word, &config, &problem), "%s needs %s: %s", name,
+                      word, problem.bytes ? problem.bytes : "no key");
+        rt_writer_free(&problem);
+    }
+}
+
+TEST(conditions_name_keys_and_their_values)
+{
+    char name[RT_KEY_NAME_SIZE];
+    for (int i = 0; rt_key_at(i); i++)
+        if (rt_key_at(i)->needs)
+            check_condition(rt_key_full_name(rt_key_at(i), name), rt_key_at(i)->needs);
+}

@@ -1,0 +1,326 @@
+/* What the pages of runs and sweeps say, and what a gnuplot that misbehaves does to them. */
+
+#include "train/report/figures.h"
+#include "train_program.h"
+
+#include <math.h>
+
+#define RUN            "$TRAIN tiny.ini --quiet "
+#define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
+
+static void expect_page(const char *path, const char *part)
+{
+    char *page = read_file(path);
+    expect_text(page, part);
+    rt_free(page);
+}
+
+static void expect_figures(const char *path, int count)
+{
+    char *page = read_file(path);
+    ck_assert_int_eq(count_of(page, "<svg"), count);
+    ck_assert_int_eq(count_of(page, "</svg>"), count);
+    ck_assert_int_eq(count_of(page, "<figcaption>"), count);
+    rt_free(page);
+}
+
+/* A program of that name that comes before the real one in $PATH=$PWD/bin:$PATH. */
+static void pretend(const char *script)
+{
+    mkdir("bin", 0777);
+    write_file("bin/gnuplot", script);
+    ck_assert_int_eq(chmod("bin/gnuplot", 0755), 0);
+}
+
+/* ---- what it says ---- */
+
+static bool with_reports = true;
+SUITE(PROGRAM_OPTIONS)
+
+TEST(the_page_repeats_the_verdicts_that_were_printed)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 0, RUN);
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, line_of(w->out, "theta: ", line));
+    line_of(w->out, "eval: ", line);
+    *strstr(line, " (") = '\0';
+    expect_text(page, line);
+    expect_text(page, "<div class=\"verdict\">");
+    rt_free(page);
+}
+
+TEST(the_words_of_the_verdict_are_explained)
+{
+    expect_exit(w, 0, RUN "theta.tolerance=0.35");
+    expect_page("runs/tiny/report.html", "theta.tolerance = 0.35, a convention: ");
+    expect_page("runs/tiny/report.html", "gives two tokens 11 positions apart");
+    expect_exit(w, 0, RUN "theta.learn=no --overwrite");
+    char *page = read_file("runs/tiny/report.html");
+    expect_no_text(page, "theta.tolerance = ");
+    rt_free(page);
+}
+
+/* The colour of the box: theta that has moved is no failure. */
+TEST(a_theta_that_has_moved_is_marked_as_such)
+{
+    expect_exit(w, 0, RUN "theta.tolerance=1e-9");
+    expect_page("runs/tiny/report.html", "<div class=\"verdict moved\">");
+    expect_exit(w, 0, RUN "optimizer.lr=10 optimizer.warmup_steps=60 --overwrite");
+    expect_page("runs/tiny/report.html", "<div class=\"verdict bad\">");
+}
+
+/* Evaluations at 20, 40 and 60, of which the best is marked; a table that a run might have left. */
+TEST(the_axis_of_the_loss_suits_what_is_drawn)
+{
+    static const char *const table = "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm\n"
+                                     "10,1,3,,0,1,1\n20,1,2,2.5,0,1,1\n40,1,1.5,%s,0,1,1\n"
+                                     "60,1,1.25,2,0,1,1\n";
+    char text[256];
+    expect_exit(w, 0, RUN);
+    snprintf(text, sizeof text, table, "1.5");
+    write_file("runs/tiny/metrics.csv", text);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_page("runs/tiny/report.html", "the lowest evaluation loss, 1.5, at step 40<");
+    expect_page("runs/tiny/figures/loss.gp", "\nset arrow from 40, graph 0 to 40, graph 1 nohead ");
+    expect_exit(w, 1, "grep -q 'logscale\\|yrange' runs/tiny/figures/loss.gp");
+    snprintf(text, sizeof text, table, "0.09");
+    write_file("runs/tiny/metrics.csv", text);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_page("runs/tiny/figures/loss.gp", "\nset logscale y\n");
+    snprintf(text, sizeof text, table, "0");
+    write_file("runs/tiny/metrics.csv", text);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_exit(w, 1, "grep -q logscale runs/tiny/figures/loss.gp");
+}
+
+/* 2^(bits of a token) is e^(nats of a token). */
+TEST_ROWS(a_language_model_has_a_perplexity, 0, 2)
+{
+    static const char *const keys[] = {"data.level=byte", "data.level=char"};
+    static const char *const tokens[] = {"byte", "character"};
+    double loss, perplexity, bits;
+    char line[LINE_SIZE], token[16];
+    expect_exit(w, 0,
+                "seq 500 >text.txt; " RUN
+                "theta.learn=no data.task=text data.vocab=32 data.file=text.txt %s",
+                keys[_i]);
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf", &loss), 1);
+    char *page = read_file("runs/tiny/report.html");
+    const char *at = strstr(page, "<p>perplexity ");
+    ck_assert_ptr_nonnull(at);
+    ck_assert_int_eq(sscanf(at, "<p>perplexity %lf, %lf bits per %15[a-z]", &perplexity, &bits,
+                            token),
+                     3);
+    ck_assert_str_eq(token, tokens[_i]);
+    ck_assert_double_eq_tol(log(perplexity), loss, 1e-3);
+    ck_assert_double_eq_tol(bits * 0.6931471805599453, loss, 1e-3);
+    rt_free(page);
+}
+
+TEST(figures_have_a_description_and_letters_of_twelve_points)
+{
+    expect_exit(w, 0, RUN);
+    char *page = read_file("runs/tiny/report.html");
+    ck_assert_int_eq(count_of(page, "<svg role=\"img\" aria-label=\""), count_of(page, "</svg>"));
+    expect_no_text(page, "aria-label=\"Learning rate\" style="); /* it fits a telephone's screen */
+    expect_text(page, " style=\"min-width:812px\"");             /* which six panels do not */
+    expect_text(page, "@media(prefers-color-scheme:dark)");
+    rt_free(page);
+}
+
+TEST(a_missed_target_is_told)
+{
+    expect_exit(w, 7, RUN "train.target_accuracy=1 train.steps=3 theta.learn=no");
+    expect_page("runs/tiny/report.html", "is below train.target_accuracy = 1<");
+    expect_page("runs/tiny/report.html", "<div class=\"verdict bad\">");
+}
+
+TEST(a_run_that_did_not_end_says_so)
+{
+    expect_exit(w, 0,
+                RUN "train.steps=2 && rm runs/tiny/result.csv && "
+                    "{ $TRAIN --report runs/tiny || test $? = 1; }");
+    expect_page("runs/tiny/report.html", "the run has not ended");
+}
+
+TEST(a_loss_that_is_not_finite_is_told)
+{
+    expect_exit(w, 5, WITHOUT_REPORT "optimizer.lr=1e30 optimizer.clip_norm=0");
+    shell(w, "$TRAIN --report runs/tiny");
+    expect_page("runs/tiny/report.html", "the loss is not finite");
+}
+
+TEST(keys_that_were_set_stand_out_and_are_escaped)
+{
+    write_file("a<i>&.txt",
+               "Sing, goddess, the anger of Peleus' son Achilleus and its devastation, "
+               "which put pains thousandfold upon the Achaians. ");
+    expect_exit(w, 0,
+                "for i in 1 2 3 4; do cat a*.txt a*.txt a*.txt > b && mv b a*.txt; done; " RUN
+                "train.steps=2 data.task=text data.vocab=32 'data.file=a<i>&.txt'");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "a&lt;i&gt;&amp;.txt");
+    expect_no_text(page, "<i>");
+    expect_text(page, "<tr class=\"set\"><th>steps</th><td><span>2</span>"
+                      "<small>default 1000</small></td></tr>");
+    expect_text(page, "<tr><th>beta1</th><td><span>0.9</span></td></tr>");
+    rt_free(page);
+}
+
+TEST(what_is_cut_is_said)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0,
+                RUN "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 "
+                    "theta.scope=head");
+    expect_page("runs/tiny/report.html", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of "
+                                         "70<");
+    expect_figures("runs/tiny/report.html", 11);
+}
+
+/* ---- figures ---- */
+
+TEST(every_script_draws_its_figure_again)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0,
+                RUN "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed "
+                    "theta.tolerance=9");
+    expect_figures("runs/tiny/report.html", 11);
+    expect_exit(w, 0,
+                "cd runs/tiny/figures && rm *.svg && for i in *.gp; do "
+                "gnuplot -d $i && test -s ${i%%.gp}.svg || exit 1; done");
+    NEEDS_PROGRAM("xmllint");
+    expect_exit(w, 0, "xmllint --noout runs/tiny/figures/*.svg");
+}
+
+TEST(one_layer_and_one_evaluation_are_enough)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0, RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model");
+    expect_figures("runs/tiny/report.html", 11);
+}
+
+TEST(a_gnuplot_that_is_killed_is_a_warning)
+{
+    pretend("#!/bin/sh\nkill -9 $$\n");
+    expect_exit(w, 0, "PATH=$PWD/bin:$PATH; " RUN);
+    expect_text(w->err, "figures are missing: gnuplot failed on loss.gp, accuracy.gp, ");
+    ck_assert_int_eq(count_of(w->err, "\n"), 1);
+    expect_figures("runs/tiny/report.html", 0);
+}
+
+TEST(what_gnuplot_says_is_not_for_the_reader_of_a_training)
+{
+    pretend("#!/bin/sh\necho chatter; echo noise >&2; cat; exit 1\n");
+    expect_exit(w, 0, "PATH=$PWD/bin:$PATH; echo input | " RUN);
+    ck_assert_ptr_null(strstr(w->out, "chatter"));
+    ck_assert_ptr_null(strstr(w->out, "input"));
+    ck_assert_ptr_null(strstr(w->err, "noise"));
+}
+
+TEST(a_script_that_fails_costs_its_own_figure_alone)
+{
+    NEEDS_PROGRAM("gnuplot");
+    pretend("#!/bin/sh\ncase \"$*\" in *drift*) printf '<svg half' >drift.svg; exit 1;; esac\n"
+            "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
+    expect_exit(w, 0, "PATH=$PWD/bin:$PATH; " RUN);
+    expect_text(w->err, "gnuplot failed on drift.gp in runs/tiny/figures");
+    expect_figures("runs/tiny/report.html", 10);
+}
+
+TEST(figures_of_an_earlier_report_are_not_shown_as_new)
+{
+    expect_exit(w, 0, RUN "train.steps=40");
+    expect_page("runs/tiny/report.html", "after 40 steps");
+    expect_exit(w, 0,
+                "mkdir empty; PATH=$PWD/empty $TRAIN tiny.ini "
+                "--quiet --resume train.steps=60");
+    expect_text(w->err, "gnuplot is missing");
+    expect_page("runs/tiny/report.html", "after 60 steps");
+    expect_figures("runs/tiny/report.html", 0);
+}
+
+TEST(what_the_user_has_set_for_gnuplot_does_not_matter)
+{
+    NEEDS_PROGRAM("gnuplot");
+    write_file(".gnuplot", "exit error 'not here'\n");
+    expect_exit(w, 0, "HOME=$PWD; export HOME; " RUN);
+    ck_assert_str_eq(w->err, "");
+    expect_figures("runs/tiny/report.html", 11);
+}
+
+TEST(tables_that_cannot_be_read_are_a_warning)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0, RUN);
+    expect_exit(w, 1,
+                "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && "
+                "echo nonsense >theta_final.csv && $TRAIN --report .");
+    expect_text(w->err, "train: ./metrics.csv: not a regular file\n");
+    expect_figures("runs/tiny/report.html", 2);
+}
+
+TEST(low_panels_have_at_most_five_tics)
+{
+    for (double range = 1e-5; range < 1e5; range *= 1.37) {
+        const double tics = range / rt_figures_tics(range);
+        ck_assert_msg(tics > 1.9 && tics < 5.001, "%g tics in %g", tics, range);
+    }
+    ck_assert(rt_figures_tics(0) > 0);
+}
+
+/* ---- sweeps ---- */
+
+TEST(a_sweep_tells_the_spread_and_what_failed)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 5,
+                RUN "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 "
+                    "sweep.run.seed=1,2");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "2 of 4 runs finished");
+    expect_text(page, "theta: near in ");
+    expect_text(page, "<td>0 of 2</td>");
+    expect_text(page, " ± ");
+    expect_text(page, "<a href=\"lr=1e-2_seed=1/report.html\">lr=1e-2_seed=1</a>");
+    expect_no_text(page, "<a href=\"lr=1e30");
+    rt_free(page);
+    expect_figures("runs/tiny/report.html", 5);
+    expect_exit(w, 0, "grep -q filledcurves runs/tiny/figures/loss.gp");
+}
+
+/* tiny.ini has dim = 16, where 64 is the default, and so has each run; lr = 1e-2 has only one. */
+TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
+{
+    expect_exit(w, 0, RUN "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-5");
+    char *page = read_file("runs/tiny/report.html");
+    const char *common = strstr(page, "<h2>Configuration of all</h2>");
+    ck_assert_ptr_nonnull(common);
+    ck_assert_ptr_nonnull(strstr(common, "<th>model.dim</th><td><span>16</span>"));
+    ck_assert_ptr_null(strstr(common, "<th>optimizer.lr</th>"));
+    ck_assert_ptr_null(strstr(common, "<th>run.name</th>"));
+    ck_assert_ptr_null(strstr(common, "<th>model.heads</th><td><span>4</span>"));
+    expect_text(page, "<tr class=\"best\"><td class=\"setting\">1e-2</td>");
+    ck_assert_int_eq(count_of(page, "class=\"best\""), 1);
+    expect_text(page, "; in bold the row with the lowest loss");
+    expect_no_text(page, "<th>steps to 99 %</th>"); /* which no run reached */
+    rt_free(page);
+    expect_exit(w, 0, RUN "train.steps=20 run.name=seeds sweep.run.seed=1,2");
+    page = read_file("runs/seeds/report.html");
+    expect_no_text(page, "class=\"best\"");
+    expect_no_text(page, "in bold");
+    rt_free(page);
+}
+
+TEST(the_report_of_a_sweep_draws_those_of_its_runs_as_well)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0, WITHOUT_REPORT "train.steps=5 sweep.run.seed=1,2");
+    expect_exit(w, 1, "test -e runs/tiny/report.html -o -e runs/tiny/seed=1/report.html");
+    expect_exit(w, 0, "$TRAIN --report runs/tiny/");
+    ck_assert_int_eq(count_of(w->out, "report: "), 3);
+    expect_figures("runs/tiny/seed=2/report.html", 11);
+    expect_page("runs/tiny/report.html", "<a href=\"seed=2/report.html\">");
+}

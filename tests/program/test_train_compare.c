@@ -1,0 +1,313 @@
+/* `train --report RUN RUN ...`: a page that compares runs. */
+
+#include "train_program.h"
+
+#include <math.h>
+
+#define SHORT "$TRAIN tiny.ini --quiet train.steps=20 "
+
+static void make_runs(void)
+{
+    expect_exit(w, 0,
+                "export ROTOR_NO_REPORT=1; " SHORT "run.name=a1 && " SHORT
+                "run.name=a2 run.seed=2 && " SHORT
+                "run.name=b run.dir=elsewhere model.dim=24 theta.learn=no");
+}
+
+static char *read_page(const char *path)
+{
+    char *page = read_file(path);
+    ck_assert_msg(strstr(page, "</html>") != NULL, "%s is not whole", path);
+    return page;
+}
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST(what_sets_runs_apart_is_told_with_their_results)
+{
+    make_runs();
+    expect_exit(w, 0, "mkdir tmp && TMPDIR=$PWD/tmp $TRAIN --report runs/a1 runs/a2 elsewhere/b");
+    ck_assert_str_eq(w->out, "report: report.html\n");
+    expect_exit(w, 0, "rmdir tmp"); /* nothing stays behind */
+    char *page = read_page("report.html");
+    expect_text(page, "<h1>3 runs compared</h1>");
+    expect_text(page, "<p>3 of 3 runs finished</p>");
+    expect_text(page, "<tr><th>run</th><th>runs</th><th>loss</th><th>accuracy</th>");
+    expect_text(page, "<th>dim</th><th>learn</th></tr>");
+    expect_text(page, "<td class=\"setting\">a1, a2</td><td>2</td><td>");
+    expect_text(page, "<td class=\"setting\">16</td><td class=\"setting\">yes</td></tr>");
+    expect_text(page, "<td class=\"setting\">b</td><td>1</td><td>");
+    expect_text(page, "<td class=\"setting\">24</td><td class=\"setting\">no</td></tr>");
+    expect_text(page, "dim=24, learn=no");
+    /* loss by two keys, loss, accuracy, theta, loss by tokens and by time */
+    ck_assert_int_eq(count_of(page, "</svg>"), 7);
+    expect_no_text(page, "href=\"a1");
+    rt_free(page);
+}
+
+TEST(a_sweep_stands_for_its_runs)
+{
+    make_runs();
+    expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2 theta.learn=no");
+    expect_exit(w, 0, "$TRAIN --report runs/s runs/a1 --output all.html");
+    ck_assert_str_eq(w->out, "report: all.html\n");
+    char *page = read_page("all.html");
+    expect_text(page, "<h1>3 runs compared</h1>");
+    expect_text(page, "<td class=\"setting\">seed=1, seed=2</td>");
+    rt_free(page);
+}
+
+/* ---- what can be compared ---- */
+
+#define OWN  "$TRAIN tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 "
+#define TEXT OWN "train.steps=20 data.file=text.txt "
+
+#define BPE TEST_SOURCES "/fixtures/llama/bpe/tokenizer.json"
+
+static void make_texts(void)
+{
+    expect_exit(w, 0,
+                "for i in $(seq 200); do printf 'one \303\244\342\202\254\n'; done >text.txt; cp "
+                "text.txt other.txt; export ROTOR_NO_REPORT=1; "
+                "$TRAIN --vocab 40 text.txt >vocab.txt 2>/dev/null");
+}
+
+/* The page over these runs, which were trained before. */
+static char *compare(const char *runs)
+{
+    expect_exit(w, 0, "$TRAIN --report %s", runs);
+    return read_page("report.html");
+}
+
+/* Nine keys follow from model.kind, and two from train.steps and data.task; one that is set
+ * otherwise is shown. */
+TEST(keys_that_follow_from_others_are_left_out)
+{
+    static const char decoder[] = "model.kind=decoder";
+    make_texts();
+    expect_exit(
+        w, 0,
+        TEXT "run.name=a optimizer.schedule_steps=20 && " OWN
+             "run.name=b data.file=text.txt train.steps=21 optimizer.schedule_steps=21 %s && " TEXT
+             "run.name=c optimizer.schedule_steps=20 model.norm=post %s",
+        decoder, decoder);
+    char *page = compare("runs/a runs/b");
+    expect_text(page, "<th>kind</th><th>objective</th><th>steps</th></tr>");
+    expect_text(page, "kind=decoder, objective=lm, steps=21");
+    rt_free(page);
+    page = compare("runs/a runs/b runs/c");
+    expect_no_text(page, "<th>norm_kind</th>");
+    expect_text(page, "<th>kind</th><th>norm</th><th>objective</th>");
+    rt_free(page);
+}
+
+/* Of two texts the losses are not those of one question, nor are those of masked tokens. */
+TEST(no_row_is_best_where_losses_are_not_comparable)
+{
+    static const char *const rows[][2] = {
+        {"run.name=b model.causal=yes data.objective=lm", "objectives"},
+        {"run.name=b data.mask_probability=0.3", "shares of masked tokens"},
+        {"run.name=b data.level=char", "vocabularies"},
+        {"run.name=other", "data"},
+        {"run.name=copy", "tasks"},
+    };
+    char expected[128];
+    make_texts();
+    expect_exit(w, 0,
+                TEXT "run.name=a && " TEXT "run.name=c model.dim=8 && " OWN
+                     "data.file=other.txt run.name=other train.steps=20 && " SHORT
+                     "run.name=copy theta.learn=no");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strchr(rows[i][0], ' '))
+            expect_exit(w, 0, TEXT "--overwrite %s", rows[i][0]);
+        snprintf(expected, sizeof expected, "runs/a runs/%.*s",
+                 (int)strcspn(strchr(rows[i][0], '=') + 1, " "), strchr(rows[i][0], '=') + 1);
+        char *page = compare(expected);
+        expect_no_text(page, "<tr class=\"best\">");
+        snprintf(expected, sizeof expected,
+                 "; no row is in bold, for losses of different %s are not comparable.", rows[i][1]);
+        expect_text(page, expected);
+        rt_free(page);
+    }
+    char *page = compare("runs/a runs/c");
+    ck_assert_int_eq(count_of(page, "<tr class=\"best\">"), 1);
+    expect_text(page, "; in bold the row with the lowest loss.");
+    rt_free(page);
+}
+
+TEST(runs_on_different_texts_are_ranked_by_the_file_that_both_are_evaluated_on)
+{
+    make_texts();
+    expect_exit(w, 0,
+                "tail -n 50 text.txt >own.txt; " TEXT "run.name=a data.eval_file=own.txt && " OWN
+                "run.name=b data.eval_file=own.txt data.file=other.txt train.steps=20 && " OWN
+                "run.name=c data.eval_file=text.txt data.file=other.txt train.steps=20");
+    char *page = compare("runs/a runs/b");
+    ck_assert_int_eq(count_of(page, "<tr class=\"best\">"), 1);
+    rt_free(page);
+    page = compare("runs/b runs/c");
+    expect_text(page, "losses of different data are not comparable");
+    rt_free(page);
+}
+
+static double result(const char *run, const char *name)
+{
+    expect_exit(w, 0, "sed -n 's/^%s,//p' runs/%s/result.csv", name, run);
+    return *w->out ? atof(w->out) : (double)NAN;
+}
+
+/* Seven tokens for ten bytes at level char, each of which is a token at level byte; a token of
+ * level bpe has a byte or more. What a word piece stands for is not known, nor the bits of a masked
+ * text. */
+TEST(vocabularies_are_compared_by_bits_per_byte)
+{
+    static const char lm[] = "data.objective=lm model.causal=yes";
+    make_texts();
+    expect_exit(w, 0,
+                TEXT "%s run.name=bytes && " TEXT "%s run.name=chars data.level=char && " TEXT
+                     "%s run.name=pieces data.level=wordpiece data.vocab_file=vocab.txt",
+                lm, lm, lm);
+    expect_exit(w, 0,
+                TEXT "run.name=masked && " TEXT
+                     "%s run.name=bpe data.level=bpe data.vocab_file=" BPE,
+                lm);
+    const double bytes = result("bytes", "bits_per_byte"), chars = result("chars", "bits_per_byte");
+    ck_assert_double_eq_tol(bytes, result("bytes", "eval_loss") / log(2), 1e-6);
+    ck_assert_double_eq_tol(chars / (result("chars", "eval_loss") / log(2)), 7.0 / 10, 0.03);
+    const double bpe = result("bpe", "bits_per_byte") / (result("bpe", "eval_loss") / log(2));
+    ck_assert_msg(bpe > 0.2 && bpe < 1, "%g tokens a byte", bpe);
+    ck_assert(isnan(result("pieces", "bits_per_byte")) && isnan(result("masked", "bits_per_byte")));
+    char *page = compare("runs/bytes runs/chars");
+    expect_text(page, "<th>loss</th><th>bits/byte</th><th>accuracy</th>");
+    expect_text(page, "; in bold the row with the fewest bits per byte.");
+    expect_text(page, "<dt>bits/byte</dt>");
+    const char *best = strstr(page, "<tr class=\"best\">");
+    ck_assert(best && strstr(best, bytes < chars ? "\">bytes</td>" : "\">chars</td>") <
+                          strstr(best, "</tr>"));
+    expect_text(page, "Evaluation loss in bits per byte: ");
+    rt_free(page);
+    page = compare("runs/bytes runs/pieces");
+    expect_text(page, "; no row is in bold, for losses of different vocabularies are not ");
+    rt_free(page);
+}
+
+/* A file is called by its name, unless another has the same. */
+TEST(files_are_told_apart_by_their_names)
+{
+    make_texts();
+    expect_exit(w, 0,
+                "mkdir else && cp text.txt else && " TEXT "run.name=a && " OWN
+                "train.steps=20 run.name=d data.file=other.txt && " OWN
+                "train.steps=20 run.name=c data.file=else/text.txt");
+    char *page = compare("runs/a runs/d");
+    expect_text(page, "<td class=\"setting\">other.txt</td>");
+    expect_text(page, "file=text.txt");
+    rt_free(page);
+    page = compare("runs/a runs/c");
+    expect_text(page, "/else/text.txt</td>");
+    rt_free(page);
+}
+
+/* Figures of half the page have no least width, which would be scrolled on a telephone. */
+TEST(curves_fit_a_narrow_screen)
+{
+    make_runs();
+    expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
+    char *page = read_page("report.html");
+    ck_assert_int_eq(count_of(page, "<svg role=\"img\""), 7);
+    expect_no_text(page, "min-width:4");
+    expect_no_text(page, "style=\"min-width");
+    rt_free(page);
+}
+
+/* Of one name in two folders, and one that has not ended. */
+TEST(runs_of_one_name_and_without_results_are_compared)
+{
+    make_runs();
+    expect_exit(w, 0, SHORT "run.name=b run.dir=third && rm third/b/result.csv");
+    expect_exit(w, 0, "$TRAIN --report elsewhere/b third/b");
+    char *page = read_page("report.html");
+    expect_text(page, "<p>1 of 2 runs finished</p>");
+    rt_free(page);
+}
+
+TEST(a_report_is_replaced_and_nothing_else)
+{
+    make_runs();
+    expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
+    expect_exit(w, 0, "$TRAIN --report runs/a1 runs/a2 elsewhere/b");
+    write_file("mine.html", "<html><head><title>mine</title>\n");
+    expect_exit(w, 2, "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
+    expect_text(w->err, "mine.html is not a report of rotor: it was not replaced");
+    char *page = read_file("mine.html");
+    ck_assert_str_eq(page, "<html><head><title>mine</title>\n");
+    rt_free(page);
+}
+
+/* Names that the folder of the comparison has a use of its own for. */
+TEST(a_run_may_have_any_name)
+{
+    make_runs();
+    expect_exit(w, 0, "mv runs/a1 runs/figures && mv runs/a2 runs/runs.csv");
+    expect_exit(w, 0, "$TRAIN --report runs/figures elsewhere/b");
+    expect_exit(w, 0,
+                "mkdir more && mv runs/runs.csv more && $TRAIN --report more/runs.csv "
+                "elsewhere/b");
+    char *page = read_page("report.html");
+    ck_assert_int_eq(count_of(page, "</svg>"), 7);
+    rt_free(page);
+}
+
+TEST(a_pipe_is_no_place_for_a_report)
+{
+    make_runs();
+    expect_exit(w, 2, "mkfifo pipe; $TRAIN --report runs/a1 elsewhere/b --output pipe");
+    expect_exit(w, 0, "test -p pipe");
+}
+
+TEST(what_cannot_be_compared_is_refused)
+{
+    static const struct {
+        int code;
+        const char *arguments, *message;
+    } rows[] = {
+        {2, "--report runs/a1 runs/none", "runs/none is not the folder of a run: "},
+        {2, "--report runs/a1 tiny.ini", "tiny.ini is not the folder of a run: "},
+        {2, "--report runs/a1 --output x.html", "--output needs --report with several runs"},
+        {2, "tiny.ini --output x.html", "--output needs --embed or --report"},
+        {1, "--report runs/a1 elsewhere/b --output none/x.html", "none"},
+    };
+    make_runs();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_exit(w, rows[i].code, "$TRAIN %s", rows[i].arguments);
+        expect_text(w->err, rows[i].message);
+    }
+    ck_assert(!exists("report.html") && !exists("x.html"));
+}
+
+TEST(a_run_is_watched_until_it_ends)
+{
+    make_runs();
+    expect_exit(
+        w, 0,
+        "$TRAIN tiny.ini --quiet train.steps=1000000 run.name=long & trainer=$!; " WAIT_FOR_ROW(
+            "20", "runs/long/metrics.csv") "$TRAIN --watch runs/long >watched & watcher=$!; "
+                                           "until grep -q 'http-equiv=.refresh' "
+                                           "runs/long/report.html 2>.grep; do "
+                                           "kill -0 $watcher || exit 99; sleep 0.01; done; kill -0 "
+                                           "$watcher || exit 98; "
+                                           "kill -INT $trainer || exit 97; wait $watcher");
+    expect_exit(w, 0, "grep -c report: watched");
+    ck_assert_int_ge(atoi(w->out), 2);
+    expect_exit(w, 0, "$TRAIN --watch runs/a1");
+    char *page = read_page("runs/a1/report.html");
+    expect_no_text(page, "http-equiv");
+    rt_free(page);
+    expect_exit(w, 2, "$TRAIN --watch runs/none");
+    expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2");
+    expect_exit(w, 2, "$TRAIN --watch runs/s");
+    expect_text(w->err, "--watch takes the folder of a run, not of a sweep");
+    expect_exit(w, 2, "$TRAIN --watch runs/a1 runs/a2");
+    expect_text(w->err, "--watch takes only one run");
+    expect_exit(w, 2, "$TRAIN --watch runs/a1 --report runs/a2");
+}

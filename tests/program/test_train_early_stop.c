@@ -1,0 +1,184 @@
+/* train.patience and the best evaluation, through the program. */
+
+#include "train_program.h"
+
+/* No evaluation but the first is an improvement by so much, whatever the last digits of a training:
+ * with train.eval_every = 20 a patience of N ends a run at step 20 (N + 1). */
+#define RUN  "tiny.ini optimizer.schedule_steps=100 train.keep=10 "
+#define WAIT RUN "train.min_delta=1000 "
+
+#define STOPPED(step, steps, evaluations)                                                          \
+    "stopped early at step " step " of " steps                                                     \
+    ": the evaluation loss has not improved by 1000 (train.min_delta) in " evaluations             \
+    " (train.patience)\n"
+
+static void expect_lines(const char *text, const char *lines)
+{
+    const size_t size = strlen(text), end = strlen(lines);
+    ck_assert_msg(size >= end && !strcmp(text + size - end, lines),
+                  "expected at the end:\n%s"
+                  "got:\n%s",
+                  lines, text);
+}
+
+/* The parameters, the moments and what was evaluated. */
+static void expect_same_run(const char *one, const char *other, int step)
+{
+    char path[2][128];
+    expect_exit(w, 0,
+                "for i in %s %s; do h5dump -g /model -g /optimizer -a /patience_count -a "
+                "/patience_loss -a /best_eval_step runs/$i/checkpoints/step-%08d.h5 | tail -n +2 "
+                ">$i.txt; done; cmp %s.txt %s.txt",
+                one, other, step, one, other);
+    static const char *const names[] = {"metrics.csv", "theta.csv", "result.csv"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(path[0], sizeof path[0], "runs/%s/%s", one, names[i]);
+        snprintf(path[1], sizeof path[1], "runs/%s/%s", other, names[i]);
+        expect_same_files(path[0], path[1]);
+    }
+}
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST(a_run_ends_when_its_patience_has_run_out)
+{
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=2 --quiet");
+    expect_text(w->out, "steps: 60, 5760 tokens\n");
+    expect_lines(w->out, "run: runs/tiny\n" STOPPED("60", "100", "2 evaluations"));
+    expect_exit(w, 0, "grep -c '' runs/tiny/metrics.csv; grep ^stopped_early runs/tiny/result.csv");
+    ck_assert_str_eq(w->out, "7\nstopped_early,1\n");
+    expect_exit(w, 0, "ls runs/tiny/checkpoints");
+    expect_text(w->out, "step-00000060.h5\n");
+    expect_no_text(w->out, "step-00000080.h5\n");
+    expect_exit(w, 0,
+                "$TRAIN --report runs/tiny && grep 'stopped early at step 60 of 100: the' "
+                "runs/tiny/report.html");
+}
+
+TEST(a_run_whose_patience_lasts_takes_all_its_steps)
+{
+    expect_exit(w, 0, "$TRAIN " RUN "train.patience=1 train.steps=60 train.eval_every=29 --quiet");
+    expect_no_text(w->out, "stopped early");
+    expect_exit(w, 0, "grep ^stop runs/tiny/result.csv");
+    ck_assert_str_eq(w->out, "stopped_early,0\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
+    expect_exit(w, 1, "grep ^stop runs/tiny/result.csv");
+}
+
+TEST(a_run_that_has_stopped_early_says_so_when_it_is_resumed)
+{
+    char before[LINE_SIZE], after[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1; cp -r runs before");
+    line_of(w->out, "eval: ", before);
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 --resume");
+    ck_assert_str_eq(line_of(w->out, "eval: ", after), before);
+    expect_lines(w->out, "run: runs/tiny\n" STOPPED("40", "100", "1 evaluation"));
+    expect_text(w->err, "train: nothing is left to train: " STOPPED("40", "100", "1 evaluation"));
+    expect_text(w->err,
+                "train: set a larger train.patience or more train.steps to continue the run\n");
+    expect_exit(w, 0, "diff -r before/tiny runs/tiny");
+}
+
+TEST(a_larger_patience_continues_as_if_it_had_been_so_from_the_start)
+{
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=3 run.name=straight --quiet");
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
+    expect_lines(w->out, STOPPED("40", "100", "1 evaluation"));
+    expect_exit(w, 0,
+                "$TRAIN " WAIT "train.steps=100 train.patience=2 run.name=parts --quiet "
+                "--resume --threads 2");
+    expect_lines(w->out, STOPPED("60", "100", "2 evaluations"));
+    expect_exit(w, 0,
+                "$TRAIN " WAIT "train.steps=100 train.patience=3 run.name=parts --quiet --resume");
+    expect_lines(w->out, STOPPED("80", "100", "3 evaluations"));
+    expect_same_run("straight", "parts", 80);
+}
+
+/* At a learning rate of 0 no evaluation after the first is better. The first part ends between two
+ * evaluations, and counts although it has no patience. */
+TEST(evaluations_are_counted_over_an_interruption)
+{
+    const char *flat = RUN "optimizer.lr=0 --quiet";
+    expect_exit(w, 0, "$TRAIN %s run.name=straight train.steps=100 train.patience=2", flat);
+    expect_exit(w, 0, "$TRAIN %s run.name=parts train.steps=50", flat);
+    expect_exit(w, 0, "$TRAIN %s run.name=parts train.steps=100 train.patience=2 --resume", flat);
+    expect_text(w->out, "steps: 60, ");
+    expect_same_run("straight", "parts", 60);
+}
+
+TEST(with_more_steps_the_run_continues_and_its_patience_anew)
+{
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=200 train.patience=1 run.name=parts --resume");
+    expect_text(w->err, "the run had stopped early at step 40; it continues, and train.patience is "
+                        "counted from 0 again\n");
+    expect_lines(w->out, STOPPED("60", "200", "1 evaluation"));
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=200 train.patience=2 run.name=straight --quiet");
+    expect_same_files("runs/straight/metrics.csv", "runs/parts/metrics.csv");
+    expect_exit(w, 0,
+                "for i in straight parts; do h5dump -g /model -g /optimizer "
+                "runs/$i/checkpoints/step-00000060.h5 | tail -n +2 >$i.txt; done; cmp "
+                "straight.txt parts.txt");
+}
+
+TEST(a_target_that_was_not_reached_is_missed)
+{
+    expect_exit(w, 7,
+                "$TRAIN " WAIT "train.steps=100 train.patience=1 train.target_accuracy=1 --quiet");
+    expect_lines(w->out, STOPPED("40", "100", "1 evaluation"));
+    expect_text(w->err, "is below train.target_accuracy = 1\n");
+    expect_exit(w, 0,
+                "$TRAIN " WAIT "train.steps=100 train.patience=1 --quiet --overwrite "
+                "train.target_accuracy=0.0001");
+    expect_text(w->out, "steps: 20, ");
+    expect_no_text(w->out, "stopped early");
+}
+
+TEST(a_patience_that_can_never_end_a_run_is_refused)
+{
+    expect_exit(w, 2, "$TRAIN " RUN "train.steps=100 train.patience=4");
+    expect_text(w->err, "command line: train.patience = 4 can never end this run: with "
+                        "train.eval_every = 20 it runs out at step 100 at the earliest, and "
+                        "train.steps = 100\n");
+    expect_exit(w, 2,
+                "$TRAIN " RUN "train.steps=100 train.patience=99999999 "
+                "train.eval_every=99999999 --check");
+    ck_assert(!exists("runs"));
+    expect_exit(w, 0, "$TRAIN " RUN "train.steps=101 train.patience=4 --check");
+}
+
+TEST(the_runs_of_a_sweep_stop_early_each_for_itself)
+{
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
+    expect_text(w->err, ": stopped early, loss ");
+    expect_exit(w, 0, "grep -h ^steps runs/tiny/*/result.csv");
+    ck_assert_str_eq(w->out, "steps,40\nsteps,80\n");
+    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
+    expect_exit(w, 0, "grep -h ^steps runs/tiny/*/result.csv");
+    ck_assert_str_eq(w->out, "steps,40\nsteps,80\n");
+}
+
+/* ---- the best evaluation ---- */
+
+/* The loss of the task falls all the way to step 39. */
+TEST(the_last_evaluation_can_be_the_best)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=39");
+    expect_no_text(w->out, "best: ");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --best");
+    expect_text(w->out, "step-00000039.h5, step 39\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume train.steps=39");
+    expect_no_text(w->out, "best: ");
+}
+
+TEST(an_extended_run_knows_nothing_of_where_it_once_ended)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts train.steps=39");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts --resume");
+    expect_same_run("straight", "parts", 60);
+    expect_exit(w, 0, "h5dump -a /eval_loss runs/parts/checkpoints/step-00000039.h5");
+    expect_exit(w, 1,
+                "h5dump -a /eval_loss runs/parts/checkpoints/step-00000040.h5 | grep -q "
+                "'unable to open'");
+}

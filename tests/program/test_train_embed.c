@@ -1,0 +1,193 @@
+/* --embed and --eval --per-line, through the program. */
+
+#include "train_program.h"
+
+#include <math.h>
+
+static void make_files(void)
+{
+    expect_exit(
+        w, 0,
+        "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 60; i++) print "
+        "substr(\"abcdabcdabcdabcd\", 1 + i %% 4, 1 + i * 7 %% 11) (i %% 2 ? \"x\" : "
+        "\"\") \"\\t\" (i %% 2 ? \"with\" : \"none\") }' >train.tsv; "
+        "printf 'label,text\\nwith,bxa\\n\\nnone,\"ab\"\\nwith,cdx\\n' >test.csv; "
+        "printf 'a\\tX\\nb\\tO\\n\\nc\\tX\\nd\\tO\\na\\tX\\n' >tags.tsv; "
+        "printf 'bxa\\nabcdabcdab\\nd\\n' >lines.txt; tr '\\n\\t' '  ' <train.tsv >run.txt; "
+        "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\n"
+        "file = train.tsv\\neval_file = test.csv\\n[model]\\nlayers = 2\\ndim = 16\\n"
+        "heads = 2\\n[train]\\nsteps = 4\\nbatch_size = 16\\nshards = 4\\n' >c.ini");
+}
+
+#define TEXT  "data.task=text data.file=run.txt data.eval_file= "
+#define C_INI "$TRAIN c.ini --quiet "
+#define LM    C_INI TEXT "model.kind=decoder "
+#define MLM   C_INI TEXT
+
+/* Numbers of row `row` of a table, counted from 1 below its heading. */
+static int read_row(const char *table, int row, double *to, int most)
+{
+    int count = 0;
+    char *end;
+    for (; row > 0; row--) {
+        table = strchr(table, '\n');
+        ck_assert_ptr_nonnull(table++);
+    }
+    while (count < most) {
+        to[count++] = strtod(table, &end);
+        table = end + 1;
+        if (*end != ',')
+            break;
+    }
+    return count;
+}
+
+/* ---- vectors ---- */
+
+SUITE(PROGRAM_OPTIONS, .prepare = make_files)
+
+TEST_ROWS(each_line_has_a_vector_that_it_has_alone, 0, 4)
+{
+    static const char *const models[] = {C_INI, C_INI "model.kind=decoder ", LM, MLM};
+    expect_exit(w, 0, "%s", models[_i]);
+    expect_exit(w, 0, "%s --embed lines.txt >all; test $(wc -l <all) = 4", models[_i]);
+    expect_exit(w, 0, "head -n 1 all | grep '^v0,v1,.*,v15$'");
+    expect_exit(w, 0,
+                "while read -r line; do echo \"$line\" | %s --embed - | tail -n 1; done <lines.txt "
+                ">alone; tail -n 3 all | cmp - alone",
+                models[_i]);
+    expect_exit(w, 0, "%s --embed lines.txt --threads 3 | cmp - all", models[_i]);
+}
+
+/* The mean of one token is that token; a token of a causal model does not know those behind it. */
+TEST(pooling_takes_the_first_the_last_or_the_mean)
+{
+    double first[16] = {0}, longer[16] = {0}, last[16] = {0}, mean[16] = {0}, one[16] = {0};
+    expect_exit(w, 0, LM "data.begin=none");
+    expect_exit(w, 0, "printf 'ab\\nabcd\\na\\nb\\n' >ab.txt");
+    expect_exit(w, 0, LM "data.begin=none --embed ab.txt --pool first");
+    ck_assert_int_eq(read_row(w->out, 1, first, 16), 16);
+    read_row(w->out, 2, longer, 16);
+    read_row(w->out, 3, one, 16);
+    expect_exit(w, 0, LM "data.begin=none --embed ab.txt --pool last");
+    read_row(w->out, 1, last, 16);
+    expect_exit(w, 0, LM "data.begin=none --embed ab.txt");
+    read_row(w->out, 1, mean, 16);
+    for (int i = 0; i < 16; i++) {
+        ck_assert_double_eq_tol(first[i], longer[i], 1e-5);
+        ck_assert_double_eq_tol(first[i], one[i], 1e-5);
+        ck_assert_double_eq_tol(mean[i], (first[i] + last[i]) / 2, 1e-5);
+    }
+    ck_assert_double_gt(fabs(first[0] - last[0]) + fabs(first[1] - last[1]), 1e-3);
+}
+
+/* Layer 0 are the embeddings: of the same token the same at every place. */
+TEST(a_layer_is_chosen)
+{
+    double first[16] = {0}, last[16] = {0};
+    expect_exit(w, 0, LM "data.begin=none");
+    expect_exit(w, 0, "printf 'aba\\n' >aba.txt");
+    expect_exit(w, 0, LM "data.begin=none --embed aba.txt --layer 0 --pool first");
+    read_row(w->out, 1, first, 16);
+    expect_exit(w, 0, LM "data.begin=none --embed aba.txt --layer 0 --pool last");
+    read_row(w->out, 1, last, 16);
+    for (int i = 0; i < 16; i++)
+        ck_assert_double_eq_tol(first[i], last[i], 1e-7);
+    expect_exit(w, 0, LM "data.begin=none --embed aba.txt --layer 2 >two");
+    expect_exit(w, 0, LM "data.begin=none --embed aba.txt | cmp - two");
+    expect_exit(w, 1, LM "data.begin=none --embed aba.txt --layer 1 | cmp -s - two");
+}
+
+TEST(vectors_are_a_dataset_of_hdf5)
+{
+    expect_exit(w, 0, C_INI);
+    expect_exit(w, 0, C_INI "--embed lines.txt --output v.h5");
+    expect_text(w->out, "embeddings: v.h5\n");
+    expect_exit(w, 0, "h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
+    expect_exit(w, 0, "cp v.h5 old.h5; " C_INI "--embed lines.txt --output v.h5; cmp v.h5 old.h5");
+}
+
+TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
+{
+    static const char *const models[] = {C_INI, LM};
+    expect_exit(w, 0, "%s", models[_i]);
+    expect_exit(w, 0, "printf 'ab\\n\\nab\\n' >bad.txt; : >empty.txt; printf 'a\\0b\\n' >zero.txt");
+    expect_exit(w, 3, "%s --embed bad.txt --output v.h5", models[_i]);
+    expect_text(w->err, "bad.txt:2: the line has no token: it is empty");
+    ck_assert(!exists("v.h5"));
+    expect_exit(w, 3, "%s --embed - <bad.txt", models[_i]);
+    expect_text(w->err, "standard input:2: the line has no token: it is empty");
+    ck_assert_str_eq(w->out, "");
+    expect_exit(w, 3, "%s --embed empty.txt", models[_i]);
+    expect_text(w->err, "empty.txt has no line");
+    expect_exit(w, 3, "%s --embed zero.txt", models[_i]);
+    expect_text(w->err, "zero.txt:1: ");
+    expect_exit(w, 3, "%s --embed nowhere.txt", models[_i]);
+    expect_text(w->err, "nowhere.txt: cannot be read: No such file or directory");
+}
+
+TEST_ROWS(arguments_that_do_not_fit_are_exit_2, 0, 8)
+{
+    static const char *const wrong[][2] = {
+        {"--embed lines.txt --pool max", "--pool must be first, mean or last; got 'max'"},
+        {"--embed lines.txt --output v.csv", "--output of --embed must be FILE.h5; got 'v.csv'"},
+        {"--embed lines.txt --layer 3", "--layer 3: the model has layers 1 to 2, and 0 for the"},
+        {"--embed lines.txt --layer -1", "--layer must be a whole number >= 0; got '-1'"},
+        {"--pool mean", "--pool needs --embed"},
+        {"--embed lines.txt --eval", "--eval cannot be combined with another command"},
+        {"--per-line", "--per-line needs --eval"},
+        {"--eval --output v.h5", "--output needs --embed or --report"},
+    };
+    expect_exit(w, 0, C_INI);
+    expect_exit(w, 2, C_INI "%s", wrong[_i][0]);
+    expect_text(w->err, wrong[_i][1]);
+    ck_assert(!exists("v.h5") && !exists("v.csv"));
+}
+
+/* ---- lines of an evaluation ---- */
+
+TEST(each_labelled_line_has_its_loss)
+{
+    double sum = 0, row[2] = {0};
+    char *eval;
+    expect_exit(w, 0, C_INI);
+    expect_exit(w, 0, C_INI "--eval --per-line");
+    ck_assert_int_eq(strncmp(w->out, "line,loss,label,predicted\n2,", 28), 0);
+    expect_text(w->out, "\n4,"); /* an empty line is none */
+    expect_text(w->out, "\n5,");
+    for (int i = 1; i <= 3; i++) {
+        read_row(w->out, i, row, 2);
+        sum += row[1];
+    }
+    expect_exit(w, 0, C_INI "--eval | grep '^eval: '");
+    eval = strstr(w->out, "loss ");
+    ck_assert_double_eq_tol(strtod(eval + 5, NULL), sum / 3, 1e-4);
+}
+
+TEST(each_tag_has_the_line_of_its_token)
+{
+    expect_exit(w, 0, C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv");
+    expect_exit(w, 0,
+                C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv --eval --per-line "
+                      "| cut -d, -f1,3 | tr '\\n' ' '");
+    ck_assert_str_eq(w->out, "line,label 1,X 2,O 4,X 5,O 6,X ");
+}
+
+/* exp of the negative losses are probabilities: those of all second tokens sum to 1 for lm; a
+ * masked model sees nothing of a token that it is asked for. */
+TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
+{
+    static const char *const models[] = {LM, MLM};
+    double row[3] = {0};
+    expect_exit(w, 0, "%s", models[_i]);
+    expect_exit(w, 0, "printf 'ab\\n\\nabcd\\n' >u.txt");
+    expect_exit(w, 0, "$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt");
+    ck_assert_int_eq(strncmp(w->out, "line,loss,tokens\n1,", 19), 0);
+    expect_text(w->out, "\n2,,0\n3,");
+    read_row(w->out, 1, row, 3);
+    ck_assert(row[1] > 0 && row[2] == 2);
+    read_row(w->out, 3, row, 3);
+    ck_assert(row[1] > 0 && row[2] == 4);
+    expect_exit(w, 2, "$TRAIN runs/c/config.ini --eval --per-line");
+    expect_text(w->err, "--per-line evaluates the lines of one text: give data.eval_file=FILE");
+}

@@ -1,0 +1,153 @@
+/* data.eval_file and texts for evaluation alone, through the program. */
+
+#include "train_program.h"
+
+static void enter_with_texts(void)
+{
+    enter();
+    expect_exit(w, 0,
+                "mkdir sub; seq 400 >sub/text.txt; seq 500 560 >sub/one.txt; seq 700 730 "
+                ">sub/two.txt; printf 123 >sub/short.txt; "
+                "sed 's/^vocab.*/task = text\\nlevel = char\\nfile = text.txt/; s/^learn.*/learn = "
+                "no/; s/^steps = 60/steps = 4/' tiny.ini >sub/t.ini");
+}
+
+#define TEXT "sub/t.ini --quiet "
+#define OWN  TEXT "data.eval_file=sub/one.txt,sub/two.txt train.eval_batches=0 "
+
+SUITE(.setup = enter_with_texts, .teardown = leave, .timeout = 300)
+
+TEST(a_text_is_evaluated_on_the_files_that_are_named)
+{
+    char trained[LINE_SIZE], again[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN " OWN);
+    expect_text(line_of(w->out, "eval: ", trained), "(33 sequences, ");
+    expect_exit(w, 0, "grep '^eval_file = /.*/sub/one.txt,/.*/sub/two.txt$' runs/t/config.ini");
+    expect_exit(w, 0, "sed -n 2p runs/t/timing.csv | grep '/sub/two.txt (124 bytes, XXH128 '");
+    expect_exit(w, 0, "rm sub/text.txt; $TRAIN --checkpoint runs/t --eval");
+    ck_assert_str_eq(line_of(w->out, "eval: ", again), trained);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/two.txt");
+    expect_text(w->out, "(11 sequences, ");
+}
+
+TEST(a_run_with_a_file_for_evaluation_resumes_to_the_same_bytes)
+{
+    expect_exit(w, 0, "$TRAIN " OWN "train.steps=60; mv runs/t runs/whole");
+    expect_exit(w, 0, "$TRAIN " OWN "train.steps=40; $TRAIN " OWN "--resume train.steps=60");
+    expect_same_files("runs/whole/metrics.csv", "runs/t/metrics.csv");
+    expect_same_files("runs/whole/result.csv", "runs/t/result.csv");
+    expect_exit(w, 2, "$TRAIN " TEXT "--resume train.steps=60");
+    expect_text(w->err, "data.eval_file: the run has '");
+}
+
+TEST(token_ids_are_evaluated_on_their_own_data_set)
+{
+    expect_exit(w, 0,
+                "seq 300 | awk '{ print 4 + $1 %% 6 }' >ids.txt; seq 90 | awk '{ print 4 + $1 %% 3 "
+                "}' >eval.txt; h5import ids.txt -d 300 -p /train -t TEXTIN -s 32 eval.txt -d 90 -p "
+                "/valid -t TEXTIN -s 32 -o sub/ids.h5");
+    const char *tokens = TEXT "data.task=tokens data.level=byte data.file=sub/ids.h5:/train "
+                              "data.eval_file=sub/ids.h5:/valid train.eval_batches=0";
+    expect_exit(w, 0, "$TRAIN %s data.vocab=10", tokens);
+    expect_text(w->out, "(8 sequences, ");
+    expect_exit(w, 0, "$TRAIN %s data.vocab=10 --eval", tokens);
+    expect_text(w->out, "(8 sequences, ");
+    expect_exit(w, 3, "$TRAIN %s data.vocab=6 --overwrite", tokens);
+    expect_text(w->err, "/sub/ids.h5:/train: data.file must hold ids from 0 to 5");
+    expect_exit(w, 3,
+                "$TRAIN " TEXT
+                "run.name=other data.task=tokens data.level=byte data.file=sub/ids.h5:/valid "
+                "data.vocab=7 data.eval_file=sub/ids.h5:/train");
+    expect_text(w->err, "/sub/ids.h5:/train: data.eval_file must hold ids from 0 to 6");
+    ck_assert(!exists("runs/other"));
+}
+
+TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
+{
+    static const struct {
+        int code;
+        const char *file, *message;
+    } rows[] = {
+        {3, "sub/none.txt", "/sub/none.txt: No such file or directory (data.eval_file)\n"},
+        {3, "sub", "/sub: Is a directory (data.eval_file)\n"},
+        {3, "sub/one.txt,sub/empty.txt",
+         "/sub/empty.txt: data.eval_file must hold text; the file "
+         "is empty\n"},
+        {3, "sub/one.txt,sub/short.txt",
+         "/sub/short.txt: data.eval_file must hold at least 11 characters (data.length 12); it "
+         "holds 3\n"},
+        {3, "sub/letters.txt", "/sub/letters.txt: data.eval_file has no token of the vocabulary\n"},
+        {2, "sub/one.txt,,sub/two.txt", "data.eval_file must name a file; got an empty name\n"},
+        {2, "sub/one.txt data.task=tokens data.file=a.h5:/b",
+         "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train, or a "
+         "file that ends in .bin or .npy; got '"},
+        {2, "sub/one.txt data.task=classify data.vocab=32 data.file=a.tsv",
+         "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got '"},
+    };
+    expect_exit(w, 0, "touch sub/empty.txt; yes abcd | head -20 | tr -d '\\n' >sub/letters.txt");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_exit(w, rows[i].code, "$TRAIN " TEXT "data.eval_file=%s --check", rows[i].file);
+        expect_text(w->err, rows[i].message);
+        expect_exit(w, rows[i].code, "$TRAIN " TEXT "data.eval_file=%s", rows[i].file);
+        expect_text(w->err, rows[i].message);
+        ck_assert(!exists("runs"));
+    }
+}
+
+TEST(an_evaluation_length_that_no_file_has_is_refused)
+{
+    expect_exit(w, 3, "$TRAIN " OWN "train.eval_lengths=20,400");
+    expect_text(w->err, "/sub/two.txt: the text for evaluation is shorter than the 400 tokens of "
+                        "train.eval_lengths\n");
+}
+
+TEST(what_the_vocabulary_lacks_is_told_of_each_key)
+{
+    expect_exit(w, 0, "tr 9 x <sub/one.txt >sub/x.txt; $TRAIN " TEXT "data.eval_file=sub/x.txt");
+    expect_text(w->err, " of data.eval_file that are not in the vocabulary and are read as [UNK]");
+    expect_no_text(w->err, " of data.file that");
+}
+
+/* ---- evaluation alone ---- */
+
+TEST(a_text_shorter_than_a_window_is_evaluated)
+{
+    expect_exit(w, 0, "$TRAIN " TEXT "data.objective=lm model.causal=yes");
+    expect_exit(w, 0, "$TRAIN runs/t/config.ini --eval data.eval_file=sub/short.txt");
+    expect_text(w->out, "(1 sequences, 3 labels)\n");
+    expect_text(w->err, "1 text for evaluation shorter than data.length = 12 (the shortest has 3 "
+                        "tokens): evaluated as one shorter sequence\n");
+    expect_exit(w, 0,
+                "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt data.eval_fraction=0");
+    expect_text(w->out, "(1 sequences, 3 labels)\n");
+    expect_exit(w, 3, "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt");
+    expect_text(w->err, "/sub/short.txt: data.eval_fraction 0.1 leaves none of its 3 characters "
+                        "for evaluation; set data.eval_fraction=0 to evaluate all of them\n");
+    expect_exit(w, 0,
+                "$TRAIN runs/t/config.ini --eval --quiet "
+                "data.eval_file=sub/short.txt,sub/one.txt train.eval_batches=0");
+    expect_text(w->out, "(23 sequences, 245 labels)\n");
+}
+
+/* The loss of the one short sequence is that of the same tokens at their own length. */
+TEST(a_short_text_is_evaluated_as_at_its_own_length)
+{
+    char padded[LINE_SIZE], own[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN " TEXT "data.objective=lm model.causal=yes");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt");
+    line_of(w->out, "eval: ", padded);
+    expect_exit(w, 0,
+                "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt data.length=4");
+    ck_assert_str_eq(line_of(w->out, "eval: ", own), padded);
+    expect_no_text(w->err, "shorter");
+}
+
+TEST(a_text_that_would_not_be_read_is_refused)
+{
+    expect_exit(w, 0, "$TRAIN " OWN);
+    expect_exit(w, 2, "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt");
+    expect_text(w->err, "--eval does not read data.file: the run has data.eval_file = /");
+    expect_text(w->err, "; give data.eval_file=FILE to evaluate on another one\n");
+    expect_exit(w, 0, "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt data.eval_file=");
+    expect_text(w->err, "evaluating on the last 0.1 of data.file");
+}

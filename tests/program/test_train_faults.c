@@ -1,0 +1,257 @@
+/* `train` when something is in its way: two trainers, signals, disks, numbers. */
+
+#include "train_program.h"
+
+#include "sealing.h"
+
+#define ENDLESS "--quiet train.steps=1000000 "
+
+/* ---- another trainer ---- */
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST_ROWS(the_second_trainer_is_refused_and_the_first_goes_on, 0, 2)
+{
+    static const char *const ways[] = {"--resume", "--overwrite"};
+    char message[LINE_SIZE];
+    int first = 0;
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini " ENDLESS
+                "& " WAIT_FOR_ROW("20",
+                                  "runs/tiny/metrics.csv") "$TRAIN tiny.ini " ENDLESS
+                                                           "%s; second=$?; kill -TERM $!; wait $!; "
+                                                           "echo first $! $?; exit $second",
+                ways[_i]);
+    ck_assert_int_eq(sscanf(w->out, "first %d 75\n", &first), 1);
+    snprintf(message, sizeof message,
+             "train: runs/tiny: process %d is training here: wait for its end, or stop it with "
+             "kill %d\n",
+             first, first);
+    expect_text(w->err, message);
+}
+
+TEST(two_trainers_work_side_by_side_in_folders_of_their_own)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet run.name=a & $TRAIN tiny.ini --quiet run.name=b && "
+                "wait $!");
+    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
+}
+
+/* ---- signals ---- */
+
+/* A step of this size takes long enough for the second signal to come before its end. */
+TEST(a_second_interrupt_ends_at_once)
+{
+    expect_exit(w, 130,
+                "$TRAIN tiny.ini --quiet model.dim=256 data.length=256 train.batch_size=256 "
+                "run.log_every=1 train.steps=1 train.shards=1 & "
+                "until [ -e runs/tiny/metrics.csv ]; do kill -0 $! || exit 99; sleep 0.01; done; "
+                "kill -INT $!; sleep 0.2; kill -INT $!; wait $!");
+}
+
+TEST_ROWS(a_signal_is_obeyed_after_the_step_and_saves_it, 0, 4)
+{
+    static const char *const signals[] = {"TERM", "INT", "HUP", "USR1"};
+    char path[128];
+    int step = 0;
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini " ENDLESS "train.checkpoint_every=1000000 & " WAIT_FOR_ROW(
+                    "20", "runs/tiny/metrics.csv") "kill -%s $!; wait $!",
+                signals[_i]);
+    ck_assert_int_eq(sscanf(w->err, "train: stopped by a signal after step %d", &step), 1);
+    snprintf(path, sizeof path, "runs/tiny/checkpoints/step-%08d.h5", step);
+    ck_assert_msg(exists(path), "%s is missing", path);
+    ck_assert_str_eq(w->out, "");
+}
+
+/* ---- files ---- */
+
+TEST(a_run_folder_that_cannot_be_made_ends_before_the_first_step)
+{
+    write_file("a_file", "");
+    expect_exit(w, 1, "$TRAIN tiny.ini run.dir=a_file/below");
+    expect_text(w->err, "train: a_file/below: Not a directory\n");
+    expect_no_text(w->err, "step ");
+}
+
+/* A folder of some 1,300 bytes, of parts that a file system takes, with a report. */
+TEST(a_run_folder_with_a_long_path_holds_the_whole_run)
+{
+    const char *const long_dir = "dir=$(printf 'a%%.0s' $(seq 200)); dir=$dir/$dir/$dir; "
+                                 "dir=$dir/$dir; unset ROTOR_NO_REPORT; ";
+    expect_exit(w, 0,
+                "%s $TRAIN tiny.ini --quiet run.dir=$dir train.steps=20; code=$?; "
+                "mv $dir/tiny found; exit $code",
+                long_dir);
+    static const char *const files[] = {"result.csv",      "metrics.csv",
+                                        "theta_final.csv", "checkpoints/step-00000020.h5",
+                                        "figures/loss.gp", "report.html"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "found/%s", files[i]);
+        ck_assert_msg(exists(path), "%s is missing; %s", path, w->err);
+    }
+    expect_text(w->out, "eval: loss ");
+}
+
+TEST(a_run_folder_with_too_long_a_path_is_refused_before_anything_is_made)
+{
+    expect_exit(w, 2,
+                "dir=$(printf 'a%%.0s' $(seq 200)); dir=$dir/$dir/$dir/$dir/$dir; "
+                "$TRAIN tiny.ini --quiet run.dir=$dir/$dir/$dir/$dir");
+    expect_text(w->err, "the path of the run folder has 4024 bytes, 3999 are possible: aaa");
+    ck_assert_int_eq(shell(w, "ls -d a*"), 2);
+}
+
+/* Nothing was evaluated: no table says otherwise. */
+TEST(a_run_that_diverges_has_no_table_of_lengths)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
+                "train.eval_lengths=16");
+    ck_assert(exists("runs/tiny/result.csv"));
+    ck_assert(!exists("runs/tiny/lengths.csv"));
+}
+
+TEST(missing_data_creates_nothing_even_for_resume)
+{
+    expect_exit(w, 3, "$TRAIN tiny.ini --resume data.task=text data.vocab=32 data.file=absent.txt");
+    expect_text(w->err, "absent.txt: No such file or directory (data.file)\n");
+    expect_exit(w, 3,
+                ": >empty.txt; $TRAIN tiny.ini data.task=text data.vocab=32 data.file=empty.txt");
+    expect_text(w->err, "empty.txt");
+    ck_assert(!exists("runs"));
+}
+
+/* HDF5 itself crashes on these two; and a checksum can be forged. */
+TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
+{
+    static const char *const commands[] = {
+        "$TRAIN --eval tiny.ini --checkpoint crash.h5",
+        "$TRAIN --decay tiny.ini --checkpoint crash.h5",
+        ("$TRAIN --predict x tiny.ini data.task=text "
+         "data.vocab=32 data.file=tiny.ini --checkpoint crash.h5"),
+        "$TRAIN tiny.ini --quiet train.init_from=crash.h5"};
+    static unsigned char bytes[1 << 16];
+    FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
+    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    ck_assert(size && !fclose(file) && !write_sealed("crash.h5", bytes, size).code);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        expect_exit(w, 4, "%s", commands[i]);
+        expect_text(w->err, "train: crash.h5: it is damaged: reading it ");
+    }
+    expect_exit(w, 3,
+                "$TRAIN tiny.ini --quiet data.task=tokens data.file=" TEST_SOURCES
+                "/fuzz/corpus/tokens/crash-chunks:/ids");
+    expect_text(w->err, "/crash-chunks:/ids: the file is damaged: reading it ");
+    ck_assert(!exists("runs"));
+}
+
+TEST(training_outlives_a_disk_that_is_full)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini");
+    line_of(w->err, "train: warning: ", line);
+    expect_text(line, "step-00000020.h5");
+    expect_text(line, "File too large");
+    ck_assert_int_eq(count_of(w->err, "train: warning: "), 1); /* tried again in silence */
+    expect_text(w->err, "step 60/60 ");
+    expect_exit(w, 0, "ls runs/tiny/checkpoints");
+    ck_assert_str_eq(w->out, ""); /* no half of a file either */
+    char *metrics = read_file("runs/tiny/metrics.csv");
+    expect_text(metrics, "\n60,");
+    rt_free(metrics);
+}
+
+TEST(a_run_without_checkpoints_goes_on_once_there_is_room)
+{
+    expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini --quiet");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume");
+    expect_text(w->err, "runs/tiny has no checkpoint: starting afresh\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=other");
+    expect_same_files("runs/tiny/metrics.csv", "runs/other/metrics.csv");
+}
+
+TEST(a_reader_that_goes_away_does_not_end_training)
+{
+    expect_exit(w, 0, "{ $TRAIN tiny.ini 2>.log; echo $? >.code; } | : ; cat .code");
+    expect_exit(w, 0, "{ $TRAIN tiny.ini --overwrite 2>&1; echo $? >.code; } | : ; cat .code");
+    ck_assert(exists("runs/tiny/checkpoints/step-00000060.h5"));
+    char *metrics = read_file("runs/tiny/metrics.csv");
+    expect_text(metrics, "\n60,");
+    rt_free(metrics);
+}
+
+TEST(overwrite_removes_the_run_and_nothing_else)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    expect_exit(w, 0, "cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite theta.learn=no train.steps=15");
+    expect_exit(w, 0, "cd runs/tiny; find . -type f | sort");
+    ck_assert_str_eq(w->out,
+                     "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
+                     "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n"
+                     "./usage.csv\n");
+}
+
+/* ---- numbers ---- */
+
+/* The parameters after the first step are enormous but finite: that one is saved. */
+TEST(a_loss_that_is_not_finite_leaves_the_last_good_checkpoint)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet optimizer.lr=1e30 optimizer.clip_norm=0 "
+                "train.checkpoint_every=1");
+    expect_text(w->err, "train: step 2: the loss is ");
+    expect_exit(w, 0, "ls runs/tiny/checkpoints");
+    ck_assert_str_eq(w->out, "step-00000001.h5\n");
+}
+
+TEST(parameters_that_are_not_finite_are_never_saved)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
+                "train.checkpoint_every=1");
+    expect_text(w->err, "is not finite: no checkpoint was saved\n");
+    expect_exit(w, 0, "ls runs/tiny/checkpoints");
+    ck_assert_str_eq(w->out, "");
+}
+
+/* 12 layers' worth of weights of width 16384 for each of a thousand layers. */
+TEST(a_run_that_does_not_fit_the_memory_is_refused_with_its_size)
+{
+    expect_exit(w, 2, "$TRAIN tiny.ini model.layers=1000 model.dim=16384 model.heads=64");
+    expect_text(w->err, "tiny.ini: the run needs about ");
+    expect_text(w->err, " GB of memory (parameters and moments ");
+    expect_text(w->err, "; this machine has ");
+    expect_exit(w, 1, "test -e runs");
+    expect_exit(
+        w, 2, "$TRAIN --check tiny.ini train.batch_size=20000 data.length=10000 model.layers=400");
+    expect_text(w->err, "; this machine has ");
+    expect_exit(w, 2, "$TRAIN tiny.ini model.dim=1000000 model.heads=1");
+    expect_text(w->err, "the model is too large: ");
+}
+
+/* The first step makes the parameters enormous, the second one meets them. */
+TEST(the_trap_names_the_op_and_the_step)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini --quiet --trap optimizer.lr=1e30 optimizer.kind=sgd "
+                "optimizer.clip_norm=0");
+    expect_text(w->err, "step 2: [");
+    expect_text(w->err, "] result: element ");
+    expect_exit(w, 2, "$TRAIN tiny.ini --trap --profile");
+    expect_exit(w, 2, "$TRAIN --check tiny.ini --profile");
+}
+
+TEST(the_profile_counts_every_op)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --profile");
+    expect_text(w->out, "\nlinear            forward ");
+    expect_text(w->out, "\nattention         backward ");
+    expect_text(w->out, "\nrope              backward ");
+    expect_text(w->out, " 60 steps and their evaluations\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=plain");
+    expect_exit(w, 0, "cmp runs/tiny/metrics.csv runs/plain/metrics.csv");
+}

@@ -1,0 +1,269 @@
+/* What --eval, --predict, --decay and --print-config are about: the run that a configuration names,
+ * the folder of a run, a checkpoint. */
+
+#include "train_program.h"
+
+/* The line of the evaluation in what was printed last. */
+static void expect_eval_line(const char *expected)
+{
+    char line[LINE_SIZE];
+    ck_assert_str_eq(line_of(w->out, "eval: ", line), expected);
+}
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST(a_run_is_evaluated_as_it_was_trained)
+{
+    char trained[LINE_SIZE];
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=mine model.dim=24 data.task=reverse train.steps=20");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval");
+    expect_eval_line(trained);
+    expect_text(
+        w->err,
+        "train: using the configuration of the run, which differs from tiny.ini:\nmodel.dim: the "
+        "run has '24', now it is '16'\ndata.task: the run has 'reverse', now it is 'copy'\n");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval --quiet");
+    expect_no_text(w->err, "holds");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval model.dim=24 data.task=reverse");
+    expect_no_text(w->err, "holds");
+}
+
+TEST(the_command_line_changes_what_can_be_changed)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine model.dim=24 train.steps=20");
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine --eval train.eval_batches=1");
+    expect_text(w->out, "(8 sequences, 40 labels)");
+    expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.dim=16");
+    expect_text(w->err,
+                "command line: model.dim = 16 cannot be changed here: the trained model has 24\n");
+    expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.heads=4 model.dim=30");
+    expect_exit(w, 2, "$TRAIN --checkpoint runs/mine --eval model.heads=5");
+    expect_text(w->err,
+                "command line: model.heads = 5 cannot be changed here: the trained model has 2\n");
+}
+
+TEST(a_configuration_in_the_folder_of_a_run_is_that_run)
+{
+    char trained[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=a=b model.dim=24 train.steps=20");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 0, "$TRAIN runs/a=b/config.ini --eval");
+    expect_text(w->out, "checkpoint: runs/a=b/checkpoints/step-00000020.h5, step 20\n");
+    expect_exit(w, 0, "cd runs/a=b && $TRAIN config.ini --eval");
+    expect_eval_line(trained);
+    expect_exit(w, 0, "cd runs && $TRAIN ./a=b/../a=b/config.ini --eval");
+    expect_text(w->out, "checkpoint: ./a=b/../a=b/checkpoints/step-00000020.h5, step 20\n");
+    expect_exit(w, 0, "cd runs/a=b/checkpoints && $TRAIN ../config.ini --eval");
+    expect_eval_line(trained);
+    expect_exit(w, 0, "mkdir far && mv runs/a=b far/moved");
+    expect_exit(w, 0, "$TRAIN far/moved/config.ini --eval");
+    expect_eval_line(trained);
+    expect_exit(w, 0, "$TRAIN far/moved/config.ini --resume train.steps=40");
+    expect_text(w->out, "\nrun: far/moved\n");
+    ck_assert(!exists("runs/a=b") && exists("far/moved/checkpoints/step-00000040.h5"));
+    expect_exit(w, 2, "$TRAIN far/moved/config.ini");
+    expect_text(w->err, "far/moved already holds a run");
+}
+
+TEST(a_run_needs_no_name_in_its_configuration)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 && sed -i '/^name =/d' runs/tiny/config.ini");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
+    expect_text(w->out, "checkpoint: runs/tiny/checkpoints/step-00000020.h5, step 20\n");
+}
+
+/* A folder whose name no key could have is reported as before. */
+TEST_ROWS(a_run_may_lie_in_a_folder_of_any_name, 0, 3)
+{
+    static const char *const names[] = {"t #2", "-t", "t ;x"};
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    expect_exit(w, 0, "cp -r runs/tiny './%s' && ROTOR_NO_REPORT=1 $TRAIN --report './%s'",
+                names[_i], names[_i]);
+    expect_exit(w, 0, "$TRAIN --checkpoint './%s' --eval", names[_i]);
+}
+
+TEST_ROWS(a_damaged_checkpoint_is_told_of, 0, 3)
+{
+    static const char *const commands[] = {"--eval", "--decay", "--print-config"};
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=40");
+    expect_exit(w, 0, "echo broken >runs/tiny/checkpoints/step-00000040.h5");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny %s", commands[_i]);
+    expect_text(w->err, "step-00000040.h5: ");
+    expect_text(w->err, "falling back to step-00000020.h5");
+}
+
+/* 1e-50 is 0 in float: the configuration of the run is none there, its model is. */
+TEST(a_configuration_of_double_does_not_stand_in_the_way_of_float)
+{
+    expect_exit(w, 0, "$TRAIN64 tiny.ini train.steps=20 optimizer.eps=1e-50");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval");
+    expect_text(w->err, "warning: the configuration of the run cannot be used; using that of");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --checkpoint runs/tiny");
+    expect_exit(w, 4, "$TRAIN --eval --checkpoint runs/tiny");
+}
+
+TEST(a_name_on_the_command_line_makes_another_run_beside_it)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini run.dir=far run.name=one train.steps=1");
+    expect_exit(w, 0, "$TRAIN far/one/config.ini run.name=two");
+    expect_text(w->out, "\nrun: far/two\n");
+    expect_exit(w, 0, "$TRAIN far/one/config.ini run.dir=near");
+    expect_text(w->out, "\nrun: near/one\n");
+}
+
+TEST(a_config_ini_without_checkpoints_is_one_like_any_other)
+{
+    expect_exit(w, 0, "mkdir here && cp tiny.ini here/config.ini && cp tiny.ini config.ini");
+    expect_exit(w, 0, "$TRAIN here/config.ini train.steps=1");
+    expect_text(w->out, "\nrun: runs/config\n");
+    expect_exit(w, 0, "$TRAIN config.ini train.steps=1 --overwrite");
+    expect_text(w->out, "\nrun: runs/config\n");
+    expect_exit(w, 0, "touch here/checkpoints && $TRAIN here/config.ini --overwrite train.steps=1");
+    expect_text(w->out, "\nrun: runs/config\n");
+    expect_exit(w, 0,
+                "rm here/checkpoints && mkdir here/checkpoints && cp tiny.ini here/tiny.ini "
+                "&& $TRAIN here/tiny.ini train.steps=1");
+    expect_text(w->out, "\nrun: runs/tiny\n");
+}
+
+TEST_ROWS(a_checkpoint_knows_its_configuration, 0, 4)
+{
+    static const char *const names[] = {"runs/mine/checkpoints/step-00000020.h5",
+                                        "runs/mine/checkpoints", "runs/mine", "runs/mine/"};
+    char trained[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=mine model.dim=24 train.steps=20");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 0, "$TRAIN --checkpoint %s --eval", names[_i]);
+    expect_eval_line(trained);
+    expect_text(w->out, "step-00000020.h5, step 20\n");
+    expect_exit(w, 0, "$TRAIN --checkpoint %s --print-config", names[_i]);
+    expect_text(w->out, "\ndim = 24\n");
+    expect_exit(w, 0, "$TRAIN --checkpoint %s --decay | head -n 1", names[_i]);
+    ck_assert_str_eq(w->out, "r,C,C_layer_0,C_layer_1\n");
+}
+
+TEST(the_best_is_that_of_the_best_evaluation)
+{
+    char metrics[] =
+        "awk -F, 'NR > 1 && $4 != \"\" { print $4, $1 }' runs/tiny/metrics.csv | sort -g | head -1";
+    expect_exit(w, 0, "$TRAIN tiny.ini optimizer.lr=10 optimizer.warmup_steps=60 train.keep=1");
+    expect_exit(w, 0, "%s", metrics);
+    const int best = atoi(strchr(w->out, ' '));
+    ck_assert_msg(best < 60, "the test needs a run that becomes worse");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --best");
+    char expected[64];
+    snprintf(expected, sizeof expected, "step-%08d.h5, step %d\n", best, best);
+    expect_text(w->out, expected);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --eval --best");
+    expect_text(w->out, expected);
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval");
+    expect_text(w->out, "step-00000060.h5, step 60\n");
+    expect_exit(w, 0, "rm runs/tiny/checkpoints/step-%08d.h5", best);
+    expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
+}
+
+/* Drift in shares of what Adam could have done is about the training, whatever is passed. */
+TEST(what_adam_used_is_that_of_the_training)
+{
+    char trained[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    line_of(w->out, "    1   all    3 ", trained);
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval optimizer.lr=7");
+    char again[LINE_SIZE];
+    ck_assert_str_eq(line_of(w->out, "    1   all    3 ", again), trained);
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval optimizer.lr=7 --checkpoint runs/tiny");
+    ck_assert_str_eq(line_of(w->out, "    1   all    3 ", again), trained);
+    expect_exit(w, 0, "$TRAIN --eval optimizer.lr=7 --checkpoint runs/tiny");
+    ck_assert_str_eq(line_of(w->out, "    1   all    3 ", again), trained);
+}
+
+/* Theta of another length would be that of no scaling. */
+TEST(a_model_stays_as_it_was_trained_at_any_length)
+{
+    static const char run[] = "$TRAIN tiny.ini --quiet theta.learn=no model.kind=decoder "
+                              "train.steps=2 optimizer.schedule_steps=2 ";
+    char trained[LINE_SIZE], again[LINE_SIZE];
+    expect_exit(w, 0, "%s position.scaling=yarn position.scale=2", run);
+
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --print-config data.length=48 | grep _len");
+    expect_text(w->out, "original_len = 12\n");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --export out data.length=48");
+    expect_exit(w, 0, "grep original_max_position_embeddings out/config.json");
+    expect_text(w->out, ": 12");
+    expect_exit(w, 0, "%s run.name=l position.kind=learned", run);
+    expect_exit(w, 0, "$TRAIN runs/l/config.ini --eval data.length=8");
+    line_of(w->out, "eval: ", trained);
+    expect_exit(w, 2, "$TRAIN runs/l/config.ini --eval data.length=13");
+    expect_text(w->err,
+                "position.max_len = 12 is for 12 tokens at most; the longest sequence has 13\n");
+    expect_exit(w, 0, "$TRAIN runs/l/config.ini --checkpoint runs/l --eval data.length=8");
+    ck_assert_str_eq(line_of(w->out, "eval: ", again), trained);
+    expect_exit(w, 2, "%s --resume run.name=l position.kind=learned data.length=8", run);
+    expect_text(w->err, "another configuration:\ndata.length: the run has '12', now it is '8'\n");
+    expect_no_text(w->err, "max_len");
+}
+
+/* As an earlier program wrote it: every key, and zeros. */
+TEST(a_configuration_with_every_key_is_that_run_still)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet theta.learn=no train.steps=2 optimizer.schedule_steps=2");
+    expect_exit(
+        w, 0,
+        "cd runs/tiny; sed -i -e 's/^shards = .*/shards = 0/' -e 's/^ffn_dim = .*/ffn_dim = "
+        "0/' -e 's/^length = 12/&\\ndistance = 5/' config.ini; printf "
+        "'[position]\\nscale = 3\\n[theta]\\nscope = head\\n' >>config.ini");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval --quiet");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --resume --quiet train.steps=3");
+    expect_exit(w, 0, "cp runs/tiny/config.ini new.ini; $TRAIN new.ini --check");
+}
+
+TEST_ROWS(what_is_not_there_is_refused, 0, 10)
+{
+    static const struct {
+        int code;
+        const char *arguments, *message;
+    } rows[] = {
+        {4, "--checkpoint none.h5 --eval", "none.h5"},
+        {4, "--checkpoint . --eval", ". has no checkpoint"},
+        {4, "tiny.ini --eval", "runs/tiny has no checkpoint"},
+        {2, "--eval", "a CONFIG.ini is required"},
+        {2, "--checkpoint runs",
+         "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export, "
+         "--print-config or --decay"},
+        {2, "--checkpoint runs tiny.ini --print-config", "--checkpoint needs"},
+        {2, "--checkpoint runs --check", "--checkpoint needs"},
+        {2, "--checkpoint none.h5 --eval --best", "--best needs a folder; none.h5 is not one"},
+        {2, "tiny.ini --best",
+         "--best needs --eval, --usage, --distances, --predict, --embed, --export or --decay"},
+        {4, "tiny.ini --decay --best", "runs/tiny has no checkpoint"},
+    };
+    expect_exit(w, rows[_i].code, "$TRAIN %s", rows[_i].arguments);
+    expect_text(w->err, rows[_i].message);
+    ck_assert(!exists("runs"));
+}
+
+TEST(a_run_that_was_never_evaluated_has_no_best)
+{
+    expect_exit(
+        w, 75,
+        "$TRAIN tiny.ini --quiet train.steps=1000000 train.eval_every=1000000 & " WAIT_FOR_ROW(
+            "20", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
+    expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
+    expect_text(w->err, "no evaluation was made: there is no best checkpoint\n");
+}
+
+TEST(a_prediction_says_what_makes_it)
+{
+    const char *lm =
+        "tiny.ini theta.learn=no data.task=text data.vocab=32 data.file=text.txt data.objective=lm "
+        "model.causal=yes";
+    expect_exit(w, 0, "seq 500 >text.txt; $TRAIN %s train.steps=1", lm);
+    expect_exit(w, 0, "$TRAIN %s --predict 12 --tokens 3", lm);
+    expect_text(w->err, "train: checkpoint: runs/tiny/checkpoints/step-00000001.h5, step 1\n");
+    expect_no_text(w->out, "checkpoint");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --predict 12 --tokens 3 --quiet");
+    ck_assert_str_eq(w->err, "");
+}

@@ -1,0 +1,179 @@
+/* `train --export FILE.gguf`: what is written, and what is refused. What llama.cpp makes of it is
+ * for scripts/check llama. */
+
+#include "train_program.h"
+
+#define MODEL                                                                                      \
+    "$TRAIN tiny.ini --quiet train.steps=1 optimizer.lr=1e-12 data.task=text data.vocab=32 "       \
+    "data.file=tiny.ini data.level=byte "
+#define FIXED   "theta.learn=no "
+#define DECODER MODEL FIXED "model.kind=decoder "
+#define EXPORT  "$TRAIN --quiet --checkpoint runs/tiny --export "
+
+static const unsigned char *read_bytes(const char *path, size_t *size)
+{
+    static unsigned char bytes[1 << 20];
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    *size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    return bytes;
+}
+
+static uint64_t number_at(const unsigned char *at, int size)
+{
+    uint64_t number = 0;
+    for (int i = size; i--;)
+        number = number << 8 | at[i];
+    return number;
+}
+
+/* What stands behind a text, which is there once; NULL if it is not. */
+static const unsigned char *behind(const unsigned char *bytes, size_t size, const char *text)
+{
+    const unsigned char *found = NULL;
+    const size_t length = strlen(text);
+    for (size_t i = 0; i + length <= size; i++)
+        if (!memcmp(bytes + i, text, length) && number_at(bytes + i - 8, 8) == length)
+            found = bytes + i + length;
+    return found;
+}
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST(a_decoder_is_a_file_of_keys_and_tensors)
+{
+    size_t size;
+    expect_exit(w, 0, DECODER "position.pairing=half");
+    expect_exit(w, 0, EXPORT "out.gguf");
+    const unsigned char *bytes = read_bytes("out.gguf", &size), *at;
+    ck_assert_mem_eq(bytes, "GGUF\3\0\0\0", 8);
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "llama.vocab_size"));
+    ck_assert_uint_eq(number_at(at, 4), 4); /* a uint32 */
+    ck_assert_uint_eq(number_at(at + 4, 4), 260);
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "tokenizer.ggml.model"));
+    ck_assert_mem_eq(at + 4, "\4\0\0\0\0\0\0\0gpt2", 12);
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "token_embd.weight"));
+    ck_assert_uint_eq(number_at(at, 4), 2);
+    ck_assert_uint_eq(number_at(at + 12, 8), 260); /* the last axis is first */
+    ck_assert_uint_eq(number_at(at + 20, 4), 0);   /* F32 */
+    ck_assert_ptr_null(behind(bytes, size, "rope_freqs.weight"));
+    expect_exit(w, 2, EXPORT "out.gguf");
+    ck_assert_str_eq(w->err, "train: out.gguf: the file exists; give --overwrite to replace it\n");
+    expect_exit(w, 0, EXPORT "out.gguf --overwrite --dtype f16");
+    bytes = read_bytes("out.gguf", &size);
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "token_embd.weight"));
+    ck_assert_uint_eq(number_at(at + 20, 4), 1); /* F16 */
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "output_norm.weight"));
+    ck_assert_uint_eq(number_at(at + 12, 4), 0);
+}
+
+/* Where the numbers begin: at a multiple of 32 behind the last tensor's name, number of axes, axes,
+ * type and place. */
+static size_t header_of(const unsigned char *bytes, size_t size)
+{
+    const unsigned char *factors = behind(bytes, size, "rope_freqs.weight");
+    const unsigned char *output = behind(bytes, size, "output.weight");
+    ck_assert_ptr_nonnull(output);
+    const size_t axes = factors ? 1 : 2;
+    const size_t end = (size_t)((factors ? factors : output) - bytes) + 4 + 8 * axes + 4 + 8;
+    return (end + 31) / 32 * 32;
+}
+
+static float number_of(const char *path, const char *tensor, int axes, size_t number)
+{
+    size_t size;
+    const unsigned char *bytes = read_bytes(path, &size), *at = behind(bytes, size, tensor);
+    ck_assert_ptr_nonnull(at);
+    const size_t begin =
+        header_of(bytes, size) + number_at(at + 4 + 8 * (size_t)axes + 4, 8) + 4 * number;
+    const uint32_t bits = (uint32_t)number_at(bytes + begin, 4);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+TEST(queries_are_interleaved_in_the_file)
+{
+    expect_exit(w, 0, DECODER "position.pairing=half model.heads=1");
+    expect_exit(w, 0, EXPORT "half.gguf");
+    expect_exit(w, 0,
+                DECODER "position.pairing=interleaved model.heads=1 "
+                        "run.name=other");
+    expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/other --export other.gguf");
+    /* Both models were drawn alike, and hardly move: of a head of 16, row 1
+     * of the file is row 8 of halves and row 1 of pairs; row 0 is the same. */
+    const size_t row = 16;
+    ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, 0),
+                           number_of("other.gguf", "blk.0.attn_q.weight", 2, 0), 1e-6F);
+    ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, row),
+                           number_of("other.gguf", "blk.0.attn_q.weight", 2, 8 * row), 1e-6F);
+    ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, 2 * row),
+                           number_of("other.gguf", "blk.0.attn_q.weight", 2, row), 1e-6F);
+}
+
+TEST(scaled_frequencies_are_factors)
+{
+    expect_exit(w, 0, DECODER "position.scaling=linear position.scale=4");
+    expect_exit(w, 0, EXPORT "out.gguf");
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_float_eq_tol(number_of("out.gguf", "rope_freqs.weight", 1, i), 4, 1e-6F);
+}
+
+typedef struct refusal {
+    const char *keys, *says;
+} refusal;
+
+static const refusal refusals[] = {
+    {FIXED "model.kind=roformer",
+     "model.kind = roformer cannot be exported: a Llama of llama.cpp has "},
+    {FIXED "model.kind=decoder model.ffn=geglu",
+     "model.ffn = geglu cannot be exported: a Llama of llama.cpp has "},
+    {FIXED "model.kind=decoder model.norm_kind=layer",
+     "model.norm_kind = layer cannot be exported: a Llama of llama.cpp "},
+    {FIXED "model.kind=decoder position.kind=alibi",
+     "position.kind = alibi cannot be exported: a Llama of llama.cpp "},
+    {FIXED "model.kind=decoder position.scaling=dynamic position.scale=2",
+     "position.scaling = dynamic cannot be exported: a Llama of llama.cpp has a theta that does"},
+    {"model.kind=decoder theta.learn=yes theta.scope=head",
+     "theta.scope = head cannot be exported: a Llama of llama"},
+};
+enum { REFUSALS = sizeof refusals / sizeof *refusals };
+
+TEST_ROWS(what_llama_cpp_has_not_is_refused, 0, REFUSALS)
+{
+    expect_exit(w, 0, MODEL "%s", refusals[_i].keys);
+    expect_exit(w, 2, EXPORT "out.gguf");
+    expect_text(w->err, refusals[_i].says);
+    expect_exit(w, 0, "ls out* 2>&1 | grep -c 'No such file'");
+}
+
+TEST(a_model_without_a_vocabulary_is_refused)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=1 model.kind=decoder theta.learn=no");
+    expect_exit(w, 2, EXPORT "out.gguf");
+    expect_text(w->err, "a model of token ids alone cannot be exported as GGUF");
+    ck_assert(!exists("out.gguf"));
+}
+
+TEST(a_type_needs_a_file)
+{
+    expect_exit(w, 0, DECODER);
+    expect_exit(w, 2, EXPORT "out --dtype f16");
+    ck_assert_str_eq(w->err, "train: --dtype needs --export FILE.gguf\n");
+    expect_exit(w, 2, EXPORT "out.gguf --dtype q4");
+    ck_assert_str_eq(w->err, "train: --dtype must be f32 or f16; got 'q4'\n");
+    ck_assert(!exists("out") && !exists("out.gguf"));
+}
+
+TEST(a_file_that_may_not_grow_leaves_the_older_one)
+{
+    expect_exit(w, 0, DECODER);
+    expect_exit(w, 1, "ulimit -f 8; " EXPORT "out.gguf");
+    expect_text(w->err, "out.gguf");
+    ck_assert(!exists("out.gguf") && !exists("out.gguf.tmp"));
+    expect_exit(w, 0, EXPORT "out.gguf; cp out.gguf older");
+    expect_exit(w, 1, "ulimit -f 8; " EXPORT "out.gguf --overwrite --dtype f16");
+    expect_same_files("out.gguf", "older");
+    ck_assert(!exists("out.gguf.tmp"));
+}

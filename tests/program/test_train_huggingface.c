@@ -1,0 +1,263 @@
+/* Folders of Hugging Face through the program: evaluated, asked, trained on, and written. */
+
+#include "train_program.h"
+
+/* Labels that letters of the fixtures' vocabulary decide; config of the same shape as theirs. */
+static void enter_with_files(void)
+{
+    enter();
+    setenv("HF", TEST_SOURCES "/fixtures/huggingface", 1);
+    expect_exit(w, 0,
+                "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) { "
+                "s = substr(\"a b d f a b d f\", 1 + 2 * (i %% 4), 1 + 2 * (i * 7 %% 4)); "
+                "print (i %% 2 ? \"y \" s : s) \"\\t\" (i %% 2 ? \"with\" : \"none\") } }' >c.tsv; "
+                "awk 'BEGIN { for (i = 0; i < 200; i++) { for (k = 0; k < 1 + i %% 5; k++) { "
+                "t = (i * 7 + k * 3) %% 4; print (t == 1 ? \"y\" : \"b\") \"\\t\" (t == 1 ? \"Y\" "
+                ": \"O\") } print \"\" } }' >t.tsv; for i in $(seq 300); do echo 'a b? d; f y'; "
+                "done >text.txt");
+    expect_exit(w, 0,
+                "printf '[data]\\ntask = classify\\nfile = c.tsv\\nlevel = wordpiece\\n"
+                "length = 12\\n[model]\\ndim = 24\\nheads = 3\\nffn_dim = 40\\n[optimizer]\\n"
+                "lr = 0.01\\nschedule_steps = 60\\n[train]\\nsteps = 60\\nbatch_size = 16\\n"
+                "eval_every = 20\\ncheckpoint_every = 20\\n"
+                "init_from = '$HF'/masked_lm/hf\\n' >c.ini");
+}
+
+#define CLASSIFY "c.ini "
+#define TAG      CLASSIFY "data.task=tag data.vocab=32 data.file=t.tsv "
+#define LEARNED  "theta.learn=yes theta.scope=head "
+#define LM                                                                                         \
+    CLASSIFY "data.task=text data.vocab=32 data.file=text.txt data.objective=lm model.causal=yes " \
+             "train.init_from=$HF/causal_lm/hf "
+
+/* The line of an evaluation, from the loss on. */
+static void evaluate(const char *arguments, char line[LINE_SIZE])
+{
+    expect_exit(w, 0, "$TRAIN --eval --quiet %s", arguments);
+    line_of(w->out, "eval: loss ", line);
+}
+
+/* ---- a folder as it is ---- */
+
+SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
+
+/* What transformers 5.23 gives, among the tokens that are not special. */
+TEST(a_folder_answers_as_in_transformers)
+{
+    expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a b [MASK] d'");
+    ck_assert_str_eq(w->out,
+                     "a b l d\nmask 1: 'l' 0.492, 'y' 0.450, ',' 0.010, '-' 0.008, 'k' 0.006\n");
+    expect_exit(w, 0,
+                "$TRAIN --checkpoint $HF/causal_lm/hf --predict 'a b' --temperature 0 "
+                "--tokens 8");
+    ck_assert_str_eq(w->out, "a b h h . a h h . .\n");
+}
+
+TEST(a_folder_is_evaluated_on_a_text)
+{
+    char line[LINE_SIZE], again[LINE_SIZE];
+    evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt", line);
+    evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt theta.learn=yes", again);
+    ck_assert_str_eq(line, again);
+    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval");
+    expect_text(w->err, "data.file must name a file");
+    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval --best");
+    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --decay");
+    expect_text(w->err, "--decay reads the learned theta of a checkpoint");
+}
+
+TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
+{
+    expect_exit(w, 0,
+                "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; "
+                "h5import ids.txt -d 2000 -p /ids -t TEXTIN -s 32 -o ids.h5; "
+                "$TRAIN --checkpoint $HF/masked_lm_bf16/hf --eval data.file=ids.h5:/ids");
+    expect_text(w->out, "eval: loss 7.");
+    expect_no_text(w->out, "diverged");
+    expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
+    expect_text(w->err, "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the "
+                        "model reads token ids, not texts\n");
+    expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
+    expect_text(w->err, "the model was trained without a vocabulary of text");
+    expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --print-config");
+    expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --export out");
+    ck_assert(exists("out/model.safetensors") && !exists("out/vocab.txt"));
+}
+
+TEST(what_is_not_quite_the_folders_is_a_warning)
+{
+    expect_exit(w, 0,
+                "cp -r $HF/model/hf m; chmod -R u+w m; cp $HF/masked_lm/hf/vocab.txt m; "
+                "echo '{\"tokenizer_class\": \"RoFormerTokenizer\"}' "
+                ">m/tokenizer_config.json");
+    expect_exit(w, 0, "$TRAIN --checkpoint m --predict 'a [MASK]' --quiet");
+    expect_text(w->err, "train: warning: the folder has no head for this model: the head is "
+                        "newly initialized");
+    expect_text(w->err, "train: warning: tokenizer_config.json: RoFormerTokenizer cuts Chinese");
+    expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a [MASK]'");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "--quiet train.steps=1 model.activation=relu");
+    expect_text(w->err, "train: warning: model.activation differs from the folder's model");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
+    expect_no_text(w->err, "warning");
+}
+
+/* ---- training on ---- */
+
+TEST_ROWS(a_start_from_a_folder_goes_on_to_the_same_bytes, 0, 3)
+{
+    static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
+    expect_exit(w, 0, "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
+    expect_text(w->err, ", theta included\n");
+    ck_assert_int_eq(count_of(w->err, "the head of the model is newly initialized"), _i < 2);
+    expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
+    expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
+    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
+}
+
+TEST(what_is_frozen_is_what_the_folder_has)
+{
+    expect_exit(w, 0, "$TRAIN " TAG LEARNED "train.freeze=embeddings,layers.0,theta");
+    expect_exit(w, 0,
+                "$TRAIN " TAG LEARNED "train.steps=1 optimizer.lr=0 run.name=z && "
+                "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
+                "/model/embeddings && "
+                "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
+                "/model/layers/0");
+    expect_exit(w, 1,
+                "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
+                "/model/layers/1");
+}
+
+TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
+{
+    char line[LINE_SIZE], again[LINE_SIZE];
+    expect_exit(w, 0, "cp -r $HF/masked_lm/hf m; chmod -R u+w m; sed -i '$d' m/vocab.txt");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=m train.steps=20");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=m --resume");
+    evaluate("--checkpoint runs/c", line);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
+    expect_exit(w, 0, "grep -q '\"vocab_size\": 53,' out/config.json");
+    evaluate("--checkpoint out data.file=c.tsv", again);
+    ck_assert_str_eq(line, again);
+    expect_exit(w, 4, "printf 'qq\\nrr\\n' >>m/vocab.txt; $TRAIN --checkpoint m --print-config");
+    expect_text(w->err, "config.json: vocab_size is 53; the vocabulary has 54 tokens\n");
+}
+
+/* ---- writing ---- */
+
+/* Theta is written as radians; in the form log its logarithm can come back one digit off. */
+TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 4)
+{
+    static const struct {
+        const char *arguments, *file;
+    } tasks[] = {{CLASSIFY, "c.tsv"},
+                 {TAG LEARNED, "t.tsv"},
+                 {TAG "theta.learn=yes theta.scope=model position.fraction=0.75", "t.tsv"},
+                 {LM, "text.txt"}};
+    char line[LINE_SIZE], again[LINE_SIZE], arguments[128];
+    double before, after;
+    expect_exit(w, 0, "$TRAIN %s optimizer.lr=0.002", tasks[_i].arguments);
+    evaluate("--checkpoint runs/c", line);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
+    ck_assert_str_eq(w->out, "export: out\n");
+    snprintf(arguments, sizeof arguments, "--checkpoint out data.file=%s", tasks[_i].file);
+    evaluate(arguments, again);
+    ck_assert_int_eq(sscanf(line, "eval: loss %lf", &before), 1);
+    ck_assert_int_eq(sscanf(again, "eval: loss %lf", &after), 1);
+    expect_number(after / before, 1 - 2e-5, 1 + 2e-5);
+    ck_assert_str_eq(strchr(line, ','), strchr(again, ','));
+    /* and what is read and written again is the same */
+    expect_exit(w, 0, "$TRAIN --checkpoint out --export again");
+    expect_exit(w, 0,
+                "for f in config.json vocab.txt tokenizer_config.json; do "
+                "cmp out/$f again/$f || exit 1; done");
+    snprintf(arguments, sizeof arguments, "--checkpoint again data.file=%s", tasks[_i].file);
+    evaluate(arguments, line);
+    ck_assert_str_eq(line, again);
+}
+
+TEST(classes_keep_their_names_in_another_order)
+{
+    char line[LINE_SIZE], again[LINE_SIZE];
+    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    evaluate("--checkpoint runs/c", line);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
+    expect_exit(w, 0,
+                "grep -q '\"0\": \"none\"' out/config.json && "
+                "sed -i s/none/znone/ out/config.json c.tsv");
+    evaluate("--checkpoint out data.file=c.tsv", again);
+    ck_assert_str_eq(line, again);
+    expect_exit(w, 0,
+                "$TRAIN --checkpoint out --export sorted && "
+                "grep -q '\"1\": \"znone\"' sorted/config.json");
+    evaluate("--checkpoint sorted data.file=c.tsv", again);
+    ck_assert_str_eq(line, again);
+    expect_exit(w, 3, "sed -i s/with/more/ c.tsv; $TRAIN --checkpoint out --eval data.file=c.tsv");
+    expect_text(w->err, "'more' is not a label of the model");
+}
+
+TEST(the_head_of_the_same_classes_goes_on)
+{
+    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
+    expect_no_text(w->err, "newly initialized");
+    expect_exit(w, 0,
+                "sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
+                "train.init_from=out run.name=d train.steps=1");
+    expect_text(w->err, "train: the head of the model is newly initialized\n");
+}
+
+TEST(the_card_tells_of_the_run)
+{
+    char line[LINE_SIZE];
+    double loss, accuracy, told[2];
+    expect_exit(w, 0, "$TRAIN " CLASSIFY LEARNED);
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf, accuracy %lf", &loss,
+                            &accuracy),
+                     2);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
+    expect_text(w->out, "\n# c\n");
+    expect_text(w->out, "\n- training: 60 steps with seed 1\n- evaluation: loss ");
+    ck_assert_int_eq(sscanf(line_of(w->out, "- evaluation: ", line),
+                            "- evaluation: loss %lf, accuracy %lf", told, told + 1),
+                     2);
+    expect_number(told[0] / loss, 1 - 2e-5, 1 + 2e-5);
+    ck_assert_double_eq(told[1], accuracy);
+    expect_text(w->out, "\n- theta: max relative drift ");
+    expect_text(w->out, "\ndef use_own_theta(model):\n");
+    /* an older checkpoint is not what result.csv is of */
+    expect_exit(w, 0,
+                "$TRAIN --checkpoint runs/c/checkpoints/step-00000020.h5 --export out "
+                "--overwrite; cat out/README.md");
+    expect_text(w->out, "\n- training: 20 steps with seed 1\n");
+    expect_no_text(w->out, "evaluation:");
+    expect_exit(w, 0,
+                "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite; "
+                "cat out/README.md");
+    expect_text(w->out, "\n- theta: fixed\n");
+    expect_no_text(w->out, "training:");
+}
+
+TEST(what_cannot_be_written_is_exit_2)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=1 model.attention=linear_elu");
+    expect_exit(w, 2, "$TRAIN --checkpoint runs/tiny --export out");
+    expect_text(w->err,
+                "model.attention = linear_elu cannot be exported: a RoFormer of Hugging Face has ");
+    ck_assert(!exists("out"));
+    expect_exit(w, 2, "$TRAIN tiny.ini --export out");
+    expect_exit(w, 0, "mkdir out && echo mine >out/notes");
+    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --export out");
+    expect_text(w->err, "out: the folder is not empty; give --overwrite to write into it\n");
+    expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite");
+    expect_exit(w, 0, "cat out/notes");
+    ck_assert_str_eq(w->out, "mine\n");
+    expect_exit(w, 4,
+                "mkdir h && echo '{' >h/config.json && cp out/model.safetensors h && "
+                "$TRAIN --checkpoint h --export more");
+    expect_text(w->err, "config.json:2: invalid JSON: ");
+    expect_exit(w, 4, "$TRAIN " CLASSIFY "train.init_from=h");
+    ck_assert(!exists("more") && !exists("runs/c"));
+}

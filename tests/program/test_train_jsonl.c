@@ -1,0 +1,251 @@
+/* `train --predict ... --jsonl`: answers that a program reads, with Jansson as it would, beside
+ * those that a person reads. */
+
+#include "train_program.h"
+
+#include "train/run/answer.h"
+
+#include <math.h>
+
+enum { MOST = 16 };
+
+#define TINY "tiny.ini --quiet theta.learn=no train.steps=20 optimizer.schedule_steps=20 "
+#define TEXT TINY "data.task=text data.vocab=32 data.file=text.txt "
+#define LM   TEXT "data.objective=lm model.causal=yes "
+#define USE  "$TRAIN runs/tiny/config.ini --quiet --predict "
+
+static json_t *answers[MOST];
+static int count;
+
+static void forget(void)
+{
+    while (count)
+        json_decref(answers[--count]);
+}
+
+/* Every line of the output is an object of these members, in this order. */
+static void parse(const char *members)
+{
+    char line[OUTPUT_SIZE], got[256];
+    forget();
+    for (const char *at = w->out; *at; at += strlen(line) + 1) {
+        json_error_t error;
+        const char *member;
+        json_t *value;
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        ck_assert_int_lt(count, MOST);
+        ck_assert_msg(at[strlen(line)] == '\n', "no whole line: %s", line);
+        json_t *answer = json_loads(line, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+        ck_assert_msg(json_is_object(answer), "%s: %s", error.text, line);
+        answers[count++] = answer;
+        *got = '\0';
+        json_object_foreach(answer, member, value)
+            snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", *got ? " " : "", member);
+        ck_assert_str_eq(got, members);
+    }
+}
+
+static const char *string(const json_t *object, const char *member)
+{
+    const json_t *value = json_object_get(object, member);
+    ck_assert_msg(json_is_string(value), "%s is no string", member);
+    return json_string_value(value);
+}
+
+static double number(const json_t *object, const char *member)
+{
+    const json_t *value = json_object_get(object, member);
+    ck_assert_msg(json_is_real(value), "%s is no number", member);
+    return json_real_value(value);
+}
+
+static void make_text(void)
+{
+    expect_exit(w, 0, "for i in $(seq 100); do printf 'a line\\nof \"text\\\"\\n'; done >text.txt");
+}
+
+/* ---- lm ---- */
+
+#define OF_LM "text continuation tokens end"
+
+SUITE(PROGRAM_OPTIONS, .clean = forget)
+
+TEST(a_continuation_is_apart_from_its_text)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM);
+    expect_exit(w, 0, USE "'of \"' --tokens 30 --seed 4 --jsonl");
+    parse(OF_LM);
+    ck_assert_int_eq(count, 1);
+    ck_assert_str_eq(string(answers[0], "text"), "of \"");
+    ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 30);
+    ck_assert_str_eq(string(answers[0], "end"), "length");
+    expect_exit(w, 0, USE "'of \"' --tokens 30 --seed 4");
+    ck_assert(!strncmp(w->out, "of \"", 4));
+    w->out[strlen(w->out) - 1] = '\0';
+    ck_assert_str_eq(string(answers[0], "continuation"), w->out + 4);
+}
+
+/* Of a pipe one by one, of a file several together; newlines are in the answers, not between
+ * their parts. */
+TEST(each_line_of_standard_input_has_one_line)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM);
+    expect_exit(w, 0, "printf 'a\\n\\nof\\n' >lines.txt");
+    expect_exit(w, 0, "cat lines.txt | " USE "- --tokens 40 --jsonl >alone");
+    expect_exit(w, 0, USE "- --tokens 40 --jsonl <lines.txt | tee together");
+    parse(OF_LM);
+    expect_same_files("alone", "together");
+    ck_assert_int_eq(count, 3);
+    ck_assert_str_eq(string(answers[0], "text"), "a");
+    ck_assert_str_eq(string(answers[1], "text"), "");
+    ck_assert_str_eq(string(answers[2], "text"), "of");
+}
+
+/* A text that ends with what it may be longer by no more; at what --stop says, which is printed;
+ * and where there are no more positions. */
+TEST(the_end_says_why_a_continuation_is_over)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "data.length=12 position.kind=learned");
+    expect_exit(w, 0, USE "a --tokens 3 --jsonl");
+    parse(OF_LM);
+    ck_assert_str_eq(string(answers[0], "end"), "length");
+    expect_exit(w, 0, USE "a --tokens 99 --jsonl");
+    parse(OF_LM);
+    ck_assert_str_eq(string(answers[0], "end"), "length");
+    ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 11);
+    expect_exit(w, 0, USE "a --tokens 1 --temperature 0");
+    ck_assert_uint_eq(strlen(w->out), 3);
+    expect_exit(w, 0, USE "a --tokens 9 --temperature 0 --jsonl --stop \"$(printf '\\%03o')\"",
+                (unsigned)(unsigned char)w->out[1]);
+    parse(OF_LM);
+    ck_assert_str_eq(string(answers[0], "end"), "stop");
+    ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 1);
+    ck_assert_uint_eq(strlen(string(answers[0], "continuation")), 1);
+}
+
+/* A model of bytes at a high temperature breaks characters. */
+TEST(what_is_not_utf8_is_replaced)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM);
+    expect_exit(w, 0,
+                USE "\"$(printf 'a\\377\\303\\244\\303')\" --tokens 400 --temperature 99 --jsonl");
+    ck_assert_int_eq(count_of(w->out, "\n"), 1);
+    parse(OF_LM);
+    ck_assert_str_eq(string(answers[0], "text"), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd");
+    ck_assert_int_gt(count_of(string(answers[0], "continuation"), "\xef\xbf\xbd"), 20);
+}
+
+/* A zero is a character of JSON; what is no number is null. */
+TEST(every_byte_and_number_has_a_form)
+{
+    static const char bytes[] = "a\0\n\x1f\"\xff\xe2\x82";
+    json_t *text = rt_answer_string(bytes, sizeof bytes - 1);
+    char line[128] = "";
+    FILE *to = fmemopen(line, sizeof line, "w");
+    ck_assert_ptr_nonnull(to);
+    rt_status status =
+        rt_answer_print(to,
+                        json_pack("{s:o,s:o,s:o,s:o}", "text", text, "nan", rt_answer_number(NAN),
+                                  "inf", rt_answer_number(INFINITY), "x", rt_answer_number(.1)));
+    fclose(to);
+    ck_assert_msg(!status.code, "%s", status.message);
+    ck_assert_str_eq(line, "{\"text\": \"a\\u0000\\n\\u001F\\\"\xef\xbf\xbd\xef\xbf\xbd\", "
+                           "\"nan\": null, \"inf\": null, \"x\": 0.1}\n");
+    status = rt_answer_print(stdout, NULL);
+    ck_assert_int_eq(status.code, RT_MEMORY);
+}
+
+/* ---- mlm ---- */
+
+TEST(every_mask_has_its_token_and_probability)
+{
+    char plain[64];
+    make_text();
+    expect_exit(w, 0, "$TRAIN " TEXT);
+    expect_exit(w, 0, USE "'a [MASK]ine\"[MASK]' --jsonl");
+    parse("text filled masks");
+    ck_assert_str_eq(string(answers[0], "text"), "a [MASK]ine\"[MASK]");
+    const char *filled = string(answers[0], "filled");
+    const json_t *masks = json_object_get(answers[0], "masks");
+    ck_assert_uint_eq(json_array_size(masks), 2);
+    expect_exit(w, 0, USE "'a [MASK]ine\"[MASK]'");
+    ck_assert(!strncmp(w->out, filled, strlen(filled)) && w->out[strlen(filled)] == '\n');
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *mask = json_array_get(masks, i);
+        snprintf(plain, sizeof plain, "\nmask %zu: '%s' %.3f", i + 1, string(mask, "token"),
+                 number(mask, "probability"));
+        expect_text(w->out, plain);
+    }
+    expect_exit(w, 2, USE "abc --jsonl");
+    ck_assert_str_eq(w->out, "");
+}
+
+/* ---- labels ---- */
+
+TEST(a_text_has_the_probability_of_every_label)
+{
+    static const char *const labels[] = {"a \"quoted\" one", "no", "yes"};
+    char plain[64];
+    expect_exit(
+        w, 0,
+        "printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 20); do printf 'good %%d\\tyes\\n"
+        "bad %%d\\tno\\nodd %%d\\ta \"quoted\" one\\n' $i $i $i; done >>rows.tsv; "
+        "$TRAIN " TINY "data.task=classify data.vocab=32 data.file=rows.tsv data.length=16");
+    expect_exit(w, 0, "printf 'good 3\\nb \"a\" d\\n' | " USE "- --jsonl");
+    parse("text label probability probabilities");
+    ck_assert_int_eq(count, 2);
+    ck_assert_str_eq(string(answers[1], "text"), "b \"a\" d");
+    for (int i = 0; i < 2; i++) {
+        const json_t *all = json_object_get(answers[i], "probabilities");
+        const double best = number(answers[i], "probability");
+        double sum = 0;
+        ck_assert_uint_eq(json_object_size(all), 3);
+        for (int k = 0; k < 3; k++) {
+            sum += number(all, labels[k]);
+            ck_assert_double_le(number(all, labels[k]), best);
+        }
+        ck_assert_double_eq_tol(sum, 1, 1e-5);
+        ck_assert_double_eq(number(all, string(answers[i], "label")), best);
+    }
+    expect_exit(w, 0, USE "'good 3'");
+    snprintf(plain, sizeof plain, "%s\t%.4f\n", string(answers[0], "label"),
+             number(answers[0], "probability"));
+    ck_assert_str_eq(w->out, plain);
+}
+
+TEST(every_word_has_its_label)
+{
+    char plain[256] = "";
+    expect_exit(w, 0,
+                "for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; "
+                "$TRAIN " TINY "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
+    expect_exit(w, 0, USE "'good  \"bad\" x' --jsonl");
+    parse("text words");
+    ck_assert_str_eq(string(answers[0], "text"), "good  \"bad\" x");
+    const json_t *words = json_object_get(answers[0], "words");
+    ck_assert_uint_eq(json_array_size(words), 3);
+    ck_assert_str_eq(string(json_array_get(words, 1), "word"), "\"bad\"");
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *word = json_array_get(words, i);
+        ck_assert_uint_eq(json_object_size(word), 3);
+        snprintf(plain + strlen(plain), sizeof plain - strlen(plain), "%s\t%s\t%.4f\n",
+                 string(word, "word"), string(word, "label"), number(word, "probability"));
+    }
+    expect_exit(w, 0, USE "'good  \"bad\" x'");
+    ck_assert_str_eq(w->out, strcat(plain, "\n"));
+}
+
+/* ---- options ---- */
+
+TEST(answers_that_cannot_be_written_are_a_failure)
+{
+    NEEDS(!access("/dev/full", W_OK), "/dev/full");
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM);
+    expect_exit(w, 1, "yes a | " USE "- --jsonl --tokens 3 >/dev/full");
+    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
+}

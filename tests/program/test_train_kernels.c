@@ -1,0 +1,133 @@
+/* run.kernels: the same bits on every processor with AVX2, whatever OpenBLAS would choose, and what
+ * a run says of the kernels that computed it. */
+
+#include "core/row_kernels.h"
+#include "ops/engine.h"
+#include "train_program.h"
+
+/* Kernels that every x86-64 processor runs. */
+static const char *const older[] = {"Prescott", "Nehalem", "Core2"};
+
+static bool has_avx2(void)
+{
+    return rt_row_set_works(RT_ROWS_AVX2);
+}
+
+static const char portable_kernels[] = "Haswell, row kernels AVX2";
+
+static bool with_reports = true;
+SUITE(PROGRAM_OPTIONS)
+
+TEST(portable_runs_are_the_same_whatever_the_environment_says)
+{
+    NEEDS(has_avx2(), "AVX2");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.kernels=portable run.name=plain");
+    for (size_t i = 0; i < sizeof older / sizeof *older; i++) {
+        expect_exit(w, 0,
+                    "OPENBLAS_CORETYPE=%s $TRAIN tiny.ini --quiet run.kernels=portable run.name=%s",
+                    older[i], older[i]);
+        char wanted[128];
+        snprintf(wanted, sizeof wanted,
+                 "run.kernels = portable replaces OPENBLAS_CORETYPE='%s' with Haswell\n", older[i]);
+        expect_text(w->err, wanted);
+        expect_exit(w, 0,
+                    "cmp runs/plain/metrics.csv runs/%s/metrics.csv && "
+                    "cmp runs/plain/theta.csv runs/%s/theta.csv",
+                    older[i], older[i]);
+    }
+    expect_exit(w, 0,
+                "ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet run.kernels=portable "
+                "run.name=rows && cmp runs/plain/metrics.csv runs/rows/metrics.csv");
+}
+
+/* What portable does is more than nothing: these kernels come to other bits. */
+TEST(native_runs_follow_the_kernels)
+{
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.name=prescott");
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.name=nehalem");
+    expect_exit(w, 1, "cmp runs/prescott/metrics.csv runs/nehalem/metrics.csv");
+    NEEDS(has_avx2() && TEST_LOOPS_ARE_VECTORS, "AVX2, and loops compiled to vectors");
+    expect_exit(w, 0,
+                "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=AVX2 $TRAIN tiny.ini --quiet "
+                "run.name=avx2");
+    expect_exit(w, 0,
+                "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet "
+                "run.name=sse2");
+    expect_exit(w, 1, "cmp runs/avx2/metrics.csv runs/sse2/metrics.csv");
+}
+
+TEST(kernels_are_recorded)
+{
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN --version");
+    expect_text(w->out, "OpenBLAS 0.");
+    expect_text(w->out, " Nehalem, row kernels SSE2\n");
+    NEEDS(has_avx2(), "AVX2");
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable");
+    expect_text(w->err, "thread");
+    expect_text(w->err, portable_kernels);
+    expect_exit(w, 0, "head -n 1 runs/tiny/config.ini");
+    expect_text(w->out, "# OpenBLAS 0.");
+    expect_text(w->out, portable_kernels);
+    expect_exit(w, 0, "grep -c '%s' runs/tiny/timing.csv", portable_kernels);
+    expect_exit(w, 0, "grep -c '%s' runs/tiny/report.html", portable_kernels);
+    expect_exit(w, 0, "h5dump -a /blas runs/tiny/checkpoints/step-00000060.h5");
+    expect_text(w->out, portable_kernels);
+}
+
+TEST(kernels_may_differ_at_resume_and_a_line_says_so)
+{
+    NEEDS(has_avx2(), "AVX2");
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
+    expect_exit(w, 0,
+                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --resume train.steps=40 "
+                "run.kernels=portable");
+    expect_text(w->err, " Nehalem, row kernels ");
+    expect_text(w->err, "this process computes with OpenBLAS 0.");
+    expect_text(w->err,
+                "Haswell, row kernels AVX2: the continuation will not be bitwise identical");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume run.kernels=portable");
+    expect_no_text(w->err, "warning");
+}
+
+/* A sweep, an evaluation and a model without its configuration compute with them as well. */
+TEST(portable_holds_for_whatever_is_done_with_a_run)
+{
+    NEEDS(has_avx2(), "AVX2");
+    expect_exit(w, 0,
+                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.kernels=portable "
+                "train.steps=20 sweep.run.seed=1,2");
+    expect_exit(w, 0, "head -q -n 1 runs/tiny/*/config.ini | sort | uniq -c");
+    expect_text(w->out, " 2 # OpenBLAS 0.");
+    expect_text(w->out, portable_kernels);
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN --checkpoint runs/tiny/seed=1 --eval");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN runs/tiny/seed=1/config.ini --eval");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 2, "$TRAIN tiny.ini --quiet sweep.run.kernels=native,portable run.name=both");
+    expect_text(w->err, "run.kernels is the same for all runs of a sweep: set it in [run]");
+    ck_assert(!exists("runs/both"));
+}
+
+TEST(portable_kernels_are_those_of_openblas)
+{
+    expect_exit(w, 2, "$TRAIN tiny.ini --quiet run.kernels=portable run.engine=onednn");
+    expect_text(w->err, "run.kernels = portable needs run.engine = openblas");
+    expect_exit(w, 2, "$TRAIN tiny.ini --check run.kernels=portable run.engine=onednn");
+    expect_exit(w, 2, "ROTOR_ROW_KERNELS=MMX $TRAIN tiny.ini --quiet");
+    expect_text(w->err, "train: ROTOR_ROW_KERNELS: unknown row kernels");
+    ck_assert(!exists("runs"));
+}
+
+TEST(kernels_below_the_processor_are_reported)
+{
+    NEEDS(has_avx2(), "AVX2");
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini train.steps=20");
+    expect_text(w->err,
+                "OpenBLAS computes with its kernels for SSE (Nehalem, as OPENBLAS_CORETYPE is "
+                "'Nehalem'): those for the AVX");
+    expect_text(w->err, " times as fast");
+    expect_exit(w, 0,
+                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable "
+                "train.steps=20 run.name=portable");
+    expect_no_text(w->err, "times as fast"); /* it was asked for */
+}

@@ -1,0 +1,169 @@
+/* Trainings on labelled texts, through the program. */
+
+#include "train_program.h"
+
+/* The label says whether an x is in the text, of a token whether it is an x. */
+static void make_files(void)
+{
+    expect_exit(w, 0,
+                "mkdir sub; awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 400; i++) { "
+                "s = substr(\"ab\\\"dab\\\"dab\\\"dab\\\"d\", 1 + i %% 4, 1 + i * 7 %% 11); "
+                "at = i %% 6; print (i %% 2 ? substr(s, 1, at) \"x\" substr(s, at + 1) : s) "
+                "\"\\t\" (i %% 2 ? \"with\" : \"none\") } }' "
+                ">sub/train.tsv; { echo 'label,text'; for i in 1 2 3 4 5; do echo 'with,\"bxa\"'; "
+                "echo 'none,\"a\"\"b\"'; done; } >sub/test.csv");
+    expect_exit(w, 0,
+                "awk 'BEGIN { for (i = 0; i < 200; i++) { for (k = 0; k < 1 + i %% 5; k++) { "
+                "t = (i * 7 + k * 3) %% 4; print (t == 1 ? \"x\" : \"ab\" t) \"\\t\" (t == 1 ? "
+                "\"X\" : \"O\") } print \"\" } }' >sub/tags.tsv");
+    expect_exit(w, 0,
+                "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\n"
+                "file = train.tsv\\neval_file = ./test.csv\\n[model]\\nlayers = 1\\ndim = 16\\n"
+                "heads = 2\\n[theta]\\nlearn = yes\\n[optimizer]\\nlr = 0.01\\n[train]\\n"
+                "steps = 60\\nbatch_size = 16\\neval_every = 20\\ncheckpoint_every = 20\\n' "
+                ">sub/c.ini");
+}
+
+static void enter_with_files(void)
+{
+    enter();
+    make_files();
+}
+
+#define CLASSIFY "sub/c.ini --quiet "
+#define TAG      CLASSIFY "data.task=tag data.vocab=32 data.file=sub/tags.tsv data.eval_file= "
+
+/* ---- what is learned ---- */
+
+SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
+
+/* The rate rises, so that no seed stays where both labels are as likely; the loss at the end is
+ * below 1e-4. */
+TEST_ROWS(labels_are_learned, 0, 2)
+{
+    static const char *const tasks[] = {CLASSIFY, TAG};
+    expect_exit(w, 0,
+                "$TRAIN %s train.target_accuracy=0.95 train.steps=200 train.eval_every=200 "
+                "optimizer.warmup_steps=20",
+                tasks[_i]);
+    expect_exit(w, 0, "$TRAIN %s --eval", tasks[_i]);
+    if (!_i)
+        expect_text(w->out, "(10 sequences, 10 labels)\n");
+}
+
+TEST_ROWS(the_gradients_of_labelled_data_are_right, 0, 2)
+{
+    static const char *const tasks[] = {CLASSIFY, TAG};
+    expect_exit(w, 0, "$TRAIN64 %s --gradcheck", tasks[_i]);
+}
+
+TEST_ROWS(a_stopped_training_goes_on_to_the_same_bytes, 0, 2)
+{
+    static const char *const tasks[] = {CLASSIFY, TAG};
+    expect_exit(w, 0, "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
+    expect_exit(w, 0,
+                "$TRAIN %s run.name=b model.dropout=0.1 train.steps=20 optimizer.schedule_steps=60 "
+                "run.threads=1",
+                tasks[_i]);
+    expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 optimizer.schedule_steps=60 --resume",
+                tasks[_i]);
+    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
+    expect_exit(w, 0,
+                "for i in a b; do h5dump -g /model runs/$i/checkpoints/step-00000060.h5 | tail -n "
+                "+2 >$i.txt; done; cmp a.txt b.txt");
+}
+
+/* ---- the labels of a model ---- */
+
+TEST(a_model_keeps_its_labels)
+{
+    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    expect_exit(w, 0,
+                "h5dump -d /labels -o labels.bin -b LE runs/c/checkpoints/step-00000060.h5 && "
+                "cat labels.bin");
+    expect_text(w->out, "none\nwith\n");
+    /* one label of the two is left, and another one comes */
+    expect_exit(w, 0, "sed -i /with/d sub/train.tsv; $TRAIN " CLASSIFY "--eval");
+    expect_exit(w, 0, "printf 'abc\\tmore\\n' >>sub/train.tsv");
+    expect_exit(w, 3, "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
+    expect_text(w->err, "/sub/train.tsv:202: column label: 'more' is not a label of the model\n");
+    expect_exit(w, 3, "$TRAIN " CLASSIFY "--resume train.steps=70");
+    expect_text(w->err, ":202: column label: 'more' is not a label of the model\n");
+    expect_exit(w, 3, "$TRAIN " CLASSIFY "--overwrite");
+    expect_text(w->err, "/sub/test.csv:2: column label: 'with' is not a label of the training "
+                        "file\n");
+}
+
+/* A head that tells other classes apart is not taken, though it has the same shape. */
+TEST(a_run_starts_from_a_model_of_the_same_labels)
+{
+    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    expect_exit(w, 0,
+                "$TRAIN sub/c.ini run.name=more train.steps=5 "
+                "train.init_from=runs/c/checkpoints/step-00000060.h5");
+    expect_no_text(w->err, "newly initialized");
+    expect_exit(w, 0, "sed -i s/with/zwith/ sub/train.tsv sub/test.csv");
+    expect_exit(w, 0,
+                "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
+                "train.init_from=runs/c/checkpoints/step-00000060.h5");
+    expect_text(w->err, "newly initialized parameters of the model: 4, the first is head.");
+    expect_exit(w, 0,
+                "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
+                "data.eval_file=sub/train.tsv "
+                "train.init_from=runs/other/checkpoints/step-00000005.h5");
+    expect_no_text(w->err, "newly initialized");
+}
+
+/* ---- what cannot be trained ---- */
+
+TEST(bad_files_are_exit_3_before_anything_is_created)
+{
+    static const char *const commands[][2] = {
+        {"printf 'text\\tlabel\\na\\tx\\n\\ty\\n' >sub/bad.tsv",
+         "bad.tsv:3: column text is empty\n"},
+        {"printf 'text\\tlabel\\n' >sub/bad.tsv", "bad.tsv: has a heading and no row below it\n"},
+        {"printf 'text\\tlabel\\na\\tx\\nb\\377\\ty\\n' >sub/bad.tsv",
+         "bad.tsv:3: byte 0xff at offset 16 of the file is not UTF-8\n"},
+        {"rm -f sub/bad.tsv", "bad.tsv: No such file or directory (data.file)\n"},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        expect_exit(w, 3, "%s; $TRAIN " CLASSIFY "data.file=sub/bad.tsv --check", commands[i][0]);
+        expect_text(w->err, commands[i][1]);
+        expect_exit(w, 3, "$TRAIN " CLASSIFY "data.file=sub/bad.tsv");
+        expect_text(w->err, commands[i][1]);
+        ck_assert(!exists("runs/c"));
+    }
+}
+
+TEST(contradictions_are_exit_2)
+{
+    expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file= --check");
+    expect_text(w->err, "data.file is required for data.task = classify");
+    expect_exit(w, 2, "$TRAIN " CLASSIFY "model.causal=yes --check");
+    expect_text(w->err, "data.task = classify with model.pool = first needs model.causal = no: the "
+                        "first token, which gives the answer, must see the others; set model.pool "
+                        "= last for a causal model");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "model.causal=yes model.pool=last --check");
+    expect_exit(w, 0, "$TRAIN " TAG "model.causal=yes --check");
+    expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
+    expect_text(w->err, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '");
+    expect_exit(w, 2, "$TRAIN tiny.ini train.eval_batches=0 --check");
+    expect_text(w->err, "train.eval_batches = 0 needs data in files: data.task = copy never ends");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    expect_exit(w, 2, "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
+    expect_text(w->err, "data.eval_file");
+}
+
+TEST(what_is_cut_is_counted_in_a_warning)
+{
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "data.length=5 --check");
+    expect_text(w->err, "train: warning: of 410 labelled texts 309 are longer than data.length = 5 "
+                        "and are cut at the end\n");
+}
+
+/* A path may have a comma: it is no list. */
+TEST(a_file_may_have_a_comma_in_its_name)
+{
+    expect_exit(w, 0, "cp sub/train.tsv 'sub/a, b.tsv'");
+    expect_exit(w, 0, "$TRAIN " CLASSIFY "'data.file=sub/a, b.tsv' --check");
+}

@@ -1,0 +1,98 @@
+/* What a run that is resumed finds otherwise than it left it: other data, tables without their
+ * rows. */
+
+#include "train_program.h"
+
+#define TEXT "$TRAIN tiny.ini --quiet data.task=text data.vocab=32 data.file=a.txt run.log_every=5 "
+
+static void write_text(void)
+{
+    expect_exit(w, 0, "yes 'some lines of text' | head -c 2000 >a.txt; : >b.txt");
+}
+
+#define OLDER "a.txt (2000 bytes, XXH128 "
+#define NEWER "a.txt (2001 bytes, XXH128 "
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST(other_data_is_told_with_both_digests)
+{
+    write_text();
+    expect_exit(w, 0, TEXT "train.steps=20");
+    expect_exit(w, 0, TEXT "train.steps=40 --resume");
+    expect_no_text(w->err, "warning: the data");
+    expect_exit(w, 0, "printf x >>a.txt; " TEXT "--resume");
+    expect_text(w->err, "warning: the data has changed since the run was stopped: it was ");
+    expect_text(w->err, OLDER);
+    expect_text(w->err, ", it is ");
+    expect_text(w->err, NEWER);
+    expect_text(w->err, "); the continuation will not be bitwise identical\n");
+    /* from now on that is its data, also for the evaluation of a run that is finished */
+    expect_exit(w, 0, TEXT "--resume");
+    expect_no_text(w->err, "warning: the data");
+    expect_exit(w, 0, "tr s S <a.txt >b.txt; mv b.txt a.txt; " TEXT "--resume");
+    ck_assert_int_eq(count_of(w->err, NEWER), 2);
+}
+
+/* A vocabulary of its own is in the checkpoint. */
+TEST(another_vocabulary_file_changes_nothing)
+{
+    write_text();
+    expect_exit(w, 0,
+                TEXT "data.level=char train.steps=2 && cp runs/tiny/vocab.txt v.txt && " TEXT
+                     "data.level=char data.vocab_file=v.txt train.steps=20 --overwrite");
+    expect_exit(w, 0, "echo x >>v.txt; " TEXT "data.level=char data.vocab_file=v.txt --resume");
+    expect_no_text(w->err, "warning: the data");
+}
+
+/* Steps are logged every 10, and evaluated every 20. */
+static const struct {
+    const char *change, *resume;
+    const char *says[3]; /* up to a NULL */
+} rows[] = {
+    {":", "", {NULL}},
+    {":", "run.log_every=7", {NULL}},
+    {":", "run.log_every=3 train.eval_every=30", {NULL}},
+    {"rm runs/tiny/metrics.csv",
+     "",
+     {"runs/tiny/metrics.csv has no rows: those up to step 40 are lost, and the table begins "
+      "after them\n"}},
+    {"rm runs/tiny/theta.csv runs/tiny/timing.csv",
+     "",
+     {"runs/tiny/timing.csv has no rows", "runs/tiny/theta.csv has no rows"}},
+    {": >runs/tiny/metrics.csv", "", {"runs/tiny/metrics.csv has no rows"}},
+    {"sed -i '4,$d' runs/tiny/metrics.csv",
+     "",
+     {"runs/tiny/metrics.csv ends at step 20: its rows up to step 40 are lost\n"}},
+    {"sed -i '/^40,/d' runs/tiny/theta.csv",
+     "",
+     {"runs/tiny/theta.csv ends at step 20: its rows up to step 40 are lost\n"}},
+    {"truncate -s -3 runs/tiny/metrics.csv",
+     "run.log_every=7",
+     {"runs/tiny/metrics.csv ends at step 30: its rows up to step 40 are lost\n"}},
+};
+
+TEST_ROWS(a_table_that_lacks_rows_is_told, 0, sizeof rows / sizeof *rows)
+{
+    int count = 0;
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=40");
+    expect_exit(w, 0, "%s; $TRAIN tiny.ini --quiet --resume %s", rows[_i].change, rows[_i].resume);
+    for (; count < 3 && rows[_i].says[count]; count++)
+        expect_text(w->err, rows[_i].says[count]);
+    ck_assert_int_eq(count_of(w->err, "warning: runs/tiny/"), count);
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume %s", rows[_i].resume);
+    expect_no_text(w->err, "warning:");
+}
+
+/* What a kill left behind the checkpoint is cut off, and no loss. */
+TEST(a_run_that_was_killed_has_lost_no_rows)
+{
+    expect_exit(w, 137,
+                "$TRAIN tiny.ini --quiet train.steps=100000 optimizer.schedule_steps=100000 "
+                "& " WAIT_FOR_ROW("50", "runs/tiny/metrics.csv") "kill -9 $!; wait $!");
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini --quiet train.steps=100000 optimizer.schedule_steps=100000 "
+                "--resume & p=$!; until grep -q 'resuming from' .err; do kill -0 $p || exit 99; "
+                "sleep 0.01; done; kill $p; wait $p");
+    expect_no_text(w->err, "warning:");
+}

@@ -1,0 +1,178 @@
+/* Folders of Llama and Mistral through the program: evaluated, trained on, and written. */
+
+#include "train_program.h"
+
+static void enter_with_files(void)
+{
+    enter();
+    setenv("LLAMA", TEST_SOURCES "/fixtures/llama", 1);
+    expect_exit(w, 0,
+                "seq 3000 | awk '{ print 4 + ($1 * 7 + $1 %% 5) %% 37 }' >ids.txt; "
+                "h5import ids.txt -d 3000 -p /ids -t TEXTIN -s 32 -o ids.h5");
+    expect_exit(w, 0,
+                "printf '[data]\\ntask = tokens\\nfile = ids.h5:/ids\\nvocab = 41\\nlength = 16\\n"
+                "objective = lm\\n[model]\\nkind = decoder\\ndim = 24\\nheads = 4\\n"
+                "kv_heads = 2\\nffn_dim = 50\\n[optimizer]\\nlr = 0.002\\nschedule_steps = 20\\n"
+                "[train]\\nsteps = 20\\nbatch_size = 8\\neval_every = 20\\n"
+                "checkpoint_every = 10\\ninit_from = '$LLAMA'/llama/hf\\n' >d.ini");
+}
+
+/* The line of an evaluation, from the loss on. */
+static void evaluate(const char *arguments, char line[LINE_SIZE])
+{
+    expect_exit(w, 0, "$TRAIN --eval --quiet %s", arguments);
+    line_of(w->out, "eval: loss ", line);
+}
+
+#define IDS "data.file=ids.h5:/ids data.length=16 "
+
+SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
+
+TEST_ROWS(a_folder_is_evaluated_on_ids, 0, 4)
+{
+    static const char *const names[] = {"llama", "llama_bias", "llama_longrope", "mistral_window"};
+    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/%s/hf --eval " IDS, names[_i]);
+    expect_text(w->out, "eval: loss ");
+    expect_no_text(w->out, "diverged");
+    expect_no_text(w->err, "warning");
+    expect_exit(w, 4, "$TRAIN --checkpoint $LLAMA/%s/hf --predict 'a b'", names[_i]);
+    expect_text(w->err, "/hf has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                        "reads token ids, not texts\n");
+}
+
+TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
+{
+    expect_exit(w, 0,
+                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; "
+                "echo '{\"model\": {\"type\": \"Unigram\"}}' >m/tokenizer.json; "
+                "$TRAIN --checkpoint m --eval " IDS);
+    expect_text(w->err, "train: warning: tokenizer.json: ");
+    expect_text(w->err, "; the model reads token ids, but no texts\n");
+    expect_exit(w, 4, "$TRAIN --checkpoint m --predict 'a b'");
+    expect_text(w->err, "m has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                        "reads token ids");
+}
+
+TEST(the_configuration_of_a_folder_is_shown)
+{
+    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/mistral_window/hf --print-config");
+    expect_text(w->out, "\nkind = decoder\n");
+    expect_text(w->out, "\nkv_heads = 2\n");
+    expect_text(w->out, "\nwindow = 5\n");
+    expect_text(w->out, "\nnorm_eps = 1e-05\n");
+    expect_text(w->out, "\npairing = half\n");
+    expect_text(w->out, "\nobjective = lm\n");
+    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/llama_yarn/hf --print-config");
+    expect_text(w->out, "\nscaling = yarn\n");
+    expect_text(w->out, "\nscale = 4\n");
+    expect_text(w->out, "\noriginal_len = 16\n");
+}
+
+TEST(training_goes_on_from_a_folder)
+{
+    expect_exit(w, 0, "$TRAIN d.ini run.name=a");
+    expect_text(w->err, "starting from ");
+    expect_no_text(w->err, "warning");
+    expect_no_text(w->err, "newly initialized");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=b train.steps=10");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=b --resume");
+    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
+    expect_text(w->err, ", theta included\n");
+    expect_exit(w, 0, "$TRAIN d.ini run.name=e train.steps=1 model.window=4");
+    expect_text(w->err, "train: warning: model.window differs from the folder's model");
+    expect_exit(w, 2, "$TRAIN d.ini run.name=f model.kind=roformer model.causal=yes");
+    expect_text(w->err, "  model.kind = roformer (command line); the model has decoder\n");
+}
+
+/* Theta is written as radians; in the form log its logarithm can come back one digit off. */
+TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 6)
+{
+    static const char *const runs[] = {
+        "model.tie_embeddings=no",
+        "train.init_from= model.window=6 model.tie_embeddings=yes position.pairing=interleaved",
+        "theta.learn=yes theta.scope=model optimizer.clip_norm=0",
+        "theta.learn=yes theta.scope=layer",
+        "train.init_from= theta.learn=yes theta.scope=head model.kv_heads=4 position.fraction=1",
+        "train.init_from= model.bias=all position.scaling=yarn position.scale=2",
+    };
+    char line[LINE_SIZE], again[LINE_SIZE];
+    double before, after;
+    expect_exit(w, 0, "$TRAIN d.ini %s", runs[_i]);
+    evaluate("--checkpoint runs/d", line);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/d --export out");
+    ck_assert_str_eq(w->out, "export: out\n");
+    evaluate("--checkpoint out data.file=ids.h5:/ids", again);
+    ck_assert_int_eq(sscanf(line, "eval: loss %lf", &before), 1);
+    ck_assert_int_eq(sscanf(again, "eval: loss %lf", &after), 1);
+    expect_number(after / before, 1 - 2e-5, 1 + 2e-5);
+    ck_assert_str_eq(strchr(line, ','), strchr(again, ','));
+    /* and what is read and written again is the same */
+    expect_exit(w, 0, "$TRAIN --checkpoint out --export again");
+    expect_exit(w, 0, "cmp out/config.json again/config.json");
+    evaluate("--checkpoint again data.file=ids.h5:/ids", line);
+    ck_assert_str_eq(line, again);
+}
+
+TEST(what_cannot_be_written_is_exit_2)
+{
+    expect_exit(w, 0, "$TRAIN d.ini --quiet train.steps=1 train.init_from= model.norm_kind=layer");
+    expect_exit(w, 2, "$TRAIN --checkpoint runs/d --export out");
+    expect_text(w->err, "model.norm_kind = layer cannot be exported: a Llama of Hugging Face has "
+                        "RMS norms\n");
+    ck_assert(!exists("out"));
+}
+
+/* The length of a folder can be one that no training here has the memory for. */
+TEST(who_does_not_train_needs_no_memory_for_it)
+{
+    expect_exit(w, 0,
+                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; "
+                "sed -i 's/\"max_position_embeddings\": 64/\"max_position_embeddings\": 1000000/' "
+                "m/config.json; $TRAIN --checkpoint m --export out");
+    expect_exit(w, 0, "grep -q '\"max_position_embeddings\": 1000000' out/config.json");
+}
+
+/* A decoder whose text says abcdefghijklmnop over and over, as a folder that calls one of the
+ * letters the end of a text: used as it is, trained on, and written again. */
+TEST(a_token_that_ends_a_text_is_kept_and_ends_it)
+{
+    static const char predict[] = "--predict abcd --tokens 20 --temperature 0 --quiet";
+    expect_exit(w, 0, "for i in $(seq 200); do printf abcdefghijklmnop; done >text.txt");
+    expect_exit(w, 0,
+                "printf '[data]\ntask = text\nfile = text.txt\nlevel = byte\nlength = 32\n"
+                "objective = lm\n[model]\nkind = decoder\nlayers = 1\ndim = 32\nheads = 2\n"
+                "[optimizer]\nlr = 0.005\n[train]\nsteps = 150\nbatch_size = 16\n' >t.ini");
+    expect_exit(w, 0, "$TRAIN t.ini --quiet");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/t --export m --quiet");
+    expect_exit(w, 0, "grep -q '\"eos_token_id\": null' m/config.json");
+    expect_exit(w, 0, "$TRAIN --checkpoint m %s", predict);
+    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\n");
+    /* h is 4 + 104 */
+    expect_exit(w, 0,
+                "sed -i 's/\"eos_token_id\": null/\"eos_token_id\": [3, 108]/' m/config.json; "
+                "$TRAIN --checkpoint m %s",
+                predict);
+    ck_assert_str_eq(w->out, "abcdefg\n");
+    expect_exit(w, 0,
+                "$TRAIN t.ini --quiet run.name=on train.steps=2 train.init_from=m; "
+                "$TRAIN runs/on/config.ini --quiet train.steps=4 --resume");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/on %s", predict);
+    ck_assert_str_eq(w->out, "abcdefg\n");
+    expect_exit(w, 0,
+                "$TRAIN --checkpoint runs/on --export again --quiet; "
+                "grep -q '\"eos_token_id\": \\[3, 108\\]' again/config.json");
+    expect_exit(w, 0,
+                "echo '{\"eos_token_id\": 110}' >again/generation_config.json; "
+                "$TRAIN --checkpoint again %s",
+                predict);
+    ck_assert_str_eq(w->out, "abcdefghi\n");
+    expect_exit(w, 0,
+                "echo '{\"eos_token_id\": 260}' >again/generation_config.json; "
+                "$TRAIN --checkpoint again %s",
+                predict);
+    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\n");
+    expect_text(w->err,
+                "train: warning: generation_config.json: eos_token_id must be a whole number from "
+                "0 to 259, or a list of at most 8 of them; it is ignored: no token ends a text\n");
+}

@@ -1,0 +1,368 @@
+/* `train --predict`: what a trained model makes of a text. */
+
+#include "train_program.h"
+
+/* A text of which every token follows from the one before. */
+#define ALPHABET "abcdefghijklmnop"
+
+static void make_text(void)
+{
+    expect_exit(w, 0, "for i in $(seq 200); do printf '" ALPHABET "'; done >text.txt");
+}
+
+#define LANGUAGE_OF                                                                                \
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "data.level=char "
+
+#define LANGUAGE_FOR(steps)                                                                        \
+    LANGUAGE_OF                                                                                    \
+    "model.dim=32 "                                                                                \
+    "optimizer.lr=5e-3 optimizer.schedule_steps=" steps " train.batch_size=16 "
+
+#define LANGUAGE LANGUAGE_FOR("200")
+
+#define LM LANGUAGE "data.objective=lm model.causal=yes "
+
+SUITE(PROGRAM_OPTIONS)
+
+TEST(a_causal_model_continues_a_text)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=200");
+    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0");
+    ck_assert_str_eq(w->out, "efgh"
+                             "ijklmnopabcdefghijkl\n");
+    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0 --stop klm");
+    ck_assert_str_eq(w->out, "efghijklm\n");
+    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 5 --temperature 0 --stop gh");
+    ck_assert_str_eq(w->out, "efghijklm\n"); /* what was given does not count */
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --top-k 0");
+    expect_text(w->err, "--top-k must be a whole number above 0; got '0'");
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --top-p 1.5");
+    expect_text(w->err, "--top-p must be a number above 0, up to 1; got '1.5'");
+    expect_exit(w, 0, "$TRAIN " LM "--predict '' --tokens 3");
+    ck_assert_int_eq(strlen(w->out), 4);
+}
+
+TEST(choices_depend_on_the_seed_alone)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 >first");
+    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 | cmp - first");
+    expect_exit(w, 1, "$TRAIN " LM "--predict a --tokens 30 --seed 6 | cmp -s - first");
+}
+
+/* Weights that are large enough to be shared out. */
+TEST(threads_change_no_choice)
+{
+    static const char large[] = "model.dim=256 model.heads=4 --overwrite";
+    make_text();
+    for (int threads = 1; threads <= 3; threads++)
+        expect_exit(w, 0,
+                    "$TRAIN " LANGUAGE_OF "data.objective=lm model.causal=yes %s train.steps=1 && "
+                    "$TRAIN runs/tiny/config.ini --predict abc --tokens 20 --seed 5 --quiet "
+                    "--threads %d >out%d",
+                    large, threads, threads);
+    expect_exit(w, 0, "cmp out1 out2 && cmp out1 out3 && wc -c <out1");
+    ck_assert_int_eq(atoi(w->out), 24);
+}
+
+/* A pipe is answered line by line, a file in groups. Prompts differ in length, end at different
+ * times, and fill more than one group; one is empty, and one longer than data.length. */
+TEST(lines_of_a_file_are_continued_as_each_alone)
+{
+    static const char *const ways[] = {"", "--temperature 0 --stop p", "--seed 4 --top-k 5",
+                                       "--stop no --temperature 2"};
+    static const char *const models[] = {"", "model.attention=linear_elu ", "model.window=5 ",
+                                         "position.kind=learned ",
+                                         ("position.scaling=dynamic position.original_len=8 "
+                                          "position.scale=2 ")};
+    make_text();
+    expect_exit(w, 0,
+                "for i in $(seq 37); do printf '%%.*s\\n' $((i * 5 %% 19)) " ALPHABET ALPHABET
+                "; done >lines.txt");
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        expect_exit(w, 0, "$TRAIN " LM "data.length=20 train.steps=60 --overwrite %s", models[m]);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            expect_exit(w, 0,
+                        "$TRAIN runs/tiny/config.ini --predict - --tokens 9 %s <lines.txt "
+                        ">together 2>told",
+                        ways[i]);
+            expect_exit(w, 0,
+                        "cat lines.txt | $TRAIN runs/tiny/config.ini --predict - --tokens 9 %s "
+                        ">alone 2>told-alone && cmp together alone && cmp told told-alone && "
+                        "wc -l <together",
+                        ways[i]);
+            ck_assert_int_eq(atoi(w->out), 37);
+        }
+    }
+}
+
+/* What comes before the line is answered, and nothing behind it. */
+TEST(a_bad_line_of_a_file_is_named)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1 data.length=8 position.kind=learned");
+    expect_exit(w, 2,
+                "printf 'a\nb\n\377\nc\n' >lines.txt; "
+                "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
+    ck_assert_str_eq(w->err, "train: line 3: byte 0xff at byte 0 is not UTF-8\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 2);
+    expect_exit(w, 2,
+                "for i in $(seq 20); do echo a; done >lines.txt; echo abcdefghij >>lines.txt; "
+                "echo a >>lines.txt; "
+                "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
+    ck_assert_str_eq(w->err, "train: line 21: the text has 11 tokens; the model has positions for "
+                             "8\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 20);
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 </dev/null");
+    expect_exit(w, 0, ": >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt");
+    ck_assert_str_eq(w->out, "");
+    expect_exit(w, 1,
+                "echo a >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt "
+                ">/dev/full");
+}
+
+/* After as many steps both letters have a probability of 0.93 and more. */
+TEST(a_masked_model_fills_the_masks)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE_FOR("400") "train.steps=400 data.mask_probability=0.3");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict 'cde[MASK]ghi[MASK]kl'");
+    ck_assert(!strncmp(w->out, "cdefghijkl\nmask 1: 'f' ", 23));
+    ck_assert_int_eq(count_of(w->out, "\n"), 3);
+    ck_assert_ptr_nonnull(strstr(w->out, "\nmask 2: 'j' "));
+}
+
+TEST(what_cannot_be_predicted_is_refused)
+{
+    make_text();
+    expect_exit(w, 4, "$TRAIN " LM "--predict a");
+    expect_text(w->err, "has no checkpoint");
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 2, "$TRAIN " LM "--predict \"$(printf 'ab\\377')\"");
+    expect_text(w->err, "byte 0xff at byte 2 is not UTF-8");
+    expect_exit(w, 2, "$TRAIN " LM "--predict 'a[MASK]'");
+    expect_text(w->err, "a text to continue must have no [MASK]");
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --temperature -1");
+    expect_text(w->err, "--temperature must be a number >= 0; got '-1'");
+    expect_exit(w, 2, "$TRAIN " LM "--predict a --tokens 0");
+    expect_text(w->err, "--tokens must be a whole number from 1 to 1000000; got '0'");
+    expect_exit(w, 2, "$TRAIN " LM "--seed 1");
+    expect_text(w->err, "--seed needs --predict");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet --overwrite train.steps=1 "
+                "optimizer.schedule_steps=0");
+    expect_exit(w, 2, "$TRAIN tiny.ini --predict a");
+    expect_text(w->err, "--predict needs data.task = text");
+}
+
+/* Once, however many there are; they stay as they are in what is printed. */
+TEST(characters_that_are_not_known_are_read_as_unknown)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 1 --temperature 0");
+    ck_assert(!strncmp(w->out, "aXbYc", 5) && strlen(w->out) == 7);
+    ck_assert_str_eq(w->err,
+                     "train: warning: characters of the text that are not in the vocabulary "
+                     "and are read as [UNK]: 2, the first is 'X' at byte 1\n");
+    expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 20 >first");
+    expect_exit(w, 0, "$TRAIN " LM "--predict 'aZbQc' --tokens 20 | tr ZQ XY | cmp - first");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked --predict 'a[MASK]X[MASK]Y'");
+    ck_assert(w->out[0] == 'a' && w->out[2] == 'X' && w->out[4] == 'Y' && w->out[5] == '\n');
+    expect_text(w->err, "are read as [UNK]: 2, the first is 'X' at byte 7\n");
+}
+
+/* Of the five most likely tokens, and of many choices at a temperature that makes all of them as
+ * likely, none is a special token: each is one of the letters. */
+TEST(special_tokens_are_never_predicted)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 400 --temperature 1e6");
+    ck_assert_uint_eq(strspn(w->out, ALPHABET), 401);
+    ck_assert_str_eq(w->out + 401, "\n");
+    expect_exit(w, 0, "for i in $(seq 200); do printf ab; done >text.txt");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=two train.steps=1");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=two --predict '[MASK]'");
+    ck_assert_int_eq(count_of(w->out, "'"), 4);
+    expect_text(w->out, "'a' 0.");
+    expect_text(w->out, "'b' 0.");
+}
+
+/* The alphabet shows that nothing was lost on the way: a token follows from the one before,
+ * whatever the model still has of the others. dynamic, which was trained on 8, may err beyond. */
+TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
+{
+    static const char *const scalings[] = {
+        "", "position.kind=alibi ", "model.attention=linear_elu ", "model.window=3 ",
+        "position.scaling=dynamic position.original_len=8 position.scale=2 "};
+    char options[512];
+    snprintf(options, sizeof options, LM "data.length=8 %s", scalings[_i]);
+    make_text();
+    expect_exit(w, 0, "$TRAIN %s train.steps=200", options);
+    expect_exit(w, 0, "$TRAIN %s --predict efgh --tokens 40 --temperature 0 2>&1 >out", options);
+    ck_assert_str_eq(w->out, "");
+    expect_exit(w, 0, "$TRAIN %s --predict efgh --tokens 4 --temperature 0", options);
+    ck_assert_str_eq(w->out, "efghijkl\n");
+    snprintf(options, sizeof options, "runs/tiny/config.ini --predict efgh --temperature 0");
+    expect_exit(w, 0, "$TRAIN %s --tokens 4", options);
+    ck_assert_ptr_null(strstr(w->err, "tokens"));
+    expect_exit(w, 0, "$TRAIN %s --tokens 5 --stop x", options);
+    if (_i < 4)
+        expect_text(w->err, "1 of 1 texts filled the context window, data.length = 8 tokens: its "
+                            "older half was dropped\n");
+    else
+        ck_assert_ptr_null(strstr(w->err, "newest"));
+    if (_i < 4) {
+        expect_exit(w, 0, "cat out");
+        ck_assert_str_eq(w->out, "efghijklmnop" ALPHABET ALPHABET "\n");
+    }
+}
+
+/* The first token after a text that is too long from the start is that of its newest tokens. */
+TEST(of_a_text_that_is_too_long_the_newest_tokens_are_read)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "data.length=8 train.steps=200");
+    expect_exit(w, 0,
+                "printf 'abcdefghijklmnopabcdefg\\nabc\\n' | "
+                "$TRAIN runs/tiny/config.ini --predict - --tokens 1 --temperature 0");
+    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\nabcd\n");
+    expect_text(w->err, "1 of 2 texts filled the context window, data.length = 8 tokens");
+}
+
+TEST(a_text_ends_where_the_model_has_no_more_positions)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned train.steps=100");
+    expect_exit(w, 0,
+                "$TRAIN " LM "data.length=8 position.kind=learned --predict abcd --tokens 99");
+    ck_assert_uint_eq(strlen(w->out), 4 + 4 + 1); /* [CLS] has a position, the last token none */
+    ck_assert_str_eq(w->err, "train: warning: 1 of 1 texts ended where the model has no more "
+                             "positions, at 8 tokens\n");
+    expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned --predict abcdefg");
+    ck_assert_uint_eq(strlen(w->out), 7 + 1 + 1);
+    expect_exit(w, 2,
+                "printf 'abc\\nabcdefgh\\nabc\\n' | $TRAIN " LM
+                "data.length=8 position.kind=learned --predict -");
+    ck_assert_str_eq(w->err, "train: line 2: the text has 9 tokens; the model has positions for "
+                             "8\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 1);
+}
+
+/* 32 tokens for a scale of 1. */
+TEST(a_text_ends_where_xpos_does)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "data.length=32 position.xpos=1 train.steps=20");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --predict abcd --tokens 99 --quiet");
+    ck_assert_uint_eq(strlen(w->out), 4 + 28 + 1);
+    ck_assert_str_eq(w->err, "train: warning: 1 of 1 texts ended where the model has no more "
+                             "positions, at 32 tokens\n");
+    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini --eval data.length=33");
+    expect_text(w->err, "position.xpos = 1 is for 32 tokens at most");
+}
+
+#define BYTES                                                                                      \
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "data.level=byte "                                                                             \
+    "model.dim=32 optimizer.lr=5e-3 optimizer.schedule_steps=200 train.batch_size=16 "             \
+    "data.objective=lm model.causal=yes "
+
+/* At level byte the tokens are parts of characters. */
+TEST(characters_are_never_broken)
+{
+    expect_exit(w, 0,
+                "for i in $(seq 200); do printf '\\303\\244\\342\\202\\254'; done "
+                ">text.txt");
+    expect_exit(w, 0, "$TRAIN " BYTES "train.steps=150");
+    for (int tokens = 1; tokens < 8; tokens++)
+        expect_exit(w, 0,
+                    "$TRAIN " BYTES "--predict '' --tokens %d | "
+                    "iconv -f UTF-8 -t UTF-8 >/dev/null",
+                    tokens);
+    expect_exit(w, 0,
+                "$TRAIN " BYTES "--predict '' --tokens 400 --temperature 9 | "
+                "iconv -f UTF-8 -t UTF-8 >/dev/null");
+    expect_exit(w, 0,
+                "$TRAIN " BYTES "--predict \"$(printf '\\303')\" --tokens 1 "
+                "--temperature 0");
+    ck_assert_str_eq(w->out, "\xc3\xa4\n");
+    expect_exit(w, 0,
+                "$TRAIN " BYTES "--predict \"$(printf '\\303\\244\\342')\" "
+                "--tokens 1 --temperature 0");
+    ck_assert_str_eq(w->out, "\xc3\xa4\xef\xbf\xbd\n");
+}
+
+/* Who reads no further ends the program long before a million tokens. */
+TEST(tokens_are_shown_as_they_are_chosen)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    expect_exit(w, 0, "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 | head -c 10 | wc -c");
+    ck_assert_int_eq(atoi(w->out), 10);
+    NEEDS(!access("/dev/full", W_OK), "/dev/full");
+    expect_exit(w, 1, "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 >/dev/full");
+    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
+}
+
+/* Each line gives what it gives alone: the same seed, and nothing of the line before. */
+TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
+{
+    static const char *const models[] = {LM, LANGUAGE};
+    static const char *const options[] = {"--tokens 9 --seed 3", ""};
+    static const char *const texts[][3] = {{"abc", "fX", "bcde"},
+                                           {"a[MASK]c", "[MASK]X[MASK]", "b[MASK]"}};
+    make_text();
+    expect_exit(w, 0, "$TRAIN %s train.steps=20", models[_i]);
+    for (int i = 0; i < 3; i++)
+        expect_exit(w, 0, "$TRAIN %s --predict '%s' %s 2>>alone.err >>alone", models[_i],
+                    texts[_i][i], options[_i]);
+    expect_exit(w, 0, "printf '%s\\n%s\\r\\n%s' | $TRAIN %s --predict - %s | cmp - alone",
+                texts[_i][0], texts[_i][1], texts[_i][2], models[_i], options[_i]);
+    snprintf(w->out, sizeof w->out,
+             "train: warning: characters of standard input that are not in the vocabulary and are "
+             "read as [UNK]: 1, the first is 'X' at byte %d\n",
+             _i ? 15 : 5);
+    ck_assert_str_eq(w->err, w->out);
+}
+
+TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    expect_exit(w, 2, "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 2: the text must have a [MASK] to fill\n");
+    ck_assert_int_eq(count_of(w->out, "\n"), 2);
+    expect_exit(w, 2, "printf '[MASK]\\000b\\n' | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 1: byte 0x00 at byte 6 is not text\n");
+    expect_exit(w, 2, "printf '[MASK]\\n[MASK]\\377\\n' | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 2: byte 0xff at byte 0 is not UTF-8\n");
+    expect_exit(w, 2, "head -c 1048577 /dev/zero | tr '\\0' a | $TRAIN " LANGUAGE "--predict -");
+    ck_assert_str_eq(w->err, "train: line 1: has more than 1048576 bytes\n");
+    expect_exit(w, 1, "$TRAIN " LANGUAGE "--predict - </");
+    ck_assert_str_eq(w->err, "train: line 1: cannot be read: Is a directory\n");
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "--predict - </dev/null");
+    ck_assert_str_eq(w->out, "");
+}
+
+TEST(answers_that_cannot_be_printed_are_a_failure)
+{
+    NEEDS(!access("/dev/full", W_OK), "/dev/full");
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    expect_exit(w, 1, "yes '[MASK]' | $TRAIN " LANGUAGE "--predict - >/dev/full");
+    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
+}
+
+TEST(a_masked_text_needs_a_mask)
+{
+    make_text();
+    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    expect_exit(w, 2, "$TRAIN " LANGUAGE "--predict abc");
+    expect_text(w->err, "the text must have a [MASK] to fill");
+}

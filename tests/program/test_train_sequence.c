@@ -1,0 +1,96 @@
+/* Token files, cached texts, mixtures and documents through the program: the same bytes however
+ * they are read, and what becomes of a run whose data goes away. */
+
+#include "train_program.h"
+
+/* A run on a text of two files, and the same text as ids. */
+static void enter_with_texts(void)
+{
+    enter();
+    expect_exit(w, 0,
+                "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; "
+                "sed 's/^vocab.*/task = text\\nfile = a.txt/; s/^learn.*/learn = no/; "
+                "s/^steps = 60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini a.npy; "
+                "$TRAIN --encode t.ini b.bin data.file=b.txt; $TRAIN --encode t.ini a.h5");
+    expect_text(w->out, "a.h5: 40893 tokens");
+}
+
+#define RUN "$TRAIN t.ini --quiet --overwrite "
+#define MIX "'data.file=a.txt*3, b.bin*1.5' data.documents=line data.cross=no "
+
+SUITE(.setup = enter_with_texts, .teardown = leave, .timeout = 300)
+
+TEST(a_text_has_the_same_metrics_from_memory_the_cache_and_files_of_ids)
+{
+    static const char *const sources[] = {"", "data.file=a.npy", "data.file=a.h5:/train"};
+    expect_exit(w, 0, RUN "run.name=memory");
+    for (int i = 0; i < 3; i++)
+        for (int threads = 1; threads < 3; threads++) {
+            expect_exit(w, 0,
+                        "ROTOR_CACHE_FROM=1 " RUN "run.name=other data.cache=cache %s "
+                        "run.threads=%d",
+                        sources[i], threads);
+            expect_same_files("runs/memory/metrics.csv", "runs/other/metrics.csv");
+        }
+    expect_exit(w, 0, "ls cache/*.npy | wc -l | grep '^ *1$'");
+}
+
+TEST(the_folder_of_the_cache_follows_from_the_environment)
+{
+    expect_exit(
+        w, 0, "ROTOR_CACHE_FROM=1 XDG_CACHE_HOME=$PWD/xdg $TRAIN t.ini --overwrite train.steps=1");
+    expect_text(w->err, "data.file: the tokens of ");
+    expect_exit(w, 0, "ls xdg/rotor/*.npy");
+    expect_exit(w, 0,
+                "unset XDG_CACHE_HOME; ROTOR_CACHE_FROM=1 HOME=$PWD/home " RUN "train.steps=1");
+    expect_exit(w, 0, "ls home/.cache/rotor/*.npy");
+    expect_exit(w, 0, "XDG_CACHE_HOME=$PWD/none " RUN "train.steps=1; ! ls none");
+    expect_exit(w, 1, "touch file; ROTOR_CACHE_FROM=1 " RUN "data.cache=file");
+    expect_text(w->err, "Not a directory (data.cache = ");
+}
+
+TEST(a_mixture_is_exact_under_threads_and_resume)
+{
+    expect_exit(w, 0, RUN MIX "run.name=whole run.threads=1");
+    expect_exit(w, 0, RUN MIX "run.name=parts run.threads=2 train.steps=6");
+    expect_exit(w, 0, "$TRAIN t.ini --quiet " MIX "run.name=parts --resume");
+    expect_same_files("runs/whole/metrics.csv", "runs/parts/metrics.csv");
+    expect_exit(w, 0, RUN MIX "run.name=cached data.cache=cache");
+    expect_same_files("runs/whole/metrics.csv", "runs/cached/metrics.csv");
+    expect_exit(w, 2,
+                "$TRAIN t.ini --quiet 'data.file=a.txt*3, b.bin*1.5' data.documents=line "
+                "run.name=parts --resume");
+    expect_text(w->err, "data.cross: the run has 'no'");
+}
+
+/* The evaluation of step 4 takes the file away. */
+TEST(a_file_that_is_cut_while_it_is_read_ends_the_run_with_a_checkpoint)
+{
+    static const char *const harms[] = {"truncate -s 100 b.bin", "cp a.txt c; mv c b.bin"};
+    static const char *const messages[] = {"became shorter", "was replaced or removed"};
+    for (int i = 0; i < 2; i++) {
+        expect_exit(w, 0, "$TRAIN --encode t.ini b.bin data.file=b.txt; rm -rf runs/t");
+        expect_exit(w, 3,
+                    "$TRAIN t.ini data.file=b.bin train.steps=10000000 run.name=t >out 2>err & "
+                    "until [ -s runs/t/metrics.csv ] && grep -q '^[0-9]' runs/t/metrics.csv; do "
+                    "sleep 0.05; done; %s; wait $!; code=$?; cat err >&2; exit $code",
+                    harms[i]);
+        expect_text(w->err, messages[i]);
+        expect_text(w->err, "a checkpoint holds step ");
+        expect_exit(w, 0, "ls runs/t/checkpoints/*.h5");
+    }
+}
+
+TEST(encode_says_what_it_cannot_write)
+{
+    expect_exit(w, 2, "$TRAIN --encode t.ini");
+    expect_text(w->err, "--encode takes a CONFIG.ini and the file to write");
+    expect_exit(w, 2, "$TRAIN --encode t.ini o.txt");
+    expect_text(w->err, "name ends in .h5, .npy or .bin; got 'o.txt'");
+    expect_exit(w, 2, "$TRAIN --encode t.ini o.npy 'data.file=a.txt*2,b.txt*1'");
+    expect_text(w->err, "data.file is a mixture with weights");
+    expect_exit(w, 2, "$TRAIN --encode tiny.ini o.npy");
+    expect_text(w->err, "--encode needs data.task = text or tokens");
+    expect_exit(w, 1, "(ulimit -f 8; $TRAIN --encode t.ini o.npy)");
+    expect_exit(w, 0, "! ls o.*");
+}

@@ -1,0 +1,434 @@
+/* Sweeps as a user runs them. */
+
+#include "train_program.h"
+
+#define SWEEP                                                                                      \
+    "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.position.kind=rope,none "                 \
+    "sweep.run.seed=1,2 "
+
+static bool with_reports = true;
+SUITE(PROGRAM_OPTIONS)
+
+TEST(a_sweep_prints_one_table_and_writes_it)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 0, SWEEP "sweep.jobs=2");
+    line_of(w->out, "kind  runs  loss", line);
+    expect_text(line_of(w->out, "rope  2     ", line), " ± ");
+    line_of(w->out, "none  2     ", line);
+    line_of(w->out, "sweep: runs/tiny", line);
+    expect_text(w->err, "[4/4] ");
+    char *sweep = read_file("runs/tiny/sweep.csv"), *runs = read_file("runs/tiny/runs.csv");
+    ck_assert(!strncmp(sweep, "position.kind,runs,good,steps_mean,", 35));
+    ck_assert_int_eq(count_of(sweep, "\n"), 3);
+    ck_assert_int_eq(count_of(runs, "\n"), 5);
+    expect_text(runs, "\nkind=none_seed=2,none,2,0,20,");
+    rt_free(sweep);
+    rt_free(runs);
+    expect_exit(w, 0, "test -s runs/tiny/kind=rope_seed=1/output.log");
+}
+
+/* A run of a sweep is the run that its settings make alone. */
+TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
+{
+    char line[LINE_SIZE];
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet train.steps=20 sweep.theta.learn=no,yes "
+                "sweep.run.seed=1,2 theta.tolerance=1");
+    line_of(w->out, "theta: near in 2 of the 2 runs that learn it, max relative drift 0.", line);
+    expect_exit(w, 7,
+                "$TRAIN tiny.ini --quiet train.steps=20 sweep.theta.learn=no,yes "
+                "theta.tolerance=0 theta.check=unmoved run.name=strict");
+    line_of(w->out, "theta: near in 0 of the 1 runs that learn it", line);
+}
+
+TEST(a_run_of_a_sweep_has_the_bits_of_a_run_alone)
+{
+    expect_exit(w, 0, SWEEP "sweep.jobs=2 --quiet");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini theta.learn=no train.steps=20 position.kind=none run.seed=2 "
+                "run.name=alone --quiet");
+    expect_exit(w, 0, "cmp runs/tiny/kind=none_seed=2/metrics.csv runs/alone/metrics.csv");
+}
+
+TEST(what_is_finished_is_not_done_again)
+{
+    expect_exit(w, 0, SWEEP "--quiet");
+    char *first = read_file("runs/tiny/sweep.csv");
+    expect_exit(w, 0, "rm -r runs/tiny/kind=none_seed=1 && touch runs/tiny/before");
+    expect_exit(w, 0, SWEEP);
+    expect_text(w->err, "some are finished already");
+    expect_text(w->err, "[4/4] kind=none_seed=1: done");
+    expect_text(w->err, "[3/4] kind=none_seed=2: reused as it was");
+    expect_no_text(w->err, "has grown");
+    ck_assert(!exists("runs/tiny/growth.csv"));
+    expect_exit(w, 0, "test ! runs/tiny/kind=rope_seed=1/result.csv -nt runs/tiny/before");
+    char *again = read_file("runs/tiny/sweep.csv");
+    ck_assert_str_eq(first, again);
+    rt_free(first);
+    rt_free(again);
+}
+
+TEST(an_interrupted_sweep_goes_on)
+{
+    expect_exit(w, 75,
+                "$TRAIN tiny.ini --quiet theta.learn=no train.steps=100000 train.eval_every=100000 "
+                "train.checkpoint_every=100000 run.log_every=10 sweep.run.seed=1,2,3 & "
+                "PID=$!; until grep -q '^20,' runs/tiny/seed=1/metrics.csv 2>.grep; do "
+                "kill -0 $PID || exit 99; sleep 0.01; done; kill -TERM $PID; wait $PID");
+    expect_exit(w, 0, "ls runs/tiny/seed=1/checkpoints/*.h5");
+    expect_exit(w, 1, "test -e runs/tiny/seed=3");
+}
+
+/* As after Ctrl-C: the report of the part that is done must not be in the way. */
+TEST(an_interrupted_sweep_ends_as_one_that_was_not)
+{
+#define LONG_SWEEP                                                                                 \
+    "$TRAIN ../tiny.ini --quiet theta.learn=no train.steps=800 optimizer.schedule_steps=800 "      \
+    "sweep.run.seed=1,2,3"
+    expect_exit(w, 0, "mkdir straight stopped; cd straight; " LONG_SWEEP);
+    expect_exit(w, 75,
+                "cd stopped; " LONG_SWEEP " & PID=$!; until grep -q '^20,' "
+                "runs/tiny/seed=2/metrics.csv 2>.grep; do kill -0 $PID || exit 99; sleep 0.01; "
+                "done; kill -INT $PID; wait $PID");
+    expect_exit(w, 0, "test -s stopped/runs/tiny/report.html");
+    expect_exit(w, 1, "test -e stopped/runs/tiny/seed=3");
+    expect_exit(w, 0, "cd stopped; " LONG_SWEEP);
+    expect_exit(w, 0,
+                "for i in runs.csv sweep.csv seed=1/metrics.csv seed=2/metrics.csv "
+                "seed=3/result.csv; do cmp straight/runs/tiny/$i stopped/runs/tiny/$i || exit 1; "
+                "done; for i in straight stopped; do sed " WITHOUT_TIMES " "
+                "$i/runs/tiny/report.html >$i/page || exit 1; done; cmp straight/page "
+                "stopped/page");
+}
+
+#define SEEDS                                                                                      \
+    "ROTOR_NO_REPORT=1 $TRAIN tiny.ini theta.learn=no train.eval_batches=1 sweep.run.seed="
+#define ENDLESS_SWEEP                                                                              \
+    "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=10000000 "                              \
+    "train.checkpoint_every=10000000 train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2 "
+#define WAIT_FOR_BOTH                                                                              \
+    "for i in 1 2; do until grep -q '^20,' runs/tiny/seed=$i/metrics.csv 2>.grep; do "             \
+    "kill -0 $PID || exit 99; sleep 0.01; done; done; "
+
+/* kill -9: nobody tells its runs. They stop all the same, with a checkpoint, and are not in the way
+ * of the same command. */
+TEST(the_runs_of_a_sweep_that_is_killed_stop)
+{
+    expect_exit(w, 0,
+                ENDLESS_SWEEP
+                "& PID=$!; " WAIT_FOR_BOTH
+                "RUNS=$(cat /proc/$PID/task/$PID/children); kill -KILL $PID; "
+                "wait $PID; for i in $(seq 400); do ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
+                "train.steps=60 train.checkpoint_every=10000000 "
+                "train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2; "
+                "code=$?; [ $code = 2 ] || exit $code; sleep 0.05; done; "
+                "kill $RUNS; exit 2");
+    expect_exit(w, 0, "grep -c 'resuming from' runs/tiny/seed=1/output.log");
+    expect_exit(w, 0, "grep -c 'resuming from' runs/tiny/seed=2/output.log");
+}
+
+/* Its process is the one to stop; or that of a run, if this is trained alone. */
+TEST(a_second_sweep_is_refused_and_names_the_first)
+{
+    char message[LINE_SIZE];
+    int first = 0;
+    expect_exit(w, 2,
+                ENDLESS_SWEEP "& PID=$!; " WAIT_FOR_BOTH ENDLESS_SWEEP
+                              "; second=$?; kill -TERM $PID; wait $PID; echo first $PID $?; "
+                              "exit $second");
+    expect_text(w->out, "first ");
+    ck_assert_int_eq(sscanf(strstr(w->out, "first "), "first %d 75", &first), 1);
+    snprintf(message, sizeof message, "train: runs/tiny: process %d is training here", first);
+    expect_text(w->err, message);
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini --quiet train.steps=10000000 run.dir=runs/other run.name=seed=2 & "
+                "PID=$!; until grep -q '^20,' runs/other/seed=2/metrics.csv 2>.grep; do "
+                "kill -0 $PID || exit 99; sleep 0.01; done; " ENDLESS_SWEEP
+                "run.name=other; second=$?; kill -TERM $PID; wait $PID; echo $PID; exit $second");
+    snprintf(message, sizeof message, "train: runs/other/seed=2: process %d is training here",
+             atoi(w->out));
+    expect_text(w->err, message);
+    ck_assert(!exists("runs/other/seed=1"));
+}
+
+/* More steps under the schedule of before: said for the sweep, and not only where each run prints.
+ */
+TEST(rates_of_zero_are_warned_about_once_before_the_first_run)
+{
+    static const char warning[] = "warning: ";
+    expect_exit(w, 0, SEEDS "1,2 train.steps=60 --quiet");
+    expect_no_text(w->err, warning);
+    expect_exit(w, 0, SEEDS "1,2,3 train.steps=80 --quiet");
+    expect_text(w->err, "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is "
+                        "0 from step 61 to the end at 80, since optimizer.schedule_steps = 60: "
+                        "give optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n");
+    ck_assert_int_eq(count_of(w->err, warning), 1);
+    expect_exit(w, 0, SEEDS "1,2 train.steps=90");
+    const char *said = strstr(w->err, "in 2 of 2 runs (seed=1 is the first) the learning rate is 0 "
+                                      "from step 81 to the end at 90, ");
+    ck_assert_msg(said && said < strstr(w->err, "[1/2]"), "%s", w->err);
+    expect_exit(w, 0, SEEDS "1,2 train.steps=100 optimizer.schedule_steps=100");
+    expect_no_text(w->err, warning);
+}
+
+/* Runs that have not begun were given their schedule as it is: --quiet takes it for intended. */
+TEST(rates_of_zero_in_new_runs_are_warned_about_unless_quiet)
+{
+    static const char sweep[] =
+        "ROTOR_NO_REPORT=1 $TRAIN tiny.ini theta.learn=no optimizer.schedule_steps=10 "
+        "train.eval_batches=1 sweep.train.steps=10,20 --overwrite";
+    expect_exit(w, 0, "%s", sweep);
+    expect_text(w->err,
+                "warning: in 1 of 2 runs (steps=20 is the first) the learning rate is 0 from "
+                "step 11 to the end at 20, ");
+    expect_exit(w, 0, "%s --quiet", sweep);
+    expect_no_text(w->err, "warning");
+}
+
+/* More steps for the runs there were, at a rate of 0, and a schedule of its own for the new one.
+ * What the sweep itself varies is no surprise. */
+TEST(runs_of_other_schedules_are_told)
+{
+#define UNLIKE "warning: the runs differ in keys that the sweep does not set: "
+#define GIVEN  "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=given "
+    expect_exit(w, 0, GIVEN "train.steps=10 sweep.run.seed=1,2");
+    expect_no_text(w->out, UNLIKE);
+    expect_exit(w, 0, GIVEN "train.steps=20 sweep.run.seed=1,3,2");
+    expect_text(w->out, UNLIKE "optimizer.schedule_steps; their results may not be comparable\n");
+    char *page = read_file("runs/given/report.html");
+    expect_text(page, "<p>" UNLIKE "optimizer.schedule_steps; ");
+    rt_free(page);
+    expect_exit(
+        w, 0,
+        "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=lengths "
+        "sweep.train.steps=10,20");
+    expect_no_text(w->out, UNLIKE);
+    write_file("two.ini", "[variant short]\ntrain.steps = 10\n[variant long]\ntrain.steps = 20\n");
+    expect_exit(w, 0,
+                "cat tiny.ini two.ini >steps.ini && $TRAIN steps.ini --quiet theta.learn=no "
+                "optimizer.schedule_steps=0");
+    expect_no_text(w->out, UNLIKE);
+}
+
+/* Another seed, another value, another variant: what is there stays. */
+TEST(a_sweep_grows_by_values_and_seeds_and_variants)
+{
+    char line[LINE_SIZE];
+#define GROWING "$TRAIN tiny.ini theta.learn=no train.steps=20 run.name=grown "
+    write_file("two.ini", "[variant small]\nmodel.dim = 8\n[variant large]\nmodel.dim = 16\n");
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2 sweep.position.kind=rope");
+    expect_exit(w, 0, "test -s runs/grown/report.html");
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
+    expect_text(w->err, "some are finished already");
+    expect_text(w->err, "[1/3] seed=1_kind=rope: reused as it was, loss ");
+    expect_text(w->err, "[2/3] seed=2_kind=rope: reused as it was, loss ");
+    expect_text(w->err, "[3/3] seed=3_kind=rope: done");
+    expect_text(w->err, "train: the sweep has grown: 1 of 3 runs are new\n");
+    expect_exit(w, 0, "cat runs/grown/growth.csv");
+    ck_assert_str_eq(w->out, "run,run_is\nseed=1_kind=rope,before\nseed=2_kind=rope,before\n"
+                             "seed=3_kind=rope,new\n");
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
+    expect_text(w->err, "some are finished already");
+    expect_no_text(w->err, "kind=rope: done");
+    expect_text(line_of(w->out, "none  3  ", line), " ± ");
+    expect_text(line_of(w->out, "rope  3  ", line), " ± ");
+    char *page = read_file("runs/grown/report.html");
+    expect_text(page, "6 of 6 runs finished");
+    ck_assert_int_eq(count_of(page, "<td>new</td>"), 3);
+    ck_assert_int_eq(count_of(page, "<td>before</td>"), 3);
+    rt_free(page);
+    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
+    expect_text(w->err, "all are finished already");
+    expect_no_text(w->err, "has grown");
+    expect_exit(w, 0, "grep -c new runs/grown/growth.csv");
+    ck_assert_str_eq(w->out, "3\n");
+
+    expect_exit(w, 0, "cat tiny.ini two.ini >small.ini && sed -i '/variant large/,$d' small.ini");
+    expect_exit(w, 0, "cat tiny.ini two.ini >both.ini");
+    expect_exit(w, 0, "for i in small both; do sed -i '/^dim/d' $i.ini; done");
+    expect_exit(w, 0, "$TRAIN small.ini train.steps=20 run.name=variants");
+    expect_exit(w, 0, "$TRAIN both.ini train.steps=20 run.name=variants");
+    expect_text(w->err, "some are finished already");
+    expect_no_text(w->err, "] small: done");
+    line_of(w->out, "large    1 ", line);
+}
+
+/* Other runs are no more runs, and what is back was there. */
+TEST(only_more_runs_than_before_are_growth)
+{
+    static const char sweep[] = "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.run.seed=";
+    expect_exit(w, 0, "%s1,2", sweep);
+    expect_exit(w, 0, "%s3,4", sweep);
+    expect_no_text(w->err, "has grown");
+    expect_exit(w, 0, "%s3", sweep);
+    expect_exit(w, 0, "%s1,2,3,4", sweep);
+    expect_no_text(w->err, "has grown");
+    expect_exit(w, 0, "rm -r runs/tiny/seed=1 && %s1,2,3,4,5", sweep);
+    expect_text(w->err, "the sweep has grown: 2 of 5 runs are new\n");
+    expect_exit(w, 0, "cat runs/tiny/growth.csv");
+    ck_assert_str_eq(w->out, "run,run_is\nseed=1,new\nseed=2,before\nseed=3,before\n"
+                             "seed=4,before\nseed=5,new\n");
+    expect_exit(w, 0, "%s1,2,3,4,5 --overwrite --quiet", sweep);
+    ck_assert(!exists("runs/tiny/growth.csv"));
+}
+
+TEST(a_run_that_failed_is_taken_as_one)
+{
+    static const char sweep[] = "$TRAIN tiny.ini train.steps=20 optimizer.clip_norm=0 "
+                                "sweep.optimizer.lr=1e-2,1e30";
+    expect_exit(w, 5, "%s", sweep);
+    expect_exit(w, 5, "%s", sweep);
+    expect_text(w->err, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/tiny/lr=1e30/");
+    expect_no_text(w->err, "nan");
+}
+
+TEST(runs_and_sweeps_do_not_share_a_folder)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 sweep.run.seed=1,2");
+    for (int i = 0; i < 3; i++) {
+        static const char *const options[] = {"", "--resume", "--overwrite"};
+        expect_exit(w, 2, "$TRAIN tiny.ini --quiet train.steps=20 %s", options[i]);
+        expect_text(w->err, "runs/tiny holds a sweep: choose another run.name");
+    }
+    expect_exit(w, 0, "test -s runs/tiny/report.html && test ! -e runs/tiny/config.ini");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone");
+    expect_exit(w, 2, "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone sweep.run.seed=1,2");
+    expect_text(w->err, "runs/alone holds a single run");
+}
+
+/* Every number has a bounded form, and as many columns as there are have room. */
+TEST(numbers_of_any_size_and_columns_of_any_count_fit)
+{
+    static const char many[] =
+        "[theta]\nlearn = yes\n[sweep]\nrun.log_every = 1\nmodel.activation = gelu\n"
+        "model.norm = post\nmodel.dropout = 0\nposition.base = 10000\n"
+        "position.pairing = interleaved\ntheta.form = log\ntheta.tolerance = 0.2\n"
+        "optimizer.lr = 1e-3\noptimizer.beta1 = 0.9\noptimizer.beta2 = 0.99\n"
+        "optimizer.eps = 1e-8\noptimizer.weight_decay = 0\noptimizer.clip_norm = 1\n"
+        "train.checkpoint_every = 2\ntrain.keep = 1\n"
+        "[variant a]\ntrain.eval_lengths = 4,5,6,7,9,10,19,20\n"
+        "[variant b]\ntrain.eval_lengths = 11,12,13,14,15,16,17,18\n";
+    /* one step of Adam: the least theta, 1e-3, moves by nearly 3e300 * 1e-2 */
+    expect_exit(w, 0,
+                "$TRAIN64 tiny.ini --quiet train.steps=1 theta.form=raw theta.lr_scale=3e300 "
+                "sweep.run.seed=1,2,3");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "e+301 ± inf</td>");
+    expect_text(w->out, "e+301 ± inf  ");
+    expect_no_text(w->out, "000000");
+    rt_free(page);
+    write_file("many.ini", many);
+    expect_exit(w, 0,
+                "$TRAIN many.ini --quiet train.steps=2 train.eval_batches=1 model.dim=8 "
+                "model.layers=1 model.heads=1 train.batch_size=2");
+    char line[LINE_SIZE];
+    expect_text(line_of(w->out, "variant  runs  loss ", line),
+                "runs  loss    accuracy  at 4    at 5    at 6    at 7    at 9    at 10   at "
+                "19   at 20   at 11   at 12   at 13   at 14   at 15   at 16   at 17   at 18   "
+                "theta drift  phase (rad)  near  needed  steps to 99 %");
+}
+
+/* Its folder is named by the keys that set it apart; a key is one even beside files. */
+/* Four threads for two runs at a time, three for two, one for two. */
+TEST_ROWS(runs_at_a_time_share_the_threads, 0, 3)
+{
+    static const int threads[][2] = {{4, 2}, {3, 1}, {1, 1}};
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini train.steps=2 sweep.jobs=2 sweep.run.seed=1,2 --threads %d && "
+                "grep -x 'threads = %d' runs/tiny/seed=1/config.ini",
+                threads[_i][0], threads[_i][1]);
+}
+
+TEST(the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 sweep.run.seed=1,2");
+    expect_exit(w, 0, "$TRAIN runs/tiny/seed=2/config.ini run.dir=runs/tiny --eval");
+    expect_text(w->out, "checkpoint: runs/tiny/seed=2/checkpoints/step-00000002.h5, step 2\n");
+    expect_exit(w, 0, "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
+    expect_text(w->out, "\nseed = 7\n");
+    expect_exit(w, 2, "$TRAIN runs/tiny/seed=3/config.ini");
+}
+
+TEST(a_run_that_diverges_is_a_row_that_says_so)
+{
+    expect_exit(w, 5,
+                "$TRAIN tiny.ini theta.learn=no train.steps=30 sweep.optimizer.lr=1e-3,1e30 "
+                "optimizer.clip_norm=0 optimizer.kind=sgd optimizer.momentum=0");
+    expect_text(w->err, "the loss is not finite");
+    char line[LINE_SIZE];
+    line_of(w->out, "1e30  0 of 1  -", line);
+    char *runs = read_file("runs/tiny/runs.csv");
+    expect_text(runs, "\nlr=1e30,1e30,5,");
+    rt_free(runs);
+}
+
+TEST(another_configuration_does_not_take_over_results)
+{
+    expect_exit(w, 0, SWEEP "--quiet");
+    expect_exit(w, 2, SWEEP "model.dim=8 --quiet");
+    expect_text(w->err, "model.dim: the run has '16', now it is '8'");
+    expect_exit(w, 0, SWEEP "model.dim=8 --quiet --overwrite");
+}
+
+TEST(every_run_is_checked_before_the_first_begins)
+{
+    expect_exit(w, 2,
+                "$TRAIN tiny.ini theta.learn=no sweep.position.kind=rope,t5 "
+                "sweep.model.attention=softmax,linear_elu");
+    expect_text(w->err, "kind=t5_attention=linear_elu:\n");
+    expect_text(w->err, "position.kind = t5 changes attention scores");
+    expect_exit(w, 1, "test -e runs");
+    expect_exit(w, 0, "$TRAIN --check tiny.ini sweep.run.seed=1,2,3");
+    ck_assert_str_eq(w->out, "tiny.ini: the configurations of 3 runs are valid\n");
+}
+
+/* What counts in one run may be there in all; what counts in none is refused where it stands. */
+TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
+{
+    static const char *const idle[][2] = {
+        {"position.scale=4",
+         "command line: position.scale has no effect in any run of the sweep: it "
+         "needs position.scaling other than none\n"},
+        {"sweep.position.beta_fast=8,9",
+         "command line: [sweep] position.beta_fast has no effect in any run: it needs "
+         "position.scaling = yarn\n"},
+        {"train.min_delta=0.5", "command line: train.min_delta has no effect in any run of the "
+                                "sweep: it needs train.patience above 0\n"}};
+    static const char base[] = "tiny.ini --quiet --check theta.learn=no ";
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        expect_exit(w, 2, "$TRAIN %s sweep.run.seed=1,2 %s", base, idle[i][0]);
+        ck_assert_str_eq(w->err, idle[i][1]);
+    }
+    expect_exit(w, 0, "$TRAIN %s sweep.position.scaling=none,linear position.scale=4", base);
+    expect_exit(w, 0,
+                "$TRAIN %s sweep.position.scaling=none,yarn position.scale=2 "
+                "sweep.position.beta_fast=8,9",
+                base);
+    expect_exit(
+        w, 0,
+        "cp tiny.ini v.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
+        "linear\\n[variant b]\\nposition.base = 500\\n' >>v.ini");
+    expect_exit(w, 0, "$TRAIN v.ini --quiet --check");
+    expect_exit(w, 0, "$TRAIN v.ini --print-config");
+    expect_exit(w, 0, "sed -i 's/position.scaling = linear/theta.init_sigma = 0.1/' v.ini");
+    expect_exit(w, 2, "$TRAIN v.ini --quiet");
+    ck_assert_str_eq(w->err,
+                     "v.ini:20: position.scale has no effect in any run of the sweep: it needs "
+                     "position.scaling other than none\n"
+                     "v.ini: [variant a] theta.init_sigma has no effect in any run: it needs "
+                     "theta.init = perturbed\n");
+    ck_assert(!exists("runs"));
+}
+
+/* Each run has the length that it was trained at for its original one. */
+TEST(runs_of_several_lengths_resolve_each_their_own)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet theta.learn=no train.steps=1 optimizer.schedule_steps=1 "
+                "position.scaling=dynamic position.scale=2 sweep.data.length=12,16");
+    expect_exit(w, 0, "grep original_len runs/tiny/length=12/config.ini");
+    ck_assert_str_eq(w->out, "original_len = 12\n");
+    expect_exit(w, 0, "grep original_len runs/tiny/length=16/config.ini");
+    ck_assert_str_eq(w->out, "original_len = 16\n");
+}

@@ -1,0 +1,67 @@
+#ifndef ROTOR_TESTS_TRAINING_TRAIN_PROGRAM_H
+#define ROTOR_TESTS_TRAINING_TRAIN_PROGRAM_H
+
+/* A suite of tests that run `train`, each in a workplace of its own, and what several of
+ * them ask of its output. */
+
+#include "program.h"
+#include "suite.h"
+
+static workplace *w;
+
+static void enter(void)
+{
+    w = enter_workplace();
+}
+
+static void leave(void)
+{
+    leave_workplace(w);
+}
+
+/* A workplace for each test, and the time of a sanitized program on a busy machine. */
+#define PROGRAM_FIXTURE .setup = enter, .teardown = leave
+#define PROGRAM_OPTIONS PROGRAM_FIXTURE, .timeout = 300
+
+/* Lines of sed that take out of a report what the clock says. */
+#define WITHOUT_TIMES "-e '/<th>time</d' -e '/loss_by_time-gnuplot_canvas/,/<.figcaption>/d'"
+
+/* A loop of the shell that waits until a file has a row of that step: training is then under
+ * way, however slow the machine. It gives up if the trainer in the background is gone. */
+#define WAIT_FOR_ROW(step, file)                                                                   \
+    "until grep -q '^" step ",' " file " 2>.grep; do kill -0 $! || exit 99; sleep 0.01; done; "
+
+enum { LINE_SIZE = 512 };
+
+/* The first line that begins so, without its end. */
+static inline const char *line_of(const char *text, const char *beginning, char line[LINE_SIZE])
+{
+    const char *at = text;
+    while (at && strncmp(at, beginning, strlen(beginning)) != 0) {
+        at = strchr(at, '\n');
+        at += at != NULL;
+    }
+    ck_assert_msg(at != NULL, "no line begins with \"%s\" in:\n%s", beginning, text);
+    snprintf(line, LINE_SIZE, "%.*s", (int)strcspn(at, "\n"), at);
+    return line;
+}
+
+static inline int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        count++;
+    return count;
+}
+
+static inline void expect_no_text(const char *text, const char *part)
+{
+    ck_assert_msg(!strstr(text, part), "\"%s\" in:\n%s", part, text);
+}
+
+static inline void expect_number(double got, double low, double high)
+{
+    ck_assert_msg(got >= low && got <= high, "%g is not from %g to %g", got, low, high);
+}
+
+#endif

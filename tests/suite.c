@@ -1,0 +1,163 @@
+/* Runs the suites of an executable: EXECUTABLE [-l] [-s SUITE] ... [-t WORD] ...
+ *
+ *     -l        lists the suites and their tests
+ *     -s SUITE  runs this suite; without -s, all of them
+ *     -t WORD   runs the tests whose name contains this word
+ *
+ * A test that leaves memory allocated fails, since a leak in a forked child goes unreported
+ * otherwise. Exit code 1 if a test failed, 2 if no test was selected.
+ */
+
+#include "suite.h"
+
+#include <unistd.h>
+
+enum { MOST_WORDS = 64, SUITE_NAME_SIZE = 64, DEFAULT_TIMEOUT = 120 };
+
+typedef struct registered_test {
+    const test_options *options;
+    const TTest *test;
+    int begin, end;
+    bool added; /* is in the runner */
+} registered_test;
+
+typedef struct selection {
+    const char *suites[MOST_WORDS], *parts[MOST_WORDS];
+    int suite_count, part_count;
+} selection;
+
+static registered_test *registered;
+static size_t registered_count;
+
+void test_register(const test_options *options, const TTest *test, int begin, int end)
+{
+    if (registered_count % 64 == 0)
+        registered = realloc(registered, (registered_count + 64) * sizeof *registered);
+    if (!registered)
+        abort();
+    registered[registered_count++] = (registered_test){options, test, begin, end, false};
+}
+
+static size_t blocks_before;
+
+static void note_live_blocks(void)
+{
+    blocks_before = rt_memory_live();
+}
+
+static void fail_on_leak(void)
+{
+    rt_memory_fail_at(0);
+    ck_assert_msg(rt_memory_live() == blocks_before, "%zu blocks were not freed",
+                  rt_memory_live() - blocks_before);
+}
+
+/* Writes the name of the suite of a file: "path" for tests/core/test_path.c. */
+static void suite_of_file(const char *file, char name[SUITE_NAME_SIZE])
+{
+    const char *base = strrchr(file, '/');
+    base = base ? base + 1 : file;
+    base += strncmp(base, "test_", 5) ? 0 : 5;
+    snprintf(name, SUITE_NAME_SIZE, "%.*s", (int)strcspn(base, "."), base);
+}
+
+static bool is_selected(const selection *s, const registered_test *test)
+{
+    char name[SUITE_NAME_SIZE];
+    bool suite = !s->suite_count, part = !s->part_count;
+    suite_of_file(test->test->file, name);
+    for (int i = 0; i < s->suite_count; i++)
+        suite |= !strcmp(name, s->suites[i]);
+    for (int i = 0; i < s->part_count; i++)
+        part |= strstr(test->test->name, s->parts[i]) != NULL;
+    return suite && part && test->begin < test->end;
+}
+
+static void add_fixtures(TCase *tests, const test_options *options)
+{
+    if (!options->may_leak)
+        tcase_add_checked_fixture(tests, note_live_blocks, fail_on_leak);
+    if (options->once)
+        tcase_add_unchecked_fixture(tests, options->setup, options->teardown);
+    else
+        tcase_add_checked_fixture(tests, options->setup, options->teardown);
+    tcase_add_checked_fixture(tests, options->prepare, options->clean);
+    tcase_set_timeout(tests, options->timeout > 0 ? options->timeout : DEFAULT_TIMEOUT);
+}
+
+/* Adds the selected tests that share the file and the options of the first of them. */
+static void add_tests_like(SRunner *runner, const selection *s, size_t first)
+{
+    char name[SUITE_NAME_SIZE];
+    const registered_test like = registered[first];
+    suite_of_file(like.test->file, name);
+    Suite *suite = suite_create(name);
+    TCase *tests = tcase_create("tests");
+    add_fixtures(tests, like.options);
+    suite_add_tcase(suite, tests);
+    for (size_t i = first; i < registered_count; i++) {
+        registered_test *test = &registered[i];
+        if (test->options == like.options && !strcmp(test->test->file, like.test->file) &&
+            is_selected(s, test)) {
+            _tcase_add_test(tests, test->test, 0, 0, test->begin, test->end);
+            test->added = true;
+        }
+    }
+    srunner_add_suite(runner, suite);
+}
+
+static int list(void)
+{
+    char name[SUITE_NAME_SIZE];
+    for (size_t i = 0; i < registered_count; i++) {
+        suite_of_file(registered[i].test->file, name);
+        printf("%s %s %d\n", name, registered[i].test->name,
+               registered[i].end - registered[i].begin);
+    }
+    return EXIT_SUCCESS;
+}
+
+static int run(const selection *s)
+{
+    bool any = false;
+    SRunner *runner = srunner_create(NULL);
+    for (size_t i = 0; i < registered_count; i++)
+        if (!registered[i].added && is_selected(s, &registered[i])) {
+            add_tests_like(runner, s, i);
+            any = true;
+        }
+    if (any)
+        srunner_run_all(runner, CK_NORMAL);
+    else
+        fprintf(stderr, "no test has these names\n");
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return !any ? 2 : failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int suite_main(int argc, char **argv)
+{
+    selection s = {0};
+    int option;
+    while ((option = getopt(argc, argv, "ls:t:")) != -1) {
+        if (option == 'l')
+            return list();
+        if (option == 's' && s.suite_count < MOST_WORDS)
+            s.suites[s.suite_count++] = optarg;
+        else if (option == 't' && s.part_count < MOST_WORDS)
+            s.parts[s.part_count++] = optarg;
+        else
+            return 2;
+    }
+    /* With the row kernels that ROTOR_ROW_KERNELS names, as the program. */
+    const rt_status status = rt_row_set_use_named(getenv("ROTOR_ROW_KERNELS"));
+    if (status.code)
+        fprintf(stderr, "ROTOR_ROW_KERNELS: %s\n", status.message);
+    return status.code ? 2 : run(&s);
+}
+
+/* A suite may have a main of its own, which calls suite_main. */
+__attribute__((weak)) int main(int argc, char **argv)
+{
+    return suite_main(argc, argv);
+}
