@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { SEQUENCES = 2, SAMPLES = 24 };
+enum { SEQUENCES = 2 };
 
 static const double tolerance = 1e-7;
 static const double nothing = 1e-10; /* a gradient that is zero but for rounding */
@@ -166,10 +166,10 @@ static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *result
 
 /* Compares some elements of every parameter one by one, and all of them along a random
  * direction. */
-static rt_status compare(model_check *c, rt_model_check_result *result)
+static rt_status compare(model_check *c, int samples, rt_model_check_result *result)
 {
     const rt_parameters *p = &c->model->parameters;
-    rt_gradcheck_options o = {.tolerance = tolerance, .samples = SAMPLES};
+    rt_gradcheck_options o = {.tolerance = tolerance, .samples = (size_t)samples};
     rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->elements);
     if (!came_to_verdicts(status, c->elements))
         return status;
@@ -184,7 +184,8 @@ static rt_status compare(model_check *c, rt_model_check_result *result)
                : rt_ok();
 }
 
-rt_status rt_model_check(FILE *to, const rt_config *config, rt_model_check_result *result)
+rt_status rt_model_check(FILE *to, const rt_config *config, int samples,
+                         rt_model_check_result *result)
 {
     rt_model_check_result r = {0};
     if (result)
@@ -195,7 +196,7 @@ rt_status rt_model_check(FILE *to, const rt_config *config, rt_model_check_resul
     model_check c = {.config = config};
     rt_status status = prepare(&c);
     if (!status.code)
-        status = compare(&c, &r);
+        status = compare(&c, samples, &r);
     if (to && r.parameters)
         print_table(to, &c, &r);
     if (result)

@@ -12,6 +12,9 @@
 
 #include <stdio.h>
 
+/* Elements of each parameter that --gradcheck compares one by one, drawn at random. */
+enum { RT_MODEL_CHECK_SAMPLES = 24 };
+
 /* Summary of one check. */
 typedef struct rt_model_check_result {
     int parameters;
@@ -22,11 +25,12 @@ typedef struct rt_model_check_result {
     double worst_error;
 } rt_model_check_result;
 
-/* Prints a table to `to`, a line for each parameter, and fills in `result`; either may be NULL.
+/* Compares `samples` elements of every parameter, and all of them along a random direction. Prints
+ * a table to `to`, a line for each parameter, and fills in `result`; either may be NULL.
  *
  * Returns RT_CHECK if a gradient is wrong or was never reached, and RT_CONFIG in the float build,
  * which is too coarse for the check. `result` is zero if the check could not be made. */
-rt_status rt_model_check(FILE *to, const rt_config *config,
+rt_status rt_model_check(FILE *to, const rt_config *config, int samples,
                          rt_model_check_result *result) RT_MUST_CHECK;
 
 #endif

@@ -32,9 +32,13 @@ typedef struct row {
     char settings[MAX_SETTINGS][SETTING_SIZE];
 } row;
 
-/* Results of all rows that were checked. */
+/* In quick, a few elements of each parameter one by one; the random direction has them all. */
+enum { QUICK_SAMPLES = 3 };
+
+/* How rows are checked, and the results of all that were. */
 static struct {
     bool list;
+    int samples;
     int rows, refused, failed;
     double error;
 } total;
@@ -140,7 +144,7 @@ static void check_row(const row *r)
         return;
     }
     if (!status.code)
-        status = rt_model_check(NULL, &config, &result);
+        status = rt_model_check(NULL, &config, total.samples, &result);
     total.error = rt_worse(total.error, result.error);
     if (status.code)
         report_failure(r, status.message, &result);
@@ -341,7 +345,7 @@ static const char *const *const factors[] = {
     VALUES("model.window=0", "model.window=3", SLIDING, ROPE SLIDING " position.local_base=50"),
     VALUES("data.task=copy", ORDER "model.pool=first", ORDER "model.pool=mean",
            ORDER "model.pool=last"),
-    VALUES("position.every=1", "position.every=2", NO_FIRST, "position.every=3 model.layers=4"),
+    VALUES("position.every=1", "position.every=2", NO_FIRST, "position.every=3 model.layers=3"),
     VALUES("model.ffn=plain", "model.ffn=swiglu", "model.ffn=geglu"),
     VALUES("model.classifier=dense", ORDER "model.classifier=tanh", ORDER "model.classifier=norm"),
     VALUES("model.heads=2 model.kv_heads=2", "model.heads=2 model.kv_heads=1",
@@ -414,24 +418,36 @@ static int pairs_with(const cover *c, int value, bool take)
     return open;
 }
 
-/* Gives each factor that has none the value that makes the most open pairs, if one can be had. */
-static void complete(cover *c, row *r)
+/* Gives a factor, of the values that the program takes, the one that makes the most open pairs; or
+ * none. */
+static void choose(cover *c, int f)
 {
-    for (int f = 0; f < FACTORS_COUNT; f++) {
-        int best = -1, most = -1;
-        if (c->value[f] >= 0)
-            continue;
+    bool tried[MAX_VALUES] = {false};
+    row r;
+    for (int best = 0; best >= 0;) {
+        int most = -1;
+        best = -1;
         for (int v = 0; v < values.count; v++) {
-            cover tried = *c;
-            const int open = values.factor[v] == f ? pairs_with(c, v, false) : -1;
-            tried.value[f] = v;
-            if (open > most && accepts(&tried, r)) {
+            const int open = values.factor[v] == f && !tried[v] ? pairs_with(c, v, false) : -1;
+            if (open > most) {
                 most = open;
                 best = v;
             }
         }
         c->value[f] = best;
+        if (best < 0 || accepts(c, &r))
+            return;
+        tried[best] = true;
+        c->value[f] = -1;
     }
+}
+
+/* Completes a row, and closes its pairs. */
+static void complete(cover *c, row *r)
+{
+    for (int f = 0; f < FACTORS_COUNT; f++)
+        if (c->value[f] < 0)
+            choose(c, f);
     accepts(c, r);
     for (int f = 0; f < FACTORS_COUNT; f++)
         if (c->value[f] >= 0)
@@ -518,6 +534,7 @@ int main(int argc, char **argv)
                 status.code ? status.message : "usage: gradient-grid quick | full | KEY=VALUE ...");
         return 2;
     }
+    total.samples = quick ? QUICK_SAMPLES : RT_MODEL_CHECK_SAMPLES;
     total.list = argc == 3 && (quick || full) && !strcmp(argv[2], "--list");
     list_kinds();
     if (quick)
