@@ -5,8 +5,8 @@
  *     gradient-grid full           every row of the grids
  *     gradient-grid KEY=VALUE ...  one row, of the settings that a failed row printed
  *
- * A last argument --list prints the rows of quick or full and checks none. The exit code is 1 if a
- * row failed. */
+ * With --list behind it, quick prints its rows and the pairs that cannot go together, and full
+ * prints its rows; none is checked. The exit code is 1 if a row failed. */
 
 #include "core/memory.h"
 #include "core/worse.h"
@@ -349,7 +349,7 @@ static const char *const *const factors[] = {
     VALUES("model.ffn=plain", "model.ffn=swiglu", "model.ffn=geglu"),
     VALUES("model.classifier=dense", ORDER "model.classifier=tanh", ORDER "model.classifier=norm"),
     VALUES("model.heads=2 model.kv_heads=2", "model.heads=2 model.kv_heads=1",
-           "model.heads=4 model.kv_heads=2"),
+           "model.heads=4 model.kv_heads=2 model.dim=16"),
     VALUES("model.kind=roformer", "model.kind=decoder"),
     VALUES("model.causal=no", "model.causal=yes"),
     VALUES("model.norm=post", "model.norm=pre"),
@@ -361,7 +361,7 @@ static const char *const *const factors[] = {
     VALUES("model.token_dropout=no", "model.token_dropout=yes model.causal=no"),
     VALUES("model.tie_embeddings=yes", "model.tie_embeddings=no data.task=copy"),
     VALUES("model.qk_norm=no", "model.qk_norm=yes"),
-    VALUES("model.head_dim=4", "model.head_dim=6"),
+    VALUES("model.head_dim=4", "model.head_dim=8"),
     VALUES("model.embedding_dim=8", "model.embedding_dim=6"),
     VALUES("position.xpos=0", ROPE "position.xpos=2 model.causal=yes"),
     VALUES("position.fraction=1", ROPE "position.fraction=0.5"),
@@ -376,8 +376,9 @@ static const char *const *const factors[] = {
 };
 enum { FACTORS_COUNT = sizeof factors / sizeof *factors, MAX_VALUES = 128 };
 
-/* All values of all factors in one list, and the state of each pair of them. */
 typedef enum pair_state { PAIR_OPEN, PAIR_REFUSED, PAIR_COVERED } pair_state;
+
+/* The values of all factors in one list, and the state of each pair (a, b) of them, a < b. */
 static struct {
     int count;
     int factor[MAX_VALUES];
@@ -390,7 +391,7 @@ typedef struct cover {
     int value[FACTORS_COUNT];
 } cover;
 
-/* Returns the settings of a row, and whether the program takes them. */
+/* Writes the settings of a row to `r`. Returns whether they agree and the program takes them. */
 static bool accepts(const cover *c, row *r)
 {
     static rt_config config;
@@ -467,8 +468,10 @@ static void list_values(void)
         }
 }
 
-/* Checks a row for the pair (a, b), and for as many others as it can have; without b's factor. */
-static void check_pair(int a, int b)
+/* Checks a row that has the values a and b and as many open pairs as it can have. A pair that the
+ * program refuses, with all other keys at their defaults, is left out. With a = b, only shows that
+ * the program takes the value: if not, the row fails. */
+static void cover_pair(int a, int b)
 {
     cover c;
     row r;
@@ -480,6 +483,8 @@ static void check_pair(int a, int b)
         values.pairs[a][b] = PAIR_REFUSED;
         if (a == b)
             check_row(&r);
+        else if (total.list)
+            printf("refused: %s | %s\n", values.settings[a], values.settings[b]);
         return;
     }
     if (a == b)
@@ -488,20 +493,18 @@ static void check_pair(int a, int b)
     check_row(&r);
 }
 
-/* A pair that the program refuses, other keys at their defaults, is left out; a value that it
- * refuses alone is a failed row. */
 static void check_quick(void)
 {
     int count[] = {0, 0, 0};
     list_values();
     for (int a = 0; a < values.count; a++)
-        check_pair(a, a);
+        cover_pair(a, a);
     for (int a = 0; a < values.count; a++)
         for (int b = a + 1; b < values.count; b++) {
             if (values.factor[a] == values.factor[b])
                 continue;
             if (values.pairs[a][b] == PAIR_OPEN)
-                check_pair(a, b);
+                cover_pair(a, b);
             count[values.pairs[a][b]]++;
         }
     printf("%d pairs covered, %d refused by the program\n", count[PAIR_COVERED],
