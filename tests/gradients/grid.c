@@ -32,8 +32,9 @@ typedef struct row {
     char settings[MAX_SETTINGS][SETTING_SIZE];
 } row;
 
-/* In quick, a few elements of each parameter one by one; the random direction has them all. */
-enum { QUICK_SAMPLES = 3 };
+/* In quick, elements of each parameter that are compared one by one. The random direction has all.
+ */
+enum { QUICK_SAMPLES = 1 };
 
 /* How rows are checked, and the results of all that were. */
 static struct {
@@ -154,28 +155,32 @@ static void check_row(const row *r)
 
 enum { MAX_LISTS = 3, MAX_KINDS = 32 };
 
-/* The kinds of position, as many as the program has, and two values more. */
+/* Lists of settings of position.kind, as many as the program has; room for two more and the end. */
 static char kind_settings[MAX_KINDS][SETTING_SIZE];
-static const char *kinds[MAX_KINDS + 3];      /* alone */
-static const char *grid_kinds[MAX_KINDS + 3]; /* with theta.learn, and those two values */
+static const char *kinds[MAX_KINDS + 3];
+static const char *grid_kinds[MAX_KINDS + 3]; /* also with a learned theta, and with xPos */
 
-#define ATTENTIONS_OF_ALL                                                                          \
-    "model.attention=softmax", "model.attention=linear_elu", "model.attention=linear_softmax",     \
-        "model.attention=linear_cosine"
-#define SLIDING  "model.window=3 model.layer_types=full,sliding"
-#define NO_FIRST "position.layers=no,yes position.every=1"
-#define SCALED   "position.scale=2 position.original_len=4 position.scaling="
-#define FACTORS  " position.short_factors=1,1.5 position.long_factors=2,3"
+#define VALUES(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define SLIDING     "model.window=3 model.layer_types=full,sliding"
+#define LOCAL_BASE  SLIDING " position.local_base=50"
+#define PARALLEL    "model.norm=pre model.residual=parallel"
+#define NO_FIRST    "position.layers=no,yes position.every=1"
+#define SCALED      "position.scale=2 position.original_len=4 position.scaling="
+#define FACTORS     " position.short_factors=1,1.5 position.long_factors=2,3"
 
-static const char *const attentions[] = {ATTENTIONS_OF_ALL, NULL};
-static const char *const causal[] = {"model.causal=no", "model.causal=yes", NULL};
+static const char *const attentions[] = {
+    "model.attention=softmax",
+    "model.attention=linear_elu",
+    "model.attention=linear_softmax",
+    "model.attention=linear_cosine",
+    NULL,
+};
 static const char *const decoder_keys[] = {
     "model.norm_kind=rms", "model.ffn=swiglu", "model.ffn=geglu",  "model.kv_heads=1",
     "model.bias=none",     "model.bias=qkv",   "model.bias=ffn",   "model.window=3",
     "position.every=2",    NO_FIRST,           "model.head_dim=6", "model.qk_norm=yes",
     "model.causal=yes",    "model.norm=pre",   "theta.scope=head", NULL,
 };
-static const char *const needing_keys[] = {"model.norm=pre model.residual=parallel", SLIDING, NULL};
 static const char *const needing_others[] = {
     "model.norm_kind=rms",
     "model.ffn=swiglu",
@@ -191,13 +196,9 @@ static const char *const needing_others[] = {
     "theta.scope=head",
     NULL,
 };
-static const char *const local_base[] = {SLIDING " position.local_base=50", NULL};
 static const char *const local_others[] = {
     "theta.form=raw", "model.kv_heads=1", NO_FIRST, "theta.scope=head", "theta.learn=no", NULL,
 };
-static const char *const parallel_sliding[] = {"model.norm=pre model.residual=parallel " SLIDING,
-                                               NULL};
-static const char *const llama[] = {"model.kind=decoder", NULL};
 static const char *const llama_others[] = {
     "model.kv_heads=1",
     "model.window=3",
@@ -222,7 +223,6 @@ static const char *const llama_others[] = {
     "model.kv_heads=1 model.window=4 position.every=2 theta.learn=no position.kind=shaw",
     NULL,
 };
-static const char *const llama_xpos[] = {"model.kind=decoder position.xpos=2", NULL};
 static const char *const xpos_others[] = {
     "model.kv_heads=1",
     "model.window=3",
@@ -239,15 +239,10 @@ static const char *const xpos_others[] = {
     "model.norm_bias=no", "model.first_norm=no", "model.embedding_norm=no",                        \
         "model.token_dropout=yes", "model.bias=output"
 static const char *const encoder_keys[] = {
-    ENCODER_PARTS,
-    SLIDING " position.local_base=50",
-    "model.bias=none",
-    "model.ffn=geglu",
-    SLIDING,
-    "theta.scope=head",
-    NULL,
+    ENCODER_PARTS,      LOCAL_BASE, "model.bias=none", "model.ffn=geglu", SLIDING,
+    "theta.scope=head", NULL,
 };
-static const char *const encoder_parts[] = {ENCODER_PARTS, SLIDING " position.local_base=50", NULL};
+static const char *const encoder_parts[] = {ENCODER_PARTS, LOCAL_BASE, NULL};
 static const char *const encoder_others[] = {
     ENCODER_PARTS,      "model.ffn=geglu", "model.embedding_dim=6",
     "model.kv_heads=1", NO_FIRST,          "theta.scope=head",
@@ -264,8 +259,8 @@ static const char *const classifier_others[] = {
     "model.norm_bias=no", "model.token_dropout=yes", "model.ffn=geglu", NULL,
 };
 #define MODERNBERT                                                                                 \
-    " model.norm_bias=no model.first_norm=no model.bias=output model.ffn=geglu " SLIDING           \
-    " position.local_base=50 position.pairing=half"
+    " model.norm_bias=no model.first_norm=no model.bias=output model.ffn=geglu " LOCAL_BASE        \
+    " position.pairing=half"
 #define ESM " model.embedding_norm=no model.token_dropout=yes position.pairing=half"
 static const char *const published[] = {
     "data.task=copy" MODERNBERT,
@@ -284,16 +279,16 @@ typedef struct block {
 
 #define ENCODER "theta.learn=yes model.norm=pre"
 static const block blocks[] = {
-    {"theta.learn=no", {attentions, causal, grid_kinds}},
+    {"theta.learn=no", {attentions, VALUES("model.causal=no", "model.causal=yes"), grid_kinds}},
     {"theta.learn=yes", {decoder_keys}},
     {"theta.learn=yes", {decoder_keys, decoder_keys}},
-    {"theta.learn=yes", {needing_keys}},
-    {"theta.learn=yes", {needing_keys, needing_others}},
-    {"theta.learn=yes", {local_base, local_others}},
-    {"theta.learn=yes", {parallel_sliding}},
-    {"theta.learn=yes", {llama}},
-    {"theta.learn=yes", {llama, llama_others}},
-    {"theta.learn=yes", {llama_xpos, xpos_others}},
+    {"theta.learn=yes", {VALUES(PARALLEL, SLIDING)}},
+    {"theta.learn=yes", {VALUES(PARALLEL, SLIDING), needing_others}},
+    {"theta.learn=yes", {VALUES(LOCAL_BASE), local_others}},
+    {"theta.learn=yes", {VALUES(PARALLEL " " SLIDING)}},
+    {"theta.learn=yes", {VALUES("model.kind=decoder")}},
+    {"theta.learn=yes", {VALUES("model.kind=decoder"), llama_others}},
+    {"theta.learn=yes", {VALUES("model.kind=decoder position.xpos=2"), xpos_others}},
     {ENCODER, {encoder_keys}},
     {ENCODER, {encoder_parts, encoder_others}},
     {ENCODER, {classifiers, classifier_others}},
@@ -325,10 +320,9 @@ static void check_full(void)
 
 /* ---- quick: a covering array ---- */
 
-#define VALUES(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define ROPE        "position.kind=rope "
-#define LEARNED     ROPE "theta.learn=yes "
-#define ORDER       "data.task=order "
+#define ROPE    "position.kind=rope "
+#define LEARNED ROPE "theta.learn=yes "
+#define ORDER   "data.task=order "
 
 /* Factors and their values, those with the most values first. The settings of a value include
  * those of other factors that it needs. */
@@ -342,7 +336,7 @@ static const char *const *const factors[] = {
     attentions,
     VALUES("theta.learn=no", LEARNED "theta.scope=model", LEARNED "theta.scope=layer",
            LEARNED "theta.scope=head"),
-    VALUES("model.window=0", "model.window=3", SLIDING, ROPE SLIDING " position.local_base=50"),
+    VALUES("model.window=0", "model.window=3", SLIDING, ROPE LOCAL_BASE),
     VALUES("data.task=copy", ORDER "model.pool=first", ORDER "model.pool=mean",
            ORDER "model.pool=last"),
     VALUES("position.every=1", "position.every=2", NO_FIRST, "position.every=3 model.layers=3"),
