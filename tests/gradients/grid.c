@@ -60,7 +60,7 @@ static void add_setting(row *r, const char *setting)
     if (setting_of_key(r, setting))
         return;
     if (r->count == MAX_SETTINGS || strlen(setting) >= SETTING_SIZE || !strchr(setting, '=')) {
-        fprintf(stderr, "gradient-grid: a row has no room for '%s'\n", setting);
+        fprintf(stderr, "gradient-grid: a row cannot have the setting '%s'\n", setting);
         exit(2);
     }
     strcpy(r->settings[r->count++], setting);
