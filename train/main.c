@@ -173,7 +173,7 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     case RT_COMMAND_CHECK:
         return check(config, arguments);
     case RT_COMMAND_GRADCHECK:
-        return conclude(rt_model_check(stdout, config));
+        return conclude(rt_model_check(stdout, config, RT_MODEL_CHECK_SAMPLES, NULL));
     case RT_COMMAND_DECAY:
         return print_decay(config, arguments);
     case RT_COMMAND_ENCODE:

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { SEQUENCES = 2, SAMPLES = 24 };
+enum { SEQUENCES = 2 };
 
 static const double tolerance = 1e-7;
 static const double nothing = 1e-10; /* a gradient that is zero but for rounding */
@@ -31,6 +31,7 @@ static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
     rt_batch_result result;
     (void)inputs; /* they are the parameters, which the model knows */
     rt_graph_set_random(g, c->config->run.seed, 0, 0);
+    rt_graph_set_recomputes(g, c->config->train.recompute == RT_RECOMPUTE_LAYERS);
     return rt_batch_loss(c->model, g, &c->sequences, c->sequences.labels, &result);
 }
 
@@ -116,8 +117,8 @@ static const char *words_for(const rt_gradcheck_result *r)
     return "WRONG";
 }
 
-/* Prints the verdict on one parameter, and returns whether it is good. */
-static bool print_row(FILE *to, const rt_parameter *p, const rt_gradcheck_result *elements,
+/* Prints the verdict on one parameter. */
+static void print_row(FILE *to, const rt_parameter *p, const rt_gradcheck_result *elements,
                       const rt_gradcheck_result *direction)
 {
     const rt_gradcheck_result *found = worse_of(elements, direction);
@@ -129,7 +130,32 @@ static bool print_row(FILE *to, const rt_parameter *p, const rt_gradcheck_result
     if (found->verdict == RT_GRADIENT_WRONG)
         fprintf(to, "    %s: analytic %.12g, numeric %.12g\n", place, found->analytic,
                 found->numeric);
-    return found->verdict == RT_GRADIENT_RIGHT;
+}
+
+static void print_table(FILE *to, const model_check *c, const rt_model_check_result *r)
+{
+    const rt_parameters *p = &c->model->parameters;
+    fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
+    for (int i = 0; i < p->count; i++)
+        print_row(to, p->list[i], c->elements + i, c->direction + i);
+    fprintf(to, "gradcheck: %d parameters, largest error %.2e (tolerance %.0e): %s\n",
+            r->parameters, r->error, tolerance, r->wrong ? "FAILED" : "passed");
+}
+
+/* Adds what was found for one parameter. A wrong parameter outranks all that are right. */
+static void add_parameter(rt_model_check_result *r, const rt_parameter *p,
+                          const rt_gradcheck_result *elements, const rt_gradcheck_result *direction)
+{
+    const double error = rt_worse(elements->error, direction->error);
+    const bool wrong = worse_of(elements, direction)->verdict != RT_GRADIENT_RIGHT;
+    if ((wrong && !r->wrong) || (wrong == (r->wrong > 0) && !(error <= r->worst_error)) ||
+        !r->parameters) {
+        snprintf(r->worst, sizeof r->worst, "%s", p->name);
+        r->worst_error = error;
+    }
+    r->parameters++;
+    r->wrong += wrong;
+    r->error = rt_worse(r->error, error);
 }
 
 /* Whether the check came to verdicts, good or bad. */
@@ -138,11 +164,12 @@ static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *result
     return !status.code || (status.code == RT_CHECK && results[0].verdict);
 }
 
-/* Some elements of every parameter one by one, and all of them along a random direction. */
-static rt_status compare(FILE *to, model_check *c)
+/* Compares some elements of every parameter one by one, and all of them along a random
+ * direction. */
+static rt_status compare(model_check *c, int samples, rt_model_check_result *result)
 {
     const rt_parameters *p = &c->model->parameters;
-    rt_gradcheck_options o = {.tolerance = tolerance, .samples = SAMPLES};
+    rt_gradcheck_options o = {.tolerance = tolerance, .samples = (size_t)samples};
     rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->elements);
     if (!came_to_verdicts(status, c->elements))
         return status;
@@ -150,27 +177,30 @@ static rt_status compare(FILE *to, model_check *c)
     status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->direction);
     if (!came_to_verdicts(status, c->direction))
         return status;
-    int wrong = 0;
-    double worst = 0;
-    fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
-    for (int i = 0; i < p->count; i++) {
-        wrong += !print_row(to, p->list[i], c->elements + i, c->direction + i);
-        worst = rt_worse(worst, rt_worse(c->elements[i].error, c->direction[i].error));
-    }
-    fprintf(to, "gradcheck: %d parameters, largest error %.2e (tolerance %.0e): %s\n", p->count,
-            worst, tolerance, wrong ? "FAILED" : "passed");
-    return wrong ? rt_error(RT_CHECK, "the gradients of %d parameters are wrong", wrong) : rt_ok();
+    for (int i = 0; i < p->count; i++)
+        add_parameter(result, p->list[i], c->elements + i, c->direction + i);
+    return result->wrong
+               ? rt_error(RT_CHECK, "the gradients of %d parameters are wrong", result->wrong)
+               : rt_ok();
 }
 
-rt_status rt_model_check(FILE *to, const rt_config *config)
+rt_status rt_model_check(FILE *to, const rt_config *config, int samples,
+                         rt_model_check_result *result)
 {
+    rt_model_check_result r = {0};
+    if (result)
+        *result = r;
     if (sizeof(real) < sizeof(double))
         return rt_error(RT_CONFIG, "--gradcheck needs double precision: use %s-f64",
                         rt_program_name());
     model_check c = {.config = config};
     rt_status status = prepare(&c);
     if (!status.code)
-        status = compare(to, &c);
+        status = compare(&c, samples, &r);
+    if (to && r.parameters)
+        print_table(to, &c, &r);
+    if (result)
+        *result = r;
     release(&c);
     return status;
 }
