@@ -1,4 +1,5 @@
 #include "bench/commands.h"
+#include "ops/engine.h"
 #include "train/run/kernels.h"
 #include "train/world/world.h"
 
@@ -68,14 +69,21 @@ static const struct {
     const char *name;
     bench_command *run;
 } commands[] = {
-    {"peak", bench_peak},           {"step", bench_step},
+    {"peak", bench_peak},
+    {"step", bench_step},
     {"scale", bench_scale},
-    {"world", bench_world},         {"math", bench_math},
-    {"generate", bench_generate},   {"rope", bench_rope},
-    {"attention", bench_attention}, {"linear-attention", bench_linear_attention},
-    {"linear", bench_linear},       {"layernorm", bench_layernorm},
-    {"gelu", bench_gelu},           {"softmax", bench_softmax},
-    {"xent", bench_xent},           {"adamw", bench_adamw},
+    {"world", bench_world},
+    {"math", bench_math},
+    {"generate", bench_generate},
+    {"rope", bench_rope},
+    {"attention", bench_attention},
+    {"linear-attention", bench_linear_attention},
+    {"linear", bench_linear},
+    {"layernorm", bench_layernorm},
+    {"gelu", bench_gelu},
+    {"softmax", bench_softmax},
+    {"xent", bench_xent},
+    {"adamw", bench_adamw},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -97,6 +105,17 @@ static rt_status run_command(const bench_options *options, int argc, char **argv
     return rt_error(RT_CONFIG, "there is no benchmark '%s'; bench --help lists them", argv[0]);
 }
 
+/* Checks --engine and --math before they are used: this build may lack the engine. */
+static rt_status choose_engine(const bench_options *o, const char *command)
+{
+    static const char *const configured[] = {"step", "scale", "world", "math"};
+    const bool is_default = o->engine == RT_ENGINE_OPENBLAS && o->math == RT_MATH_FLOAT;
+    for (size_t i = 0; i < sizeof configured / sizeof *configured && command && !is_default; i++)
+        if (!strcmp(command, configured[i]))
+            return rt_error(RT_CONFIG, "--engine and --math are run.engine=E and run.math=M here");
+    return rt_engine_use(o->engine, o->math);
+}
+
 /* Of the processes of a world, the first tells what is wrong. */
 static rt_status run(int argc, char **argv)
 {
@@ -105,7 +124,7 @@ static rt_status run(int argc, char **argv)
     if (!status.code)
         status = rt_kernels_of_environment();
     if (!status.code)
-        status = rt_engine_use(options.engine, options.math);
+        status = choose_engine(&options, argc ? argv[0] : NULL);
     if (!status.code)
         status = rt_world_begin(&options.world);
     if (!status.code)

@@ -27,8 +27,6 @@ static rt_status load(rt_config *config, const bench_options *o, int argc, char 
 
 rt_status bench_training_new(bench_training *t, const bench_options *o, int argc, char **argv)
 {
-    if (o->engine != RT_ENGINE_OPENBLAS || o->math != RT_MATH_FLOAT)
-        return rt_error(RT_CONFIG, "--engine and --math are run.engine=E and run.math=M here");
     rt_status status = load(&t->config, o, argc, argv);
     if (!status.code)
         status = rt_engine_use(t->config.run.engine, t->config.run.math);

@@ -63,6 +63,16 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
     return -1;
 }
 
+/* Returns whether the file holds an object under the name of the data set that HDF5 cannot open. */
+static bool is_damaged(const set *d)
+{
+    H5L_info_t link;
+    if (H5Lget_info(d->file, d->source->dataset, &link, H5P_DEFAULT) < 0 ||
+        link.type != H5L_TYPE_HARD)
+        return false;
+    return H5Oopen(d->file, d->source->dataset, H5P_DEFAULT) < 0;
+}
+
 static rt_status open_dataset(set *d)
 {
     bool led_out = false;
@@ -74,8 +84,10 @@ static rt_status open_dataset(set *d)
         d->ids = H5Dopen2(d->file, d->source->dataset, access);
     if (d->ids > 0)
         return rt_ok();
-    return refuse(d, led_out ? "the data set must lie in the file itself; it is a link to another"
-                             : "the file has no data set of that name");
+    if (led_out)
+        return refuse(d, "the data set must lie in the file itself; it is a link to another");
+    return refuse(d, is_damaged(d) ? "the file is damaged: HDF5 cannot open the data set"
+                                   : "the file has no data set of that name");
 }
 
 static const char *kind_of(hid_t type)

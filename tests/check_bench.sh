@@ -40,7 +40,10 @@ small="layers=2 dim=16 heads=4 kv_heads=2 ffn=24 vocab=50 prompt=8 tokens=2"
 expect 0 '--engine E' --help
 expect 0 '--math M' --help
 expect 2 '--seconds needs a number above 0; got' peak --seconds 0
-expect 2 '--math are run.engine=E' step "$here/bench/configs/dim64.ini" --engine onednn
+for command in step scale world math; do # whether or not this build has oneDNN
+    expect 2 '--math are run.engine=E' $command "$here/bench/configs/dim64.ini" --engine onednn
+    expect 2 '--math are run.engine=E' $command "$here/bench/configs/dim64.ini" --math bf16
+done
 expect 0 'GB/s' scale "$here/bench/configs/dim64.ini" --seconds 0.01
 expect 0 'threads,ms,speed-up,efficiency' scale "$here/bench/configs/dim64.ini" --seconds 0.01 --csv
 expect 2 'scale needs a CONFIG.ini' scale

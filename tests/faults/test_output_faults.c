@@ -157,7 +157,7 @@ TEST(a_tokenizer_is_printed_whole_or_not_at_all)
     const long calls = trial_calls(SHIM_MEMORY), stride = calls / TRIES + 1;
     ck_assert_int_gt(calls, 10);
     for (long n = 1; n <= calls; n += stride) {
-        char fault[32];
+        char fault[48];
         snprintf(fault, sizeof fault, "memory %ld ENOMEM", n);
         const int code = run(fault, training);
         ck_assert_msg(code ? printed_nothing() : printed_whole(), "%s of %ld: exit code %d: %s",

@@ -124,7 +124,7 @@ TEST(missing_data_creates_nothing_even_for_resume)
     ck_assert(!exists("runs"));
 }
 
-/* HDF5 itself crashes on these two; and a checksum can be forged. */
+/* HDF5 1.10 crashes on these two, later ones refuse them; and a checksum can be forged. */
 TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
 {
     static const char *const commands[] = {
@@ -139,12 +139,12 @@ TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
     ck_assert(size && !fclose(file) && !write_sealed("crash.h5", bytes, size).code);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         expect_exit(w, 4, "%s", commands[i]);
-        expect_text(w->err, "train: crash.h5: it is damaged: reading it ");
+        expect_text(w->err, "train: crash.h5: it is damaged: ");
     }
     expect_exit(w, 3,
                 "$TRAIN tiny.ini --quiet data.task=tokens data.file=" TEST_SOURCES
                 "/fuzz/corpus/tokens/crash-chunks:/ids");
-    expect_text(w->err, "/crash-chunks:/ids: the file is damaged: reading it ");
+    expect_text(w->err, "/crash-chunks:/ids: the file is damaged: ");
     ck_assert(!exists("runs"));
 }
 
