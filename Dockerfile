@@ -1,10 +1,10 @@
-FROM debian:12 AS build
+FROM debian:13-slim AS build
 COPY . /rotor
 WORKDIR /rotor
 RUN scripts/prepare && cmake -S . -B build && cmake --build build --parallel --target train
-FROM debian:12-slim
-RUN apt-get update && apt-get install -y --no-install-recommends libopenblas0-pthread libhdf5-103-1 libxxhash0 \
-    libutf8proc2 libjansson4 && rm -rf /var/lib/apt/lists/*
+FROM debian:13-slim
+RUN apt-get update && apt-get install -y --no-install-recommends libopenblas0-pthread libhdf5-310 libxxhash0 \
+    libutf8proc3 libjansson4 && rm -rf /var/lib/apt/lists/*
 COPY --from=build /rotor/build/train /usr/local/bin/rotor
 WORKDIR /work
 ENTRYPOINT ["rotor"]

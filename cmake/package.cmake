@@ -1,5 +1,6 @@
-# What `cpack` in the build folder makes: a package for Debian with the programs, the libraries, their
-# headers, the manual, the pages of docs/ and of the studies, the experiments, and the copyright.
+# What `cpack` in the build folder makes: a package for the release of Debian (12 or 13) that it is made
+# on, with the programs, the libraries, their headers, the manual, the pages of docs/ and of the
+# studies, the experiments, and the copyright.
 
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
     FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")

@@ -30,9 +30,12 @@ typedef struct terminal {
     int columns, row, column;
     char screen[ROWS][COLUMNS + 1]; /* without the blanks at the end of a row */
     int colors;                     /* sequences that set one */
+    bool is_open;                   /* false where the machine has no pseudo-terminals */
 } terminal;
 
 static terminal t;
+
+#define NEEDS_TERMINAL NEEDS(t.is_open, "a pseudo-terminal")
 
 static void open_terminal(int columns)
 {
@@ -40,13 +43,18 @@ static void open_terminal(int columns)
     memset(t.screen, 0, sizeof t.screen);
     t.columns = columns;
     t.row = t.column = t.colors = 0;
-    ck_assert_int_eq(openpty(&t.master, &t.slave, NULL, NULL, &size), 0);
+    t.is_open = !openpty(&t.master, &t.slave, NULL, NULL, &size);
+    if (!t.is_open)
+        return;
     t.stderr_before = dup(STDERR_FILENO);
     ck_assert_int_eq(dup2(t.slave, STDERR_FILENO), STDERR_FILENO);
 }
 
 static void close_terminal(void)
 {
+    if (!t.is_open)
+        return;
+    t.is_open = false;
     dup2(t.stderr_before, STDERR_FILENO);
     close(t.stderr_before);
     close(t.slave);
@@ -159,6 +167,7 @@ static const test_options widths_options = {.setup = enter, .teardown = close_te
 /* 1.2 million tokens in 100 seconds; three quarters are left. */
 TEST_WITH(tests_options, the_line_is_one_less_than_the_terminal_is_wide, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     expect_screen("25/100 [=====>              ] loss 2.5000  accuracy 0.500  12k tok/s  "
@@ -169,6 +178,7 @@ TEST_WITH(tests_options, the_line_is_one_less_than_the_terminal_is_wide, 0, 1)
 TEST_WITH(widths_options, a_wide_terminal_shows_all, 0, 1)
 {
     open_terminal(120);
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     expect_screen("25/100 [=======>                    ] loss 2.5000  accuracy 0.500  lr 1.0e-03  "
@@ -184,6 +194,7 @@ TEST_WITH(widths_options, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3)
                      {12, "25/100 loss\n"},
                      {6, "25/10\n"}};
     open_terminal(terminals[_i].columns);
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     expect_screen(terminals[_i].line);
@@ -191,6 +202,7 @@ TEST_WITH(widths_options, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3)
 
 TEST_WITH(tests_options, the_variable_columns_beats_the_terminal, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     setenv("COLUMNS", "40", 1);
     step_at(100, 25, 2.5, 1200000);
@@ -204,6 +216,7 @@ TEST_WITH(tests_options, the_variable_columns_beats_the_terminal, 0, 1)
 /* 0.95 * 2.5 + 0.05 * 0.5 = 2.4, and 150 seconds for half of it. */
 TEST_WITH(tests_options, a_later_line_takes_the_place_of_the_one_before, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     rt_progress_evaluated(&progress, &(rt_evaluation){.loss = 1, .accuracy = 0.75});
@@ -215,6 +228,7 @@ TEST_WITH(tests_options, a_later_line_takes_the_place_of_the_one_before, 0, 1)
 
 TEST_WITH(tests_options, a_line_that_is_shorter_leaves_nothing_of_the_one_before, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     setenv("COLUMNS", "12", 1);
@@ -224,6 +238,7 @@ TEST_WITH(tests_options, a_line_that_is_shorter_leaves_nothing_of_the_one_before
 
 TEST_WITH(tests_options, times_have_hours_when_there_are_any, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(3600, 50, 2.5, 3600000);
     expect_screen("50/100 [=========>        ] loss 2.5000  accuracy 0.500  1k tok/s  "
@@ -235,6 +250,7 @@ TEST_WITH(tests_options, times_have_hours_when_there_are_any, 0, 1)
 
 TEST_WITH(tests_options, it_is_updated_ten_times_a_second_and_at_the_end, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(1, 25, 2.5, 0);
     step_at(1.09, 26, 2.5, 0);
@@ -252,6 +268,7 @@ TEST_WITH(tests_options, it_is_updated_ten_times_a_second_and_at_the_end, 0, 1)
 
 TEST_WITH(tests_options, the_bar_is_coloured_unless_that_is_unwanted, 0, 4)
 {
+    NEEDS_TERMINAL;
     static const struct {
         const char *no_color; /* the variable */
         bool option;
@@ -269,6 +286,7 @@ TEST_WITH(tests_options, the_bar_is_coloured_unless_that_is_unwanted, 0, 4)
 
 TEST_WITH(tests_options, a_message_stands_above_the_line, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     rt_progress_say(&progress, "checkpoint of step %d", 25);
@@ -281,6 +299,7 @@ TEST_WITH(tests_options, a_message_stands_above_the_line, 0, 1)
 
 TEST_WITH(tests_options, what_is_cleared_is_gone, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     rt_progress_clear(&progress);
@@ -293,6 +312,7 @@ TEST_WITH(tests_options, what_is_cleared_is_gone, 0, 1)
 
 TEST_WITH(tests_options, the_last_line_stays, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(false, false);
     setenv("COLUMNS", "12", 1);
     step_at(100, 100, 2.5, 1200000);
@@ -304,6 +324,7 @@ TEST_WITH(tests_options, the_last_line_stays, 0, 1)
 
 TEST_WITH(tests_options, a_quiet_run_shows_messages_alone, 0, 1)
 {
+    NEEDS_TERMINAL;
     begin(true, false);
     step_at(100, 25, 2.5, 1200000);
     expect_screen("");
