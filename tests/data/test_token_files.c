@@ -413,6 +413,22 @@ TEST(ids_beyond_the_end_of_the_file_are_refused)
     ck_assert_msg(refused, "ids are taken from beyond the end of the file");
 }
 
+TEST(a_damaged_data_set_is_not_called_missing)
+{
+    static int64_t ids[10];
+    static const char garbage[16] = {'?'};
+    rt_data_options o = options_for("tokens");
+    write_ids(&o, (storage){0}, ids, 10);
+    H5O_info_t info;
+    hid_t opened = H5Fopen(in_folder("a"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    ck_assert(H5Oget_info_by_name2(opened, "ids", &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0);
+    ck_assert(H5Fclose(opened) >= 0);
+    FILE *file = fopen(in_folder("a"), "r+b");
+    ck_assert(file && !fseek(file, (long)info.addr, SEEK_SET));
+    ck_assert(fwrite(garbage, sizeof garbage, 1, file) == 1 && !fclose(file));
+    refused(": the file is damaged: HDF5 cannot open the data set (data.file)");
+}
+
 TEST(a_disk_that_is_full_is_told)
 {
     static int64_t ids[100000];
