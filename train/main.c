@@ -22,6 +22,7 @@
 #include "train/world/world.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -257,6 +258,27 @@ static rt_exit end(rt_exit code)
         _exit(code);
     return code;
 }
+
+/* Ends the program if the limit on its address space (ulimit -v) leaves less than OpenBLAS
+ * allocates when it is loaded. This runs before the constructors of all libraries, when the C
+ * library does not know the name of the program yet. */
+static void check_address_space(int argc, char **argv, char **environment)
+{
+    struct rlimit space;
+    (void)argc;
+    if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
+        return;
+    const rt_status status = rt_address_space_check_loading(environment);
+    if (!status.code)
+        return;
+    const char *slash = strrchr(argv[0], '/');
+    fprintf(stderr, "%s: %s\n", slash ? slash + 1 : argv[0], status.message);
+    _exit(RT_EXIT_CONFIG);
+}
+
+typedef void initializer(int argc, char **argv, char **environment);
+__attribute__((section(".preinit_array"), used)) static initializer *const before_libraries =
+    check_address_space;
 
 /* Why there is no world: what all find is told by the first of the processes. */
 static rt_exit conclude_beginning(const rt_world *world, rt_status status)

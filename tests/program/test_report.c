@@ -73,6 +73,7 @@ TEST(a_theta_that_has_moved_is_marked_as_such)
 /* Evaluations at 20, 40 and 60, of which the best is marked; a table that a run might have left. */
 TEST(the_axis_of_the_loss_suits_what_is_drawn)
 {
+    NEEDS_PROGRAM("gnuplot");
     static const char *const table = "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm\n"
                                      "10,1,3,,0,1,1\n20,1,2,2.5,0,1,1\n40,1,1.5,%s,0,1,1\n"
                                      "60,1,1.25,2,0,1,1\n";
@@ -120,6 +121,7 @@ TEST_ROWS(a_language_model_has_a_perplexity, 0, 2)
 
 TEST(figures_have_a_description_and_letters_of_twelve_points)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, RUN);
     char *page = read_file("runs/tiny/report.html");
     ck_assert_int_eq(count_of(page, "<svg role=\"img\" aria-label=\""), count_of(page, "</svg>"));

@@ -391,7 +391,9 @@ TEST(a_pipe_in_place_of_a_run_configuration_is_not_waited_for)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(SANITIZED) /* which reserves terabytes */
 TEST(too_little_address_space_is_said_and_ends_the_program)
 {
-    expect_exit(w, 0, "ulimit -v 200000; timeout -s KILL 60 $TRAIN --version");
+    for (int kilobytes = 200000; kilobytes <= 400000; kilobytes += 10000)
+        expect_exit(w, 0, "ulimit -v %d; timeout -s KILL 60 $TRAIN --version || test $? != 137",
+                    kilobytes);
     expect_exit(w, 2, "ulimit -v 200000; timeout -s KILL 60 $TRAIN --quiet tiny.ini");
     expect_text(w->err, " GB of address space (buffers of OpenBLAS 0.13); the limit (ulimit -v) "
                         "leaves ");

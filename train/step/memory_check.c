@@ -1,24 +1,60 @@
 #include "train/step/memory_check.h"
 
 #include "ops/engine.h"
+#include "train/world/processors.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const double giga = 1e9;
 
-rt_status rt_address_space_check(void)
+/* Checks the address space for buffers of OpenBLAS and the stacks of its threads. */
+static rt_status check_space(double buffers, double stacks)
 {
-    const double buffer = (double)RT_OPENBLAS_BUFFER;
+    const double needed = buffers + stacks;
     rt_memory_limits limits;
     rt_memory_limits_read(&limits, "");
     const double left = fmax(limits.addresses - limits.addresses_used, 0);
-    if (buffer <= left)
+    if (needed <= left)
         return rt_ok();
     return rt_error(RT_CONFIG,
                     "the program needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
-                    "the limit (ulimit -v) leaves %.2f GB",
-                    buffer / giga, buffer / giga, left / giga);
+                    "the limit (ulimit -v) leaves %.2f GB%s",
+                    needed / giga, buffers / giga, left / giga,
+                    buffers > (double)RT_OPENBLAS_BUFFER
+                        ? "; OPENBLAS_NUM_THREADS=1 in the environment makes it less"
+                        : "");
+}
+
+rt_status rt_address_space_check(void)
+{
+    return check_space((double)RT_OPENBLAS_BUFFER, 0);
+}
+
+/* Returns the number of threads that OpenBLAS is going to have in this environment. */
+static int openblas_threads(char **environment)
+{
+    static const char *const names[] = {"OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=",
+                                        "OMP_NUM_THREADS="};
+    const int processors = rt_processors();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (char **entry = environment; *entry; entry++) {
+            const size_t length = strlen(names[i]);
+            const bool is_set = !strncmp(*entry, names[i], length);
+            const long threads = is_set ? strtol(*entry + length, NULL, 10) : 0;
+            if (threads > 0)
+                return threads < processors ? (int)threads : processors;
+        }
+    return processors;
+}
+
+rt_status rt_address_space_check_loading(char **environment)
+{
+    const double stack = (double)(8 << 20);
+    const double threads = openblas_threads(environment);
+    return check_space(threads * (double)RT_OPENBLAS_BUFFER, threads * stack);
 }
 
 /* ---- what is needed ---- */
