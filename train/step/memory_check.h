@@ -13,8 +13,9 @@
 rt_status rt_address_space_check(void) RT_MUST_CHECK;
 
 /* Returns RT_CONFIG if the limit of the process leaves less than OpenBLAS allocates when it is
- * loaded: OpenBLAS 0.3.29 takes a buffer for each of its threads, and tries for ever if it gets none.
- * To be called before the constructors of the libraries, with the environment of the process. */
+ * loaded: OpenBLAS 0.3.29 takes a buffer for each of its threads, and tries for ever if it gets
+ * none. To be called before the constructors of the libraries, with the environment of the process.
+ */
 rt_status rt_address_space_check_loading(char **environment) RT_MUST_CHECK;
 
 /* RT_CONFIG, with both numbers, if the limits are too low for what is needed: the memory of the
