@@ -93,6 +93,7 @@ TEST_ROWS(the_library_refuses_it, 0, 2)
 /* Alone, beside another run, and beside one of today. */
 TEST(a_report_draws_its_tables)
 {
+    NEEDS_PROGRAM("gnuplot");
     char message[256];
     make_run(2);
     expect_exit(w, 0, "$TRAIN --report runs/lm");

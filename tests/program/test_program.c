@@ -366,6 +366,7 @@ TEST(scalars_for_tensorboard_are_written_if_asked_for)
 /* 2 ln 10 for ten tokens. */
 TEST(a_run_that_has_diverged_says_so)
 {
+    NEEDS_PROGRAM("gnuplot");
     char diverged[LINE_SIZE], line[LINE_SIZE], loss[64], *page;
     expect_exit(w, 0, "$TRAIN tiny.ini optimizer.lr=10 optimizer.warmup_steps=60");
     line_of(w->out, "diverged: the loss ", diverged);

@@ -101,6 +101,7 @@ TEST(cells_of_the_tables_of_a_run_are_numbers_or_nothing)
  * those of one that none has. */
 TEST(labels_are_shown_and_never_obeyed)
 {
+    NEEDS_PROGRAM("gnuplot");
     static const char *const tables[] = {"classes.csv", "confusion.csv"};
     expect_exit(
         w, 0,
@@ -161,6 +162,7 @@ TEST(headings_are_found_by_their_names_or_not_at_all)
 
 TEST(results_are_names_and_numbers)
 {
+    NEEDS_PROGRAM("gnuplot");
     rt_writer text = {0};
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
     rt_writer_add(&text, "name,value\n");
@@ -180,6 +182,7 @@ TEST(results_are_names_and_numbers)
 
 TEST(names_and_settings_of_a_sweep_are_texts)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet train.steps=5 train.eval_every=1 "
                 "sweep.optimizer.lr=1e-2,2e-2");
@@ -203,6 +206,7 @@ TEST(names_and_settings_of_a_sweep_are_texts)
 
 TEST(a_text_in_a_script_is_no_more_than_a_text)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet train.steps=2 "
                 "sweep.optimizer.lr=1e-2,2e-2");
@@ -220,6 +224,7 @@ TEST(a_text_in_a_script_is_no_more_than_a_text)
 /* What never ends, never begins or is no file. */
 TEST(tables_that_are_no_files_are_passed_over)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
     expect_exit(w, 0,
                 "cd runs/tiny && rm metrics.csv theta.csv timing.csv result.csv && "
@@ -232,6 +237,7 @@ TEST(tables_that_are_no_files_are_passed_over)
 /* Links in the folder lead to files of the reader's own. */
 TEST(links_are_not_written_through)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet train.steps=2; mkdir mine; for i in a b c; do echo "
                 "mine >mine/$i.csv; done");

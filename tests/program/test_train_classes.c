@@ -203,6 +203,7 @@ TEST(a_sweep_has_a_column_for_macro_f1)
 
 TEST(the_page_has_the_table_and_the_matrix)
 {
+    NEEDS_PROGRAM("gnuplot");
     double m[CLASSES][CLASSES];
     char wanted[LINE_SIZE];
     expect_exit(w, 0, "$TRAIN " CLASSIFY "&& $TRAIN --report runs/c");
@@ -238,6 +239,7 @@ TEST(the_page_has_the_table_and_the_matrix)
 /* Of 40 classes all texts are taken for few: the matrix has those, which are in most errors. */
 TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(
         w, 0,

@@ -25,6 +25,7 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST(what_sets_runs_apart_is_told_with_their_results)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(w, 0, "mkdir tmp && TMPDIR=$PWD/tmp $TRAIN --report runs/a1 runs/a2 elsewhere/b");
     ck_assert_str_eq(w->out, "report: report.html\n");
@@ -47,6 +48,7 @@ TEST(what_sets_runs_apart_is_told_with_their_results)
 
 TEST(a_sweep_stands_for_its_runs)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2 theta.learn=no");
     expect_exit(w, 0, "$TRAIN --report runs/s runs/a1 --output all.html");
@@ -83,6 +85,7 @@ static char *compare(const char *runs)
  * otherwise is shown. */
 TEST(keys_that_follow_from_others_are_left_out)
 {
+    NEEDS_PROGRAM("gnuplot");
     static const char decoder[] = "model.kind=decoder";
     make_texts();
     expect_exit(
@@ -104,6 +107,7 @@ TEST(keys_that_follow_from_others_are_left_out)
 /* Of two texts the losses are not those of one question, nor are those of masked tokens. */
 TEST(no_row_is_best_where_losses_are_not_comparable)
 {
+    NEEDS_PROGRAM("gnuplot");
     static const char *const rows[][2] = {
         {"run.name=b model.causal=yes data.objective=lm", "objectives"},
         {"run.name=b data.mask_probability=0.3", "shares of masked tokens"},
@@ -137,6 +141,7 @@ TEST(no_row_is_best_where_losses_are_not_comparable)
 
 TEST(runs_on_different_texts_are_ranked_by_the_file_that_both_are_evaluated_on)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_texts();
     expect_exit(w, 0,
                 "tail -n 50 text.txt >own.txt; " TEXT "run.name=a data.eval_file=own.txt && " OWN
@@ -161,6 +166,7 @@ static double result(const char *run, const char *name)
  * text. */
 TEST(vocabularies_are_compared_by_bits_per_byte)
 {
+    NEEDS_PROGRAM("gnuplot");
     static const char lm[] = "data.objective=lm model.causal=yes";
     make_texts();
     expect_exit(w, 0,
@@ -194,6 +200,7 @@ TEST(vocabularies_are_compared_by_bits_per_byte)
 /* A file is called by its name, unless another has the same. */
 TEST(files_are_told_apart_by_their_names)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_texts();
     expect_exit(w, 0,
                 "mkdir else && cp text.txt else && " TEXT "run.name=a && " OWN
@@ -211,6 +218,7 @@ TEST(files_are_told_apart_by_their_names)
 /* Figures of half the page have no least width, which would be scrolled on a telephone. */
 TEST(curves_fit_a_narrow_screen)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
     char *page = read_page("report.html");
@@ -223,6 +231,7 @@ TEST(curves_fit_a_narrow_screen)
 /* Of one name in two folders, and one that has not ended. */
 TEST(runs_of_one_name_and_without_results_are_compared)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(w, 0, SHORT "run.name=b run.dir=third && rm third/b/result.csv");
     expect_exit(w, 0, "$TRAIN --report elsewhere/b third/b");
@@ -233,6 +242,7 @@ TEST(runs_of_one_name_and_without_results_are_compared)
 
 TEST(a_report_is_replaced_and_nothing_else)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
     expect_exit(w, 0, "$TRAIN --report runs/a1 runs/a2 elsewhere/b");
@@ -247,6 +257,7 @@ TEST(a_report_is_replaced_and_nothing_else)
 /* Names that the folder of the comparison has a use of its own for. */
 TEST(a_run_may_have_any_name)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(w, 0, "mv runs/a1 runs/figures && mv runs/a2 runs/runs.csv");
     expect_exit(w, 0, "$TRAIN --report runs/figures elsewhere/b");
@@ -287,6 +298,7 @@ TEST(what_cannot_be_compared_is_refused)
 
 TEST(a_run_is_watched_until_it_ends)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(
         w, 0,

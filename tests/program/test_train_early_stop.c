@@ -42,6 +42,7 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST(a_run_ends_when_its_patience_has_run_out)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=2 --quiet");
     expect_text(w->out, "steps: 60, 5760 tokens\n");
     expect_lines(w->out, "run: runs/tiny\n" STOPPED("60", "100", "2 evaluations"));

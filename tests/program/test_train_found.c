@@ -77,6 +77,7 @@ TEST(a_run_needs_no_name_in_its_configuration)
 /* A folder whose name no key could have is reported as before. */
 TEST_ROWS(a_run_may_lie_in_a_folder_of_any_name, 0, 3)
 {
+    NEEDS_PROGRAM("gnuplot");
     static const char *const names[] = {"t #2", "-t", "t ;x"};
     expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
     expect_exit(w, 0, "cp -r runs/tiny './%s' && ROTOR_NO_REPORT=1 $TRAIN --report './%s'",

@@ -40,6 +40,7 @@ TEST(every_table_has_the_start_of_the_layer)
 /* Nothing started elsewhere, so that there is one place to go back to. */
 TEST(resetting_puts_each_layer_where_it_started)
 {
+    NEEDS_PROGRAM("gnuplot");
     char reset[LINE_SIZE], line[LINE_SIZE];
     double loss, with_start;
     expect_exit(w, 0, "$TRAIN tiny.ini " APART " theta.lr_scale=30 theta.tolerances=yes");

@@ -111,6 +111,7 @@ TEST(a_need_that_was_asked_about_decides_the_exit_code)
 /* The configuration and the results of a run that an older version made. */
 TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
 {
+    NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet; mv runs/tiny old; cp -r old as-it-was");
     expect_exit(w, 0,
                 "sed -i 's/^theta_reset_/theta_put_back_/' old/result.csv; $TRAIN --report old");

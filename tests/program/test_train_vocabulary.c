@@ -127,6 +127,7 @@ TEST(a_vocabulary_is_taken_from_a_file_beside_the_configuration)
 
 TEST(a_run_goes_on_with_the_vocabulary_of_its_checkpoint)
 {
+    NEEDS_PROGRAM("gnuplot");
     make_vocabulary();
     expect_exit(w, 0, "$TRAIN " WITH_FILE);
     expect_exit(w, 0, "$TRAIN " WITH_FILE "run.name=parts train.steps=7");
