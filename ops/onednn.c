@@ -73,11 +73,12 @@ static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
         return false;
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, made->a},
                                          {DNNL_ARG_WEIGHTS, made->b},
-                                         {DNNL_ARG_DST, made->c}};
+                                         {DNNL_ARG_DST, made->c},
+                                         {RT_ONEDNN_ARG_ALPHA, made->alpha}};
     return !dnnl_memory_set_data_handle(made->a, (void *)a) &&
            !dnnl_memory_set_data_handle(made->b, (void *)b) &&
            !dnnl_memory_set_data_handle(made->c, c) &&
-           !dnnl_primitive_execute(made->run, rt_onednn_stream(t), 3, arguments);
+           !dnnl_primitive_execute(made->run, rt_onednn_stream(t), made->alpha ? 4 : 3, arguments);
 }
 
 static shape shape_of(const rt_product *p, dnnl_data_type_t type)

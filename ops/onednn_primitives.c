@@ -40,6 +40,7 @@ static void forget(thread *t)
             dnnl_memory_destroy(t->places[i].a);
             dnnl_memory_destroy(t->places[i].b);
             dnnl_memory_destroy(t->places[i].c);
+            dnnl_memory_destroy(t->places[i].alpha);
         }
     memset(t->places, 0, sizeof t->places);
     t->kept = 0;
@@ -109,6 +110,56 @@ static unsigned place_of(const shape *s)
     return (unsigned)(hash >> 40) % PLACES;
 }
 
+/* oneDNN 3 has other functions than oneDNN 2 for the same: a description is a pointer, a product
+ * has no description of its own, and a factor is an argument of the primitive. */
+#if DNNL_VERSION_MAJOR >= 3
+
+#define describe_by_strides      dnnl_memory_desc_create_with_strides
+#define append_sum(after)        dnnl_post_ops_append_sum(after, 1, 0, dnnl_data_type_undef)
+#define forget_description(d)    dnnl_memory_desc_destroy(d)
+#define make_memory(m, d, place) dnnl_memory_create(m, d, cpu, place)
+
+static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl_memory_desc_t d[3],
+                                      dnnl_primitive_attr_t attributes)
+{
+    return dnnl_matmul_primitive_desc_create(product, cpu, d[0], d[1], NULL, d[2], attributes);
+}
+
+static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+{
+    static const dnnl_dims_t one = {1};
+    dnnl_memory_desc_t d = NULL;
+    dnnl_status_t bad = dnnl_primitive_attr_set_scales_mask(attributes, DNNL_ARG_SRC, 0);
+    if (!bad)
+        bad = dnnl_memory_desc_create_with_strides(&d, 1, one, dnnl_f32, one);
+    if (!bad)
+        bad = dnnl_memory_create(&p->alpha, d, cpu, &p->shape.alpha);
+    dnnl_memory_desc_destroy(d);
+    return bad;
+}
+
+#else
+
+#define describe_by_strides      dnnl_memory_desc_init_by_strides
+#define append_sum(after)        dnnl_post_ops_append_sum(after, 1)
+#define forget_description(d)    ((void)(d))
+#define make_memory(m, d, place) dnnl_memory_create(m, &(d), cpu, place)
+
+static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl_memory_desc_t d[3],
+                                      dnnl_primitive_attr_t attributes)
+{
+    dnnl_matmul_desc_t operation;
+    const dnnl_status_t bad = dnnl_matmul_desc_init(&operation, &d[0], &d[1], NULL, &d[2]);
+    return bad ? bad : dnnl_primitive_desc_create(product, &operation, attributes, cpu, NULL);
+}
+
+static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+{
+    return dnnl_primitive_attr_set_output_scales(attributes, 1, 0, &p->shape.alpha);
+}
+
+#endif
+
 /* One matrix has two axes; a batch has those of its two steps before them. */
 static dnnl_status_t describe(dnnl_memory_desc_t *d, rt_batch batch, int rows, int columns,
                               order lie, dnnl_data_type_t type)
@@ -122,20 +173,19 @@ static dnnl_status_t describe(dnnl_memory_desc_t *d, rt_batch batch, int rows, i
     const dnnl_dims_t strides = {height * width * batch.inner, inner, lie.transposed ? 1 : row,
                                  lie.transposed ? row : 1};
     const int skipped = single ? 2 : 0;
-    return dnnl_memory_desc_init_by_strides(d, 4 - skipped, sizes + skipped, type,
-                                            strides + skipped);
+    return describe_by_strides(d, 4 - skipped, sizes + skipped, type, strides + skipped);
 }
 
-static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, const shape *s)
+static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, primitive *p)
 {
     dnnl_post_ops_t after = NULL;
     dnnl_status_t bad = dnnl_primitive_attr_create(attributes);
-    if (!bad && s->alpha != 1)
-        bad = dnnl_primitive_attr_set_output_scales(*attributes, 1, 0, &s->alpha);
-    if (!bad && s->adds) {
+    if (!bad && p->shape.alpha != 1)
+        bad = set_factor(*attributes, p);
+    if (!bad && p->shape.adds) {
         bad = dnnl_post_ops_create(&after);
         if (!bad)
-            bad = dnnl_post_ops_append_sum(after, 1);
+            bad = append_sum(after);
         if (!bad)
             bad = dnnl_primitive_attr_set_post_ops(*attributes, after);
         dnnl_post_ops_destroy(after);
@@ -143,32 +193,33 @@ static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, const sh
     return bad;
 }
 
-static dnnl_status_t make_primitive(primitive *p, const shape *s)
+/* Makes a primitive for its shape. */
+static dnnl_status_t make_primitive(primitive *p)
 {
-    dnnl_memory_desc_t a, b, c;
-    dnnl_matmul_desc_t product;
+    const shape *s = &p->shape;
+    dnnl_memory_desc_t d[3] = {0};
     dnnl_primitive_attr_t attributes = NULL;
-    dnnl_primitive_desc_t description = NULL;
-    dnnl_status_t bad = describe(&a, s->batch, s->m, s->k, s->a, s->type);
+    dnnl_primitive_desc_t product = NULL;
+    dnnl_status_t bad = describe(&d[0], s->batch, s->m, s->k, s->a, s->type);
     if (!bad)
-        bad = describe(&b, s->batch, s->k, s->n, s->b, s->type);
+        bad = describe(&d[1], s->batch, s->k, s->n, s->b, s->type);
     if (!bad)
-        bad = describe(&c, s->batch, s->m, s->n, s->c, dnnl_f32);
+        bad = describe(&d[2], s->batch, s->m, s->n, s->c, dnnl_f32);
     if (!bad)
-        bad = dnnl_matmul_desc_init(&product, &a, &b, NULL, &c);
+        bad = make_attributes(&attributes, p);
     if (!bad)
-        bad = make_attributes(&attributes, s);
+        bad = describe_product(&product, d, attributes);
     if (!bad)
-        bad = dnnl_primitive_desc_create(&description, &product, attributes, cpu, NULL);
+        bad = make_memory(&p->a, d[0], DNNL_MEMORY_NONE);
     if (!bad)
-        bad = dnnl_memory_create(&p->a, &a, cpu, DNNL_MEMORY_NONE);
+        bad = make_memory(&p->b, d[1], DNNL_MEMORY_NONE);
     if (!bad)
-        bad = dnnl_memory_create(&p->b, &b, cpu, DNNL_MEMORY_NONE);
+        bad = make_memory(&p->c, d[2], DNNL_MEMORY_NONE);
     if (!bad)
-        bad = dnnl_memory_create(&p->c, &c, cpu, DNNL_MEMORY_NONE);
-    if (!bad)
-        bad = dnnl_primitive_create(&p->run, description);
-    dnnl_primitive_desc_destroy(description);
+        bad = dnnl_primitive_create(&p->run, product);
+    for (int i = 0; i < 3; i++)
+        forget_description(d[i]);
+    dnnl_primitive_desc_destroy(product);
     dnnl_primitive_attr_destroy(attributes);
     return bad;
 }
@@ -178,6 +229,7 @@ static void discard(primitive *p)
     dnnl_memory_destroy(p->a);
     dnnl_memory_destroy(p->b);
     dnnl_memory_destroy(p->c);
+    dnnl_memory_destroy(p->alpha);
     *p = (primitive){.run = NULL};
 }
 
@@ -193,11 +245,11 @@ primitive *rt_onednn_primitive_for(thread *t, const shape *s)
         forget(t);
         p = t->places + place_of(s);
     }
-    if (make_primitive(p, s)) {
+    p->shape = *s;
+    if (make_primitive(p)) {
         discard(p);
         return NULL;
     }
-    p->shape = *s;
     t->kept++;
     return p;
 }

@@ -27,7 +27,15 @@ typedef struct rt_onednn_primitive {
     rt_onednn_shape shape;
     dnnl_primitive_t run; /* NULL: the place is free */
     dnnl_memory_t a, b, c;
+    dnnl_memory_t alpha; /* the factor, where oneDNN takes it as an argument; or NULL */
 } rt_onednn_primitive;
+
+/* The argument of a primitive that its alpha is. oneDNN 2 has the factor in the primitive. */
+#if DNNL_VERSION_MAJOR >= 3
+#define RT_ONEDNN_ARG_ALPHA (DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC)
+#else
+#define RT_ONEDNN_ARG_ALPHA 0
+#endif
 
 /* The primitives and the room of a thread. */
 typedef struct rt_onednn_thread rt_onednn_thread;
