@@ -410,7 +410,7 @@ TEST(too_little_address_space_is_said_and_ends_the_program)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_exit(w, 0,
                     "export OPENBLAS_NUM_THREADS=1; ulimit -v 4000000; timeout -s KILL 60 $TRAIN "
-                    "--quiet %s",
+                    "--quiet %s || { test $? = 1 && ! command -v gnuplot; }",
                     commands[i]);
 }
 #define LIMITS_ADDRESS_SPACE

@@ -3,6 +3,8 @@
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ROTOR_NO_REPORT=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+# Open MPI 5 has its own names for these two.
+export PRTE_MCA_rmaps_default_mapping_policy=:OVERSUBSCRIBE PRTE_MCA_hwloc_default_binding_policy=none
 # Copying between processes without a buffer is not allowed in many containers.
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -113,6 +113,10 @@ static int launch(const char *program)
                                               {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
                                               {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
                                               {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+                                              /* those two in Open MPI 5 */
+                                              {"PRTE_MCA_rmaps_default_mapping_policy",
+                                               ":OVERSUBSCRIBE"},
+                                              {"PRTE_MCA_hwloc_default_binding_policy", "none"},
                                               {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         setenv(settings[i][0], settings[i][1], 1);
