@@ -33,7 +33,7 @@ expect_stop() { # expect_stop NAME SIGNAL RANK | expect_stop NAME SIGNAL mpirun
         [ $tries -lt 300 ] || break
     done
     if [ "$3" = mpirun ]; then
-        pkill "-$2" -P "$job" mpirun || kill "-$2" "$job"
+        read -r launcher _ <"/proc/$job/task/$job/children" && kill "-$2" "$launcher"
     else
         process=$(process_of "$3" | head -1)
         [ -z "$process" ] || kill "-$2" "$process"
