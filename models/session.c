@@ -16,7 +16,7 @@ struct rt_session {
     rt_kv_cache cache;
     int capacity;
     int regime;   /* rt_frequencies_regime of what is kept */
-    int32_t *ids; /* of longrope: all that was read */
+    int32_t *ids; /* of longrope and dynamic: all that was read */
     int room;
     bool again; /* what was read must be read once more, with what comes */
 };
@@ -140,11 +140,12 @@ static rt_status read_all(rt_session *s, const int32_t *ids, int count, int want
     return status;
 }
 
-/* ---- longrope ---- */
+/* ---- scalings whose theta follows from the length ---- */
 
 static bool rereads(const rt_session *s)
 {
-    return s->model->options.position.frequencies.scaling == RT_SCALING_LONGROPE;
+    const rt_scaling scaling = s->model->options.position.frequencies.scaling;
+    return scaling == RT_SCALING_LONGROPE || scaling == RT_SCALING_DYNAMIC;
 }
 
 static rt_status remember(rt_session *s, const int32_t *ids, int count)

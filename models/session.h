@@ -7,9 +7,9 @@
  * KV cache grows with the text.
  *
  * The logits are those of rt_transformer_encode over the whole text, to rounding (1e-12 in double),
- * however the text was cut. One scaling is an exception: with `dynamic`, whose theta depends on
- * the length, cached keys stay rotated as they were when read, as in transformers. With
- * longrope a text that grows beyond the original length is read once more, by the session.
+ * however the text was cut. Where theta depends on the length, the session reads the text once more
+ * when theta changes: with longrope when the text grows beyond the original length, with `dynamic`
+ * at every call beyond it. A token then costs as much as the whole text.
  *
  * The model is borrowed, and its parameters must not change while the cache holds tokens. Both
  * belong to one thread at a time; a model can have several sessions.
