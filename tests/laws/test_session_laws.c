@@ -133,27 +133,34 @@ TEST(who_reads_a_prompt_changes_no_bit)
 
 /* ---- lengths that change theta ---- */
 
-/* The kept keys stay as they were: one by one is not the whole, and the first token after a prompt
- * that was fed at once is its own whole. */
-TEST(dynamic_keeps_what_it_has_turned)
+/* Every piece has the theta of the text up to its end, so that no logits depend on how the text was
+ * cut before. */
+TEST_ROWS(dynamic_gives_what_the_whole_gives_at_every_length, RT_KIND_ROFORMER, RT_KIND_DECODER + 1)
 {
     const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
     static real expected[T * V], got[T * V];
-    const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = options_of(&r, _i, RT_ATTENTION_SOFTMAX);
     int32_t ids[T];
     rt_transformer *m = make(&o);
     rt_session *s;
     draw_text(ids);
-    whole(expected, m, ids, T);
     ck_assert(!rt_session_new(&s, m, 0).code);
-    feed_all(got, s, ids, 2);
-    expect_same(got, expected, T, "dynamic at once", 2);
-    ck_assert(!rt_session_keep(s, 0).code);
-    feed_all(got, s, ids, 0);
-    expect_above(largest_difference(got + (T - 1) * V, expected + (T - 1) * V, V), 1e-3,
-                 "dynamic one by one");
-    whole(expected, m, ids, 60);
-    expect_same(got, expected, 60, "dynamic within its length", 0);
+    for (int way = 1; way < 3; way++) {
+        ck_assert(!rt_session_keep(s, 0).code);
+        feed_all(got, s, ids, way);
+        for (int t = 0, n = 0, count; t < T; n++, t += count) {
+            count = next_piece(way, n, t);
+            whole(expected, m, ids, t + count);
+            expect_same(got + t * V, expected + t * V, count, "dynamic", way);
+        }
+    }
+    for (int kept = 60; kept < T; kept += 70) { /* one below the original length, others beyond */
+        ck_assert(!rt_session_keep(s, kept).code);
+        ck_assert(!rt_session_feed(s, ids + kept, 1, 1, got).code);
+        whole(expected, m, ids, kept + 1);
+        expect_same(got, expected + kept * V, 1, "dynamic cut back", kept);
+        ck_assert(!rt_session_feed(s, ids + kept + 1, T - kept - 1, 0, NULL).code);
+    }
     rt_session_free(s);
     rt_transformer_free(m);
 }
