@@ -54,6 +54,12 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
     return text;
 }
 
+bool rt_is_lfs_pointer(const char *bytes, size_t size)
+{
+    static const char begin[] = "version https://git-lfs";
+    return size >= sizeof begin - 1 && !memcmp(bytes, begin, sizeof begin - 1);
+}
+
 char *rt_read_text(const char *path)
 {
     size_t count;

@@ -26,6 +26,12 @@ char *rt_read_text(const char *path);
 /* The same of at most `most` bytes, with their number; there may be zeros among them. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
+/* Whether bytes are those of a pointer that git clone leaves where git-lfs is not installed, and
+ * what a message says of it. */
+#define RT_LFS_POINTER                                                                             \
+    "it is a git-lfs pointer, not the file itself; fetch the file with: git lfs pull"
+bool rt_is_lfs_pointer(const char *bytes, size_t size);
+
 /* Opens folder/name.tmp, a new file that is to become folder/name by a rename; both paths are
  * told. Errors as rt_write_text. */
 enum { RT_TEMPORARY_SIZE = RT_PATH_SIZE + 4 };

@@ -25,6 +25,11 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
         return status;
     errno = ENOMEM; /* what rt_alloc does not say */
     *bytes_new = rt_read_bytes(path, most, size);
+    if (*bytes_new && rt_is_lfs_pointer(*bytes_new, *size)) {
+        rt_free(*bytes_new);
+        *bytes_new = NULL;
+        return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, name);
+    }
     if (*bytes_new)
         return rt_ok();
     return errno == ENOMEM

@@ -7,7 +7,9 @@
 #include "io/huggingface/json.h"
 #include "text/text_file.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -40,8 +42,31 @@ static rt_status refuse_pytorch(const char *folder)
                     folder, name, name, folder, folder);
 }
 
+/* The model in a folder of the Hub's cache, models--OWNER--NAME or its snapshots: the first of its
+ * snapshots that has a config.json. */
+static bool find_snapshot(char path[RT_PATH_SIZE], const char *folder)
+{
+    static const char inner[] = "/snapshots";
+    struct dirent **names = NULL;
+    char snapshots[RT_PATH_SIZE];
+    const bool above = rt_folder_has(folder, inner + 1);
+    bool found = false;
+    snprintf(snapshots, sizeof snapshots, "%s%s", folder, above ? inner : "");
+    const int count =
+        above || strstr(folder, inner + 1) ? scandir(snapshots, &names, NULL, alphasort) : 0;
+    for (int i = 0; i < count; i++) {
+        if (!found && names[i]->d_name[0] != '.')
+            found = !rt_path_join(path, snapshots, names[i]->d_name).code &&
+                    rt_folder_has(path, RT_HF_CONFIG);
+        free(names[i]); /* of scandir */
+    }
+    free(names);
+    return found;
+}
+
 static rt_status refuse_folder(const char *folder)
 {
+    char snapshot[RT_PATH_SIZE];
     if (rt_folder_has(folder, RT_WEIGHTS_FILE) || rt_folder_has(folder, RT_WEIGHTS_INDEX))
         return rt_folder_has(folder, RT_HF_CONFIG)
                    ? rt_ok()
@@ -50,6 +75,9 @@ static rt_status refuse_folder(const char *folder)
         return refuse_pytorch(folder);
     if (rt_folder_has(folder, RT_HF_CONFIG))
         return rt_error(RT_CHECKPOINT, "%s has " RT_HF_CONFIG ", but no " RT_WEIGHTS_FILE, folder);
+    if (find_snapshot(snapshot, folder))
+        return rt_error(RT_CHECKPOINT, "%s is a folder of the Hub's cache; the model is in %s",
+                        folder, snapshot);
     return rt_ok();
 }
 
@@ -65,6 +93,8 @@ static rt_status refuse_file(const char *path, const char *bytes, size_t size)
     char folder[RT_PATH_SIZE];
     const int length = (int)(rt_path_name(path) - path);
     snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
+    if (rt_is_lfs_pointer(bytes, size))
+        return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, path);
     if (begins(bytes, size, 0, "GGUF"))
         return rt_error(RT_CHECKPOINT,
                         "%s: GGUF is not read; name a folder with " RT_HF_CONFIG
@@ -79,7 +109,7 @@ static rt_status refuse_file(const char *path, const char *bytes, size_t size)
 
 rt_status rt_huggingface_refuse_format(const char *path)
 {
-    char bytes[16];
+    char bytes[64];
     struct stat facts;
     if (!stat(path, &facts) && S_ISDIR(facts.st_mode))
         return refuse_folder(path);

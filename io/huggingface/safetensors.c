@@ -46,6 +46,28 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
+/* Whether the bytes of the length are letters: a header would have more than 10^18 bytes. */
+static bool is_text(const unsigned char bytes[LENGTH_BYTES])
+{
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        if (bytes[i] < ' ' || bytes[i] > '~')
+            return false;
+    return true;
+}
+
+static rt_status refuse_text(const rt_safetensors *file, uint64_t file_size)
+{
+    char begin[64] = "", quoted[RT_QUOTE_SIZE];
+    const size_t size = file_size < sizeof begin ? (size_t)file_size : sizeof begin - 1;
+    rt_status status = read_at(file, 0, begin, size);
+    if (status.code)
+        return status;
+    if (rt_is_lfs_pointer(begin, size))
+        return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, file->name);
+    return rt_error(RT_CHECKPOINT, "%s: not a safetensors file: it is a text that begins with %s",
+                    file->name, rt_quote(quoted, begin));
+}
+
 static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uint64_t *length)
 {
     unsigned char bytes[LENGTH_BYTES];
@@ -56,6 +78,8 @@ static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uin
     *length = 0;
     for (int i = 0; i < LENGTH_BYTES && !status.code; i++)
         *length |= (uint64_t)bytes[i] << 8 * i;
+    if (!status.code && is_text(bytes))
+        return refuse_text(file, file_size);
     if (!status.code && (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES))
         status = rt_error(RT_CHECKPOINT,
                           "%s: its header would have %" PRIu64 " bytes; the file has %" PRIu64

@@ -128,6 +128,24 @@ TEST(what_is_no_regular_file_is_not_waited_for)
     assert_status(rt_safetensors_open(&file, in_scratch("none")), RT_CHECKPOINT, message);
 }
 
+TEST_ROWS(a_text_is_no_safetensors_file, 0, 3)
+{
+    static const char *const texts[][2] = {
+        {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+         "a.safetensors: it is a git-lfs pointer, not the file itself; fetch the file with: git "
+         "lfs pull"},
+        {"version 1 of a model", "a.safetensors: not a safetensors file: it is a text that begins "
+                                 "with 'version 1 of a model'"},
+        {"<!DOCTYPE html>\n<title>401</title>",
+         "a.safetensors: not a safetensors file: it is a text that begins with '<!DOCTYPE "
+         "html>?<title>401</title>'"},
+    };
+    rt_safetensors *file;
+    write_bytes(in_scratch("a.safetensors"), texts[_i][0], strlen(texts[_i][0]));
+    assert_status(rt_safetensors_open(&file, in_scratch("a.safetensors")), RT_CHECKPOINT,
+                  texts[_i][1]);
+}
+
 static const struct {
     const char *header, *message;
 } refusals[] = {
