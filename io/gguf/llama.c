@@ -105,7 +105,7 @@ const rt_family *const rt_gguf_families[] = {&llama, NULL};
 
 static int context_of(const rt_transformer_options *o, const rt_huggingface_export *export)
 {
-    const int positions = rt_huggingface_positions(export);
+    const int positions = export->length;
     return o->window && o->window < positions ? o->window : positions;
 }
 

@@ -163,7 +163,7 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
         status = rt_gguf_put_vocabulary(&keys, model, export);
     }
     if (!status.code)
-        status = rt_tensor_list_open(&list, family, model, rt_huggingface_positions(export));
+        status = rt_tensor_list_open(&list, family, model, export->length);
     if (!status.code)
         status = write_file(path, &keys, &list, dtype);
     rt_tensor_list_close(&list);

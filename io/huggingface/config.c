@@ -56,6 +56,8 @@ static void read_class(rt_reading *r, rt_huggingface *there)
 static const rt_config_word problems[] = {{"single_label_classification", 0}, {0}};
 #define NO_FOLDING "rotor reads ESM-2, and folds no proteins"
 static const rt_config_row all[] = {
+    {"model_type", .also = RT_KEYS("architectures", "id2label", "num_labels", "eos_token_id",
+                                   RT_HF_LENGTH, RT_HF_BEGIN, RT_HF_LEVEL, RT_HF_THETA)},
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
     {"is_encoder_decoder", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
     {"problem_type", RT_ONE_WORD(problems), .reason = "rotor has no other"},
@@ -65,7 +67,38 @@ static const rt_config_row all[] = {
     {"is_folding_model", RT_MUST_BE("false"), .reason = NO_FOLDING},
     {"esmfold_config", RT_ABSENT, .reason = NO_FOLDING},
     {"quantization_config", RT_ABSENT, .reason = "rotor reads no quantized weights"},
+    {"per_layer_config", RT_ABSENT, .reason = "layers of rotor have the same sizes"},
     {0},
+};
+
+/* Keys that change no logits in any family: of training, of generation, of what is returned. */
+static const char *const unused[] = {
+    /* clang-format off */
+    "transformers_version", "_name_or_path", "name_or_path", "_commit_hash", "dtype", "torch_dtype",
+    "use_cache", "return_dict", "output_hidden_states", "output_attentions", "torchscript",
+    "use_bfloat16", "tf_legacy_loss", "gradient_checkpointing", "chunk_size_feed_forward",
+    "attn_implementation", "_attn_implementation_autoset", "experts_implementation",
+    "classifier_dropout", "label2id", "bos_token_id", "cls_token_id", "sep_token_id",
+    "decoder_start_token_id", "tokenizer_class", "prefix", "finetuning_task",
+    "task_specific_params", "tie_encoder_decoder", "cross_attention_hidden_size",
+    "max_length", "min_length", "do_sample", "early_stopping", "num_beams", "temperature", "top_k",
+    "top_p", "typical_p", "repetition_penalty", "length_penalty", "no_repeat_ngram_size",
+    "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
+    "return_dict_in_generate", "forced_bos_token_id", "forced_eos_token_id",
+    "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens",
+    "begin_suppress_tokens", "epsilon_cutoff", "eta_cutoff", "num_beam_groups",
+    "diversity_penalty", NULL
+    /* clang-format on */
+};
+
+/* Keys of rope_parameters and rope_scaling. */
+static const char *const rope_keys[] = {
+    /* clang-format off */
+    "rope_type", "type", "rope_theta", "partial_rotary_factor", "factor",
+    "original_max_position_embeddings", "attention_factor", "mscale", "mscale_all_dim", "truncate",
+    "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "short_factor", "long_factor",
+    "full_attention", "sliding_attention", NULL
+    /* clang-format on */
 };
 
 /* What no key says, and what no key can change. */
@@ -99,6 +132,18 @@ static void check_heads(rt_reading *r, const rt_transformer_options *o)
 }
 
 /* ---- for rows of families ---- */
+
+void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there)
+{
+    const rt_transformer_options *o = &there->options;
+    const int size = o->dim / o->heads;
+    const int given = rt_reading_size(r, "head_dim", size);
+    if (given != size)
+        rt_reading_refuse(r,
+                          "head_dim = %d: heads of this family have %d features, hidden_size / "
+                          "num_attention_heads",
+                          given, size);
+}
 
 void rt_config_read_padding(rt_reading *r, rt_huggingface *there)
 {
@@ -141,6 +186,68 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
         r->status = rt_out_of_memory("labels");
 }
 
+/* ---- keys that no table has ---- */
+
+static bool lists(const char *const *keys, const char *key)
+{
+    while (keys && *keys && strcmp(*keys, key) != 0)
+        keys++;
+    return keys && *keys;
+}
+
+int rt_config_key_sets(const rt_family *family, const char *key)
+{
+    const rt_config_row *const tables[] = {all, family->config};
+    int sets = lists(unused, key) || lists(family->unused, key) ? RT_KEY_UNUSED : 0;
+    for (int t = 0; t < 2; t++)
+        for (const rt_config_row *row = tables[t]; row->key; row++)
+            if (!strcmp(row->key, key) || lists(row->also, key))
+                sets |= row->type == RT_CONFIG_FIXED || row->type == RT_CONFIG_ABSENT
+                            ? RT_KEY_REFUSED
+                            : RT_KEY_READ;
+    return sets;
+}
+
+/* Adds the unknown keys of an object to a list; `within` begins their names. */
+static void list_unknown(rt_writer *w, int *count, const rt_family *family, const char *within,
+                         json_t *object)
+{
+    enum { MOST = 20 };
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        char quoted[RT_QUOTE_SIZE], name[2 * RT_QUOTE_SIZE];
+        const bool is_rope = !strncmp(key, "rope_", 5) || *within;
+        snprintf(name, sizeof name, "%.64s%.40s", within, key);
+        if (*within ? !lists(rope_keys, key) : !rt_config_key_sets(family, key)) {
+            if (++*count <= MOST)
+                rt_writer_add(w, "%s%s", *count > 1 ? ", " : "", rt_quote(quoted, name));
+        } else if (is_rope && json_is_object(value) && strcmp(key, RT_HF_THETA) != 0) {
+            char inner[2 * RT_QUOTE_SIZE];
+            snprintf(inner, sizeof inner, "%.104s.", name);
+            list_unknown(w, count, family, inner, value);
+        }
+    }
+    if (!*within && *count > MOST)
+        rt_writer_add(w, " and %d more", *count - MOST);
+}
+
+/* Names all keys that no table has in one line. */
+static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
+{
+    rt_writer w = {0};
+    int count = 0;
+    list_unknown(&w, &count, there->files->family, "", (json_t *)r->json);
+    char *names = rt_writer_take(&w);
+    if (!names)
+        r->status = rt_out_of_memory("a message");
+    else if (count)
+        rt_writer_add(&there->files->warnings,
+                      RT_HF_CONFIG ": rotor does not know, and ignores: %s\n", names);
+    rt_free(names);
+}
+
 /* ---- all ---- */
 
 static void read_all(rt_reading *r, rt_huggingface *there)
@@ -163,6 +270,8 @@ static void read_all(rt_reading *r, rt_huggingface *there)
     snprintf(there->level, sizeof there->level, "%s", rt_reading_word(r, RT_HF_LEVEL));
     if (!r->status.code && head != RT_HEAD_LM)
         read_labels(r, there);
+    if (!r->status.code)
+        warn_of_unknown(r, there);
     if (!r->status.code)
         rt_huggingface_read_theta(r, &there->options, &there->files->written);
 }

@@ -147,11 +147,13 @@ static void read_word(const rt_config_row *row, rt_reading *r, rt_huggingface *t
         *whole_at(there, row->member) = at->value;
 }
 
-/* A value is shown unless it has members of its own. */
+/* A value is shown unless it has members of its own. Where true is wanted, null is not the default:
+ * Python takes it for false. */
 static void check_fixed(const rt_config_row *row, rt_reading *r)
 {
     json_t *wanted = json_loads(row->fixed, JSON_DECODE_ANY, NULL);
-    const json_t *value = rt_reading_find(r, row->key);
+    const json_t *value =
+        json_is_true(wanted) ? json_object_get(r->json, row->key) : rt_reading_find(r, row->key);
     char *shown = NULL;
     if (value && !json_equal(value, wanted)) {
         if (!json_is_object(value) && !json_is_array(value))
@@ -229,7 +231,7 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
     case RT_CONFIG_EPS:
         return json_real(*(const double *)at); /* 0.0: Python must read a float */
     case RT_CONFIG_POSITIONS:
-        return json_integer(rt_huggingface_positions(w->export));
+        return json_integer(w->export->length);
     case RT_CONFIG_FLAG:
         return json_boolean(*(const bool *)at);
     case RT_CONFIG_WORD:

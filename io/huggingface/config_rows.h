@@ -8,6 +8,7 @@
  *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
  *     {"rope_parameters", .read = read_rope, .put = put_rope}
  *
+ *
  * Keys are read and written in the order of the rows. A key that is absent, or null, has its
  * default. What a key cannot be is RT_CHECKPOINT with its name; what of a model it cannot say is
  * RT_CONFIG with the key of rotor. */
@@ -81,6 +82,7 @@ typedef struct rt_config_row {
     /* In place of what the type does. */
     void (*read)(rt_reading *r, rt_huggingface *there);
     void (*put)(rt_config_writing *w);
+    const char *const *also; /* further keys that `read` takes; NULL: none */
 } rt_config_row;
 
 /* The place of a member of that type; one of another type does not compile. */
@@ -103,6 +105,9 @@ typedef struct rt_config_row {
 #define RT_MUST_BE(json)   .type = RT_CONFIG_FIXED, .fixed = json
 #define RT_POSITIONS(most) .type = RT_CONFIG_POSITIONS, .high = most
 #define RT_ABSENT          .type = RT_CONFIG_ABSENT
+
+/* A list of keys. */
+#define RT_KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* ---- both tables ---- */
 

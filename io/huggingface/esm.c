@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const rt_family_class classes[] = {
@@ -88,8 +89,6 @@ static const rt_tensor_row tensors[] = {
     {"classifier.out_proj", .here = {"head.classifier"}, .when = rt_when_sequence},
     {"classifier", .here = {"head.classifier"}, .when = rt_when_token},
     /* buffers, and what only other classes use */
-    {"esm.encoder.layer.*." INV_FREQ, .spare = true},
-    {"esm.rotary_embeddings.inv_freq", .spare = true},
     {"esm.embeddings.position_ids", .spare = true},
     {"esm.embeddings.position_embeddings.weight", .spare = true},
     {"esm.pooler.dense", .spare = true},
@@ -151,34 +150,53 @@ static rt_status check(const rt_family *family, const rt_transformer_options *o)
 
 /* ---- theta ---- */
 
-/* What the folder's layers rotate by: inv_freq of the first name that there is, or none. */
-static rt_status read_buffer(const rt_huggingface *there, double *theta, int pairs, bool *found)
+/* Compares one buffer of the folder with theta, if it is there. `numbers` is scratch memory for as
+ * many pairs. */
+static rt_status compare_buffer(const rt_huggingface *there, const char *name, const double *theta,
+                                double *numbers, int pairs, bool *same)
 {
-    static const char *const names[] = {"esm.encoder.layer.0." INV_FREQ,
-                                        "esm.encoder.layer.*." INV_FREQ,
-                                        "esm.rotary_embeddings.inv_freq"};
-    *found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const rt_weight w = rt_huggingface_tensor(there, names[i]);
-        if (!w.tensor || w.tensor->count != (uint64_t)pairs)
-            continue;
-        *found = true;
-        return rt_safetensors_doubles(w.file, w.tensor, 0, (size_t)pairs, theta);
+    const rt_weight w = rt_huggingface_tensor(there, name);
+    if (!w.tensor || !*same)
+        return rt_ok();
+    *same = w.tensor->count == (uint64_t)pairs;
+    if (!*same)
+        return rt_ok();
+    rt_status status = rt_safetensors_doubles(w.file, w.tensor, 0, (size_t)pairs, numbers);
+    *same = !status.code && rt_theta_is_near(theta, numbers, pairs);
+    return status;
+}
+
+/* Whether inv_freq, by which transformers rotates, is theta in every layer. */
+static rt_status compare_buffers(const rt_huggingface *there, const double *theta, double *numbers,
+                                 int pairs, bool *same)
+{
+    static const char *const shared[] = {"esm.encoder.layer.*." INV_FREQ,
+                                         "esm.rotary_embeddings.inv_freq"};
+    rt_status status = rt_ok();
+    *same = true;
+    for (int l = 0; l < there->options.layers && !status.code; l++) {
+        char name[RT_NAME_SIZE];
+        snprintf(name, sizeof name, "esm.encoder.layer.%d." INV_FREQ, l);
+        status = compare_buffer(there, name, theta, numbers, pairs, same);
     }
-    return rt_ok();
+    for (size_t i = 0; i < sizeof shared / sizeof *shared && !status.code; i++)
+        status = compare_buffer(there, shared[i], theta, numbers, pairs, same);
+    return status;
 }
 
 /* rotor_theta, if inv_freq was made of it. Without it rope_theta holds, of which inv_freq, a buffer
  * that some folders have rounded, may differ. */
-static void choose_theta(rt_huggingface *there, double *numbers, int pairs, bool found)
+static rt_status choose_theta(rt_huggingface *there, double *theta, double *numbers, int pairs)
 {
     const rt_written_theta *t = &there->files->written;
-    double *mean = numbers + pairs;
+    bool same;
     if (t->values)
-        rt_mean_theta(t->values, RT_SHAPE_OF(t->layers, t->rows, t->pairs), pairs, mean);
+        rt_mean_theta(t->values, RT_SHAPE_OF(t->layers, t->rows, t->pairs), pairs, theta);
     else
-        rt_frequencies(mean, pairs, &there->options.position.frequencies);
-    const bool same = !found || rt_theta_is_near(mean, numbers, pairs);
+        rt_frequencies(theta, pairs, &there->options.position.frequencies);
+    rt_status status = compare_buffers(there, theta, numbers, pairs, &same);
+    if (status.code)
+        return status;
     if (t->values && same)
         rt_huggingface_take_theta(there);
     else if (t->values)
@@ -187,19 +205,17 @@ static void choose_theta(rt_huggingface *there, double *numbers, int pairs, bool
     else if (!same)
         rt_writer_add(&there->files->warnings,
                       "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
+    return status;
 }
 
 static rt_status settle(rt_huggingface *there)
 {
     const int pairs = rt_transformer_head_dim(&there->options) / 2;
-    double *numbers = rt_alloc(2 * (size_t)pairs, sizeof *numbers);
-    bool found;
-    if (!numbers)
+    double *theta = rt_alloc(2 * (size_t)pairs, sizeof *theta);
+    if (!theta)
         return rt_out_of_memory("theta");
-    rt_status status = read_buffer(there, numbers, pairs, &found);
-    if (!status.code)
-        choose_theta(there, numbers, pairs, found);
-    rt_free(numbers);
+    rt_status status = choose_theta(there, theta, theta + pairs, pairs);
+    rt_free(theta);
     return status;
 }
 
@@ -287,6 +303,7 @@ static const rt_config_row config[] = {
      .put = rt_config_put_tied},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_padding},
     {"rope_theta", .read = read_base, .put = put_base},
+    {"head_dim", .read = rt_config_check_head_dim},
     {0},
 };
 
@@ -339,6 +356,7 @@ const rt_family rt_family_esm = {
     .pairing = RT_HALF,
     .options = options,
     .config = config,
+    .unused = RT_KEYS("is_causal", "hidden_act", "vocab_list"),
     .check = check,
     .settle_theta = settle,
     .shared_theta = "`inv_freq` of its layers is theta, so transformers rotates by it, to the "

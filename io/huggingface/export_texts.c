@@ -13,7 +13,7 @@
  */
 rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_export *export)
 {
-    const int length = rt_huggingface_positions(export);
+    const int length = export->length;
     if (export->vocabulary->level == RT_LEVEL_BPE)
         return rt_tokenizer_bpe_text(text_new, export->vocabulary, length);
     rt_json_object made = rt_json_object_new();

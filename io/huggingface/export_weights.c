@@ -185,7 +185,7 @@ rt_status rt_huggingface_write_weights(const char *path, const rt_family *family
                                        const rt_huggingface_export *export)
 {
     rt_tensor_list list;
-    rt_status status = rt_tensor_list_open(&list, family, model, rt_huggingface_positions(export));
+    rt_status status = rt_tensor_list_open(&list, family, model, export->length);
     if (!status.code)
         status = rt_safetensors_write(path, list.entries, list.count);
     rt_tensor_list_close(&list);

@@ -128,14 +128,6 @@ bool rt_features_differ(const rt_family *family, const rt_transformer_options *o
     return false;
 }
 
-/* The context of older transformers, so that a short training leaves room for longer texts. */
-enum { LEAST_POSITIONS = 1536 };
-
-int rt_huggingface_positions(const rt_huggingface_export *export)
-{
-    return export->length > LEAST_POSITIONS ? export->length : LEAST_POSITIONS;
-}
-
 rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,
                            const char *wish)
 {

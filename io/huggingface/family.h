@@ -58,6 +58,8 @@ typedef struct rt_family {
     const rt_option_row *alike; /* what it has in common with other families; or NULL */
     const rt_option_row *options;
     const rt_config_row *config;
+    const char *const *unused; /* keys of its config.json that change no logits, beside those of all
+                                  families; NULL ends the list, NULL: none */
 
     /* More that a model must be to be written; RT_CONFIG names the key. May be NULL. */
     rt_status (*check)(const struct rt_family *family, const rt_transformer_options *o);
@@ -125,10 +127,6 @@ int rt_feature_here(const rt_family *family, const rt_transformer_options *o, in
 bool rt_features_differ(const rt_family *family, const rt_transformer_options *o);
 
 /* ---- for the functions of families ---- */
-
-/* The positions that a model is said to be for when it is written: the length of its training, or
- * more. */
-int rt_huggingface_positions(const rt_huggingface_export *export);
 
 /* RT_CONFIG: "KEY = VALUE cannot be exported: a NAME of LIBRARY has WISH". */
 rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,

@@ -28,10 +28,9 @@ static const rt_tensor_row tensors[] = {
     {"lm_head.weight", .here = {RT_OUTPUT_NAME}, .written = rt_never, .spare = true},
     {"score", .here = {"head.classifier"}, .when = rt_when_sequence},
     {"classifier", .here = {"head.classifier"}, .when = rt_when_token},
-    /* masks and frequencies, which older versions saved with the weights */
+    /* masks, which older versions saved with the weights */
     {LAYER "attention.bias", .spare = true},
     {LAYER "attention.masked_bias", .spare = true},
-    {LAYER "attention.rotary_emb.inv_freq", .spare = true},
     {0},
 };
 #undef LAYER
@@ -106,7 +105,9 @@ static const rt_config_row config[] = {
     {"attention_bias", .read = read_bias, .put = put_bias},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
-    RT_ROPE_PARAMETERS(2048),
+    {"head_dim", .read = rt_config_check_head_dim},
+    RT_CAUSAL,
+    RT_ROPE_PARAMETERS_BASED(2048, "rotary_emb_base", "rotary_pct"),
     {0},
 };
 
@@ -171,6 +172,7 @@ const rt_family rt_family_gpt_neox = {
     .alike = alike,
     .options = options,
     .config = config,
+    .unused = RT_KEYS("is_decoder", "rope_theta", "partial_rotary_factor"),
     .check = check,
     .settle_theta = rt_rope_parameters_settle,
     .shared_theta = rt_rope_parameters_shared,

@@ -89,7 +89,8 @@ typedef struct rt_huggingface_export {
     bool lowercase;                  /* of the vocabulary's words */
     const char *const *labels;       /* (options.labels), of the sequence and token heads; or NULL:
                                         LABEL_0 and so on */
-    int length;                      /* tokens that the model was trained on */
+    int length;                      /* tokens that the model was trained on, or is made for:
+                                        max_position_embeddings */
     bool bare;                       /* no token was put before its texts */
     const char *title;               /* heading of the model card: a name; or NULL */
     const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */

@@ -43,8 +43,6 @@ const rt_tensor_row rt_llama_tensors[] = {
     {"model.norm", .here = {"norm"}},
     {"lm_head.weight", .here = {RT_OUTPUT_NAME}, .spare = true},
     {"score", .here = {"head.classifier"}},
-    /* saved by older versions, which computed them from config.json all the same */
-    {LAYER "self_attn.rotary_emb.inv_freq", .spare = true},
     {0},
 };
 #undef LAYER
@@ -106,6 +104,10 @@ const rt_config_word rt_llama_gates[] = {
     {0},
 };
 
+/* rope_interleaved, is_llama_config and use_mrope stand in published folders. */
+const char *const rt_llama_unused[] = {"is_decoder",      "pretraining_tp", "rope_interleaved",
+                                       "is_llama_config", "use_mrope",      NULL};
+
 void rt_config_put_head_dim(rt_config_writing *w)
 {
     rt_json_put(&w->object, "head_dim", json_integer(w->options->head_dim));
@@ -166,7 +168,7 @@ static const rt_config_row llama_config[] = {
     LLAMA_SIZES(11008, 0),
     {"sliding_window", RT_ABSENT, .reason = "a window is for model_type mistral"},
     {"layer_types", .read = read_full_attention},
-    {"attention_bias", .read = read_bias, .put = put_bias},
+    {"attention_bias", .read = read_bias, .put = put_bias, .also = RT_KEYS("mlp_bias")},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
     RT_ROPE_PARAMETERS(2048),
@@ -193,7 +195,8 @@ static void put_window(rt_config_writing *w)
 
 static const rt_config_row mistral_config[] = {
     LLAMA_SIZES(14336, 8),
-    {"sliding_window", .read = read_window, .put = put_window},
+    {"sliding_window", .read = read_window, .put = put_window,
+     .also = RT_KEYS("layer_types", "use_sliding_window")},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
     RT_ROPE_PARAMETERS(4096 * 32),
@@ -249,7 +252,7 @@ const char rt_llama_own_theta[] =
 
 /* ---- the families ---- */
 
-#define ALIKE .name = "Llama", RT_LIKE_LLAMA, .rope = {.base = 10000}
+#define ALIKE .name = "Llama", RT_LIKE_LLAMA, .unused = rt_llama_unused, .rope = {.base = 10000}
 
 const rt_family rt_family_llama = {
     .type = "llama",

@@ -60,17 +60,27 @@ extern const rt_config_word rt_llama_gates[];
 void rt_config_read_head_dim(rt_reading *r, rt_huggingface *there);
 void rt_config_put_head_dim(rt_config_writing *w);
 
+/* Keys of transformers by which a decoder attends to both sides, or has a head without biases. */
+#define RT_CAUSAL                                                                                  \
+    {"is_causal", RT_MUST_BE("true"),                                                              \
+     .reason = "a decoder of rotor attends to no token behind its own"},                           \
+    {                                                                                              \
+        "token_classification_bias", RT_MUST_BE("true"),                                           \
+            .reason = "the head of rotor for labels of tokens has a bias"                          \
+    }
+
 #define RT_LLAMA_REST                                                                              \
     {"hidden_act", RT_WORD(ffn, rt_llama_gates), .reason = "rotor has no other gates",             \
      .wish = "gates"},                                                                             \
         {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
-        {"attention_dropout", RT_SHARE(attention_dropout)},                                        \
+        {"attention_dropout", RT_SHARE(attention_dropout)}, RT_CAUSAL,                             \
     {                                                                                              \
         "initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD                        \
     }
 
 /* ---- the rest ---- */
 
+extern const char *const rt_llama_unused[]; /* keys of config.json */
 extern const rt_tensor_row rt_llama_tensors[];
 extern const char *const rt_llama_head_prefixes[];
 extern const char rt_llama_own_theta[]; /* of the model card */

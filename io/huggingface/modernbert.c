@@ -40,7 +40,6 @@ static const rt_tensor_row tensors[] = {
     {"decoder.weight", .here = {RT_OUTPUT_NAME}, .when = rt_when_lm, .spare = true},
     {"decoder.bias", .here = {RT_OUTPUT_BIAS_NAME}, .when = rt_when_lm},
     {"classifier", .here = {"head.classifier"}},
-    {LAYER "attn.rotary_emb.inv_freq", .spare = true},
     {0},
 };
 #undef LAYER
@@ -143,13 +142,14 @@ static void put_bias(rt_config_writing *w)
 /* ---- config.json: layers ---- */
 
 /* Without a list, every third layer sees all tokens, from layer 0 on. A token sees `local_attention
- * / 2` others on either side, which is a window of one more. */
+ * / 2` others on either side, or `sliding_window`; the window is one more. */
 static void read_layers(rt_reading *r, rt_huggingface *there)
 {
     enum { EVERY = 3, ATTENTION = 128 };
     bool by_rule[RT_MOST_HF_LAYERS];
     const int every = rt_reading_size(r, "global_attn_every_n_layers", EVERY);
-    const int around = rt_reading_whole(r, "local_attention", ATTENTION, 0, RT_MOST_SIZE) / 2;
+    const int half = rt_reading_whole(r, "local_attention", ATTENTION, 0, RT_MOST_SIZE) / 2;
+    const int around = rt_reading_whole(r, "sliding_window", half, 0, RT_MOST_SIZE);
     for (int l = 0; l < there->options.layers; l++)
         by_rule[l] = l % every != 0;
     rt_layer_types_read(r, there, around + 1, by_rule);
@@ -364,17 +364,22 @@ static const rt_config_row config[] = {
      .wish = "the first token or the mean of all"},
     {"norm_eps", RT_EPS(norm_eps), .initial = 1e-5},
     {"norm_bias", .read = read_norm_bias, .put = put_norm_bias},
-    {"attention_bias", .read = read_bias, .put = put_bias},
+    {"attention_bias", .read = read_bias, .put = put_bias,
+     .also = RT_KEYS("mlp_bias", "classifier_bias", "decoder_bias")},
     {"attention_dropout", RT_SHARE(attention_dropout)},
     {"mlp_dropout", RT_SHARE(dropout), .put = put_dropouts},
     {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
     {"is_decoder", RT_MUST_BE("false"), .reason = "windows of a ModernBERT are symmetric"},
-    {"layer_types", .read = read_layers, .put = put_layers},
+    {"layer_types", .read = read_layers, .put = put_layers,
+     .also = RT_KEYS("global_attn_every_n_layers", "local_attention", "sliding_window")},
+    {"head_dim", .read = rt_config_check_head_dim},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true,
      .put = rt_config_put_tied},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_encoder_ids},
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_POSITIONS), .initial = 8192, .when = rt_never},
-    {"rope_parameters", .read = read_theta, .put = put_theta},
+    {"rope_parameters", .read = read_theta, .put = put_theta,
+     .also = RT_KEYS("rope_scaling", "global_rope_theta", "local_rope_theta",
+                     "partial_rotary_factor", "original_max_position_embeddings")},
     {0},
 };
 
@@ -430,6 +435,10 @@ const rt_family rt_family_modernbert = {
     .pairing = RT_HALF,
     .options = options,
     .config = config,
+    .unused = RT_KEYS("is_causal", "embedding_dropout", "initializer_cutoff_factor",
+                      "deterministic_flash_attn", "sparse_prediction", "sparse_pred_ignore_index",
+                      "reference_compile", "repad_logits_with_grad", "layer_norm_eps",
+                      "position_embedding_type"),
     .check = check,
     .settle_theta = settle,
     .shared_theta = rt_rope_parameters_shared,

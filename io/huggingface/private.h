@@ -52,6 +52,14 @@ rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
 /* Fills what config.json says. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
 
+/* The sets of a family's tables that a key of config.json is in; 0 for a key that no table has. */
+enum {
+    RT_KEY_READ = 1,    /* its value is taken */
+    RT_KEY_REFUSED = 2, /* unless it is neutral */
+    RT_KEY_UNUSED = 4   /* it changes no logits */
+};
+int rt_config_key_sets(const rt_family *family, const char *key);
+
 /* Reads the tokens that end a text: eos_token_id, a number or a list of them, of
  * generation_config.json or, where that has none, of config.json. What cannot be ids of the model
  * is a warning. */
@@ -139,6 +147,10 @@ void rt_config_put_tied(rt_config_writing *w);
 
 /* pad_token_id, or -1, as old files have it, for none. */
 void rt_config_read_padding(rt_reading *r, rt_huggingface *there);
+
+/* head_dim of a family whose heads have hidden_size / num_attention_heads features: it can say
+ * nothing else. The row stands behind those of sizes. */
+void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there);
 
 /* bos_token_id, eos_token_id and pad_token_id, where the vocabulary has them. */
 void rt_config_put_special_ids(rt_config_writing *w);

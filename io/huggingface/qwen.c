@@ -157,7 +157,8 @@ static const rt_config_row qwen2_config[] = {
     RT_LLAMA_KEY_HEADS(32),
     RT_LLAMA_HEAD_DIM,
     RT_LLAMA_REST,
-    {"layer_types", .read = read_qwen_layers, .put = put_qwen_layers},
+    {"layer_types", .read = read_qwen_layers, .put = put_qwen_layers,
+     .also = RT_KEYS("use_sliding_window", "sliding_window", "max_window_layers")},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST,
 };
@@ -168,7 +169,8 @@ static const rt_config_row qwen3_config[] = {
     {"head_dim", RT_SIZE(head_dim), .initial = 128},
     RT_LLAMA_REST,
     {"attention_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
-    {"layer_types", .read = read_qwen_layers, .put = put_qwen_layers},
+    {"layer_types", .read = read_qwen_layers, .put = put_qwen_layers,
+     .also = RT_KEYS("use_sliding_window", "sliding_window", "max_window_layers")},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST,
 };
@@ -180,7 +182,9 @@ static const rt_config_row smollm3_config[] = {
     RT_LLAMA_REST,
     {"attention_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
     {"mlp_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
-    {"no_rope_layers", .read = read_smollm3_layers, .put = put_smollm3_layers},
+    {"no_rope_layers", .read = read_smollm3_layers, .put = put_smollm3_layers,
+     .also =
+         RT_KEYS("no_rope_layer_interval", "layer_types", "use_sliding_window", "sliding_window")},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true},
     REST,
 };
@@ -196,6 +200,7 @@ const rt_family rt_family_qwen2 = {
     .check = rt_rope_parameters_check,
     .rope = {.base = 10000},
     RT_LIKE_LLAMA,
+    .unused = rt_llama_unused,
 };
 
 const rt_family rt_family_qwen3 = {
@@ -207,6 +212,7 @@ const rt_family rt_family_qwen3 = {
     .check = rt_rope_parameters_check,
     .rope = {.base = 10000},
     RT_LIKE_LLAMA,
+    .unused = rt_llama_unused,
 };
 
 const rt_family rt_family_smollm3 = {
@@ -218,4 +224,5 @@ const rt_family rt_family_smollm3 = {
     .check = rt_rope_parameters_check,
     .rope = {.base = 2000000},
     RT_LIKE_LLAMA,
+    .unused = RT_KEYS("is_decoder", "pretraining_tp", "max_window_layers"),
 };

@@ -112,6 +112,15 @@ static void read_padding(rt_reading *r, rt_huggingface *there)
         none ? RT_NO_PADDING : rt_reading_whole(r, "pad_token_id", 0, 0, there->options.vocab - 1);
 }
 
+/* Only a decoder attends by it. */
+static void check_causal(rt_reading *r, rt_huggingface *there)
+{
+    const json_t *value = json_object_get(r->json, "is_causal");
+    if (there->options.causal && value && !json_is_true(value))
+        rt_reading_refuse(r, "is_causal must be true with is_decoder = true: a decoder of rotor "
+                             "attends to no token behind its own");
+}
+
 static const rt_config_row config[] = {
     {"vocab_size", RT_SIZE(vocab), .initial = 50000},
     {"hidden_size", RT_SIZE(dim), .initial = 768},
@@ -129,6 +138,7 @@ static const rt_config_row config[] = {
     {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
     {"rotary_value", RT_YES_OR_NO(position.rotate_value)},
     {"is_decoder", RT_YES_OR_NO(causal)},
+    {"is_causal", .read = check_causal},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true,
      .put = rt_config_put_tied},
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION,

@@ -362,7 +362,7 @@ int rt_rope_parameters_put_one(rt_config_writing *w, rt_json_object *to, const c
     static const char *const types[] = {"default", "linear",   "default", "yarn",
                                         "dynamic", "longrope", "llama3"};
     const bool lists = lists_theta(w->family, w->options);
-    const int positions = rt_huggingface_positions(w->export);
+    const int positions = w->export->length;
     rt_json_object p = rt_json_object_new();
     const int length = lists ? put_list(&p, f, theta, positions) : put_scaling(&p, f, positions);
     rt_json_put(&p, "rope_type", json_string(lists ? "longrope" : types[f->scaling]));

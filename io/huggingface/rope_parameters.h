@@ -10,10 +10,14 @@
  * is that of a folder that has none, means nothing but a length to begin with. */
 enum { RT_MOST_POSITIONS = 1 << 30 };
 #define RT_ROPE_PARAMETERS(positions)                                                              \
+    RT_ROPE_PARAMETERS_BASED(positions, "rope_theta", "partial_rotary_factor")
+#define RT_ROPE_PARAMETERS_BASED(positions, old_base, old_fraction)                                \
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_POSITIONS), .initial = positions,             \
      .when = rt_never},                                                                            \
     {                                                                                              \
-        "rope_parameters", .read = rt_rope_parameters_read, .put = rt_rope_parameters_put          \
+        "rope_parameters", .read = rt_rope_parameters_read, .put = rt_rope_parameters_put,         \
+                           .also = RT_KEYS("rope_scaling", "original_max_position_embeddings",     \
+                                           old_base, old_fraction)                                 \
     }
 
 /* Reads the frequencies. RT_CHECKPOINT in r names the key of what rotor has not. */

@@ -142,6 +142,18 @@ bool rt_tensor_main_place(rt_tensor_place *place, const rt_family *family,
     return false;
 }
 
+/* Whether a name ends as those of the buffers from which transformers rotates, such as
+ * model.rotary_emb.inv_freq. Some versions saved these, and all compute them from config.json. */
+static bool is_rotation(const char *there)
+{
+    static const char *const ends[] = {"inv_freq", ".cos_cached", ".sin_cached"};
+    const size_t length = strlen(there);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && strstr(there, "rotary_emb"); i++)
+        if (length > strlen(ends[i]) && !strcmp(there + length - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
 bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, const char *there)
 {
     char here[RT_NAME_SIZE];
@@ -153,7 +165,7 @@ bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, co
                             rt_parameters_find(&model->parameters, here))))
             return true;
     }
-    return false;
+    return is_rotation(there);
 }
 
 /* ---- the numbers ---- */

@@ -5,6 +5,10 @@
  *     huggingface-exchange read DIR      reads each DIR/NAME again, and tells how far what it
  *                                        computes is from DIR/NAME.json
  *
+ *     huggingface-exchange logits        answers each line "FOLDER ID ID ..." of standard input:
+ *                                        "ok WARNINGS" or "refused MESSAGE", a tab, and the logits
+ *                                        of these ids
+ *
  * The second ends with 1 if that is more than 1e-5. */
 
 #include "core/memory.h"
@@ -493,7 +497,7 @@ static void write_example(const char *folder, const example *e)
                 model->parameters.list[i]->tensor.data[k] += (real)(0.1 * sin((double)(i + 7 * k)));
     const rt_huggingface_export export = {.vocabulary = vocabulary,
                                           .labels = e->options.labels ? labels : NULL,
-                                          .length = T,
+                                          .length = 2 * T, /* room to continue its texts */
                                           .title = e->name,
                                           .facts = facts,
                                           .fact_count = 2};
@@ -536,12 +540,60 @@ static double read_example(const char *folder, const char *name)
     return worst;
 }
 
+/* ---- logits, for mutate_config.py ---- */
+
+/* A status or warnings as a part of a line. */
+static void print_part(const char *word, const char *text)
+{
+    printf("%s ", word);
+    for (; *text; text++)
+        putchar(*text == '\n' || *text == '\t' ? ' ' : *text);
+    putchar('\t');
+}
+
+static void print_logits(char *line)
+{
+    enum { MOST = 64 };
+    int32_t ids[MOST];
+    rt_transformer_input in = {.B = 1, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_huggingface *there = NULL;
+    rt_transformer *model = NULL;
+    rt_graph *g = rt_graph_new();
+    char *folder = strtok(line, " \n");
+    for (char *id; in.T < MOST && (id = strtok(NULL, " \n"));)
+        ids[in.T++] = (int32_t)strtol(id, NULL, 10);
+    rt_status status = rt_huggingface_open(&there, folder);
+    if (!status.code)
+        status = rt_huggingface_model(there, &model);
+    const rt_tensor *logits = status.code ? NULL : rt_transformer_forward(model, g, &in);
+    if (!status.code)
+        status = rt_graph_status(g);
+    print_part(status.code ? "refused" : "ok", status.code ? status.message : there->warnings);
+    for (size_t i = 0; !status.code && i < rt_size(logits); i++)
+        printf("%.17g ", (double)logits->data[i]);
+    printf("\n");
+    fflush(stdout);
+    rt_graph_free(g);
+    rt_transformer_free(model);
+    rt_huggingface_close(there);
+}
+
+static int serve_logits(void)
+{
+    static char line[1 << 13];
+    while (fgets(line, sizeof line, stdin))
+        print_logits(line);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static example list[EXAMPLES];
     double worst = 0;
+    if (argc == 2 && !strcmp(argv[1], "logits"))
+        return serve_logits();
     if (argc != 3 || (strcmp(argv[1], "write") && strcmp(argv[1], "read"))) {
-        fprintf(stderr, "usage: %s write|read DIR\n", argv[0]);
+        fprintf(stderr, "usage: %s write|read DIR, or logits\n", argv[0]);
         return 2;
     }
     make_transformers(list);

@@ -51,6 +51,8 @@ TEST(a_decoder_is_a_file_of_keys_and_tensors)
     ck_assert_ptr_nonnull(at = behind(bytes, size, "llama.vocab_size"));
     ck_assert_uint_eq(number_at(at, 4), 4); /* a uint32 */
     ck_assert_uint_eq(number_at(at + 4, 4), 260);
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "llama.context_length"));
+    ck_assert_uint_eq(number_at(at + 4, 4), 12); /* data.length */
     ck_assert_ptr_nonnull(at = behind(bytes, size, "tokenizer.ggml.model"));
     ck_assert_mem_eq(at + 4, "\4\0\0\0\0\0\0\0gpt2", 12);
     ck_assert_ptr_nonnull(at = behind(bytes, size, "token_embd.weight"));

@@ -267,24 +267,46 @@ TEST(every_layer_of_an_esm_has_its_theta)
     remove_out();
 }
 
-/* Some published folders have rounded it. */
-TEST(a_buffer_that_rope_theta_did_not_make_is_a_warning)
+static void expect_warning_of_esm(const char *warning)
+{
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    ck_assert_str_eq(there->warnings, warning);
+    rt_huggingface_close(there);
+}
+
+/* Some published folders have rounded it. Any layer may have another. */
+TEST_ROWS(a_buffer_that_rope_theta_did_not_make_is_a_warning, 0, 2)
 {
     static const float rounded[] = {1, 0.2F, 0.03F, 0.007F};
+    char name[96];
     rt_transformer_options o = esm();
     rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_OK, "");
     ck_assert_int_eq(rename(in_scratch("out/model.safetensors"), in_scratch("model.safetensors")),
                      0);
-    set_numbers("esm.encoder.layer.0.attention.self.rotary_embeddings.inv_freq", 0, 4, rounded);
+    snprintf(name, sizeof name, "esm.encoder.layer.%d.attention.self.rotary_embeddings.inv_freq",
+             _i);
+    set_numbers(name, 0, 4, rounded);
     ck_assert_int_eq(rename(in_scratch("model.safetensors"), in_scratch("out/model.safetensors")),
                      0);
-    rt_huggingface *there = opened_folder(in_scratch("out"));
+    expect_warning_of_esm("inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
+    rt_transformer_free(model);
+    remove_out();
+}
+
+/* Its heads had another size, or it is no buffer of theta at all. */
+TEST(a_buffer_of_another_shape_is_a_warning)
+{
+    static const char name[] =
+        "esm.encoder.layer.*.attention.self.rotary_embeddings.inv_freq\":{\"dtype\":\"F";
+    char before[128], after[128];
+    snprintf(before, sizeof before, "%s32\",\"shape\":[4]", name);
+    snprintf(after, sizeof after, "%s16\",\"shape\":[8]", name);
+    copy_fixture("../families/esm", NULL, (const char *const[]){before, after, NULL});
+    rt_huggingface *there = opened_folder(scratch);
     ck_assert_str_eq(there->warnings,
                      "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
     rt_huggingface_close(there);
-    rt_transformer_free(model);
-    remove_out();
 }
 
 /* ---- config.json ---- */

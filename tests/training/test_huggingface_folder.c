@@ -2,10 +2,11 @@
 #include "suite.h"
 #include "training/hf_folder.h"
 
-#include "io/huggingface/family.h"
+#include "io/huggingface/private.h"
 #include "io/huggingface/safetensors.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 #define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -129,6 +130,107 @@ TEST(labels_are_those_of_the_folder)
     ck_assert_str_eq(there->architecture, "RoFormerForTokenClassification");
     ck_assert(there->has_head);
     rt_huggingface_close(there);
+}
+
+/* Keys of a line "FAMILY KEY KEY ..." of fixtures/config_keys.txt, which tests/huggingface/
+ * mutate_config.py --keys writes. */
+static void expect_keys_in_one_set(char *line)
+{
+    const char *type = strtok(line, " ");
+    const rt_family *family = rt_family_of_type(rt_families, type);
+    int count = 0;
+    ck_assert_msg(family != NULL, "%s", type);
+    for (const char *key; (key = strtok(NULL, " ")); count++) {
+        const int sets = rt_config_key_sets(family, key);
+        ck_assert_msg(sets == RT_KEY_READ || sets == RT_KEY_REFUSED || sets == RT_KEY_UNUSED,
+                      "%s of %s is in the sets %d", key, type, sets);
+    }
+    ck_assert_int_gt(count, 30);
+}
+
+TEST(every_key_that_transformers_knows_is_read_refused_or_unused)
+{
+    size_t size;
+    char *text = (char *)file_bytes(TEST_SOURCES "/fixtures/config_keys.txt", &size);
+    int lines = 0, families = 0;
+    for (char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line)));
+         line = end + 1, lines++) {
+        *end = '\0';
+        expect_keys_in_one_set(line);
+    }
+    while (rt_families[families])
+        families++;
+    ck_assert_int_eq(lines, families);
+    free(text);
+}
+
+TEST_ROWS(keys_that_no_table_has_are_named_in_one_line, 0, 4)
+{
+    static const char *const rows[][3] = {
+        {"masked_lm", "\"foo\": 1, \"rotary_dim\": null, \"vocab_size\"",
+         "config.json: rotor does not know, and ignores: 'foo', 'rotary_dim'\n"},
+        {"masked_lm", "\"use_bfloat16\": true, \"top_k\": 3, \"vocab_size\"", ""},
+        {"../llama/llama", "\"rope_scaling\": {\"type\": \"default\", \"su\": 1}, \"vocab_size\"",
+         "config.json: rotor does not know, and ignores: 'rope_scaling.su'\n"},
+        {"../families/modernbert", "\"global_rope_theta\": 5.0, \"a\\u001bb\": 2, \"vocab_size\"",
+         "config.json: rotor does not know, and ignores: 'a?b'\n"},
+    };
+    copy_fixture(rows[_i][0], CHANGES("\"vocab_size\"", rows[_i][1]), NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert_str_eq(there->warnings, rows[_i][2]);
+    rt_huggingface_close(there);
+}
+
+/* transformers sets its local_attention by it. */
+TEST(sliding_window_of_a_modernbert_is_its_window)
+{
+    copy_fixture("../families/modernbert",
+                 CHANGES("\"vocab_size\"", "\"sliding_window\": 1, \"vocab_size\""), NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert_int_eq(there->options.window, 2);
+    ck_assert_str_eq(there->warnings, "");
+    rt_huggingface_close(there);
+}
+
+/* ---- folders without a model ---- */
+
+TEST(a_folder_of_the_hub_above_a_model_names_the_model)
+{
+    char message[2048], cache[512], snapshots[600];
+    snprintf(cache, sizeof cache, "%s", in_scratch("models--a--b"));
+    snprintf(snapshots, sizeof snapshots, "%s/snapshots", cache);
+    ck_assert_int_eq(mkdir(cache, 0700), 0);
+    ck_assert_int_eq(mkdir(snapshots, 0700), 0);
+    ck_assert_int_eq(mkdir(in_scratch("models--a--b/snapshots/12ab"), 0700), 0);
+    assert_status(rt_huggingface_refuse_format(cache), RT_OK, "");
+    write_bytes(in_scratch("models--a--b/snapshots/12ab/config.json"), "{}", 2);
+    snprintf(message, sizeof message, "%s is a folder of the Hub's cache; the model is in %s/12ab",
+             cache, snapshots);
+    assert_status(rt_huggingface_refuse_format(cache), RT_CHECKPOINT, message);
+    snprintf(message, sizeof message, "%s is a folder of the Hub's cache; the model is in %s/12ab",
+             snapshots, snapshots);
+    assert_status(rt_huggingface_refuse_format(snapshots), RT_CHECKPOINT, message);
+    remove(in_scratch("models--a--b/snapshots/12ab/config.json"));
+    rmdir(in_scratch("models--a--b/snapshots/12ab"));
+    rmdir(snapshots);
+    rmdir(cache);
+}
+
+TEST(a_pointer_of_git_lfs_is_named)
+{
+    static const char pointer[] =
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    char message[1024];
+    write_bytes(in_scratch("a.h5"), pointer, strlen(pointer));
+    snprintf(message, sizeof message,
+             "%s/a.h5: it is a git-lfs pointer, not the file itself; fetch the file with: git lfs "
+             "pull",
+             scratch);
+    assert_status(rt_huggingface_refuse_format(in_scratch("a.h5")), RT_CHECKPOINT, message);
+    copy_fixture("masked_lm", NULL, NULL);
+    write_bytes(in_scratch("config.json"), pointer, strlen(pointer));
+    expect_refused("config.json: it is a git-lfs pointer, not the file itself; fetch the file "
+                   "with: git lfs pull");
 }
 
 /* ---- tensors ---- */

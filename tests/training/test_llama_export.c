@@ -376,9 +376,9 @@ TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
         double scale;
         int original, positions;
     } cases[] = {
-        {RT_SCALING_NONE, 1, 0, 1536},      {RT_SCALING_YARN, 4, 1000, 4000},
+        {RT_SCALING_NONE, 1, 0, 8},         {RT_SCALING_YARN, 4, 1000, 4000},
         {RT_SCALING_YARN, 1.3, 1001, 1001}, {RT_SCALING_DYNAMIC, 2, 77, 77},
-        {RT_SCALING_LLAMA3, 2, 77, 1536},   {RT_SCALING_LLAMA3, 2, 1536, 1537},
+        {RT_SCALING_LLAMA3, 2, 4, 8},       {RT_SCALING_LLAMA3, 2, 1536, 1537},
         {RT_SCALING_YARN, 1e6, 1000, 1000},
     };
     rt_transformer_options o = usual();

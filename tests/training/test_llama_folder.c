@@ -82,6 +82,27 @@ static const struct {
      "lacks"},
     {"llama", "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": 1",
      "config.json: tie_word_embeddings must be true or false"},
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": false",
+     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": null",
+     "config.json: is_causal = null: a decoder of rotor attends to no token behind its own"},
+    {"mistral_window", "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": 0",
+     "config.json: is_causal = 0: a decoder of rotor attends to no token behind its own"},
+    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"per_layer_config\": {}",
+     "config.json: per_layer_config: layers of rotor have the same sizes"},
+    {"../families/qwen2", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
+     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
+    {"../families/gpt_neox", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
+     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
+    {"../families/gpt_neox", "\"vocab_size\"", "\"head_dim\": 4, \"vocab_size\"",
+     "config.json: head_dim = 4: heads of this family have 8 features, hidden_size / "
+     "num_attention_heads"},
+    {"../families/esm", "\"vocab_size\"", "\"head_dim\": 2, \"vocab_size\"",
+     "config.json: head_dim = 2: heads of this family have 8 features, hidden_size / "
+     "num_attention_heads"},
+    {"../huggingface/causal_lm", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
+     "config.json: is_causal must be true with is_decoder = true: a decoder of rotor attends to no "
+     "token behind its own"},
     /* the window */
     {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"sliding_window\": 8",
      "config.json: sliding_window: a window is for model_type mistral"},
@@ -254,12 +275,12 @@ TEST_ROWS(the_tokens_that_end_a_text_are_found, 0, 11)
         {"\"eos_token_id\": [1, 2, 3, 4, 5, 6, 7, 8]", NULL, 8, 1, 8},
         {"\"eos_token_id\": null", NULL, 0, 0, 0},
         {"\"eos_token_id\": []", NULL, 0, 0, 0},
-        {"\"other\": 2", NULL, 0, 0, 0},
+        {"\"sep_token_id\": 2", NULL, 0, 0, 0},
         {"\"eos_token_id\": 2", "{\"eos_token_id\": [7, 9]}", 2, 7, 9},
         {"\"eos_token_id\": 2", "{\"eos_token_id\": 0}", 1, 0, 0},
         {"\"eos_token_id\": 2", "{\"eos_token_id\": null}", 1, 2, 2},
         {"\"eos_token_id\": -1", "{\"eos_token_id\": 5}", 1, 5, 5},
-        {"\"other\": 2", "{\"eos_token_id\": 5}", 1, 5, 5},
+        {"\"sep_token_id\": 2", "{\"eos_token_id\": 5}", 1, 5, 5},
     };
     rt_huggingface *there = opened_with_ends(rows[_i].ends, rows[_i].generation);
     ck_assert_str_eq(there->warnings, "");
@@ -519,12 +540,16 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
     rt_huggingface_close(whole);
 }
 
-TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 2)
+TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 6)
 {
-    static const char *const names[] = {"model.layers.0.self_attn.rotary_emb.inv_freq",
-                                        "lm_head.weight"};
+    static const char *const names[] = {"lm_head.weight",
+                                        "model.layers.0.self_attn.rotary_emb.inv_freq",
+                                        "model.rotary_emb.inv_freq",
+                                        "model.rotary_emb.original_inv_freq",
+                                        "rotary_emb.inv_freq",
+                                        "model.layers.1.self_attn.rotary_emb.cos_cached"};
     copy_changed(LLAMA("llama_tied"), "config.json", NULL);
-    write_tensors(LLAMA("llama_tied"), _i ? "model.embed_tokens.weight" : "model.norm.weight",
+    write_tensors(LLAMA("llama_tied"), _i ? "model.norm.weight" : "model.embed_tokens.weight",
                   names[_i], "");
     rt_huggingface *there = opened_folder(scratch);
     ck_assert_str_eq(there->warnings, "");
@@ -537,7 +562,7 @@ TEST_ROWS(a_surplus_tensor_is_named, 0, 5)
 {
     static const char *const names[] = {"model.layers.0.self_attn.q_norm.weight",
                                         "model.layers.0.self_attn.q_proj.bias",
-                                        "model.layers.0.mlp.rotary.inv_freq", "rotary_emb.inv_freq",
+                                        "model.layers.0.mlp.rotary.inv_freq", "inv_freq",
                                         "score.weight"};
     char message[256];
     copy_changed(LLAMA("llama"), "config.json", NULL);

@@ -54,6 +54,16 @@ static int cut_lines(char *text, const char *lines[MOST_FACTS])
     return count;
 }
 
+/* The length that an export names: data.length of the training or, of a folder, which has none
+ * itself, its max_position_embeddings, unless the user gives a length. */
+static int length_of(const rt_run *r)
+{
+    const int length = r->config->data.length;
+    const rt_huggingface *there = r->imported ? r->imported->there : NULL;
+    const bool said = there && !there->own && length == r->imported->data.length;
+    return said ? there->max_positions : length;
+}
+
 static rt_status write_model(const rt_run *r, const rt_huggingface_export *export)
 {
     const rt_arguments *a = r->arguments;
@@ -85,7 +95,7 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
                                               .lowercase = vocabulary && vocabulary->lowercase,
                                               .labels = labels ? (const char *const *)labels->names
                                                                : NULL,
-                                              .length = r->config->data.length,
+                                              .length = length_of(r),
                                               .bare = !rt_data_begins(r->data),
                                               .title = r->config->run.name,
                                               .facts = lines,
