@@ -1,6 +1,6 @@
 /* The tensors of a model as they are written: the rows of the family's tensors. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/roformer.h"
 
 #include "core/memory.h"
 
@@ -185,7 +185,7 @@ rt_status rt_huggingface_write_weights(const char *path, const rt_family *family
                                        const rt_huggingface_export *export)
 {
     rt_tensor_list list;
-    rt_status status = rt_tensor_list_open(&list, family, model, export->length);
+    rt_status status = rt_tensor_list_open(&list, family, model, rt_roformer_rows(export));
     if (!status.code)
         status = rt_safetensors_write(path, list.entries, list.count);
     rt_tensor_list_close(&list);

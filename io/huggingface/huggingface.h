@@ -91,6 +91,8 @@ typedef struct rt_huggingface_export {
                                         LABEL_0 and so on */
     int length;                      /* tokens that the model was trained on, or is made for:
                                         max_position_embeddings */
+    int table_rows;                  /* of a RoFormer's table of sines, beyond which transformers
+                                        reads no text; 0: 1536, or `length` if that is more */
     bool bare;                       /* no token was put before its texts */
     const char *title;               /* heading of the model card: a name; or NULL */
     const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */

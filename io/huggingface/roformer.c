@@ -121,6 +121,19 @@ static void check_causal(rt_reading *r, rt_huggingface *there)
                              "attends to no token behind its own");
 }
 
+/* The default of transformers, so that a short training leaves room for longer texts. */
+int rt_roformer_rows(const rt_huggingface_export *export)
+{
+    enum { INITIAL = 1536 };
+    const int rows = export->length > INITIAL ? export->length : INITIAL;
+    return export->table_rows ? export->table_rows : rows;
+}
+
+static void put_positions(rt_config_writing *w)
+{
+    rt_json_put(&w->object, "max_position_embeddings", json_integer(rt_roformer_rows(w->export)));
+}
+
 static const rt_config_row config[] = {
     {"vocab_size", RT_SIZE(vocab), .initial = 50000},
     {"hidden_size", RT_SIZE(dim), .initial = 768},
@@ -129,7 +142,7 @@ static const rt_config_row config[] = {
     {"num_hidden_layers", RT_LAYERS, .initial = 12},
     {"num_attention_heads", RT_SIZE(heads), .initial = 12},
     {"type_vocab_size", RT_SIZE(token_types), .initial = 2, .put = put_types},
-    {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1536},
+    {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1536, .put = put_positions},
     {"hidden_act", RT_WORD(activation, rt_roformer_activations), .reason = "rotor has no other",
      .wish = "no such function"},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},

@@ -11,4 +11,7 @@
 rt_status rt_roformer_settle_theta(rt_huggingface *there) RT_MUST_CHECK;
 void rt_roformer_make_table(rt_safetensors_entry *e, const rt_beside *from);
 
+/* Rows of the table of sines that is written, and max_position_embeddings. */
+int rt_roformer_rows(const rt_huggingface_export *export);
+
 #endif

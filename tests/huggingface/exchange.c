@@ -497,7 +497,7 @@ static void write_example(const char *folder, const example *e)
                 model->parameters.list[i]->tensor.data[k] += (real)(0.1 * sin((double)(i + 7 * k)));
     const rt_huggingface_export export = {.vocabulary = vocabulary,
                                           .labels = e->options.labels ? labels : NULL,
-                                          .length = 2 * T, /* room to continue its texts */
+                                          .length = T,
                                           .title = e->name,
                                           .facts = facts,
                                           .fact_count = 2};

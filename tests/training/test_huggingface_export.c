@@ -200,6 +200,12 @@ TEST(the_length_of_the_training_comes_back)
     assert_status(write_model(model, &(rt_huggingface_export){.length = 24}), RT_OK, "");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->length, 24);
+    ck_assert_int_eq(there->max_positions, 1536); /* of the table, which leaves room */
+    rt_huggingface_close(there);
+    remove_out();
+    assert_status(write_model(model, &(rt_huggingface_export){.length = 24, .table_rows = 24}),
+                  RT_OK, "");
+    there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, 24);
     rt_huggingface_close(there);
     rt_transformer_free(model);

@@ -54,14 +54,13 @@ static int cut_lines(char *text, const char *lines[MOST_FACTS])
     return count;
 }
 
-/* The length that an export names: data.length of the training or, of a folder, which has none
- * itself, its max_position_embeddings, unless the user gives a length. */
-static int length_of(const rt_run *r)
+/* max_position_embeddings of a folder that rotor did not write, unless the user gives data.length;
+ * else 0. */
+static int positions_of_folder(const rt_run *r)
 {
-    const int length = r->config->data.length;
     const rt_huggingface *there = r->imported ? r->imported->there : NULL;
-    const bool said = there && !there->own && length == r->imported->data.length;
-    return said ? there->max_positions : length;
+    const bool said = there && !there->own && r->config->data.length == r->imported->data.length;
+    return said ? there->max_positions : 0;
 }
 
 static rt_status write_model(const rt_run *r, const rt_huggingface_export *export)
@@ -91,11 +90,14 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
     if (!status.code && !facts)
         status = rt_out_of_memory("a model card");
     if (!status.code) {
+        const int positions = positions_of_folder(r);
         const rt_huggingface_export export = {.vocabulary = vocabulary,
                                               .lowercase = vocabulary && vocabulary->lowercase,
                                               .labels = labels ? (const char *const *)labels->names
                                                                : NULL,
-                                              .length = length_of(r),
+                                              .length =
+                                                  positions ? positions : r->config->data.length,
+                                              .table_rows = positions,
                                               .bare = !rt_data_begins(r->data),
                                               .title = r->config->run.name,
                                               .facts = lines,
