@@ -160,6 +160,8 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
     const int count = names ? (int)json_object_size(names) : rt_reading_size(r, "num_labels", 2);
     if (names && !json_is_object(names))
         rt_reading_refuse(r, "id2label must be an object");
+    if (names && rt_reading_size(r, "num_labels", count) != count)
+        rt_reading_refuse(r, "num_labels must be %d, as many as id2label names", count);
     if (count < 1 || count > MOST_LABELS)
         rt_reading_refuse(r, "id2label must name from 1 to %d labels; got %d", MOST_LABELS, count);
     if (there->options.head == RT_HEAD_SEQUENCE && count == 1)

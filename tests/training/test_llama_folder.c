@@ -103,6 +103,8 @@ static const struct {
     {"../huggingface/causal_lm", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
      "config.json: is_causal must be true with is_decoder = true: a decoder of rotor attends to no "
      "token behind its own"},
+    {"../families/modernbert_classify", "\"vocab_size\"", "\"num_labels\": 2, \"vocab_size\"",
+     "config.json: num_labels must be 3, as many as id2label names"},
     /* the window */
     {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"sliding_window\": 8",
      "config.json: sliding_window: a window is for model_type mistral"},
