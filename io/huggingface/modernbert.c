@@ -195,13 +195,16 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-/* Of both, rope_scaling holds for all layers. */
+/* Of both, rope_scaling holds for all layers. In a folder without rope_parameters transformers
+ * starts with a rope_type, which a `type` of rope_scaling does not change. */
 static rt_frequency_options read_type(rt_reading *r, rt_huggingface *there, int type)
 {
     const json_t *both = rt_reading_find(r, "rope_parameters"),
                  *scaling = rt_reading_find(r, "rope_scaling");
     json_t *all = json_object(), *own = json_object_get(both, types[type].key);
-    const bool made = all && (!json_is_object(own) || !json_object_update(all, own)) &&
+    const bool made = all &&
+                      (both || !json_object_set_new(all, "rope_type", json_string("default"))) &&
+                      (!json_is_object(own) || !json_object_update(all, own)) &&
                       (!json_is_object(scaling) || !json_object_update(all, (json_t *)scaling));
     if ((both && !json_is_object(both)) || json_object_get(both, "rope_theta"))
         rt_reading_refuse(r, "rope_parameters must be an object with full_attention and "

@@ -192,6 +192,19 @@ TEST(sliding_window_of_a_modernbert_is_its_window)
     rt_huggingface_close(there);
 }
 
+/* transformers takes its rope_type, but not what it was called before. */
+TEST_ROWS(a_scaling_of_an_old_modernbert_needs_a_rope_type, 0, 2)
+{
+    static const char *const scalings[] = {
+        "\"rope_scaling\": {\"type\": \"linear\", \"factor\": 4.0}, \"vocab_size\"",
+        "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4.0}, \"vocab_size\""};
+    copy_fixture("../families/modernbert_old", CHANGES("\"vocab_size\"", scalings[_i]), NULL);
+    rt_huggingface *there = opened_folder(scratch);
+    ck_assert_int_eq(there->options.position.frequencies.scaling,
+                     _i ? RT_SCALING_LINEAR : RT_SCALING_NONE);
+    rt_huggingface_close(there);
+}
+
 /* ---- folders without a model ---- */
 
 TEST(a_folder_of_the_hub_above_a_model_names_the_model)
