@@ -51,6 +51,12 @@ static size_t after_line(size_t end, size_t bytes)
     return end < bytes ? end + 1 : bytes;
 }
 
+/* Returns the end of a line without the return of a Windows line end. */
+static size_t line_end_without_return(const unsigned char *text, size_t start, size_t end)
+{
+    return end > start && text[end - 1] == '\r' ? end - 1 : end;
+}
+
 /* Lines up to a blank one. */
 static void take_paragraph(const unsigned char *text, size_t bytes, size_t *at,
                            rt_document_span *span)
@@ -60,7 +66,7 @@ static void take_paragraph(const unsigned char *text, size_t bytes, size_t *at,
         const size_t end = line_end(text, bytes, *at);
         const bool blank = is_blank(text, *at, end);
         if (!blank)
-            span->end = end;
+            span->end = line_end_without_return(text, *at, end);
         *at = after_line(end, bytes);
         if (blank)
             return;
@@ -90,8 +96,8 @@ static void take_document(const char *documents, const unsigned char *text, size
     span->start = *at;
     span->end = found ? (size_t)(found - text) : bytes;
     *at = found ? span->end + (line ? 1 : strlen(documents)) : bytes;
-    if (line && span->end > span->start && text[span->end - 1] == '\r')
-        span->end--;
+    if (line)
+        span->end = line_end_without_return(text, span->start, span->end);
 }
 
 bool rt_document_next(const char *documents, const unsigned char *text, size_t bytes, size_t *at,

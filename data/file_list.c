@@ -9,6 +9,11 @@
 /* Bytes of a list item with its final zero. */
 enum { ITEM_SIZE = RT_FILE_LIST_SIZE };
 
+/* Range of a weight: the sum of the weights of a list neither overflows nor loses one of them to
+ * underflow. */
+#define LEAST_WEIGHT 1e-100
+#define MOST_WEIGHT  1e100
+
 static bool ends_in(const char *name, const char *ending)
 {
     const size_t length = strlen(name), size = strlen(ending);
@@ -40,7 +45,7 @@ static bool looks_like_number(const char *text)
 static char *find_weight(char *name)
 {
     char *star = strrchr(name, '*');
-    return star && star > name && looks_like_number(star + 1) ? star : NULL;
+    return star && star > name && looks_like_number(star + 1 + strspn(star + 1, " ")) ? star : NULL;
 }
 
 /* Takes an item apart; the size of its path is what it would have without a limit. */
@@ -55,7 +60,7 @@ static const char *take(const char *list, bool any_set, rt_data_file *file, size
     if (star) {
         *star = '\0';
         file->weighted = true;
-        if (!rt_number_read(star + 1, &file->weight))
+        if (!rt_number_read(star + 1 + strspn(star + 1, " "), &file->weight))
             file->weight = 0;
     }
     for (size_t end = strlen(name); star && end && name[end - 1] == ' '; end--)
@@ -107,9 +112,9 @@ static bool check_file(const char *key, const rt_data_file *file, size_t size, b
                        RT_PATH_SIZE, size);
     else if (file->weighted && !mixes)
         rt_rule_broken(to, options, "%s takes no weights; got one for %.600s", key, file->path);
-    else if (!(file->weight > 0))
-        rt_rule_broken(to, options, "%s: the weight of %.600s must be a number above 0", key,
-                       file->path);
+    else if (!(file->weight >= LEAST_WEIGHT && file->weight <= MOST_WEIGHT))
+        rt_rule_broken(to, options, "%s: the weight of %.600s must be a number from %g to %g", key,
+                       file->path, LEAST_WEIGHT, MOST_WEIGHT);
     else
         return true;
     return false;

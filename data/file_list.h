@@ -2,8 +2,8 @@
 #define ROTOR_DATA_FILE_LIST_H
 
 /* The files that data.file or data.eval_file names: "a.txt, b.bin" or, with weights, which make a
- * mixture, "a.txt*3, b.bin*1". A name that ends in .bin or .npy, or has a data set behind it
- * (ids.h5:/train), is one of token ids; any other is a text. */
+ * mixture, "a.txt*3, b.bin*1"; spaces around the '*' do not count. A name that ends in .bin or
+ * .npy, or has a data set behind it (ids.h5:/train), is one of token ids; any other is a text. */
 
 #include "data/rules.h"
 

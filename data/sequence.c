@@ -10,6 +10,7 @@
 #include "data/task.h"
 #include "data/token_cache.h"
 #include "data/token_file.h"
+#include "data/token_format.h"
 #include "data/tokenizers/characters_seen.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
@@ -232,11 +233,51 @@ static rt_status encode_in_memory(rt_data *data, group *x, rt_token_run *run, rt
     return status;
 }
 
+/* Returns whether ids of 2 bytes seem to be the halves of ids of 4 or 8 bytes: the upper ones are
+ * small, the lower ones are not. */
+static bool are_halves(const int32_t *ids, size_t count)
+{
+    enum { SMALL = 16 };
+    bool upper_small = true, lower_small = true;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] >= SMALL)
+            *(i % 2 ? &upper_small : &lower_small) = false;
+    return upper_small && !lower_small;
+}
+
+/* Warns of a .bin file without a header that seems to hold ids of more than 2 bytes. */
+static void warn_of_halves(const rt_data *data, const group *x, const rt_token_run *run)
+{
+    enum { LEAST = 16, MOST = 4096 };
+    const rt_data_watch *watch = data->options.watch;
+    const rt_token_format *format = *x->file.dataset ? NULL : rt_token_format_of(x->file.path);
+    const size_t count = run->count < MOST ? run->count : MOST;
+    int32_t ids[MOST];
+    char line[RT_PATH_SIZE + 256];
+    if (!watch || !format || strcmp(format->ending, ".bin") != 0 || count < LEAST ||
+        !run->kind->read(run->ids, 0, count, ids) || !are_halves(ids, count))
+        return;
+    snprintf(line, sizeof line,
+             "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
+             "2 bytes: write ids of 4 bytes into a .npy file (%s)",
+             x->file.path, x->key);
+    watch->say(watch->context, line);
+}
+
+/* Opens a file of token ids. */
+static rt_status open_ids(const rt_data *data, const group *x, rt_token_run *run)
+{
+    const rt_status status = rt_token_file_open(run, x->key, &x->file, data->vocab, false);
+    if (!status.code)
+        warn_of_halves(data, x, run);
+    return status;
+}
+
 static rt_status open_run(rt_data *data, group *x, rt_token_run *run, rt_unknown *unknown)
 {
     *unknown = (rt_unknown){0};
     if (x->file.ids)
-        return rt_token_file_open(run, x->key, &x->file, data->vocab, false);
+        return open_ids(data, x, run);
     return rt_token_cache_takes(&data->options, x->text.bytes)
                ? rt_token_cache_open(run, &x->text, data->vocabulary, &data->options, unknown)
                : encode_in_memory(data, x, run, unknown);
@@ -323,7 +364,7 @@ static rt_status copy_ids(rt_data *data, group *x, taker *take, void *context)
     rt_token_run run;
     int32_t block[256];
     rt_id_list ids = {.width = rt_id_width(data->vocab)};
-    rt_status status = rt_token_file_open(&run, x->key, &x->file, data->vocab, false);
+    rt_status status = open_ids(data, x, &run);
     if (status.code)
         return status;
     for (size_t first = 0, n; first < run.count && !status.code; first += n) {

@@ -79,13 +79,12 @@ static bool stopped(const rt_data_options *o)
     return o->watch && o->watch->stop(o->watch->context);
 }
 
-static rt_status wait_for(int lock, const rt_data_options *o)
+static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
 {
     static const struct timespec pause = {0, WAIT_NANOSECONDS};
     for (bool told = false; flock(lock, LOCK_EX | LOCK_NB); told = true) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return rt_error(RT_IO, "cannot lock a file of data.cache = %s: %s", o->cache,
-                            strerror(errno));
+            return rt_error(RT_IO, "cannot lock %s: %s", path, strerror(errno));
         if (!told)
             say(o, "waiting for another process that reads the same text");
         if (stopped(o))
@@ -104,8 +103,8 @@ static rt_status take_lock(int *lock, const char *path, const rt_data_options *o
             close(*lock);
         *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (*lock < 0)
-            return rt_error(RT_IO, "cannot create %s: %s (data.cache)", path, strerror(errno));
-        status = wait_for(*lock, o);
+            return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
+        status = wait_for(*lock, path, o);
     } while (!status.code && !has_name(*lock, path));
     return status;
 }

@@ -40,9 +40,38 @@ static rt_status refuse(const set *d, const char *format, ...)
     return rt_error(RT_DATA, "%s: %.1000s (%s)", d->source->name, fact, d->source->key);
 }
 
+/* Bytes of what HDF5 says of a failure. */
+enum { SAID_SIZE = 200 };
+
+static herr_t copy_description(unsigned depth, const H5E_error2_t *error, void *said)
+{
+    if (depth == 0 && error->desc)
+        snprintf(said, SAID_SIZE, "%s", error->desc);
+    return 0;
+}
+
+/* Copies the description of the first error of the last call of HDF5, its innermost one. */
+static void copy_last_error(char said[SAID_SIZE])
+{
+    snprintf(said, SAID_SIZE, "unknown error");
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, copy_description, said);
+}
+
+static rt_status not_readable(const set *d, const char *what, const char *said)
+{
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    return refuse(
+        d,
+        "HDF5 %u.%u.%u cannot open the %s: %s; it is damaged, cut short, being written, or "
+        "of a newer version of HDF5 (then write it with libver='earliest' of h5py)",
+        major, minor, release, what, said);
+}
+
 /* The plain driver, whatever the environment asks HDF5 for. */
 static rt_status open_file(set *d)
 {
+    char said[SAID_SIZE];
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access < 0)
         return rt_out_of_memory("an HDF5 file");
@@ -50,8 +79,9 @@ static rt_status open_file(set *d)
         d->file = H5Fopen(d->source->path, H5F_ACC_RDONLY, access);
     if (d->file > 0)
         return rt_ok();
+    copy_last_error(said);
     if (H5Fis_hdf5(d->source->path) > 0)
-        return refuse(d, "HDF5 cannot open the file: it is damaged, cut short or being written");
+        return not_readable(d, "file", said);
     return refuse(d, "the file is not an HDF5 file");
 }
 
@@ -63,18 +93,21 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
     return -1;
 }
 
-/* Returns whether the file holds an object under the name of the data set that HDF5 cannot open. */
-static bool is_damaged(const set *d)
+/* Returns whether the file has an object of the name that is no data set, or none at all. */
+static bool lacks_dataset(const set *d)
 {
-    H5L_info_t link;
-    if (H5Lget_info(d->file, d->source->dataset, &link, H5P_DEFAULT) < 0 ||
-        link.type != H5L_TYPE_HARD)
-        return false;
-    return H5Oopen(d->file, d->source->dataset, H5P_DEFAULT) < 0;
+    if (H5Oexists_by_name(d->file, d->source->dataset, H5P_DEFAULT) <= 0)
+        return true;
+    const hid_t object = H5Oopen(d->file, d->source->dataset, H5P_DEFAULT);
+    const bool other = object >= 0 && H5Iget_type(object) != H5I_DATASET;
+    if (object >= 0)
+        H5Oclose(object);
+    return other;
 }
 
 static rt_status open_dataset(set *d)
 {
+    char said[SAID_SIZE];
     bool led_out = false;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     if (access < 0)
@@ -84,10 +117,11 @@ static rt_status open_dataset(set *d)
         d->ids = H5Dopen2(d->file, d->source->dataset, access);
     if (d->ids > 0)
         return rt_ok();
+    copy_last_error(said);
     if (led_out)
         return refuse(d, "the data set must lie in the file itself; it is a link to another");
-    return refuse(d, is_damaged(d) ? "the file is damaged: HDF5 cannot open the data set"
-                                   : "the file has no data set of that name");
+    return lacks_dataset(d) ? refuse(d, "the file has no data set of that name")
+                            : not_readable(d, "data set", said);
 }
 
 static const char *kind_of(hid_t type)

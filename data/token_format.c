@@ -44,27 +44,64 @@ static uint32_t little_at(const unsigned char *bytes, int i)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* The bytes of an id behind a header of llm.c; 0: it is none. */
-static uint64_t width_behind(const unsigned char *start)
+/* Header of a file of llm.c. */
+typedef struct llmc_header {
+    uint32_t magic, version; /* version 0: such a file holds no tokens */
+    uint64_t width;          /* bytes of an id */
+    const char *what;
+} llmc_header;
+
+static const llmc_header *llmc_header_of(uint32_t magic)
 {
-    static const struct {
-        uint32_t magic, version;
-        uint64_t width;
-    } headers[] = {{20240520, 1, 2}, {20240801, 7, 4}};
+    static const llmc_header headers[] = {{20240520, 1, 2, "tokens"},
+                                          {20240801, 7, 4, "tokens"},
+                                          {20240326, 0, 0, "a model"},
+                                          {20240803, 0, 0, "a model"},
+                                          {20240327, 0, 0, "a state"},
+                                          {20240328, 0, 0, "a tokenizer"},
+                                          {20240522, 0, 0, "an evaluation"}};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        if (little_at(start, 0) == headers[i].magic && little_at(start, 1) == headers[i].version)
-            return headers[i].width;
-    return 0;
+        if (headers[i].magic == magic)
+            return &headers[i];
+    return NULL;
+}
+
+/* Finds the width of the ids behind a header of llm.c; 0: the file has no such header. RT_DATA for
+ * a header that rotor does not read. */
+static rt_status read_llmc_header(const rt_token_bytes *b, const unsigned char *start, size_t got,
+                                  uint64_t *width)
+{
+    const llmc_header *header = got >= 8 ? llmc_header_of(little_at(start, 0)) : NULL;
+    *width = header ? header->width : 0;
+    if (!header)
+        return rt_ok();
+    if (!header->version)
+        return rt_error(RT_DATA, "%s: the file is %s of llm.c and holds no token ids (%s)", b->name,
+                        header->what, b->key);
+    if (little_at(start, 1) != header->version)
+        return rt_error(RT_DATA,
+                        "%s: the file has a header of llm.c (magic number %" PRIu32
+                        ") of version %" PRIu32 "; rotor reads version %" PRIu32 " (%s)",
+                        b->name, header->magic, little_at(start, 1), header->version, b->key);
+    if (got < BIN_HEADER)
+        return rt_error(RT_DATA,
+                        "%s: the file is cut short: a header of llm.c has %d bytes, the file has "
+                        "%zu (%s)",
+                        b->name, BIN_HEADER, got, b->key);
+    return rt_ok();
 }
 
 static rt_status find_in_bin(const rt_token_bytes *b, rt_token_place *place)
 {
     unsigned char start[BIN_HEADER];
+    uint64_t width = 0;
     size_t got;
     rt_status status = read_start(b, start, sizeof start, &got);
+    if (!status.code)
+        status = read_llmc_header(b, start, got, &width);
     if (status.code)
         return status;
-    const uint64_t size = (uint64_t)b->size, width = got == BIN_HEADER ? width_behind(start) : 0;
+    const uint64_t size = (uint64_t)b->size;
     *place = (rt_token_place){.width = 2, .is_unsigned = 1, .in_place = 1};
     place->swapped = !is_little_endian();
     if (width) {
@@ -90,7 +127,7 @@ static rt_status find_in_bin(const rt_token_bytes *b, rt_token_place *place)
 /* ---- .npy ---- */
 
 static const char npy_magic[] = "\x93NUMPY";
-enum { NPY_MAGIC = 6, NPY_START = 10, NPY_TEXT = 4096 };
+enum { NPY_MAGIC = 6, NPY_VERSIONS = 3, NPY_START = 10, NPY_TEXT = 4096 };
 
 static rt_status not_npy(const rt_token_bytes *b, const char *why)
 {
@@ -112,6 +149,17 @@ static const char *value_of(const char *header, const char *name)
     return at + strspn(at, " ");
 }
 
+/* Returns the length of a type for a message: a word in quotes with them, or the list of the fields
+ * of a structure, shortened. */
+static int length_of_type(const char *type)
+{
+    enum { SHOWN = 60 };
+    if (!type || (*type != '\'' && *type != '['))
+        return SHOWN;
+    const char *end = strchr(type + 1, *type == '[' ? ']' : '\'');
+    return end && end - type < SHOWN ? (int)(end - type) + 1 : SHOWN;
+}
+
 static rt_status read_type(const rt_token_bytes *b, const char *header, rt_token_place *place)
 {
     static const char *const types[] = {"u2", "u4", "i4", "i8"};
@@ -126,9 +174,9 @@ static rt_status read_type(const rt_token_bytes *b, const char *header, rt_token
         return rt_ok();
     }
     return rt_error(RT_DATA,
-                    "%s: the array must be of uint16, uint32, int32 or int64; its type is %.20s "
+                    "%s: the array must be of uint16, uint32, int32 or int64; its type is %.*s "
                     "(%s)",
-                    b->name, type ? type : "missing", b->key);
+                    b->name, length_of_type(type), type ? type : "missing", b->key);
 }
 
 static rt_status read_shape(const rt_token_bytes *b, const char *header, rt_token_place *place)
@@ -158,6 +206,11 @@ static rt_status find_in_npy(const rt_token_bytes *b, rt_token_place *place)
         return status;
     if (got < NPY_START + 2 || memcmp(start, npy_magic, NPY_MAGIC) != 0)
         return not_npy(b, "the file is not a .npy file of NumPy");
+    if (start[NPY_MAGIC] < 1 || start[NPY_MAGIC] > NPY_VERSIONS || start[NPY_MAGIC + 1])
+        return rt_error(RT_DATA,
+                        "%s: the file is a .npy file of version %d.%d; rotor reads versions "
+                        "1.0 to %d.0 (%s)",
+                        b->name, start[NPY_MAGIC], start[NPY_MAGIC + 1], NPY_VERSIONS, b->key);
     const size_t before = start[NPY_MAGIC] == 1 ? NPY_START : NPY_START + 2;
     size_t size = (size_t)start[8] | (size_t)start[9] << 8;
     if (start[NPY_MAGIC] > 1)

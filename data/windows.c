@@ -65,7 +65,8 @@ static rt_status check_split(const rt_data *data, const char *name, size_t count
     if (!data->evaluation_only && (count - tail < window || kept < window))
         return rt_error(RT_DATA,
                         "%.600s: data.length %d needs %zu %s for training and as many for "
-                        "evaluation; of the %zu there are %zu and %zu (data.eval_fraction %g)",
+                        "evaluation; data.file has %zu: %zu for training and %zu for evaluation "
+                        "(data.eval_fraction %g)",
                         name, o->length, window, many, count, count - tail, kept, o->eval_fraction);
     return rt_ok();
 }
@@ -83,7 +84,7 @@ rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double
         status = check_split(data, name, count, tail, kept, many);
     else if (!data->evaluation_only && count < window)
         status =
-            rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; there are %zu",
+            rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; data.file has %zu",
                      name, o->length, window, many, count);
     if (!status.code)
         status = add_text(&w->parts, first, count - tail, weight);

@@ -271,6 +271,9 @@ static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
     if (key->type == RT_KEY_NUMBER && rt_number_read(value, &number) &&
         in_range(&key->range, number))
         rt_writer_add(problem, ", which is %g in " RT_PRECISION, (double)(real)number);
+    else if (key->type == RT_KEY_NUMBER && rt_number_is_decimal(value) &&
+             !rt_number_read(value, &number))
+        rt_writer_add(problem, ", which is outside of the range of a double");
     else if (holds_comment(value))
         rt_writer_add(problem, "; a comment after a value starts with ' ;'");
     else if (nearest.name)

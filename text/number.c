@@ -42,7 +42,7 @@ static const char *skip_digits(const char *text)
 }
 
 /* [sign] digits [. digits] [e [sign] digits], with a digit on one side of the point. */
-static bool is_decimal(const char *text)
+bool rt_number_is_decimal(const char *text)
 {
     const char *whole = skip_sign(text);
     const char *end = skip_digits(whole);
@@ -62,7 +62,7 @@ static bool is_decimal(const char *text)
 
 bool rt_number_read(const char *text, double *value)
 {
-    if (!is_decimal(text))
+    if (!rt_number_is_decimal(text))
         return false;
     c_locale l = enter_c_locale();
     errno = 0;

@@ -8,6 +8,9 @@
 
 enum { RT_NUMBER_SIZE = 32 };
 
+/* Returns whether the whole text is one decimal number, also one that no double can hold. */
+bool rt_number_is_decimal(const char *text);
+
 /* False unless the whole text is one decimal number that a double can hold: no
  * hexadecimal, nan, inf, 1e999 or 1e-999, nothing before or after it. */
 bool rt_number_read(const char *text, double *value);

@@ -142,8 +142,8 @@ TEST_ROWS(a_file_for_training_needs_no_tail, 0, KINDS)
     ck_assert_int_eq(status_of(&o).code, RT_OK);
     write_piece(_i, (piece){"a", 0, WINDOW - 1}, o.file);
     is_data_error(status_of(&o), o.file,
-                  _i == BYTES ? ": data.length 8 needs 7 bytes for training; there are 6"
-                              : ": data.length 8 needs 7 ids for training; there are 6");
+                  _i == BYTES ? ": data.length 8 needs 7 bytes for training; data.file has 6"
+                              : ": data.length 8 needs 7 ids for training; data.file has 6");
 }
 
 TEST(each_file_for_evaluation_is_there_and_not_empty)

@@ -111,8 +111,8 @@ TEST(characters_are_counted_not_their_bytes)
     o.eval_fraction = 0;
     set_file(&o, path);
     is_data_error(rt_data_open(&data, &o, NULL), path,
-                  ": data.length 6 needs 5 characters for training and as many for evaluation; of "
-                  "the 4 there are 4 and 4 (data.eval_fraction 0)");
+                  ": data.length 6 needs 5 characters for training and as many for evaluation; "
+                  "data.file has 4: 4 for training and 4 for evaluation (data.eval_fraction 0)");
 }
 
 /* Ten bytes, of which a fifth is kept: windows of up to two bytes fit in both parts. */
@@ -120,9 +120,10 @@ TEST(a_text_must_hold_a_window_of_each_kind)
 {
     const char *path = write_file(in_folder("a"), "0123456789", 10);
     ck_assert_int_eq(status_of(path, 3, 0.2).code, RT_OK);
-    is_data_error(status_of(path, 4, 0.2), path,
-                  ": data.length 4 needs 3 bytes for training and as many for evaluation; of the "
-                  "10 there are 8 and 2 (data.eval_fraction 0.2)");
+    is_data_error(
+        status_of(path, 4, 0.2), path,
+        ": data.length 4 needs 3 bytes for training and as many for evaluation; data.file "
+        "has 10: 8 for training and 2 for evaluation (data.eval_fraction 0.2)");
     ck_assert_int_eq(status_of(path, 4, 0.8).code, RT_DATA);
     ck_assert_int_eq(status_of(path, 2, 0.01).code, RT_DATA);
     ck_assert_int_eq(status_of(path, 11, 0).code, RT_OK);

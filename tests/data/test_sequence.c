@@ -4,6 +4,7 @@
 #include "samples.h"
 
 #include "data/encode_file.h"
+#include "data/file_list.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -158,6 +159,68 @@ static void refused(const rt_data_options *o, rt_code code, const char *message)
     ck_assert_ptr_null(data);
 }
 
+static void refused_type(const char *type, const char *message)
+{
+    char header[1024];
+    const rt_data_options o = options("tokens", "a.npy");
+    write_values("a.npy", header, npy(header, type, "(500,)"), 2, false);
+    refused(&o, RT_DATA, message);
+}
+
+/* A .bin with a magic number of llm.c is never read as ids without a header. */
+TEST(a_header_of_llmc_that_is_not_known_is_refused)
+{
+    static const struct {
+        int32_t magic, version;
+        const char *message;
+    } headers[] = {
+        {20240520, 2, "(magic number 20240520) of version 2; rotor reads version 1 (data.file)"},
+        {20240520, 0, "(magic number 20240520) of version 0; rotor reads version 1 (data.file)"},
+        {20240801, 1, "(magic number 20240801) of version 1; rotor reads version 7 (data.file)"},
+        {20240326, 3, "the file is a model of llm.c and holds no token ids (data.file)"},
+        {20240328, 2, "the file is a tokenizer of llm.c and holds no token ids (data.file)"}};
+    const rt_data_options o = options("tokens", "a.bin");
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        const int32_t header[256] = {headers[i].magic, headers[i].version, COUNT};
+        write_values("a.bin", header, sizeof header, 2, false);
+        refused(&o, RT_DATA, headers[i].message);
+    }
+    const int32_t start[3] = {20240520, 1, COUNT};
+    write_file(in_folder("a.bin"), start, sizeof start);
+    refused(&o, RT_DATA,
+            "cut short: a header of llm.c has 1024 bytes, the file has 12 (data.file)");
+}
+
+static void count_line(void *context, const char *line)
+{
+    *(int *)context += strstr(line, "a .bin file without a header holds ids of 2 bytes") != NULL;
+}
+
+static void pass_progress(void *context, const char *what, double share)
+{
+    (void)context, (void)what, (void)share;
+}
+
+static bool never(void *context)
+{
+    (void)context;
+    return false;
+}
+
+/* The file holds the ids of 2 bytes, or those of 4, which are read as 2 ids each. */
+TEST(a_bin_file_of_ids_of_4_bytes_is_warned_of)
+{
+    for (int width = 2; width <= 8; width *= 2) {
+        int lines = 0;
+        const rt_data_watch watch = {&lines, count_line, pass_progress, never};
+        rt_data_options o = options("tokens", "a.bin");
+        write_values("a.bin", "", 0, width, false);
+        o.watch = &watch;
+        rt_data_close(opened(&o));
+        ck_assert_int_eq(lines, width > 2);
+    }
+}
+
 TEST(files_that_are_damaged_are_named)
 {
     static const struct {
@@ -175,6 +238,17 @@ TEST(files_that_are_damaged_are_named)
         const size_t size = npy(header, arrays[i].type, arrays[i].shape);
         write_values("a.npy", header, size, 2, false);
         refused(&o, RT_DATA, arrays[i].message);
+    }
+    refused_type("<f4", "its type is '<f4' (data.file)");
+    refused_type("<c16", "its type is '<c16' (data.file)");
+    for (int byte = 6; byte <= 7; byte++) {
+        const size_t size = npy(header, "<u2", "(500,)");
+        header[byte] = 9;
+        write_values("a.npy", header, size, 2, false);
+        refused(&o, RT_DATA,
+                byte == 6
+                    ? "a .npy file of version 9.0; rotor reads versions 1.0 to 3.0 (data.file)"
+                    : "a .npy file of version 1.9; rotor reads versions 1.0 to 3.0 (data.file)");
     }
     write_file(in_folder("a.npy"), "x", 1);
     refused(&o, RT_DATA, "is not a .npy file of NumPy");
@@ -469,17 +543,31 @@ TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
     rt_data_close(data);
 }
 
-TEST(a_weight_that_is_no_number_above_0_is_refused)
+TEST(a_weight_out_of_range_is_refused)
 {
-    static const char *const wrong[] = {"*0", "*-1", "*0.0", "*-0", "*1e999", "*1e-999", "*1-2"};
+    static const char *const wrong[] = {"*0",      "*-1",    "*0.0",    "*-0",     "*1e999",
+                                        "*1e-999", "*1e308", "*1e-101", "* 1e400", "*1-2"};
     rt_data_options o = options("text", "a");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         mix(&o, wrong[i], "");
-        refused(&o, RT_CONFIG, "a must be a number above 0");
+        refused(&o, RT_CONFIG, "a must be a number from 1e-100 to 1e+100");
     }
     mix(&o, "", "");
     snprintf(o.eval_file, sizeof o.eval_file, "%s*2", in_folder("a"));
     refused(&o, RT_CONFIG, "data.eval_file takes no weights");
+}
+
+TEST(spaces_around_the_star_of_a_weight_do_not_count)
+{
+    static const char *const written[] = {"*3", " *3", "* 3", "  *  3"};
+    rt_data_file file;
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        char list[64];
+        snprintf(list, sizeof list, "a.txt%s, b.txt", written[i]);
+        ck_assert_str_eq(rt_data_file_take(list, false, &file), " b.txt");
+        ck_assert_str_eq(file.path, "a.txt");
+        ck_assert_double_eq(file.weight, 3);
+    }
 }
 
 TEST(a_star_in_a_name_is_part_of_it)
@@ -500,6 +588,7 @@ TEST(each_document_ends_with_the_token_that_ends_a_text)
     } cases[] = {{"none", "ab\n\ncd", "ab\n\ncd"},
                  {"line", "ab\n\ncd\r\ne", "ab|cd|e|"},
                  {"blank", "ab\nc\n \n\nd\n", "ab\nc|d|"},
+                 {"blank", "ab\r\nc\r\n\r\nd\r\n \r\ne\r", "ab\r\nc|d|e|"},
                  {"<end>", "ab<end>c<end><end>", "ab|c|"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rt_data_options o = options("text", "a");

@@ -60,6 +60,17 @@ static void refused(const char *message)
     refused_at(in_folder("a"), "/ids", message);
 }
 
+/* As `refused`, of a message with words of the HDF5 library. */
+static void refused_with(const char *first, const char *second)
+{
+    rt_data_options o = options_of(in_folder("a"), "/ids");
+    rt_data *data;
+    const rt_status status = rt_data_open(&data, &o, NULL);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_msg(strstr(status.message, first) != NULL, "%s", status.message);
+    ck_assert_msg(strstr(status.message, second) != NULL, "%s", status.message);
+}
+
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
 TEST(an_id_out_of_range_is_named)
@@ -142,7 +153,8 @@ TEST(what_is_not_hdf5_is_named)
     write_file(in_folder("a"), "", 0);
     refused(": the file is not an HDF5 file (data.file)");
     write_file(in_folder("a"), "\211HDF\r\n\032\n", 8);
-    refused(": HDF5 cannot open the file: it is damaged, cut short or being written (data.file)");
+    refused_with("cannot open the file: ",
+                 "; it is damaged, cut short, being written, or of a newer");
 }
 
 TEST(a_file_that_was_cut_short_is_refused)
@@ -178,6 +190,28 @@ TEST(a_data_set_that_is_not_there_is_named)
     ck_assert(H5Gclose(group) >= 0 && H5Fclose(file) >= 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         refused_at(in_folder("a"), names[i], ": the file has no data set of that name (data.file)");
+}
+
+/* The version of the message that says where the ids lie is one of the future. */
+TEST(a_data_set_of_a_newer_format_is_told_from_one_that_is_not_there)
+{
+    static const int64_t ids[] = {4, 5, 6};
+    static unsigned char bytes[65536];
+    rt_data_options o = options_for("tokens");
+    int changed = 0;
+    write_ids(&o, (storage){0}, ids, 3);
+    FILE *file = fopen(in_folder("a"), "rb");
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (size_t i = 0; i + 10 < size; i++)
+        if (bytes[i] == 8 && !bytes[i + 1] && bytes[i + 8] == 3 && bytes[i + 9] == 1) {
+            bytes[i + 8] = 9;
+            changed++;
+        }
+    ck_assert_int_eq(changed, 1);
+    write_file(in_folder("a"), bytes, size);
+    refused_with("cannot open the data set: ",
+                 "of a newer version of HDF5 (then write it with libver='earliest' of h5py)");
 }
 
 TEST(a_link_to_another_file_is_not_followed)
@@ -426,7 +460,7 @@ TEST(a_damaged_data_set_is_not_called_missing)
     FILE *file = fopen(in_folder("a"), "r+b");
     ck_assert(file && !fseek(file, (long)info.addr, SEEK_SET));
     ck_assert(fwrite(garbage, sizeof garbage, 1, file) == 1 && !fclose(file));
-    refused(": the file is damaged: HDF5 cannot open the data set (data.file)");
+    refused_with(" cannot open the data set: ", "; it is damaged, ");
 }
 
 TEST(a_disk_that_is_full_is_told)
@@ -462,6 +496,6 @@ TEST(token_ids_must_hold_a_window_of_each_kind)
     rt_data_close(opened(&o));
     o.length = 4;
     is_data_error(rt_data_open(&data, &o, NULL), o.file,
-                  ": data.length 4 needs 3 ids for training and as many for evaluation; of the 10 "
-                  "there are 8 and 2 (data.eval_fraction 0.2)");
+                  ": data.length 4 needs 3 ids for training and as many for evaluation; data.file "
+                  "has 10: 8 for training and 2 for evaluation (data.eval_fraction 0.2)");
 }

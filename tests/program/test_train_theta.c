@@ -411,6 +411,11 @@ TEST(a_logarithm_does_not_start_at_0)
     expect_text(w->out, ": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ");
     expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta nan.csv");
     expect_text(w->err, "theta must be a number; got 'nan'");
+    write_file("huge.csv", HEADING "all,all,0,1e308\n");
+    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta huge.csv");
+    expect_text(w->err, "theta must be in the range of numbers in float; got '1e308'");
+    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta scale:1e400");
+    expect_text(w->err, "X must be a number in the range of a double; got '1e400'");
 }
 
 TEST(a_file_that_is_not_there_is_named)

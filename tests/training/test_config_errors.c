@@ -50,8 +50,8 @@ static const example bad_files[] = {
     {"[optimizer]\nlr = 0x10\n", LR "'0x10'\n"},
     {"[optimizer]\nlr = nan\n", LR "'nan'\n"},
     {"[optimizer]\nlr = inf\n", LR "'inf'\n"},
-    {"[optimizer]\nlr = 1e999\n", LR "'1e999'\n"},
-    {"[optimizer]\nlr = 1e-999\n", LR "'1e-999'\n"},
+    {"[optimizer]\nlr = 1e999\n", LR "'1e999', which is outside of the range of a double\n"},
+    {"[optimizer]\nlr = 1e-999\n", LR "'1e-999', which is outside of the range of a double\n"},
     {"[optimizer]\nlr = 1e\n", LR "'1e'\n"},
     {"[optimizer]\nlr = .\n", LR "'.'\n"},
     {"[optimizer]\nlr = 0,5\n", LR "'0,5'\n"},
@@ -251,7 +251,7 @@ static const example contradictions[] = {
      "theta.ini:3: data.file must name a file and a data set for tokens, as in ids.h5:/train, or a "
      "file that ends in .bin or .npy; got '/data.vocab'\n"},
     {"[data]\ntask = text\nfile = /a*2, /b*0\n",
-     "theta.ini:3: data.file: the weight of /b must be a number above 0\n"},
+     "theta.ini:3: data.file: the weight of /b must be a number from 1e-100 to 1e+100\n"},
     {"[data]\ntask = text\nfile = /a.h5\n",
      "theta.ini:3: data.file must name the data set of an HDF5 file behind it, as in "
      "ids.h5:/train; got '/a.h5'\n"},
@@ -259,6 +259,9 @@ static const example contradictions[] = {
      "theta.ini:4: data.cross = no has no effect: it needs data.documents other than none\n"},
     {"[data]\ntask = tokens\nfile = /a.bin\ndocuments = line\n",
      "theta.ini:4: data.documents has no effect: it needs data.task = text\n"},
+    {"[data]\ntask = tokens\nfile = /a.bin\ndocuments = line\ncross = no\n",
+     "theta.ini:4: data.documents has no effect: it needs data.task = text\n"
+     "theta.ini:5: data.cross = no has no effect: it needs data.task = text\n"},
     {"[train]\neval_lengths = 16\n[data]\ntask = shift\ndistance = 20\n",
      "theta.ini:5: train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift "
      "with data.length 16; got 20\n"},

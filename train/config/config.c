@@ -376,7 +376,6 @@ static void check_effects(loading *l, const rt_config *config)
 {
     const rt_config_source *source = l->source;
     const bool trained = was_trained(l);
-    char value[RT_VALUE_SIZE];
     if (l->errors.count || source->settings || l->has_sweep)
         return;
     for (int i = 0; rt_key_at(i); i++) {
@@ -384,7 +383,7 @@ static void check_effects(loading *l, const rt_config *config)
         const int origin = l->written.keys.origin[i];
         if (!config->idle[i] || (trained && origin != RT_FROM_COMMAND_LINE))
             continue;
-        rt_key_report_idle(&w, i, rt_key_write(rt_key_at(i), &l->written.keys, value));
+        rt_key_report_idle(&w, i, config, &l->written.keys);
         l->errors.lines.failed |= w.failed;
         rt_config_complain(&l->errors, origin, "%s", w.bytes ? w.bytes : "");
         rt_writer_free(&w);

@@ -61,14 +61,20 @@ static bool is_asked(const question *q, int key)
 
 static bool counts(question q, const rt_config *config);
 
-static bool holds(const comparison *c, const question *q, const rt_config *config)
+/* Returns whether the key has such a value, whether it counts or not. */
+static bool has_value(const comparison *c, const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
     rt_key_write(rt_key_at(c->key), config, value);
-    const bool is = *c->relation == '>' ? is_above(value, c->values)
-                                        : rt_list_has(c->values, value) == (*c->relation == '=');
+    return *c->relation == '>' ? is_above(value, c->values)
+                               : rt_list_has(c->values, value) == (*c->relation == '=');
+}
+
+static bool holds(const comparison *c, const question *q, const rt_config *config)
+{
     const bool unset = !*c->values;
-    return is && (unset || is_asked(q, c->key) || counts((question){c->key, q}, config));
+    return has_value(c, config) &&
+           (unset || is_asked(q, c->key) || counts((question){c->key, q}, config));
 }
 
 static bool counts(question q, const rt_config *config)
@@ -121,26 +127,40 @@ static void tell(rt_writer *w, const comparison *c)
     tell_values(w, c->values);
 }
 
-void rt_key_report_needs(rt_writer *w, int key)
+/* Writes the needs of a key. If `written` has a value that is needed for a key that does not count
+ * in `config`, the needs of that key stand for the value. Both may be NULL. */
+static void report_needs(rt_writer *w, question q, const rt_config *config,
+                         const rt_config *written)
 {
-    for (const char *rest = rt_key_at(key)->needs; rest && *rest;) {
+    for (const char *rest = rt_key_at(q.key)->needs; rest && *rest;) {
         comparison c;
         rest = read_comparison(rest, &c);
-        tell(w, &c);
+        if (config && has_value(&c, written) && !rt_key_counts(c.key, config) &&
+            !is_asked(&q, c.key))
+            report_needs(w, (question){c.key, &q}, config, written);
+        else
+            tell(w, &c);
         rt_writer_add(w, "%s", *rest == '&' ? " and " : *rest ? ", or " : "");
         rest += *rest != '\0';
     }
 }
 
-void rt_key_report_idle(rt_writer *w, int key, const char *value)
+void rt_key_report_needs(rt_writer *w, int key)
 {
+    report_needs(w, (question){key, NULL}, NULL, NULL);
+}
+
+void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt_config *written)
+{
+    char value[RT_VALUE_SIZE];
     enum { SHOWN = 60 };
     char name[RT_KEY_NAME_SIZE];
     rt_writer_add(w, "%s", rt_key_full_name(rt_key_at(key), name));
+    rt_key_write(rt_key_at(key), written, value);
     if (rt_key_at(key)->type != RT_KEY_TEXT)
         rt_writer_add(w, " = %.*s%s", SHOWN, value, strlen(value) > SHOWN ? "..." : "");
     rt_writer_add(w, " has no effect: it needs ");
-    rt_key_report_needs(w, key);
+    report_needs(w, (question){key, NULL}, config, written);
 }
 
 /* ---- keys without effect ---- */

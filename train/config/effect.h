@@ -21,8 +21,10 @@ bool rt_key_counts(int key, const rt_config *config);
 /* "theta.learn = yes", "position.kind = learned, t5 or shaw": what the key needs. */
 void rt_key_report_needs(rt_writer *w, int key);
 
-/* "position.scale = 4 has no effect: it needs position.scaling other than none". */
-void rt_key_report_idle(rt_writer *w, int key, const char *value);
+/* Writes "position.scale = 4 has no effect: it needs position.scaling other than none". If
+ * position.scaling was written with such a value and does not count itself, its own needs are
+ * named. `written` are the values that were written. */
+void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt_config *written);
 
 /* Marks the keys that are written, not at their default, and do not count: config->idle.
  * `written` is what was written of them, `defaults` those of this configuration (resolve.h). */

@@ -117,7 +117,10 @@ static rt_status set_number(const rt_option *row, void *member, const char *text
     if (row->sets != RT_SETS_NUMBER)
         number = (double)whole;
     if (!read || !(number >= row->low && number <= row->high))
-        return rt_error(RT_CONFIG, "--%s must be %s; got '%s'", row->name, row->range, text);
+        return rt_error(RT_CONFIG, "--%s must be %s; got '%s'%s", row->name, row->range, text,
+                        row->sets == RT_SETS_NUMBER && !read && rt_number_is_decimal(text)
+                            ? ", which is outside of the range of a double"
+                            : "");
     if (row->sets == RT_SETS_INT)
         *(int *)member = (int)whole;
     else if (row->sets == RT_SETS_INT64)

@@ -73,7 +73,8 @@ static rt_status find_scale(const search *s, bool *factors)
     char quoted[RT_QUOTE_SIZE];
     double factor;
     if (!rt_number_read(s->argument, &factor))
-        return rt_error(RT_CONFIG, "--theta scale:X: X must be a number; got %s",
+        return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
+                        rt_number_is_decimal(s->argument) ? " in the range of a double" : "",
                         rt_quote(quoted, s->argument));
     *factors = true;
     for (size_t i = 0; i < size_of(s); i++)

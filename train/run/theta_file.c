@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/csv.h"
+#include "text/number.h"
 #include "text/quote.h"
 
 #include <math.h>
@@ -95,6 +96,9 @@ static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
     *theta = rt_csv_number(csv, "theta");
     if (isfinite((double)(real)*theta) && (!r->positive || *theta > 0))
         return rt_ok();
+    if (isfinite(*theta) ? !r->positive || *theta > 0
+                         : rt_number_is_decimal(rt_csv_cell(csv, "theta")))
+        return refuse_cell(r, csv, "theta", "in the range of numbers in " RT_PRECISION);
     return refuse_cell(r, csv, "theta",
                        r->positive ? "a number above 0, since theta.form = log" : "a number");
 }
