@@ -48,23 +48,93 @@ static bool is_plain(unsigned char byte)
            (byte >= 0xce && byte <= 0xd1) || (byte >= 0xe4 && byte <= 0xe9);
 }
 
-/* Whether the character that ends before a place is no space. */
-static bool ends_plain(const unsigned char *bytes, size_t at)
+/* Returns whether the character that ends before a place is no blank. */
+static bool ends_word(const unsigned char *bytes, size_t at)
 {
-    const unsigned char last = at > 0 ? bytes[at - 1] : ' ';
-    if (last < 0x80)
-        return last > ' ' && last < 0x7f;
-    return (at > 1 && bytes[at - 2] >= 0xc0 && is_plain(bytes[at - 2])) ||
-           (at > 2 && bytes[at - 3] >= 0xe0 && is_plain(bytes[at - 3]));
+    size_t start = at;
+    int32_t c;
+    while (start > 0 && at - start < 4 && (bytes[start - 1] & 0xc0) == 0x80)
+        start--;
+    start -= start > 0;
+    return at > 0 && rt_utf8_read(bytes + start, at - start, &c) == at - start && !rt_is_blank(c);
 }
 
-/* The last place behind a newline that such characters stand on both sides of; 0 if there is none.
- */
-static size_t newline_cut(const unsigned char *bytes, size_t size)
+static bool is_ascii_blank(unsigned char byte)
 {
-    for (size_t at = size; at > 2; at--)
-        if (bytes[at - 1] == '\n' && at < size && is_plain(bytes[at]) && ends_plain(bytes, at - 1))
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* How BPE cuts a run of blanks with a newline in it, which stands between two words. */
+typedef struct blank_rules {
+    bool longer;     /* runs of more than one blank can be cut */
+    bool lines;      /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all
+                        but the last blank are one word (GPT-2: \s+(?!\S)|\s+) */
+    bool digits;     /* numbers are cut off before, so that blanks before one are all one word */
+    bool any_letter; /* no added token takes the blanks before it */
+} blank_rules;
+
+static blank_rules blank_rules_of(const rt_bpe *bpe)
+{
+    const rt_added_tokens *lists[] = {&bpe->as_is, &bpe->composed};
+    blank_rules r = {.longer = true, .any_letter = true};
+    int words = 0;
+    for (int i = 0; i < bpe->cut_count; i++) {
+        words += bpe->cuts[i] >= RT_PRETOKENIZER_GPT2;
+        r.lines |= bpe->cuts[i] > RT_PRETOKENIZER_GPT2;
+        r.digits |= bpe->cuts[i] < RT_PRETOKENIZER_GPT2;
+    }
+    r.longer = words == 1;
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < lists[l]->count; i++) {
+            r.longer &= !lists[l]->list[i].takes_right;
+            r.any_letter &= !lists[l]->list[i].takes_left;
+        }
+    return r;
+}
+
+/* Returns whether a word may begin at a place, whatever stands before it. */
+static bool begins_word(blank_rules r, const unsigned char *bytes, size_t at, size_t size)
+{
+    int32_t c;
+    if (is_plain(bytes[at]))
+        return true;
+    return r.any_letter && rt_utf8_read(bytes + at, size - at, &c) && !rt_is_blank(c);
+}
+
+/* Returns the place in a run of blanks where the words on both sides stay as they are, beside a
+ * newline, which no added token holds; 0 if there is none. */
+static size_t cut_in_blanks(blank_rules r, const unsigned char *bytes, size_t start, size_t end)
+{
+    const bool letter = is_plain(bytes[end]) && !(bytes[end] >= '0' && bytes[end] <= '9');
+    if (end - start == 1 && bytes[start] == '\n')
+        return end;
+    if (!r.longer)
+        return 0;
+    if (!r.lines)
+        return end - start > 1 && bytes[end - 1] == '\n' && (letter || !r.digits) ? end - 1 : 0;
+    for (size_t at = end; at > start && bytes[at - 1] != '\r'; at--)
+        if (bytes[at - 1] == '\n')
             return at;
+    return 0;
+}
+
+/* Returns the last place beside a newline where BPE has the same ids for a text and for its two
+ * parts; 0 if there is none. */
+static size_t newline_cut(blank_rules r, const unsigned char *bytes, size_t size)
+{
+    for (size_t end = size, start; end > 1; end = start - 1) {
+        size_t cut = 0;
+        start = end;
+        while (start > 0 && is_ascii_blank(bytes[start - 1]))
+            start--;
+        if (end < size && start < end && ends_word(bytes, start) &&
+            begins_word(r, bytes, end, size))
+            cut = cut_in_blanks(r, bytes, start, end);
+        if (cut)
+            return cut;
+        if (start == 0)
+            break;
+    }
     return 0;
 }
 
@@ -81,8 +151,8 @@ static bool token_reaches(const rt_added_tokens *tokens)
     return false;
 }
 
-/* Whether BPE has the same ids for a text and for its parts between such newlines: its words end
- * there, unless it cuts none, and it puts no space before a text. */
+/* Whether BPE has the same ids for a text and for its parts: its words end at newlines, unless it
+ * cuts none, and it puts no space before a text. */
 static bool can_be_cut(const rt_vocabulary *v)
 {
     bool words = false;
@@ -117,7 +187,7 @@ static size_t find_cut(const rt_text_encoding *e, const unsigned char *bytes, si
     case RT_LEVEL_BPE:
         break;
     }
-    return newline_cut(bytes, size);
+    return newline_cut(blank_rules_of(e->vocabulary->bpe), bytes, size);
 }
 
 /* ---- a part ---- */

@@ -3,8 +3,11 @@
 
 #include "samples.h"
 
+#include "core/memory.h"
 #include "data/encode_file.h"
+#include "data/encode_text.h"
 #include "data/file_list.h"
+#include "text/files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -365,6 +368,78 @@ TEST_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10)
     ck_assert_int_eq(files_in_cache(".lock") + files_in_cache(".tmp"), 0);
     draw_the_same(&o, &other);
     ck_assert_int_eq(files_in_cache(".npy"), 1);
+}
+
+/* ---- parts of a text ---- */
+
+/* Lines that begin and end with characters of many kinds, and all kinds of blanks between them. */
+static void write_paragraphs(const char *name, int lines)
+{
+    static const char *const between[] = {"\n\n", "\r\n\r\n", "\n \n", "\t\n\n", "\r\n"};
+    static const char *const begin[] = {"The", "l\xc3\xa9", "7", "\"So", "\xe3\x81\x82"};
+    static const char *const end[] = {"fox", "dog.", "1999", "\xe3\x80\x82", "said:\""};
+    FILE *file = fopen(in_folder(name), "wb");
+    ck_assert(file != NULL);
+    for (int i = 0; i < lines; i++)
+        fprintf(file, "%s quick brown fox of line %d and a %s%s", begin[i % 5], i * 7919 % 1000,
+                end[i / 5 % 5], between[i / 25 % 5]);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+typedef struct taken {
+    int32_t *ids;
+    size_t count;
+    int parts;
+} taken;
+
+static rt_status take_part(void *context, rt_id_list *ids)
+{
+    taken *t = context;
+    t->ids = realloc(t->ids, (t->count + ids->count) * sizeof *t->ids);
+    for (size_t i = 0; i < ids->count; i++)
+        t->ids[t->count++] =
+            ids->width == 2 ? ((const uint16_t *)ids->ids)[i] : ((const int32_t *)ids->ids)[i];
+    t->parts++;
+    return rt_ok();
+}
+
+/* Blanks of several bytes between paragraphs are places to cut at, and change no id. */
+TEST_ROWS(paragraphs_are_tokenized_in_parts, 0, 3)
+{
+    static const char *const kinds[] = {"gpt2", "llama3", "qwen2"};
+    taken whole = {0}, parts = {0};
+    rt_data_options o = options("text", "a");
+    rt_vocabulary *v;
+    rt_text_files text;
+    unsigned char *bytes;
+    size_t size;
+    char path[RT_PATH_SIZE];
+    write_paragraphs("a", 250000);
+    snprintf(path, sizeof path, TEST_SOURCES "/fixtures/bpe/%s/tokenizer.json", kinds[_i]);
+    ck_assert_int_eq(rt_file_read("data.vocab_file", path, &bytes, &size).code, RT_OK);
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
+    ck_assert_int_eq(rt_vocabulary_read(&v, kind, path, bytes, size).code, RT_OK);
+    ck_assert_int_eq(rt_text_files_open(&text, "data.file", o.file).code, RT_OK);
+    for (int loaded = 0; loaded < 2; loaded++) {
+        rt_text_encoding e = {.text = &text,
+                              .vocabulary = v,
+                              .options = &o,
+                              .what = "",
+                              .take = take_part,
+                              .context = loaded ? &whole : &parts};
+        if (loaded)
+            ck_assert_int_eq(rt_text_files_load(&text, RT_LEVEL_BPE).code, RT_OK);
+        ck_assert_int_eq(rt_text_encode(&e).code, RT_OK);
+    }
+    ck_assert_int_eq(whole.parts, 1);
+    ck_assert_int_ge(parts.parts, (int)(text.bytes >> 22));
+    ck_assert_uint_eq(parts.count, whole.count);
+    ck_assert_mem_eq(parts.ids, whole.ids, whole.count * sizeof *whole.ids);
+    free(parts.ids);
+    free(whole.ids);
+    rt_text_files_close(&text);
+    rt_vocabulary_free(v);
+    rt_free(bytes);
 }
 
 TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
