@@ -19,9 +19,45 @@ static void write_digest(char digest[RT_DIGEST_SIZE], XXH128_hash_t hash)
         snprintf(digest + 2 * i, 3, "%02x", bytes.digest[i]);
 }
 
+void rt_digest_bytes(char digest[RT_DIGEST_SIZE], const void *bytes, size_t size)
+{
+    write_digest(digest, XXH3_128bits(bytes, size));
+}
+
 void rt_digest_text(char digest[RT_DIGEST_SIZE], const char *text)
 {
-    write_digest(digest, XXH3_128bits(text, strlen(text)));
+    rt_digest_bytes(digest, text, strlen(text));
+}
+
+uint64_t rt_checksum(const void *bytes, size_t size)
+{
+    return XXH3_64bits(bytes, size);
+}
+
+/* An rt_digest is a state of xxHash. */
+rt_digest *rt_digest_new(void)
+{
+    XXH3_state_t *state = XXH3_createState();
+    if (state)
+        XXH3_128bits_reset(state);
+    return (rt_digest *)state;
+}
+
+void rt_digest_add(rt_digest *d, const void *bytes, size_t size)
+{
+    XXH3_128bits_update((XXH3_state_t *)d, bytes, size);
+}
+
+void rt_digest_end(rt_digest *d, char digest[RT_DIGEST_SIZE])
+{
+    XXH3_state_t *state = (XXH3_state_t *)d;
+    write_digest(digest, XXH3_128bits_digest(state));
+    XXH3_128bits_reset(state);
+}
+
+void rt_digest_free(rt_digest *d)
+{
+    XXH3_freeState((XXH3_state_t *)d);
 }
 
 /* Returns how many bytes there were; errno is 0 unless one could not be read. */

@@ -313,6 +313,8 @@ static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
     for (*count = 0; *count < threads && *at < e->text->bytes && !status.code; ++*count) {
         status = read_part(&parts[*count], *at);
         *at += parts[*count].size;
+        if (e->see)
+            e->see(e->viewer, parts[*count].bytes, parts[*count].size);
     }
     if (status.code)
         return status;

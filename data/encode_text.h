@@ -18,6 +18,10 @@ typedef struct rt_text_encoding {
     /* Takes the ids of the next part, which it may keep. */
     rt_status (*take)(void *context, rt_id_list *ids);
     void *context;
+    /* Sees all bytes in their order before they are tokenized; not those of a text in memory. NULL:
+     * nobody does. */
+    void (*see)(void *viewer, const unsigned char *bytes, size_t size);
+    void *viewer;
     rt_unknown unknown; /* what the text has that the vocabulary lacks */
 } rt_text_encoding;
 

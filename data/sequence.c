@@ -267,7 +267,7 @@ static void warn_of_halves(const rt_data *data, const group *x, const rt_token_r
 /* Opens a file of token ids. */
 static rt_status open_ids(const rt_data *data, const group *x, rt_token_run *run)
 {
-    const rt_status status = rt_token_file_open(run, x->key, &x->file, data->vocab, false);
+    const rt_status status = rt_token_file_open(run, x->key, &x->file, data->vocab, NULL);
     if (!status.code)
         warn_of_halves(data, x, run);
     return status;

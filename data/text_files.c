@@ -22,6 +22,7 @@ static rt_status add_file(rt_text_files *t, const char *path)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
     if (stat(path, &file->facts))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
+    size = file->facts.st_size;
     file->path = rt_copy_text(path);
     if (!file->path)
         return rt_out_of_memory(t->key);
@@ -70,6 +71,16 @@ static rt_status changed(const rt_text_files *t, const rt_text_file *file, size_
                     t->key, got, file->size);
 }
 
+/* Returns whether an open file is the one that was looked at, and was not written to since. */
+static bool is_unchanged(const rt_text_file *file, int descriptor)
+{
+    const struct stat *then = &file->facts;
+    struct stat now;
+    return !fstat(descriptor, &now) && now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
+           now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
 /* The bytes of one file. */
 static rt_status read_file(const rt_text_files *t, const rt_text_file *file, size_t from,
                            size_t size, unsigned char *to)
@@ -85,11 +96,16 @@ static rt_status read_file(const rt_text_files *t, const rt_text_file *file, siz
         else if (step < 0 && errno != EINTR)
             problem = errno;
     }
+    const bool unchanged = descriptor >= 0 && is_unchanged(file, descriptor);
     if (descriptor >= 0)
         close(descriptor);
     if (problem)
         return rt_error(RT_DATA, "%.800s: %s (%s)", file->path, strerror(problem), t->key);
-    return done == size ? rt_ok() : changed(t, file, from + done);
+    if (done < size)
+        return changed(t, file, from + done);
+    return unchanged
+               ? rt_ok()
+               : rt_error(RT_DATA, "%.800s: %s changed while it was read", file->path, t->key);
 }
 
 rt_status rt_text_files_read(const rt_text_files *t, size_t at, size_t size, unsigned char *to)

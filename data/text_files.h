@@ -31,7 +31,7 @@ typedef struct rt_text_files {
 rt_status rt_text_files_open(rt_text_files *text, const char *key, const char *list) RT_MUST_CHECK;
 void rt_text_files_close(rt_text_files *text);
 
-/* Bytes `at` ... at + size - 1. RT_DATA for a file that has changed since. */
+/* Bytes `at` ... at + size - 1. RT_DATA for a file that was written to or replaced since. */
 rt_status rt_text_files_read(const rt_text_files *text, size_t at, size_t size,
                              unsigned char *to) RT_MUST_CHECK;
 

@@ -4,7 +4,9 @@
 #include "data/digest.h"
 #include "data/documents.h"
 #include "data/token_file.h"
+#include "data/token_format.h"
 #include "data/token_writer.h"
+#include "text/durable_file.h"
 #include "text/files.h"
 #include "text/text_file.h"
 #include "text/writer.h"
@@ -12,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +24,7 @@
 #include <unistd.h>
 
 /* Changes when the same text and tokenizer make other ids, or another file of them. */
-enum { CACHE_VERSION = 1 };
+enum { CACHE_VERSION = 2 };
 
 /* Texts from so many bytes on. */
 static const size_t least_bytes = 64000000;
@@ -47,21 +50,37 @@ static rt_status path_of(char path[RT_PATH_SIZE], const rt_data_options *o, cons
     return rt_path_join(path, o->cache, whole);
 }
 
-/* Puts a text into the cache. */
+/* Puts a text into the cache, behind a line with its digest. */
 static rt_status put_text(const rt_data_options *o, const char *name, const char *ending,
                           const char *text)
 {
-    char whole[2 * RT_DIGEST_SIZE];
+    char whole[2 * RT_DIGEST_SIZE], digest[RT_DIGEST_SIZE];
+    rt_writer w = {0};
     snprintf(whole, sizeof whole, "%s%s", name, ending);
-    return rt_durable_text(o->cache, whole, text);
+    rt_digest_text(digest, text);
+    rt_writer_add(&w, "%s\n%s", digest, text);
+    return rt_durable_given(o->cache, whole, rt_writer_take(&w));
 }
 
-/* What is there under a name; NULL if nothing is. The caller frees it. */
+/* Returns the text under a name, which the caller frees; NULL if there is none, or a damaged one.
+ */
 static char *get_text(const rt_data_options *o, const char *name, const char *ending)
 {
-    char path[RT_PATH_SIZE];
-    const rt_status status = path_of(path, o, name, ending);
-    return status.code ? NULL : rt_read_text(path);
+    char path[RT_PATH_SIZE], digest[RT_DIGEST_SIZE];
+    const size_t before = RT_DIGEST_SIZE; /* the digest and a newline */
+    char *text = path_of(path, o, name, ending).code ? NULL : rt_read_text(path);
+    if (!text)
+        return NULL;
+    const size_t length = strlen(text);
+    if (length >= before) {
+        rt_digest_text(digest, text + before);
+        if (!memcmp(digest, text, before - 1) && text[before - 1] == '\n') {
+            memmove(text, text + before, length - before + 1);
+            return text;
+        }
+    }
+    rt_free(text);
+    return NULL;
 }
 
 /* ---- the lock ---- */
@@ -189,15 +208,30 @@ static rt_status find_digest(char digest[RT_DIGEST_SIZE], const rt_text_files *t
     return status;
 }
 
-static rt_status add_digests(rt_writer *w, const rt_text_files *text, const rt_data_options *o)
+/* Adds the digests of the files of a text; `list`, or NULL, takes a copy of them. */
+static rt_status add_digests(rt_writer *w, const rt_text_files *text, const rt_data_options *o,
+                             char (*list)[RT_DIGEST_SIZE])
 {
     char digest[RT_DIGEST_SIZE];
     rt_status status = rt_ok();
     for (size_t i = 0; i < text->count && !status.code; i++) {
         status = find_digest(digest, text, &text->list[i], o);
         rt_writer_add(w, "text %s\n", digest);
+        if (list)
+            memcpy(list[i], digest, RT_DIGEST_SIZE);
     }
     return status;
+}
+
+/* Removes the digests of the files of a text, which do not agree with their bytes. */
+static void forget_digests(const rt_text_files *text, const rt_data_options *o)
+{
+    char name[RT_DIGEST_SIZE], path[RT_PATH_SIZE];
+    for (size_t i = 0; i < text->count; i++) {
+        rt_digest_text(name, text->list[i].path);
+        if (!path_of(path, o, name, ".digest").code)
+            unlink(path);
+    }
 }
 
 /* The name that follows from what was written, which is freed. */
@@ -220,6 +254,8 @@ typedef struct making_ids {
     const rt_data_options *o;
     rt_unknown *unknown;
     char name[RT_DIGEST_SIZE];
+    char (*digests)[RT_DIGEST_SIZE]; /* of the files of the text */
+    bool stale;                      /* the tokenized bytes had other digests */
 } making_ids;
 
 static rt_status name_ids(making_ids *m)
@@ -235,59 +271,226 @@ static rt_status name_ids(making_ids *m)
     if (!status.code)
         rt_free(tokenizer);
     if (!status.code)
-        status = add_digests(&w, m->text, m->o);
+        status = add_digests(&w, m->text, m->o, m->digests);
     return name_of(m->name, &w, status);
 }
 
-/* Opens the ids if they are there, whole. */
-static bool open_ids(making_ids *m)
+/* What NAME.info says of the ids. */
+typedef struct ids_info {
+    unsigned long long count;
+    char sums[RT_DIGEST_SIZE];
+    rt_unknown unknown;
+} ids_info;
+
+static bool read_info(const making_ids *m, ids_info *info)
 {
-    rt_data_file file = {.ids = true};
-    rt_unknown *unknown = m->unknown;
-    unsigned long long count = 0;
-    char *info = get_text(m->o, m->name, ".info");
-    rt_status status = path_of(file.path, m->o, m->name, ".npy");
-    *unknown = (rt_unknown){0};
-    const bool read = info && sscanf(info, "ids %llu unknown %zu at %zu name %119[^\n]", &count,
-                                     &unknown->count, &unknown->at, unknown->name) >= 3;
-    rt_free(info);
-    if (!read || status.code)
-        return false;
-    status = rt_token_file_open(m->run, m->text->key, &file, m->v->count, true);
-    if (!status.code && m->run->count == count)
-        return true;
-    if (!status.code)
-        m->run->kind->close(m->run->ids);
-    return false;
+    char *text = get_text(m->o, m->name, ".info");
+    *info = (ids_info){0};
+    const bool read = text && sscanf(text, "ids %llu sums %32s unknown %zu at %zu name %119[^\n]",
+                                     &info->count, info->sums, &info->unknown.count,
+                                     &info->unknown.at, info->unknown.name) >= 4;
+    rt_free(text);
+    return read;
 }
 
-static rt_status put_info(const making_ids *m, size_t count, const rt_unknown *unknown)
+static rt_status put_info(const making_ids *m, const ids_info *info)
 {
-    char text[RT_WORD_NAME_SIZE + 128];
-    snprintf(text, sizeof text, "ids %zu unknown %zu at %zu name %s\n", count, unknown->count,
-             unknown->at, unknown->name);
+    char text[RT_WORD_NAME_SIZE + RT_DIGEST_SIZE + 128];
+    snprintf(text, sizeof text, "ids %llu sums %s unknown %zu at %zu name %s\n", info->count,
+             info->sums, info->unknown.count, info->unknown.at, info->unknown.name);
     return put_text(m->o, m->name, ".info", text);
 }
 
-static rt_status write_ids(const making_ids *m)
+/* Reads the checksums; false if they do not have the digest of NAME.info. */
+static bool read_sums(const making_ids *m, const ids_info *info, rt_token_sums *sums)
 {
-    char path[RT_PATH_SIZE], what[RT_PATH_SIZE + 32];
+    char path[RT_PATH_SIZE], digest[RT_DIGEST_SIZE];
+    size_t size = 0;
+    char *bytes = path_of(path, m->o, m->name, ".sums").code
+                      ? NULL
+                      : rt_read_bytes(path, LONG_MAX - 1, &size);
+    if (!bytes)
+        return false;
+    rt_digest_bytes(digest, bytes, size);
+    *sums = (rt_token_sums){(uint64_t *)(void *)bytes, size / sizeof *sums->list};
+    if (!strcmp(digest, info->sums) && size % sizeof *sums->list == 0)
+        return true;
+    rt_free(bytes);
+    return false;
+}
+
+/* Returns whether a file begins with the header of so many ids. */
+static bool has_header(const char *path, size_t width, size_t count)
+{
+    unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
+    FILE *file = rt_open_regular(path);
+    rt_npy_header(wanted, width, count);
+    const bool same = file && fread(there, 1, sizeof there, file) == sizeof there &&
+                      !memcmp(there, wanted, sizeof there);
+    if (file)
+        fclose(file);
+    return same;
+}
+
+/* Opens the ids if they are there, whole and undamaged. */
+static bool open_ids(making_ids *m)
+{
+    rt_data_file file = {.ids = true};
+    rt_token_sums sums;
+    ids_info info;
+    if (!read_info(m, &info) || path_of(file.path, m->o, m->name, ".npy").code ||
+        !has_header(file.path, rt_id_width(m->v->count), info.count) || !read_sums(m, &info, &sums))
+        return false;
+    *m->unknown = info.unknown;
+    return !rt_token_file_open(m->run, m->text->key, &file, m->v->count, &sums).code;
+}
+
+/* The ids of a text on their way into a file: their checksums, and the digest of the text. */
+typedef struct writing_ids {
+    const making_ids *m;
     rt_token_writer writer;
+    unsigned char block[RT_SUMMED]; /* the ids since the last checksum */
+    size_t filled;
+    rt_token_sums sums;
+    size_t room;
+    bool failed;       /* the heap is exhausted */
+    rt_digest *digest; /* of the file that is being read */
+    size_t file, at;   /* its number, and bytes of it so far */
+    bool differs;      /* a file had another digest than its name says */
+} writing_ids;
+
+static void end_block(writing_ids *w)
+{
+    if (w->sums.count == w->room) {
+        const size_t room = 2 * w->room + 64;
+        uint64_t *list = rt_alloc_unset(room, sizeof *list);
+        w->failed |= !list;
+        if (!list)
+            return;
+        if (w->sums.count)
+            memcpy(list, w->sums.list, w->sums.count * sizeof *list);
+        rt_free(w->sums.list);
+        w->sums.list = list;
+        w->room = room;
+    }
+    w->sums.list[w->sums.count++] = rt_checksum(w->block, w->filled);
+    w->filled = 0;
+}
+
+static rt_status take_ids(void *context, rt_id_list *ids)
+{
+    writing_ids *w = context;
+    const unsigned char *from = ids->ids;
+    for (size_t left = ids->count * ids->width; left && !w->failed;) {
+        const size_t room = sizeof w->block - w->filled, n = left < room ? left : room;
+        memcpy(w->block + w->filled, from, n);
+        w->filled += n;
+        from += n;
+        left -= n;
+        if (w->filled == sizeof w->block)
+            end_block(w);
+    }
+    return w->failed ? rt_out_of_memory("checksums") : rt_token_writer_take(&w->writer, ids);
+}
+
+/* Sees the bytes of the text in their order. */
+static void see_bytes(void *context, const unsigned char *bytes, size_t size)
+{
+    writing_ids *w = context;
+    char digest[RT_DIGEST_SIZE];
+    while (size) {
+        const rt_text_files *text = w->m->text;
+        const size_t left = text->list[w->file].size - w->at, n = size < left ? size : left;
+        rt_digest_add(w->digest, bytes, n);
+        bytes += n;
+        size -= n;
+        w->at += n;
+        if (n < left)
+            return;
+        rt_digest_end(w->digest, digest);
+        w->differs |= strcmp(digest, w->m->digests[w->file]) != 0;
+        w->file++;
+        w->at = 0;
+    }
+}
+
+static rt_status encode_ids(writing_ids *w, rt_unknown *unknown)
+{
+    char what[RT_PATH_SIZE + 32];
+    const making_ids *m = w->m;
     snprintf(what, sizeof what, "tokenizing %.900s", m->text->list[0].path);
     rt_text_encoding e = {.text = m->text,
                           .vocabulary = m->v,
                           .options = m->o,
                           .what = what,
-                          .take = rt_token_writer_take,
-                          .context = &writer};
+                          .take = take_ids,
+                          .context = w,
+                          .see = see_bytes,
+                          .viewer = w};
+    rt_status status = rt_text_encode(&e);
+    *unknown = e.unknown;
+    if (!status.code && w->filled)
+        end_block(w);
+    if (!status.code && w->failed)
+        status = rt_out_of_memory("checksums");
+    if (!status.code && w->differs)
+        status = rt_error(RT_DATA, "%.800s: %s changed while it was tokenized",
+                          m->text->list[0].path, m->text->key);
+    return status;
+}
+
+/* Writes NAME.npy, then NAME.sums. */
+static rt_status write_ids_and_sums(writing_ids *w, ids_info *info)
+{
+    char path[RT_PATH_SIZE];
+    const making_ids *m = w->m;
+    rt_durable_file file;
     rt_status status = path_of(path, m->o, m->name, ".npy");
     if (status.code)
         return status;
-    status = rt_token_writer_open(&writer, path, true, rt_id_width(m->v->count));
+    status = rt_token_writer_open(&w->writer, path, true, rt_id_width(m->v->count));
     if (!status.code)
-        status = rt_text_encode(&e);
-    status = rt_token_writer_close(&writer, status);
-    return status.code ? status : put_info(m, writer.count, &e.unknown);
+        status = encode_ids(w, &info->unknown);
+    status = rt_token_writer_close(&w->writer, status);
+    if (!status.code)
+        status = path_of(path, m->o, m->name, ".sums");
+    if (status.code)
+        return status;
+    const size_t size = w->sums.count * sizeof *w->sums.list;
+    info->count = w->writer.count;
+    rt_digest_bytes(info->sums, w->sums.list, size);
+    status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_durable_write(&file, w->sums.list, size);
+    return rt_durable_close(&file, status);
+}
+
+static rt_status write_ids(making_ids *m)
+{
+    ids_info info = {0};
+    writing_ids *w = rt_alloc(1, sizeof *w);
+    rt_digest *digest = rt_digest_new();
+    rt_status status = w && digest ? rt_ok() : rt_out_of_memory("the ids of a text");
+    if (!status.code) {
+        *w = (writing_ids){.m = m, .digest = digest};
+        status = write_ids_and_sums(w, &info);
+        m->stale = w->differs;
+        rt_free(w->sums.list);
+    }
+    rt_digest_free(digest);
+    rt_free(w);
+    return status.code ? status : put_info(m, &info);
+}
+
+/* Says that files are there which cannot be used. */
+static void say_damaged(const making_ids *m)
+{
+    char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
+    if (path_of(path, m->o, m->name, ".info").code || access(path, F_OK))
+        return;
+    snprintf(line, sizeof line, "the tokens in %.900s/%s.npy are damaged: they are made again",
+             m->o->cache, m->name);
+    say(m->o, line);
 }
 
 static rt_status make_ids(void *context)
@@ -295,10 +498,27 @@ static rt_status make_ids(void *context)
     making_ids *m = context;
     if (open_ids(m))
         return rt_ok();
+    say_damaged(m);
     rt_status status = write_ids(m);
     if (!status.code && !open_ids(m))
         status = rt_error(RT_IO, "the tokens that were written cannot be read back");
     return status;
+}
+
+/* Adds the folder to what could not be read or written in it. */
+static rt_status name_folder(rt_status status, const rt_data_options *o)
+{
+    return status.code == RT_IO
+               ? rt_error(RT_IO, "%.600s (data.cache = %.300s)", status.message, o->cache)
+               : status;
+}
+
+static rt_status find_ids(making_ids *m)
+{
+    rt_status status = name_ids(m);
+    if (status.code || open_ids(m))
+        return status;
+    return make_alone(m->o, m->name, make_ids, m);
 }
 
 rt_status rt_token_cache_open(rt_token_run *run, const rt_text_files *text,
@@ -306,19 +526,25 @@ rt_status rt_token_cache_open(rt_token_run *run, const rt_text_files *text,
                               rt_unknown *unknown)
 {
     char line[2 * RT_PATH_SIZE];
-    making_ids m = {.run = run, .text = text, .v = vocabulary, .o = o, .unknown = unknown};
-    rt_status status = rt_folders_make(o->cache);
+    making_ids m = {.run = run,
+                    .text = text,
+                    .v = vocabulary,
+                    .o = o,
+                    .unknown = unknown,
+                    .digests = rt_alloc(text->count, sizeof *m.digests)};
+    rt_status status = m.digests ? rt_folders_make(o->cache) : rt_out_of_memory("digests");
     if (!status.code)
-        status = name_ids(&m);
-    if (!status.code && !open_ids(&m))
-        status = make_alone(o, m.name, make_ids, &m);
-    if (status.code == RT_IO)
-        return rt_error(RT_IO, "%.600s (data.cache = %.300s)", status.message, o->cache);
+        status = find_ids(&m);
+    if (m.stale) { /* the digest of a file was of other bytes: once more, without it */
+        forget_digests(text, o);
+        status = find_ids(&m);
+    }
+    rt_free(m.digests);
     snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s/%s.npy", text->key,
              text->list[0].path, o->cache, m.name);
     if (!status.code)
         say(o, line);
-    return status;
+    return name_folder(status, o);
 }
 
 /* ---- characters ---- */
@@ -371,7 +597,9 @@ rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new,
     rt_status status = rt_folders_make(o->cache);
     rt_writer_add(&w, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
     for (size_t i = 0; i < count && !status.code; i++)
-        status = add_digests(&w, texts[i], o);
+        status = add_digests(&w, texts[i], o, NULL);
     status = name_of(m.name, &w, status);
-    return status.code || know_vocabulary(&m) ? status : make_alone(o, m.name, make_vocabulary, &m);
+    if (!status.code && !know_vocabulary(&m))
+        status = make_alone(o, m.name, make_vocabulary, &m);
+    return name_folder(status, o);
 }

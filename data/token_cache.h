@@ -5,14 +5,17 @@
  *
  *     NAME.npy          the ids; NAME is the digest of what they follow from: the bytes of the
  *                       text, the tokenizer, data.documents, and the version of rotor
- *     NAME.info         how many there are, and what the vocabulary lacked; written last
+ *     NAME.sums         checksums of the ids (token_file.h)
+ *     NAME.info         how many there are, the digest of the checksums, and what the vocabulary
+ *                       lacked; written last
  *     NAME.vocabulary   at level char, the characters of a text
  *     NAME.digest       of a file: its size, time and inode, and the digest of its bytes, which is
  *                       made again when those change
  *     NAME.lock         held by the process that makes the others, and then removed
  *
- * Processes that want the same text at once make it once. Whatever fails leaves no file that is
- * half of one. */
+ * Small files begin with the digest of their text. What does not agree with its digest or checksum
+ * is made again. Processes that want the same text at once make it once. Whatever fails leaves no
+ * file that is half of one, and the bytes that are tokenized must have the digest of the name. */
 
 #include "data/encode_text.h"
 #include "data/task.h"

@@ -1,6 +1,7 @@
 #include "data/token_file.h"
 
 #include "core/memory.h"
+#include "data/digest.h"
 #include "data/token_dataset.h"
 #include "text/child.h"
 #include "text/files.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +26,16 @@ enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
 /* Bytes of ids that are all looked at when a file is opened: a part of a second. */
 #define SCANNED ((uint64_t)256 << 20)
 
+/* Bytes of ids that are all compared with their checksums when a file is opened. */
+#define SUMMED_FIRST ((uint64_t)1 << 30)
+
 typedef struct token_file {
     char name[800];  /* file:dataset, for messages */
     const char *key; /* that names the file */
     int vocab;
-    bool may_go;          /* its name may go while it is read */
+    char *own_path;       /* rotor wrote the file, whose name may go; else NULL */
+    rt_token_sums sums;   /* of a file that rotor wrote */
+    atomic_bool *sound;   /* (sums.count): the ids agree with the checksum */
     rt_token_place place; /* of the ids in what is read */
     int file;             /* what is read: the file of the user, or the decoded ids; -1: none */
     off_t size;           /* when it was opened */
@@ -56,7 +63,7 @@ static rt_status check_unchanged(const token_file *f)
     struct stat now;
     if (fstat(f->file, &now) || now.st_size < f->size)
         return cut_short(f);
-    if (!f->may_go && now.st_nlink < f->opened.st_nlink)
+    if (!f->own_path && now.st_nlink < f->opened.st_nlink)
         return changed(f, "was replaced or removed");
     if (now.st_size != f->opened.st_size || now.st_mtim.tv_sec != f->opened.st_mtim.tv_sec ||
         now.st_mtim.tv_nsec != f->opened.st_mtim.tv_nsec)
@@ -109,11 +116,71 @@ static rt_status no_id(const token_file *f, size_t index, int64_t value)
                     f->name, f->key, f->vocab - 1, f->vocab, (long long)value, index);
 }
 
+/* ---- checksums ---- */
+
+/* Removes a file that rotor wrote, unless its name is that of another one by now. */
+static void remove_own(const token_file *f)
+{
+    struct stat named;
+    if (!stat(f->own_path, &named) && named.st_ino == f->opened.st_ino &&
+        named.st_dev == f->opened.st_dev)
+        unlink(f->own_path);
+}
+
+/* Compares a block of ids with its checksum. A file that is damaged is removed: the next process
+ * that wants the ids makes them again. */
+static rt_status check_block(const token_file *f, size_t block)
+{
+    unsigned char bytes[RT_SUMMED];
+    const size_t width = (size_t)f->place.width, whole = RT_SUMMED / width, first = block * whole;
+    const size_t left = (size_t)f->place.count - first, n = left < whole ? left : whole;
+    rt_status status = read_bytes(f, first, n, bytes);
+    if (!status.code && rt_checksum(bytes, n * width) != f->sums.list[block]) {
+        remove_own(f);
+        status = rt_error(RT_DATA,
+                          "%s: the ids from %zu to %zu are damaged; the file was removed, and the "
+                          "next run makes it again",
+                          f->name, first, first + n - 1);
+    }
+    if (!status.code)
+        atomic_store_explicit(&f->sound[block], true, memory_order_relaxed);
+    return status;
+}
+
+/* Compares the blocks of some ids with their checksums, unless that was done before. */
+static rt_status check_blocks(const token_file *f, size_t first, size_t count)
+{
+    const size_t whole = RT_SUMMED / (size_t)f->place.width;
+    rt_status status = rt_ok();
+    if (!f->sums.count || !count)
+        return status;
+    for (size_t b = first / whole; b <= (first + count - 1) / whole && !status.code; b++)
+        if (!atomic_load_explicit(&f->sound[b], memory_order_relaxed))
+            status = check_block(f, b);
+    return status;
+}
+
+/* Takes over the checksums of a file that is open. */
+static rt_status begin_sums(token_file *f)
+{
+    const uint64_t bytes = f->place.count * f->place.width;
+    if (f->sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
+        return rt_error(RT_DATA, "%s: the file has another size than its checksums", f->name);
+    f->sound = rt_alloc(f->sums.count, sizeof *f->sound);
+    if (!f->sound)
+        return rt_out_of_memory("checksums");
+    return bytes > SUMMED_FIRST ? rt_ok() : check_blocks(f, 0, (size_t)f->place.count);
+}
+
+/* ---- ids ---- */
+
 /* The file can have been written again since it was opened. */
 static rt_status read_ids(const token_file *f, size_t first, size_t count, int32_t *ids)
 {
     int64_t piece[PIECE];
     rt_status status = check_unchanged(f);
+    if (!status.code)
+        status = check_blocks(f, first, count);
     for (size_t done = 0; done < count && !status.code; done += PIECE) {
         const size_t n = count - done < PIECE ? count - done : PIECE;
         status = read_bytes(f, first + done, n, piece);
@@ -283,23 +350,33 @@ static void close_run(void *ids)
     if (f->file >= 0)
         close(f->file);
     pthread_mutex_destroy(&f->mutex);
+    rt_free(f->own_path);
+    rt_free(f->sums.list);
+    rt_free(f->sound);
     rt_free(f);
 }
 
 rt_status rt_token_file_open(rt_token_run *run, const char *key, const rt_data_file *file,
-                             int vocab, bool own)
+                             int vocab, rt_token_sums *sums)
 {
     static const rt_token_place_kind in_place = {read_run, status_of_run, close_run};
     token_file *f = rt_alloc(1, sizeof *f);
-    if (!f)
+    if (!f) {
+        if (sums)
+            rt_free(sums->list);
         return rt_out_of_memory("a file of token ids");
-    *f = (token_file){.key = key, .vocab = vocab, .may_go = own, .file = -1, .status = rt_ok()};
+    }
+    *f = (token_file){.key = key, .vocab = vocab, .file = -1, .status = rt_ok()};
     pthread_mutex_init(&f->mutex, NULL);
     snprintf(f->name, sizeof f->name, "%.500s%s%.200s", file->path, *file->dataset ? ":" : "",
              file->dataset);
-    rt_status status = open_file(f, file);
-    if (!status.code && !own)
-        status = scan(f);
+    if (sums) {
+        f->sums = *sums;
+        f->own_path = rt_copy_text(file->path);
+    }
+    rt_status status = sums && !f->own_path ? rt_out_of_memory("a path") : open_file(f, file);
+    if (!status.code)
+        status = sums ? begin_sums(f) : scan(f);
     if (status.code)
         close_run(f);
     else

@@ -486,6 +486,116 @@ TEST(a_cached_file_that_was_cut_is_made_again)
     draw_the_same(&o, &other);
 }
 
+/* Changes one byte of the only file in the cache with an ending, or all behind the header of a
+ * .npy, and keeps its size and its time. */
+static void damage(const char *ending, int byte, bool all)
+{
+    char path[RT_PATH_SIZE] = "";
+    struct stat facts;
+    DIR *entries = opendir(in_folder("cache"));
+    for (struct dirent *e; (e = readdir(entries));)
+        if (strstr(e->d_name, ending))
+            snprintf(path, RT_PATH_SIZE, "%.2000s/%.255s", in_folder("cache"), e->d_name);
+    closedir(entries);
+    FILE *file = fopen(path, "r+b");
+    ck_assert(file && !fstat(fileno(file), &facts));
+    const long from = all ? 128 : byte < facts.st_size ? byte : facts.st_size - 1;
+    for (long i = from; i < (all ? facts.st_size : from + 1); i++) {
+        fseek(file, i, SEEK_SET);
+        const int was = fgetc(file);
+        fseek(file, i, SEEK_SET);
+        fputc(all ? 0 : was ^ 1, file);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+    const struct timespec times[2] = {facts.st_atim, facts.st_mtim};
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void count_damage(void *context, const char *line)
+{
+    *(int *)context += strstr(line, "are damaged: they are made again") != NULL;
+}
+
+TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 12)
+{
+    static const struct {
+        const char *ending;
+        int byte;
+        bool all, told;
+    } files[] = {{".npy", 21, false, true},        {".npy", 30, false, true},
+                 {".npy", 1000, false, true},      {".npy", 90000, false, true},
+                 {".npy", 0, true, true},          {".sums", 9, false, true},
+                 {".info", 3, false, true},        {".info", 40, false, true},
+                 {".digest", 2, false, false},     {".digest", 1000, false, false},
+                 {".vocabulary", 0, false, false}, {".vocabulary", 36, false, false}};
+    int lines = 0;
+    const rt_data_watch watch = {&lines, count_damage, pass_progress, never};
+    rt_data_options o = options("text", "a"), other = o;
+    write_text("a", 5000, 1);
+    o.level = other.level = RT_LEVEL_CHAR;
+    cached(&other, 1);
+    other.watch = &watch;
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(lines, 0);
+    damage(files[_i].ending, files[_i].byte, files[_i].all);
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(lines, files[_i].told);
+    draw_the_same(&o, &other);
+    ck_assert_int_eq(lines, files[_i].told);
+}
+
+/* Writes other letters over the end of the text once, at the same size. */
+typedef struct meddling {
+    bool done, keeps_time;
+} meddling;
+
+static void meddle(void *context, const char *what, double share)
+{
+    meddling *m = context;
+    struct stat facts;
+    (void)what;
+    if (m->done || share <= 0)
+        return;
+    m->done = true;
+    FILE *file = fopen(in_folder("a"), "r+b");
+    ck_assert(file && !fstat(fileno(file), &facts));
+    fseek(file, -2000000, SEEK_END);
+    for (int i = 0; i < 2000000; i++)
+        fputc('Z', file);
+    ck_assert_int_eq(fclose(file), 0);
+    const struct timespec other[2] = {{1, 0}, {1, 0}}, same[2] = {facts.st_atim, facts.st_mtim};
+    ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a"), m->keeps_time ? same : other, 0), 0);
+}
+
+static void ignore_line(void *context, const char *line)
+{
+    (void)context, (void)line;
+}
+
+TEST_ROWS(a_text_that_changes_while_it_is_tokenized_leaves_no_tokens_of_another, 0, 2)
+{
+    meddling m = {.keeps_time = _i};
+    const rt_data_watch watch = {&m, ignore_line, meddle, never};
+    rt_data_options o = options("text", "a"), other = o;
+    rt_data *data;
+    write_text("a", 250000, 1);
+    cached(&other, 1);
+    rt_data_options meddled = other;
+    meddled.watch = &watch;
+    const rt_status status = rt_data_open(&data, &meddled, NULL);
+    ck_assert(m.done);
+    if (m.keeps_time) { /* the whole text as it is now */
+        ck_assert_msg(!status.code, "%s", status.message);
+        rt_data_close(data);
+        draw_the_same(&o, &other);
+    } else {
+        is_data_error(status, in_folder("a"), ": data.file changed while it was read");
+        ck_assert_int_eq(files_in_cache(".npy") + files_in_cache(".info"), 0);
+    }
+    write_text("a", 250000, 1);
+    draw_the_same(&o, &other);
+}
+
 /* The text may be touched or moved: its bytes count. */
 TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
 {
