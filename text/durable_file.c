@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static rt_status cannot(const char *verb, const char *path)
@@ -14,10 +15,47 @@ static rt_status cannot(const char *verb, const char *path)
     return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
 }
 
+static bool is_same_file(const struct stat *facts, const char *path)
+{
+    struct stat other;
+    return !stat(path, &other) && other.st_dev == facts->st_dev && other.st_ino == facts->st_ino;
+}
+
+rt_status rt_output_check(const char *path, bool overwrite, const char *const *inputs)
+{
+    struct stat facts;
+    if (stat(path, &facts))
+        return rt_ok(); /* opening it tells what is wrong */
+    if (S_ISDIR(facts.st_mode))
+        return rt_error(RT_CONFIG, "%.900s: a folder is there; name a file", path);
+    if (!S_ISREG(facts.st_mode))
+        return rt_ok();
+    for (; inputs && *inputs; inputs++)
+        if (is_same_file(&facts, *inputs))
+            return rt_error(RT_CONFIG, "%.900s is read; name another file to write", path);
+    return overwrite ? rt_ok()
+                     : rt_error(RT_CONFIG,
+                                "%.900s: the file exists; give --overwrite to replace it", path);
+}
+
+/* Opens a pipe or a device. */
+static rt_status open_directly(rt_durable_file *file, const char *path)
+{
+    snprintf(file->path, sizeof file->path, "%s", path);
+    snprintf(file->temporary, sizeof file->temporary, "%s", path);
+    file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    file->made = file->direct = file->descriptor >= 0;
+    return file->made ? rt_ok() : cannot("open", path);
+}
+
 rt_status rt_durable_open(rt_durable_file *file, const char *path)
 {
+    struct stat facts;
     file->descriptor = -1;
-    file->made = false;
+    file->made = file->direct = false;
+    if (strlen(path) < RT_PATH_SIZE && !stat(path, &facts) && !S_ISREG(facts.st_mode) &&
+        !S_ISDIR(facts.st_mode))
+        return open_directly(file, path);
     const int length =
         snprintf(file->temporary, sizeof file->temporary, "%s" RT_TEMPORARY_SUFFIX, path);
     if (length < 0 || length >= RT_PATH_SIZE)
@@ -65,7 +103,7 @@ rt_status rt_durable_settle(rt_durable_file *file, rt_status status)
 {
     if (file->descriptor < 0)
         return status;
-    if (!status.code && !synchronise(file->descriptor))
+    if (!status.code && !file->direct && !synchronise(file->descriptor))
         status = cannot("synchronise", file->temporary);
     if (close(file->descriptor) && errno != EINTR && !status.code)
         status = cannot("close", file->temporary);
@@ -81,7 +119,8 @@ void rt_durable_discard(rt_durable_file *file)
         close(file->descriptor);
     file->descriptor = -1;
     file->made = false;
-    unlink(file->temporary);
+    if (!file->direct)
+        unlink(file->temporary);
 }
 
 rt_status rt_durable_close(rt_durable_file *file, rt_status status)
@@ -89,6 +128,10 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
     if (!file->made)
         return status;
     status = rt_durable_settle(file, status);
+    if (file->direct) {
+        file->made = false;
+        return status;
+    }
     if (!status.code && rename(file->temporary, file->path))
         status = cannot("rename a temporary file to", file->path);
     if (status.code) {

@@ -21,14 +21,22 @@
 /* What is appended to a name while the file is being written. */
 #define RT_TEMPORARY_SUFFIX ".tmp"
 
+/* Returns RT_CONFIG if a file that a user names for results must not be written: a regular file
+ * without `overwrite`, a folder, or one of the `inputs`, paths of files that are read (up to a
+ * NULL; or NULL). A pipe or a device may be written. */
+rt_status rt_output_check(const char *path, bool overwrite,
+                          const char *const *inputs) RT_MUST_CHECK;
+
 typedef struct rt_durable_file {
     int descriptor; /* -1: not open */
     bool made;      /* the temporary file */
+    bool direct;    /* the path is that of a pipe or a device, which is written in place */
     char path[RT_PATH_SIZE];
     char temporary[RT_PATH_SIZE];
 } rt_durable_file;
 
-/* RT_IO if the file cannot be made; rt_durable_close is still to be called. */
+/* Opens a file; a pipe or a device is written in place. RT_IO if the file cannot be made;
+ * rt_durable_close is still to be called. */
 rt_status rt_durable_open(rt_durable_file *file, const char *path) RT_MUST_CHECK;
 
 rt_status rt_durable_write(rt_durable_file *file, const void *bytes, size_t size) RT_MUST_CHECK;

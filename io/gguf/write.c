@@ -156,8 +156,8 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
     rt_gguf_keys keys = {0};
     rt_tensor_list list = {0};
     rt_status status = rt_family_find(&family, rt_gguf_families, &model->options);
-    if (!status.code && !export->overwrite && !access(path, F_OK))
-        status = rt_error(RT_CONFIG, "%s: the file exists; give --overwrite to replace it", path);
+    if (!status.code)
+        status = rt_output_check(path, export->overwrite, NULL);
     if (!status.code) {
         rt_gguf_put_model(&keys, model, export, dtype);
         status = rt_gguf_put_vocabulary(&keys, model, export);

@@ -2,6 +2,10 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "io/huggingface/folder_file.h"
+#include "io/huggingface/json.h"
+#include "io/huggingface/json_text.h"
+#include "io/huggingface/tokenizer.h"
 #include "io/huggingface/tokenizer_bpe.h"
 #include "text/durable_file.h"
 #include "text/durable_folder.h"
@@ -9,6 +13,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* Bytes of a file that is kept. */
+enum { MOST_KEPT = 16 << 20 };
 
 /* ---- the folder ---- */
 
@@ -64,8 +71,113 @@ static rt_status put_text(const char *folder, const char *name, rt_status made, 
     return status;
 }
 
-static rt_status write_vocabulary(const char *folder, const rt_transformer *model,
+/* ---- an older model in the folder ---- */
+
+/* Finds out whether the folder has a model with the vocabulary that is exported, or one without any
+ * of as many ids: what its files say of tokens is true of the new model. RT_MEMORY. */
+static rt_status find_same_tokens(bool *same, const char *folder, const rt_transformer *model,
                                   const rt_huggingface_export *export)
+{
+    json_t *config = NULL;
+    rt_vocabulary *there = NULL;
+    const char *warning;
+    *same = false;
+    if (!rt_folder_has(folder, RT_HF_CONFIG))
+        return rt_ok();
+    rt_status status = rt_json_read_file(&config, folder, RT_HF_CONFIG);
+    const char *level = json_string_value(json_object_get(config, RT_HF_LEVEL));
+    const json_int_t size = json_integer_value(json_object_get(config, "vocab_size"));
+    if (!status.code && size == model->options.vocab) {
+        status = rt_tokenizer_read(&there, folder, level ? level : "", &warning);
+        *same = !status.code && rt_vocabularies_equal(there, export->vocabulary);
+    }
+    rt_vocabulary_free(there);
+    json_decref(config);
+    return status.code == RT_MEMORY ? status : rt_ok();
+}
+
+/* Copies a file into the new model, if it is there. */
+static rt_status keep_file(const rt_durable_folder *to, const char *name)
+{
+    char path[RT_PATH_SIZE], *bytes;
+    size_t size;
+    rt_durable_file file;
+    if (!rt_folder_has(to->path, name))
+        return rt_ok();
+    rt_status status = rt_folder_read(&bytes, &size, to->path, name, MOST_KEPT);
+    if (status.code)
+        return status.code == RT_CHECKPOINT ? rt_error(RT_IO, "%s", status.message) : status;
+    status = rt_path_join(path, to->staging, name);
+    if (!status.code)
+        status = rt_durable_open(&file, path);
+    if (!status.code) {
+        status = rt_durable_write(&file, bytes, size);
+        status = rt_durable_close(&file, status);
+    }
+    rt_free(bytes);
+    return status;
+}
+
+/* Keeps the files of an older model with the same tokens that rotor does not write. */
+static rt_status keep_files(const rt_durable_folder *to)
+{
+    static const char *const kept[] = {RT_HF_GENERATE, RT_HF_MAP, RT_HF_ADDED};
+    rt_status status = rt_ok();
+    for (size_t i = 0; i < sizeof kept / sizeof *kept && !status.code; i++)
+        status = keep_file(to, kept[i]);
+    return status;
+}
+
+/* Adds the chat template of an older tokenizer_config.json to a new one. */
+static rt_status keep_chat_template(char **text, const char *folder)
+{
+    static const char key[] = "chat_template";
+    rt_json_object made = {0};
+    json_t *older = NULL;
+    rt_status status = rt_ok();
+    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
+        return status;
+    status = rt_json_read_file(&older, folder, RT_HF_TOKENIZER);
+    if (status.code)
+        return status.code == RT_MEMORY ? status : rt_ok();
+    json_t *template = json_object_get(older, key);
+    if (template) {
+        char *bytes = rt_copy_text(*text);
+        if (!bytes)
+            status = rt_out_of_memory(RT_HF_TOKENIZER);
+        else
+            status = rt_json_read(&made.json, RT_HF_TOKENIZER, bytes, strlen(bytes));
+        rt_free(bytes);
+        if (!status.code && !json_object_get(made.json, key)) {
+            rt_json_put(&made, key, json_incref(template));
+            rt_free(*text);
+            *text = NULL;
+            status = rt_json_text(text, &made, RT_HF_TOKENIZER);
+        }
+        rt_json_object_free(&made);
+    }
+    json_decref(older);
+    return status;
+}
+
+/* Returns whether the folder has a model card that rotor did not write. */
+static bool has_card_of_others(const char *folder)
+{
+    char *bytes;
+    size_t size;
+    if (!rt_folder_has(folder, RT_HF_CARD))
+        return false;
+    if (rt_folder_read(&bytes, &size, folder, RT_HF_CARD, MOST_KEPT).code)
+        return true;
+    const bool own = strstr(bytes, RT_CARD_MARK) != NULL;
+    rt_free(bytes);
+    return !own;
+}
+
+/* ---- all files ---- */
+
+static rt_status write_vocabulary(const char *folder, const char *older,
+                                  const rt_transformer *model, const rt_huggingface_export *export)
 {
     const rt_vocabulary *v = export->vocabulary;
     char *text = NULL;
@@ -82,26 +194,41 @@ static rt_status write_vocabulary(const char *folder, const rt_transformer *mode
         return status;
     text = NULL;
     made = rt_huggingface_tokenizer_text(&text, export);
+    if (!made.code && older)
+        made = keep_chat_template(&text, older);
     return put_text(folder, RT_HF_TOKENIZER, made, text);
 }
 
-static rt_status write_files(const char *folder, const rt_family *family,
+static rt_status write_card(const rt_durable_folder *to, const rt_family *family,
+                            const rt_transformer *model, const rt_huggingface_export *export)
+{
+    char *text = NULL;
+    if (has_card_of_others(to->path))
+        return keep_file(to, RT_HF_CARD);
+    const rt_status made = rt_huggingface_card_text(&text, family, model, export);
+    return put_text(to->staging, RT_HF_CARD, made, text);
+}
+
+static rt_status write_files(const rt_durable_folder *to, const rt_family *family,
                              const rt_transformer *model, const rt_huggingface_export *export)
 {
     char path[RT_PATH_SIZE], *text = NULL;
-    rt_status status = rt_path_join(path, folder, RT_WEIGHTS_FILE);
+    const char *folder = to->staging;
+    bool same;
+    rt_status status = find_same_tokens(&same, to->path, model, export);
+    if (!status.code)
+        status = rt_path_join(path, folder, RT_WEIGHTS_FILE);
     if (!status.code)
         status = rt_huggingface_write_weights(path, family, model, export);
+    if (!status.code && same)
+        status = keep_files(to);
     if (!status.code)
-        status = write_vocabulary(folder, model, export);
+        status = write_vocabulary(folder, same ? to->path : NULL, model, export);
+    if (!status.code)
+        status = write_card(to, family, model, export);
     if (status.code)
         return status;
-    rt_status made = rt_huggingface_card_text(&text, family, model, export);
-    status = put_text(folder, RT_HF_CARD, made, text);
-    if (status.code)
-        return status;
-    text = NULL;
-    made = rt_huggingface_config_text(&text, family, model, export);
+    const rt_status made = rt_huggingface_config_text(&text, family, model, export);
     return put_text(folder, RT_HF_CONFIG, made, text);
 }
 
@@ -118,7 +245,7 @@ rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *mode
         return status;
     status = rt_durable_folder_open(&to, folder, files);
     if (!status.code)
-        status = write_files(to.staging, family, model, export);
+        status = write_files(&to, family, model, export);
     return rt_durable_folder_close(&to, status);
 }
 

@@ -170,7 +170,7 @@ rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
     if (!export->title)
         rt_writer_add(&w, "%s ", article(family->name));
     put_plain(&w, export->title ? export->title : family->name);
-    rt_writer_add(&w, "\n\n%s %s with %d layers of width %d and %d heads, trained with rotor. ",
+    rt_writer_add(&w, "\n\n%s %s with %d layers of width %d and %d heads, " RT_CARD_MARK ". ",
                   article(class->name), class->name, o->layers, o->dim, o->heads);
     put_theta_sentence(&w, family, o);
     put_vocabulary_sentence(&w, export);

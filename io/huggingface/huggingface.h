@@ -97,7 +97,10 @@ typedef struct rt_huggingface_export {
     const char *title;               /* heading of the model card: a name; or NULL */
     const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */
     int fact_count;
-    bool overwrite; /* the folder may have files: those of a model are replaced */
+    bool overwrite; /* the folder may have files: those of a model are replaced; of one with the
+                       same vocabulary generation_config.json, special_tokens_map.json,
+                       added_tokens.json and the chat template stay; a README.md that rotor did not
+                       write always stays */
 } rt_huggingface_export;
 
 /* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),

@@ -15,6 +15,9 @@
 #define RT_HF_ADDED     "added_tokens.json"
 #define RT_HF_CARD      "README.md"
 
+/* Words of a model card that rotor wrote. */
+#define RT_CARD_MARK "trained with rotor"
+
 /* Keys of config.json: data.level of the vocabulary, data.length, data.begin if it is none. */
 #define RT_HF_LEVEL  "rotor_level"
 #define RT_HF_BEGIN  "rotor_begin"

@@ -2,6 +2,8 @@
 
 #include "samples.h"
 
+#include "text/durable_file.h"
+
 #include <sys/stat.h>
 
 static rt_status status_of(const char *list, int length, double eval_fraction)
@@ -224,4 +226,27 @@ TEST(names_that_cannot_be_are_refused)
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_msg(strstr(status.message, "File name too long (data.file)") != NULL, "%s",
                   status.message);
+}
+
+/* ---- files for results ---- */
+
+TEST(a_file_for_results_is_new_or_replaced_on_request)
+{
+    const char *there = write_file(in_folder("a"), "abc", 3);
+    const char *const inputs[] = {"nowhere", there, NULL};
+    char message[RT_MESSAGE_SIZE];
+    ck_assert_int_eq(rt_output_check("nowhere", false, inputs).code, RT_OK);
+    ck_assert_int_eq(rt_output_check("/dev/null", false, inputs).code, RT_OK);
+    ck_assert_int_eq(rt_output_check(there, true, NULL).code, RT_OK);
+    rt_status status = rt_output_check(there, false, NULL);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    snprintf(message, sizeof message, "%s: the file exists; give --overwrite to replace it", there);
+    ck_assert_str_eq(status.message, message);
+    ck_assert_int_eq(link(there, in_folder("b")), 0); /* another name of an input */
+    status = rt_output_check(in_folder("b"), true, inputs);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    snprintf(message, sizeof message, "%s is read; name another file to write", in_folder("b"));
+    ck_assert_str_eq(status.message, message);
+    ck_assert_int_eq(rt_output_check(folder, true, inputs).code, RT_CONFIG);
+    ck_assert_int_eq(unlink(in_folder("b")), 0);
 }

@@ -104,7 +104,30 @@ TEST(vectors_are_a_dataset_of_hdf5)
     expect_exit(w, 0, C_INI "--embed lines.txt --output v.h5");
     expect_text(w->out, "embeddings: v.h5\n");
     expect_exit(w, 0, "h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
-    expect_exit(w, 0, "cp v.h5 old.h5; " C_INI "--embed lines.txt --output v.h5; cmp v.h5 old.h5");
+    expect_exit(w, 0,
+                "cp v.h5 old.h5; " C_INI
+                "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
+}
+
+/* A checkpoint, whether the command reads it or not. */
+TEST(vectors_replace_a_file_with_overwrite_alone)
+{
+    expect_exit(w, 0, C_INI "train.keep=2 train.checkpoint_every=1");
+    expect_exit(w, 0, "cat runs/*/checkpoints/*.h5 | cksum >before");
+    for (int newest = 0; newest < 2; newest++) {
+        expect_exit(w, 2,
+                    C_INI "--embed lines.txt --output $(ls runs/*/checkpoints/*.h5 | %s -n 1)",
+                    newest ? "tail" : "head");
+        expect_text(w->err, newest ? ".h5 is read; name another file to write"
+                                   : ": the file exists; give --overwrite to replace it");
+    }
+    expect_exit(w, 2,
+                C_INI "--embed lines.txt --overwrite --output $(ls runs/*/checkpoints/*.h5 | "
+                      "tail -n 1)");
+    expect_text(w->err, ".h5 is read; name another file to write");
+    expect_exit(w, 0, "cat runs/*/checkpoints/*.h5 | cksum | cmp - before");
+    expect_exit(w, 2, "cp lines.txt in.h5; " C_INI "--embed in.h5 --output in.h5 --overwrite");
+    expect_exit(w, 0, "cmp in.h5 lines.txt");
 }
 
 TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)

@@ -69,7 +69,7 @@ TEST(a_file_that_is_cut_while_it_is_read_ends_the_run_with_a_checkpoint)
     static const char *const harms[] = {"truncate -s 100 b.bin", "cp a.txt c; mv c b.bin"};
     static const char *const messages[] = {"became shorter", "was replaced or removed"};
     for (int i = 0; i < 2; i++) {
-        expect_exit(w, 0, "$TRAIN --encode t.ini b.bin data.file=b.txt; rm -rf runs/t");
+        expect_exit(w, 0, "$TRAIN --encode t.ini b.bin data.file=b.txt --overwrite; rm -rf runs/t");
         expect_exit(w, 3,
                     "$TRAIN t.ini data.file=b.bin train.steps=10000000 run.name=t >out 2>err & "
                     "until [ -s runs/t/metrics.csv ] && grep -q '^[0-9]' runs/t/metrics.csv; do "
@@ -93,4 +93,25 @@ TEST(encode_says_what_it_cannot_write)
     expect_text(w->err, "--encode needs data.task = text or tokens");
     expect_exit(w, 1, "(ulimit -f 8; $TRAIN --encode t.ini o.npy)");
     expect_exit(w, 0, "! ls o.*");
+}
+
+/* What exists, and what the command reads itself. */
+TEST(encode_replaces_a_file_with_overwrite_alone)
+{
+    static const char *const names[] = {"o.npy", "o.bin", "o.h5"};
+    for (int i = 0; i < 3; i++) {
+        expect_exit(w, 2, "echo mine >%s; $TRAIN --encode t.ini %s data.file=b.txt", names[i],
+                    names[i]);
+        expect_text(w->err, ": the file exists; give --overwrite to replace it");
+        expect_exit(w, 0, "cat %s", names[i]);
+        ck_assert_str_eq(w->out, "mine\n");
+        expect_exit(w, 0, "$TRAIN --encode t.ini %s data.file=b.txt --overwrite", names[i]);
+        expect_exit(w, 1, "grep mine %s", names[i]);
+    }
+    expect_exit(w, 2, "cp o.bin before; $TRAIN --encode t.ini o.bin data.file=o.bin --overwrite");
+    expect_text(w->err, "o.bin is read; name another file to write");
+    expect_exit(w, 0, "cmp o.bin before");
+    expect_exit(w, 0,
+                "mkfifo p.bin; cat p.bin >got & $TRAIN --encode t.ini p.bin data.file=b.txt; wait; "
+                "test -p p.bin && cmp got o.bin");
 }

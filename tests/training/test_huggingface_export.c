@@ -3,6 +3,7 @@
 
 #include "io/huggingface/json.h"
 #include "io/huggingface/safetensors.h"
+#include "text/text_file.h"
 
 #include <math.h>
 
@@ -136,6 +137,40 @@ TEST(a_folder_that_is_not_empty_is_kept)
     assert_status(write_model(model, &export), RT_OK, "");
     ck_assert(is_written("config.json") && is_written("notes") && is_written("README.md"));
     ck_assert(!is_written("tokenizer.json") && !is_written("vocab.txt"));
+    rt_transformer_free(model);
+    remove_out();
+}
+
+static void expect_file(const char *name, const char *text)
+{
+    size_t size;
+    char *bytes = rt_read_bytes(in_scratch(name), 1 << 20, &size);
+    ck_assert_msg(bytes && !strcmp(bytes, text), "%s: %s", name, bytes ? bytes : "is gone");
+    rt_free(bytes);
+}
+
+/* What rotor does not write: of a model with the same tokens the files that tell of them, and a
+ * model card of others. */
+TEST(files_that_rotor_does_not_write_are_kept)
+{
+    static const char settings[] = "{\"temperature\": 0.6}\n", map[] = "{}\n", card[] = "# Mine\n";
+    rt_transformer_options o = usual();
+    rt_transformer *model = new_model(&o);
+    rt_huggingface_export export = {.length = 8, .overwrite = true};
+    assert_status(write_model(model, &export), RT_OK, "");
+    write_bytes(in_scratch("out/generation_config.json"), settings, strlen(settings));
+    write_bytes(in_scratch("out/special_tokens_map.json"), map, strlen(map));
+    write_bytes(in_scratch("out/README.md"), card, strlen(card));
+    assert_status(write_model(model, &export), RT_OK, "");
+    expect_file("out/generation_config.json", settings);
+    expect_file("out/special_tokens_map.json", map);
+    expect_file("out/README.md", card);
+    rt_transformer_free(model);
+    o.vocab++; /* other tokens */
+    model = new_model(&o);
+    assert_status(write_model(model, &export), RT_OK, "");
+    ck_assert(!is_written("generation_config.json") && !is_written("special_tokens_map.json"));
+    expect_file("out/README.md", card);
     rt_transformer_free(model);
     remove_out();
 }

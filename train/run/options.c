@@ -18,6 +18,7 @@ enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 #define PREDICTION RT_COMMAND_BIT(RT_COMMAND_PREDICT)
 #define EXPORT     RT_COMMAND_BIT(RT_COMMAND_EXPORT)
 #define EMBEDDING  RT_COMMAND_BIT(RT_COMMAND_EMBED)
+#define ENCODING   RT_COMMAND_BIT(RT_COMMAND_ENCODE)
 #define REPORT     RT_COMMAND_BIT(RT_COMMAND_REPORT)
 #define VOCAB      RT_COMMAND_BIT(RT_COMMAND_VOCAB)
 #define USES_OF_MODELS                                                                             \
@@ -29,8 +30,9 @@ static const rt_option rows[] = {
     {"resume", FLAG(resume), .with = TRAINING, .against = "overwrite", .group = "training",
      .help = "resume from the latest valid checkpoint of the run; start\n"
              "the run if it has none"},
-    {"overwrite", FLAG(overwrite), .with = TRAINING | EXPORT,
-     .help = "replace a run that exists; with --export, a model"},
+    {"overwrite", FLAG(overwrite), .with = TRAINING | EXPORT | EMBEDDING | ENCODING,
+     .help = "replace a run that exists; with --export, a model; with\n"
+             "--embed --output or --encode, a file"},
     {"check", .command = RT_COMMAND_CHECK,
      .help = "validate the configuration and the data, estimate the\n"
              "memory that they need, and stop"},

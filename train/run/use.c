@@ -1,6 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "text/durable_file.h"
 #include "text/program_name.h"
 #include "train/config/keys.h"
 #include "train/report/report.h"
@@ -248,9 +249,21 @@ static rt_status print_table(rt_run *r)
     return status;
 }
 
-static rt_status embed(rt_run *r)
+/* The file for vectors must be none that is read. */
+static rt_status check_output(const rt_arguments *a, const rt_found *found)
+{
+    const char *inputs[] = {found->path, a->embed, a->config, NULL};
+    if (!a->output)
+        return rt_ok();
+    return rt_output_check(a->output, a->overwrite, inputs);
+}
+
+static rt_status embed(rt_run *r, const rt_found *found)
 {
     const rt_arguments *a = r->arguments;
+    rt_status status = check_output(a, found);
+    if (status.code)
+        return status;
     rt_embed_options o = {.source = {.last = last_token(r)},
                           .pool = RT_POOL_MEAN,
                           .layer = a->layer,
@@ -259,7 +272,7 @@ static rt_status embed(rt_run *r)
     long cut = 0;
     if (a->pool)
         rt_pooling_find(a->pool, &o.pool);
-    rt_status status = rt_text_source_open(&o.source, a->embed);
+    status = rt_text_source_open(&o.source, a->embed);
     if (!status.code)
         status = rt_embed(stdout, r->trainer, &o, &cut, &unknown);
     rt_text_source_close(&o.source);
@@ -300,7 +313,7 @@ static rt_status obey(rt_run *r, const rt_found *found, rt_outcome *outcome)
     case RT_COMMAND_PREDICT:
         return predict(r);
     case RT_COMMAND_EMBED:
-        return embed(r);
+        return embed(r, found);
     case RT_COMMAND_EXPORT:
         return export(r, found);
     case RT_COMMAND_USAGE:
