@@ -32,8 +32,8 @@ static rt_status begin(void *context, int vocab)
     const size_t width = rt_id_width(vocab);
     if (e->bin && width != sizeof(uint16_t))
         return rt_error(RT_CONFIG,
-                        "%.800s: a .bin file holds ids of 16 bits, and there are %d; give the file "
-                        "a name that ends in .npy or .h5",
+                        "%.800s: a .bin file holds ids of 16 bits, and the vocabulary has %d ids; "
+                        "give the file a name that ends in .npy or .h5",
                         e->path, vocab);
     return rt_token_writer_open(&e->writer, e->ids, e->header, width);
 }

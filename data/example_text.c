@@ -189,7 +189,7 @@ static rt_status check_pair(const rt_data *data, const rt_batch *row)
     if (rt_data_types(data) < 2)
         return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     if (row->length < RT_AROUND_PAIR + 2)
-        return rt_error(RT_ARGUMENT, "a pair of texts needs %d tokens; there are %d",
+        return rt_error(RT_ARGUMENT, "a pair of texts needs a length of %d tokens; got %d",
                         RT_AROUND_PAIR + 2, row->length);
     return rt_ok();
 }

@@ -488,8 +488,9 @@ static void say_damaged(const making_ids *m)
     char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
     if (path_of(path, m->o, m->name, ".info").code || access(path, F_OK))
         return;
-    snprintf(line, sizeof line, "the tokens in %.900s/%s.npy are damaged: they are made again",
-             m->o->cache, m->name);
+    snprintf(line, sizeof line,
+             "warning: the tokens in %.900s/%s.npy are damaged: they are made again", m->o->cache,
+             m->name);
     say(m->o, line);
 }
 

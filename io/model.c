@@ -100,7 +100,7 @@ static rt_status check_size(const rt_transformer_options *options, rt_image *ima
     rt_image_visit(image, "/model", count, &t);
     if (!status.code && size > t.numbers + t.parameters * (64 / sizeof(real)))
         status = rt_error(RT_CHECKPOINT,
-                          "%.400s: the model of its options has %zu numbers; there are %zu",
+                          "%.400s: the model of its options has %zu numbers; the file has %zu",
                           rt_path_name(path), size, t.numbers);
     return status;
 }

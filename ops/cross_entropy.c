@@ -177,8 +177,9 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
                              divisor, smoothing);
     for (size_t r = 0; r < rows && !rt_graph_is_dry(g); r++)
         if (labels[r] != RT_IGNORE && (labels[r] < 0 || labels[r] >= rt_columns(logits)))
-            return rt_graph_fail(g, RT_ARGUMENT, "[cross_entropy] label %zu is %d; there are %d", r,
-                                 labels[r], rt_columns(logits));
+            return rt_graph_fail(g, RT_ARGUMENT,
+                                 "[cross_entropy] label %zu must be from 0 to %d; got %d", r,
+                                 rt_columns(logits) - 1, labels[r]);
     cross_entropy_args args = {labels, smoothing, divisor, rt_graph_numbers(g, rows, sizeof(real))};
     return RT_APPLY(g, &rt_op_cross_entropy, RT_SCALAR, &args, logits);
 }

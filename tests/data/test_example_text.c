@@ -276,7 +276,7 @@ TEST(two_texts_are_the_row_of_their_line)
     ck_assert_str_eq(status.message, "text_b: the text is empty");
     rt_example_text_free(&y);
     status = rt_data_encode_texts(&y, data, "a", "b", &small);
-    ck_assert_str_eq(status.message, "a pair of texts needs 5 tokens; there are 4");
+    ck_assert_str_eq(status.message, "a pair of texts needs a length of 5 tokens; got 4");
     rt_example_text_free(&y);
     rt_example_text_free(&x);
     free_batch(row);

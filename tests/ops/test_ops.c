@@ -80,7 +80,7 @@ TEST(ids_and_labels_out_of_range_are_named)
     expect_refusal(rt_embedding(g, &table, low, RT_SHAPE_OF(2), RT_NO_PADDING),
                    "[embedding] id 0 is -1; the table has 2 rows");
     expect_refusal(rt_cross_entropy(g, &logits, labels, 0, 1),
-                   "[cross_entropy] label 1 is 3; there are 3");
+                   "[cross_entropy] label 1 must be from 0 to 2; got 3");
     expect_refusal(rt_cross_entropy(g, &logits, labels, 0, 0),
                    "[cross_entropy] divisor must be positive, smoothing in [0, 1); got 0, 0");
 }

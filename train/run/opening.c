@@ -10,8 +10,10 @@
 
 static void say(void *context, const char *line)
 {
+    static const char warning[] = "warning: ";
     rt_opening *opening = context;
-    if (!opening->progress.quiet)
+    const bool warns = opening->first && !strncmp(line, warning, strlen(warning));
+    if (warns || !opening->progress.quiet)
         rt_progress_say(&opening->progress, "%s", line);
 }
 
@@ -47,6 +49,7 @@ void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *
     int64_t bytes = 0;
     rt_progress_begin(&opening->progress, config, 0, quiet, false);
     opening->watch = (rt_data_watch){opening, say, show, stop};
+    opening->first = rt_world_rank(world) == 0;
     o->watch = &opening->watch;
     o->threads = rt_threads_of(config, world);
     if (!*o->cache)
