@@ -347,14 +347,18 @@ expect gains study gains model=text theta=layer of=lm-yes than=lm-no gains-runs.
 | text | layer | 3 | +4.0000 [-0.9683, +8.9683] | 7.8469 | 0 / 3 |
 END
 
-# Four claims with an answer: -1 and ± 0.1, that against the claim, 0 and ± 1, and 0.002 where 0.01
-# counts as the same. Twice the steps lower the loss by 2, so 1 is worth the square root of 2.
+# Verdicts with a known answer: -1 and ± 0.1, that against the claim, 0 and ± 1, 0.002 where 0.01 counts as
+# the same, 0 and ± 0.01 where a tenth of compute is worth 0.28, and a comparison that does not decide. Twice
+# the steps lower the loss by 2, so 1 is worth the square root of 2. Five comparisons are distinct, so that
+# the smallest p is corrected by a factor of 5: `beside` makes the same one as `up`.
 cat >comparisons.csv <<'END'
 claim,sweep,variant,against,result,side,decides
 up,small,new,old,eval_loss,lower,yes
 down,small,old,new,eval_loss,lower,yes
 open,small,mixed,old,eval_loss,lower,yes
 same,small,mixed,old,eval_loss_at_256,same,yes
+less,small,near,old,eval_loss,lower,yes
+beside,small,new,old,eval_loss,lower,no
 none,absent,a,b,eval_loss,lower,yes
 END
 cat >small.csv <<'END'
@@ -369,6 +373,9 @@ new,4,5,0,0
 mixed,1,0,1,1.001
 mixed,2,0,2,1.002
 mixed,3,0,3,1.003
+near,1,0,1.99,
+near,2,0,2,
+near,3,0,2.01,
 END
 cat >compute.csv <<'END'
 run.seed,train.steps,eval_loss
@@ -378,27 +385,80 @@ run.seed,train.steps,eval_loss
 2,2000,1
 END
 claims() {
-    for claim in up down open same none; do
-        study claim -v claim=$claim -v margin=0.01 comparisons.csv small.csv compute.csv |
+    for claim in up down open same less beside none; do
+        study claim -v claim=$claim -v margin=0.01 -v share=0.1 comparisons.csv small.csv compute.csv |
             tail -n +3 | grep .
     done
+    study claim -v summary=1 comparisons.csv small.csv compute.csv
 }
 expect claim claims <<'END'
-| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | 3 | +41.4 % |
+| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | 3 | 0.003 | 0.017 | +41.4 % | reproduced |
 verdict: up: reproduced
-| small | old | new | trained | +1.0000 [+0.7516, +1.2484] | 0.3923 | 3 | -29.3 % |
-verdict: down: contradicted
-| small | mixed | old | trained | +0.0000 [-2.4841, +2.4841] | 3.9234 | 3 | +0.0 % |
-verdict: open: not seen (bound 2.4841 nats)
-| small | mixed | old | 256 | +0.0020 [-0.0005, +0.0045] | 0.0039 | 3 | – |
+| small | old | new | trained | +1.0000 [+0.7516, +1.2484] | 0.3923 | 3 | 0.003 | 0.017 | -29.3 % | contradicted in this regime |
+verdict: down: contradicted in this regime
+| small | mixed | old | trained | +0.0000 [-2.4841, +2.4841] | 3.9234 | 3 | 1.000 | 1.000 | +0.0 % | inconclusive |
+verdict: open: inconclusive
+| small | mixed | old | 256 | +0.0020 [-0.0005, +0.0045] | 0.0039 | 3 | 0.074 | 0.223 | – | reproduced |
 verdict: same: reproduced
-verdict: none: no runs
+| small | near | old | trained | -0.0000 [-0.0248, +0.0248] | 0.0392 | 3 | 1.000 | 1.000 | +0.0 % | smaller than 0.0248 nats |
+verdict: less: smaller than 0.0248 nats
+| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | 3 | 0.003 | 0.017 | +41.4 % | no |
+verdict: beside: not run
+verdict: none: not run
+2 of 5; 2 after Holm
 END
-echo 'verdict: lerope: reproduced' >verdicts
+# 0.0001, 0.03, 0.02 and 0.9, times 4, 3, 2 and 1, and none below one before it.
+holm() {
+    awk -f "$common/statistics.awk" -f "$work/holm.awk" </dev/null
+}
+{ sed -n '/^function correct/,/^}/p' "$experiments/theta/tables/claim.awk"
+  cat <<'END'
+BEGIN {
+    rows = split("0.0001 0.03 0.02 0.9", p, " ")
+    for (i = 1; i <= rows; i++) in_sweep[i] = i
+    for (k = correct(); k; k--) ;
+    for (i = 1; i <= rows; i++) printf "%.4f\n", holm[i, "", "", ""]
+}
+END
+} >holm.awk
+expect holm holm <<'END'
+0.0004
+0.0600
+0.0600
+0.9000
+END
+printf 'verdict: lerope: inconclusive\nverdict: rate: not run\nverdict: prope: smaller than 0.1 nats\n' >verdicts
 expect verdicts study verdicts verdicts <<'END'
 | name | claim | verdict here |
 |---|---|---|
-| `lerope` | one learned scalar for each frequency lowers the loss (LeRoPE) | reproduced |
+| `lerope` | one learned scalar for each frequency lowers the loss (LeRoPE) | inconclusive |
+| `rate` | a learned θ with a learning rate of its own lowers it | not run |
+| `prope` | rotating the fastest three quarters lowers the loss (p-RoPE) | smaller than 0.1 nats |
+
+reproduced: 0; smaller than X: 1 (`prope`); inconclusive: 1 (`lerope`); contradicted in this regime: 0; not run: 1 (`rate`).
+END
+
+# -1, -2 and -3 of one file and -6 of another: mean -3 and deviation √(14/3), and without the other -2 and 1.
+cat >one.csv <<'END'
+variant,run.seed,eval_loss
+fixed,1,5
+fixed,2,5
+fixed,3,5
+fixed,4,5
+model,1,4
+model,2,3
+model,3,2
+END
+cat >two.csv <<'END'
+variant,run.seed,eval_loss
+fixed,1,7
+model,1,1
+END
+expect pooled study pooled of=model than=fixed set=first one.csv set=both one.csv two.csv <<'END'
+| pairs of | pairs | loss, learned less fixed [95 %] | p | lower / higher | chance |
+|---|---|---|---|---|---|
+| first | 3 | -2.0000 [-4.4841, +0.4841] | 0.074 | 3 / 0 | 0.250 |
+| both | 4 | -3.0000 [-6.4374, +0.4374] | 0.069 | 4 / 0 | 0.125 |
 END
 
 # Pairs 2^-i that go up from a place on, which is one farther at twice the width, and at last two.

@@ -32,7 +32,9 @@ function median(x, n,    i, j, t, y) {
 }
 
 # A probability as tables show it.
-function chance(p) { return p < 0.0005 ? sprintf("%.0e", p) : sprintf("%.3f", p) }
+function chance(p) {
+    return !p ? "below 1e-12" : p < 0.0005 ? sprintf("%.0e", p) : sprintf("%.3f", p)
+}
 
 # Numbers from 0 to 1 that are the same with every awk (Park and Miller 1988).
 function draw() { random_state = random_state * 16807 % 2147483647; return random_state / 2147483647 }
@@ -110,6 +112,16 @@ function paired(x, n,    i, squares, error) {
     error = sqrt(squares / (n - 1) / n)
     half = t_bound(n - 1) * error
     detectable = t_shift(n - 1) * error
+}
+
+# The p of the t-test that the mean of x[1] ... x[n] is 0; 0 if it is below 1e-12.
+function t_test(x, n,    i, mean, squares, p) {
+    for (i = 1; i <= n; i++) mean += x[i] / n
+    for (i = 1; i <= n; i++) squares += (x[i] - mean) ^ 2
+    if (!mean) return 1
+    if (!squares) return 0
+    p = 1 - t_within((mean < 0 ? -mean : mean) / sqrt(squares / (n - 1) / n), n - 1)
+    return p < 1e-12 ? 0 : p
 }
 
 # The mean of differences and its interval of 95 % as text.

@@ -1,12 +1,23 @@
 # A claim as a table of paired differences, and its verdict as the last line.
 #
-#     awk -F, -v claim=NAME -v margin=NATS -f statistics.awk -f claim.awk \
+#     awk -F, -v claim=NAME -v margin=NATS -v share=SHARE -f statistics.awk -f claim.awk \
 #         comparisons.csv SWEEP.csv ...
 #
 # comparisons.csv says which variants of which sweep are compared in which result, on which side the
 # claim is (lower: than the other; same: not higher by more than the margin), and which comparisons
 # decide. A file of runs is named by its sweep; compute.csv has what twice the steps are worth, at the
 # size of all sweeps but scratch-narrow and those of scratch-wide.
+#
+# The verdict on a comparison follows from its interval of 95 %:
+#
+#     on the claim's side of 0 (same: below the margin)                reproduced
+#     on the other side                                                contradicted in this regime
+#     contains 0, not the worth of `share` more compute (side lower)   smaller than X, its end
+#     else                                                             inconclusive
+#
+# The claim is reproduced or smaller than X if all comparisons that decide are, contradicted if one is,
+# not run if there is none, and inconclusive otherwise. `Holm` is the p of a comparison corrected for
+# all distinct comparisons of comparisons.csv whose runs are given.
 
 FNR == 1 {
     for (name in at) delete at[name]
@@ -17,9 +28,8 @@ FNR == 1 {
     next
 }
 sweep == "comparisons" {
-    if ($1 != claim) next
     rows++
-    in_sweep[rows] = $2; of[rows] = $3; against[rows] = $4; result[rows] = $5
+    of_claim[rows] = $1; in_sweep[rows] = $2; of[rows] = $3; against[rows] = $4; result[rows] = $5
     side[rows] = $6; decides[rows] = $7
     next
 }
@@ -58,46 +68,89 @@ function doubling(    i, s, n, sum) {
     return n ? sum / n : 0
 }
 
+function has_worth(row) { return gain < 0 && in_sweep[row] !~ /^scratch-/ && result[row] == "eval_loss" }
+
 # How much more compute is worth a difference, in percent.
-function worth(difference, sweep) {
-    return gain < 0 && sweep !~ /^scratch-/ ? sprintf("%+.1f %%", 100 * (2 ^ (difference / gain) - 1)) : "–"
+function worth(row, difference) {
+    return has_worth(row) ? sprintf("%+.1f %%", 100 * (2 ^ (difference / gain) - 1)) : "–"
 }
 
-function judge(row, low, high) {
-    if (decides[row] != "yes") return
-    judged++
-    if (side[row] == "lower") {
-        if (high < 0) agree++
-        if (low > 0) contradict++
+function judge(row, low, high,    effect) {
+    if (side[row] == "same")
+        return high < margin ? "reproduced" : low > margin ? "contradicted" : "inconclusive"
+    if (high < 0) return "reproduced"
+    if (low > 0) return "contradicted"
+    effect = has_worth(row) ? -gain * log(1 + share) / log(2) : 0
+    if (effect && -low < effect) {
         if (-low > bound) bound = -low
-    } else {
-        if (high < margin) agree++
-        if (low > margin) contradict++
-        if (high > bound) bound = high
+        return "smaller"
     }
+    return "inconclusive"
+}
+
+function spell(verdict, x) {
+    if (verdict == "contradicted") return "contradicted in this regime"
+    return verdict == "smaller" ? sprintf("smaller than %.4f nats", x) : verdict
+}
+
+# Corrects the p of all distinct comparisons by Holm's procedure.
+function correct(    i, j, k, count, key, order, largest) {
+    for (i = 1; i <= rows; i++) {
+        key = in_sweep[i] SUBSEP of[i] SUBSEP against[i] SUBSEP result[i]
+        if (!(i in p) || key in holm) continue
+        holm[key] = p[i]
+        for (j = ++count; j > 1 && holm[order[j - 1]] > p[i]; j--) order[j] = order[j - 1]
+        order[j] = key
+    }
+    for (k = 1; k <= count; k++) {
+        p_holm = holm[order[k]] * (count - k + 1)
+        if (p_holm > largest) largest = p_holm
+        excluded += holm[order[k]] < 0.05
+        holm[order[k]] = largest < 1 ? largest : 1
+        corrected += holm[order[k]] < 0.05
+    }
+    return count
 }
 
 END {
     gain = doubling()
-    print "| sweep | variant | against | length | difference in loss [95 %] | detectable | pairs | worth of compute |"
-    print "|---|---|---|---|---|---|---|---|"
     for (i = 1; i <= rows; i++) {
         for (k in x) delete x[k]
         n = differences(i, x)
         if (n < 2) continue
+        p[i] = t_test(x, n)
+    }
+    distinct = correct()
+    if (summary) {
+        printf "%d of %d; %d after Holm\n", excluded, distinct, corrected
+        exit
+    }
+    print "| sweep | variant | against | length | difference in loss [95 %] | detectable | pairs | p | Holm | worth of compute | decides |"
+    print "|---|---|---|---|---|---|---|---|---|---|---|"
+    for (i = 1; i <= rows; i++) {
+        if (of_claim[i] != claim || !(i in p)) continue
+        for (k in x) delete x[k]
+        n = differences(i, x)
         paired(x, n)
         length_of = result[i] == "eval_loss" ? "trained" : substr(result[i], 14)
         form = half < 0.001 ? "%+.5f" : "%+.4f"
         wide = "%" substr(form, 3)
-        printf "| %s | %s | %s | %s | %s | " wide " | %d | %s |\n", in_sweep[i], of[i], against[i], \
-            length_of, interval(x, n, form), detectable, n, \
-            result[i] == "eval_loss" ? worth(mean, in_sweep[i]) : "–"
-        judge(i, mean - half, mean + half)
+        alone = "no"
+        if (decides[i] == "yes") {
+            judged++
+            alone = judge(i, mean - half, mean + half)
+            verdicts[alone]++
+            alone = spell(alone, half - mean)
+        }
+        printf "| %s | %s | %s | %s | %s | " wide " | %d | %s | %s | %s | %s |\n", in_sweep[i], of[i], \
+            against[i], length_of, interval(x, n, form), detectable, n, chance(p[i]), \
+            chance(holm[in_sweep[i], of[i], against[i], result[i]]), worth(i, mean), alone
     }
     print ""
-    if (!judged) verdict = "no runs"
-    else if (agree == judged) verdict = "reproduced"
-    else if (contradict) verdict = "contradicted"
-    else verdict = sprintf("not seen (bound %.4f nats)", bound)
-    print "verdict: " claim ": " verdict
+    verdict = "inconclusive"
+    if (!judged) verdict = "not run"
+    else if (verdicts["contradicted"]) verdict = "contradicted"
+    else if (verdicts["reproduced"] == judged) verdict = "reproduced"
+    else if (verdicts["smaller"] == judged) verdict = "smaller"
+    print "verdict: " claim ": " spell(verdict, bound)
 }

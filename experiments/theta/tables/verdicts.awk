@@ -1,4 +1,4 @@
-# The verdicts of all claims, from lines "verdict: NAME: ...".
+# The verdicts of all claims, from lines "verdict: NAME: ...", and how many of each kind there are.
 
 BEGIN {
     FS = ": "
@@ -19,4 +19,14 @@ END {
     print "|---|---|---|"
     for (k = 1; k <= count; k++)
         if (order[k] in verdict) print "| `" order[k] "` | " claim[order[k]] " | " verdict[order[k]] " |"
+    kinds = split("reproduced,smaller than X,inconclusive,contradicted in this regime,not run", kind, ",")
+    for (k = 1; k <= count; k++)
+        for (j = 1; j <= kinds; j++) {
+            known = kind[j] == "smaller than X" ? verdict[order[k]] ~ /^smaller than/ : verdict[order[k]] == kind[j]
+            if (known) { total[j]++; names[j] = names[j] (names[j] == "" ? "" : ", ") "`" order[k] "`" }
+        }
+    for (j = 1; j <= kinds; j++)
+        line = line (j == 1 ? "" : "; ") kind[j] ": " total[j] + 0 (total[j] ? " (" names[j] ")" : "")
+    print ""
+    print line "."
 }

@@ -7,7 +7,9 @@
 # from the slowest pair on, is greatest at the crossing, which is put between the last pair of that
 # sum and the first one beyond it, at the geometric mean of their initial values. There is none if
 # the sum is greatest at the fastest pair. The slope is that of ln crossing on ln W, by least squares;
-# its interval has as many degrees of freedom as there are crossings less 2.
+# its interval has as many degrees of freedom as there are crossings less 2. The slope claimed is -1: the
+# verdict is reproduced if the interval contains -1 and not 0, smaller than X if it contains 0 and not -1,
+# inconclusive if it contains both, and contradicted if neither.
 
 FNR == 1 { next }
 {
@@ -44,12 +46,12 @@ END {
         x[++n] = log(widths[k]); y[n] = at
     }
     print ""
-    if (n < 3) { print "verdict: width: no runs"; exit }
+    if (n < 3) { print "verdict: width: not run"; exit }
     fit_line(x, y, n)
     low = slope - half; high = slope + half
     printf "slope of ln θ on ln W: %+.2f [%+.2f, %+.2f] (95 %%, %d widths)\n\n", slope, low, high, n
-    if (low > -1 || high < -1) verdict = "contradicted"
-    else if (high < 0) verdict = "reproduced"
-    else verdict = sprintf("not seen (bound %+.2f of the slope)", low)
+    if (low > 0) verdict = "contradicted in this regime"
+    else if (high < 0) verdict = low > -1 || high < -1 ? "contradicted in this regime" : "reproduced"
+    else verdict = low > -1 ? sprintf("smaller than %.2f (slope)", -low) : "inconclusive"
     print "verdict: width: " verdict
 }
