@@ -135,6 +135,13 @@ static rt_status cut(encoding *e, int number, const unsigned char *text, size_t 
 
 typedef rt_status rt_rest(encoding *e, const unsigned char *text, size_t bytes, size_t at);
 
+/* Whether nothing is left of a match, since the blanks behind the match before it, which ends at
+ * `done`, cover it: tokenizers drops such a token if it takes the blanks before it. */
+static bool is_covered(const rt_found_token *found, size_t done)
+{
+    return found->token->takes_left && found->end <= done;
+}
+
 /* Splits off tokens; what is between them goes on to `rest`. */
 static rt_status split(encoding *e, const rt_added_tokens *tokens, rt_rest *rest,
                        const unsigned char *text, size_t bytes, size_t at)
@@ -147,7 +154,7 @@ static rt_status split(encoding *e, const rt_added_tokens *tokens, rt_rest *rest
         more = found.token != NULL;
         if (found.start > done)
             status = rest(e, text + done, found.start - done, at + done);
-        if (more && !status.code)
+        if (more && !status.code && !is_covered(&found, done))
             rt_bpe_take(e->words, found.token->id);
         done = found.end;
     }

@@ -141,6 +141,29 @@ TEST(added_tokens_are_always_found)
     rt_vocabulary_free(v);
 }
 
+/* The ids are those of tokenizers 0.23.3, which drops a match of which nothing is left because the
+ * match before it took its bytes as blanks. The token <s> takes the blanks behind it. */
+static const struct {
+    const char *flags, *ids; /* of a tab, and of the text "a<s>", three tabs, "b" */
+} blanks[] = {
+    {"\"lstrip\":true,\"rstrip\":true", "0 7 1"},
+    {"\"lstrip\":false,\"rstrip\":true", "0 7 8 8 8 1"},
+    {"\"lstrip\":false,\"rstrip\":false", "0 7 8 8 8 1"},
+};
+
+TEST_ROWS(a_blank_token_within_the_blanks_of_another_is_dropped, 0, 3)
+{
+    char token[300];
+    snprintf(token, sizeof token,
+             "\"lstrip\":false,\"rstrip\":true,\"normalized\":false,\"special\":true},{\"id\":8,"
+             "\"content\":\"\\t\",\"single_word\":false,%s,\"normalized\":false,\"special\":false}",
+             blanks[_i].flags);
+    rt_vocabulary *v = with(SPECIAL "}," TOKEN("8", "</s>", SPECIAL), token);
+    has_ids(v, rt_vocabulary_encode_special, "a<s>\t\t\tb", blanks[_i].ids);
+    has_ids(v, rt_vocabulary_encode, "a\t\tb", _i ? "0 8 8 1" : "0 8 1");
+    rt_vocabulary_free(v);
+}
+
 TEST(a_text_without_a_space_before_it_gets_one)
 {
     rt_vocabulary *v = with("\"add_prefix_space\":false", "\"add_prefix_space\":true");
