@@ -69,9 +69,9 @@ static void free_model(void)
     unlink(file);
 }
 
-/* Probabilities of the characters at one place, their logits divided by the temperature. */
-static void probabilities_at(const int32_t *ids, int count, int place, double temperature,
-                             double p[VOCAB])
+/* Probabilities at one place of the ids from `first` on, their logits divided by the temperature. */
+static void probabilities_from(int first, const int32_t *ids, int count, int place,
+                               double temperature, double p[VOCAB])
 {
     const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
@@ -79,11 +79,18 @@ static void probabilities_at(const int32_t *ids, int count, int place, double te
     const rt_tensor *logits = rt_transformer_forward(model, g, &in);
     ck_assert_ptr_nonnull(logits);
     double sum = 0;
-    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
+    for (int id = first; id < VOCAB; id++)
         sum += p[id] = exp((double)logits->data[place * VOCAB + id] / temperature);
-    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
+    for (int id = first; id < VOCAB; id++)
         p[id] /= sum;
     rt_graph_free(g);
+}
+
+/* The same of the characters. */
+static void probabilities_at(const int32_t *ids, int count, int place, double temperature,
+                             double p[VOCAB])
+{
+    probabilities_from(FIRST_ORDINARY, ids, count, place, temperature, p);
 }
 
 /* The first character up to which the probabilities sum to more than the number drawn. */
@@ -333,14 +340,15 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
     free_model();
 }
 
-/* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities. */
+/* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities among all
+ * tokens, the special ones included. */
 TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b')};
     char printed[512] = "", expected[64];
     double p[VOCAB];
     make_model(false);
-    probabilities_at(ids, 4, 2, 1, p);
+    probabilities_from(0, ids, 4, 2, 1, p);
     predict("a[MASK]b", 0, 0, printed, sizeof printed);
     const int32_t best = largest(p);
     ck_assert_int_eq((unsigned char)printed[1], CHARACTER_OF(best));

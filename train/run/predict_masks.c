@@ -64,21 +64,14 @@ static bool is_mask(const rt_prediction *p, int t)
     return p->s.ids[t] == p->vocabulary->special.mask;
 }
 
-/* The logits of a place, and their probabilities whatever the temperature. */
-static rt_status find_probabilities(rt_prediction *p, rt_sampler *plain, int t)
-{
-    const rt_status status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
-    return status.code ? status : rt_sampler_probabilities(plain, p->logits, p->probabilities);
-}
-
-static rt_status print_lines(rt_prediction *p, rt_sampler *plain, const int32_t *filled)
+static rt_status print_lines(rt_prediction *p, const int32_t *filled)
 {
     rt_status status = rt_ok();
     print_filled(p->to, p, filled);
     fputc('\n', p->to);
     for (int t = rt_data_begins(p->data), number = 0; t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
-            status = find_probabilities(p, plain, t);
+            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
             if (!status.code)
                 print_likely(p, ++number);
         }
@@ -107,13 +100,13 @@ static json_t *answer_filled(const rt_prediction *p, const int32_t *filled)
     return string;
 }
 
-static rt_status answer(rt_prediction *p, rt_sampler *plain, const int32_t *filled)
+static rt_status answer(rt_prediction *p, const int32_t *filled)
 {
     json_t *masks = json_array();
     rt_status status = rt_ok();
     for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++)
         if (is_mask(p, t)) {
-            status = find_probabilities(p, plain, t);
+            status = rt_prediction_logits(p, p->s.ids, p->s.count, t);
             json_array_append_new(masks, answer_mask(p, filled[t]));
         }
     if (!status.code)
@@ -140,15 +133,10 @@ static rt_status fill(rt_prediction *p, int32_t *filled)
 
 static rt_status fill_and_print(rt_prediction *p)
 {
-    const rt_sampling as_it_is = {.temperature = 1, .top_p = 1};
-    rt_sampler *plain;
     int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
-    rt_status status = rt_sampler_new(&plain, &as_it_is, p->vocabulary->count);
+    rt_status status = filled ? fill(p, filled) : rt_out_of_memory("a prediction");
     if (!status.code)
-        status = filled ? fill(p, filled) : rt_out_of_memory("a prediction");
-    if (!status.code)
-        status = p->o->jsonl ? answer(p, plain, filled) : print_lines(p, plain, filled);
-    rt_sampler_free(plain);
+        status = p->o->jsonl ? answer(p, filled) : print_lines(p, filled);
     rt_free(filled);
     return status;
 }

@@ -46,9 +46,12 @@ rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
     rt_tensor *logits =
         rt_transformer_logits(p->model, p->g,
                               rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
-    if (logits) {
-        memcpy(p->logits, logits->data, (size_t)p->vocabulary->count * sizeof *p->logits);
-        rt_vocabulary_mask_logits(p->vocabulary, false, p->logits);
-    }
-    return rt_engine_graph_status(p->g);
+    rt_status status = rt_engine_graph_status(p->g);
+    if (!status.code)
+        status = rt_probabilities(logits->data, p->model->options.vocab, p->probabilities);
+    if (status.code)
+        return status;
+    memcpy(p->logits, logits->data, (size_t)p->vocabulary->count * sizeof *p->logits);
+    rt_vocabulary_mask_logits(p->vocabulary, false, p->logits);
+    return status;
 }

@@ -16,7 +16,7 @@ rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *like)
                          .sampler = like->sampler,
                          .g = rt_graph_new()};
     const rt_transformer_options *o = &p->model->options;
-    const int shown = rt_data_labels(p->data) ? o->labels : p->vocabulary->count;
+    const int shown = rt_data_labels(p->data) ? o->labels : o->vocab;
     p->logits = rt_alloc((size_t)o->vocab, sizeof *p->logits);
     p->probabilities = rt_alloc((size_t)shown, sizeof *p->probabilities);
     if (!p->g || !p->logits || !p->probabilities)

@@ -46,7 +46,7 @@ typedef struct rt_prediction {
     rt_prediction_ids s;   /* masks, continuation */
     real *logits;          /* (V), likewise */
     rt_sampler *sampler;   /* likewise; one for all texts */
-    double *probabilities; /* (V) of masks, or of labels */
+    double *probabilities; /* (V) of masks, special tokens included; or of labels */
     rt_session *session;   /* continuation; one for all texts that have their turns here */
     rt_continued continued;
     rt_labelled_batch row; /* classes, tags */
@@ -94,7 +94,8 @@ rt_status rt_predict_batch(const rt_prediction *like, rt_lines *lines,
 rt_status rt_prediction_read(rt_prediction *p, int *masks) RT_MUST_CHECK;
 rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int count) RT_MUST_CHECK;
 
-/* Leaves the logits of one place among `length` tokens in p->logits; special tokens have none. */
+/* Computes the model's prediction for one place among `length` tokens: p->probabilities of all
+ * tokens, and p->logits, where special tokens, which are not chosen, have -infinity. */
 rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
                                int place) RT_MUST_CHECK;
 
