@@ -50,7 +50,13 @@ bool rt_data_task_has_objective(int task)
 bool rt_data_task_begins(int task)
 {
     assert(rt_data_task_name(task));
-    return rt_tasks[task].source == &rt_sequence_source;
+    return rt_tasks[task].source == &rt_sequence_source || rt_data_task_labelled(task);
+}
+
+/* Whether its ids have no vocabulary, which would tell the special ones. */
+static bool is_token_ids(const rt_task *task)
+{
+    return !strcmp(task->name, "tokens");
 }
 
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
@@ -74,7 +80,14 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
                        o->vocab);
     if (o->begin != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
-                       "data.begin = none needs data.task = text or tokens; got %s", task->name);
+                       "data.begin = none needs data.task = text, tokens, classify or tag; got %s",
+                       task->name);
+    if (o->end != RT_BEGIN_AUTO && !rt_data_task_labelled(o->task))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
+                       "data.end = none needs data.task = classify or tag; got %s", task->name);
+    if (is_token_ids(task) && o->mask_id >= o->vocab)
+        rt_rule_broken(to, RT_OPTIONS("data.mask_id", "data.vocab"),
+                       "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);
     if (!too_short && !too_few && task->check)
         task->check(o, to);
 }
@@ -106,6 +119,8 @@ static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
         data->task = &rt_tasks[o->task];
         data->vocab = o->vocab;
         data->special = rt_default_special_ids;
+        if (is_token_ids(data->task) && o->mask_id > 0)
+            data->special.mask = o->mask_id;
         data->meaning = meaning;
     }
     return data;
@@ -174,10 +189,11 @@ rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *v
                         (vocabulary->bpe->first != RT_NO_ID || vocabulary->bpe->last != RT_NO_ID);
     if (labelled && framed)
         return rt_ok();
-    if (labelled && !(begins && ends))
+    if (labelled && !(begins && (ends || o->end == RT_BEGIN_NONE)))
         return rt_error(RT_CONFIG,
                         "data.task = %s needs tokens that begin and end a text, such as <s> and "
-                        "</s>; the vocabulary has no such special token",
+                        "</s>; the vocabulary has no such special token: set data.begin = none "
+                        "and data.end = none",
                         rt_data_task_name(o->task));
     if (!begins)
         return rt_error(RT_CONFIG,
@@ -242,6 +258,21 @@ int rt_data_length(const rt_data *data)
 bool rt_data_begins(const rt_data *data)
 {
     return data->options.begin != RT_BEGIN_NONE;
+}
+
+bool rt_data_ends(const rt_data *data)
+{
+    return data->options.end != RT_BEGIN_NONE;
+}
+
+rt_text_frame rt_data_frame(const rt_data *data)
+{
+    rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    if (data->options.begin == RT_BEGIN_NONE)
+        frame.first = RT_NO_ID;
+    if (data->options.end == RT_BEGIN_NONE)
+        frame.last = RT_NO_ID;
+    return frame;
 }
 
 rt_target rt_data_target(const rt_data *data)

@@ -24,8 +24,9 @@
 #define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm") X(RT_OBJECTIVE_LM, "lm")
 typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
-/* What a sequence of a text, or of token ids, begins with: the token that begins a text, or
- * nothing. A model that was trained without it, here or elsewhere, has `none`. */
+/* Whether a sequence begins with the token that begins a text, and a text with a label ends with
+ * the one that ends it. A model that was trained without such a token, here or elsewhere, has
+ * `none`. */
 #define RT_BEGINS(X) X(RT_BEGIN_AUTO, "auto") X(RT_BEGIN_NONE, "none")
 typedef enum rt_begin { RT_BEGINS(RT_CHOICE_VALUE) } rt_begin;
 
@@ -61,9 +62,11 @@ typedef struct rt_data_options {
                                       unless a vocabulary is given */
     rt_level level;                /* text */
     bool lowercase;                /* text at level wordpiece: lower case without accents */
-    rt_begin begin;                /* text, tokens; see rt_data_task_begins */
+    rt_begin begin;                /* files; see rt_data_task_begins */
+    rt_begin end;                  /* classify, tag */
     rt_objective objective;        /* see rt_data_task_has_objective */
     double mask_probability;       /* mlm: that a token is chosen */
+    int mask_id;                   /* tokens, mlm: the id that hides others; 0: RT_ID_MASK */
     double eval_fraction;          /* without eval_file: text and tokens: tail that training never
                                       sees; classify, tag: share of the rows */
     uint64_t eval_seed;
@@ -110,8 +113,8 @@ rt_file_use rt_data_task_files(int task);
 /* Whether rt_data_options.objective is the training objective; other tasks have their own. */
 bool rt_data_task_has_objective(int task);
 
-/* Whether rt_data_options.begin says what a sequence begins with: of windows of a text, or of ids.
- */
+/* Whether rt_data_options.begin says what a sequence begins with: windows of a text, or of ids, and
+ * texts with labels. */
 bool rt_data_task_begins(int task);
 
 /* The path of the n-th file that the options name for their task, the data before the vocabulary;
@@ -172,6 +175,9 @@ int rt_data_length(const rt_data *data);
 /* Whether a token is put before what a text, or a window of one, has: always, but with data.begin =
  * none. */
 bool rt_data_begins(const rt_data *data);
+
+/* Whether a token is put behind a text that has a label: always, but with data.end = none. */
+bool rt_data_ends(const rt_data *data);
 
 /* What labels are, and the number of classes; 0: they are token ids. */
 rt_target rt_data_target(const rt_data *data);

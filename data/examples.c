@@ -216,7 +216,7 @@ static rt_status make_rows(rt_data *data, const sources *s)
 
 int rt_example_around(const rt_data *data, const rt_example *row)
 {
-    const rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    const rt_text_frame frame = rt_data_frame(data);
     return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
 }
 

@@ -54,14 +54,20 @@ static const rt_key keys[] = {
      "for level wordpiece: read texts in lower case and without accents",
      RT_FIXED, OF_TEXT " & data.level = wordpiece"},
     {"data", "begin", CHOICE(begin, begin_word), "auto",
-     "for text and tokens: whether each sequence starts with the token that begins a text; auto: "
-     "as the model of --checkpoint, --resume or train.init_from was trained, and always for a new "
-     "model; none: never", RT_FIXED, "data.task = text, tokens"},
+     "whether each sequence starts with the token that begins a text; auto: as the model of "
+     "--checkpoint, --resume or train.init_from was trained (of a folder: as its tokenizer does), "
+     "and always for a new model; none: never", RT_FIXED, OF_FILES},
+    {"data", "end", CHOICE(end, begin_word), "auto",
+     "whether each text with a label ends with the token that ends a text; auto and none as for "
+     "data.begin", RT_FIXED, "data.task = classify, tag"},
     {"data", "objective", CHOICE(objective, objective_word), "mlm",
      "training objective: mlm: predict masked tokens; lm: predict the next token; for period, "
      "spin, text and tokens", RT_FIXED, "data.task = period, spin, text, tokens"},
     {"data", "mask_probability", NUMBER(mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: fraction of the tokens that are masked", RT_FIXED, "data.objective = mlm"},
+    {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",
+     "for token ids: the id that stands for a masked token; a text has that of its vocabulary",
+     RT_FIXED, "data.task = tokens & data.objective = mlm"},
     {"data", "documents", TEXT(documents), "none",
      "what separates the documents of a text, each of which then ends with the token that ends a "
      "text: none, line, blank (lines), or a text such as <|endoftext|>", RT_FIXED,

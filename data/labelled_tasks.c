@@ -81,7 +81,7 @@ static int smaller(int a, int b)
 static void put_labelled(const rt_data *data, const rt_example *x, const int32_t *ids,
                          rt_sequence row)
 {
-    const rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    const rt_text_frame frame = rt_data_frame(data);
     const int room = row.length - rt_example_around(data, x), half = room / 2;
     int count = smaller(x->count, room), second = x->second;
     if (second) { /* what the shorter text leaves of a half is for the longer one */
@@ -98,7 +98,7 @@ static void put_labelled(const rt_data *data, const rt_example *x, const int32_t
 static void put_sentence(const rt_data *data, const rt_example *x, const int32_t *ids,
                          const int32_t *labels, rt_sequence row)
 {
-    const rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    const rt_text_frame frame = rt_data_frame(data);
     const int count = smaller(x->count, row.length - rt_example_around(data, x));
     const int at = put_special(row, 0, frame.first, 0);
     put_text(frame, row, at, ids, count, 0);

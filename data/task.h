@@ -90,6 +90,10 @@ rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
 /* RT_CONFIG if the vocabulary that was given is of another level than the options say. */
 rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
 
+/* The tokens that stand around a text with a label: those of the vocabulary, but for data.begin and
+ * data.end = none. */
+rt_text_frame rt_data_frame(const rt_data *data);
+
 /* Whether data.file is read: not for an evaluation alone that has files of its own. */
 bool rt_data_reads_training(const rt_data *data);
 

@@ -59,8 +59,7 @@ rt_data_options rt_data_options_of(const rt_transformer_options *model,
     } else {
         options.vocab = model->vocab;
     }
-    if (model->head == RT_HEAD_LM)
-        options.begin = begin;
+    options.begin = begin;
     if (model->causal)
         options.objective = RT_OBJECTIVE_LM;
     return options;

@@ -64,6 +64,7 @@ rt_status rt_model_export(const rt_model *m, const char *folder)
                                                         ? (const char *const *)m->labels->names
                                                         : NULL,
                                           .length = m->length,
-                                          .bare = !rt_data_begins(m->origin->data)};
+                                          .bare = !rt_data_begins(m->origin->data),
+                                          .open_ended = !rt_data_ends(m->origin->data)};
     return rt_huggingface_write(folder, m->transformer, &export);
 }

@@ -1,6 +1,7 @@
 #include "io/checkpoint/options.h"
 
 #include "core/memory.h"
+#include "core/rules.h"
 #include "text/key_value.h"
 #include "text/number.h"
 
@@ -87,6 +88,11 @@ static void get_value(rt_image *image, const char *group, const rt_key *key,
     }
 }
 
+bool rt_option_may_be_absent(const rt_key *key)
+{
+    return rt_key_is_one_of(key, RT_OPTIONS("data.end", "data.mask_id"));
+}
+
 void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,
                           void *options)
 {
@@ -96,9 +102,13 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
         rt_writer problem = {0};
         if (key->type == RT_KEY_TEXT)
             continue;
-        get_value(image, group, key, value);
+        rt_key_full_name(key, name);
+        if (rt_option_may_be_absent(key) && !rt_image_has_attribute(image, group, name))
+            snprintf(value, sizeof value, "%s", key->initial);
+        else
+            get_value(image, group, key, value);
         if (!rt_image_failed(image) && !rt_key_value_read(key, value, options, &problem))
-            rt_image_fail(image, RT_CHECKPOINT, "%s %s", rt_key_full_name(key, name),
+            rt_image_fail(image, RT_CHECKPOINT, "%s %s", name,
                           problem.bytes ? problem.bytes : "");
         rt_writer_free(&problem);
     }

@@ -269,6 +269,7 @@ static void read_all(rt_reading *r, rt_huggingface *there)
         rt_reading_size(r, RT_HF_LENGTH,
                         there->max_positions < RT_MOST_SIZE ? there->max_positions : RT_MOST_SIZE);
     there->bare = !strcmp(rt_reading_word(r, RT_HF_BEGIN), "none");
+    there->open_ended = !strcmp(rt_reading_word(r, RT_HF_END), "none");
     snprintf(there->level, sizeof there->level, "%s", rt_reading_word(r, RT_HF_LEVEL));
     if (!r->status.code && head != RT_HEAD_LM)
         read_labels(r, there);

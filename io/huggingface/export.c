@@ -185,8 +185,8 @@ static rt_status write_vocabulary(const char *folder, const char *older,
         return rt_ok();
     const rt_text_frame around = rt_vocabulary_frame(v);
     const bool labels = model->options.head != RT_HEAD_LM;
-    const rt_frame frame = {.begins = labels ? around.first != RT_NO_ID : !export->bare,
-                            .ends = labels && around.last != RT_NO_ID};
+    const rt_frame frame = {.begins = !export->bare && (!labels || around.first != RT_NO_ID),
+                            .ends = labels && !export->open_ended && around.last != RT_NO_ID};
     rt_status made = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, frame)
                                               : rt_vocabulary_write(v, &text);
     rt_status status = put_text(folder, rt_vocabulary_file(v), made, text);

@@ -94,6 +94,8 @@ static void put_own(rt_json_object *to, const rt_huggingface_export *export)
         rt_json_put(to, RT_HF_LEVEL, json_string(levels[export->vocabulary->level]));
     if (export->bare)
         rt_json_put(to, RT_HF_BEGIN, json_string("none"));
+    if (export->open_ended)
+        rt_json_put(to, RT_HF_END, json_string("none"));
     if (export->length)
         rt_json_put(to, RT_HF_LENGTH, json_integer(export->length));
     rt_json_put(to, "dtype", json_string("float32"));

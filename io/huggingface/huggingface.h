@@ -43,6 +43,7 @@ typedef struct rt_huggingface {
                                        max_positions */
     bool own;                       /* rotor wrote it */
     bool bare;                      /* and its texts begin without a token of their own */
+    bool open_ended;                /* and texts with a label end without one */
     rt_end_ids ends;                /* of a causal model: eos_token_id */
     int padding_id;                 /* the id whose embedding was not trained; RT_NO_PADDING */
     char **labels;                  /* (options.labels), of the sequence and token heads; or NULL */
@@ -94,6 +95,7 @@ typedef struct rt_huggingface_export {
     int table_rows;                  /* of a RoFormer's table of sines, beyond which transformers
                                         reads no text; 0: 1536, or `length` if that is more */
     bool bare;                       /* no token was put before its texts */
+    bool open_ended;                 /* nor behind those with a label */
     const char *title;               /* heading of the model card: a name; or NULL */
     const char *const *facts;        /* lines for the model card, such as "loss: 0.31"; or NULL */
     int fact_count;

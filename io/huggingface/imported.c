@@ -73,6 +73,10 @@ static void find_data(rt_imported *m)
     const bool known = there->own || there->length >= LEAST_POSITIONS;
     m->data = rt_data_options_of(&there->options, m->vocabulary, known ? there->length : 0,
                                  m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
+    if (m->open_ended)
+        m->data.end = RT_BEGIN_NONE;
+    if (!m->vocabulary && there->options.mask_id > 0)
+        m->data.mask_id = there->options.mask_id;
 }
 
 /* ---- the folder ---- */
@@ -89,22 +93,36 @@ static rt_status add_warning(rt_huggingface *there, const char *line)
     return rt_ok();
 }
 
-/* Whether nothing is put before a text: by a tokenizer of BPE without a template for it. What rotor
- * has trained with is what it wrote. */
-static bool is_bare(const rt_imported *m)
+/* Finds out whether a token is put before a text, and behind one with a label. A tokenizer of BPE
+ * does so if its template has one, others always. What rotor has trained with is what it wrote. */
+static void find_frame(rt_imported *m)
 {
     const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
-    if (m->there->options.head != RT_HEAD_LM)
-        return false;
-    return m->there->own ? m->there->bare : bpe && bpe->first == RT_NO_ID;
+    m->bare = m->there->own ? m->there->bare : bpe && bpe->first == RT_NO_ID;
+    m->open_ended = m->there->own ? m->there->open_ended : bpe && bpe->last == RT_NO_ID;
 }
 
-/* Whether transformers reads a text with a label without the tokens that rotor puts around it. */
-static bool is_unframed(const rt_imported *m)
+/* The mask of the vocabulary hides tokens, that of config.json scales the others: of a model that
+ * scales they must be the same. */
+static rt_status check_mask(rt_imported *m)
 {
-    const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
-    return m->there->options.head != RT_HEAD_LM && bpe && bpe->first == RT_NO_ID &&
-           bpe->last == RT_NO_ID;
+    const rt_transformer_options *o = &m->there->options;
+    const rt_vocabulary *v = m->vocabulary;
+    char line[RT_MESSAGE_SIZE];
+    if (!v && o->token_dropout && !o->mask_id)
+        return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": mask_token_id is 0, the id of padding where "
+                                                    "the folder has no vocabulary");
+    if (!v || o->mask_id <= 0 || v->special.mask == o->mask_id)
+        return rt_ok();
+    snprintf(line, sizeof line,
+             RT_HF_CONFIG ": mask_token_id is %d, but the mask of the vocabulary has the id %d",
+             o->mask_id, (int)v->special.mask);
+    if (o->token_dropout)
+        return rt_error(RT_CHECKPOINT, "%s; make them equal: with token_dropout = true the model "
+                                       "depends on both",
+                        line);
+    snprintf(line + strlen(line), sizeof line - strlen(line), "; rotor uses that of the vocabulary");
+    return add_warning(m->there, line);
 }
 
 /* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
@@ -112,16 +130,12 @@ static rt_status read_vocabulary(rt_imported *m, const char *folder)
 {
     char line[RT_MESSAGE_SIZE + 64];
     rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
-    m->bare = is_bare(m);
+    find_frame(m);
     if (!status.code && !m->bare && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
         rt_vocabulary_free(m->vocabulary);
         m->vocabulary = NULL;
         status = rt_error(RT_CHECKPOINT, "the vocabulary has no token that begins a sequence");
     }
-    if (!status.code && is_unframed(m))
-        return add_warning(m->there,
-                           "the tokenizer puts no token around a text, but rotor begins and ends "
-                           "one with a label: transformers computes other logits");
     if (status.code != RT_CHECKPOINT || m->there->options.kind != RT_KIND_DECODER)
         return status;
     snprintf(line, sizeof line, "%s; the model reads token ids, but no texts", status.message);
@@ -162,6 +176,8 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
         status = read_vocabulary(m, folder);
     if (!status.code)
         status = check_vocabulary(m);
+    if (!status.code)
+        status = check_mask(m);
     if (!status.code)
         status = take_ends(m);
     if (!status.code)

@@ -6,8 +6,8 @@
  * The vocabulary is that of vocab.txt or, without one, of tokenizer.json; what its tokenizer does
  * otherwise than BERT's is RT_CHECKPOINT, with the file and the key, and of a decoder a warning:
  * then the folder is one of ids. It has the tokens that end a text, if the folder names them. A
- * text begins as its tokenizer has it: with BPE, by what the post-processor puts before it, or
- * nothing. Labels are in the order of their bytes, as everywhere in rotor (data/labels.h): the rows
+ * text begins, and one with a label ends, as its tokenizer has it: with BPE, by what the
+ * post-processor puts there, or nothing. Labels are in the order of their bytes, as everywhere in rotor (data/labels.h): the rows
  * of the head are put in that order.
  */
 
@@ -24,6 +24,7 @@ typedef struct rt_imported {
     rt_data_options data;      /* what the model reads; its length is that of the key if the folder
                                   does not say */
     bool bare;                 /* texts begin without a token that is put before them */
+    bool open_ended;           /* and texts with a label end without one */
     const char *warning;       /* of its tokenizer, a line for the user; or NULL */
 } rt_imported;
 

@@ -18,9 +18,11 @@
 /* Words of a model card that rotor wrote. */
 #define RT_CARD_MARK "trained with rotor"
 
-/* Keys of config.json: data.level of the vocabulary, data.length, data.begin if it is none. */
+/* Keys of config.json: data.level of the vocabulary, data.length; data.begin and data.end if they
+ * are none. */
 #define RT_HF_LEVEL  "rotor_level"
 #define RT_HF_BEGIN  "rotor_begin"
+#define RT_HF_END    "rotor_end"
 #define RT_HF_LENGTH "rotor_length"
 
 /* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,

@@ -247,10 +247,12 @@ static void settle_place(loading *l, const rt_config_source *source)
     l->placed = true;
 }
 
-void rt_config_begin_as(rt_config *config, rt_begin begin)
+void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 {
     if (config->data.begin == RT_BEGIN_AUTO && rt_data_task_begins(config->data.task))
-        config->data.begin = begin;
+        config->data.begin = model->begin;
+    if (config->data.end == RT_BEGIN_AUTO && rt_data_task_labelled(config->data.task))
+        config->data.end = model->end;
 }
 
 void rt_config_continue(rt_config *config, const rt_config *run)
@@ -258,7 +260,7 @@ void rt_config_continue(rt_config *config, const rt_config *run)
     const int horizon = rt_key_find("optimizer", "schedule_steps");
     if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_counts(horizon, config))
         config->optimizer.schedule_steps = run->optimizer.schedule_steps;
-    rt_config_begin_as(config, run->data.begin);
+    rt_config_frame_as(config, &run->data);
 }
 
 static rt_status give_up_or_report(rt_config_errors *errors, char **list)

@@ -187,8 +187,8 @@ rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now
 /* The keys that an extended run has otherwise: "train.steps 100 -> 200, ...". */
 char *rt_config_extension(const rt_config *run, const rt_config *now);
 
-/* Resolves data.begin = auto for a model that begins texts so. */
-void rt_config_begin_as(rt_config *config, rt_begin begin);
+/* Resolves data.begin = auto and data.end = auto to those of a model. */
+void rt_config_frame_as(rt_config *config, const rt_data_options *model);
 
 /* Takes over what the run settled at its start: the schedule's horizon, unless `config` sets it,
  * and what a sequence begins with. */

@@ -25,7 +25,8 @@ static bool is_inherited(const rt_key *key)
     return is_section(key, "model") || is_section(key, "position") ||
            rt_key_is_one_of(key, RT_OPTIONS("theta.learn", "theta.scope", "theta.form",
                                             "data.level", "data.lowercase", "data.vocab",
-                                            "data.objective", "data.begin"));
+                                            "data.objective", "data.begin", "data.end",
+                                            "data.mask_id"));
 }
 
 static bool reads_text(const rt_config *c)
@@ -74,14 +75,16 @@ static bool data_goes_with(const inheritance *h, const rt_key *key)
 {
     if (rt_key_is_one_of(key, RT_OPTIONS("data.begin")))
         return rt_data_task_begins(h->config->data.task) && rt_data_task_begins(h->from->data.task);
+    if (rt_key_is_one_of(key, RT_OPTIONS("data.end")))
+        return rt_data_task_labelled(h->config->data.task);
     const bool text = reads_text(h->config);
     const bool text_there = reads_text(h->from) && !h->ancestor->wordless;
     if (rt_key_is_one_of(key, RT_OPTIONS("data.objective")))
         return rt_data_task_has_objective(h->config->data.task) &&
                rt_data_task_has_objective(h->from->data.task) &&
                h->config->model.causal == h->from->model.causal;
-    return rt_key_is_one_of(key, RT_OPTIONS("data.vocab")) ? !text && !text_there
-                                                           : text && text_there;
+    return rt_key_is_one_of(key, RT_OPTIONS("data.vocab", "data.mask_id")) ? !text && !text_there
+                                                                           : text && text_there;
 }
 
 /* Whether the model's value makes sense beside what is written. */
@@ -242,7 +245,7 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
         if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
             goes_with(&h, key))
             take(&h, i);
-    rt_config_begin_as(config, ancestor->config->data.begin); /* an auto that is written */
+    rt_config_frame_as(config, &ancestor->config->data); /* an auto that is written */
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
         if (is_inherited(key) && config->origin[i] != RT_FROM_MODEL &&
             config->origin[i] != RT_FROM_DEFAULT && !errors->bad[i] && !fits(&h, key))

@@ -24,6 +24,7 @@ static void add_data(rt_writer *w, const rt_config *config, const rt_config *def
     static const char *const names[] = {"data.task",      "data.length",
                                         "data.vocab",     "data.level",
                                         "data.lowercase", "data.begin",
+                                        "data.end",       "data.mask_id",
                                         "data.objective", NULL};
     char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
     const rt_key *key;

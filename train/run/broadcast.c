@@ -24,7 +24,7 @@ rt_status rt_pass_text(rt_world *world, char **text)
 typedef struct meaning {
     rt_vocabulary_kind kind;
     int words, types;
-    rt_begin begin;
+    rt_begin begin, end;
     char *vocabulary; /* as its file; NULL: there is none */
     char *labels;     /* likewise */
 } meaning;
@@ -34,7 +34,8 @@ static rt_status meaning_of(const rt_run *r, meaning *m)
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
     const rt_labels *labels = rt_data_labels(r->data);
     rt_status status = rt_ok();
-    *m = (meaning){.words = r->words, .types = r->types, .begin = r->config->data.begin};
+    *m = (meaning){.words = r->words, .types = r->types, .begin = r->config->data.begin,
+                   .end = r->config->data.end};
     if (vocabulary) {
         m->kind = rt_vocabulary_kind_of(vocabulary);
         status = rt_vocabulary_write(vocabulary, &m->vocabulary);
@@ -98,7 +99,7 @@ static rt_status read_meaning(rt_run *r, const meaning *m)
 
 static rt_status open_same(rt_run *r, const meaning *m)
 {
-    rt_config_begin_as(r->config, m->begin);
+    rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
     *o.vocab_file = '\0'; /* it has been read by process 0 */
     rt_status status = read_meaning(r, m);

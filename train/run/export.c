@@ -99,6 +99,7 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
                                                   positions ? positions : r->config->data.length,
                                               .table_rows = positions,
                                               .bare = !rt_data_begins(r->data),
+                                              .open_ended = !rt_data_ends(r->data),
                                               .title = r->config->run.name,
                                               .facts = lines,
                                               .fact_count = cut_lines(facts, lines),

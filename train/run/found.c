@@ -157,7 +157,7 @@ static rt_status load_own(rt_config *config, const rt_found *found)
 static void train_as(rt_config *config, const rt_config *own)
 {
     config->optimizer = own->optimizer;
-    rt_config_begin_as(config, own->data.begin);
+    rt_config_frame_as(config, &own->data);
 }
 
 rt_status rt_found_training(rt_config *config, const rt_found *found)

@@ -48,6 +48,7 @@ typedef struct text_score {
 
 typedef struct scoring {
     const rt_data *data;
+    bool ends; /* rows end with a token that is not of the line */
     const rt_text_row *rows;
     text_score *scores;
 } scoring;
@@ -83,7 +84,7 @@ static rt_status score_next(const rt_text_row *row, rt_transformer *model, rt_gr
 static rt_status score_masked(const scoring *c, const rt_text_row *row, rt_transformer *model,
                               rt_graph *g, text_score *s)
 {
-    for (int32_t t = rt_data_begins(c->data); t < row->count; t++, s->tokens++) {
+    for (int32_t t = rt_data_begins(c->data); t < row->count - c->ends; t++, s->tokens++) {
         const int32_t id = row->ids[t];
         rt_graph_clear(g);
         row->ids[t] = rt_data_vocabulary(c->data)->special.mask;
@@ -104,9 +105,10 @@ static rt_status score_line(void *context, int job, rt_transformer *model, rt_gr
     return model->options.causal ? score_next(row, model, g, s) : score_masked(c, row, model, g, s);
 }
 
-static rt_status print_scores(FILE *to, const rt_text_rows *rows, rt_trainer *trainer)
+static rt_status print_scores(FILE *to, const rt_text_rows *rows, bool ends, rt_trainer *trainer)
 {
-    scoring c = {rt_trainer_data(trainer), rows->rows, rt_alloc(rows->count, sizeof *c.scores)};
+    scoring c = {rt_trainer_data(trainer), ends, rows->rows,
+                 rt_alloc(rows->count, sizeof *c.scores)};
     if (!c.scores)
         return rt_out_of_memory("the scores of lines");
     rt_status status = rows->count > INT_MAX
@@ -125,10 +127,12 @@ static rt_status print_scores(FILE *to, const rt_text_rows *rows, rt_trainer *tr
     return status;
 }
 
-static rt_status print_text(FILE *to, const rt_config *config, rt_trainer *trainer, long *cut)
+static rt_status print_text(FILE *to, const rt_config *config, rt_trainer *trainer, int32_t last,
+                            long *cut)
 {
     const char *path = config->data.eval_file;
-    rt_text_source source = {.last = RT_NO_ID, .may_be_empty = true};
+    const bool masked = config->data.objective == RT_OBJECTIVE_MLM; /* and sees what comes later */
+    rt_text_source source = {.last = masked ? last : RT_NO_ID, .may_be_empty = true};
     rt_text_rows rows = {0};
     if (!rt_data_vocabulary(rt_trainer_data(trainer)))
         return rt_error(RT_CONFIG, "--per-line needs data.task = text, classify or tag");
@@ -139,16 +143,17 @@ static rt_status print_text(FILE *to, const rt_config *config, rt_trainer *train
     if (!status.code)
         status = rt_text_rows_read(&rows, rt_trainer_data(trainer), source);
     if (!status.code)
-        status = print_scores(to, &rows, trainer);
+        status = print_scores(to, &rows, source.last != RT_NO_ID, trainer);
     *cut = rows.cut;
     rt_text_rows_free(&rows);
     rt_text_source_close(&source);
     return status;
 }
 
-rt_status rt_per_line_print(FILE *to, const rt_config *config, rt_trainer *trainer, long *cut)
+rt_status rt_per_line_print(FILE *to, const rt_config *config, rt_trainer *trainer, int32_t last,
+                            long *cut)
 {
     *cut = 0;
     return rt_data_labels(rt_trainer_data(trainer)) ? print_labelled(to, trainer)
-                                                    : print_text(to, config, trainer, cut);
+                                                    : print_text(to, config, trainer, last, cut);
 }

@@ -9,7 +9,8 @@
  *                     mean loss of its tokens and their number. With data.objective = lm each token
  *                     is predicted from those before it, with mlm from all others, by hiding one
  *                     after the other (the pseudo-log-likelihood of Salazar et al. 2020). A line
- *                     without tokens has no loss.
+ *                     without tokens has no loss. The tokens that begin and end a text are seen,
+ *                     but have no loss.
  *
  * Losses are in nats. A line goes through the model by itself. */
 
@@ -18,9 +19,9 @@
 
 #include <stdio.h>
 
-/* RT_CONFIG for a text without data.eval_file or with several, and for data that has no lines;
+/* `last` is the token that ends a text, RT_NO_ID if there is none. RT_CONFIG for a text without data.eval_file or with several, and for data that has no lines;
  * RT_DATA for a line that is no text. `cut` is how many lines are longer than data.length. */
 rt_status rt_per_line_print(FILE *to, const rt_config *config, rt_trainer *trainer,
-                            long *cut) RT_MUST_CHECK;
+                            int32_t last, long *cut) RT_MUST_CHECK;
 
 #endif

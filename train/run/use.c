@@ -147,7 +147,7 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
 static int32_t last_token(const rt_run *r)
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
-    if (!r->imported || r->imported->there->own || !v || v->level == RT_LEVEL_BYTE ||
+    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v || v->level == RT_LEVEL_BYTE ||
         v->level == RT_LEVEL_CHAR)
         return RT_NO_ID;
     return rt_vocabulary_frame(v).last;
@@ -173,7 +173,7 @@ static rt_status predict(rt_run *r)
 static rt_status print_lines(rt_run *r)
 {
     long cut;
-    rt_status status = rt_per_line_print(stdout, r->config, r->trainer, &cut);
+    rt_status status = rt_per_line_print(stdout, r->config, r->trainer, last_token(r), &cut);
     if (!status.code && cut)
         rt_progress_say(
             &r->progress,
