@@ -292,6 +292,42 @@ TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
     expect_begin("--checkpoint runs/second", "none");
 }
 
+/* A classifier made elsewhere reads a text as its tokenizer gives it, and so does a run that starts
+ * from it. What rotor trained keeps its tokens. */
+TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, TOKENIZERS_COUNT)
+{
+    static const char *const levels[] = {"begin", "end"};
+    static const char *const values[] = {"auto", "none"};
+    prepare();
+    expect_exit(w, 0,
+                "printf 'text\\tlabel\\nthe fox\\ta\\nthe dog\\tb\\n' >c.tsv; "
+                "$TRAIN64 c.ini --quiet data.task=classify data.file=c.tsv data.eval_fraction=0 "
+                "data.vocab_file=" TOKENIZERS "%s/tokenizer.json model.pool=last run.name=own && "
+                "$TRAIN64 --checkpoint runs/own --export folder",
+                tokenizers[_i].name);
+    for (int i = 0; i < 2; i++)
+        expect_exit(w, 0, "$TRAIN64 --checkpoint folder --print-config | grep -qx '%s = auto'",
+                    levels[i]);
+    expect_exit(w, 0,
+                "echo 'the lazy fox' | tee text | $TRAIN64 --checkpoint folder --predict - >own; "
+                "$TRAIN64 --checkpoint runs/own --predict - <text | cmp - own; "
+                "cp -r folder exported; " MAKE_FOREIGN "; cp " TOKENIZERS
+                "%s/tokenizer.json folder",
+                tokenizers[_i].name);
+    const int32_t ends[] = {tokenizers[_i].first, tokenizers[_i].last};
+    for (int i = 0; i < 2; i++)
+        expect_exit(w, 0,
+                    "$TRAIN64 --checkpoint folder --print-config | grep -qx '%s = %s' && "
+                    "$TRAIN64 /dev/null data.task=classify data.file=c.tsv train.init_from=folder "
+                    "--print-config | grep -qx '%s = %s'",
+                    levels[i], values[ends[i] == RT_NO_ID], levels[i], values[ends[i] == RT_NO_ID]);
+    expect_exit(w, 0,
+                "$TRAIN64 --checkpoint folder --predict - <text >foreign; $TRAIN64 --checkpoint "
+                "exported data.begin=%s data.end=%s --predict - <text | cmp - foreign",
+                values[ends[0] == RT_NO_ID], values[ends[1] == RT_NO_ID]);
+    ck_assert_int_eq(shell(w, "cmp -s own foreign"), ends[0] == RT_NO_ID && ends[1] == RT_NO_ID);
+}
+
 TEST(a_resumed_run_begins_texts_as_before)
 {
     prepare();
@@ -299,5 +335,6 @@ TEST(a_resumed_run_begins_texts_as_before)
     expect_exit(w, 2, TRAIN_ON("gpt2") "--resume data.begin=none");
     expect_text(w->err, "data.begin: the run has 'auto', now it is 'none'");
     expect_exit(w, 2, "$TRAIN64 c.ini data.task=copy data.level=byte data.begin=none");
-    expect_text(w->err, "data.begin = none has no effect: it needs data.task = text or tokens");
+    expect_text(w->err, "data.begin = none has no effect: it needs data.task = text, tokens, "
+                        "classify or tag");
 }

@@ -3,6 +3,8 @@
 
 #include "train_program.h"
 
+#include <math.h>
+
 #define BPE      TEST_SOURCES "/fixtures/bpe/modernbert/tokenizer.json"
 #define RESIDUES TEST_SOURCES "/fixtures/residue/vocab.txt"
 
@@ -60,6 +62,57 @@ TEST(a_mask_of_a_protein_has_two_spellings)
                         "1, the first is 'x' at byte 2");
     expect_exit(w, 2, "$TRAIN --checkpoint foreign --predict MKT");
     expect_text(w->err, "the text must have a [MASK] to fill");
+}
+
+/* Both see the token that the tokenizer puts behind a protein, and count special tokens. */
+TEST(a_line_of_one_residue_has_the_loss_of_its_mask)
+{
+    char token[8];
+    double probability, loss;
+    int tokens;
+    make_folders("esm");
+    expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict '<mask>' --jsonl");
+    const char *answer = strstr(w->out, "\"masks\"");
+    ck_assert_msg(answer && sscanf(answer, "\"masks\": [{\"token\": \"%7[^\"]\", \"probability\": %lf",
+                                   token, &probability) == 2,
+                  "%s", w->out);
+    expect_exit(w, 0,
+                "echo %s >line; $TRAIN --quiet --checkpoint foreign --eval --per-line "
+                "data.eval_file=line",
+                token);
+    ck_assert_msg(sscanf(w->out, "line,loss,tokens\n1,%lf,%d\n", &loss, &tokens) == 2, "%s",
+                  w->out);
+    ck_assert_int_eq(tokens, 1);
+    ck_assert_double_eq_tol(loss, -log(probability), 1e-4);
+}
+
+#define SET_MASK(id)                                                                               \
+    "sed -i 's/\"mask_token_id\": [0-9]*/\"mask_token_id\": " id "/' foreign/config.json; "
+
+TEST(the_mask_of_token_ids_is_that_of_config_json)
+{
+    make_folders("esm");
+    expect_exit(w, 0,
+                "rm foreign/vocab.txt; " SET_MASK(
+                    "7") "$TRAIN --checkpoint foreign --export out; "
+                         "grep '\"mask_token_id\": 7' out/config.json; "
+                         "$TRAIN --checkpoint foreign --print-config | grep -x 'mask_id = 7'");
+    expect_exit(w, 4, SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
+    expect_text(w->err, "config.json: mask_token_id is 0, the id of padding where the folder has "
+                        "no vocabulary");
+}
+
+TEST(a_mask_that_the_vocabulary_contradicts_is_told)
+{
+    make_folders("esm");
+    expect_exit(w, 4, SET_MASK("7") "$TRAIN --checkpoint foreign --predict 'M<mask>'");
+    expect_text(w->err,
+                "config.json: mask_token_id is 7, but the mask of the vocabulary has the id ");
+    expect_text(w->err, "; make them equal: with token_dropout = true the model depends on both");
+    expect_exit(w, 0,
+                "sed -i 's/\"token_dropout\": true/\"token_dropout\": false/' foreign/config.json; "
+                "$TRAIN --checkpoint foreign --predict 'M<mask>'");
+    expect_text(w->err, "; rotor uses that of the vocabulary");
 }
 
 /* ---- vectors and labels ---- */

@@ -247,6 +247,15 @@ static const example contradictions[] = {
     {"[data]\ntask = order\nlength = 2\nvocab = 6\n",
      "theta.ini:3: data.length must be at least 3 for order; got 2\n"
      "theta.ini:4: data.vocab must be at least 7 for order; got 6\n"},
+    {"[data]\ntask = tokens\nfile = a.bin\nvocab = 9\nmask_id = 9\n",
+     "theta.ini:5: data.mask_id must be below data.vocab = 9; got 9\n"},
+    {"[data]\ntask = tokens\nfile = a.bin\nvocab = 9\nmask_id = 0\n",
+     "theta.ini:5: data.mask_id must be a whole number from 1 to 1000000; got '0'\n"},
+    {"[data]\nmask_id = 3\n",
+     "theta.ini:2: data.mask_id = 3 has no effect: it needs data.task = tokens and "
+     "data.objective = mlm\n"},
+    {"[data]\nend = none\n",
+     "theta.ini:2: data.end = none has no effect: it needs data.task = classify or tag\n"},
     {"[data]\ntask = tokens\nfile = /data.vocab\nvocab = 9\n",
      "theta.ini:3: data.file must name a file and a data set for tokens, as in ids.h5:/train, or a "
      "file that ends in .bin or .npy; got '/data.vocab'\n"},
