@@ -57,7 +57,7 @@ static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
 
 bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count)
 {
-    return cuts_equal(a, b) && a->composes == b->composes && a->ignore_merges == b->ignore_merges &&
+    return cuts_equal(a, b) && a->form == b->form && a->ignore_merges == b->ignore_merges &&
            a->fuses_unknown == b->fuses_unknown && a->unknown == b->unknown &&
            !memcmp(a->kinds, b->kinds, (size_t)count) && merges_equal(a, b) &&
            tokens_equal(&a->as_is, &b->as_is) && tokens_equal(&a->composed, &b->composed);
@@ -83,8 +83,7 @@ const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t 
 
 size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)
 {
-    const size_t factor =
-        (bpe->composes ? RT_NORMAL_FORM_GROWTH : 1) * (bpe->space_before >= 0 ? 2 : 1);
+    const size_t factor = rt_normal_form_growth(bpe->form) * (bpe->space_before >= 0 ? 2 : 1);
     return bytes <= SIZE_MAX / factor ? bytes * factor : SIZE_MAX;
 }
 
@@ -175,9 +174,9 @@ static rt_status compose(encoding *e, const unsigned char *text, size_t bytes, s
 {
     unsigned char *composed = NULL;
     size_t size;
-    if (!e->bpe->composes || rt_normal_form_is_plain(text, bytes))
+    if (rt_normal_form_is_plain(e->bpe->form, text, bytes))
         return split_composed(e, text, bytes, at);
-    rt_status status = rt_normal_form(&composed, &size, text, bytes);
+    rt_status status = rt_normal_form(e->bpe->form, &composed, &size, text, bytes);
     if (!status.code)
         status = split_composed(e, composed, size, at);
     rt_free(composed);

@@ -8,6 +8,7 @@
 
 #include "data/tokenizers/added_tokens.h"
 #include "data/tokenizers/merges.h"
+#include "data/tokenizers/normal_form.h"
 #include "data/tokenizers/pretokenize.h"
 #include "data/tokenizers/vocabulary.h"
 
@@ -23,7 +24,7 @@ typedef struct rt_bpe {
     rt_pretokenizer cuts[RT_CUTS_LIMIT]; /* within each piece of a cut the next one cuts */
     int cut_count;
     int space_before;   /* the cut before which a text gets a space; -1: none does */
-    bool composes;      /* a text is brought into NFC */
+    rt_form form;       /* a text is brought into it */
     bool ignore_merges; /* a word that is a piece is that piece */
     bool fuses_unknown; /* unknown bytes that follow each other are one */
     int32_t unknown;    /* of a byte that has no piece; RT_NO_ID: it is left out */
@@ -37,7 +38,7 @@ typedef struct rt_bpe {
     int32_t first, last;             /* what the post-processor puts before a text, and behind it;
                                         RT_NO_ID: nothing, or no special token */
     rt_special_ids found;            /* what the file seems to have for them; RT_NO_ID: nothing */
-    rt_added_tokens as_is, composed; /* found in the text, and after it was brought into NFC */
+    rt_added_tokens as_is, composed; /* found in the text, and after it was brought into `form` */
     char *file;                      /* tokenizer.json, zero-terminated */
 } rt_bpe;
 

@@ -42,14 +42,34 @@ static rt_status refuse_type(const rt_bpe_reading *r, const char *where, const j
 
 /* ---- the normalizer ---- */
 
+/* NFKC of NFC, and NFC of NFKC, are NFKC, so the order in a sequence does not matter. */
+static rt_status read_form(rt_bpe_reading *r, const json_t *part)
+{
+    const rt_form form = has_type(part, "NFC")    ? RT_FORM_NFC
+                         : has_type(part, "NFKC") ? RT_FORM_NFKC
+                                                  : RT_FORM_NONE;
+    if (form == RT_FORM_NONE)
+        return refuse_type(r, "normalizer", part,
+                           "null, 'NFC', 'NFKC' and a 'Sequence' of these are read");
+    if (form > r->v->bpe->form)
+        r->v->bpe->form = form;
+    return rt_ok();
+}
+
 static rt_status read_normalizer(rt_bpe_reading *r)
 {
-    const json_t *part = json_object_get(r->json, "normalizer");
+    const json_t *part = json_object_get(r->json, "normalizer"), *list;
+    rt_status status = rt_ok();
     if (is_absent(part))
-        return rt_ok();
-    r->v->bpe->composes = true;
-    return has_type(part, "NFC") ? rt_ok()
-                                 : refuse_type(r, "normalizer", part, "null and 'NFC' are read");
+        return status;
+    if (!has_type(part, "Sequence"))
+        return read_form(r, part);
+    list = json_object_get(part, "normalizers");
+    if (!json_is_array(list))
+        return rt_error(RT_DATA, "%s: normalizer.normalizers must be a list", r->name);
+    for (size_t i = 0; i < json_array_size(list) && !status.code; i++)
+        status = read_form(r, json_array_get(list, i));
+    return status;
 }
 
 /* ---- the pre-tokenizer ---- */

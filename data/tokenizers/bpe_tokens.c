@@ -46,24 +46,25 @@ static rt_status read_token_flags(const rt_bpe_reading *r, size_t number, const 
     return status.code ? status : rt_bpe_flag(r, token, where, "normalized", false, normalized);
 }
 
-/* What is found after a text was brought into NFC must be in it as well. */
-static rt_status check_form(const rt_bpe_reading *r, size_t number, const rt_added_token *t)
+/* Brings a token that is found in a normalized text into the form of that text, in a block that the
+ * caller frees. */
+static rt_status form_token(const rt_bpe_reading *r, rt_added_token *t, unsigned char **formed)
 {
-    unsigned char *formed;
     size_t size;
-    if (!r->v->bpe->composes)
+    if (r->v->bpe->form == RT_FORM_NONE)
         return rt_ok();
-    rt_status status = rt_normal_form(&formed, &size, (const unsigned char *)t->text, t->size);
+    rt_status status =
+        rt_normal_form(r->v->bpe->form, formed, &size, (const unsigned char *)t->text, t->size);
     if (status.code)
         return status;
-    const bool same = size == t->size && !memcmp(formed, t->text, size);
-    rt_free(formed);
-    return same
-               ? rt_ok()
-               : rt_error(RT_DATA, "%s: added_tokens[%zu].content must be in NFC", r->name, number);
+    (*formed)[size] = '\0';
+    t->text = (const char *)*formed;
+    t->size = size;
+    return status;
 }
 
-static rt_status read_token(rt_bpe_reading *r, size_t number, const json_t *token)
+static rt_status read_token(rt_bpe_reading *r, size_t number, const json_t *token,
+                            unsigned char **formed)
 {
     rt_bpe *bpe = r->v->bpe;
     const char *content = json_string_value(json_object_get(token, "content"));
@@ -73,7 +74,7 @@ static rt_status read_token(rt_bpe_reading *r, size_t number, const json_t *toke
                         .id = (int32_t)json_integer_value(json_object_get(token, "id"))};
     rt_status status = read_token_flags(r, number, token, &t, &normalized);
     if (!status.code && normalized)
-        status = check_form(r, number, &t);
+        status = form_token(r, &t, formed);
     if (status.code)
         return status;
     rt_added_tokens *to = normalized ? &bpe->composed : &bpe->as_is;
@@ -97,46 +98,57 @@ static rt_status complete(const rt_bpe_reading *r, rt_added_tokens *tokens)
 static rt_status read_added_tokens(rt_bpe_reading *r)
 {
     const json_t *list = json_object_get(r->json, "added_tokens"), *token;
+    const size_t count = json_array_size(list);
     rt_bpe *bpe = r->v->bpe;
     json_int_t largest = -1;
     size_t i;
-    bpe->as_is.list = rt_alloc(json_array_size(list), sizeof *bpe->as_is.list);
-    bpe->composed.list = rt_alloc(json_array_size(list), sizeof *bpe->composed.list);
-    rt_status status =
-        bpe->as_is.list && bpe->composed.list ? rt_ok() : rt_out_of_memory("a vocabulary");
+    unsigned char **formed = rt_alloc(count, sizeof *formed); /* until the lists have copies */
+    bpe->as_is.list = rt_alloc(count, sizeof *bpe->as_is.list);
+    bpe->composed.list = rt_alloc(count, sizeof *bpe->composed.list);
+    rt_status status = formed && bpe->as_is.list && bpe->composed.list
+                           ? rt_ok()
+                           : rt_out_of_memory("a vocabulary");
     json_array_foreach(list, i, token)
     {
         if (!status.code)
             status = check_id(r, i, token, &largest);
         if (!status.code)
-            status = read_token(r, i, token);
+            status = read_token(r, i, token, formed + i);
         if (status.code)
             break;
     }
     if (!status.code)
         status = complete(r, &bpe->as_is);
-    return status.code ? status : complete(r, &bpe->composed);
+    if (!status.code)
+        status = complete(r, &bpe->composed);
+    for (i = 0; formed && i < count; i++)
+        rt_free(formed[i]);
+    rt_free(formed);
+    return status;
 }
 
 /* ---- what they are for ---- */
 
 /* The id of a special token; RT_NO_ID if there is none of that text, which may be NULL. */
-static int32_t find_special(const rt_bpe *bpe, const char *text)
+static int32_t find_special(const rt_bpe_reading *r, const char *text)
 {
-    const rt_added_tokens *const lists[] = {&bpe->as_is, &bpe->composed};
-    for (int l = 0; l < 2 && text; l++)
-        for (int i = 0; i < lists[l]->count; i++)
-            if (lists[l]->list[i].special && !strcmp(lists[l]->list[i].text, text))
-                return lists[l]->list[i].id;
+    const json_t *list = json_object_get(r->json, "added_tokens"), *token;
+    size_t i;
+    json_array_foreach(list, i, token)
+    {
+        if (text && json_is_true(json_object_get(token, "special")) &&
+            !strcmp(json_string_value(json_object_get(token, "content")), text))
+            return (int32_t)json_integer_value(json_object_get(token, "id"));
+    }
     return RT_NO_ID;
 }
 
 /* The first of some names that there is. */
-static int32_t find_first(const rt_bpe *bpe, const char *const *names)
+static int32_t find_first(const rt_bpe_reading *r, const char *const *names)
 {
     int32_t id = RT_NO_ID;
     for (; *names && id == RT_NO_ID; names++)
-        id = find_special(bpe, *names);
+        id = find_special(r, *names);
     return id;
 }
 
@@ -154,17 +166,17 @@ static rt_special_ids find_roles(const rt_bpe_reading *r)
                                        NULL};
     static const char *const masks[] = {"<mask>", "[MASK]", "<|mask|>", NULL};
     rt_bpe *bpe = r->v->bpe;
-    rt_special_ids ids = {.cls = find_special(bpe, r->begins),
-                          .sep = find_special(bpe, r->ends),
-                          .pad = find_first(bpe, pads),
-                          .mask = find_first(bpe, masks),
+    rt_special_ids ids = {.cls = find_special(r, r->begins),
+                          .sep = find_special(r, r->ends),
+                          .pad = find_first(r, pads),
+                          .mask = find_first(r, masks),
                           .unknown = bpe->unknown};
     bpe->first = ids.cls;
     bpe->last = ids.sep;
     if (ids.cls == RT_NO_ID)
-        ids.cls = find_first(bpe, begins);
+        ids.cls = find_first(r, begins);
     if (ids.sep == RT_NO_ID)
-        ids.sep = find_first(bpe, ends);
+        ids.sep = find_first(r, ends);
     if (ids.cls == RT_NO_ID)
         ids.cls = ids.sep;
     return ids;

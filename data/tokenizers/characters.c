@@ -36,6 +36,13 @@ static const range later_marks[] = {
     {0x16ff0, 0x16ff1}, {0x1e08f, 0x1e4ef},
 };
 
+/* Characters that have no compatibility decomposition there; NFKC was compared for every code point
+ * between a, a dot below and an acute accent. */
+static const range later_compatible[] = {
+    {0x32ff, 0x32ff},   {0xa7f2, 0xa7f4},   {0xab69, 0xab69},   {0x10781, 0x107ba},
+    {0x11938, 0x11938}, {0x1e030, 0x1e06d}, {0x1f16c, 0x1f16c}, {0x1fbf0, 0x1fbf9},
+};
+
 /* Ideographs. The fifth range begins at U+2B820 in Unicode; there it begins later, and so here. */
 static const range ideographs[] = {
     {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
@@ -134,6 +141,19 @@ int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE])
     const utf8proc_ssize_t count =
         utf8proc_decompose_char(c, parts, RT_DECOMPOSITION_SIZE, UTF8PROC_DECOMPOSE, &boundary);
     assert(count > 0 && count <= RT_DECOMPOSITION_SIZE);
+    return (int)count;
+}
+
+int rt_character_decompose_compatible(int32_t c, int32_t parts[RT_COMPATIBLE_SIZE])
+{
+    int boundary = UTF8PROC_BOUNDCLASS_START;
+    parts[0] = c;
+    if (c < 0xa0 || is_among(c, later_compatible, COUNT(later_compatible)))
+        return 1;
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(c, parts, RT_COMPATIBLE_SIZE, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT,
+                                &boundary);
+    assert(count > 0 && count <= RT_COMPATIBLE_SIZE);
     return (int)count;
 }
 

@@ -24,6 +24,10 @@ rt_character rt_character_of(int32_t c);
 enum { RT_DECOMPOSITION_SIZE = 4 };
 int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE]);
 
+/* The compatibility decomposition (NFKD); returns how many characters it has. */
+enum { RT_COMPATIBLE_SIZE = 18 };
+int rt_character_decompose_compatible(int32_t c, int32_t parts[RT_COMPATIBLE_SIZE]);
+
 /* The canonical combining class: characters that follow each other and have one other than 0
  * stand in its order in NFD. */
 int rt_character_combining(int32_t c);

@@ -10,10 +10,14 @@
 /* Below U+0300 no character joins what stands before it, and all are composed. */
 enum { FIRST_JOINING = 0x300, FIRST_JOINING_LEAD = 0xcc };
 
+/* In NFKC only ASCII stays as it is: U+00A0 becomes a space. */
+enum { FIRST_COMPATIBLE_LEAD = 0xc2 };
+
 /* Runs of marks up to this length are sorted by insertion. */
 enum { SHORT_RUN = 16, CLASSES = 256 };
 
 typedef struct forming {
+    rt_form form;
     int32_t *list; /* characters of a part of the text that nothing outside of it joins */
     int32_t *sorted;
     size_t count, room;
@@ -21,17 +25,23 @@ typedef struct forming {
     size_t size;
 } forming;
 
-bool rt_normal_form_is_plain(const unsigned char *text, size_t bytes)
+size_t rt_normal_form_growth(rt_form form)
 {
-    for (size_t i = 0; i < bytes; i++)
-        if (text[i] >= FIRST_JOINING_LEAD)
+    return form == RT_FORM_NFKC ? 11 : form == RT_FORM_NFC ? 3 : 1;
+}
+
+bool rt_normal_form_is_plain(rt_form form, const unsigned char *text, size_t bytes)
+{
+    const unsigned char first = form == RT_FORM_NFKC ? FIRST_COMPATIBLE_LEAD : FIRST_JOINING_LEAD;
+    for (size_t i = 0; i < bytes && form != RT_FORM_NONE; i++)
+        if (text[i] >= first)
             return false;
     return true;
 }
 
 static bool make_room(forming *f)
 {
-    if (f->count + RT_DECOMPOSITION_SIZE <= f->room)
+    if (f->count + RT_COMPATIBLE_SIZE <= f->room)
         return true;
     const size_t room = 2 * f->room + 256;
     int32_t *larger = rt_alloc_unset(room, sizeof *larger);
@@ -128,12 +138,20 @@ static void finish(forming *f)
     f->count = 0;
 }
 
-rt_status rt_normal_form(unsigned char **text_new, size_t *size, const unsigned char *text,
-                         size_t bytes)
+/* Appends the parts of a character. */
+static int decompose(const forming *f, int32_t c)
 {
-    forming f = {.room = 0};
-    bool failed = bytes > SIZE_MAX / RT_NORMAL_FORM_GROWTH - 1;
-    f.to = failed ? NULL : rt_alloc_unset(RT_NORMAL_FORM_GROWTH * bytes + 1, 1);
+    return f->form == RT_FORM_NFKC ? rt_character_decompose_compatible(c, f->list + f->count)
+                                   : rt_character_decompose(c, f->list + f->count);
+}
+
+rt_status rt_normal_form(rt_form form, unsigned char **text_new, size_t *size,
+                         const unsigned char *text, size_t bytes)
+{
+    const size_t growth = rt_normal_form_growth(form);
+    forming f = {.form = form};
+    bool failed = bytes > SIZE_MAX / growth - 1;
+    f.to = failed ? NULL : rt_alloc_unset(growth * bytes + 1, 1);
     failed |= !f.to;
     for (size_t at = 0, step; at < bytes && !failed; at += step) {
         int32_t c = 0;
@@ -142,7 +160,7 @@ rt_status rt_normal_form(unsigned char **text_new, size_t *size, const unsigned 
             finish(&f);
         failed = !make_room(&f);
         if (!failed)
-            f.count += (size_t)rt_character_decompose(c, f.list + f.count);
+            f.count += (size_t)decompose(&f, c);
     }
     if (!failed)
         finish(&f);
@@ -152,5 +170,5 @@ rt_status rt_normal_form(unsigned char **text_new, size_t *size, const unsigned 
         rt_free(f.to);
     *text_new = failed ? NULL : f.to;
     *size = f.size;
-    return failed ? rt_out_of_memory("a text in NFC") : rt_ok();
+    return failed ? rt_out_of_memory("a text in a normal form") : rt_ok();
 }

@@ -390,8 +390,14 @@ static const refusal refusals[] = {
     {"\"ignore_merges\":false", "\"ignore_merges\":1",
      ": model.ignore_merges must be true or false"},
     {"\"unk_token\":null", "\"unk_token\":1", ": model.unk_token must be a piece or null"},
-    {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFKC\"}",
-     ": normalizer is 'NFKC'; null and 'NFC' are read"},
+    {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFD\"}",
+     ": normalizer is 'NFD'; null, 'NFC', 'NFKC' and a 'Sequence' of these are read"},
+    {"\"normalizer\":null",
+     "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":"
+     "\"Lowercase\"}]}",
+     ": normalizer is 'Lowercase'; null, 'NFC', 'NFKC' and a 'Sequence' of these are read"},
+    {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Sequence\"}",
+     ": normalizer.normalizers must be a list"},
     {CUTTER("null"), ": pre_tokenizer, at its end, is missing" READ_BEFORE},
     {CUTTER("{\"type\":\"Metaspace\"}"), ": pre_tokenizer, at its end, is 'Metaspace'" READ_BEFORE},
     {CUTTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Punctuation\"},{\"type\":"
@@ -452,19 +458,6 @@ TEST_ROWS(what_is_no_byte_level_bpe_is_refused_by_name, 0, REFUSALS)
     ck_assert_msg(!v && !strncmp(status.message, "t.json", 6) &&
                       !strncmp(status.message + 6, r->says, strlen(r->says)),
                   "'t.json%s' expected; got: %s", r->says, status.message);
-    free(text);
-}
-
-TEST(what_is_composed_must_have_tokens_that_are)
-{
-    char *text = changed("\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}");
-    char *more = strstr(text, "</s>");
-    memcpy(more, "e\xcc\x81s", 4); /* e and an acute accent */
-    more = strstr(more, "\"normalized\":false");
-    memcpy(more, "\"normalized\":true ", 18);
-    rt_vocabulary *v;
-    rt_status status = read_bpe(&v, text);
-    is_data_error(status, "t.json", ": added_tokens[1].content must be in NFC");
     free(text);
 }
 
@@ -546,21 +539,27 @@ TEST(a_word_that_comes_again_has_the_same_ids)
 
 /* ---- NFC ---- */
 
+static void is_formed(rt_form form, const char *text, const char *expected)
+{
+    unsigned char *formed;
+    size_t size;
+    ck_assert(
+        !rt_normal_form(form, &formed, &size, (const unsigned char *)text, strlen(text)).code);
+    formed[size] = '\0';
+    ck_assert_str_eq((char *)formed, expected);
+    ck_assert(size <= rt_normal_form_growth(form) * strlen(text));
+    rt_free(formed);
+}
+
 static void is_composed(const char *text, const char *expected)
 {
-    unsigned char *composed;
-    size_t size;
-    ck_assert(!rt_normal_form(&composed, &size, (const unsigned char *)text, strlen(text)).code);
-    composed[size] = '\0';
-    ck_assert_str_eq((char *)composed, expected);
-    ck_assert(size <= RT_NORMAL_FORM_GROWTH * strlen(text));
-    rt_free(composed);
+    is_formed(RT_FORM_NFC, text, expected);
 }
 
 TEST(letters_and_marks_are_composed)
 {
-    ck_assert(rt_normal_form_is_plain((const unsigned char *)"ab\xc3\xa9\xcb\xbf", 6));
-    ck_assert(!rt_normal_form_is_plain((const unsigned char *)"e\xcc\x81", 3));
+    ck_assert(rt_normal_form_is_plain(RT_FORM_NFC, (const unsigned char *)"ab\xc3\xa9\xcb\xbf", 6));
+    ck_assert(!rt_normal_form_is_plain(RT_FORM_NFC, (const unsigned char *)"e\xcc\x81", 3));
     is_composed("e\xcc\x81"
                 "a",
                 "\xc3\xa9"
@@ -574,6 +573,50 @@ TEST(letters_and_marks_are_composed)
                 "\xcc\x81"
                 "e");                                        /* nothing to join */
     is_composed("\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc"); /* never composed */
+}
+
+TEST(characters_that_look_alike_are_one_in_nfkc)
+{
+    ck_assert(rt_normal_form_is_plain(RT_FORM_NFKC, (const unsigned char *)"ab~", 3));
+    ck_assert(!rt_normal_form_is_plain(RT_FORM_NFKC, (const unsigned char *)"\xc2\xa0", 2));
+    is_formed(RT_FORM_NFKC, "\xef\xac\x81", "fi");            /* a ligature */
+    is_formed(RT_FORM_NFKC, "\xef\xbc\xa1\xc2\xa0x", "A x");  /* full width, no-break space */
+    is_formed(RT_FORM_NFKC, "x\xc2\xb2\xe2\x85\xa3", "x2IV"); /* superscript, Roman number */
+    is_formed(RT_FORM_NFKC, "e\xcc\x81", "\xc3\xa9");
+    is_formed(RT_FORM_NFKC, "\xef\xb7\xba", /* the longest: 18 characters */
+              "\xd8\xb5\xd9\x84\xd9\x89 \xd8\xa7\xd9\x84\xd9\x84\xd9\x87 "
+              "\xd8\xb9\xd9\x84\xd9\x8a\xd9\x87 \xd9\x88\xd8\xb3\xd9\x84\xd9\x85");
+}
+
+/* Every form, alone or in a sequence; the text is a full-width a and an acute accent. */
+static const struct {
+    const char *normalizer, *ids;
+} normalizers[] = {
+    {"{\"type\":\"Sequence\",\"normalizers\":[]}", "0 8"},
+    {"{\"type\":\"NFC\"}", "0 8"},
+    {"{\"type\":\"NFKC\"}", "0 8 0"},
+    {"{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFKC\"},{\"type\":\"NFC\"}]}", "0 8 0"},
+};
+
+/* The added token is found where the text is normalized, in whatever form the file has it. */
+TEST_ROWS(a_text_is_normalized_as_the_file_says, 0, 4)
+{
+    char *text = changed("\"normalizer\":null", "\"normalizer\":#");
+    char file[3000], *at = strchr(text, '#');
+    const char *token = TOKEN("8", "</s>", SPECIAL);
+    char *old = strstr(at, token);
+    ck_assert_ptr_null(old); /* the tokens stand before the normalizer */
+    old = strstr(text, token);
+    snprintf(file, sizeof file,
+             "%.*s"
+             "{\"id\":8,\"content\":\"e\xcc\x81\",\"single_word\":false,"
+             "\"lstrip\":false,\"rstrip\":false,\"normalized\":true,\"special\":false}"
+             "%.*s%s%s",
+             (int)(old - text), text, (int)(at - old - (long)strlen(token)), old + strlen(token),
+             normalizers[_i].normalizer, at + 1);
+    becomes(bpe_of(file), "a\xc3\xa9\xef\xbd\x81", _i ? normalizers[_i].ids : "0");
+    becomes(bpe_of(file), "ae\xcc\x81\xef\xbd\x81", normalizers[_i].ids);
+    free(text);
 }
 
 /* More marks than are sorted by insertion, in two classes. */

@@ -122,9 +122,9 @@ static void form(const unsigned char *text, size_t size)
     size_t first, second;
     if (rt_level_check(RT_LEVEL_CHAR, "text", text, size).code)
         return;
-    if (rt_normal_form(&once, &first, text, size).code ||
-        rt_normal_form(&twice, &second, once, first).code || first != second ||
-        memcmp(once, twice, first) != 0 || first > RT_NORMAL_FORM_GROWTH * size)
+    if (rt_normal_form(RT_FORM_NFC, &once, &first, text, size).code ||
+        rt_normal_form(RT_FORM_NFC, &twice, &second, once, first).code || first != second ||
+        memcmp(once, twice, first) != 0 || first > rt_normal_form_growth(RT_FORM_NFC) * size)
         abort();
     rt_free(once);
     rt_free(twice);
