@@ -94,6 +94,9 @@ static rt_status load_found(rt_config *config, const rt_arguments *arguments, ch
     rt_status status = find(&found, arguments, NULL);
     if (!status.code)
         status = rt_found_configuration(config, &found, arguments, errors);
+    if (status.code && found.imported && found.imported->refused)
+        fprintf(stderr, "%s: warning: %s; the model reads token ids, but no texts\n",
+                rt_program_name(), found.imported->refused);
     rt_found_close(&found);
     return status;
 }

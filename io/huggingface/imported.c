@@ -138,8 +138,22 @@ static rt_status read_vocabulary(rt_imported *m, const char *folder)
     }
     if (status.code != RT_CHECKPOINT || m->there->options.kind != RT_KIND_DECODER)
         return status;
+    m->refused = rt_copy_text(status.message);
+    if (!m->refused)
+        return rt_out_of_memory("warnings");
     snprintf(line, sizeof line, "%s; the model reads token ids, but no texts", status.message);
     return add_warning(m->there, line);
+}
+
+rt_status rt_imported_no_vocabulary(const rt_imported *m, const char *path)
+{
+    return m->refused
+               ? rt_error(RT_CHECKPOINT, "%.400s: %.600s; the model reads token ids, not texts",
+                          path, m->refused)
+               : rt_error(RT_CHECKPOINT,
+                          "%s has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                          "reads token ids, not texts",
+                          path);
 }
 
 static rt_status check_vocabulary(const rt_imported *m)
@@ -199,6 +213,7 @@ void rt_imported_close(rt_imported *m)
     rt_vocabulary_free(m->vocabulary);
     rt_labels_free(m->labels);
     rt_free(m->places);
+    rt_free(m->refused);
     rt_free(m);
 }
 

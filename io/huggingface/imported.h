@@ -26,10 +26,14 @@ typedef struct rt_imported {
     bool bare;                 /* texts begin without a token that is put before them */
     bool open_ended;           /* and texts with a label end without one */
     const char *warning;       /* of its tokenizer, a line for the user; or NULL */
+    char *refused;             /* the part of its tokenizer that rotor does not read; or NULL */
 } rt_imported;
 
 rt_status rt_imported_open(rt_imported **imported_new, const char *folder) RT_MUST_CHECK;
 void rt_imported_close(rt_imported *imported);
+
+/* RT_CHECKPOINT for a folder whose vocabulary is needed and was not read: says why. */
+rt_status rt_imported_no_vocabulary(const rt_imported *imported, const char *path) RT_MUST_CHECK;
 
 /* Takes the values, as rt_huggingface_load; without `head`, those of the model's head stay. */
 rt_status rt_imported_load(const rt_imported *imported, rt_transformer *model, bool head,

@@ -155,8 +155,14 @@ static rt_status read_cutting(const json_t *tokenizer, settings *s)
 /* How it cuts a word into pieces. */
 static rt_status read_model(const json_t *tokenizer, json_t **vocab)
 {
-    const json_t *model;
-    rt_status status = find_part(tokenizer, "model", "WordPiece", &model);
+    const json_t *model = json_object_get(tokenizer, "model");
+    const char *type = json_string_value(json_object_get(model, "type"));
+    char quoted[RT_QUOTE_SIZE];
+    rt_status status = rt_ok();
+    if (!type || strcmp(type, "WordPiece") != 0)
+        status = rt_error(RT_CHECKPOINT,
+                          PIECES ": the type of model is %s; 'BPE' and 'WordPiece' are read",
+                          type ? rt_quote(quoted, type) : "missing");
     if (!status.code)
         status = expect_word(model, PIECES, "continuing_subword_prefix", "##");
     if (!status.code)

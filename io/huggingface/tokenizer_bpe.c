@@ -29,9 +29,9 @@ rt_status rt_tokenizer_read_json(json_t **tokenizer_new, const char *folder)
 
 bool rt_tokenizer_is_bpe(const json_t *tokenizer)
 {
-    const char *type =
-        json_string_value(json_object_get(json_object_get(tokenizer, "model"), "type"));
-    return type && !strcmp(type, "BPE");
+    const json_t *model = json_object_get(tokenizer, "model");
+    const char *type = json_string_value(json_object_get(model, "type"));
+    return type ? !strcmp(type, "BPE") : json_object_get(model, "merges") != NULL;
 }
 
 /* ---- what tokens are for ---- */

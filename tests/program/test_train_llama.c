@@ -49,8 +49,14 @@ TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
     expect_text(w->err, "train: warning: tokenizer.json: ");
     expect_text(w->err, "; the model reads token ids, but no texts\n");
     expect_exit(w, 4, "$TRAIN --checkpoint m --predict 'a b'");
-    expect_text(w->err, "m has no vocab.txt and no tokenizer.json that rotor reads: the model "
-                        "reads token ids");
+    expect_text(w->err, "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and "
+                        "'WordPiece' are read; the model reads token ids, not texts\n");
+    expect_exit(w, 2, "$TRAIN --checkpoint m --eval data.file=ids.txt");
+    expect_text(w->err, "warning: tokenizer.json: the type of model is 'Unigram'; ");
+    expect_exit(w, 4,
+                "$TRAIN /dev/null train.init_from=m data.task=text data.file=ids.txt "
+                "data.level=byte data.length=16");
+    expect_text(w->err, "m: tokenizer.json: the type of model is 'Unigram'; ");
 }
 
 TEST(the_configuration_of_a_folder_is_shown)

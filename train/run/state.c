@@ -46,6 +46,8 @@ static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabula
     const rt_vocabulary *here = rt_data_vocabulary(r->data);
     if (rt_vocabularies_equal(here, vocabulary))
         return rt_ok();
+    if (here && !vocabulary && r->imported && r->imported->refused)
+        return rt_imported_no_vocabulary(r->imported, path);
     return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path,
                     !vocabulary ? "without a vocabulary of text"
                     : here      ? "with another vocabulary"
@@ -234,10 +236,7 @@ static rt_status check_readable(const rt_run *r)
     const bool reads = command == RT_COMMAND_PREDICT || command == RT_COMMAND_EMBED;
     if (!r->imported || r->vocabulary || !reads)
         return rt_ok();
-    return rt_error(RT_CHECKPOINT,
-                    "%s has no vocab.txt and no tokenizer.json that rotor reads: the model reads "
-                    "token ids, not texts",
-                    r->arguments->checkpoint);
+    return rt_imported_no_vocabulary(r->imported, r->arguments->checkpoint);
 }
 
 rt_status rt_run_open_model(rt_run *r)
