@@ -409,7 +409,9 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
     int32_t *ids = rt_alloc(rt_vocabulary_most_ids(data->vocabulary, bytes), sizeof *ids);
     if (!ids)
         return rt_out_of_memory("the ids of a text");
-    status = rt_vocabulary_encode(data->vocabulary, text, bytes, ids, count, unknown);
+    status = (data->options.special
+                  ? rt_vocabulary_encode_special
+                  : rt_vocabulary_encode)(data->vocabulary, text, bytes, ids, count, unknown);
     if (status.code) {
         *count = 0;
         rt_free(ids);

@@ -70,6 +70,7 @@ typedef struct rt_data_options {
     double eval_fraction;          /* without eval_file: text and tokens: tail that training never
                                       sees; classify, tag: share of the rows */
     uint64_t eval_seed;
+    bool special;   /* text: special tokens in it, such as <|im_start|>, are tokens and not text */
     int batch_size; /* classify, tag: sequences of a step, which are drawn together */
     /* What separates the documents of a text, each of which then ends with the token that ends a
      * text: "" or "none": nothing; "line"; "blank" lines; or a text. */
@@ -239,7 +240,7 @@ const rt_vocabulary *rt_data_vocabulary(const rt_data *data);
 rt_unknown rt_data_unknown(const rt_data *data);
 rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 
-/* The ids of a text, without special ones, in a block that the caller frees, and what became
+/* The ids of a text, without special ones around it, in a block that the caller frees, and what became
  * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, and where it stands; also for a task without a
  * text. */
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

@@ -208,14 +208,15 @@ static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t
                                                     : rt_token_count(v->level, text, bytes);
 }
 
-/* Adds the ids of the tokens of some bytes. A special token in it is text: running text that shows
- * [MASK] hides nothing. */
+/* Adds the ids of the tokens of some bytes. Unless the options say otherwise, a special token in it
+ * is text: running text that shows [MASK] hides nothing. */
 static rt_status encode_bytes(part *p, size_t start, size_t end)
 {
     const rt_vocabulary *v = p->e->vocabulary;
     rt_unknown unknown;
-    rt_status status = rt_vocabulary_encode_to(v, (const char *)p->bytes + start, end - start,
-                                               rt_id_list_add, &p->ids, &unknown);
+    rt_status status =
+        rt_vocabulary_encode_to(v, (const char *)p->bytes + start, end - start,
+                                p->e->options->special, rt_id_list_add, &p->ids, &unknown);
     rt_unknown_add(&p->unknown, &unknown, p->at + start);
     if (status.code == RT_ARGUMENT)
         return rt_error(RT_DATA, "%s: %s", p->e->text->key, status.message);

@@ -49,21 +49,23 @@ static span with_blanks(const rt_vocabulary *v, const char *text, size_t bytes, 
 }
 
 /* The ids of a part that holds no mask. */
-static rt_status encode_part(const rt_vocabulary *vocabulary, const char *part, size_t size,
-                             size_t before, int32_t *ids, int *count, rt_unknown *unknown)
+static rt_status encode_part(const rt_vocabulary *vocabulary, bool special, const char *part,
+                             size_t size, size_t before, int32_t *ids, int *count,
+                             rt_unknown *unknown)
 {
     rt_unknown here = {0};
     *count = 0;
     if (!size)
         return rt_ok();
-    rt_status status = rt_vocabulary_encode(vocabulary, part, size, ids, count, &here);
+    rt_status status = (special ? rt_vocabulary_encode_special
+                                : rt_vocabulary_encode)(vocabulary, part, size, ids, count, &here);
     rt_unknown_add(unknown, &here, before);
     return status;
 }
 
 /* Behind the ids that there are. */
-static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32_t *ids, int *count,
-                        int *masks, rt_unknown *unknown)
+static rt_status encode(const rt_vocabulary *vocabulary, bool special, const char *text,
+                        int32_t *ids, int *count, int *masks, rt_unknown *unknown)
 {
     const size_t bytes = strlen(text);
     size_t at = 0;
@@ -78,8 +80,8 @@ static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32
             mask.end = mask.start + found.size;
             mask = with_blanks(vocabulary, text, bytes, mask, at);
         }
-        status =
-            encode_part(vocabulary, text + at, mask.start - at, at, ids + *count, &added, unknown);
+        status = encode_part(vocabulary, special, text + at, mask.start - at, at, ids + *count,
+                             &added, unknown);
         *count += added;
         if (more && !status.code) {
             ids[(*count)++] = vocabulary->special.mask;
@@ -90,8 +92,9 @@ static rt_status encode(const rt_vocabulary *vocabulary, const char *text, int32
     return status;
 }
 
-rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, const char *text,
-                                int32_t **ids_new, int *count, int *masks, rt_unknown *unknown)
+rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bool special,
+                                const char *text, int32_t **ids_new, int *count, int *masks,
+                                rt_unknown *unknown)
 {
     const size_t bytes = strlen(text);
     *ids_new = NULL;
@@ -105,7 +108,7 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, co
         return rt_out_of_memory("the ids of a text");
     if (begins)
         ids[(*count)++] = vocabulary->special.cls;
-    rt_status status = encode(vocabulary, text, ids, count, masks, unknown);
+    rt_status status = encode(vocabulary, special, text, ids, count, masks, unknown);
     if (!status.code && !*count)
         status = rt_error(RT_ARGUMENT,
                           "the text is empty, and the model has no token that begins a text");

@@ -263,6 +263,8 @@ static rt_status name_ids(making_ids *m)
     rt_writer w = {0};
     char *tokenizer = NULL;
     rt_status status = rt_vocabulary_write(m->v, &tokenizer);
+    if (m->o->special)
+        rt_writer_add(&w, "special tokens are tokens\n");
     rt_writer_add(&w, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
                   ROTOR_VERSION, CACHE_VERSION, (int)m->v->level,
                   m->v->lowercase ? "lower case" : "cased", (int)m->v->special.sep,

@@ -179,10 +179,11 @@ rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const ch
                                        size_t bytes, int32_t *ids, int *count,
                                        rt_unknown *unknown) RT_MUST_CHECK;
 
-/* As rt_vocabulary_encode, with each id given to `take`, for a text of any size. */
+/* As rt_vocabulary_encode or, with `special`, rt_vocabulary_encode_special; each id is given to
+ * `take`, for a text of any size. */
 typedef void rt_id_taker(void *context, int32_t id);
 rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
-                                  rt_id_taker *take, void *context,
+                                  bool special, rt_id_taker *take, void *context,
                                   rt_unknown *unknown) RT_MUST_CHECK;
 
 /* Adds what is unknown in a part, which begins `before` bytes into the whole; `at` and `name` stay

@@ -98,14 +98,6 @@ static rt_status encode_part(const encoding *e, const unsigned char *text, size_
     return e->v->pieces ? encode_words(e, text, from, to) : encode_characters(e, text, from, to);
 }
 
-rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
-                                  rt_id_taker *take, void *context, rt_unknown *unknown)
-{
-    const encoding e = {vocabulary, take, context, unknown};
-    *unknown = (rt_unknown){0};
-    return encode_part(&e, (const unsigned char *)text, 0, bytes);
-}
-
 size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes)
 {
     return vocabulary->bpe ? rt_bpe_most_ids(vocabulary->bpe, bytes) : bytes;
@@ -114,25 +106,6 @@ size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes)
 int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary)
 {
     return INT_MAX / (int)rt_vocabulary_most_ids(vocabulary, 1);
-}
-
-typedef struct id_list {
-    int32_t *ids;
-    int *count;
-} id_list;
-
-static void append(void *context, int32_t id)
-{
-    const id_list *list = context;
-    list->ids[(*list->count)++] = id;
-}
-
-rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
-                               int32_t *ids, int *count, rt_unknown *unknown)
-{
-    id_list list = {ids, count};
-    *count = 0;
-    return rt_vocabulary_encode_to(vocabulary, text, bytes, append, &list, unknown);
 }
 
 /* Where the next special token of a text is, or its end; *size is that of the token, 0 there. */
@@ -153,29 +126,62 @@ static size_t find_special(const rt_vocabulary *v, const char *text, size_t from
     return bytes;
 }
 
+/* Encodes a text in which the special tokens are tokens. */
+static rt_status encode_special(const encoding *e, const char *text, size_t bytes)
+{
+    rt_status status = rt_ok();
+    size_t size = 0;
+    if (e->v->bpe)
+        return rt_bpe_encode(e->v, (const unsigned char *)text, 0, bytes, true, e->take, e->context,
+                             e->unknown);
+    if (e->v->level == RT_LEVEL_RESIDUE)
+        return rt_residues_encode(e->v, (const unsigned char *)text, 0, bytes, true, e->take,
+                                  e->context, e->unknown);
+    for (size_t from = 0, at; from < bytes && !status.code; from = at + size) {
+        int32_t id = RT_NO_ID;
+        at = find_special(e->v, text, from, bytes, &size, &id);
+        status = encode_part(e, (const unsigned char *)text, from, at);
+        if (size && !status.code)
+            e->take(e->context, id);
+    }
+    return status;
+}
+
+rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
+                                  bool special, rt_id_taker *take, void *context,
+                                  rt_unknown *unknown)
+{
+    const encoding e = {vocabulary, take, context, unknown};
+    *unknown = (rt_unknown){0};
+    return special ? encode_special(&e, text, bytes)
+                   : encode_part(&e, (const unsigned char *)text, 0, bytes);
+}
+
+typedef struct id_list {
+    int32_t *ids;
+    int *count;
+} id_list;
+
+static void append(void *context, int32_t id)
+{
+    const id_list *list = context;
+    list->ids[(*list->count)++] = id;
+}
+
+rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
+                               int32_t *ids, int *count, rt_unknown *unknown)
+{
+    id_list list = {ids, count};
+    *count = 0;
+    return rt_vocabulary_encode_to(vocabulary, text, bytes, false, append, &list, unknown);
+}
+
 rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
                                        size_t bytes, int32_t *ids, int *count, rt_unknown *unknown)
 {
     id_list list = {ids, count};
-    const encoding e = {vocabulary, append, &list, unknown};
-    rt_status status = rt_ok();
-    size_t size = 0;
     *count = 0;
-    *unknown = (rt_unknown){0};
-    if (vocabulary->bpe)
-        return rt_bpe_encode(vocabulary, (const unsigned char *)text, 0, bytes, true, append, &list,
-                             unknown);
-    if (vocabulary->level == RT_LEVEL_RESIDUE)
-        return rt_residues_encode(vocabulary, (const unsigned char *)text, 0, bytes, true, append,
-                                  &list, unknown);
-    for (size_t from = 0, at; from < bytes && !status.code; from = at + size) {
-        int32_t id = RT_NO_ID;
-        at = find_special(vocabulary, text, from, bytes, &size, &id);
-        status = encode_part(&e, (const unsigned char *)text, from, at);
-        if (size && !status.code)
-            append(&list, id);
-    }
-    return status;
+    return rt_vocabulary_encode_to(vocabulary, text, bytes, true, append, &list, unknown);
 }
 
 /* ---- decoding ---- */

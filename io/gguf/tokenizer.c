@@ -15,7 +15,8 @@
 /* What a token is, as llama.cpp numbers it. */
 typedef enum token_type { NORMAL = 1, UNKNOWN, CONTROL, ADDED, UNUSED } token_type;
 
-#define TOKENIZER "tokenizer.ggml."
+#define TOKENIZER      "tokenizer.ggml."
+#define TOKENIZER_CHAT "tokenizer.chat_template"
 
 /* What llama.cpp writes for a blank where tokens are characters. */
 #define BLANK "\xe2\x96\x81"
@@ -220,6 +221,15 @@ static rt_status put_special(rt_gguf_keys *k, const rt_vocabulary *v, bool begin
     return rt_ok();
 }
 
+/* A folder may have several templates, with names: a list, which llama.cpp does not read. */
+static void put_chat_template(rt_gguf_keys *k, const char *chat_template)
+{
+    json_t *text = chat_template ? json_loads(chat_template, JSON_DECODE_ANY, NULL) : NULL;
+    if (json_is_string(text))
+        rt_gguf_put_text(k, TOKENIZER_CHAT, json_string_value(text));
+    json_decref(text);
+}
+
 rt_status rt_gguf_put_vocabulary(rt_gguf_keys *k, const rt_transformer *model,
                                  const rt_huggingface_export *export)
 {
@@ -242,5 +252,6 @@ rt_status rt_gguf_put_vocabulary(rt_gguf_keys *k, const rt_transformer *model,
     } else {
         put_merges(k, v);
     }
+    put_chat_template(k, export->chat_template);
     return put_special(k, v, !export->bare);
 }

@@ -15,7 +15,7 @@ rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_ex
 {
     const int length = export->length;
     if (export->vocabulary->level == RT_LEVEL_BPE)
-        return rt_tokenizer_bpe_text(text_new, export->vocabulary, length);
+        return rt_tokenizer_bpe_text(text_new, export->vocabulary, length, export->chat_template);
     rt_json_object made = rt_json_object_new();
     const bool residues = export->vocabulary->level == RT_LEVEL_RESIDUE;
     rt_json_put(&made, "tokenizer_class", json_string(residues ? "EsmTokenizer" : "BertTokenizer"));

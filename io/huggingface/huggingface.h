@@ -83,6 +83,11 @@ typedef struct rt_huggingface_taken {
 rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model,
                               rt_huggingface_taken *taken) RT_MUST_CHECK;
 
+/* Reads the chat template of a folder, which rotor keeps and does not apply: that of
+ * chat_template.jinja or the key chat_template of tokenizer_config.json, as JSON that the caller
+ * frees; NULL if there is none that can be read. */
+rt_status rt_huggingface_chat_template(char **template_new, const char *folder) RT_MUST_CHECK;
+
 /* ---- writing ---- */
 
 typedef struct rt_huggingface_export {
@@ -103,6 +108,7 @@ typedef struct rt_huggingface_export {
                        same vocabulary generation_config.json, special_tokens_map.json,
                        added_tokens.json and the chat template stay; a README.md that rotor did not
                        write always stays */
+    const char *chat_template; /* value of that key of tokenizer_config.json, as JSON; or NULL */
 } rt_huggingface_export;
 
 /* Writes a folder that from_pretrained of the same class reads: model.safetensors (always F32),

@@ -14,6 +14,7 @@
 #define RT_HF_MAP       "special_tokens_map.json"
 #define RT_HF_ADDED     "added_tokens.json"
 #define RT_HF_CARD      "README.md"
+#define RT_HF_CHAT      "chat_template.jinja"
 
 /* Words of a model card that rotor wrote. */
 #define RT_CARD_MARK "trained with rotor"

@@ -7,6 +7,7 @@
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
 #include "text/quote.h"
+#include "text/text_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +252,48 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, rt_fram
                                                               : reframe(text_new, &f);
 }
 
+/* ---- the chat template ---- */
+
+#define RT_HF_CHAT_KEY "chat_template"
+
+/* A text as JSON. What is no UTF-8 is no template. */
+static rt_status template_of_file(char **template_new, const char *folder)
+{
+    char *bytes;
+    size_t size;
+    rt_status status = rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES);
+    if (status.code)
+        return status.code == RT_MEMORY ? status : rt_ok();
+    json_t *text = json_stringn(bytes, size);
+    char *dumped = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+    *template_new = dumped ? rt_copy_text(dumped) : NULL;
+    free(dumped); /* Jansson's */
+    json_decref(text);
+    rt_free(bytes);
+    return !dumped || *template_new ? rt_ok() : rt_out_of_memory(RT_HF_CHAT);
+}
+
+rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
+{
+    json_t *config;
+    *template_new = NULL;
+    if (rt_folder_has(folder, RT_HF_CHAT))
+        return template_of_file(template_new, folder);
+    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
+        return rt_ok();
+    rt_status status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
+    if (status.code)
+        return status.code == RT_MEMORY ? status : rt_ok();
+    const json_t *found = json_object_get(config, RT_HF_CHAT_KEY);
+    char *dumped = found && !json_is_null(found) ? json_dumps(found, JSON_ENCODE_ANY) : NULL;
+    *template_new = dumped ? rt_copy_text(dumped) : NULL;
+    if (dumped && !*template_new)
+        status = rt_out_of_memory(RT_HF_CHAT_KEY);
+    free(dumped); /* Jansson's */
+    json_decref(config);
+    return status;
+}
+
 /* ---- writing ---- */
 
 static json_t *config_of(const rt_vocabulary *v, int length)
@@ -283,9 +326,22 @@ static json_t *config_of(const rt_vocabulary *v, int length)
     return failed ? NULL : config;
 }
 
-rt_status rt_tokenizer_bpe_text(char **text_new, const rt_vocabulary *vocabulary, int length)
+/* Adds the key, whose value is JSON; false if the heap is exhausted. */
+static bool put_chat_template(json_t *config, const char *chat_template)
+{
+    return !config || !chat_template ||
+           !json_object_set_new(config, RT_HF_CHAT_KEY,
+                                json_loads(chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+}
+
+rt_status rt_tokenizer_bpe_text(char **text_new, const rt_vocabulary *vocabulary, int length,
+                                const char *chat_template)
 {
     json_t *config = config_of(vocabulary, length);
+    if (!put_chat_template(config, chat_template)) {
+        json_decref(config);
+        config = NULL;
+    }
     char *text = config ? json_dumps(config, JSON_INDENT(2)) : NULL;
     rt_writer w = {0};
     if (text)

@@ -109,12 +109,12 @@ TEST_ROWS(a_text_is_asked_about_as_it_was_trained, 0, 2)
     rt_unknown unknown;
     rt_vocabulary *v;
     expect_ok(rt_vocabulary_of_bytes(&v));
-    expect_ok(rt_masked_text_encode(v, !_i, "ab", &ids, &count, &masks, &unknown));
+    expect_ok(rt_masked_text_encode(v, !_i, false, "ab", &ids, &count, &masks, &unknown));
     ck_assert_int_eq(count, _i ? 2 : 3);
     ck_assert_int_eq(ids[0], _i ? FIRST_BYTE + 'a' : BEGIN_ID);
     ck_assert_int_eq(ids[count - 1], FIRST_BYTE + 'b');
     rt_free(ids);
-    const rt_status status = rt_masked_text_encode(v, !_i, "", &ids, &count, &masks, &unknown);
+    const rt_status status = rt_masked_text_encode(v, !_i, false, "", &ids, &count, &masks, &unknown);
     ck_assert_int_eq(status.code, _i ? RT_ARGUMENT : RT_OK);
     ck_assert(status.code ? !ids : count == 1);
     rt_free(ids);

@@ -44,6 +44,7 @@ typedef struct rt_arguments {
     int64_t seed;        /* below 0: not given */
     int tokens;          /* that --predict adds; 0: not given */
     bool jsonl;          /* answers as objects of JSON */
+    bool special;        /* special tokens in the texts of --predict and --eval are tokens */
     bool per_line;       /* --eval tells of each line */
     bool best;           /* of a folder the checkpoint of the best evaluation */
     bool resume;

@@ -72,8 +72,17 @@ static rt_status write_model(const rt_run *r, const rt_huggingface_export *expor
                                  : rt_huggingface_write(a->export, r->state->model, export);
 }
 
+/* Reads the chat template of the folder that the model is, or that its run started from. */
+static rt_status find_chat_template(const rt_run *r, const char *checkpoint, char **found)
+{
+    const char *folder = r->imported ? checkpoint : r->config->train.init_from;
+    *found = NULL;
+    return rt_is_huggingface(folder) ? rt_huggingface_chat_template(found, folder) : rt_ok();
+}
+
 rt_status rt_run_export(const rt_run *r, const char *checkpoint)
 {
+    char *chat_template = NULL;
     const char *lines[MOST_FACTS];
     if (rt_is_run_folder(r->arguments->export))
         return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
@@ -87,6 +96,8 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
     report_results(&w, r, checkpoint);
     rt_status status = report_theta(&w, r);
     char *facts = rt_writer_take(&w);
+    if (!status.code)
+        status = find_chat_template(r, checkpoint, &chat_template);
     if (!status.code && !facts)
         status = rt_out_of_memory("a model card");
     if (!status.code) {
@@ -103,9 +114,11 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
                                               .title = r->config->run.name,
                                               .facts = lines,
                                               .fact_count = cut_lines(facts, lines),
+                                              .chat_template = chat_template,
                                               .overwrite = r->arguments->overwrite};
         status = write_model(r, &export);
     }
     rt_free(facts);
+    rt_free(chat_template);
     return status;
 }

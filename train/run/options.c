@@ -77,6 +77,9 @@ static const rt_option rows[] = {
              "  FILE.csv   columns layer, head, i and theta, such as\n"
              "             theta_final.csv of a run\n"
              "It replaces the theta that position.scaling has changed"},
+    {"special", FLAG(special), .with = EVALUATION | PREDICTION,
+     .help = "with --predict or --eval: read special tokens in the text,\n"
+             "such as <|im_start|>, as these tokens (default: as text)"},
     {"usage", .command = RT_COMMAND_USAGE,
      .help = "print as CSV how much of the queries and keys each pair\n"
              "has over the evaluation data (usage.csv of a run), and stop"},

@@ -45,6 +45,7 @@ typedef struct rt_predict_options {
     const rt_crew *crew;  /* lm: who multiplies by the weights; NULL: the calling thread */
     int positions;        /* lm: the most tokens that the model has positions for; 0: no limit */
     bool jsonl;           /* an object of JSON a line */
+    bool special;         /* lm, mlm: special tokens in a text are tokens */
 } rt_predict_options;
 
 /* What there is to say of the texts. */

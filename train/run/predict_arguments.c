@@ -44,6 +44,11 @@ rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_option
         return rt_error(RT_CONFIG,
                         "--%s has no effect with data.task = %s, whose labels are not sampled",
                         given, rt_data_task_name(o->task));
+    if (labels && a->special)
+        return rt_error(RT_CONFIG,
+                        "--special has no effect with data.task = %s, which always reads special "
+                        "tokens as tokens",
+                        rt_data_task_name(o->task));
     given = lm ? NULL : find_given(a, ON_GROWTH);
     if (given)
         return rt_error(RT_CONFIG,
@@ -74,5 +79,6 @@ rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *
                                 .sampling = sampling_of(a, config),
                                 .stop = a->stop,
                                 .count = a->tokens ? a->tokens : DEFAULT_TOKENS,
-                                .jsonl = a->jsonl};
+                                .jsonl = a->jsonl,
+                                .special = a->special};
 }

@@ -29,8 +29,8 @@ rt_status rt_prediction_read(rt_prediction *p, int *masks)
 {
     rt_prediction_ids *s = &p->s;
     rt_free(s->ids);
-    rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->text,
-                                             &s->ids, &s->count, masks, &p->unknown);
+    rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->o->special,
+                                             p->text, &s->ids, &s->count, masks, &p->unknown);
     s->capacity = s->count;
     return status;
 }

@@ -61,6 +61,19 @@ static rt_status configure(rt_run *r, const rt_found *found)
     return status;
 }
 
+/* Labelled data always has special tokens as tokens, ids have no text. */
+static rt_status take_special(rt_run *r)
+{
+    rt_data_options *o = &r->config->data;
+    if (!r->arguments->special)
+        return rt_ok();
+    if (strcmp(rt_data_task_name(o->task), "text") != 0)
+        return rt_error(RT_CONFIG, "--special needs data.task = text; got %s",
+                        rt_data_task_name(o->task));
+    o->special = true;
+    return rt_ok();
+}
+
 static bool on_command_line(const rt_config *c, const char *key)
 {
     return c->origin[rt_key_find("data", key)] == RT_FROM_COMMAND_LINE;
@@ -94,6 +107,8 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
         status = rt_predict_arguments_check(r->arguments, &r->config->data);
     if (!status.code)
         status = check_evaluated(r);
+    if (!status.code)
+        status = take_special(r);
     if (!status.code)
         status = rt_arguments_evaluate(r->arguments) ? rt_run_open(r, found->path)
                                                      : rt_run_open_model(r);
