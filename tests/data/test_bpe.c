@@ -718,19 +718,27 @@ TEST(the_word_for_a_mask_is_text_where_there_is_none)
     int count, masks;
     rt_unknown unknown;
     rt_vocabulary *v = bpe_of(small);
-    ck_assert(!rt_masked_text_encode(v, true, false, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(
+        !rt_masked_text_encode(v, true, false, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 3 && masks == 0 && ids[0] == 7 && ids[1] == 4 && ids[2] == 2);
     rt_free(ids);
     rt_vocabulary_free(v);
     v = with("\"</s>\"", "\"<mask>\"");
-    ck_assert(!rt_masked_text_encode(v, true, false, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(
+        !rt_masked_text_encode(v, true, false, "ab[MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2);
     rt_free(ids);
-    ck_assert(!rt_masked_text_encode(v, true, false, "ab [MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(
+        !rt_masked_text_encode(v, false, true, "a<s>[MASK]c", &ids, &count, &masks, &unknown).code);
+    ck_assert(count == 4 && ids[1] == 7 && ids[2] == v->special.mask);
+    rt_free(ids);
+    ck_assert(
+        !rt_masked_text_encode(v, true, false, "ab [MASK]c", &ids, &count, &masks, &unknown).code);
     ck_assert(count == 4 && masks == 1 && ids[2] == 8 && ids[3] == 2); /* the blank is the mask's */
     rt_free(ids);
     ck_assert(
-        !rt_masked_text_encode(v, true, false, "[MASK]ab<mask>c", &ids, &count, &masks, &unknown).code);
+        !rt_masked_text_encode(v, true, false, "[MASK]ab<mask>c", &ids, &count, &masks, &unknown)
+             .code);
     ck_assert(count == 5 && masks == 2 && ids[1] == 8 && ids[2] == 4 && ids[3] == 8);
     rt_free(ids);
     rt_vocabulary_free(v);
@@ -750,7 +758,8 @@ TEST(blanks_beside_a_mask_are_its_own_where_its_token_says_so)
         snprintf(token, sizeof token, TOKEN("8", "[MASK]", "%s,\"special\":true"), flags[i]);
         file = changed(TOKEN("8", "</s>", SPECIAL), token);
         rt_vocabulary *v = bpe_of(file);
-        ck_assert(!rt_masked_text_encode(v, true, false, text, &ids, &count, &masks, &unknown).code);
+        ck_assert(
+            !rt_masked_text_encode(v, true, false, text, &ids, &count, &masks, &unknown).code);
         ck_assert_int_eq(count, i ? 6 : 4);
         ck_assert(masks == 1 && !memcmp(ids, i ? left : both, (size_t)count * sizeof *ids));
         rt_free(ids);

@@ -114,7 +114,8 @@ TEST_ROWS(a_text_is_asked_about_as_it_was_trained, 0, 2)
     ck_assert_int_eq(ids[0], _i ? FIRST_BYTE + 'a' : BEGIN_ID);
     ck_assert_int_eq(ids[count - 1], FIRST_BYTE + 'b');
     rt_free(ids);
-    const rt_status status = rt_masked_text_encode(v, !_i, false, "", &ids, &count, &masks, &unknown);
+    const rt_status status =
+        rt_masked_text_encode(v, !_i, false, "", &ids, &count, &masks, &unknown);
     ck_assert_int_eq(status.code, _i ? RT_ARGUMENT : RT_OK);
     ck_assert(status.code ? !ids : count == 1);
     rt_free(ids);
@@ -326,6 +327,51 @@ TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, TOKENIZERS_COU
                 "exported data.begin=%s data.end=%s --predict - <text | cmp - foreign",
                 values[ends[0] == RT_NO_ID], values[ends[1] == RT_NO_ID]);
     ck_assert_int_eq(shell(w, "cmp -s own foreign"), ends[0] == RT_NO_ID && ends[1] == RT_NO_ID);
+}
+
+TEST(special_tokens_of_a_text_are_tokens_with_an_option)
+{
+    int text, token;
+    prepare();
+    expect_exit(w, 0, TRAIN_ON("gpt2") "; echo 'fox<|endoftext|>' >line");
+    expect_exit(w, 0,
+                "$TRAIN64 --quiet --checkpoint runs/c --eval --per-line data.eval_file=line | "
+                "tail -1 | cut -d, -f3");
+    text = atoi(w->out);
+    expect_exit(w, 0,
+                "$TRAIN64 --quiet --checkpoint runs/c --eval --per-line data.eval_file=line "
+                "--special | tail -1 | cut -d, -f3");
+    token = atoi(w->out);
+    ck_assert_msg(token > 1 && token < text, "%d instead of %d", token, text);
+    expect_exit(
+        w, 0,
+        "yes 'fox<|endoftext|>' | head -200 >lines; P='--predict fox<|endoftext|>a --tokens "
+        "5 --temperature 0'; E='--eval data.eval_file=lines --quiet'; "
+        "$TRAIN64 --checkpoint runs/c $P >a; $TRAIN64 --checkpoint runs/c $P --special >b; "
+        "! cmp -s a b && $TRAIN64 --checkpoint runs/c $E >a; $TRAIN64 --checkpoint runs/c $E "
+        "--special >b; ! cmp -s a b");
+    expect_exit(w, 2, TRAIN_ON("gpt2") "--special");
+    expect_text(w->err, "--special needs --eval or --predict");
+}
+
+TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
+{
+    static const char *const where[] = {
+        "sed -i 's/^{/{\"chat_template\": \"{{ a }}\",/' folder/tokenizer_config.json",
+        "printf '{{ a }}' >folder/chat_template.jinja"};
+    prepare();
+    expect_exit(w, 0, TRAIN_ON("gpt2") "; $TRAIN64 --checkpoint runs/c --export folder; %s",
+                where[_i]);
+    expect_exit(w, 0,
+                "$TRAIN64 --checkpoint folder --export again && "
+                "grep -q '\"chat_template\": \"{{ a }}\"' again/tokenizer_config.json");
+    expect_exit(w, 0,
+                "$TRAIN64 c.ini --quiet run.name=tuned train.init_from=folder && "
+                "$TRAIN64 --checkpoint runs/tuned --export tuned && "
+                "grep -q '\"chat_template\": \"{{ a }}\"' tuned/tokenizer_config.json");
+    expect_exit(w, 0,
+                "$TRAIN64 --checkpoint folder --export m.gguf && "
+                "grep -qa 'tokenizer.chat_template.*{{ a }}' m.gguf");
 }
 
 TEST(a_resumed_run_begins_texts_as_before)
