@@ -35,6 +35,12 @@ const char *rt_files_take(const char *list, char path[RT_PATH_SIZE])
     return rest;
 }
 
+/* Whether a file is named for an option, such as --vocab, and not for a key. */
+static bool is_option(const char *key)
+{
+    return *key == '-';
+}
+
 static rt_status file_error(const char *key, const char *path, int number)
 {
     return rt_error(RT_DATA, PATH ": %s (%s)", path, strerror(number), key);
@@ -49,7 +55,8 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size)
     if (S_ISDIR(facts.st_mode))
         return file_error(key, path, EISDIR);
     if (!S_ISREG(facts.st_mode))
-        return rt_error(RT_DATA, PATH ": %s must be a regular file", path, key);
+        return rt_error(RT_DATA, PATH ": %s %s a regular file", path, key,
+                        is_option(key) ? "needs" : "must be");
     if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
         return file_error(key, path, errno);
     *size = facts.st_size;
@@ -64,10 +71,12 @@ static rt_status measure_text(const char *key, const char *path, size_t *size)
     if (status.code)
         return status;
     if (there == 0)
-        return rt_error(RT_DATA, PATH ": %s must hold text; the file is empty", path, key);
+        return rt_error(RT_DATA, PATH ": %s %s text; the file is empty", path, key,
+                        is_option(key) ? "needs" : "must hold");
     if ((uintmax_t)there > RT_FILES_LIMIT)
-        return rt_error(RT_DATA, PATH ": %s can be read up to %zu bytes; the file has %jd", path,
-                        key, RT_FILES_LIMIT, (intmax_t)there);
+        return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %jd", path, key,
+                        is_option(key) ? "takes files of" : "can be read", RT_FILES_LIMIT,
+                        (intmax_t)there);
     *size = (size_t)there;
     return rt_ok();
 }

@@ -27,6 +27,10 @@ rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments)
     if (!status.code)
         status = rt_wordpiece_build(&counts, arguments->vocab, &text, &lines);
     rt_word_counts_free(&counts);
+    if (status.code == RT_CONFIG)
+        return rt_error(RT_CONFIG, "--vocab %d is too few: %s; give a larger number, or texts with "
+                                   "fewer different characters",
+                        arguments->vocab, status.message);
     if (status.code)
         return status;
     fputs(text, to);

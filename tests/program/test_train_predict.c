@@ -338,7 +338,7 @@ TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
     expect_exit(w, 2, "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
     ck_assert_str_eq(w->err, "train: line 2: the text must have a [MASK] to fill\n");
     ck_assert_int_eq(count_of(w->out, "\n"), 2);
-    expect_exit(w, 2, "printf '[MASK]\\000b\\n' | $TRAIN " LANGUAGE "--predict -");
+    expect_exit(w, 3, "printf '[MASK]\\000b\\n' | $TRAIN " LANGUAGE "--predict -");
     ck_assert_str_eq(w->err, "train: line 1: byte 0x00 at byte 6 is not text\n");
     expect_exit(w, 2, "printf '[MASK]\\n[MASK]\\377\\n' | $TRAIN " LANGUAGE "--predict -");
     ck_assert_str_eq(w->err, "train: line 2: byte 0xff at byte 0 is not UTF-8\n");

@@ -79,7 +79,7 @@ static const refusal refusals[] = {
      "none.txt: No such file or directory (--train-tokenizer)"},
     {3, "$TRAIN --train-tokenizer 300 .", ".: Is a directory (--train-tokenizer)"},
     {3, ": >.err2; $TRAIN --train-tokenizer 300 .err2",
-     ".err2: --train-tokenizer must hold text; the file is empty"},
+     ".err2: --train-tokenizer needs text; the file is empty"},
     {3, "printf 'ab\\377' >.err2; $TRAIN --train-tokenizer 300 .err2",
      ".err2: a tokenizer needs UTF-8; byte 0xff at offset 2 is not"},
 };

@@ -135,10 +135,25 @@ TEST(a_run_goes_on_with_the_vocabulary_of_its_checkpoint)
     expect_exit(w, 0, "$TRAIN " WITH_FILE "run.name=parts --resume");
     expect_same_files("runs/text/metrics.csv", "runs/parts/metrics.csv");
     expect_same_files("runs/text/vocab.txt", "runs/parts/vocab.txt");
+    expect_no_text(w->err, "warning");
     expect_exit(w, 0, "$TRAIN " WITH_FILE "--eval");
     expect_exit(w, 0, "$TRAIN --report runs/text");
     expect_exit(w, 3, "$TRAIN " WITH_FILE "run.name=new");
     expect_text(w->err, "sub/v.txt: No such file or directory (data.vocab_file)");
+}
+
+TEST_ROWS(a_vocabulary_that_was_edited_is_told_to_a_run_that_goes_on, 0, 3)
+{
+    static const char *const edits[] = {"", "sed -i 's/^z$/q/' sub/v.txt; ",
+                                        "echo xx >>sub/v.txt; "};
+    make_vocabulary();
+    expect_exit(w, 0, "$TRAIN " WITH_FILE "train.steps=7");
+    expect_exit(w, 0, "%s$TRAIN " WITH_FILE "--resume", edits[_i]);
+    if (_i)
+        expect_text(w->err, "sub/v.txt has changed since the run began; the run goes on with the "
+                            "vocabulary of its checkpoint\n");
+    else
+        expect_no_text(w->err, "warning");
 }
 
 TEST(a_file_that_is_not_the_vocabulary_of_the_model_is_refused)

@@ -61,7 +61,7 @@ typedef struct rt_predicted {
  * if the data has no text. RT_ARGUMENT, for a line with its number, if the text cannot be read with
  * the vocabulary of the model; has no [MASK] to fill, or one where there is none to fill; has
  * more tokens than the model has positions; or is no row of labelled data (see
- * data/example_text.h). */
+ * data/example_text.h). RT_DATA for a line with a zero byte, as --embed has it. */
 rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
 

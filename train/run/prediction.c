@@ -56,7 +56,7 @@ void rt_prediction_count(const rt_prediction *p, size_t before, rt_predicted *to
 rt_status rt_prediction_check_line(const rt_lines *line)
 {
     const char *zero = memchr(line->bytes, '\0', line->size);
-    return zero ? rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is not text",
+    return zero ? rt_error(RT_DATA, "byte 0x00 at byte %zu is not text",
                            (size_t)(zero - line->bytes))
                 : rt_ok();
 }

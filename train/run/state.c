@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
+#include "text/files.h"
 #include "train/config/past_schedules.h"
 #include "train/folder/results.h"
 #include "train/run/kernels.h"
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- life ---- */
 
@@ -132,6 +134,27 @@ static void report_data(rt_run *r)
                         texts.least, texts.count > 1 ? " each" : "");
 }
 
+/* Warns if data.vocab_file is no longer the vocabulary of the run. A file that is gone is not. */
+static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
+{
+    unsigned char *bytes;
+    size_t size;
+    rt_vocabulary *there = NULL;
+    if (!*o->vocab_file || !r->vocabulary || access(o->vocab_file, F_OK))
+        return;
+    rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
+    if (!status.code)
+        status = rt_vocabulary_read(&there, rt_vocabulary_kind_of(r->vocabulary), o->vocab_file,
+                                    bytes, size);
+    if (status.code || !rt_vocabularies_equal(there, r->vocabulary))
+        rt_progress_say(&r->progress,
+                        "warning: data.vocab_file = %.600s has changed since the run began; the "
+                        "run goes on with the vocabulary of its checkpoint",
+                        o->vocab_file);
+    rt_vocabulary_free(there);
+    rt_free(bytes);
+}
+
 static rt_status open_data(rt_run *r, const char *checkpoint)
 {
     const bool evaluates = rt_arguments_evaluate(r->arguments);
@@ -140,6 +163,8 @@ static rt_status open_data(rt_run *r, const char *checkpoint)
     rt_status status = r->image || r->imported ? read_meaning(r) : rt_ok();
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, r->arguments->quiet);
+    if (checkpoint && r->arguments->resume && !status.code)
+        compare_vocabulary_file(r, &o);
     if (checkpoint) /* its vocabulary holds, whatever has become of the file since */
         *o.vocab_file = '\0';
     if (!status.code)
