@@ -10,6 +10,8 @@
 #define RT_HF_VOCAB     "vocab.txt"
 #define RT_HF_TOKENIZER "tokenizer_config.json"
 #define RT_HF_PIECES    "tokenizer.json"
+#define RT_HF_WORDS     "vocab.json"
+#define RT_HF_MERGES    "merges.txt"
 #define RT_HF_GENERATE  "generation_config.json"
 #define RT_HF_MAP       "special_tokens_map.json"
 #define RT_HF_ADDED     "added_tokens.json"

@@ -297,7 +297,9 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     *vocabulary_new = NULL;
     *warning = NULL;
     if (!lines && !rt_folder_has(folder, PIECES))
-        return rt_ok();
+        return rt_folder_has(folder, RT_HF_WORDS) && rt_folder_has(folder, RT_HF_MERGES)
+                   ? rt_tokenizer_read_bpe(vocabulary_new, folder)
+                   : rt_ok();
     rt_status status = find_level(level, &kind.level);
     if (!status.code)
         status = find_bpe(folder, lines, level, &kind.level);

@@ -106,9 +106,13 @@ rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *fold
 {
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     char *text;
-    size_t size;
+    size_t size = 0;
     *vocabulary_new = NULL;
-    rt_status status = rt_folder_read(&text, &size, folder, RT_HF_PIECES, RT_BPE_BYTES);
+    const bool whole = rt_folder_has(folder, RT_HF_PIECES);
+    rt_status status = whole ? rt_folder_read(&text, &size, folder, RT_HF_PIECES, RT_BPE_BYTES)
+                             : rt_tokenizer_of_merges(&text, folder);
+    if (!status.code && !whole)
+        size = strlen(text);
     if (!status.code)
         status = rt_vocabulary_read(vocabulary_new, kind, RT_HF_PIECES, (const unsigned char *)text,
                                     size);

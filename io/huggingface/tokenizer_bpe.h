@@ -20,6 +20,10 @@ bool rt_tokenizer_is_bpe(const json_t *tokenizer);
 /* Errors are RT_CHECKPOINT and begin with the name of the file. */
 rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *folder) RT_MUST_CHECK;
 
+/* Makes a tokenizer.json of vocab.json and merges.txt, with the tokens of tokenizer_config.json,
+ * special_tokens_map.json and added_tokens.json. The caller frees it. */
+rt_status rt_tokenizer_of_merges(char **text_new, const char *folder) RT_MUST_CHECK;
+
 /* Which special tokens are put around a text. */
 typedef struct rt_frame {
     bool begins, ends;
