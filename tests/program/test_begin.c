@@ -354,6 +354,52 @@ TEST(special_tokens_of_a_text_are_tokens_with_an_option)
     expect_text(w->err, "--special needs --eval or --predict");
 }
 
+/* Writes vocab.json and merges.txt in the place of tokenizer.json. */
+static void split_tokenizer(const char *folder)
+{
+    char path[LINE_SIZE];
+    json_t *merge;
+    size_t i;
+    snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    json_t *whole = json_load_file(path, 0, NULL), *model = json_object_get(whole, "model");
+    ck_assert_int_eq(remove(path), 0);
+    snprintf(path, sizeof path, "%s/vocab.json", folder);
+    ck_assert_int_eq(json_dump_file(json_object_get(model, "vocab"), path, 0), 0);
+    snprintf(path, sizeof path, "%s/merges.txt", folder);
+    FILE *file = fopen(path, "w");
+    fprintf(file, "#version: 0.2\n");
+    json_array_foreach(json_object_get(model, "merges"), i, merge)
+    {
+        if (json_is_string(merge))
+            fprintf(file, "%s\n", json_string_value(merge));
+        else
+            fprintf(file, "%s %s\n", json_string_value(json_array_get(merge, 0)),
+                    json_string_value(json_array_get(merge, 1)));
+    }
+    ck_assert_int_eq(fclose(file), 0);
+    json_decref(whole);
+}
+
+TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
+{
+    static const char ask[] =
+        "$TRAIN64 --quiet --checkpoint folder --predict 'The quick <|endoftext|> 12 fox' --special "
+        "--tokens 5 --temperature 0 >%s";
+    prepare();
+    expect_exit(w, 0,
+                TRAIN_ON("gpt2") "data.begin=none; $TRAIN64 --checkpoint runs/c --export folder; "
+                                 "cp " TOKENIZERS "gpt2/tokenizer.json folder");
+    expect_exit(w, 0, ask, "one");
+    split_tokenizer("folder");
+    expect_exit(w, 0, ask, "two; cmp one two");
+    expect_exit(
+        w, 0,
+        "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' folder/tokenizer_config.json; "
+        "$TRAIN64 --checkpoint folder --export out");
+    expect_text(w->err, "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
+                        "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read");
+}
+
 TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
 {
     static const char *const where[] = {
