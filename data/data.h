@@ -240,9 +240,9 @@ const rt_vocabulary *rt_data_vocabulary(const rt_data *data);
 rt_unknown rt_data_unknown(const rt_data *data);
 rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 
-/* The ids of a text, without special ones around it, in a block that the caller frees, and what became
- * [UNK]. RT_ARGUMENT names a byte that is not UTF-8, and where it stands; also for a task without a
- * text. */
+/* The ids of a text, without special ones around it, in a block that the caller frees, and what
+ * became [UNK]. RT_ARGUMENT names a byte that is not UTF-8, and where it stands; also for a task
+ * without a text. */
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
 

@@ -14,8 +14,8 @@ typedef struct rt_mask_place {
 rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text);
 
 /* The ids, in a block that the caller frees, how many of them are masks, and what of the text
- * became [UNK]. Other special tokens in it are text, unless `special`. RT_ARGUMENT as rt_vocabulary_encode, and if
- * there is no id. */
+ * became [UNK]. Other special tokens in it are text, unless `special`. RT_ARGUMENT as
+ * rt_vocabulary_encode, and if there is no id. */
 rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bool special,
                                 const char *text, int32_t **ids_new, int *count, int *masks,
                                 rt_unknown *unknown) RT_MUST_CHECK;

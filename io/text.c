@@ -74,8 +74,8 @@ static rt_status encode_plain(const rt_model *m, const char *text, const char *s
     if (second)
         return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     const bool begins = !m->origin || rt_data_begins(m->origin->data);
-    return rt_masked_text_encode(m->vocabulary, begins, false, text, &row->ids, &row->length, &masks,
-                                 &row->unknown);
+    return rt_masked_text_encode(m->vocabulary, begins, false, text, &row->ids, &row->length,
+                                 &masks, &row->unknown);
 }
 
 rt_status rt_model_encode(const rt_model *m, const char *text, const char *second, rt_row *row)

@@ -28,8 +28,9 @@ rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments)
         status = rt_wordpiece_build(&counts, arguments->vocab, &text, &lines);
     rt_word_counts_free(&counts);
     if (status.code == RT_CONFIG)
-        return rt_error(RT_CONFIG, "--vocab %d is too few: %s; give a larger number, or texts with "
-                                   "fewer different characters",
+        return rt_error(RT_CONFIG,
+                        "--vocab %d is too few: %s; give a larger number, or texts with "
+                        "fewer different characters",
                         arguments->vocab, status.message);
     if (status.code)
         return status;

@@ -16,8 +16,8 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
  * its default. */
 bool rt_option_may_be_absent(const rt_key *key);
 
-/* Fails the image if a key is missing, unless it may be, or does not accept its value. Paths stay as
- * they are. */
+/* Fails the image if a key is missing, unless it may be, or does not accept its value. Paths stay
+ * as they are. */
 void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,
                           void *options);
 

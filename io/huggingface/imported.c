@@ -118,10 +118,12 @@ static rt_status check_mask(rt_imported *m)
              RT_HF_CONFIG ": mask_token_id is %d, but the mask of the vocabulary has the id %d",
              o->mask_id, (int)v->special.mask);
     if (o->token_dropout)
-        return rt_error(RT_CHECKPOINT, "%s; make them equal: with token_dropout = true the model "
-                                       "depends on both",
+        return rt_error(RT_CHECKPOINT,
+                        "%s; make them equal: with token_dropout = true the model "
+                        "depends on both",
                         line);
-    snprintf(line + strlen(line), sizeof line - strlen(line), "; rotor uses that of the vocabulary");
+    snprintf(line + strlen(line), sizeof line - strlen(line),
+             "; rotor uses that of the vocabulary");
     return add_warning(m->there, line);
 }
 

@@ -7,7 +7,8 @@
  * otherwise than BERT's is RT_CHECKPOINT, with the file and the key, and of a decoder a warning:
  * then the folder is one of ids. It has the tokens that end a text, if the folder names them. A
  * text begins, and one with a label ends, as its tokenizer has it: with BPE, by what the
- * post-processor puts there, or nothing. Labels are in the order of their bytes, as everywhere in rotor (data/labels.h): the rows
+ * post-processor puts there, or nothing. Labels are in the order of their bytes, as everywhere in
+ * rotor (data/labels.h): the rows
  * of the head are put in that order.
  */
 

@@ -13,9 +13,9 @@
 
 #include "data/tokenizers/vocabulary.h"
 
-/* NULL if the folder has neither, nor vocab.json and merges.txt of byte-level BPE. `level` is that of a vocabulary that rotor wrote, "" for one that
- * the files tell. *warning is a line for the user, or NULL. Errors are RT_CHECKPOINT and begin with
- * the name of the file. */
+/* NULL if the folder has neither, nor vocab.json and merges.txt of byte-level BPE. `level` is that
+ * of a vocabulary that rotor wrote, "" for one that the files tell. *warning is a line for the
+ * user, or NULL. Errors are RT_CHECKPOINT and begin with the name of the file. */
 rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
                             const char **warning) RT_MUST_CHECK;
 

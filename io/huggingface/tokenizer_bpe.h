@@ -35,8 +35,8 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary
                                 rt_frame frame) RT_MUST_CHECK;
 
 /* A tokenizer_config.json for a vocabulary of level bpe, whose tokenizer.json is what
- * rt_tokenizer_bpe_file gives; the caller frees it. `length` is the tokens of the longest text. `chat_template`
- * is JSON, or NULL. */
+ * rt_tokenizer_bpe_file gives; the caller frees it. `length` is the tokens of the longest text.
+ * `chat_template` is JSON, or NULL. */
 rt_status rt_tokenizer_bpe_text(char **text_new, const rt_vocabulary *vocabulary, int length,
                                 const char *chat_template) RT_MUST_CHECK;
 

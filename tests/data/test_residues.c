@@ -133,7 +133,8 @@ TEST(a_mask_is_written_in_two_ways)
     int count, masks;
     rt_unknown unknown;
     ck_assert(
-        !rt_masked_text_encode(v, true, false, "L<mask>A[MASK]", &ids, &count, &masks, &unknown).code);
+        !rt_masked_text_encode(v, true, false, "L<mask>A[MASK]", &ids, &count, &masks, &unknown)
+             .code);
     ck_assert(count == 5 && masks == 2 && !memcmp(ids, wanted, sizeof wanted));
     rt_free(ids);
     rt_vocabulary_free(v);

@@ -397,7 +397,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_vocabulary_encode_special,                                                                \
       refused(rt_vocabulary_encode_special(v, "a", 1, ids, &count, &unknown)))                     \
     X(rt_vocabulary_encode_to,                                                                     \
-      refused(rt_vocabulary_encode_to(v, "a", 1, false, ignore_id, NULL, &unknown)))                      \
+      refused(rt_vocabulary_encode_to(v, "a", 1, false, ignore_id, NULL, &unknown)))               \
     X(rt_unknown_add, rt_unknown_add(&unknown, &unknown, 0))                                       \
     X(rt_vocabulary_decode, ck_assert_ptr_null(rt_vocabulary_decode(v, 0, &bytes)))                \
     X(rt_vocabulary_spell, ck_assert_uint_eq(rt_vocabulary_spell(v, 0).size, 0))                   \

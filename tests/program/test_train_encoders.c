@@ -73,8 +73,9 @@ TEST(a_line_of_one_residue_has_the_loss_of_its_mask)
     make_folders("esm");
     expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict '<mask>' --jsonl");
     const char *answer = strstr(w->out, "\"masks\"");
-    ck_assert_msg(answer && sscanf(answer, "\"masks\": [{\"token\": \"%7[^\"]\", \"probability\": %lf",
-                                   token, &probability) == 2,
+    ck_assert_msg(answer &&
+                      sscanf(answer, "\"masks\": [{\"token\": \"%7[^\"]\", \"probability\": %lf",
+                             token, &probability) == 2,
                   "%s", w->out);
     expect_exit(w, 0,
                 "echo %s >line; $TRAIN --quiet --checkpoint foreign --eval --per-line "

@@ -185,8 +185,7 @@ TEST_ROWS(an_option_that_its_key_does_not_accept_is_refused, 0, 2)
     char name[RT_KEY_NAME_SIZE];
     for (int i = 0; i < table->count; i++) {
         const rt_key *key = &table->keys[i];
-        if (key->type != RT_KEY_TEXT && key->type != RT_KEY_FACTORS &&
-            key->type != RT_KEY_LAYERS)
+        if (key->type != RT_KEY_TEXT && key->type != RT_KEY_FACTORS && key->type != RT_KEY_LAYERS)
             forge_option(in_scratch(FILE_NAME), group, key, rt_key_full_name(key, name));
     }
 }

@@ -69,7 +69,8 @@ static void free_model(void)
     unlink(file);
 }
 
-/* Probabilities at one place of the ids from `first` on, their logits divided by the temperature. */
+/* Probabilities at one place of the ids from `first` on, their logits divided by the temperature.
+ */
 static void probabilities_from(int first, const int32_t *ids, int count, int place,
                                double temperature, double p[VOCAB])
 {

@@ -143,8 +143,8 @@ typedef struct rt_config_source {
  * (train/config/inherit.h). An error of the finder is that of the call, unless every key of the
  * model is written.
  *
- * A path in data.file, data.vocab_file, train.init_from or train.trunk is relative to the folder of the file
- * that names it, on the command line to the working directory. */
+ * A path in data.file, data.vocab_file, train.init_from or train.trunk is relative to the folder of
+ * the file that names it, on the command line to the working directory. */
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
 

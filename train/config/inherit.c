@@ -23,10 +23,10 @@ static bool is_section(const rt_key *key, const char *section)
 static bool is_inherited(const rt_key *key)
 {
     return is_section(key, "model") || is_section(key, "position") ||
-           rt_key_is_one_of(key, RT_OPTIONS("theta.learn", "theta.scope", "theta.form",
-                                            "data.level", "data.lowercase", "data.vocab",
-                                            "data.objective", "data.begin", "data.end",
-                                            "data.mask_id"));
+           rt_key_is_one_of(key,
+                            RT_OPTIONS("theta.learn", "theta.scope", "theta.form", "data.level",
+                                       "data.lowercase", "data.vocab", "data.objective",
+                                       "data.begin", "data.end", "data.mask_id"));
 }
 
 static bool reads_text(const rt_config *c)

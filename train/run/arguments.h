@@ -20,9 +20,10 @@ typedef struct rt_arguments {
     const char *config; /* path of the INI file; NULL: that of the checkpoint, or none is needed */
     const char *overrides[RT_MOST_OVERRIDES];
     int override_count;
-    const char *checkpoint;             /* of --checkpoint: a file or a folder; or NULL */
-    const char *report;                 /* the folder of --report, or NULL */
-    const char *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of a vocabulary */
+    const char *checkpoint; /* of --checkpoint: a file or a folder; or NULL */
+    const char *report;     /* the folder of --report, or NULL */
+    const char
+        *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of a vocabulary */
     int other_count;
     int tokenizer;       /* tokens of the file that --train-tokenizer makes; 0: not given */
     int vocab;           /* lines of the vocabulary that --vocab makes; 0: not given */

@@ -34,7 +34,9 @@ static rt_status meaning_of(const rt_run *r, meaning *m)
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
     const rt_labels *labels = rt_data_labels(r->data);
     rt_status status = rt_ok();
-    *m = (meaning){.words = r->words, .types = r->types, .begin = r->config->data.begin,
+    *m = (meaning){.words = r->words,
+                   .types = r->types,
+                   .begin = r->config->data.begin,
                    .end = r->config->data.end};
     if (vocabulary) {
         m->kind = rt_vocabulary_kind_of(vocabulary);

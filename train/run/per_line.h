@@ -19,9 +19,10 @@
 
 #include <stdio.h>
 
-/* `last` is the token that ends a text, RT_NO_ID if there is none. RT_CONFIG for a text without data.eval_file or with several, and for data that has no lines;
- * RT_DATA for a line that is no text. `cut` is how many lines are longer than data.length. */
-rt_status rt_per_line_print(FILE *to, const rt_config *config, rt_trainer *trainer,
-                            int32_t last, long *cut) RT_MUST_CHECK;
+/* `last` is the token that ends a text, RT_NO_ID if there is none. RT_CONFIG for a text without
+ * data.eval_file or with several, and for data that has no lines; RT_DATA for a line that is no
+ * text. `cut` is how many lines are longer than data.length. */
+rt_status rt_per_line_print(FILE *to, const rt_config *config, rt_trainer *trainer, int32_t last,
+                            long *cut) RT_MUST_CHECK;
 
 #endif

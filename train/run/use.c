@@ -162,8 +162,8 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
 static int32_t last_token(const rt_run *r)
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
-    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v || v->level == RT_LEVEL_BYTE ||
-        v->level == RT_LEVEL_CHAR)
+    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
+        v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
         return RT_NO_ID;
     return rt_vocabulary_frame(v).last;
 }
