@@ -394,7 +394,7 @@ TEST(a_vocabulary_of_bpe_is_written_for_transformers)
     write_file("tokenizer.json", bpe);
     write_file("tokenizer_config.json", "{\"bos_token\": \"<t>\", \"mask_token\": \"<s>\"}");
     rt_vocabulary *v = read_vocabulary("", NULL);
-    assert_status(rt_tokenizer_bpe_text(&text, v, 64), RT_OK, "");
+    assert_status(rt_tokenizer_bpe_text(&text, v, 64, NULL), RT_OK, "");
     ck_assert_str_eq(text, "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
                            "  \"cls_token\": \"<t>\",\n  \"bos_token\": \"<t>\",\n"
                            "  \"pad_token\": \"<t>\",\n"
@@ -428,7 +428,7 @@ TEST(a_token_with_letters_of_byte_level_text_is_read_and_written_as_it_is)
                                         "but|>\"}");
     rt_vocabulary *v = read_vocabulary("", NULL);
     ck_assert_int_eq(v->special.cls, 2);
-    assert_status(rt_tokenizer_bpe_text(&text, v, 64), RT_OK, "");
+    assert_status(rt_tokenizer_bpe_text(&text, v, 64, NULL), RT_OK, "");
     ck_assert_msg(strstr(text, token) != NULL, "%s", text);
     ck_assert(!strstr(text, "cls_token") && !strstr(text, "sep_token")); /* as no encoder's */
     rt_free(text);
