@@ -95,11 +95,11 @@ static const struct {
     const char *from, *to, *message;
 } others[] = {
     {"\"type\": \"WordPiece\"", "\"type\": \"Unigram\"",
-     "tokenizer.json: the type of model is 'Unigram'; 'WordPiece' alone is read"},
+     "tokenizer.json: the type of model is 'Unigram'; 'BPE' and 'WordPiece' are read"},
     {"\"type\": \"WordPiece\", ", "",
-     "tokenizer.json: the type of model is missing; 'WordPiece' alone is read"},
+     "tokenizer.json: the type of model is missing; 'BPE' and 'WordPiece' are read"},
     {"\"model\"", "\"other\"",
-     "tokenizer.json: the type of model is missing; 'WordPiece' alone is read"},
+     "tokenizer.json: the type of model is missing; 'BPE' and 'WordPiece' are read"},
     {"\"##\"", "\"@@\"", "tokenizer.json: continuing_subword_prefix is '@@'; '##' alone is read"},
     {"\"unk_token\": \"[UNK]\"", "\"unk_token\": \"<unk>\"",
      "tokenizer.json: unk_token is '<unk>'; '[UNK]' alone is read"},
