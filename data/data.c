@@ -82,7 +82,8 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
                        "data.begin = none needs data.task = text, tokens, classify or tag; got %s",
                        task->name);
-    if (o->end != RT_BEGIN_AUTO && !rt_data_task_labelled(o->task))
+    /* Without labels it has no effect, but a model may keep it for a training with labels. */
+    if (o->end != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
                        "data.end = none needs data.task = classify or tag; got %s", task->name);
     if (is_token_ids(task) && o->mask_id >= o->vocab)

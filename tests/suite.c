@@ -1,6 +1,8 @@
-/* Runs the suites of an executable: EXECUTABLE [-l] [-s SUITE] ... [-t WORD] ...
+/* Runs the suites of an executable: EXECUTABLE [-l] [-n | -a] [-s SUITE] ... [-t WORD] ...
  *
- *     -l        lists the suites and their tests
+ *     -l        lists the suites, their tests and the numbers of their rows
+ *     -n        runs the nightly set; without -n, the fast one
+ *     -a        runs both sets
  *     -s SUITE  runs this suite; without -s, all of them
  *     -t WORD   runs the tests whose name contains this word
  *
@@ -17,25 +19,27 @@ enum { MOST_WORDS = 64, SUITE_NAME_SIZE = 64, DEFAULT_TIMEOUT = 120 };
 typedef struct registered_test {
     const test_options *options;
     const TTest *test;
-    int begin, end;
+    int begin, end, stride;
     bool added; /* is in the runner */
 } registered_test;
 
 typedef struct selection {
     const char *suites[MOST_WORDS], *parts[MOST_WORDS];
     int suite_count, part_count;
+    bool fast, nightly; /* the sets */
 } selection;
 
 static registered_test *registered;
 static size_t registered_count;
 
-void test_register(const test_options *options, const TTest *test, int begin, int end)
+void test_register(const test_options *options, const TTest *test, int begin, int end, int stride)
 {
     if (registered_count % 64 == 0)
         registered = realloc(registered, (registered_count + 64) * sizeof *registered);
     if (!registered)
         abort();
-    registered[registered_count++] = (registered_test){options, test, begin, end, false};
+    registered[registered_count++] = (registered_test){
+        .options = options, .test = test, .begin = begin, .end = end, .stride = stride};
 }
 
 static size_t blocks_before;
@@ -70,7 +74,18 @@ static bool is_selected(const selection *s, const registered_test *test)
         suite |= !strcmp(name, s->suites[i]);
     for (int i = 0; i < s->part_count; i++)
         part |= strstr(test->test->name, s->parts[i]) != NULL;
-    return suite && part && test->begin < test->end;
+    return suite && part && test->begin < test->end &&
+           ((s->fast && test->stride) || (s->nightly && test->stride != 1));
+}
+
+/* Adds the rows of a test that are in the selected sets. */
+static void add_rows(TCase *tests, const selection *s, const registered_test *test)
+{
+    for (int i = test->begin; i < test->end; i++) {
+        const bool fast = test->stride && (i - test->begin) % test->stride == 0;
+        if (fast ? s->fast : s->nightly)
+            _tcase_add_test(tests, test->test, 0, 0, i, i + 1);
+    }
 }
 
 static void add_fixtures(TCase *tests, const test_options *options)
@@ -99,7 +114,7 @@ static void add_tests_like(SRunner *runner, const selection *s, size_t first)
         registered_test *test = &registered[i];
         if (test->options == like.options && !strcmp(test->test->file, like.test->file) &&
             is_selected(s, test)) {
-            _tcase_add_test(tests, test->test, 0, 0, test->begin, test->end);
+            add_rows(tests, s, test);
             test->added = true;
         }
     }
@@ -137,11 +152,16 @@ static int run(const selection *s)
 
 int suite_main(int argc, char **argv)
 {
-    selection s = {0};
+    selection s = {.fast = true};
     int option;
-    while ((option = getopt(argc, argv, "ls:t:")) != -1) {
+    while ((option = getopt(argc, argv, "lnas:t:")) != -1) {
         if (option == 'l')
             return list();
+        if (option == 'n' || option == 'a') {
+            s.nightly = true;
+            s.fast = option == 'a';
+            continue;
+        }
         if (option == 's' && s.suite_count < MOST_WORDS)
             s.suites[s.suite_count++] = optarg;
         else if (option == 't' && s.part_count < MOST_WORDS)
@@ -149,6 +169,8 @@ int suite_main(int argc, char **argv)
         else
             return 2;
     }
+    if (optind < argc)
+        return 2;
     /* With the row kernels that ROTOR_ROW_KERNELS names, as the program. */
     const rt_status status = rt_row_set_use_named(getenv("ROTOR_ROW_KERNELS"));
     if (status.code)
@@ -156,8 +178,15 @@ int suite_main(int argc, char **argv)
     return status.code ? 2 : run(&s);
 }
 
+/* The main of the program, in the executable of its suites (tests/program/program.h). */
+__attribute__((weak)) int train_main(int argc, char **argv);
+
 /* A suite may have a main of its own, which calls suite_main. */
 __attribute__((weak)) int main(int argc, char **argv)
 {
+    const char *slash = strrchr(argv[0], '/');
+    /* The program that a test has called starts itself anew, for other kernels of OpenBLAS. */
+    if (train_main && !strcmp(slash ? slash + 1 : argv[0], "train"))
+        return train_main(argc, argv);
     return suite_main(argc, argv);
 }

@@ -12,6 +12,9 @@
  * A test may be repeated for the rows of a table; _i is the number of the row:
  *
  *     TEST_ROWS(bad_shapes_are_refused, 0, ROWS(bad))
+ *
+ * A test that takes long is of the nightly set, NIGHTLY_TEST and NIGHTLY_ROWS; of a large grid the
+ * fast set may have a sample, SAMPLED_ROWS.
  */
 
 #include "core/memory.h"
@@ -34,8 +37,9 @@ typedef struct test_options {
     double timeout;         /* seconds for one test; 0: 120 */
 } test_options;
 
-/* Adds rows begin to end - 1 of a test to the suite of its file. Without rows there is no test. */
-void test_register(const test_options *options, const TTest *test, int begin, int end);
+/* Adds rows begin to end - 1 of a test to the suite of its file. Without rows there is no test. Every
+ * stride-th row is of the fast set, the others are of the nightly set; of stride 0 all are. */
+void test_register(const test_options *options, const TTest *test, int begin, int end, int stride);
 
 /* Runs the suites that the arguments name; returns the exit code. */
 int suite_main(int argc, char **argv);
@@ -46,17 +50,21 @@ int suite_main(int argc, char **argv);
 
 __attribute__((unused)) static const test_options suite_options;
 
-#define TEST_WITH(options, name, begin, end)                                                       \
+#define TEST_REGISTERED(options, name, begin, end, stride)                                         \
     static void name##_fn(int _i);                                                                 \
     __attribute__((constructor)) static void name##_register(void)                                 \
     {                                                                                              \
         static const TTest test = {#name, name##_fn, __FILE__, __LINE__};                          \
-        test_register(&(options), &test, begin, end);                                              \
+        test_register(&(options), &test, begin, end, stride);                                      \
     }                                                                                              \
     static void name##_fn(int _i __attribute__((unused)))
 
-#define TEST_ROWS(name, begin, end) TEST_WITH(suite_options, name, begin, end)
-#define TEST(name) TEST_ROWS(name, 0, 1)
+#define TEST_WITH(options, name, begin, end)    TEST_REGISTERED(options, name, begin, end, 1)
+#define TEST_ROWS(name, begin, end)             TEST_WITH(suite_options, name, begin, end)
+#define TEST(name)                              TEST_ROWS(name, 0, 1)
+#define SAMPLED_ROWS(name, begin, end, stride)  TEST_REGISTERED(suite_options, name, begin, end, stride)
+#define NIGHTLY_ROWS(name, begin, end)          SAMPLED_ROWS(name, begin, end, 0)
+#define NIGHTLY_TEST(name)                      NIGHTLY_ROWS(name, 0, 1)
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 

@@ -341,7 +341,7 @@ static void draw_the_same(const rt_data_options *one, const rt_data_options *oth
 }
 
 /* More than two parts of 4 MiB, at each level; the vocabularies of GPT-2's and LLaMA 3's kind. */
-TEST_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10)
+SAMPLED_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10, 3)
 {
     static const struct {
         rt_level level;

@@ -159,16 +159,14 @@ TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
     expect_ok(rt_graph_status(g));
     const int count = rt_columns(logits);
     ck_assert_int_eq(count, model->vocabulary->count);
-    double *p = rt_alloc((size_t)count, sizeof *p), sum = 0;
+    double *p = rt_alloc((size_t)count, sizeof *p);
     expect_ok(rt_logits_probabilities(logits, 2, p));
     int best = 4;
-    for (int id = 4; id < count; id++) {
-        sum += p[id];
+    for (int id = 4; id < count; id++)
         best = p[id] > p[best] ? id : best;
-    }
     size_t size;
     snprintf(wanted, sizeof wanted, "mask 1: '%s' %.3f,",
-             rt_vocabulary_decode(model->vocabulary, best, &size), p[best] / sum);
+             rt_vocabulary_decode(model->vocabulary, best, &size), p[best]);
     ck_assert_msg(!strncmp(line_of(w->out, "mask 1:", line), wanted, strlen(wanted)),
                   "'%s' does not begin with '%s'", line, wanted);
     rt_free(p);

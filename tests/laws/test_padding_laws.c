@@ -204,12 +204,12 @@ static int count_models(void)
     return count;
 }
 
-TEST_ROWS(what_stands_in_padding_changes_no_bit, 0, RT_HEAD_TOKEN + 1)
+SAMPLED_ROWS(what_stands_in_padding_changes_no_bit, 0, RT_HEAD_TOKEN + 1, 3)
 {
     ck_assert_int_eq(each_model((rt_head)_i, check_filling), count_models());
 }
 
-TEST_ROWS(the_amount_of_padding_changes_rounding_alone, 0, RT_HEAD_TOKEN + 1)
+SAMPLED_ROWS(the_amount_of_padding_changes_rounding_alone, 0, RT_HEAD_TOKEN + 1, 3)
 {
     ck_assert_int_eq(each_model((rt_head)_i, check_amount), count_models());
 }

@@ -69,7 +69,7 @@ static void expect_law(const rt_transformer_options *o, const char *name)
     rt_transformer_free(m);
 }
 
-TEST_ROWS(pieces_give_what_the_whole_gives, 0, ROWS + KINDS)
+SAMPLED_ROWS(pieces_give_what_the_whole_gives, 0, ROWS + KINDS, 7)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_law);

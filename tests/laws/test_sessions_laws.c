@@ -69,7 +69,7 @@ static void expect_law(const rt_transformer_options *o, const char *name)
     rt_transformer_free(m);
 }
 
-TEST_ROWS(texts_together_give_what_each_gives_alone, 0, ROWS + KINDS)
+SAMPLED_ROWS(texts_together_give_what_each_gives_alone, 0, ROWS + KINDS, 7)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_law);

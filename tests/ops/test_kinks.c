@@ -140,7 +140,7 @@ TEST_ROWS(what_is_right_passes_beside_kinks, 0, KINDS)
     ck_assert_msg(kinds[_i] == RT_GELU ? kinks == 0 : kinks > SEEDS, "%zu kinks", kinks);
 }
 
-TEST_ROWS(what_is_wrong_fails_at_every_seed_and_size, 0, 2)
+NIGHTLY_ROWS(what_is_wrong_fails_at_every_seed_and_size, 0, 2)
 {
     for (int f = NONE; f < FAULTS; f++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++)

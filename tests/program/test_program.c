@@ -89,7 +89,7 @@ static void expect_same_model(const char *one, const char *other)
     "$TRAIN tiny.ini train.steps=2 train.batch_size=1 data.length=600 model.dim=128 "              \
     "model.dropout=0.1 model.attention_dropout=0.1 "
 
-TEST(one_sequence_gives_the_same_bytes_for_any_number_of_threads)
+NIGHTLY_TEST(one_sequence_gives_the_same_bytes_for_any_number_of_threads)
 {
     static const int threads[] = {1, 2, 3, 5};
     for (int i = 0; i < 4; i++)
@@ -104,7 +104,7 @@ TEST(one_sequence_gives_the_same_bytes_for_any_number_of_threads)
 }
 
 /* What is computed again is the same, with its dropout, rounding and theta. */
-TEST_ROWS(recomputation_changes_no_byte, 0, 9)
+SAMPLED_ROWS(recomputation_changes_no_byte, 0, 9, 3)
 {
     static const char *const ways[] = {
         LONG "theta.scope=model",
@@ -427,8 +427,8 @@ TEST(a_damaged_table_is_cut_back_not_crashed_on)
 TEST(nohup_protects_from_hanging_up)
 {
     expect_exit(w, 0,
-                "trap '' HUP; $TRAIN tiny.ini train.steps=2000 & sleep 0.2; kill -HUP $!; "
-                "wait $!");
+                "trap '' HUP; $TRAIN tiny.ini train.steps=400 & " WAIT_FOR_ROW(
+                    "20", "runs/tiny/metrics.csv") "kill -HUP $!; wait $!");
 }
 
 TEST(commands_that_only_print)

@@ -45,7 +45,7 @@ static const char *const rows[][2] = {
      "yes"},
     {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --embed text.txt --output v.h5", ""},
     {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --usage", "layer,head,i,theta"},
-    {"$TRAIN --train-tokenizer 280 text.txt >bpe.json && $TRAIN " TEXT
+    {"$TRAIN --train-tokenizer 280 text.txt >bpe.json && sed -i /vocab/d tiny.ini && $TRAIN " TEXT
      "data.vocab_file=bpe.json data.objective=lm model.causal=yes",
      "steps: 4, "},
 };

@@ -47,7 +47,7 @@ TEST(a_second_interrupt_ends_at_once)
                 "$TRAIN tiny.ini --quiet model.dim=256 data.length=256 train.batch_size=256 "
                 "run.log_every=1 train.steps=1 train.shards=1 & "
                 "until [ -e runs/tiny/metrics.csv ]; do kill -0 $! || exit 99; sleep 0.01; done; "
-                "kill -INT $!; sleep 0.2; kill -INT $!; wait $!");
+                "kill -INT $!; " WAIT_FOR_HANDLER "kill -INT $!; wait $!");
 }
 
 TEST_ROWS(a_signal_is_obeyed_after_the_step_and_saves_it, 0, 4)
@@ -219,7 +219,7 @@ TEST(parameters_that_are_not_finite_are_never_saved)
 }
 
 /* 12 layers' worth of weights of width 16384 for each of a thousand layers. */
-TEST(a_run_that_does_not_fit_the_memory_is_refused_with_its_size)
+NIGHTLY_TEST(a_run_that_does_not_fit_the_memory_is_refused_with_its_size)
 {
     expect_exit(w, 2, "$TRAIN tiny.ini model.layers=1000 model.dim=16384 model.heads=64");
     expect_text(w->err, "tiny.ini: the run needs about ");

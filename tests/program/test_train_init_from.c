@@ -230,7 +230,7 @@ TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
                 folders[_i]);
 }
 
-TEST(the_print_of_a_sweep_is_the_same_sweep)
+NIGHTLY_TEST(the_print_of_a_sweep_is_the_same_sweep)
 {
     expect_exit(w, 0,
                 "printf '[variant one]\\ndata.task = shift\\n[variant two]\\ntrain.steps = 4\\n"

@@ -70,7 +70,7 @@ TEST(threads_change_no_choice)
 
 /* A pipe is answered line by line, a file in groups. Prompts differ in length, end at different
  * times, and fill more than one group; one is empty, and one longer than data.length. */
-TEST(lines_of_a_file_are_continued_as_each_alone)
+NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
 {
     static const char *const ways[] = {"", "--temperature 0 --stop p", "--seed 4 --top-k 5",
                                        "--stop no --temperature 2"};

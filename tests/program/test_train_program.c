@@ -59,7 +59,7 @@ static double last_loss(const char *path)
 }
 
 /* A few hundred steps take each of them far below ln 8, the loss of guessing. */
-TEST_ROWS(every_task_is_learned, 0, 4)
+NIGHTLY_ROWS(every_task_is_learned, 0, 4)
 {
     static const char *const tasks[] = {"copy", "reverse", "shift", "sort"};
     expect_exit(w, 0,

@@ -314,7 +314,7 @@ static void refused_alike(int code, const char *arguments, const char *message)
     rt_free(said);
 }
 
-TEST(what_training_refuses_check_refuses_alike)
+NIGHTLY_TEST(what_training_refuses_check_refuses_alike)
 {
     ck_assert_int_eq(shell(w, "yes 'a line of text' | head -c 4000 >text.txt"), 0);
     refused_alike(3, "data.task=text data.vocab=32 data.file=text.txt train.eval_lengths=500",

@@ -104,7 +104,7 @@ TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 6)
 }
 
 /* Of a text that is read several times over, so that most stops are inside an epoch. */
-TEST(twenty_stops_leave_no_trace)
+NIGHTLY_TEST(twenty_stops_leave_no_trace)
 {
     static const int stops[] = {1,  2,  3,  5,  8,  9,  13, 17, 20, 21,
                                 24, 30, 31, 37, 40, 41, 46, 52, 58, 59};
@@ -153,7 +153,7 @@ static void expect_same_folders(void)
                 "|| exit 1; done; cmp straight.html stopped.html");
 }
 
-TEST_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2)
+SAMPLED_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2, 2)
 {
     static const char *const signals[] = {"TERM", "USR1"};
     expect_exit(w, 0, "mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
@@ -169,7 +169,7 @@ TEST_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2)
 
 /* Nothing is saved on the way out, rows past the last checkpoint are there, and the last row
  * is cut off in its middle. */
-TEST(a_run_that_was_killed_goes_on_to_the_same_files)
+NIGHTLY_TEST(a_run_that_was_killed_goes_on_to_the_same_files)
 {
     expect_exit(w, 0, "mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
     expect_exit(w, 137,
@@ -302,7 +302,7 @@ TEST(an_extended_run_remembers_the_rates_of_its_past)
     ck_assert(!exists("runs/tiny/schedules.csv"));
 }
 
-TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
+NIGHTLY_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
 {
     const char *more = "--quiet --resume train.steps=1500 optimizer.schedule_steps=1500 "
                        "optimizer.lr=0.02";

@@ -81,7 +81,7 @@ TEST(an_interrupted_sweep_goes_on)
 }
 
 /* As after Ctrl-C: the report of the part that is done must not be in the way. */
-TEST(an_interrupted_sweep_ends_as_one_that_was_not)
+NIGHTLY_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
 {
 #define LONG_SWEEP                                                                                 \
     "$TRAIN ../tiny.ini --quiet theta.learn=no train.steps=800 optimizer.schedule_steps=800 "      \

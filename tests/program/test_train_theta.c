@@ -180,7 +180,7 @@ TEST(a_stop_while_tolerances_are_measured_is_heard)
     expect_exit(
         w, 75,
         "$TRAIN %s 2>err & until grep -q measuring err; do kill -0 $! || exit 99; sleep 0.01; "
-        "done; sleep 0.1; kill -TERM $!; wait $!",
+        "done; kill -TERM $!; wait $!",
         options);
     ck_assert(!exists("runs/tiny/result.csv"));
     expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume continues it' err");

@@ -41,7 +41,7 @@ TEST(lines_are_read_by_themselves)
 }
 
 /* Each part reads lines of its own: there are more of them than parts. */
-TEST(a_large_text_has_the_merges_of_a_small_one)
+NIGHTLY_TEST(a_large_text_has_the_merges_of_a_small_one)
 {
     expect_exit(w, 0,
                 "cat " TRAINED "scripts.txt " TRAINED "ties.txt >text.txt; echo >>text.txt; "

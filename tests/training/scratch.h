@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char scratch[64];
@@ -146,6 +147,14 @@ static inline void assert_status(rt_status status, rt_code code, const char *mes
 {
     ck_assert_str_eq(status.message, message);
     ck_assert_int_eq(status.code, code);
+}
+
+/* Waits for the clock: HDF5 counts times in seconds. */
+static inline void wait_for_the_next_second(void)
+{
+    const time_t now = time(NULL);
+    while (time(NULL) == now)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 #endif

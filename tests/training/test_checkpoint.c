@@ -91,7 +91,7 @@ TEST(the_same_state_gives_the_same_bytes)
 {
     save_example();
     ck_assert_int_eq(rename(in_scratch(FILE_NAME), in_scratch("first")), 0);
-    sleep(1);
+    wait_for_the_next_second();
     save_example();
     assert_same_file(in_scratch("first"), in_scratch(FILE_NAME));
 }

@@ -281,7 +281,7 @@ static bool starts_below_0(const training *t)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST_ROWS(every_state_that_can_be_reached_is_saved_and_loaded, 0, 2)
+NIGHTLY_ROWS(every_state_that_can_be_reached_is_saved_and_loaded, 0, 2)
 {
     dice d = {.seed = (uint64_t)_i + 3};
     const char *drawn[CHOICES];

@@ -128,7 +128,7 @@ static int try_all(const char *text, const rt_transformer *trained)
 SUITE(.timeout = 300)
 
 /* As a run of today says it, without zeros, and as one of yesterday did, with them. */
-TEST_ROWS(no_key_of_a_use_makes_another_model, 0, ROWS(runs))
+SAMPLED_ROWS(no_key_of_a_use_makes_another_model, 0, ROWS(runs), 4)
 {
     rt_config written, read;
     load_sound(&written, runs[_i], NULL);

@@ -126,7 +126,7 @@ TEST(a_visit_sees_every_dataset_in_the_order_of_names)
 TEST(the_same_content_gives_the_same_bytes)
 {
     write_example(in_scratch("a.h5"));
-    sleep(1);
+    wait_for_the_next_second();
     write_example(in_scratch("b.h5"));
     assert_same_file(in_scratch("a.h5"), in_scratch("b.h5"));
 }

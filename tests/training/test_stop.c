@@ -38,18 +38,18 @@ static int ending(int number, bool watched, bool moves)
     return WEXITSTATUS(how);
 }
 
-TEST_ROWS(a_step_that_does_not_end_is_ended_by_any_signal, 0, 4)
+SAMPLED_ROWS(a_step_that_does_not_end_is_ended_by_any_signal, 0, 4, 4)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     ck_assert_int_eq(ending(signals[_i], true, false), 130);
 }
 
-TEST(a_step_that_moves_on_may_take_its_time)
+NIGHTLY_TEST(a_step_that_moves_on_may_take_its_time)
 {
     ck_assert_int_eq(ending(SIGTERM, true, true), SURVIVED);
 }
 
-TEST(what_is_not_watched_may_take_its_time)
+NIGHTLY_TEST(what_is_not_watched_may_take_its_time)
 {
     ck_assert_int_eq(ending(SIGTERM, false, false), SURVIVED);
 }

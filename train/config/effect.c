@@ -127,16 +127,21 @@ static void tell(rt_writer *w, const comparison *c)
     tell_values(w, c->values);
 }
 
-/* Writes the needs of a key. If `written` has a value that is needed for a key that does not count
- * in `config`, the needs of that key stand for the value. Both may be NULL. */
+static bool is_written(const rt_config *config, int key)
+{
+    return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
+}
+
+/* Writes the needs of a key. If the value that is needed is written for a key that does not count in
+ * `config`, the needs of that key stand for the value. `config` and `written` may be NULL. */
 static void report_needs(rt_writer *w, question q, const rt_config *config,
                          const rt_config *written)
 {
     for (const char *rest = rt_key_at(q.key)->needs; rest && *rest;) {
         comparison c;
         rest = read_comparison(rest, &c);
-        if (config && has_value(&c, written) && !rt_key_counts(c.key, config) &&
-            !is_asked(&q, c.key))
+        if (config && is_written(written, c.key) && has_value(&c, written) &&
+            !rt_key_counts(c.key, config) && !is_asked(&q, c.key))
             report_needs(w, (question){c.key, &q}, config, written);
         else
             tell(w, &c);
@@ -164,11 +169,6 @@ void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt
 }
 
 /* ---- keys without effect ---- */
-
-static bool is_written(const rt_config *config, int key)
-{
-    return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
-}
 
 void rt_config_find_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
 {
