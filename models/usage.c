@@ -111,6 +111,8 @@ void rt_usage_see(rt_usage *u, const rt_transformer_options *o, int l,
                   const rt_transformer_input *in, const rt_tensor *query, const rt_tensor *key)
 {
     const int pairs = rt_transformer_pairs(o), n = rt_layer_number(o, l);
+    if (!pairs)
+        return;
     see_heads(u->query + (size_t)n * (size_t)(o->heads * pairs), o, in, query);
     see_heads(u->key + (size_t)n * (size_t)(o->kv_heads * pairs), o, in, key);
 }

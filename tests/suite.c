@@ -20,7 +20,8 @@ typedef struct registered_test {
     const test_options *options;
     const TTest *test;
     int begin, end, stride;
-    bool added; /* is in the runner */
+    bool added;                  /* is in the runner */
+    char suite[SUITE_NAME_SIZE]; /* name of its suite; Check keeps the pointer */
 } registered_test;
 
 typedef struct selection {
@@ -32,14 +33,25 @@ typedef struct selection {
 static registered_test *registered;
 static size_t registered_count;
 
+/* Writes the name of the suite of a file: "path" for tests/core/test_path.c. */
+static void suite_of_file(const char *file, char name[SUITE_NAME_SIZE])
+{
+    const char *base = strrchr(file, '/');
+    base = base ? base + 1 : file;
+    base += strncmp(base, "test_", 5) ? 0 : 5;
+    snprintf(name, SUITE_NAME_SIZE, "%.*s", (int)strcspn(base, "."), base);
+}
+
 void test_register(const test_options *options, const TTest *test, int begin, int end, int stride)
 {
     if (registered_count % 64 == 0)
         registered = realloc(registered, (registered_count + 64) * sizeof *registered);
     if (!registered)
         abort();
-    registered[registered_count++] = (registered_test){
+    registered_test *r = &registered[registered_count++];
+    *r = (registered_test){
         .options = options, .test = test, .begin = begin, .end = end, .stride = stride};
+    suite_of_file(test->file, r->suite);
 }
 
 static size_t blocks_before;
@@ -56,22 +68,11 @@ static void fail_on_leak(void)
                   rt_memory_live() - blocks_before);
 }
 
-/* Writes the name of the suite of a file: "path" for tests/core/test_path.c. */
-static void suite_of_file(const char *file, char name[SUITE_NAME_SIZE])
-{
-    const char *base = strrchr(file, '/');
-    base = base ? base + 1 : file;
-    base += strncmp(base, "test_", 5) ? 0 : 5;
-    snprintf(name, SUITE_NAME_SIZE, "%.*s", (int)strcspn(base, "."), base);
-}
-
 static bool is_selected(const selection *s, const registered_test *test)
 {
-    char name[SUITE_NAME_SIZE];
     bool suite = !s->suite_count, part = !s->part_count;
-    suite_of_file(test->test->file, name);
     for (int i = 0; i < s->suite_count; i++)
-        suite |= !strcmp(name, s->suites[i]);
+        suite |= !strcmp(test->suite, s->suites[i]);
     for (int i = 0; i < s->part_count; i++)
         part |= strstr(test->test->name, s->parts[i]) != NULL;
     return suite && part && test->begin < test->end &&
@@ -103,16 +104,14 @@ static void add_fixtures(TCase *tests, const test_options *options)
 /* Adds the selected tests that share the file and the options of the first of them. */
 static void add_tests_like(SRunner *runner, const selection *s, size_t first)
 {
-    char name[SUITE_NAME_SIZE];
-    const registered_test like = registered[first];
-    suite_of_file(like.test->file, name);
-    Suite *suite = suite_create(name);
+    const registered_test *like = &registered[first];
+    Suite *suite = suite_create(like->suite);
     TCase *tests = tcase_create("tests");
-    add_fixtures(tests, like.options);
+    add_fixtures(tests, like->options);
     suite_add_tcase(suite, tests);
     for (size_t i = first; i < registered_count; i++) {
         registered_test *test = &registered[i];
-        if (test->options == like.options && !strcmp(test->test->file, like.test->file) &&
+        if (test->options == like->options && !strcmp(test->test->file, like->test->file) &&
             is_selected(s, test)) {
             add_rows(tests, s, test);
             test->added = true;
@@ -123,12 +122,9 @@ static void add_tests_like(SRunner *runner, const selection *s, size_t first)
 
 static int list(void)
 {
-    char name[SUITE_NAME_SIZE];
-    for (size_t i = 0; i < registered_count; i++) {
-        suite_of_file(registered[i].test->file, name);
-        printf("%s %s %d\n", name, registered[i].test->name,
+    for (size_t i = 0; i < registered_count; i++)
+        printf("%s %s %d\n", registered[i].suite, registered[i].test->name,
                registered[i].end - registered[i].begin);
-    }
     return EXIT_SUCCESS;
 }
 

@@ -37,16 +37,16 @@ typedef struct test_options {
     double timeout;         /* seconds for one test; 0: 120 */
 } test_options;
 
-/* Adds rows begin to end - 1 of a test to the suite of its file. Without rows there is no test. Every
- * stride-th row is of the fast set, the others are of the nightly set; of stride 0 all are. */
+/* Adds rows begin to end - 1 of a test to the suite of its file. Without rows there is no test.
+ * Every stride-th row is of the fast set, the others are of the nightly set; of stride 0 all are.
+ */
 void test_register(const test_options *options, const TTest *test, int begin, int end, int stride);
 
 /* Runs the suites that the arguments name; returns the exit code. */
 int suite_main(int argc, char **argv);
 
 /* Sets the options of the tests of a file: SUITE(.setup = enter, .teardown = leave). */
-#define SUITE(...)                                                                                 \
-    __attribute__((unused)) static const test_options suite_options = {__VA_ARGS__};
+#define SUITE(...) __attribute__((unused)) static const test_options suite_options = {__VA_ARGS__};
 
 __attribute__((unused)) static const test_options suite_options;
 
@@ -59,12 +59,13 @@ __attribute__((unused)) static const test_options suite_options;
     }                                                                                              \
     static void name##_fn(int _i __attribute__((unused)))
 
-#define TEST_WITH(options, name, begin, end)    TEST_REGISTERED(options, name, begin, end, 1)
-#define TEST_ROWS(name, begin, end)             TEST_WITH(suite_options, name, begin, end)
-#define TEST(name)                              TEST_ROWS(name, 0, 1)
-#define SAMPLED_ROWS(name, begin, end, stride)  TEST_REGISTERED(suite_options, name, begin, end, stride)
-#define NIGHTLY_ROWS(name, begin, end)          SAMPLED_ROWS(name, begin, end, 0)
-#define NIGHTLY_TEST(name)                      NIGHTLY_ROWS(name, 0, 1)
+#define TEST_WITH(options, name, begin, end) TEST_REGISTERED(options, name, begin, end, 1)
+#define TEST_ROWS(name, begin, end)          TEST_WITH(suite_options, name, begin, end)
+#define TEST(name)                           TEST_ROWS(name, 0, 1)
+#define SAMPLED_ROWS(name, begin, end, stride)                                                     \
+    TEST_REGISTERED(suite_options, name, begin, end, stride)
+#define NIGHTLY_ROWS(name, begin, end) SAMPLED_ROWS(name, begin, end, 0)
+#define NIGHTLY_TEST(name)             NIGHTLY_ROWS(name, 0, 1)
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 

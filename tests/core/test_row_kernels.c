@@ -1,6 +1,7 @@
 /* Row kernels: the set of instructions that is chosen, and that every set computes the same. */
 
-/* gcc fuses a product and a sum, by which the test tells the sets apart, only where it optimizes. */
+/* gcc fuses a product and a sum, by which the test tells the sets apart, only where it optimizes.
+ */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif
@@ -29,7 +30,8 @@ static RT_ROW_KERNEL(add_twice, (real *restrict y, const real *restrict x, size_
 /* Says which set was compiled for the function it stands in. */
 static RT_ROW_FUNCTION(int, compiled_for_fma, (int unused), (unused))
 {
-    /* (1 + e)(1 - e) - 1 is -e^2 where multiply and add round once, and 0 where they round twice. */
+    /* (1 + e)(1 - e) - 1 is -e^2 where multiply and add round once, and 0 where they round twice.
+     */
     volatile real e = RT_REAL_EPSILON;
     const real a = 1 + e, b = 1 - e;
     (void)unused;

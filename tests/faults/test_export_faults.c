@@ -211,4 +211,3 @@ TEST_ROWS(what_else_is_in_the_folder_stays_and_no_file_is_lost, 0, ROWS(beside_o
     }
     expect_next_export(r->source, r->kind);
 }
-

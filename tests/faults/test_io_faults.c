@@ -204,4 +204,3 @@ TEST_ROWS(a_failing_call_for_a_child_is_told, 0, ROWS(apart))
     }
     ck_assert_msg((refused == 0) == apart[_i].harmless, "%ld of %ld calls", refused, calls);
 }
-

@@ -117,7 +117,7 @@ static void fail_each(const command *c, const row *r, long calls)
 
 SUITE(.setup = enter, .teardown = faults_leave, .once = true, .timeout = 300)
 
-TEST_ROWS(a_file_is_the_older_or_the_newer_one, 0, COMMANDS * ROWS)
+TEST_ROWS(a_file_is_the_older_or_the_newer_one, 0, COMMANDS *ROWS)
 {
     const command *c = &commands[_i / ROWS];
     const row *r = &rows[_i % ROWS];

@@ -1,8 +1,9 @@
 #ifndef ROTOR_TESTS_FUZZ_H
 #define ROTOR_TESTS_FUZZ_H
 
-/* A harness is one function, FUZZ(name) { ... }, that returns 0 whatever bytes it is given. libFuzzer
- * calls it with inputs that it generates (fuzz-NAME), replay.c with those that are kept in corpus/.
+/* A harness is one function, FUZZ(name) { ... }, that returns 0 whatever bytes it is given.
+ * libFuzzer calls it with inputs that it generates (fuzz-NAME), replay.c with those that are kept
+ * in corpus/.
  */
 
 #include <stddef.h>

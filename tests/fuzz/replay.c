@@ -1,5 +1,5 @@
-/* Calls each harness with every file of CORPUS/NAME: replay CORPUS [NAME]. A file that cannot be read
- * is an error. */
+/* Calls each harness with every file of CORPUS/NAME: replay CORPUS [NAME]. A file that cannot be
+ * read is an error. */
 
 #include "fuzz.h"
 

@@ -149,7 +149,8 @@ TEST(theta_starts_where_the_folder_has_it)
     remove_scratch();
 }
 
-TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, ((int)(sizeof names / sizeof *names)))
+TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0,
+          ((int)(sizeof names / sizeof *names)))
 {
     make_scratch();
     const char *path = in_scratch("saved.h5");

@@ -1,8 +1,8 @@
 /* Models through librotor-io: against what the program says of the same checkpoint, saved and
  * opened again, and refused. */
 
-#include "training/forged_attribute.h"
 #include "program/train_program.h"
+#include "training/forged_attribute.h"
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/rotor-io.h"

@@ -571,7 +571,8 @@ static void vary(rt_transformer_options *o, int variant)
     }
 }
 
-SAMPLED_ROWS(gradients_of_variants_agree_with_differences_alone_and_in_pairs, 0, VARIANTS * VARIANTS, 7)
+SAMPLED_ROWS(gradients_of_variants_agree_with_differences_alone_and_in_pairs, 0, VARIANTS *VARIANTS,
+             7)
 {
     rt_transformer_options o = small();
     if (_i / VARIANTS > _i % VARIANTS)

@@ -191,7 +191,7 @@ static void back(void)
 
 SUITE(.timeout = 120, .may_leak = true)
 
-TEST_ROWS(batches_are_the_products_of_their_matrices, 0, ENGINES * BATCHES)
+TEST_ROWS(batches_are_the_products_of_their_matrices, 0, ENGINES *BATCHES)
 {
     const engine *e = engines + _i / BATCHES;
     if (use(e))

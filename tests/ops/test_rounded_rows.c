@@ -305,7 +305,8 @@ static size_t bytes_of_head(head *h, other_reader reader)
     return after - before;
 }
 
-TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETWEEN, IN_FLOAT ? A_NEWER_READER + 1 : 0)
+TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETWEEN,
+          IN_FLOAT ? A_NEWER_READER + 1 : 0)
 {
     const size_t rounded = (size_t)ROWS * LABELS * sizeof(uint16_t);
     if (!bf16())

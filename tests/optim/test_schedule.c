@@ -1,9 +1,9 @@
 /* The schedule and clipping by hand; the update rules are held against public trajectories in
  * tests/reference. */
 
-#include "suite.h"
 #include "optim/clip.h"
 #include "optim/schedule.h"
+#include "suite.h"
 
 TEST(the_learning_rate_follows_its_schedule)
 {

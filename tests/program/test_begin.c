@@ -167,7 +167,7 @@ static void expect_pair(const char *text, const rt_frame *frame)
     json_decref(json);
 }
 
-TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, TOKENIZERS_COUNT * FRAMES)
+TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, TOKENIZERS_COUNT *FRAMES)
 {
     const int n = _i / FRAMES;
     const rt_frame frame = {.begins = _i & 1, .ends = _i >> 1 & 1};

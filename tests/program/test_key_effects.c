@@ -1,8 +1,8 @@
 /* The table of keys, walked: each key that is set alone to another value changes what comes of a
  * run, or may differ when it is resumed, or is refused by its name. */
 
-#include "training/key_values.h"
 #include "train_program.h"
+#include "training/key_values.h"
 
 #include "train/config/effect.h"
 

@@ -1,5 +1,5 @@
-/* One training or use of each kind, for builds that watch the program at work (sanitizers). What they
- * compute is tested elsewhere. */
+/* One training or use of each kind, for builds that watch the program at work (sanitizers). What
+ * they compute is tested elsewhere. */
 
 #include "train_program.h"
 
@@ -7,21 +7,23 @@ SUITE(PROGRAM_OPTIONS)
 
 static void make_files(void)
 {
-    expect_exit(w, 0,
-                "for i in $(seq 60); do echo \"line $i of a small text, whose words come again\"; done "
-                ">text.txt; printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 40); do "
-                "printf \"good $i\\tyes\\nbad $i\\tno\\n\"; done >>rows.tsv");
+    expect_exit(
+        w, 0,
+        "for i in $(seq 60); do echo \"line $i of a small text, whose words come again\"; done "
+        ">text.txt; printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 40); do "
+        "printf \"good $i\\tyes\\nbad $i\\tno\\n\"; done >>rows.tsv");
 }
 
-#define SHORT "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "
-#define TEXT SHORT "theta.learn=no data.task=text data.file=text.txt data.length=16 "
-#define MASKED TEXT "data.vocab=32 "
+#define SHORT   "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "
+#define TEXT    SHORT "theta.learn=no data.task=text data.file=text.txt data.length=16 "
+#define MASKED  TEXT "data.vocab=32 "
 #define DECODER TEXT "model.kind=decoder model.ffn_dim=24 data.vocab=32 "
 
 /* Commands, of which the last must say something. */
 static const char *const rows[][2] = {
     {"$TRAIN " SHORT, "theta: max relative drift"},
-    {"$TRAIN " SHORT "theta.scope=head theta.tolerances=yes theta.check=unmoved", "theta: reset to init"},
+    {"$TRAIN " SHORT "theta.scope=head theta.tolerances=yes theta.check=unmoved",
+     "theta: reset to init"},
     {"$TRAIN " SHORT "train.shards=4 --threads 2 train.recompute=layers model.dropout=0.1 "
      "optimizer.kind=muon",
      "steps: 4, "},
@@ -33,10 +35,12 @@ static const char *const rows[][2] = {
      "steps: 6, "},
     {"$TRAIN " SHORT "sweep.run.seed=1,2,3", "runs"},
     {"$TRAIN " MASKED "&& $TRAIN --checkpoint runs/tiny --predict 'a small [MASK]'", "1"},
-    {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --predict 'line' --tokens 8 --temperature 1 "
+    {"$TRAIN " DECODER
+     "&& $TRAIN --checkpoint runs/tiny --predict 'line' --tokens 8 --temperature 1 "
      "--top-k 5",
      "line"},
-    {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --export out && $TRAIN --checkpoint out --eval "
+    {"$TRAIN " DECODER
+     "&& $TRAIN --checkpoint runs/tiny --export out && $TRAIN --checkpoint out --eval "
      "data.file=text.txt --quiet",
      "eval: "},
     {"$TRAIN " DECODER "model.kv_heads=1 && $TRAIN --checkpoint runs/tiny --export out.gguf", ""},
@@ -46,7 +50,7 @@ static const char *const rows[][2] = {
     {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --embed text.txt --output v.h5", ""},
     {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --usage", "layer,head,i,theta"},
     {"$TRAIN --train-tokenizer 280 text.txt >bpe.json && sed -i /vocab/d tiny.ini && $TRAIN " TEXT
-     "data.vocab_file=bpe.json data.objective=lm model.causal=yes",
+     "data.level=bpe data.vocab_file=bpe.json data.objective=lm model.causal=yes",
      "steps: 4, "},
 };
 

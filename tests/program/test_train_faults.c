@@ -189,10 +189,9 @@ TEST(overwrite_removes_the_run_and_nothing_else)
     expect_exit(w, 0, "cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite theta.learn=no train.steps=15");
     expect_exit(w, 0, "cd runs/tiny; find . -type f | sort");
-    ck_assert_str_eq(w->out,
-                     "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
-                     "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n"
-                     "./usage.csv\n");
+    ck_assert_str_eq(w->out, "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
+                             "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n"
+                             "./usage.csv\n");
 }
 
 /* ---- numbers ---- */

@@ -288,7 +288,8 @@ static const struct {
     {"position.init_std=1e-60 position.kind=t5 theta.learn=no", "0"},
 };
 
-TEST_ROWS(what_is_another_number_in_the_precision_of_the_build_is_refused, 0, sizeof coarse / sizeof *coarse)
+TEST_ROWS(what_is_another_number_in_the_precision_of_the_build_is_refused, 0,
+          sizeof coarse / sizeof *coarse)
 {
     char end[64];
     snprintf(end, sizeof end, ", which is %s in float\n", coarse[_i].in_float);

@@ -31,10 +31,9 @@ static void leave(void)
 #define WAIT_FOR_ROW(step, file)                                                                   \
     "until grep -q '^" step ",' " file " 2>.grep; do kill -0 $! || exit 99; sleep 0.01; done; "
 
-/* A loop of the shell that waits until the process in the background has taken the last SIGINT: it is
- * no longer pending. A second one would otherwise be merged with it. */
-#define WAIT_FOR_HANDLER                                                                           \
-    "while grep -q '^S[hi][dg]Pnd:.*[2367abef]$' /proc/$!/status; do :; done; "
+/* A loop of the shell that waits until the process in the background has taken the last SIGINT: it
+ * is no longer pending. A second one would otherwise be merged with it. */
+#define WAIT_FOR_HANDLER "while grep -q '^S[hi][dg]Pnd:.*[2367abef]$' /proc/$!/status; do :; done; "
 
 enum { LINE_SIZE = 512 };
 

@@ -25,7 +25,8 @@ static const struct {
     {"lion_muon.h5", check_lion_muon_file},
 };
 
-TEST_ROWS(values_and_gradients_are_those_of_public_implementations, 0, (sizeof(real) == sizeof(double) ? (int)(sizeof files / sizeof *files) : 3))
+TEST_ROWS(values_and_gradients_are_those_of_public_implementations, 0,
+          (sizeof(real) == sizeof(double) ? (int)(sizeof files / sizeof *files) : 3))
 {
     reference r = reference_open(files[_i].name);
     files[_i].check(&r);

@@ -187,7 +187,8 @@ static const struct {
     {kernels_without_a_name, "blas holds a character that cannot be printed"},
 };
 
-TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0, sizeof unloadable / sizeof *unloadable)
+TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0,
+          sizeof unloadable / sizeof *unloadable)
 {
     char message[256];
     SAVE(2, 100, 200);

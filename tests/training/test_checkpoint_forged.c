@@ -381,4 +381,3 @@ TEST_ROWS(a_file_that_hdf5_crashes_on_is_refused, 0, ROWS(crashes))
     ck_assert_int_eq(status.code, RT_CHECKPOINT);
     ck_assert_msg(!strncmp(status.message, "a.h5: ", 6), "%s", status.message);
 }
-

@@ -133,8 +133,9 @@ static void compute_in_float(void)
     expect_ok(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT));
 }
 
-static const test_options rounding_options = {
-    .setup = compute_in_float, .teardown = compute_in_float, .may_leak = true};
+static const test_options rounding_options = {.setup = compute_in_float,
+                                              .teardown = compute_in_float,
+                                              .may_leak = true};
 
 #define BF16 "oneDNN and a processor with bf16"
 
@@ -202,7 +203,8 @@ static double step_of_135m(rt_math math, rt_recompute recompute)
     return need.at[RT_PHASE_STEP].resident;
 }
 
-TEST_WITH(rounding_options, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE_NONE, IN_FLOAT ? RT_RECOMPUTE_LAYERS + 1 : 0)
+TEST_WITH(rounding_options, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE_NONE,
+          IN_FLOAT ? RT_RECOMPUTE_LAYERS + 1 : 0)
 {
     const rt_recompute recompute = (rt_recompute)_i;
     const double in_float = step_of_135m(RT_MATH_FLOAT, recompute);

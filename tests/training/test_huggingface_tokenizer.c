@@ -281,7 +281,8 @@ static const struct {
     {NULL, RESIDUES "\n[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", RT_LEVEL_WORDPIECE},
 };
 
-TEST_ROWS(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens, 0, sizeof of_esm / sizeof *of_esm)
+TEST_ROWS(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens, 0,
+          sizeof of_esm / sizeof *of_esm)
 {
     char *text;
     write_file("vocab.txt", of_esm[_i].lines);

@@ -3,8 +3,8 @@
 #include "suite.h"
 
 #include "core/memory.h"
-#include "train/config/past_schedules.h"
 #include "optim/schedule.h"
+#include "train/config/past_schedules.h"
 
 #include <stdio.h>
 #include <string.h>

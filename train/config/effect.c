@@ -132,8 +132,8 @@ static bool is_written(const rt_config *config, int key)
     return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
 }
 
-/* Writes the needs of a key. If the value that is needed is written for a key that does not count in
- * `config`, the needs of that key stand for the value. `config` and `written` may be NULL. */
+/* Writes the needs of a key. If the value that is needed is written for a key that does not count
+ * in `config`, the needs of that key stand for the value. `config` and `written` may be NULL. */
 static void report_needs(rt_writer *w, question q, const rt_config *config,
                          const rt_config *written)
 {
