@@ -21,6 +21,7 @@
 #include "train/world/helper.h"
 #include "train/world/world.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -263,8 +264,7 @@ static rt_exit end(rt_exit code)
 }
 
 /* Ends the program if the limit on its address space (ulimit -v) leaves less than OpenBLAS
- * allocates when it is loaded. This runs before the constructors of all libraries, when the C
- * library does not know the name of the program yet. */
+ * allocates when it is loaded. The C library does not know the name of the program yet. */
 static void check_address_space(int argc, char **argv, char **environment)
 {
     struct rlimit space;
@@ -279,9 +279,31 @@ static void check_address_space(int argc, char **argv, char **environment)
     _exit(RT_EXIT_CONFIG);
 }
 
+/* Signals that whoever starts the program may ignore: nohup, or a shell for a job in the
+ * background. */
+static const int inherited_signals[] = {SIGHUP, SIGINT, SIGQUIT};
+enum { INHERITED_SIGNALS = sizeof inherited_signals / sizeof *inherited_signals };
+static bool was_ignored[INHERITED_SIGNALS];
+
+/* Runs before the constructors of all libraries. One of those that Open MPI 5 loads (PSM2) handles
+ * signals from then on, also those that were ignored. */
+static void start(int argc, char **argv, char **environment)
+{
+    struct sigaction now;
+    for (int i = 0; i < INHERITED_SIGNALS; i++)
+        was_ignored[i] = !sigaction(inherited_signals[i], NULL, &now) && now.sa_handler == SIG_IGN;
+    check_address_space(argc, argv, environment);
+}
+
+static void ignore_signals_again(void)
+{
+    for (int i = 0; i < INHERITED_SIGNALS; i++)
+        if (was_ignored[i])
+            signal(inherited_signals[i], SIG_IGN);
+}
+
 typedef void initializer(int argc, char **argv, char **environment);
-__attribute__((section(".preinit_array"), used)) static initializer *const before_libraries =
-    check_address_space;
+__attribute__((section(".preinit_array"), used)) static initializer *const before_libraries = start;
 
 /* Why there is no world: what all find is told by the first of the processes. */
 static rt_exit conclude_beginning(const rt_world *world, rt_status status)
@@ -293,6 +315,7 @@ static rt_exit conclude_beginning(const rt_world *world, rt_status status)
 
 int main(int argc, char **argv)
 {
+    ignore_signals_again();
     rt_process_normalize(); /* before anything is opened */
     rt_arguments arguments;
     rt_ancestry ancestry = {.arguments = &arguments};

@@ -442,7 +442,7 @@ TEST(ids_beyond_the_end_of_the_file_are_refused)
             rt_status status = rt_data_open(&data, &o, NULL);
             if (!status.code)
                 rt_data_close(data);
-            refused |= status.code == RT_DATA && strstr(status.message, ": the file is damaged: ");
+            refused |= status.code == RT_DATA && strstr(status.message, "damaged");
         }
     ck_assert_msg(refused, "ids are taken from beyond the end of the file");
 }

@@ -144,7 +144,8 @@ TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
     expect_exit(w, 3,
                 "$TRAIN tiny.ini --quiet data.task=tokens data.file=" TEST_SOURCES
                 "/fuzz/corpus/tokens/crash-chunks:/ids");
-    expect_text(w->err, "/crash-chunks:/ids: the file is damaged: ");
+    expect_text(w->err, "/crash-chunks:/ids: ");
+    expect_text(w->err, "is damaged");
     ck_assert(!exists("runs"));
 }
 
