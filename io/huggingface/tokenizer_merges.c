@@ -108,9 +108,11 @@ static bool has_token(const json_t *list, const char *text)
 {
     const json_t *token;
     size_t i;
-    json_array_foreach(list, i,
-                       token) if (!strcmp(json_string_value(json_object_get(token, "content")),
-                                          text)) return true;
+    json_array_foreach(list, i, token)
+    {
+        if (!strcmp(json_string_value(json_object_get(token, "content")), text))
+            return true;
+    }
     return false;
 }
 
@@ -181,8 +183,11 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
         if (map)
             add_named(list, map, vocab, added);
         add_named(list, NULL, vocab, added); /* the default of all classes */
-        json_object_foreach(added, text, id) if (!has_token(list, text))
-            add_token(list, text, json_integer_value(id), NULL, false);
+        json_object_foreach(added, text, id)
+        {
+            if (!has_token(list, text))
+                add_token(list, text, json_integer_value(id), NULL, false);
+        }
     }
     json_decref(added);
     json_decref(map);

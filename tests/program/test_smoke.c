@@ -34,7 +34,7 @@ static const char *const rows[][2] = {
      "optimizer.schedule_steps=6",
      "steps: 6, "},
     {"$TRAIN " SHORT "sweep.run.seed=1,2,3", "runs"},
-    {"$TRAIN " MASKED "&& $TRAIN --checkpoint runs/tiny --predict 'a small [MASK]'", "1"},
+    {"$TRAIN " MASKED "&& $TRAIN --checkpoint runs/tiny --predict 'a small [MASK]'", "mask 1: "},
     {"$TRAIN " DECODER
      "&& $TRAIN --checkpoint runs/tiny --predict 'line' --tokens 8 --temperature 1 "
      "--top-k 5",
