@@ -4,7 +4,6 @@
 #include "core/path.h"
 #include "io/huggingface/folder_file.h"
 #include "io/huggingface/json.h"
-#include "io/huggingface/json_text.h"
 #include "io/huggingface/tokenizer.h"
 #include "io/huggingface/tokenizer_bpe.h"
 #include "text/durable_file.h"
@@ -128,38 +127,6 @@ static rt_status keep_files(const rt_durable_folder *to)
     return status;
 }
 
-/* Adds the chat template of an older tokenizer_config.json to a new one. */
-static rt_status keep_chat_template(char **text, const char *folder)
-{
-    static const char key[] = "chat_template";
-    rt_json_object made = {0};
-    json_t *older = NULL;
-    rt_status status = rt_ok();
-    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
-        return status;
-    status = rt_json_read_file(&older, folder, RT_HF_TOKENIZER);
-    if (status.code)
-        return status.code == RT_MEMORY ? status : rt_ok();
-    json_t *template = json_object_get(older, key);
-    if (template) {
-        char *bytes = rt_copy_text(*text);
-        if (!bytes)
-            status = rt_out_of_memory(RT_HF_TOKENIZER);
-        else
-            status = rt_json_read(&made.json, RT_HF_TOKENIZER, bytes, strlen(bytes));
-        rt_free(bytes);
-        if (!status.code && !json_object_get(made.json, key)) {
-            rt_json_put(&made, key, json_incref(template));
-            rt_free(*text);
-            *text = NULL;
-            status = rt_json_text(text, &made, RT_HF_TOKENIZER);
-        }
-        rt_json_object_free(&made);
-    }
-    json_decref(older);
-    return status;
-}
-
 /* Returns whether the folder has a model card that rotor did not write. */
 static bool has_card_of_others(const char *folder)
 {
@@ -176,8 +143,8 @@ static bool has_card_of_others(const char *folder)
 
 /* ---- all files ---- */
 
-static rt_status write_vocabulary(const char *folder, const char *older,
-                                  const rt_transformer *model, const rt_huggingface_export *export)
+static rt_status write_vocabulary(const char *folder, const rt_transformer *model,
+                                  const rt_huggingface_export *export)
 {
     const rt_vocabulary *v = export->vocabulary;
     char *text = NULL;
@@ -194,8 +161,6 @@ static rt_status write_vocabulary(const char *folder, const char *older,
         return status;
     text = NULL;
     made = rt_huggingface_tokenizer_text(&text, export);
-    if (!made.code && older)
-        made = keep_chat_template(&text, older);
     return put_text(folder, RT_HF_TOKENIZER, made, text);
 }
 
@@ -209,27 +174,42 @@ static rt_status write_card(const rt_durable_folder *to, const rt_family *family
     return put_text(to->staging, RT_HF_CARD, made, text);
 }
 
-static rt_status write_files(const rt_durable_folder *to, const rt_family *family,
+static rt_status write_texts(const rt_durable_folder *to, const rt_family *family,
                              const rt_transformer *model, const rt_huggingface_export *export)
 {
-    char path[RT_PATH_SIZE], *text = NULL;
-    const char *folder = to->staging;
-    bool same;
-    rt_status status = find_same_tokens(&same, to->path, model, export);
-    if (!status.code)
-        status = rt_path_join(path, folder, RT_WEIGHTS_FILE);
-    if (!status.code)
-        status = rt_huggingface_write_weights(path, family, model, export);
-    if (!status.code && same)
-        status = keep_files(to);
-    if (!status.code)
-        status = write_vocabulary(folder, same ? to->path : NULL, model, export);
+    char *text = NULL;
+    rt_status status = write_vocabulary(to->staging, model, export);
     if (!status.code)
         status = write_card(to, family, model, export);
     if (status.code)
         return status;
     const rt_status made = rt_huggingface_config_text(&text, family, model, export);
-    return put_text(folder, RT_HF_CONFIG, made, text);
+    return put_text(to->staging, RT_HF_CONFIG, made, text);
+}
+
+/* Writes all files. Of an older model with the same tokens the chat template is kept, unless the
+ * export has one, and the files that rotor does not write. */
+static rt_status write_files(const rt_durable_folder *to, const rt_family *family,
+                             const rt_transformer *model, const rt_huggingface_export *export)
+{
+    char path[RT_PATH_SIZE], *older = NULL;
+    rt_huggingface_export all = *export;
+    bool same;
+    rt_status status = find_same_tokens(&same, to->path, model, export);
+    if (!status.code)
+        status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
+    if (!status.code)
+        status = rt_huggingface_write_weights(path, family, model, export);
+    if (!status.code && same)
+        status = keep_files(to);
+    if (!status.code && same && !export->chat_template) {
+        status = rt_huggingface_chat_template(&older, to->path);
+        all.chat_template = older;
+    }
+    if (!status.code)
+        status = write_texts(to, family, model, &all);
+    rt_free(older);
+    return status;
 }
 
 rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *model,

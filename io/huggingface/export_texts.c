@@ -22,6 +22,9 @@ rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_ex
     if (!residues)
         rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
     rt_json_put(&made, "model_max_length", json_integer(length));
+    if (export->chat_template)
+        rt_json_put(&made, RT_HF_CHAT_KEY,
+                    json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
     rt_status status = rt_json_text(text_new, &made, RT_HF_TOKENIZER);
     rt_json_object_free(&made);
     return status;

@@ -17,6 +17,7 @@
 #define RT_HF_ADDED     "added_tokens.json"
 #define RT_HF_CARD      "README.md"
 #define RT_HF_CHAT      "chat_template.jinja"
+#define RT_HF_CHAT_KEY  "chat_template" /* in tokenizer_config.json */
 
 /* Words of a model card that rotor wrote. */
 #define RT_CARD_MARK "trained with rotor"

@@ -258,8 +258,6 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, rt_fram
 
 /* ---- the chat template ---- */
 
-#define RT_HF_CHAT_KEY "chat_template"
-
 /* A text as JSON. What is no UTF-8 is no template. */
 static rt_status template_of_file(char **template_new, const char *folder)
 {

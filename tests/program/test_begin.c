@@ -418,6 +418,9 @@ TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
     expect_exit(w, 0,
                 "$TRAIN64 --checkpoint folder --export m.gguf && "
                 "grep -qa 'tokenizer.chat_template.*{{ a }}' m.gguf");
+    expect_exit(w, 0,
+                "$TRAIN64 --checkpoint runs/c --export folder --overwrite && "
+                "grep -q '\"chat_template\": \"{{ a }}\"' folder/tokenizer_config.json");
 }
 
 TEST(a_resumed_run_begins_texts_as_before)
