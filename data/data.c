@@ -53,7 +53,7 @@ bool rt_data_task_begins(int task)
     return rt_tasks[task].source == &rt_sequence_source || rt_data_task_labelled(task);
 }
 
-/* Whether its ids have no vocabulary, which would tell the special ones. */
+/* Returns whether the task reads token ids, of which no vocabulary names the special ones. */
 static bool is_token_ids(const rt_task *task)
 {
     return !strcmp(task->name, "tokens");

@@ -24,9 +24,8 @@
 #define RT_OBJECTIVES(X) X(RT_OBJECTIVE_MLM, "mlm") X(RT_OBJECTIVE_LM, "lm")
 typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 
-/* Whether a sequence begins with the token that begins a text, and a text with a label ends with
- * the one that ends it. A model that was trained without such a token, here or elsewhere, has
- * `none`. */
+/* Token at an end of a text: as the tokenizer puts it (auto), or none, for a model that was trained
+ * without it. */
 #define RT_BEGINS(X) X(RT_BEGIN_AUTO, "auto") X(RT_BEGIN_NONE, "none")
 typedef enum rt_begin { RT_BEGINS(RT_CHOICE_VALUE) } rt_begin;
 
@@ -114,8 +113,8 @@ rt_file_use rt_data_task_files(int task);
 /* Whether rt_data_options.objective is the training objective; other tasks have their own. */
 bool rt_data_task_has_objective(int task);
 
-/* Whether rt_data_options.begin says what a sequence begins with: windows of a text, or of ids, and
- * texts with labels. */
+/* Returns whether the task uses rt_data_options.begin: windows of a text or of ids, and texts with
+ * labels. */
 bool rt_data_task_begins(int task);
 
 /* The path of the n-th file that the options name for their task, the data before the vocabulary;
@@ -177,7 +176,7 @@ int rt_data_length(const rt_data *data);
  * none. */
 bool rt_data_begins(const rt_data *data);
 
-/* Whether a token is put behind a text that has a label: always, but with data.end = none. */
+/* Returns whether a text with a label ends with a token: always, except with data.end = none. */
 bool rt_data_ends(const rt_data *data);
 
 /* What labels are, and the number of classes; 0: they are token ids. */

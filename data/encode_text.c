@@ -151,8 +151,8 @@ static bool token_reaches(const rt_added_tokens *tokens)
     return false;
 }
 
-/* Whether BPE has the same ids for a text and for its parts: its words end at newlines, unless it
- * cuts none, and it puts no space before a text. */
+/* Returns whether BPE gives the same ids for a text and for its parts: its words end at newlines,
+ * unless it cuts none, and it puts no space before a text. */
 static bool can_be_cut(const rt_vocabulary *v)
 {
     bool words = false;

@@ -277,7 +277,7 @@ static rt_status name_ids(making_ids *m)
     return name_of(m->name, &w, status);
 }
 
-/* What NAME.info says of the ids. */
+/* Content of NAME.info. */
 typedef struct ids_info {
     unsigned long long count;
     char sums[RT_DIGEST_SIZE];

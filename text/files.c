@@ -35,7 +35,7 @@ const char *rt_files_take(const char *list, char path[RT_PATH_SIZE])
     return rest;
 }
 
-/* Whether a file is named for an option, such as --vocab, and not for a key. */
+/* Returns whether a file is named for an option, such as --vocab, and not for a key. */
 static bool is_option(const char *key)
 {
     return *key == '-';

@@ -26,10 +26,11 @@ char *rt_read_text(const char *path);
 /* The same of at most `most` bytes, with their number; there may be zeros among them. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
-/* Whether bytes are those of a pointer that git clone leaves where git-lfs is not installed, and
- * what a message says of it. */
+/* Text of a message about a pointer that git clone leaves where git-lfs is not installed. */
 #define RT_LFS_POINTER                                                                             \
     "it is a git-lfs pointer, not the file itself; fetch the file with: git lfs pull"
+
+/* Returns whether bytes are such a pointer. */
 bool rt_is_lfs_pointer(const char *bytes, size_t size);
 
 /* Opens folder/name.tmp, a new file that is to become folder/name by a rename; both paths are

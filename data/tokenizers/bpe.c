@@ -134,8 +134,8 @@ static rt_status cut(encoding *e, int number, const unsigned char *text, size_t 
 
 typedef rt_status rt_rest(encoding *e, const unsigned char *text, size_t bytes, size_t at);
 
-/* Whether nothing is left of a match, since the blanks behind the match before it, which ends at
- * `done`, cover it: tokenizers drops such a token if it takes the blanks before it. */
+/* Returns whether the previous match, with the blanks behind it up to `done`, covers this one.
+ * tokenizers drops such a token if it takes the blanks before it. */
 static bool is_covered(const rt_found_token *found, size_t done)
 {
     return found->token->takes_left && found->end <= done;

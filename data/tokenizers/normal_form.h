@@ -15,8 +15,7 @@ typedef enum rt_form { RT_FORM_NONE, RT_FORM_NFC, RT_FORM_NFKC } rt_form;
 /* Returns how many times as many bytes a text may have in the form. */
 size_t rt_normal_form_growth(rt_form form);
 
-/* Whether a text has only characters that the form leaves as they are whatever stands around them.
- */
+/* Returns whether the form leaves every character of the text as it is, in any context. */
 bool rt_normal_form_is_plain(rt_form form, const unsigned char *text, size_t bytes);
 
 /* Brings a text, which is UTF-8, into NFC or NFKC, in a block that the caller frees. */

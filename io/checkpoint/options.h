@@ -12,7 +12,7 @@
 void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
                           const void *options);
 
-/* Whether a checkpoint of version 3 may lack the key, which is newer than that version: then it has
+/* Returns whether a checkpoint of version 3 may lack the key, since the key is newer. It then has
  * its default. */
 bool rt_option_may_be_absent(const rt_key *key);
 

@@ -166,7 +166,7 @@ static rt_status compare_buffer(const rt_huggingface *there, const char *name, c
     return status;
 }
 
-/* Whether inv_freq, by which transformers rotates, is theta in every layer. */
+/* Compares inv_freq, by which transformers rotates, with theta in every layer. */
 static rt_status compare_buffers(const rt_huggingface *there, const double *theta, double *numbers,
                                  int pairs, bool *same)
 {

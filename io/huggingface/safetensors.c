@@ -46,7 +46,7 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
-/* Whether the bytes of the length are letters: a header would have more than 10^18 bytes. */
+/* Returns whether the bytes of the length are letters. As a length they would exceed 10^18 bytes. */
 static bool is_text(const unsigned char bytes[LENGTH_BYTES])
 {
     for (int i = 0; i < LENGTH_BYTES; i++)

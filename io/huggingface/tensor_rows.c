@@ -142,8 +142,8 @@ bool rt_tensor_main_place(rt_tensor_place *place, const rt_family *family,
     return false;
 }
 
-/* Whether a name ends as those of the buffers from which transformers rotates, such as
- * model.rotary_emb.inv_freq. Some versions saved these, and all compute them from config.json. */
+/* Returns whether a name is that of a rotation buffer, such as model.rotary_emb.inv_freq. Some
+ * versions of transformers saved these buffers, and all compute them from config.json. */
 static bool is_rotation(const char *there)
 {
     static const char *const ends[] = {"inv_freq", ".cos_cached", ".sin_cached"};

@@ -74,7 +74,7 @@ bool rt_tensor_main_place(rt_tensor_place *place, const struct rt_family *family
 bool rt_tensor_row_is_of_layers(const rt_tensor_row *row);
 void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE]);
 
-/* Whether a tensor of that name there belongs to the model, or is a buffer that is computed from
+/* Returns whether a tensor of that name belongs to the model, or is a buffer that is computed from
  * config.json. */
 bool rt_tensor_is_known(const struct rt_family *family, const rt_transformer *model,
                         const char *there);
