@@ -376,6 +376,36 @@ void rt_key_value_set(const rt_key *key, const char *value, void *options)
     rt_writer_free(&problem);
 }
 
+bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
+{
+    const void *one = (const char *)a + key->offset, *other = (const char *)b + key->offset;
+    const rt_lengths *lengths = one;
+    const rt_factors *factors = one;
+    const rt_layer_words *words = one;
+    double numbers[2];
+    switch (key->type) {
+    case RT_KEY_NUMBER:
+        memcpy(&numbers[0], one, sizeof(double));
+        memcpy(&numbers[1], other, sizeof(double));
+        return numbers[0] == numbers[1];
+    case RT_KEY_LENGTHS:
+        return lengths->count == ((const rt_lengths *)other)->count &&
+               !memcmp(lengths->at, ((const rt_lengths *)other)->at,
+                       (size_t)lengths->count * sizeof *lengths->at);
+    case RT_KEY_FACTORS:
+        return factors->count == ((const rt_factors *)other)->count &&
+               !memcmp(factors->at, ((const rt_factors *)other)->at,
+                       (size_t)factors->count * sizeof *factors->at);
+    case RT_KEY_LAYERS:
+        return words->count == ((const rt_layer_words *)other)->count &&
+               !memcmp(words->at, ((const rt_layer_words *)other)->at, (size_t)words->count);
+    case RT_KEY_TEXT:
+        return !strcmp(one, other);
+    default:
+        return !memcmp(one, other, key->size);
+    }
+}
+
 void rt_keys_set_defaults(const rt_key_table *table, void *options)
 {
     for (int i = 0; i < table->count; i++)

@@ -29,6 +29,9 @@ void rt_key_value_set(const rt_key *key, const char *value, void *options);
 /* The key's value as it is read; returns `text`. */
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE]);
 
+/* Returns whether the key has the same value in both options. */
+bool rt_key_value_equal(const rt_key *key, const void *a, const void *b);
+
 /* Sets every key of a table to its default. */
 void rt_keys_set_defaults(const rt_key_table *table, void *options);
 

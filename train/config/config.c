@@ -288,19 +288,18 @@ static void expect_same(loading *l, const rt_config *config, int i, const char *
 {
     rt_written_config other = {*config, .trained = true};
     rt_config resolved;
-    char name[RT_KEY_NAME_SIZE], own[RT_VALUE_SIZE], given[RT_VALUE_SIZE];
+    char name[RT_KEY_NAME_SIZE], own[RT_VALUE_SIZE];
     rt_writer problem = {0};
     rt_key_full_name(rt_key_at(i), name);
     const bool good = rt_key_read(rt_key_at(i), value, &other.keys, &problem);
     rt_config_resolve(&resolved, &other);
-    rt_key_write(rt_key_at(i), config, own);
     if (!good)
         rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s %s", name,
                            problem.bytes ? problem.bytes : "");
-    else if (strcmp(own, rt_key_write(rt_key_at(i), &resolved, given)) != 0)
+    else if (!rt_key_equal(rt_key_at(i), config, &resolved))
         rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE,
                            "%s = %.60s cannot be changed here: the trained model has %.60s", name,
-                           value, own);
+                           value, rt_key_write(rt_key_at(i), config, own));
     l->errors.lines.failed |= problem.failed;
     rt_writer_free(&problem);
 }

@@ -4,48 +4,79 @@
 #include "text/number.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- a condition ---- */
+/* ---- conditions ---- */
 
-enum { VALUES_SIZE = 128 };
+enum { MOST_COMPARISONS = 8, WORDS_SIZE = 128 };
 
-/* One comparison: a key, "=", "!=" or ">", and values with commas between. */
+/* One comparison of a key with a value or a list of values. */
 typedef struct comparison {
     int key;
-    char relation[4];
-    char values[VALUES_SIZE];
+    char relation;          /* '=', '!' (none of the values) or '>' */
+    unsigned choices;       /* of a choice or a yes-or-no key: bit i stands for its word i */
+    double bound;           /* of a number */
+    char words[WORDS_SIZE]; /* the values as they are written; "" if the key must be unset */
+    char next;              /* '&', '|' or, after the last one, 0 */
 } comparison;
 
-/* Reads the comparison at the start of a condition; returns what follows it: "& ...", "| ..." or
- * "". */
-static const char *read_comparison(const char *text, comparison *c)
+/* The needs of all keys, parsed once. A key without needs has no comparison. */
+static struct {
+    comparison list[MOST_COMPARISONS];
+    int count;
+} needs[RT_MAX_KEYS];
+static pthread_once_t parsed = PTHREAD_ONCE_INIT;
+
+static bool is_number(const rt_key *key)
 {
-    char name[RT_KEY_NAME_SIZE];
-    int used = 0;
-    const int read = sscanf(text, " %63[a-z0-9_.] %3[!=>]%n", name, c->relation, &used);
-    assert(read == 2);
-    (void)read;
-    text += used + (int)strspn(text + used, " ");
-    size_t length = strcspn(text, "&|");
-    const char *rest = text + length;
-    while (length && text[length - 1] == ' ')
-        length--;
-    snprintf(c->values, sizeof c->values, "%.*s", (int)length, text);
-    c->key = rt_key_find_full(name);
-    assert(c->key >= 0);
-    return rest;
+    return key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER;
 }
 
-static bool is_above(const char *value, const char *bound)
+static void parse_values(comparison *c)
 {
-    double number, least;
-    return rt_number_read(value, &number) && rt_number_read(bound, &least) && number > least;
+    const rt_key *key = rt_key_at(c->key);
+    const bool good = is_number(key)               ? rt_number_read(c->words, &c->bound)
+                      : key->type == RT_KEY_YES_NO ? rt_list_has("no,yes", c->words)
+                                                   : key->type == RT_KEY_TEXT || *c->words;
+    assert(good && (c->relation == '>') <= is_number(key));
+    (void)good;
+    if (key->type == RT_KEY_YES_NO)
+        c->choices = !strcmp(c->words, "yes") ? 2 : 1;
+    else
+        for (int i = 0; key->type == RT_KEY_CHOICE && key->word(i); i++)
+            c->choices |= rt_list_has(c->words, key->word(i)) ? 1U << i : 0;
 }
 
-/* The keys that are asked about, each for the sake of the one before: two that need each other
- * count together. */
+static void parse_needs(void)
+{
+    for (int i = 0; rt_key_at(i); i++)
+        for (const char *at = rt_key_at(i)->needs; at && *at;) {
+            char name[RT_KEY_NAME_SIZE], relation[4];
+            int used = 0;
+            assert(needs[i].count < MOST_COMPARISONS);
+            comparison *c = &needs[i].list[needs[i].count++];
+            const int read = sscanf(at, " %63[a-z0-9_.] %3[!=>]%n", name, relation, &used);
+            assert(read == 2);
+            (void)read;
+            at += used + (int)strspn(at + used, " ");
+            size_t length = strcspn(at, "&|");
+            c->next = at[length];
+            const char *rest = at + length + (c->next != '\0');
+            while (length && at[length - 1] == ' ')
+                length--;
+            snprintf(c->words, sizeof c->words, "%.*s", (int)length, at);
+            c->relation = *relation;
+            c->key = rt_key_find_full(name);
+            assert(c->key >= 0);
+            parse_values(c);
+            at = rest;
+        }
+}
+
+/* The key in question, and the keys whose needs led to it: two keys that need each other count
+ * together. */
 typedef struct question {
     int key;
     const struct question *before;
@@ -61,38 +92,44 @@ static bool is_asked(const question *q, int key)
 
 static bool counts(question q, const rt_config *config);
 
-/* Returns whether the key has such a value, whether it counts or not. */
+/* Returns whether the key has one of the values, whether it counts or not. */
 static bool has_value(const comparison *c, const rt_config *config)
 {
-    char value[RT_VALUE_SIZE];
-    rt_key_write(rt_key_at(c->key), config, value);
-    return *c->relation == '>' ? is_above(value, c->values)
-                               : rt_list_has(c->values, value) == (*c->relation == '=');
+    const rt_key *key = rt_key_at(c->key);
+    const void *value = rt_key_member(key, config);
+    if (is_number(key)) {
+        const double number =
+            key->type == RT_KEY_WHOLE ? *(const int *)value : *(const double *)value;
+        return c->relation == '>' ? number > c->bound
+                                  : (number == c->bound) == (c->relation == '=');
+    }
+    if (key->type == RT_KEY_TEXT)
+        return (*c->words ? rt_list_has(c->words, value) : !*(const char *)value) ==
+               (c->relation == '=');
+    const int choice = key->type == RT_KEY_YES_NO ? *(const bool *)value : *(const int *)value;
+    return (c->choices >> choice & 1) == (c->relation == '=');
 }
 
 static bool holds(const comparison *c, const question *q, const rt_config *config)
 {
-    const bool unset = !*c->values;
+    const bool unset = !*c->words;
     return has_value(c, config) &&
            (unset || is_asked(q, c->key) || counts((question){c->key, q}, config));
 }
 
+/* Evaluates A & B | C: & binds more strongly. */
 static bool counts(question q, const rt_config *config)
 {
-    const char *rest = rt_key_at(q.key)->needs;
-    if (!rest)
-        return true;
-    for (bool all = true;;) {
-        comparison c;
-        rest = read_comparison(rest, &c);
-        all = all && holds(&c, &q, config);
-        if (*rest != '&' && all)
+    pthread_once(&parsed, parse_needs);
+    bool all = true;
+    for (int i = 0; i < needs[q.key].count; i++) {
+        const comparison *c = &needs[q.key].list[i];
+        all = all && holds(c, &q, config);
+        if (c->next != '&' && all)
             return true;
-        if (!*rest)
-            return false;
-        all = all || *rest == '|';
-        rest++;
+        all = all || c->next == '|';
     }
+    return needs[q.key].count == 0;
 }
 
 bool rt_key_counts(int key, const rt_config *config)
@@ -100,10 +137,10 @@ bool rt_key_counts(int key, const rt_config *config)
     return counts((question){key, NULL}, config);
 }
 
-/* ---- telling ---- */
+/* ---- messages ---- */
 
 /* "a, b or c" of "a, b, c". */
-static void tell_values(rt_writer *w, const char *values)
+static void write_values(rt_writer *w, const char *values)
 {
     const char *last = strrchr(values, ',');
     if (last)
@@ -112,19 +149,19 @@ static void tell_values(rt_writer *w, const char *values)
         rt_writer_add(w, "%s", values);
 }
 
-static void tell(rt_writer *w, const comparison *c)
+static void write_comparison(rt_writer *w, const comparison *c)
 {
     char name[RT_KEY_NAME_SIZE];
     rt_key_full_name(rt_key_at(c->key), name);
-    if (!*c->values) {
+    if (!*c->words) {
         rt_writer_add(w, "no %s", name);
         return;
     }
     rt_writer_add(w, "%s %s ", name,
-                  *c->relation == '!'   ? "other than"
-                  : *c->relation == '>' ? "above"
-                                        : "=");
-    tell_values(w, c->values);
+                  c->relation == '!'   ? "other than"
+                  : c->relation == '>' ? "above"
+                                       : "=");
+    write_values(w, c->words);
 }
 
 static bool is_written(const rt_config *config, int key)
@@ -137,16 +174,15 @@ static bool is_written(const rt_config *config, int key)
 static void report_needs(rt_writer *w, question q, const rt_config *config,
                          const rt_config *written)
 {
-    for (const char *rest = rt_key_at(q.key)->needs; rest && *rest;) {
-        comparison c;
-        rest = read_comparison(rest, &c);
-        if (config && is_written(written, c.key) && has_value(&c, written) &&
-            !rt_key_counts(c.key, config) && !is_asked(&q, c.key))
-            report_needs(w, (question){c.key, &q}, config, written);
+    pthread_once(&parsed, parse_needs);
+    for (int i = 0; i < needs[q.key].count; i++) {
+        const comparison *c = &needs[q.key].list[i];
+        if (config && is_written(written, c->key) && has_value(c, written) &&
+            !rt_key_counts(c->key, config) && !is_asked(&q, c->key))
+            report_needs(w, (question){c->key, &q}, config, written);
         else
-            tell(w, &c);
-        rt_writer_add(w, "%s", *rest == '&' ? " and " : *rest ? ", or " : "");
-        rest += *rest != '\0';
+            write_comparison(w, c);
+        rt_writer_add(w, "%s", c->next == '&' ? " and " : c->next ? ", or " : "");
     }
 }
 
@@ -172,9 +208,7 @@ void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt
 
 void rt_config_find_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
 {
-    char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
     for (int i = 0; rt_key_at(i); i++)
         config->idle[i] = is_written(written, i) && !rt_key_counts(i, config) &&
-                          strcmp(rt_key_write(rt_key_at(i), written, value),
-                                 rt_key_write(rt_key_at(i), defaults, initial)) != 0;
+                          !rt_key_equal(rt_key_at(i), written, defaults);
 }

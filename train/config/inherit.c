@@ -163,8 +163,7 @@ static bool sizes_fit(const inheritance *h, const rt_key *key)
 
 static bool is_equal(const inheritance *h, const rt_key *key)
 {
-    char here[RT_VALUE_SIZE], there[RT_VALUE_SIZE];
-    return !strcmp(rt_key_write(key, h->config, here), rt_key_write(key, h->from, there));
+    return rt_key_equal(key, h->config, h->from);
 }
 
 /* Whether the parameters of a model with the configured value can be those of the ancestor. */

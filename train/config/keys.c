@@ -241,6 +241,17 @@ void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from)
     memcpy((char *)to + offset, (const char *)from + offset, key->size);
 }
 
+const void *rt_key_member(const rt_key *key, const rt_config *config)
+{
+    return (const char *)config + all.offsets[number_of(key)] + key->offset;
+}
+
+bool rt_key_equal(const rt_key *key, const rt_config *a, const rt_config *b)
+{
+    const size_t offset = all.offsets[number_of(key)];
+    return rt_key_value_equal(key, (const char *)a + offset, (const char *)b + offset);
+}
+
 const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE])
 {
     return rt_key_value_write(key, (const char *)config + all.offsets[number_of(key)], text);

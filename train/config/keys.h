@@ -36,6 +36,12 @@ void rt_key_set(const rt_key *key, const char *value, rt_config *config);
 /* Gives the key the value that it has in another configuration. */
 void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from);
 
+/* Returns the member of the configuration that the key sets, of the type of the key. */
+const void *rt_key_member(const rt_key *key, const rt_config *config);
+
+/* Returns whether the key has the same value in both configurations. */
+bool rt_key_equal(const rt_key *key, const rt_config *a, const rt_config *b);
+
 /* The key's value as rt_key_read accepts it; returns `text`. */
 const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE]);
 

@@ -25,15 +25,14 @@ static void add_data(rt_writer *w, const rt_config *config, const rt_config *def
                                         "data.level", "data.lowercase", "data.begin",
                                         "data.end",   "data.mask_id",   "data.objective",
                                         NULL};
-    char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
+    char value[RT_VALUE_SIZE];
     const rt_key *key;
     rt_writer_add(w, "\n[data]\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
         if (!rt_key_is_one_of(key, names))
             continue;
         rt_key_write(key, config, value);
-        rt_key_write(key, defaults, initial);
-        if (rt_key_counts(i, config) || strcmp(value, initial) != 0)
+        if (rt_key_counts(i, config) || !rt_key_equal(key, config, defaults))
             rt_writer_add(w, "%s = %s\n", key->name, value);
     }
 }

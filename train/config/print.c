@@ -78,12 +78,6 @@ typedef struct comparison {
     rt_config implied_by_run, implied_by_now;
 } comparison;
 
-static bool is_implied(const rt_key *key, const rt_config *config, const rt_config *implied)
-{
-    char value[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    return !strcmp(rt_key_write(key, config, value), rt_key_write(key, implied, other));
-}
-
 /* What a branch may have otherwise than its trunk, beside what an extended run may. */
 static bool is_of_branches(const rt_key *key, const rt_config *now)
 {
@@ -125,17 +119,15 @@ static bool is_same_trunk(const rt_config *a, const rt_config *b)
 
 static bool differs(const comparison *c, int i, rt_continuation how)
 {
-    char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     const rt_key *key = rt_key_at(i);
     if (i == rt_key_find("train", "trunk") && is_same_trunk(c->run, c->now))
         return false;
     const bool counts = rt_key_counts(i, c->run) || rt_key_counts(i, c->now);
-    if (is_free(key, c->now, how) || !counts ||
-        !strcmp(rt_key_write(key, c->run, before), rt_key_write(key, c->now, after)))
+    if (is_free(key, c->now, how) || !counts || rt_key_equal(key, c->run, c->now))
         return false;
     return key->change == RT_WHEN_EXTENDED || !rt_key_follows(i) ||
-           !is_implied(key, c->run, &c->implied_by_run) ||
-           !is_implied(key, c->now, &c->implied_by_now);
+           !rt_key_equal(key, c->run, &c->implied_by_run) ||
+           !rt_key_equal(key, c->now, &c->implied_by_now);
 }
 
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
@@ -169,7 +161,7 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
         rt_key_write(key, now, after);
         rt_key_full_name(key, name);
         if ((key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
-            (rt_key_counts(i, run) || rt_key_counts(i, now)) && strcmp(before, after) != 0)
+            (rt_key_counts(i, run) || rt_key_counts(i, now)) && !rt_key_equal(key, run, now))
             rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", name, before, after);
     }
     return rt_writer_take(&w);
