@@ -5,7 +5,7 @@
 
 #include "io/huggingface/huggingface.h"
 #include "io/model_options.h"
-#include "train/config/model_ini.h"
+#include "train/config/config.h"
 
 static inline char *ini_of(const rt_huggingface *there)
 {

@@ -17,7 +17,7 @@
  *                              (data/labels.h)
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
- *                              (train/config/past_schedules.h)
+ *                              (train/config/config.h)
  *   /joined                    of a branch: parameters that the trunk did not have, a line each: the
  *                              name, a space, the steps that the training had taken by then
  *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of

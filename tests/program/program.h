@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <wordexp.h>
 
 enum { OUTPUT_SIZE = 1 << 16 };
 
@@ -84,116 +83,24 @@ static inline void leave_workplace(workplace *w)
     rt_free(w);
 }
 
-static inline void take_output(const char *path, char *text)
-{
-    FILE *from = fopen(path, "r");
-    text[from ? fread(text, 1, OUTPUT_SIZE - 1, from) : 0] = '\0';
-    if (from)
-        fclose(from);
-    remove(path);
-}
-
 /* Whether trainings end with their reports, which take time: a choice of each suite. */
 static bool with_reports;
 
-/* The name in messages, of the C library. */
-extern char *program_invocation_short_name;
+/* Reads the file into a buffer of OUTPUT_SIZE bytes, as much as it holds, and removes the file. */
+void take_output(const char *path, char *text);
 
-/* The main of `train`, if it is linked into the executable of the tests. */
-__attribute__((weak)) int train_main(int argc, char **argv);
+/* Runs a shell command in which $TRAIN and $TRAIN64 are the programs; returns its exit code. A call
+ * of $TRAIN in a plain list or pipeline runs in a child of the test, without starting a program. */
+int run_command(workplace *w, bool reports, const char *command);
 
-/* Expands one command as a shell would. Returns false unless it is a plain call of $TRAIN: it has
- * no redirection, pipe, substitution or other syntax of a shell. */
-static inline bool expand_call(const char *command, wordexp_t *words)
-{
-    if (wordexp(command, words, WRDE_NOCMD | WRDE_UNDEF))
-        return false;
-    if (words->we_wordc && !strcmp(words->we_wordv[0], getenv("TRAIN")))
-        return true;
-    wordfree(words);
-    return false;
-}
-
-/* Calls the program in a child process, its output appended to .out and .err. Returns its status
- * as waitpid does. */
-static inline int call_program(const wordexp_t *words)
-{
-    static const int reset[] = {SIGINT, SIGTERM, SIGALRM, SIGHUP}; /* Check handles some of them */
-    int status = -1;
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
-            signal(reset[i], SIG_DFL);
-        const int out = open(".out", O_WRONLY | O_CREAT | O_APPEND, 0666);
-        const int err = open(".err", O_WRONLY | O_CREAT | O_APPEND, 0666);
-        const int in = open("/dev/null", O_RDONLY);
-        if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
-            _exit(126);
-        close(in);
-        close(out);
-        close(err);
-        program_invocation_short_name = (char *)"train";
-        exit(train_main((int)words->we_wordc, words->we_wordv));
-    }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    return status;
-}
-
-/* Runs "CALL && CALL ..." in the process of the test, without a shell and without starting a
- * program. Returns false, and does nothing, if a part of the command is no plain call. */
-static inline bool run_calls(const char *command, int *status)
-{
-    enum { MOST_CALLS = 16 };
-    char copy[2048], *calls[MOST_CALLS];
-    wordexp_t words;
-    int count = 0;
-    if (!train_main)
-        return false;
-    snprintf(copy, sizeof copy, "%s", command);
-    for (char *at = copy; at && count < MOST_CALLS; count++) {
-        char *end = strstr(at, " && ");
-        calls[count] = at;
-        at = end ? end + 4 : NULL;
-        if (end)
-            *end = '\0';
-        if (!expand_call(calls[count], &words) || (at && count + 1 == MOST_CALLS))
-            return false;
-        wordfree(&words);
-    }
-    *status = 0;
-    for (int i = 0; i < count && *status == 0; i++) {
-        ck_assert(expand_call(calls[i], &words)); /* again: patterns match the files of before */
-        *status = call_program(&words);
-        wordfree(&words);
-    }
-    return true;
-}
-
-/* Runs a shell command in which $TRAIN and $TRAIN64 are the programs; returns its exit code. What
- * needs no shell is called in the process. */
 static inline int shell(workplace *w, const char *format, ...)
 {
-    char command[2048], whole[2400];
-    int status;
+    char command[2048];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
-    setenv("TRAIN", TEST_BINARIES "/train", 1);
-    setenv("TRAIN64", TEST_BINARIES "/train-f64", 1);
-    setenv("COLUMNS", "120", 1);
-    if (with_reports)
-        unsetenv("ROTOR_NO_REPORT");
-    else
-        setenv("ROTOR_NO_REPORT", "1", 1);
-    if (!run_calls(command, &status)) {
-        snprintf(whole, sizeof whole, "{ %s ; } >.out 2>.err </dev/null", command);
-        status = system(whole);
-    }
-    take_output(".out", w->out);
-    take_output(".err", w->err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return run_command(w, with_reports, command);
 }
 
 #define expect_exit(w, code, ...)                                                                  \

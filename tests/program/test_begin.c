@@ -201,7 +201,7 @@ static const char config[] =
     "file = text.txt\nobjective = lm\nlength = 16\n[train]\nsteps = 4\nbatch_size = 4\n"
     "eval_batches = 2\n[optimizer]\nlr = 0.01\n";
 
-#define TRAIN_ON(name) "$TRAIN64 c.ini --quiet data.vocab_file=" TOKENIZERS name "/tokenizer.json "
+#define TRAIN_ON(name) "$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS name "/tokenizer.json "
 
 static void prepare(void)
 {
@@ -224,7 +224,7 @@ static bool begins_bare(const char *folder)
 static void expect_begin(const char *arguments, const char *value)
 {
     char wanted[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN64 %s --print-config", arguments);
+    expect_exit(w, 0, "$TRAIN %s --print-config", arguments);
     snprintf(wanted, sizeof wanted, "\nbegin = %s\n", value);
     expect_text(w->out, wanted);
 }
@@ -237,15 +237,15 @@ TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
     const bool bare = _i & 1;
     prepare();
     expect_exit(w, 0,
-                "$TRAIN64 c.ini --quiet data.vocab_file=" TOKENIZERS
+                "$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS
                 "%s/tokenizer.json data.begin=%s",
                 templates[_i >> 1], begins[bare]);
-    expect_exit(w, 0, "$TRAIN64 --checkpoint runs/c --export folder");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export folder");
     ck_assert_int_eq(begins_bare("folder"), bare);
     expect_begin("--checkpoint folder", begins[bare]);
     expect_exit(w, 0,
-                "$TRAIN64 --checkpoint folder --predict 'The quick' --tokens 5 --temperature 0 >a; "
-                "$TRAIN64 --checkpoint runs/c --predict 'The quick' --tokens 5 --temperature 0 >b; "
+                "$TRAIN --checkpoint folder --predict 'The quick' --tokens 5 --temperature 0 >a; "
+                "$TRAIN --checkpoint runs/c --predict 'The quick' --tokens 5 --temperature 0 >b; "
                 "cmp a b; " MAKE_FOREIGN);
     ck_assert_int_eq(begins_bare("folder"), bare); /* its tokenizer says it */
     expect_exit(w, 0, "cat folder/README.md");
@@ -258,19 +258,19 @@ TEST(a_folder_without_a_template_is_used_without_the_token)
     prepare();
     expect_exit(w, 0,
                 TRAIN_ON("qwen2") "data.begin=none; "
-                                  "$TRAIN64 --checkpoint runs/c --export folder; " MAKE_FOREIGN);
+                                  "$TRAIN --checkpoint runs/c --export folder; " MAKE_FOREIGN);
     ck_assert(begins_bare("folder"));
     for (int i = 0; i < 3; i++) {
         static const char *const given[] = {"", "data.begin=auto", "data.begin=none"};
         expect_exit(w, 0,
-                    "$TRAIN64 --checkpoint folder --eval data.file=text.txt data.length=16 %s "
+                    "$TRAIN --checkpoint folder --eval data.file=text.txt data.length=16 %s "
                     ">%d.out; cmp 0.out %d.out",
                     given[i], i, i);
     }
-    expect_exit(w, 2, "$TRAIN64 --checkpoint folder --predict ''");
+    expect_exit(w, 2, "$TRAIN --checkpoint folder --predict ''");
     expect_text(w->err, "the text is empty");
     expect_exit(w, 0,
-                "printf 'The\\nfox\\n' | $TRAIN64 --checkpoint folder --predict - --tokens 3");
+                "printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
 }
 
 /* Of a folder, and of the run that started there. */
@@ -279,16 +279,16 @@ TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
     prepare();
     expect_exit(w, 0,
                 TRAIN_ON("gpt2") "data.begin=none run.name=first; "
-                                 "$TRAIN64 --checkpoint runs/first --export folder; " MAKE_FOREIGN);
-    expect_exit(w, 0, "$TRAIN64 c.ini --quiet run.name=second train.init_from=folder");
+                                 "$TRAIN --checkpoint runs/first --export folder; " MAKE_FOREIGN);
+    expect_exit(w, 0, "$TRAIN c.ini --quiet run.name=second train.init_from=folder");
     expect_begin("--checkpoint runs/second", "none");
     expect_exit(w, 0,
-                "$TRAIN64 c.ini --quiet run.name=third "
+                "$TRAIN c.ini --quiet run.name=third "
                 "train.init_from=runs/second/checkpoints/step-00000004.h5");
     expect_begin("--checkpoint runs/third", "none");
     expect_exit(w, 0, "grep -qx 'begin = none' runs/third/config.ini");
     expect_exit(w, 0,
-                "$TRAIN64 c.ini --quiet run.name=second train.init_from=folder --resume "
+                "$TRAIN c.ini --quiet run.name=second train.init_from=folder --resume "
                 "train.steps=6");
     expect_begin("--checkpoint runs/second", "none");
 }
@@ -302,28 +302,28 @@ TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, TOKENIZERS_COU
     prepare();
     expect_exit(w, 0,
                 "printf 'text\\tlabel\\nthe fox\\ta\\nthe dog\\tb\\n' >c.tsv; "
-                "$TRAIN64 c.ini --quiet data.task=classify data.file=c.tsv data.eval_fraction=0 "
+                "$TRAIN c.ini --quiet data.task=classify data.file=c.tsv data.eval_fraction=0 "
                 "data.vocab_file=" TOKENIZERS "%s/tokenizer.json model.pool=last run.name=own && "
-                "$TRAIN64 --checkpoint runs/own --export folder",
+                "$TRAIN --checkpoint runs/own --export folder",
                 tokenizers[_i].name);
     for (int i = 0; i < 2; i++)
-        expect_exit(w, 0, "$TRAIN64 --checkpoint folder --print-config | grep -qx '%s = auto'",
+        expect_exit(w, 0, "$TRAIN --checkpoint folder --print-config | grep -qx '%s = auto'",
                     levels[i]);
     expect_exit(w, 0,
-                "echo 'the lazy fox' | tee text | $TRAIN64 --checkpoint folder --predict - >own; "
-                "$TRAIN64 --checkpoint runs/own --predict - <text | cmp - own; "
+                "echo 'the lazy fox' | tee text | $TRAIN --checkpoint folder --predict - >own; "
+                "$TRAIN --checkpoint runs/own --predict - <text | cmp - own; "
                 "cp -r folder exported; " MAKE_FOREIGN "; cp " TOKENIZERS
                 "%s/tokenizer.json folder",
                 tokenizers[_i].name);
     const int32_t ends[] = {tokenizers[_i].first, tokenizers[_i].last};
     for (int i = 0; i < 2; i++)
         expect_exit(w, 0,
-                    "$TRAIN64 --checkpoint folder --print-config | grep -qx '%s = %s' && "
-                    "$TRAIN64 /dev/null data.task=classify data.file=c.tsv train.init_from=folder "
+                    "$TRAIN --checkpoint folder --print-config | grep -qx '%s = %s' && "
+                    "$TRAIN /dev/null data.task=classify data.file=c.tsv train.init_from=folder "
                     "--print-config | grep -qx '%s = %s'",
                     levels[i], values[ends[i] == RT_NO_ID], levels[i], values[ends[i] == RT_NO_ID]);
     expect_exit(w, 0,
-                "$TRAIN64 --checkpoint folder --predict - <text >foreign; $TRAIN64 --checkpoint "
+                "$TRAIN --checkpoint folder --predict - <text >foreign; $TRAIN --checkpoint "
                 "exported data.begin=%s data.end=%s --predict - <text | cmp - foreign",
                 values[ends[0] == RT_NO_ID], values[ends[1] == RT_NO_ID]);
     ck_assert_int_eq(shell(w, "cmp -s own foreign"), ends[0] == RT_NO_ID && ends[1] == RT_NO_ID);
@@ -335,11 +335,11 @@ TEST(special_tokens_of_a_text_are_tokens_with_an_option)
     prepare();
     expect_exit(w, 0, TRAIN_ON("gpt2") "; echo 'fox<|endoftext|>' >line");
     expect_exit(w, 0,
-                "$TRAIN64 --quiet --checkpoint runs/c --eval --per-line data.eval_file=line | "
+                "$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line | "
                 "tail -1 | cut -d, -f3");
     text = atoi(w->out);
     expect_exit(w, 0,
-                "$TRAIN64 --quiet --checkpoint runs/c --eval --per-line data.eval_file=line "
+                "$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line "
                 "--special | tail -1 | cut -d, -f3");
     token = atoi(w->out);
     ck_assert_msg(token > 1 && token < text, "%d instead of %d", token, text);
@@ -347,8 +347,8 @@ TEST(special_tokens_of_a_text_are_tokens_with_an_option)
         w, 0,
         "yes 'fox<|endoftext|>' | head -200 >lines; P='--predict fox<|endoftext|>a --tokens "
         "5 --temperature 0'; E='--eval data.eval_file=lines --quiet'; "
-        "$TRAIN64 --checkpoint runs/c $P >a; $TRAIN64 --checkpoint runs/c $P --special >b; "
-        "! cmp -s a b && $TRAIN64 --checkpoint runs/c $E >a; $TRAIN64 --checkpoint runs/c $E "
+        "$TRAIN --checkpoint runs/c $P >a; $TRAIN --checkpoint runs/c $P --special >b; "
+        "! cmp -s a b && $TRAIN --checkpoint runs/c $E >a; $TRAIN --checkpoint runs/c $E "
         "--special >b; ! cmp -s a b");
     expect_exit(w, 2, TRAIN_ON("gpt2") "--special");
     expect_text(w->err, "--special needs --eval or --predict");
@@ -383,11 +383,11 @@ static void split_tokenizer(const char *folder)
 TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
 {
     static const char ask[] =
-        "$TRAIN64 --quiet --checkpoint folder --predict 'The quick <|endoftext|> 12 fox' --special "
+        "$TRAIN --quiet --checkpoint folder --predict 'The quick <|endoftext|> 12 fox' --special "
         "--tokens 5 --temperature 0 >%s";
     prepare();
     expect_exit(w, 0,
-                TRAIN_ON("gpt2") "data.begin=none; $TRAIN64 --checkpoint runs/c --export folder; "
+                TRAIN_ON("gpt2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; "
                                  "cp " TOKENIZERS "gpt2/tokenizer.json folder");
     expect_exit(w, 0, ask, "one");
     split_tokenizer("folder");
@@ -395,7 +395,7 @@ TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
     expect_exit(
         w, 0,
         "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' folder/tokenizer_config.json; "
-        "$TRAIN64 --checkpoint folder --export out");
+        "$TRAIN --checkpoint folder --export out");
     expect_text(w->err, "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
                         "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read");
 }
@@ -406,20 +406,20 @@ TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
         "sed -i 's/^{/{\"chat_template\": \"{{ a }}\",/' folder/tokenizer_config.json",
         "printf '{{ a }}' >folder/chat_template.jinja"};
     prepare();
-    expect_exit(w, 0, TRAIN_ON("gpt2") "; $TRAIN64 --checkpoint runs/c --export folder; %s",
+    expect_exit(w, 0, TRAIN_ON("gpt2") "; $TRAIN --checkpoint runs/c --export folder; %s",
                 where[_i]);
     expect_exit(w, 0,
-                "$TRAIN64 --checkpoint folder --export again && "
+                "$TRAIN --checkpoint folder --export again && "
                 "grep -q '\"chat_template\": \"{{ a }}\"' again/tokenizer_config.json");
     expect_exit(w, 0,
-                "$TRAIN64 c.ini --quiet run.name=tuned train.init_from=folder && "
-                "$TRAIN64 --checkpoint runs/tuned --export tuned && "
+                "$TRAIN c.ini --quiet run.name=tuned train.init_from=folder && "
+                "$TRAIN --checkpoint runs/tuned --export tuned && "
                 "grep -q '\"chat_template\": \"{{ a }}\"' tuned/tokenizer_config.json");
     expect_exit(w, 0,
-                "$TRAIN64 --checkpoint folder --export m.gguf && "
+                "$TRAIN --checkpoint folder --export m.gguf && "
                 "grep -qa 'tokenizer.chat_template.*{{ a }}' m.gguf");
     expect_exit(w, 0,
-                "$TRAIN64 --checkpoint runs/c --export folder --overwrite && "
+                "$TRAIN --checkpoint runs/c --export folder --overwrite && "
                 "grep -q '\"chat_template\": \"{{ a }}\"' folder/tokenizer_config.json");
 }
 
@@ -429,7 +429,7 @@ TEST(a_resumed_run_begins_texts_as_before)
     expect_exit(w, 0, TRAIN_ON("gpt2"));
     expect_exit(w, 2, TRAIN_ON("gpt2") "--resume data.begin=none");
     expect_text(w->err, "data.begin: the run has 'auto', now it is 'none'");
-    expect_exit(w, 2, "$TRAIN64 c.ini data.task=copy data.level=byte data.begin=none");
+    expect_exit(w, 2, "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
     expect_text(w->err, "data.begin = none has no effect: it needs data.task = text, tokens, "
                         "classify or tag");
 }

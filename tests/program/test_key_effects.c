@@ -4,7 +4,7 @@
 #include "train_program.h"
 #include "training/key_values.h"
 
-#include "train/config/effect.h"
+#include "train/config/keys.h"
 
 /* A run of a few steps, and what it prints with every digit of its losses. */
 #define RUN                                                                                        \
@@ -31,14 +31,17 @@ static const char *const texts[] = {"head", "other.txt", NULL};
 
 static const key_values values = {wholes, numbers, lengths, seeds, flags, factors, texts};
 
-/* What came of a run: its exit code, what it printed and its losses. */
+/* Returns what came of a run: its exit code, what it printed and its losses. */
 static char *outcome_of(const char *base, const char *setting)
 {
-    shell(w,
-          "$TRAIN --overwrite " RUN "%s %s >said 2>.err3; echo $? >>said; cut -d, -f1-5 "
-          "runs/tiny/metrics.csv >>said; cat runs/tiny/lengths.csv >>said 2>&1",
-          base, setting);
-    return read_file("said");
+    char printed[OUTPUT_SIZE];
+    const int code = shell(w, "$TRAIN --overwrite " RUN "%s %s", base, setting);
+    strcpy(printed, w->out);
+    shell(w, "cut -d, -f1-5 runs/tiny/metrics.csv; cat runs/tiny/lengths.csv");
+    char *outcome = rt_alloc(3 * OUTPUT_SIZE, 1);
+    ck_assert_ptr_nonnull(outcome);
+    snprintf(outcome, 3 * OUTPUT_SIZE, "%d\n%s%s", code, printed, w->out);
+    return outcome;
 }
 
 static bool refused(const char *base, const char *setting, const char *name)

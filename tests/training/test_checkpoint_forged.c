@@ -240,6 +240,23 @@ TEST_ROWS(a_number_that_is_never_written_is_refused, 0, ROWS(numbers))
     assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, message);
 }
 
+TEST(a_branch_refuses_a_second_moment_below_0)
+{
+    trained t = new_trained(4, 2), before = new_trained(4, 2);
+    rt_checkpoint_branched branched;
+    rt_checkpoint_info info = {0};
+    save_with_theta();
+    write_number("/optimizer/second_moment/head/output/weight", 2, -1e-3);
+    rt_status status = rt_checkpoint_branch(opened(in_scratch(FILE_NAME)), model_of(&t), false,
+                                            &branched, &info);
+    assert_status(status, RT_CHECKPOINT,
+                  FILE_NAME ": second moment of head.output.weight is -0.001 at 2, below 0");
+    ck_assert_msg(same_numbers(&t, &before), "the target was changed");
+    rt_checkpoint_info_free(&info);
+    free_trained(&t);
+    free_trained(&before);
+}
+
 TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
 {
     double start[6] = {-0.38, 0, -1e300, 1e300, -0.0, 3}, read[6];

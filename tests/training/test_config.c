@@ -1,6 +1,6 @@
 #include "config_loading.h"
 
-#include "train/config/effect.h"
+#include "train/config/keys.h"
 
 static const struct {
     const char *key, *written, *stored;

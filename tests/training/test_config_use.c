@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "models/transformer.h"
-#include "train/config/resolve.h"
+#include "train/config/private.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "config_loading.h"
 #include "training/scratch.h"
 
-#include "train/config/freeze.h"
+#include "train/config/config.h"
 #include "train/step/trainer.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "io/huggingface/imported.h"
-#include "train/config/model_ini.h"
+#include "train/config/config.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "optim/schedule.h"
-#include "train/config/past_schedules.h"
+#include "train/config/config.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "config_loading.h"
 
-#include "train/config/renamed.h"
+#include "train/config/private.h"
 
 /* "section.name" taken apart at its point; returns the name. */
 static const char *split(const char *key, char section[RT_KEY_NAME_SIZE])

@@ -2,7 +2,7 @@
 
 #include "config_loading.h"
 
-#include "train/config/resolve.h"
+#include "train/config/private.h"
 #include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
 

@@ -1,0 +1,307 @@
+/* Runs the commands of the suites. A list or pipeline that only calls `train`, and other programs
+ * beside it, is taken apart here: each call of `train` runs train_main in a child of the test, the
+ * rest runs in a shell. Commands that need more of a shell (variables, jobs, loops, `||`) go to one
+ * whole. */
+
+#include "program.h"
+
+#include <wordexp.h>
+
+/* The name in messages, of the C library. */
+extern char *program_invocation_short_name;
+
+/* The main of `train`, if it is linked into the executable of the tests. */
+__attribute__((weak)) int train_main(int argc, char **argv);
+
+enum { COMMAND_SIZE = 2048, MOST_STAGES = 32 };
+
+/* One program of a list of pipelines. */
+typedef struct stage {
+    char *text;
+    const char *after;  /* operator behind it: "|", "&&", ";" or "" */
+    wordexp_t words;    /* of a call: settings of the environment, the program, its arguments */
+    char *files[3];     /* of a call: redirections of standard input, output and error */
+    bool appends[3];    /* ">>" instead of ">" */
+    bool joined_errors; /* "2>&1" */
+} stage;
+
+/* Returns the end of the quoted text or the character at `at`. */
+static char *skip_quoted(char *at)
+{
+    const char quote = *at;
+    if (quote == '\\' && at[1])
+        return at + 2;
+    if (quote != '\'' && quote != '"')
+        return at + 1;
+    for (at++; *at && *at != quote; at++)
+        at += quote == '"' && *at == '\\' && at[1];
+    return at + (*at != '\0');
+}
+
+/* Returns whether the text begins with a word of a shell that changes its state or its flow. */
+static bool needs_shell(const char *text)
+{
+    static const char *const words[] = {"cd",   "export", "exec",  "exit",   "for",   "if",
+                                        "set",  "trap",   "umask", "ulimit", "until", "while",
+                                        "wait", "(",      "{",     "!"};
+    const size_t length = strcspn(text, " ");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && !strncmp(text, words[i], length))
+            return true;
+    return *text == '(' || memchr(text, '=', length) || strstr(text, "$!") || strstr(text, "$?");
+}
+
+/* Joins neighbours in a pipeline again that do not call `train`: they run side by side. */
+static int join_others(stage *stages, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        stage *before = &stages[kept - (kept > 0)];
+        if (kept > 0 && *before->after == '|' && !strstr(before->text, "$TRAIN") &&
+            !strstr(stages[i].text, "$TRAIN")) {
+            before->text[strlen(before->text)] = '|';
+            before->after = stages[i].after;
+        } else {
+            stages[kept++] = stages[i];
+        }
+    }
+    return kept;
+}
+
+/* Cuts a command into its stages, in place. Returns their number, 0 if it needs a whole shell. */
+static int cut_stages(char *command, stage stages[MOST_STAGES])
+{
+    int count = 0;
+    stages[0] = (stage){.text = command, .after = ""};
+    for (char *at = command; *at;) {
+        const size_t length = !strncmp(at, "&&", 2) ? 2 : *at == '|' || *at == ';';
+        if (!strncmp(at, "||", 2) || (*at == '&' && length == 0 && at[-(at > command)] != '>'))
+            return 0;
+        if (length == 0) {
+            at = skip_quoted(at);
+            continue;
+        }
+        if (++count == MOST_STAGES)
+            return 0;
+        stages[count - 1].after = length == 2 ? "&&" : *at == '|' ? "|" : ";";
+        *at = '\0';
+        at += length;
+        at += strspn(at, " \n");
+        stages[count] = (stage){.text = at, .after = ""};
+    }
+    return join_others(stages, count + 1);
+}
+
+/* Takes the redirections out of the text of a call. Returns false at a form not known here. */
+static bool take_redirections(stage *s)
+{
+    for (char *at = s->text; *at;) {
+        if (*at != '<' && *at != '>') {
+            at = skip_quoted(at);
+            continue;
+        }
+        char *begin = at;
+        int number = *at == '>';
+        if (at > s->text && at[-1] >= '0' && at[-1] <= '9' && (at - 1 == s->text || at[-2] == ' '))
+            number = *--begin - '0';
+        if (number > 2 || (number == 1 && s->joined_errors))
+            return false;
+        s->appends[number] = at[0] == '>' && at[1] == '>';
+        at += 1 + s->appends[number];
+        if (!strncmp(at, "&1", 2) && number == 2) {
+            s->joined_errors = true;
+            memset(begin, ' ', (size_t)(at + 2 - begin));
+            at += 2;
+            continue;
+        }
+        at += strspn(at, " ");
+        char *end = at;
+        while (*end && *end != ' ' && *end != '<' && *end != '>' && *end != '&')
+            end = skip_quoted(end);
+        if (end == at || *end == '&' || s->files[number] || memchr(at, '\'', (size_t)(end - at)) ||
+            memchr(at, '"', (size_t)(end - at)) || memchr(at, '$', (size_t)(end - at)))
+            return false;
+        s->files[number] = strndup(at, (size_t)(end - at));
+        memset(begin, ' ', (size_t)(end - begin));
+        at = end;
+    }
+    return true;
+}
+
+/* Expands the words of a call as a shell would. Returns the index of the program among them, behind
+ * settings ROTOR_X=Y; -1 if this is no call of $TRAIN. Other settings act before main begins. */
+static int expand_call(stage *s)
+{
+    if (wordexp(s->text, &s->words, WRDE_NOCMD | WRDE_UNDEF))
+        return -1;
+    for (size_t i = 0; i < s->words.we_wordc; i++) {
+        if (!strcmp(s->words.we_wordv[i], getenv("TRAIN")))
+            return (int)i;
+        if (strncmp(s->words.we_wordv[i], "ROTOR_", 6) != 0 || !strchr(s->words.we_wordv[i], '='))
+            break;
+    }
+    wordfree(&s->words);
+    return -1;
+}
+
+static void free_stage(stage *s)
+{
+    for (int i = 0; i < 3; i++)
+        free(s->files[i]);
+    memset(s->files, 0, sizeof s->files);
+}
+
+/* Returns whether the stages are those of a list that needs no shell as a whole. */
+static bool is_plain(stage *stages, int count)
+{
+    bool calls = false, plain = true;
+    for (int i = 0; i < count && plain; i++) {
+        stage *s = &stages[i];
+        const bool call = strstr(s->text, "$TRAIN") != NULL;
+        char *const text = strdup(s->text);
+        stage trial = *s;
+        trial.text = text;
+        calls |= call;
+        if (!call)
+            plain = !needs_shell(s->text);
+        else if ((plain = take_redirections(&trial) && expand_call(&trial) >= 0))
+            wordfree(&trial.words);
+        /* a reader that ends early would stop the call */
+        if (call && *s->after == '|')
+            plain &= strncmp(stages[i + 1].text, "head", 4) != 0 &&
+                     !strstr(stages[i + 1].text, "grep -q") && !trial.files[1];
+        if (call && i > 0 && *stages[i - 1].after == '|')
+            plain &= !trial.files[0];
+        free_stage(&trial);
+        free(text);
+    }
+    return calls && plain;
+}
+
+static void open_as(int number, const char *path, int flags)
+{
+    const int file = open(path, flags, 0666);
+    if (file < 0 || dup2(file, number) < 0)
+        _exit(2);
+    close(file);
+}
+
+/* Calls the program in a child process, its standard input being `in`. Returns its status as
+ * waitpid does. */
+static int run_call(stage *s, int in, const char *out)
+{
+    static const int reset[] = {SIGINT, SIGTERM, SIGALRM, SIGHUP}; /* Check handles some of them */
+    int status = -1;
+    ck_assert(take_redirections(s));
+    const int program = expand_call(s);
+    ck_assert_int_ge(program, 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
+            signal(reset[i], SIG_DFL);
+        if (dup2(in, 0) < 0)
+            _exit(2);
+        if (s->files[0])
+            open_as(0, s->files[0], O_RDONLY);
+        for (int i = 1; i < 3; i++) {
+            const char *usual = i == 1 ? out : ".err";
+            const bool appends = !s->files[i] || s->appends[i];
+            if (i == 2 && s->joined_errors)
+                dup2(1, 2);
+            else
+                open_as(i, s->files[i] ? s->files[i] : usual,
+                        O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC));
+        }
+        for (int i = 0; i < program; i++) {
+            char *name = s->words.we_wordv[i], *equals = strchr(name, '=');
+            *equals = '\0';
+            setenv(name, equals + 1, 1);
+        }
+        program_invocation_short_name = (char *)"train";
+        exit(train_main((int)s->words.we_wordc - program, s->words.we_wordv + program));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    wordfree(&s->words);
+    free_stage(s);
+    return status;
+}
+
+/* Runs a stage that is no call, to its end or, if a call reads from it, beside that call. */
+static int run_other(const stage *s, const char *in, FILE **read_by_call)
+{
+    char whole[COMMAND_SIZE + 64];
+    snprintf(whole, sizeof whole, "{ %s ; } <%s 2>>.err %s", s->text, in,
+             read_by_call ? "" : ">>.out");
+    if (!read_by_call)
+        return system(whole);
+    *read_by_call = popen(whole, "r");
+    ck_assert_ptr_nonnull(*read_by_call);
+    return 0;
+}
+
+/* Runs a plain list of pipelines, stage after stage. What a call writes to a pipe is in a file. */
+static int run_stages(stage *stages, int count)
+{
+    static const char *const pipes[] = {".pipe0", ".pipe1"};
+    FILE *producer = NULL;
+    bool skips = false;
+    int status = 0;
+    for (int i = 0; i < count; i++) {
+        stage *s = &stages[i];
+        const bool piped = i > 0 && *stages[i - 1].after == '|', pipes_on = *s->after == '|';
+        const char *in = piped ? pipes[(i + 1) % 2] : "/dev/null";
+        const bool call = strstr(s->text, "$TRAIN") != NULL;
+        if (call && !skips) {
+            const int file = producer ? fileno(producer) : open(in, O_RDONLY);
+            if (pipes_on)
+                remove(pipes[i % 2]);
+            status = run_call(s, file, pipes_on ? pipes[i % 2] : ".out");
+            if (!producer)
+                close(file);
+        }
+        if (call && producer)
+            pclose(producer);
+        producer = call ? NULL : producer;
+        if (!call && !skips && *s->text)
+            status = run_other(s, in, pipes_on ? &producer : NULL);
+        skips = *s->after == '&' ? skips || status != 0 : *s->after == '|' && skips;
+    }
+    remove(pipes[0]);
+    remove(pipes[1]);
+    return status;
+}
+
+void take_output(const char *path, char *text)
+{
+    FILE *from = fopen(path, "r");
+    text[from ? fread(text, 1, OUTPUT_SIZE - 1, from) : 0] = '\0';
+    if (from)
+        fclose(from);
+    remove(path);
+}
+
+int run_command(workplace *w, bool reports, const char *command)
+{
+    char copy[COMMAND_SIZE], whole[COMMAND_SIZE + 64];
+    stage stages[MOST_STAGES];
+    int status;
+    setenv("TRAIN", TEST_BINARIES "/train", 1);
+    setenv("TRAIN64", TEST_BINARIES "/train-f64", 1);
+    setenv("COLUMNS", "120", 1);
+    if (reports)
+        unsetenv("ROTOR_NO_REPORT");
+    else
+        setenv("ROTOR_NO_REPORT", "1", 1);
+    snprintf(copy, sizeof copy, "%s", command);
+    const int count = train_main && !strstr(command, "$TRAIN64") ? cut_stages(copy, stages) : 0;
+    if (is_plain(stages, count)) {
+        status = run_stages(stages, count);
+    } else {
+        snprintf(whole, sizeof whole, "{ %s ; } >.out 2>.err </dev/null", command);
+        status = system(whole);
+    }
+    take_output(".out", w->out);
+    take_output(".err", w->err);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
