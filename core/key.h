@@ -41,7 +41,7 @@ typedef struct rt_key {
     const char *initial;            /* its default, as a value is written */
     const char *help;
     rt_change change;
-    const char *needs; /* when another value has an effect (train/config/effect.h); NULL: always */
+    const char *needs; /* when another value has an effect (train/config/keys.h); NULL: always */
 } rt_key;
 
 /* The keys of one struct of options, those of a section one after the other. */

@@ -3,13 +3,7 @@
 #include "core/memory.h"
 #include "text/quote.h"
 #include "text/text_file.h"
-#include "train/config/effect.h"
-#include "train/config/errors.h"
-#include "train/config/inherit.h"
-#include "train/config/ini_lines.h"
-#include "train/config/mistaken.h"
-#include "train/config/own_place.h"
-#include "train/config/resolve.h"
+#include "train/config/private.h"
 #include "train/config/sweep.h"
 
 #include <assert.h>
@@ -112,12 +106,12 @@ static void read_file(loading *l, const rt_config_source *source)
 {
     static const rt_ini_events events = {on_section, on_pair, on_problem};
     if (source->text) {
-        rt_ini_lines(NULL, source->text, &events, l);
+        rt_ini_parse(NULL, source->text, &events, l);
         return;
     }
     FILE *file = source->regular ? rt_open_regular(source->path) : fopen(source->path, "rb");
     if (file)
-        rt_ini_lines(file, NULL, &events, l);
+        rt_ini_parse(file, NULL, &events, l);
     if (!file || ferror(file))
         rt_config_complain(&l->errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
                            strerror(errno));
@@ -239,28 +233,12 @@ static void place(loading *l, const char *name, const char *value)
 static void settle_place(loading *l, const rt_config_source *source)
 {
     char dir[RT_PATH_SIZE], name[RT_PATH_SIZE];
-    if (source->text || !rt_own_place(source->path, dir, name) || !would_take(l, "dir", dir) ||
+    if (source->text || !rt_run_folder_of(source->path, dir, name) || !would_take(l, "dir", dir) ||
         !would_take(l, "name", name))
         return;
     place(l, "dir", dir);
     place(l, "name", name);
     l->placed = true;
-}
-
-void rt_config_frame_as(rt_config *config, const rt_data_options *model)
-{
-    if (config->data.begin == RT_BEGIN_AUTO && rt_data_task_begins(config->data.task))
-        config->data.begin = model->begin;
-    if (config->data.end == RT_BEGIN_AUTO && rt_data_task_labelled(config->data.task))
-        config->data.end = model->end;
-}
-
-void rt_config_continue(rt_config *config, const rt_config *run)
-{
-    const int horizon = rt_key_find("optimizer", "schedule_steps");
-    if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_counts(horizon, config))
-        config->optimizer.schedule_steps = run->optimizer.schedule_steps;
-    rt_config_frame_as(config, &run->data);
 }
 
 static rt_status give_up_or_report(rt_config_errors *errors, char **list)

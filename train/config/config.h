@@ -1,15 +1,15 @@
 #ifndef ROTOR_TRAIN_CONFIG_CONFIG_H
 #define ROTOR_TRAIN_CONFIG_CONFIG_H
 
-/* The configuration of a run: the options of every layer, read from an INI file and
- * the command line. What can be configured is one table, in keys.c; reading,
- * checking, printing and the reference all follow from it.
+/* The configuration of a run: the options of every layer, read from an INI file and the command
+ * line. All keys are rows of one table (keys.c); reading, checking, printing and the reference walk
+ * it.
  *
- * The texts that are returned belong to the caller (rt_free); they are NULL when the
- * heap is exhausted.
+ * The caller frees returned texts (rt_free); they are NULL when the heap is exhausted.
  */
 
 #include "core/lists.h"
+#include "core/parameters.h"
 #include "core/status.h"
 #include "data/data.h"
 #include "models/options.h"
@@ -28,8 +28,8 @@ enum {
     RT_FROM_MODEL = -3 /* that of train.init_from; any other origin is a line of the file */
 };
 
-/* The best that the processor has, or those that every processor with AVX2 has: the same bits on
- * all of them. */
+/* Kernels of matrix products: the fastest of the processor, or those of every processor with AVX2,
+ * whose results are bitwise identical. */
 #define RT_KERNELS(X) X(RT_KERNELS_NATIVE, "native") X(RT_KERNELS_PORTABLE, "portable")
 typedef enum rt_kernels { RT_KERNELS(RT_CHOICE_VALUE) } rt_kernels;
 
@@ -40,16 +40,16 @@ typedef struct rt_run_options {
     int threads; /* 0 = all available */
     int log_every;
     bool tensorboard;
-    rt_engine engine; /* of matrix products */
+    rt_engine engine; /* library for matrix products */
     rt_math math;
     rt_kernels kernels;
 } rt_run_options;
 
-/* What backward computes again and a step therefore does not keep. */
+/* Activations that backward computes again instead of keeping them. */
 #define RT_RECOMPUTES(X) X(RT_RECOMPUTE_NONE, "none") X(RT_RECOMPUTE_LAYERS, "layers")
 typedef enum rt_recompute { RT_RECOMPUTES(RT_CHOICE_VALUE) } rt_recompute;
 
-/* Bytes for a list of parts of a model, with its final zero. */
+/* Size of train.freeze, with its final zero. */
 enum { RT_FREEZE_SIZE = 1000 };
 
 typedef struct rt_train_options {
@@ -66,136 +66,177 @@ typedef struct rt_train_options {
     int patience;                 /* evaluations in a row; 0 = none */
     double min_delta;             /* of the loss, to be an improvement */
     char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
-    char trunk[RT_PATH_SIZE];     /* likewise, whose training is continued */
-    char freeze[RT_FREEZE_SIZE];  /* parts of the model, see train/config/freeze.h */
+    char trunk[RT_PATH_SIZE];     /* a checkpoint whose training is continued; "" = none */
+    char freeze[RT_FREEZE_SIZE];  /* parts of the model, see rt_freezes */
 } rt_train_options;
 
-/* What must hold of a learned theta at the end: nothing, that it is unmoved (near base^(-2i/R)), or
- * that it is unneeded (the model does not depend on it). */
+/* Requirement on a learned theta at the end: none, unmoved (near base^(-2i/R)), or unneeded (the
+ * model does not depend on it). */
 #define RT_THETA_CHECKS(X)                                                                         \
     X(RT_THETA_CHECK_NONE, "no")                                                                   \
     X(RT_THETA_CHECK_UNMOVED, "unmoved") X(RT_THETA_CHECK_UNNEEDED, "unneeded")
 typedef enum rt_theta_check { RT_THETA_CHECKS(RT_CHOICE_VALUE) } rt_theta_check;
 
 typedef struct rt_theta_run_options {
-    double tolerance; /* the largest relative drift that is near */
+    double tolerance; /* largest relative drift that counts as near */
     rt_theta_check check;
     bool tolerances;              /* measure how far each theta can go */
     bool log;                     /* rows of theta.csv every run.log_every steps */
     bool cutoffs;                 /* measure the loss without the pairs from each on */
-    char init_from[RT_PATH_SIZE]; /* a CSV with the theta to start from; "" = none */
+    char init_from[RT_PATH_SIZE]; /* a CSV with the initial theta; "" = none */
 } rt_theta_run_options;
 
-/* What holds: without the zeros of a file that stand for what follows from other keys, such as
- * position.original_len = 0 for data.length; see resolve.h. */
+/* The effective configuration: zeros that stand for a value of another key, such as
+ * position.original_len = 0 for data.length, are replaced. */
 typedef struct rt_config {
     rt_run_options run;
-    rt_transformer_options model; /* vocab stays 0: the data tells it */
+    rt_transformer_options model; /* vocab stays 0 until the data is open */
     rt_data_options data;         /* paths are absolute */
     rt_optimizer_options optimizer;
     rt_train_options train;
     rt_theta_run_options theta;
-    char file[RT_PATH_SIZE]; /* what it was read from */
-    int origin[RT_MAX_KEYS]; /* of each key of the table */
+    char file[RT_PATH_SIZE]; /* path of the file */
+    int origin[RT_MAX_KEYS]; /* of each key: RT_FROM_... or a line of the file */
     bool idle[RT_MAX_KEYS];  /* keys that are set, not at their default, and have no effect */
 } rt_config;
 
-/* The model that train.init_from names, or the run that took over from it: its configuration. */
+/* The model that train.init_from names, or the run that started from it. */
 typedef struct rt_ancestor {
     const rt_config *config; /* NULL: it has none */
     const char *name;        /* for messages */
-    bool own;      /* of the run itself, from which everything that is not written comes */
-    bool imported; /* of a folder of Hugging Face */
-    bool wordless; /* such a folder without a vocabulary: ids alone have a meaning */
+    bool own;                /* the run itself: every key that is not written comes from it */
+    bool imported;           /* a Hugging Face folder */
+    bool wordless;           /* a Hugging Face folder without a vocabulary */
 } rt_ancestor;
 
-/* Finds it for a configuration whose paths are absolute; what is found belongs to the finder. */
+/* Finds the ancestor of a configuration whose paths are absolute; the finder owns it. */
 typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_ancestor *found);
+
+/* The errors of a configuration, see private.h. */
+typedef struct rt_config_errors rt_config_errors;
 
 typedef struct rt_config_source {
     const char *path;  /* of the file; with a text: its name in messages */
-    const char *text;  /* the content of a file, or NULL to read it */
-    bool trained;      /* of a run that was trained: its keys without effect stay so */
+    const char *text;  /* content of the file; NULL to read it */
+    bool trained;      /* a run was trained with it: keys without effect are accepted */
     bool without_data; /* of a trained model alone: data.file may be missing */
-    bool at_use;       /* overrides change how a trained model is used, not what it is: those of
-                          rt_key_at_use are set when all the rest is resolved */
-    bool whole;        /* at_use, and the text says what the model is: an override cannot */
-    bool regular; /* the path is in a folder that somebody named: no pipe and no device there */
+    bool at_use;       /* overrides of rt_key_at_use are applied after everything is resolved */
+    bool whole;        /* with at_use: overrides cannot change the model */
+    bool regular;      /* only a regular file is opened, no pipe or device */
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
     rt_ancestor_finder *find_ancestor; /* NULL: nothing is inherited */
     void *finder;                      /* its context */
-    bool each_alone;        /* keys are checked each for itself, and nothing is inherited */
+    bool each_alone;        /* keys are only checked one by one, and nothing is inherited */
     const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */
-    struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are passed over */
+    struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are skipped */
 } rt_config_source;
 
-/* Reads and checks a configuration. On RT_CONFIG, *errors lists everything that is
- * wrong, a line each, and the message is the first of them. Otherwise *errors is NULL.
+/* Reads, resolves and checks a configuration. On RT_CONFIG, *errors lists everything that is wrong,
+ * a line each, and the message is the first of them. Otherwise *errors is NULL.
  *
- * If there is a sweep to receive, the keys are only checked each for itself: what they make
- * together is known for its runs alone, each loaded with its settings.
+ * With a sweep, keys are only checked one by one: each run of the sweep is loaded with its settings
+ * and checked then.
  *
- * A config.ini beside a folder `checkpoints` is that of the run there: what it says of run.dir and
- * run.name does not count (see own_place.h).
+ * A config.ini beside a folder `checkpoints` belongs to the run there: its run.dir and run.name are
+ * replaced by those of the folder.
  *
- * With a finder, what train.init_from names decides what is not written of the model
- * (train/config/inherit.h). An error of the finder is that of the call, unless every key of the
- * model is written.
+ * With a finder, keys of the model that are not written are inherited from the model that
+ * train.init_from names. An error of the finder is returned, unless every key of the model is
+ * written.
  *
  * A path in data.file, data.vocab_file, train.init_from or train.trunk is relative to the folder of
  * the file that names it, on the command line to the working directory. */
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
 
-/* The configuration in the folder of a run, FOLDER/config.ini, which may be a stranger's. The
- * message is the first of what is wrong. */
+/* Reads FOLDER/config.ini, the configuration of a run, which is untrusted. The message is the first
+ * error. */
 rt_status rt_config_load_folder(rt_config *config, const char *folder) RT_MUST_CHECK;
 
-/* The default of every key, as it follows from the other keys of the configuration. */
+/* Computes the default of every key, as it follows from the other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
 
-/* The longest sequences that the run uses, in training or in evaluation. */
+/* Returns the length of the longest sequences of the run, in training or in evaluation. */
 int rt_config_longest(const rt_config *config);
 
-/* The configuration as an INI file: every key that has an effect. Loading it gives the same text
- * again. */
+/* Writes the configuration as an INI file: every key that has an effect. Loading it gives the same
+ * text again. */
 char *rt_config_ini(const rt_config *config);
 
-/* Every key that is not at its default: where its value came from, its name and the value, in
- * columns. */
+/* Writes every key that was set: the origin of its value, its name and the value, in columns. */
 char *rt_config_origins(const rt_config *config);
 
-/* "section.key = value" for each key that the command line set. */
+/* Writes "section.key = value" for each key that the command line set. */
 char *rt_config_overrides(const rt_config *config);
 
-/* Whether a run that has taken so many steps, all of its own, is to take more. */
+/* Returns whether a run that has taken all its steps is to take more. */
 bool rt_config_extends(const rt_config *run, int step, const rt_config *now);
 
-/* How a configuration continues a run: a run that is extended may have another schedule of the
- * learning rate, a branch another theta as well. */
+/* How a configuration continues a run. An extended run may have another schedule of the learning
+ * rate, a branch also another theta. */
 typedef enum rt_continuation { RT_RESUMED, RT_EXTENDED, RT_BRANCHED } rt_continuation;
 
-/* Every key that keeps the run from being continued under another configuration, a line each
- * with both values; "" if there is none. */
+/* Writes every key that prevents the run from being continued under another configuration, a line
+ * each with both values; "" if there is none. */
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how);
 
-/* RT_CONFIG, with those keys, if there are any; `folder` is that of the run. */
+/* Returns RT_CONFIG, with these keys, if there are any; `folder` is that of the run. */
 rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now,
                             const char *folder) RT_MUST_CHECK;
 
-/* The keys that an extended run has otherwise: "train.steps 100 -> 200, ...". */
+/* Writes the keys in which an extended run differs: "train.steps 100 -> 200, ...". */
 char *rt_config_extension(const rt_config *run, const rt_config *now);
 
 /* Resolves data.begin = auto and data.end = auto to those of a model. */
 void rt_config_frame_as(rt_config *config, const rt_data_options *model);
 
-/* Takes over what the run settled at its start: the schedule's horizon, unless `config` sets it,
- * and what a sequence begins with. */
+/* Copies the values that the run resolved at its start: the horizon of the schedule, unless
+ * `config` sets it, and data.begin and data.end. */
 void rt_config_continue(rt_config *config, const rt_config *run);
 
-/* All keys with their defaults: lines for --help, a Markdown table for the manual. */
+/* Write all keys with their defaults: lines for --help, a Markdown table for the manual. */
 char *rt_config_help(void);
 char *rt_config_reference(void);
+
+/* ---- models without a configuration ---- */
+
+/* Writes a model of Hugging Face as an INI file: the sections model, position and theta, and the
+ * keys of the data but for its files. The caller frees it (rt_free); NULL when the heap is
+ * exhausted. */
+char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data);
+
+/* ---- train.freeze ----
+ *
+ * A comma-separated list of parts whose parameters a training leaves unchanged:
+ *
+ *     embeddings   of tokens, positions and token types, with their norm and projection
+ *     layers.N     one layer, from 0, with its theta and positions
+ *     head         the layers that compute logits from hidden states; tied weights are embeddings
+ *     theta        every learned theta */
+
+/* Returns RT_CONFIG, naming the part, if a model with so many layers lacks one. */
+rt_status rt_freeze_check(const char *parts, int layers) RT_MUST_CHECK;
+
+/* Returns whether the parameter belongs to one of the parts. */
+bool rt_freezes(const char *parts, const rt_parameter *parameter);
+
+/* ---- past schedules ----
+ *
+ * The schedules that a run had before it was extended, as CSV: until_step, lr, schedule,
+ * min_lr_ratio, schedule_steps; one row for each, in their order. */
+
+/* Adds the schedule of `before`, which ends at `step`, unless `o` has the same. Returns RT_CONFIG
+ * if the table is full. */
+rt_status rt_past_schedules_add(rt_optimizer_options *o, const rt_optimizer_options *before,
+                                int step) RT_MUST_CHECK;
+
+/* Writes the table. With steps > 0 the present schedule is its last row, until that step. The
+ * caller frees it; NULL when the heap is exhausted. */
+char *rt_past_schedules_write(const rt_optimizer_options *o, int steps);
+
+/* Parses the table. Returns RT_CONFIG if it is malformed or does not end before `step`. */
+rt_status rt_past_schedules_read(rt_optimizer_options *o, const char *table,
+                                 int64_t step) RT_MUST_CHECK;
 
 #endif

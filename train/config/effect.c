@@ -1,4 +1,4 @@
-#include "train/config/effect.h"
+#include "train/config/private.h"
 
 #include "text/list.h"
 #include "text/number.h"

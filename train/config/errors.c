@@ -1,10 +1,10 @@
-#include "train/config/errors.h"
+#include "train/config/private.h"
 
 #include "text/quote.h"
 #include "text/suggest.h"
-#include "train/config/renamed.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

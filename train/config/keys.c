@@ -4,7 +4,7 @@
 #include "models/keys.h"
 #include "optim/keys.h"
 #include "text/key_value.h"
-#include "train/config/renamed.h"
+#include "train/config/private.h"
 
 #include <assert.h>
 #include <math.h>
@@ -118,6 +118,28 @@ static const rt_key keys[] = {
 /* clang-format on */
 
 static const rt_key_table run_keys = {keys, sizeof keys / sizeof *keys};
+
+/* ---- former names ---- */
+
+static const rt_renamed former_names[] = {
+    {"theta.check", "yes", "unmoved", false},     {"theta.check", "near", "unmoved", false},
+    {"theta.check", "needed", "unneeded", false}, {"model.bias", "yes", "all", true},
+    {"model.bias", "no", "none", true},
+};
+
+const rt_renamed *rt_renamed_at(int i)
+{
+    return i < (int)(sizeof former_names / sizeof *former_names) ? &former_names[i] : NULL;
+}
+
+const rt_renamed *rt_renamed_find(const char *key, const char *value)
+{
+    const rt_renamed *r;
+    for (int i = 0; (r = rt_renamed_at(i)); i++)
+        if (!strcmp(r->key, key) && !r->value == !value && (!value || !strcmp(r->value, value)))
+            break;
+    return r;
+}
 
 /* ---- all tables as one ---- */
 

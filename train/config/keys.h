@@ -45,4 +45,31 @@ bool rt_key_equal(const rt_key *key, const rt_config *a, const rt_config *b);
 /* The key's value as rt_key_read accepts it; returns `text`. */
 const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE]);
 
+/* ---- effect ----
+ *
+ * The row of a key says under which condition the key has an effect:
+ *
+ *     theta.learn = yes
+ *     position.scaling = yarn, longrope          one of these values
+ *     optimizer.schedule != constant             none of these values
+ *     train.patience > 0
+ *     data.eval_file =                           not set
+ *     A & B | C                                  both A and B, or C
+ *
+ * A condition holds only if the key that it names has an effect itself. */
+
+/* Returns whether another value of the key would have an effect on the run. */
+bool rt_key_counts(int key, const rt_config *config);
+
+/* Writes the condition: "theta.learn = yes", "position.kind = learned, t5 or shaw". */
+void rt_key_report_needs(rt_writer *w, int key);
+
+/* Writes "position.scale = 4 has no effect: it needs position.scaling other than none". If
+ * position.scaling was written with such a value and has no effect itself, its own condition is
+ * named. `written` has the values that were written. */
+void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt_config *written);
+
+/* Marks the written keys that differ from their default and have no effect, in config->idle. */
+void rt_config_find_idle(rt_config *config, const rt_config *written, const rt_config *defaults);
+
 #endif

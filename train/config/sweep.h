@@ -4,7 +4,7 @@
 /* Several runs from one configuration: every [variant] with every combination of the values
  * in [sweep]. Here is what is to be run; train/sweep/runs.h runs it. */
 
-#include "train/config/errors.h"
+#include "train/config/keys.h"
 
 enum {
     RT_MOST_AXES = 16,

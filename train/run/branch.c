@@ -7,9 +7,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "train/config/freeze.h"
+#include "train/config/config.h"
 #include "train/config/keys.h"
-#include "train/config/past_schedules.h"
 #include "train/run/found.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "train/run/found.h"
 
 #include "core/memory.h"
-#include "train/config/model_ini.h"
+#include "train/config/config.h"
 #include "train/folder/run_folder.h"
 
 #include <stdio.h>

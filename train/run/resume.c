@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "optim/schedule.h"
-#include "train/config/past_schedules.h"
+#include "train/config/config.h"
 
 rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
 {

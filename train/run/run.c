@@ -4,7 +4,7 @@
 #include "text/durable_file.h"
 #include "text/program_name.h"
 #include "text/writer.h"
-#include "train/config/past_schedules.h"
+#include "train/config/config.h"
 #include "train/report/early_stop.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
-#include "train/config/past_schedules.h"
+#include "train/config/config.h"
 #include "train/folder/results.h"
 #include "train/run/kernels.h"
 #include "train/run/opening.h"

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "io/model_options.h"
-#include "train/config/freeze.h"
+#include "train/config/config.h"
 #include "train/world/processors.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "train/sweep/effects.h"
 
-#include "train/config/effect.h"
+#include "train/config/keys.h"
 
 /* Where the run has the value of a key from. */
 static rt_sweep_effect *place_of(rt_sweep_effects *e, const rt_sweep *s, int run, int key)

@@ -1,0 +1,136 @@
+#ifndef ROTOR_TRAIN_CONFIG_PRIVATE_H
+#define ROTOR_TRAIN_CONFIG_PRIVATE_H
+
+/* Parts of loading a configuration, in their order:
+ *
+ *   ini.c      parses lines; recognizes files that are no configuration
+ *   errors.c   collects everything that is wrong; suggests names
+ *   paths.c    makes paths absolute; finds the folder of a run
+ *   resolve.c  inherited values, defaults, zeros that stand for a value of another key
+ *   check.c    contradictions between keys
+ */
+
+#include "train/config/keys.h"
+
+#include <stdio.h>
+
+/* ---- errors ---- */
+
+enum { RT_MOST_CONFIG_ERRORS = 100 }; /* that are printed; all are counted */
+
+/* All errors of a configuration, a line each. */
+struct rt_config_errors {
+    const char *file;
+    rt_writer lines;
+    int count;
+    bool bad[RT_MAX_KEYS]; /* keys whose value was refused */
+};
+
+/* Adds "file:line: text", "command line: text" or, with RT_FROM_DEFAULT, "file: text". */
+void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
+    RT_PRINTF(3, 4);
+
+/* Complain of an unknown name and suggest a similar one. */
+void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written);
+void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
+                           const char *written);
+void rt_config_unknown_override(rt_config_errors *errors, const char *written);
+
+/* A former name of a key, or of a value of a key. docs/changes.md lists them all. */
+typedef struct rt_renamed {
+    const char *key;   /* "section.name"; of a renamed key its former name */
+    const char *value; /* former name of the value; NULL: the key was renamed */
+    const char *now;   /* present name of the value, or "section.name" */
+    bool is_read;      /* whether the former value is accepted: config.ini of older runs has it */
+} rt_renamed;
+
+/* Returns the i-th row; NULL past the last. */
+const rt_renamed *rt_renamed_at(int i);
+
+/* Returns the row of a key (value NULL) or of a value; NULL if it was never renamed. */
+const rt_renamed *rt_renamed_find(const char *key, const char *value);
+
+/* ---- the INI file ---- */
+
+/* Longest line and largest file, in bytes. */
+#define RT_INI_LONGEST_LINE 8190
+enum { RT_INI_LARGEST_FILE = 1 << 24 };
+
+/* Callbacks of the parser. The strings are valid during the call. */
+typedef struct rt_ini_events {
+    void (*section)(void *user, int line, const char *name); /* NULL for a broken header */
+    void (*pair)(void *user, int line, const char *key, const char *value);
+    void (*problem)(void *user, int line, const char *message);
+} rt_ini_events;
+
+/* Parses the text, or the file if text is NULL, line by line from 1. White space around a line, a
+ * key and a value is ignored, also before a key; so is a byte order mark. A comment starts with ;
+ * or # at the start of a line, or with ; after white space. The caller checks ferror. */
+void rt_ini_parse(FILE *file, const char *text, const rt_ini_events *events, void *user);
+
+/* Returns true, with one complaint, if the path names something other than an INI file: a run, a
+ * checkpoint, a text. The complaint says what to type instead. Text is taken for an INI file if a
+ * known section is in it or if at least half of its lines are sections or `key = value`. Missing
+ * files, pipes and devices are left to the caller. */
+bool rt_config_mistaken(rt_config_errors *errors, const char *path);
+
+/* ---- paths ---- */
+
+/* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
+ * run, wherever its folder has been moved. Returns false for every other file. */
+bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE]);
+
+/* Makes the paths of all keys absolute: relative to the folder of the configuration, or to the
+ * working directory if the command line set them. */
+void rt_config_find_files(rt_config *config, rt_config_errors *errors);
+
+/* ---- effective values ---- */
+
+/* A configuration as it was written: zeros stand for values that follow from other keys
+ * (position.original_len for data.length, train.shards for the batch), and keys that nobody set
+ * have their plain defaults. An effective rt_config has neither. The options of the model are
+ * resolved once: a trained model that is used at another data.length keeps its theta and tables. */
+typedef struct rt_written_config {
+    rt_config keys;
+    bool trained; /* of a trained run: all values stay. Otherwise keys without effect are reset. */
+} rt_written_config;
+
+/* Sets every key to its default. */
+void rt_written_defaults(rt_written_config *written);
+
+/* Computes the defaults that model.kind, data.task and optimizer.kind of a configuration imply;
+ * zeros stay. */
+void rt_config_defaults(rt_config *defaults, const rt_config *config);
+
+/* Computes the effective configuration: defaults applied, zeros replaced, keys without effect
+ * reset. */
+void rt_config_resolve(rt_config *config, const rt_written_config *written);
+
+/* Resolves train.shards and train.eval_batches again after keys of a use (rt_key_at_use) were
+ * set. */
+void rt_config_resolve_use(rt_config *config);
+
+/* Returns whether a zero of the key stands for a value that follows from other keys. */
+bool rt_key_follows(int key);
+
+/* Returns whether the key may be set when a trained model is used: it changes neither the model's
+ * theta nor its tables. */
+bool rt_key_at_use(int key);
+
+/* Copies keys that nobody set from the model that train.init_from names: its architecture (model.*,
+ * position.*, theta.learn, scope and form), vocabulary (data.level, lowercase and vocab) and
+ * objective. Their origin becomes RT_FROM_MODEL. A written key may differ as long as the parameters
+ * of one model fit the other. Returns false, with one complaint that lists all keys that do not. */
+bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors);
+
+/* Returns whether the value of any key could still come from the model of train.init_from. */
+bool rt_config_is_open(const rt_config *config);
+
+/* ---- contradictions ---- */
+
+/* Complains of every contradiction between keys, at the line of the later one. Keys that were
+ * refused are left out. Values that a run was trained with are not judged. */
+void rt_config_check(const rt_config *config, const rt_config_source *source, bool trained,
+                     rt_config_errors *errors);
+
+#endif
