@@ -5,7 +5,7 @@
  * one. Messages go to stderr. An rt_exit that is returned is the exit code of the process. */
 
 #include "train/config/config.h"
-#include "train/folder/exit.h"
+#include "train/folder/results.h"
 #include "train/run/arguments.h"
 #include "train/step/memory_need.h"
 
