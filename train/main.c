@@ -14,7 +14,7 @@
 #include "train/run/kernels.h"
 #include "train/run/run.h"
 #include "train/run/stop.h"
-#include "train/step/memory_check.h"
+#include "train/step/memory_estimate.h"
 #include "train/sweep/runs.h"
 #include "train/tokenizer_command.h"
 #include "train/vocab_command.h"

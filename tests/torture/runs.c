@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
-#include "train/folder/exit.h"
+#include "train/folder/results.h"
 
 #include <ctype.h>
 #include <signal.h>

@@ -3,8 +3,7 @@
 #include "config_loading.h"
 
 #include "ops/engine.h"
-#include "train/step/dry_run.h"
-#include "train/step/memory_need.h"
+#include "train/step/memory_estimate.h"
 #include "train/step/trainer_private.h"
 
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
@@ -101,7 +100,7 @@ static void compare_graphs(int row)
     const char *what = rows[row][0] ? rows[row][0] : "as it is";
     load_sound(&c, tiny, rows[row]);
     expect_ok(rt_data_open(&data, &c.data, NULL));
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
     rt_trainer *t = trainer_of(&c, data), *other = trainer_of(&c, data);
     take_step(t);
     take_step(t);
@@ -165,7 +164,7 @@ static size_t step_of(const char *const *overrides)
     rt_dry_run run;
     load_sound(&c, tiny, overrides);
     expect_ok(rt_data_open(&data, &c.data, NULL));
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
     rt_data_close(data);
     return run.step.touched;
 }
@@ -225,7 +224,7 @@ TEST(recomputation_takes_less_memory)
         rt_dry_run run;
         load_sound(&c, tiny, ways[i]);
         expect_ok(rt_data_open(&data, &c.data, NULL));
-        expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+        expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
         touched[i] = run.step.touched;
         rt_data_close(data);
     }
@@ -243,7 +242,7 @@ TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS)
     load_sound(&c, tiny, rows[_i]);
     expect_ok(rt_data_open(&data, &c.data, NULL));
     const size_t live = rt_memory_live();
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
     ck_assert_uint_eq(rt_memory_live(), live);
     rt_trainer *t = trainer_of(&c, data);
     const size_t bytes = t->state.model->parameters.block_size * sizeof(real);
@@ -275,7 +274,7 @@ TEST(tables_of_positions_are_counted_once_for_each_model)
         rt_dry_run run;
         load_sound(&c, tiny, OVERRIDES(kinds[i].kind));
         expect_ok(rt_data_open(&data, &c.data, NULL));
-        expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+        expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
         ck_assert_uint_eq(run.tables, kinds[i].bytes);
         rt_data_close(data);
     }
@@ -291,7 +290,7 @@ static rt_status status_of(const char *const *overrides)
     load_sound(&c, tiny, overrides);
     expect_ok(rt_data_open(&data, &c.data, NULL));
     const size_t live = rt_memory_live();
-    rt_status status = rt_dry_run_training(&run, &c, data, NULL);
+    rt_status status = rt_dry_run_training(&run, &c, data, NULL, true);
     ck_assert_uint_eq(rt_memory_live(), live);
     rt_data_close(data);
     return status;
@@ -331,11 +330,11 @@ TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
     load_sound(&c, tiny, OVERRIDES("theta.learn=yes", "run.threads=2"));
     expect_ok(rt_data_open(&data, &c.data, NULL));
     const size_t live = rt_memory_live(), before = rt_memory_requests();
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL));
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
     const size_t requests = rt_memory_requests() - before;
     for (size_t n = 1; n <= requests; n++) {
         rt_memory_fail_at(n);
-        const rt_status status = rt_dry_run_training(&run, &c, data, NULL);
+        const rt_status status = rt_dry_run_training(&run, &c, data, NULL, true);
         rt_memory_fail_at(0);
         ck_assert_msg(status.code == RT_MEMORY, "request %zu of %zu: code %d, '%s'", n, requests,
                       status.code, status.message);

@@ -1,23 +1,42 @@
 #ifndef ROTOR_TRAIN_FOLDER_RESULTS_H
 #define ROTOR_TRAIN_FOLDER_RESULTS_H
 
-/* What a run came to: names with a number each, kept as result.csv in its folder, so that
- * runs can be compared without their logs. */
+/* The results of a run in its folder: its exit code, result.csv (names with a number each, so that
+ * runs can be compared without their logs), and the tables that get a row per step. */
 
 #include "core/status.h"
+#include "text/csv.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
-/* The names that runs write. */
+/* Exit codes of the program, which result.csv keeps as well. */
+typedef enum rt_exit {
+    RT_EXIT_DONE = 0,
+    RT_EXIT_FAILURE = 1,
+    RT_EXIT_CONFIG = 2,
+    RT_EXIT_DATA = 3,
+    RT_EXIT_CHECKPOINT = 4,
+    RT_EXIT_NONFINITE = 5,
+    RT_EXIT_UNSAVED = 6,
+    RT_EXIT_CHECK = 7,
+    RT_EXIT_STOPPED = 75
+} rt_exit;
+
+rt_exit rt_exit_of(rt_code code);
+
+/* ---- result.csv ---- */
+
+/* Names of results. */
 #define RT_RESULT_STEPS               "steps"
 #define RT_RESULT_LOSS                "eval_loss"
 #define RT_RESULT_ACCURACY            "eval_accuracy"
 #define RT_RESULT_BITS_PER_BYTE       "bits_per_byte"     /* of text, for next-token prediction */
 #define RT_RESULT_LABEL_ACCURACY      "accuracy"          /* eval_accuracy, of labelled data */
 #define RT_RESULT_MACRO_F1            "macro_f1"          /* likewise; see train/step/scores.h */
-#define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* of another length, which follows */
+#define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* followed by another length */
 #define RT_RESULT_ACCURACY_AT         "eval_accuracy_at_" /* likewise */
-#define RT_RESULT_DIVERGED            "diverged_above"    /* the limit; only of a run that has */
+#define RT_RESULT_DIVERGED            "diverged_above"    /* the limit; only of a diverged run */
 #define RT_RESULT_NEAR                "theta_near"
 #define RT_RESULT_DRIFT               "theta_max_drift"
 #define RT_RESULT_MEAN_DRIFT          "theta_mean_drift"
@@ -40,8 +59,8 @@ typedef struct rt_result {
     double value;                   /* may be NaN or infinite */
 } rt_result;
 
-/* Starts zeroed. When the heap is exhausted it remembers that, so that only the end needs a
- * check. */
+/* List of results; starts zeroed. `failed` remembers a result that was lost, so that only
+ * rt_results_write needs a check. */
 typedef struct rt_results {
     int count, capacity;
     rt_result *list;
@@ -52,30 +71,56 @@ void rt_results_free(rt_results *r);
 
 void rt_results_put(rt_results *r, double value, const char *name_format, ...) RT_PRINTF(3, 4);
 
-/* NaN if there is none of that name. */
+/* Returns the value of a name; NaN if there is none. */
 double rt_results_get(const rt_results *r, const char *name_format, ...) RT_PRINTF(2, 3);
 
-/* The same as a whole number; false, and nothing is stored, if there is none. */
+/* Stores a result that is a whole number; false, storing nothing, if there is none. */
 bool rt_results_whole(const rt_results *r, const char *name, int *value);
 
-/* RT_MEMORY if a result has got lost. */
+/* Writes result.csv. RT_MEMORY if a result was lost. */
 rt_status rt_results_write(const rt_results *r, const char *folder) RT_MUST_CHECK;
 
-/* Removes those of a run that goes on. */
+/* Removes result.csv, for a run that continues. */
 void rt_results_forget(const char *folder);
 
-/* False, and empty, if the folder has no result.csv, or one that is not whole. */
+/* Reads result.csv. False, and empty, if it is missing or truncated. */
 bool rt_results_read(rt_results *r, const char *folder);
 
-/* How tables over several runs show a result. */
+/* Column of a result in tables over several runs. */
 typedef struct rt_result_view {
-    const char *name;    /* one that ends in "_" stands for all that begin so, a number behind it */
-    const char *heading; /* with that number behind it */
+    const char *name;    /* a name that ends in "_" stands for all of this prefix and a number */
+    const char *heading; /* the number of the name, if any, is appended */
     int decimals;
     bool always; /* shown even if no run has it */
 } rt_result_view;
 
-/* The views in the order of the columns; NULL behind the last. */
+/* Returns the i-th column; NULL after the last. */
 const rt_result_view *rt_result_view_at(int i);
+
+/* ---- tables by step ---- */
+
+/* A CSV file whose first column is the step: metrics.csv, theta.csv, timing.csv. A run that
+ * continues from a checkpoint truncates it to the rows that an uninterrupted run would have by
+ * then, and appends. */
+typedef struct rt_step_table {
+    FILE *file;
+    const char *name; /* for messages */
+    bool failed;      /* a row could not be written */
+    int last;         /* largest step of the older rows, kept or not; -1: there were none */
+} rt_step_table;
+
+/* Returns whether a row of this step stays. May change the cells of the row. */
+typedef bool (*rt_row_filter)(rt_csv *row, int step, const void *context);
+
+/* Opens folder/name for appending. Older rows are kept if `keep` returns true (NULL: none). A new
+ * file begins with the header, and older rows take the order of its columns. */
+rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
+                             const char *header, rt_row_filter keep,
+                             const void *context) RT_MUST_CHECK;
+
+/* Appends to the current row; "\n" ends a row, which is then flushed. */
+void rt_step_table_add(rt_step_table *table, const char *format, ...) RT_PRINTF(2, 3);
+
+void rt_step_table_close(rt_step_table *table);
 
 #endif

@@ -3,18 +3,19 @@
 #include "core/memory.h"
 #include "text/files.h"
 #include "train/folder/event_file.h"
-#include "train/folder/lock_holder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a run writes beside its checkpoints; the last one is written by sweeps as well, the others
- * tell that a folder is a run's. */
+/* Files that a run writes beside its checkpoints. Sweeps write the last one as well; each of the
+ * others marks a folder as that of a run. */
 static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer.json",
                                     "schedules.csv",   "metrics.csv", "timing.csv",
                                     "theta.csv",       "lengths.csv", "result.csv",
@@ -22,11 +23,11 @@ static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer
                                     "usage.csv",       "cutoffs.csv", "report.html"};
 enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
 
-/* What tells that a folder is a sweep's. */
+/* The file that marks a folder as that of a sweep. */
 static const char sweep_file[] = "runs.csv";
 
-/* The names of what is put into the folder have fewer bytes, those of the folders in it
- * included. A run folder whose path leaves less room is refused before anything is made. */
+/* Limit of the length of names below the folder, folders in it included. A run folder whose path
+ * leaves less room is refused before anything is created. */
 enum { LONGEST_NAME = 96 };
 
 static rt_status failure(const char *path)
@@ -83,9 +84,66 @@ bool rt_is_run_folder(const char *path)
                                      rt_run_folder_is_sweep(&f) || holds_checkpoints(path));
 }
 
+/* ---- the lock (flock) of a folder ---- */
+
+enum { PROC_PATH_SIZE = 64, FDINFO_LINE_SIZE = 256 };
+
+/* Checks /proc for a line "lock: 1: FLOCK ADVISORY WRITE ..." of the descriptor. */
+static bool descriptor_has_lock(long process, long descriptor)
+{
+    char path[PROC_PATH_SIZE], line[FDINFO_LINE_SIZE];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%ld/fdinfo/%ld", process, descriptor);
+    FILE *facts = fopen(path, "r");
+    while (facts && !found && fgets(line, sizeof line, facts))
+        found = !strncmp(line, "lock:", 5) && strstr(line, "FLOCK");
+    if (facts)
+        fclose(facts);
+    return found;
+}
+
+static bool process_holds_lock(long process, const struct stat *wanted)
+{
+    char path[PROC_PATH_SIZE];
+    struct dirent *entry;
+    struct stat opened;
+    bool held = false;
+    snprintf(path, sizeof path, "/proc/%ld/fd", process);
+    DIR *descriptors = opendir(path);
+    while (descriptors && !held && (entry = readdir(descriptors))) {
+        const long descriptor = strtol(entry->d_name, NULL, 10); /* "." and ".." are 0 */
+        snprintf(path, sizeof path, "/proc/%ld/fd/%ld", process, descriptor);
+        held = !stat(path, &opened) && opened.st_dev == wanted->st_dev &&
+               opened.st_ino == wanted->st_ino && descriptor_has_lock(process, descriptor);
+    }
+    if (descriptors)
+        closedir(descriptors);
+    return held;
+}
+
+/* Returns the id of another process that holds the lock of a folder; 0 if none is visible, as of
+ * processes of other users, containers and hosts. */
+static int find_lock_holder(const char *folder)
+{
+    struct stat wanted;
+    struct dirent *entry;
+    long holder = 0;
+    if (stat(folder, &wanted))
+        return 0;
+    DIR *processes = opendir("/proc");
+    while (processes && !holder && (entry = readdir(processes))) {
+        const long process = strtol(entry->d_name, NULL, 10); /* 0: not a process */
+        if (process > 0 && process != (long)getpid() && process_holds_lock(process, &wanted))
+            holder = process;
+    }
+    if (processes)
+        closedir(processes);
+    return (int)holder;
+}
+
 static rt_status refuse_second(const char *path)
 {
-    const int holder = (int)rt_lock_holder(path);
+    const int holder = find_lock_holder(path);
     if (!holder)
         return rt_error(RT_CONFIG,
                         "%s: another process is training here, but cannot be found: it has just "
@@ -131,6 +189,8 @@ rt_status rt_run_folder_idle(const rt_run_folder *f)
 {
     return rt_run_folder_busy(f->path) ? refuse_second(f->path) : rt_ok();
 }
+
+/* ---- clearing ---- */
 
 static rt_status remove_file(const char *path)
 {

@@ -1,43 +1,43 @@
 #ifndef ROTOR_TRAIN_FOLDER_RUN_FOLDER_H
 #define ROTOR_TRAIN_FOLDER_RUN_FOLDER_H
 
-/* The folder of a run, <run.dir>/<run.name>: made, locked against a second trainer, and
- * cleared of an earlier run only when that was asked for. */
+/* The folder of a run, <run.dir>/<run.name>: creates it, locks it against a second trainer, and
+ * clears it of an earlier run on request only. */
 
 #include "io/checkpoint/checkpoint.h"
 
 typedef struct rt_run_folder {
     char path[RT_PATH_SIZE];
     char checkpoints[RT_PATH_SIZE];
-    int lock; /* of the folder; below 0: not held */
+    int lock; /* descriptor of the locked folder; below 0: not locked */
 } rt_run_folder;
 
-/* Only fills in the paths. RT_CONFIG if they are too long. */
+/* Fills in the paths, without creating anything. RT_CONFIG if they are too long. */
 rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name) RT_MUST_CHECK;
 
-/* Whether a run has left something here. */
+/* Returns whether the folder has files of a run. */
 bool rt_run_folder_used(const rt_run_folder *f);
 
-/* Whether a sweep has: a run of its own has no place there. */
+/* Returns whether the folder is that of a sweep, which a run must not use. */
 bool rt_run_folder_is_sweep(const rt_run_folder *f);
 
-/* Whether a path is the folder of a run or of a sweep, or one of checkpoints: whoever names it
- * means those, and not another model that were written there. */
+/* Returns whether a path is the folder of a run, of a sweep, or of checkpoints: an export must not
+ * write another model there. */
 bool rt_is_run_folder(const char *path);
 
-/* Makes the folder, with one for checkpoints or without, and those above it, and locks it.
- * RT_CONFIG, with its process, if another trainer holds the lock; RT_IO if it cannot be made or
- * written to. */
+/* Creates the folder, those above it and, if asked, the one for checkpoints, and locks it.
+ * RT_CONFIG names the process if another trainer holds the lock; RT_IO if the folder cannot be
+ * created or written to. */
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints) RT_MUST_CHECK;
 void rt_run_folder_close(rt_run_folder *f);
 
-/* Whether a trainer holds the lock of the folder at this path. */
+/* Returns whether a trainer holds the lock of the folder. */
 bool rt_run_folder_busy(const char *path);
 
-/* RT_CONFIG, with its process, if one does. */
+/* Returns RT_CONFIG, naming the process, if a trainer holds the lock. */
 rt_status rt_run_folder_idle(const rt_run_folder *f) RT_MUST_CHECK;
 
-/* Removes what a run leaves but its figures (rt_figures_clear); other files stay. */
+/* Removes the files of a run except its figures (rt_figures_clear); other files stay. */
 rt_status rt_run_folder_clear(const rt_run_folder *f) RT_MUST_CHECK;
 
 #endif

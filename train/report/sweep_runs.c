@@ -1,7 +1,6 @@
 #include "train/report/sweep_runs.h"
 
 #include "core/memory.h"
-#include "train/folder/exit.h"
 #include "train/folder/results.h"
 
 #include <math.h>

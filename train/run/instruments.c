@@ -6,8 +6,6 @@
 #include "text/writer.h"
 #include "train/report/usage_table.h"
 #include "train/run/other_theta.h"
-#include "train/step/attention_distances.h"
-#include "train/step/pair_usage.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
  * scalars of metrics.csv for TensorBoard. */
 
 #include "train/folder/event_file.h"
-#include "train/folder/step_table.h"
+#include "train/folder/results.h"
 #include "train/step/trainer.h"
 
 typedef struct rt_metrics {

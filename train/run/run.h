@@ -5,9 +5,9 @@
  * one. Messages go to stderr. An rt_exit that is returned is the exit code of the process. */
 
 #include "train/config/config.h"
-#include "train/folder/exit.h"
+#include "train/folder/results.h"
 #include "train/run/arguments.h"
-#include "train/step/memory_need.h"
+#include "train/step/memory_estimate.h"
 
 /* Whether the run could begin: its data, its memory, the checkpoint that it starts from or goes on
  * from, asked as rt_run_train asks before the first step. Creates nothing. Whether the run folder

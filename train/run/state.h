@@ -12,7 +12,7 @@
 #include "train/run/metrics.h"
 #include "train/run/progress.h"
 #include "train/run/run.h"
-#include "train/step/memory_check.h"
+#include "train/step/memory_estimate.h"
 
 typedef struct rt_run {
     rt_config *config;

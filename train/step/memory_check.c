@@ -1,14 +1,126 @@
-#include "train/step/memory_check.h"
+#include "train/step/memory_estimate.h"
 
 #include "ops/engine.h"
+#include "text/list.h"
 #include "train/world/processors.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static const double giga = 1e9;
+
+/* ---- control groups ---- */
+
+/* Folder of the control groups of a version, and name of the file with the limit of a group. */
+typedef struct hierarchy {
+    const char *folder, *file;
+} hierarchy;
+
+static const hierarchy version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes"};
+static const hierarchy version_2[] = {{"/sys/fs/cgroup", "memory.max"},
+                                      {"/sys/fs/cgroup/unified", "memory.max"}};
+
+/* Without a limit, version 1 reports a number of this size, version 2 a word. */
+static const double no_limit = 0x1p62;
+
+static double read_limit(const char *path)
+{
+    double limit;
+    FILE *file = fopen(path, "r");
+    const bool is_number = file && fscanf(file, "%lf", &limit) == 1;
+    if (file)
+        fclose(file);
+    return is_number && limit < no_limit ? limit : (double)INFINITY;
+}
+
+/* Reads the limits of a group and of all groups above it. In a container, the folders of groups
+ * outside are missing, and the root is the group of the container. */
+static void read_group_limits(rt_memory_limits *limits, const char *root, hierarchy h,
+                              const char *group)
+{
+    char path[RT_PATH_SIZE];
+    for (int length = (int)strlen(group); length >= 0; length--) {
+        if (length && group[length] && group[length] != '/')
+            continue;
+        const int size =
+            snprintf(path, sizeof path, "%s%s%.*s/%s", root, h.folder, length, group, h.file);
+        const double limit = size < RT_PATH_SIZE ? read_limit(path) : (double)INFINITY;
+        if (limit >= limits->group)
+            continue;
+        limits->group = limit;
+        snprintf(limits->group_file, sizeof limits->group_file, "%s", path);
+    }
+}
+
+/* Parses a line "5:cpu,memory:/a/b" or, of version 2, "0::/a/b". */
+static void read_group_line(rt_memory_limits *limits, const char *root, char *line)
+{
+    char *controllers = strchr(line, ':');
+    char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+        return;
+    line[strcspn(line, "\n")] = '\0';
+    controllers++;
+    *group++ = '\0';
+    if (!*controllers) {
+        read_group_limits(limits, root, version_2[0], group);
+        read_group_limits(limits, root, version_2[1], group);
+    } else if (rt_list_has(controllers, "memory")) {
+        read_group_limits(limits, root, version_1, group);
+    }
+}
+
+static void read_groups(rt_memory_limits *limits, const char *root)
+{
+    char line[RT_PATH_SIZE];
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(line, "r");
+    while (file && fgets(line, sizeof line, file))
+        read_group_line(limits, root, line);
+    if (file)
+        fclose(file);
+}
+
+/* ---- this process ---- */
+
+static double limit_of(int resource)
+{
+    struct rlimit limit;
+    const bool known = !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
+    return known ? (double)limit.rlim_cur : (double)INFINITY;
+}
+
+/* Reads /proc/self/statm (proc(5)): pages of address space, of memory, and of data with stack. */
+static void read_used(rt_memory_limits *limits)
+{
+    double pages[6] = {0};
+    const double page = (double)sysconf(_SC_PAGESIZE);
+    FILE *file = fopen("/proc/self/statm", "r");
+    for (int i = 0; file && i < 6 && fscanf(file, "%lf", &pages[i]) == 1;)
+        i++;
+    if (file)
+        fclose(file);
+    limits->addresses_used = pages[0] * page;
+    limits->resident = pages[1] * page;
+    limits->data_used = pages[5] * page;
+}
+
+void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
+{
+    const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    *limits = (rt_memory_limits){.machine = machine > 0 ? machine : (double)INFINITY,
+                                 .group = (double)INFINITY,
+                                 .addresses = limit_of(RLIMIT_AS),
+                                 .data = limit_of(RLIMIT_DATA)};
+    read_groups(limits, root);
+    read_used(limits);
+}
+
+/* ---- address space of OpenBLAS ---- */
 
 /* Checks the address space for buffers of OpenBLAS and the stacks of its threads. */
 static rt_status check_space(double buffers, double stacks)
@@ -57,11 +169,11 @@ rt_status rt_address_space_check_loading(char **environment)
     return check_space(threads * (double)RT_OPENBLAS_BUFFER, threads * stack);
 }
 
-/* ---- what is needed ---- */
+/* ---- need of a use ---- */
 
-/* The phases of a use in which it needs most, beyond what the process has. */
-static rt_memory_bytes most_of(const rt_memory_need *need, rt_memory_use use, double freed,
-                               rt_memory_phase *phase)
+/* Returns the largest need of a use, and its phase: bytes beyond those of the process. */
+static rt_memory_bytes largest_need(const rt_memory_need *need, rt_memory_use use, double freed,
+                                    rt_memory_phase *phase)
 {
     const rt_memory_phase last = use == RT_USE_RESUME ? RT_PHASE_RESUME : RT_PHASE_SAVE;
     rt_memory_bytes most = need->model;
@@ -79,10 +191,10 @@ static rt_memory_bytes most_of(const rt_memory_need *need, rt_memory_use use, do
     return most;
 }
 
-/* "parameters and moments 1.6, 6 blocks of gradients 3.2, activations 70.2, to save 0.7", in
+/* Formats "parameters and moments 1.6, 6 blocks of gradients 3.2, activations 70.2", in
  * gigabytes. */
-static void tell_parts(char *text, size_t size, const rt_memory_need *need, rt_memory_use use,
-                       rt_memory_phase phase)
+static void format_parts(char *text, size_t size, const rt_memory_need *need, rt_memory_use use,
+                         rt_memory_phase phase)
 {
     const rt_dry_run *r = &need->run;
     const bool alone = use == RT_USE_EVALUATE || use == RT_USE_MODEL;
@@ -103,10 +215,10 @@ static void tell_parts(char *text, size_t size, const rt_memory_need *need, rt_m
                  phase == RT_PHASE_SAVE ? ", and a checkpoint that is being written" : "");
 }
 
-/* ---- what there is ---- */
+/* ---- comparison with the limits ---- */
 
-static rt_status refuse(double needed, const char *parts, const char *what, double limit,
-                        int processes)
+static rt_status refuse_memory(double needed, const char *parts, const char *what, double limit,
+                               int processes)
 {
     return rt_error(RT_CONFIG, "the run needs about %.2f GB of memory (%s); %s has %.2f GB%s",
                     needed / giga, parts, what, limit / giga,
@@ -127,16 +239,17 @@ rt_status rt_memory_compare(const rt_memory_need *need, const rt_memory_limits *
 {
     char parts[160], group[RT_PATH_SIZE + 32];
     rt_memory_phase phase;
-    const rt_memory_bytes most = most_of(need, use, freed, &phase);
+    const rt_memory_bytes most = largest_need(need, use, freed, &phase);
     const double resident = limits->resident + most.resident;
     const double addresses = limits->addresses - limits->addresses_used;
     const double data = limits->data - limits->data_used;
-    tell_parts(parts, sizeof parts, need, use, phase);
+    format_parts(parts, sizeof parts, need, use, phase);
     snprintf(group, sizeof group, "the control group (%s)", limits->group_file);
     if (resident > limits->machine / processes)
-        return refuse(resident, parts, "this machine", limits->machine / processes, processes);
+        return refuse_memory(resident, parts, "this machine", limits->machine / processes,
+                             processes);
     if (resident > limits->group / processes)
-        return refuse(resident, parts, group, limits->group / processes, processes);
+        return refuse_memory(resident, parts, group, limits->group / processes, processes);
     if (most.space > addresses)
         return refuse_space(most.space, need->products, "address space", "ulimit -v", addresses);
     if (most.space - need->reserved > data)
@@ -146,8 +259,8 @@ rt_status rt_memory_compare(const rt_memory_need *need, const rt_memory_limits *
 
 /* ---- the check ---- */
 
-/* What a dry run refuses is told as what it means for the configuration. */
-static rt_status explain(const rt_config *config, rt_status status)
+/* Adds to an error of a dry run what it means for the configuration. */
+static rt_status explain_refusal(const rt_config *config, rt_status status)
 {
     switch (status.code) {
     case RT_ARGUMENT:
@@ -169,7 +282,7 @@ rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const r
     rt_memory_limits limits;
     rt_status status = rt_memory_estimate(need, config, data, world, use);
     if (status.code)
-        return explain(config, status);
+        return explain_refusal(config, status);
     rt_memory_limits_read(&limits, "");
     status = rt_memory_compare(need, &limits, use, freed, rt_world_on_host(world));
     return status.code ? rt_error(status.code, "%s: %s", config->file, status.message) : status;

@@ -18,6 +18,7 @@
 
 #include "data/data.h"
 #include "models/transformer.h"
+#include "models/usage.h"
 #include "optim/rules.h"
 #include "train/config/config.h"
 #include "train/step/observers.h"
@@ -119,12 +120,31 @@ rt_status rt_trainer_confusion(rt_trainer *trainer, int length, rt_evaluation *r
 rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batches,
                                       rt_evaluation *result) RT_MUST_CHECK;
 
-/* What is done with one of several inputs, of its own number alone, by any of the threads: `model`
- * has the values of the trained one, the graph is cleared and does not record. */
+/* Measures how the pairs of the model are used by queries and keys, over the sequences of
+ * rt_trainer_evaluate; to be freed with rt_usage_free. The same bits for any number of threads. For
+ * a single process. RT_CONFIG as rt_usage_new. */
+rt_status rt_trainer_usage(rt_trainer *trainer, int length, rt_usage *usage) RT_MUST_CHECK;
+
+/* How much the heads of a model attend to each distance. */
+typedef struct rt_attention_distances {
+    int layers, heads, length;
+    double *weights; /* (layers, heads, length): share of the attention of a head at a distance, on
+                        either side; sums to 1 */
+} rt_attention_distances;
+
+/* Measures the weights over the sequences of rt_trainer_evaluate, without padding; to be freed with
+ * rt_attention_distances_free. The same bits for any number of threads. For a single process.
+ * RT_CONFIG if the attention of the model has no weights. */
+rt_status rt_trainer_attention_distances(rt_trainer *trainer, int length,
+                                         rt_attention_distances *distances) RT_MUST_CHECK;
+void rt_attention_distances_free(rt_attention_distances *distances);
+
+/* Does one of several jobs, which depends on its number alone, on any of the threads: `model` has
+ * the values of the trained one, the graph is cleared and does not record. */
 typedef rt_status rt_model_job(void *context, int job, rt_transformer *model, rt_graph *g);
 
-/* Does job 0 ... jobs - 1 in this process, on its threads. The status is that of the first job that
- * failed. */
+/* Does job 0 ... jobs - 1 in this process, on its threads. Returns the status of the failed job
+ * with the lowest number. */
 rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *context,
                               int jobs) RT_MUST_CHECK;
 

@@ -90,20 +90,6 @@ int rt_end_shard(const rt_trainer *t);
 int rt_trainer_enter(rt_trainer *t, int worker);
 void rt_trainer_leave(rt_trainer *t, int place);
 
-/* The sequences that an evaluation has, cut into parts of as many rows as a shard has. */
-typedef struct rt_extent {
-    long sequences;
-    int rows; /* of a full part */
-    int parts;
-} rt_extent;
-
-/* That of so many batches, or with 0 of all that there is. */
-rt_extent rt_trainer_extent(const rt_trainer *t, int length, int batches);
-
-/* The sequences of that part, into room for a full one. */
-void rt_trainer_draw_part(const rt_trainer *t, const rt_extent *extent, size_t number,
-                          rt_labelled_batch *room);
-
 /* As rt_trainer_free, when the others need not be told. */
 void rt_trainer_end(rt_trainer *t);
 

@@ -1,0 +1,286 @@
+#include "train/step/memory_estimate.h"
+
+#include "ops/engine.h"
+#include "train/step/trainer_private.h"
+
+#include <limits.h>
+#include <math.h>
+#include <sys/resource.h>
+
+/* ---- labels ---- */
+
+/* Number of tokens that are drawn to count labels, and limit of the length of a drawn sequence. */
+enum { SAMPLED = 1 << 14 };
+
+static void draw_one(rt_labelled_batch *row, const rt_config *c, const rt_data *data,
+                     uint32_t number)
+{
+    if (rt_data_is_for_evaluation(data))
+        rt_draw_evaluation(row, data, number);
+    else
+        rt_draw_training(row, data, c->run.seed, 0, number);
+}
+
+/* Estimates the mean and the variance of the number of labels of a sequence. */
+static rt_status sample_labels(const rt_config *c, const rt_data *data, int length, double *mean,
+                               double *variance)
+{
+    const int tokens = length < SAMPLED ? length : SAMPLED;
+    const int room = SAMPLED / tokens, batch = c->train.batch_size;
+    const int count = room < batch ? room : batch;
+    double sum = 0, squares = 0;
+    rt_labelled_batch row;
+    rt_status status = rt_labelled_batch_new(&row, 1, tokens);
+    for (int i = 0; i < count && !status.code; i++) {
+        draw_one(&row, c, data, (uint32_t)i);
+        sum += row.labels;
+        squares += (double)row.labels * row.labels;
+    }
+    rt_labelled_batch_free(&row);
+    *mean = sum / count * length / tokens;
+    *variance = (squares / count - sum / count * sum / count) * length / tokens;
+    return status.code ? status : rt_data_status(data);
+}
+
+rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, int rows, int length)
+{
+    const double tokens = (double)rows * length, deviations = 3;
+    double mean = 0, variance = 0;
+    *labels = rows;
+    if (rt_data_target(data) == RT_TARGET_SEQUENCE)
+        return rt_ok();
+    if (tokens > INT_MAX)
+        return rt_error(RT_SHAPE, "%d sequences of %d tokens are more than %d tokens", rows, length,
+                        INT_MAX);
+    *labels = (int)tokens;
+    if (rt_data_target(data) == RT_TARGET_TOKENS) /* nearly all, in a batch of the longest texts */
+        return rt_ok();
+    rt_status status = sample_labels(c, data, length, &mean, &variance);
+    const double most = ceil(rows * mean + deviations * sqrt(rows * fmax(variance, 0)));
+    *labels = (int)fmax(1, fmin(most, tokens));
+    return status;
+}
+
+/* ---- passes ---- */
+
+/* Runs forward on a batch, and backward if `records`, in a dry graph. */
+static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool records)
+{
+    const rt_config *c = t->config;
+    rt_batch_result ignored = {0};
+    b->batch.length = rt_data_longest(t->data, b->length);
+    rt_status status = rt_most_labels(&b->labels, c, t->data, b->batch.rows, b->batch.length);
+    if (status.code)
+        return status;
+    rt_graph_clear(g);
+    rt_graph_record(g, records);
+    if (records)
+        rt_graph_set_random(g, c->run.seed, 0, 0);
+    rt_tensor *loss = rt_batch_loss(t->models[0], g, b, 1, &ignored);
+    return records ? rt_graph_backward(g, loss) : rt_graph_status(g);
+}
+
+/* Shards of this process have at most two sizes, each of which fills the chunks of an arena
+ * differently. */
+static rt_status dry_step(rt_trainer *t, rt_graph *g)
+{
+    rt_status status = rt_ok();
+    int before = 0;
+    for (int i = rt_first_shard(t); i < rt_end_shard(t) && !status.code; i++) {
+        rt_labelled_batch *b = &t->shard[i].sequences;
+        if (b->batch.rows != before)
+            status = dry_pass(t, g, b, true);
+        before = b->batch.rows;
+    }
+    return status;
+}
+
+static rt_status dry_evaluation(rt_trainer *t, rt_graph *g, int length, rt_tally *batches)
+{
+    rt_labelled_batch part;
+    rt_status status =
+        rt_labelled_batch_new_dry(&part, t->config->train.batch_size / t->shards, length, batches);
+    if (!status.code)
+        status = dry_pass(t, g, &part, false);
+    rt_labelled_batch_free(&part);
+    return status;
+}
+
+/* Evaluates at all lengths of a run; *batches is the size of the largest batch. */
+static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
+{
+    const rt_lengths *lengths = &t->config->train.eval_lengths;
+    rt_status status = rt_ok();
+    for (int i = -1; i < lengths->count && !status.code; i++) {
+        rt_tally tally = {0};
+        status = dry_evaluation(t, g, i < 0 ? t->config->data.length : lengths->at[i], &tally);
+        *batches = tally.bytes > *batches ? tally.bytes : *batches;
+    }
+    return status;
+}
+
+/* ---- the run ---- */
+
+static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
+{
+    rt_graph *steps = t->places[0].graph, *alone = rt_graph_new_dry();
+    size_t batches = 0;
+    if (!alone)
+        return rt_out_of_memory("a graph");
+    rt_status status = dry_step(t, steps);
+    run->step = rt_graph_needs(steps);
+    if (!status.code)
+        status = dry_evaluations(t, steps, &batches);
+    run->training = rt_graph_needs(steps);
+    if (!status.code)
+        status = dry_evaluations(t, alone, &batches);
+    run->evaluation = rt_graph_needs(alone);
+    run->evaluated = (size_t)run->places * batches;
+    rt_graph_free(alone);
+    return status;
+}
+
+rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
+                              rt_world *world, bool passes)
+{
+    rt_trainer_tally tally = {0};
+    rt_trainer *t;
+    *run = (rt_dry_run){.threads = rt_threads_of(config, world),
+                        .places = rt_trainer_places(config, world)};
+    rt_status status = rt_trainer_new_dry(&t, config, data, world, &tally);
+    if (status.code)
+        return status;
+    if (passes)
+        status = take_passes(run, t);
+    const rt_parameters *p = &t->state.model->parameters;
+    run->blocks = t->blocks;
+    run->values = tally.model.values.bytes;
+    run->gradients = tally.model.gradients.bytes;
+    run->tables = tally.model.tables.bytes;
+    run->rounded = tally.rounded.bytes;
+    run->to_use = config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
+    run->moments = tally.states.bytes;
+    run->rooms = tally.rooms.bytes;
+    run->received = tally.received.bytes;
+    run->batches = tally.batches.bytes;
+    run->parameters = p->count;
+    for (int i = 0; i < p->count; i++) {
+        const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
+        run->largest = bytes > run->largest ? bytes : run->largest;
+    }
+    rt_trainer_end(t);
+    return status;
+}
+
+/* ---- bytes of each phase ---- */
+
+/* Bytes of a checkpoint beside the numbers, for each tensor and for the file: measured. */
+static const double bytes_of_tensor = 2800, bytes_of_file = 1 << 20;
+
+/* Limit of the bytes that HDF5 reads or writes at once, with a copy of them. */
+static const double largest_piece = 16 << 20;
+
+/* Address space that the C library reserves for the heap of a thread. */
+static const double heap_of_thread = 64 << 20;
+
+/* Stack of a thread without a limit. */
+static const double usual_stack = 8 << 20;
+
+static double stack_of_thread(void)
+{
+    struct rlimit limit;
+    const bool known = !getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur != RLIM_INFINITY;
+    return known ? (double)limit.rlim_cur : usual_stack;
+}
+
+static rt_memory_bytes add_bytes(rt_memory_bytes a, rt_memory_bytes b)
+{
+    return (rt_memory_bytes){a.resident + b.resident, a.space + b.space};
+}
+
+static rt_memory_bytes same_bytes(double bytes)
+{
+    return (rt_memory_bytes){bytes, bytes};
+}
+
+static rt_memory_bytes max_bytes(rt_memory_bytes a, rt_memory_bytes b)
+{
+    return (rt_memory_bytes){fmax(a.resident, b.resident), fmax(a.space, b.space)};
+}
+
+/* Returns the bytes of the graphs of all places, with scratch memory of threads and engine. */
+static rt_memory_bytes graph_bytes(const rt_dry_run *r, rt_graph_need of_one)
+{
+    const double threads = r->threads * ((double)of_one.part + (double)of_one.library);
+    return (rt_memory_bytes){r->places * (double)of_one.touched + threads,
+                             r->places * (double)of_one.space + threads};
+}
+
+/* Returns the bytes of a checkpoint with optimizer states, in a file or in memory. */
+static double checkpoint_bytes(const rt_dry_run *r)
+{
+    return (double)r->values + (double)r->moments + 3.0 * r->parameters * bytes_of_tensor +
+           bytes_of_file;
+}
+
+/* Returns the bytes of a trainer without its graphs. */
+static double trainer_bytes(const rt_dry_run *r)
+{
+    return (double)r->values + (double)r->rounded + (double)r->moments + (double)r->gradients +
+           (double)r->received + (double)r->batches + (double)r->rooms +
+           (double)r->blocks * (double)r->tables;
+}
+
+/* Fills the phases of a training. A checkpoint is built in memory, after the trainer has returned
+ * the working memory of a step (rt_trainer_rest), but not its address space. */
+static void find_training(rt_memory_need *need, rt_memory_bytes threads, bool saves)
+{
+    const rt_dry_run *r = &need->run;
+    const rt_memory_bytes kept = add_bytes(same_bytes(trainer_bytes(r)), threads);
+    const rt_memory_bytes trained = add_bytes(kept, graph_bytes(r, r->training));
+    const double rested = (double)r->gradients + r->places * (double)r->training.touched;
+    const double piece = fmin((double)r->largest, largest_piece);
+    const double written = saves ? checkpoint_bytes(r) + 2 * piece : 0;
+    need->at[RT_PHASE_STEP] = add_bytes(kept, graph_bytes(r, r->step));
+    need->at[RT_PHASE_EVALUATION] = add_bytes(trained, same_bytes((double)r->evaluated));
+    need->at[RT_PHASE_SAVE] = add_bytes(trained, (rt_memory_bytes){written - rested, written});
+}
+
+/* Fills the uses of a checkpoint. A resumed run holds the checkpoint in memory until it is read.
+ * A use of the model lets a child process read it, which returns a list of the values
+ * (io/checkpoint/image.h); then the process holds the list and the values. */
+static void find_uses(rt_memory_need *need, rt_memory_bytes threads)
+{
+    const rt_dry_run *r = &need->run;
+    const double file = checkpoint_bytes(r), values = (double)r->values;
+    const double touched = values + (double)r->to_use + (double)r->places * (double)r->tables;
+    const double piece = fmin((double)r->largest, largest_piece);
+    const rt_memory_bytes made = add_bytes(threads, (rt_memory_bytes){0, trainer_bytes(r)});
+    need->model = add_bytes(made, (rt_memory_bytes){touched, 0});
+    need->used = add_bytes(add_bytes(need->model, graph_bytes(r, r->evaluation)),
+                           same_bytes((double)r->evaluated));
+    need->at[RT_PHASE_RESUME] =
+        add_bytes(add_bytes(made, (rt_memory_bytes){values + (double)r->moments, 0}),
+                  same_bytes(file + 2 * piece));
+    need->at[RT_PHASE_EXPORT] = max_bytes(same_bytes(file + values + 2 * piece),
+                                          add_bytes(need->model, same_bytes(values)));
+    need->at[RT_PHASE_EVAL] = max_bytes(need->at[RT_PHASE_EXPORT], need->used);
+}
+
+rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
+                             rt_world *world, rt_memory_use use)
+{
+    *need = (rt_memory_need){0};
+    rt_status status = rt_dry_run_training(&need->run, config, data,
+                                           use == RT_USE_MODEL ? NULL : world, use != RT_USE_MODEL);
+    if (status.code)
+        return status;
+    const int others = need->run.threads - 1;
+    need->products = need->run.threads * (double)RT_OPENBLAS_BUFFER;
+    need->reserved = others * heap_of_thread;
+    const rt_memory_bytes threads = {0,
+                                     need->products + need->reserved + others * stack_of_thread()};
+    find_training(need, threads, rt_world_rank(world) == 0);
+    find_uses(need, threads);
+    return status;
+}
