@@ -2,11 +2,35 @@
 
 #include "core/memory.h"
 #include "text/text_file.h"
-#include "train/report/html.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+void rt_html_text(rt_writer *w, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            rt_writer_add(w, "&amp;");
+            break;
+        case '<':
+            rt_writer_add(w, "&lt;");
+            break;
+        case '>':
+            rt_writer_add(w, "&gt;");
+            break;
+        case '"':
+            rt_writer_add(w, "&quot;");
+            break;
+        case '\'':
+            rt_writer_add(w, "&#39;");
+            break;
+        default:
+            rt_writer_add(w, "%c", iscntrl((unsigned char)*text) && *text != '\n' ? '?' : *text);
+        }
+}
 
 /* Light or dark, as the reader has it. Figures are dark on white: in the dark they are turned over,
  * black for white and each colour by half a circle, which leaves the hues as they were. The maps of

@@ -33,7 +33,11 @@ void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict);
  * and everything after a failure to write: what is there then is not its own. */
 void rt_page_figures(rt_writer *w, const rt_figures *f);
 
-/* A cell, <td>text</td>, or another element. */
+/* Adds text with &, <, > and quotes escaped; a question mark stands for every control character but
+ * newlines. */
+void rt_html_text(rt_writer *w, const char *text);
+
+/* Adds a cell, <td>text</td>, or another element. */
 void rt_page_cell(rt_writer *w, const char *element, const char *text);
 
 #endif
