@@ -106,35 +106,27 @@ static void read_errors(classes *c)
 
 /* ---- the table ---- */
 
-static void add_heading(rt_writer *w, const char *scope, const char *text)
+static void add_row_heading(rt_writer *w, const char *label)
 {
-    rt_writer_add(w, "<th scope=\"%s\">", scope);
-    rt_html_text(w, text);
+    rt_writer_add(w, "<tr><th scope=\"row\">");
+    rt_html_text(w, label);
     rt_writer_add(w, "</th>");
 }
 
-static void add_score(rt_writer *w, double score)
+static void add_classes(rt_writer *w, const classes *c)
 {
     char text[RT_NUMBER_SIZE];
-    rt_page_cell(w, "td", rt_number_show(text, 4, score));
-}
-
-static void class_add_table(rt_writer *w, const classes *c)
-{
-    static const char *const headings[] = {"label", "precision", "recall", "F1", "count"};
     int chosen[MOST_ROWS];
     const int count = rt_scores_lowest(chosen, c->scores, c->labels->count, MOST_ROWS);
-    rt_writer_add(w, "<h2>Classes</h2>\n<div class=\"scroll\"><table>\n<tr>");
-    for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
-        add_heading(w, "col", headings[i]);
-    rt_writer_add(w, "</tr>\n");
+    rt_writer_add(w, "<h2>Classes</h2>\n<div class=\"scroll\"><table>\n<tr><th scope=\"col\">label"
+                     "</th><th scope=\"col\">precision</th><th scope=\"col\">recall</th><th "
+                     "scope=\"col\">F1</th><th scope=\"col\">count</th></tr>\n");
     for (int i = 0; i < count; i++) {
         const rt_class_score *s = c->scores + chosen[i];
-        rt_writer_add(w, "<tr>");
-        add_heading(w, "row", c->labels->names[chosen[i]]);
-        add_score(w, s->precision);
-        add_score(w, s->recall);
-        add_score(w, s->f1);
+        const double scores[] = {s->precision, s->recall, s->f1};
+        add_row_heading(w, c->labels->names[chosen[i]]);
+        for (int k = 0; k < 3; k++)
+            rt_page_cell(w, "td", rt_number_show(text, 4, scores[k]));
         rt_writer_add(w, "<td>%" PRId64 "</td></tr>\n", s->count);
     }
     rt_writer_add(w, "</table></div>\n");
@@ -202,8 +194,7 @@ static void add_matrix(rt_writer *w, const classes *c, const matrix *m)
     }
     rt_writer_add(w, "</tr>\n");
     for (int i = 0; i < m->count; i++) {
-        rt_writer_add(w, "<tr>");
-        add_heading(w, "row", c->labels->names[m->chosen[i]]);
+        add_row_heading(w, c->labels->names[m->chosen[i]]);
         for (int k = 0; k < m->count; k++)
             add_pairs(w, m->pairs[i * WIDEST_MATRIX + k], c->scores[m->chosen[i]].count, i == k);
         rt_writer_add(w, "</tr>\n");
@@ -226,7 +217,7 @@ static void add_section(rt_writer *w, classes *c)
     if (!c->failed) {
         m->place = place;
         read_matrix(m, c);
-        class_add_table(w, c);
+        add_classes(w, c);
         add_matrix(w, c, m);
     }
     rt_free(place);
@@ -324,11 +315,10 @@ static void add_text(rt_writer *w, const rt_labelled_file *f, int line)
 
 /* ---- the table ---- */
 
-static void mistake_add_table(rt_writer *w, const rt_line_score *mistakes, size_t count,
-                              const rt_labelled_file *f, const rt_labels *labels)
+static void add_mistakes(rt_writer *w, const rt_line_score *mistakes, size_t count,
+                         const rt_labelled_file *f, const rt_labels *labels)
 {
     const size_t shown = count < SHOWN ? count : SHOWN;
-    char number[48];
     rt_writer_add(w, "<h2>Mistakes</h2>\n<div class=\"scroll\"><table>\n<tr><th>line</th>"
                      "<th>text</th><th>label</th><th>predicted</th><th>probability</th></tr>\n");
     for (size_t i = 0; i < shown; i++) {
@@ -337,8 +327,7 @@ static void mistake_add_table(rt_writer *w, const rt_line_score *mistakes, size_
         add_text(w, f, m->line);
         rt_page_cell(w, "td", labels->names[m->label]);
         rt_page_cell(w, "td", labels->names[m->predicted]);
-        snprintf(number, sizeof number, "%.4f", m->probability);
-        rt_page_cell(w, "td", number);
+        rt_page_number(w, "%.4f", m->probability);
         rt_writer_add(w, "</tr>\n");
     }
     rt_writer_add(
@@ -364,7 +353,7 @@ rt_status rt_report_mistakes(rt_writer *w, const rt_config *config, rt_trainer *
         status = rt_line_scores_find(&scores, trainer);
     const size_t count = status.code ? 0 : keep_mistakes(&scores);
     if (count)
-        mistake_add_table(w, scores.lines, count, &file, labels);
+        add_mistakes(w, scores.lines, count, &file, labels);
     rt_line_scores_free(&scores);
     rt_labelled_file_free(&file);
     return gone ? rt_ok() : status;

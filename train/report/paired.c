@@ -362,7 +362,6 @@ static void report_one(rt_writer *w, const rt_paired *p, const rt_paired_differe
 
 static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_difference *d)
 {
-    char text[64];
     const double more = compute_of(p, d, d->mean);
     if (!d->count)
         return;
@@ -370,16 +369,11 @@ static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_diffe
     rt_page_cell(w, "td", d->key);
     rt_page_cell(w, "td", d->value);
     rt_page_cell(w, "td", d->against);
-    snprintf(text, sizeof text, "%+.3g", d->mean);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, d->count > 1 ? "%+.3g to %+.3g" : "-", d->low, d->high);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, d->count > 1 ? "%.3g" : "-", d->detectable);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, isnan(more) ? "-" : "%+.1f %%", more);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, "%d", d->count);
-    rt_page_cell(w, "td", text);
+    rt_page_number(w, "%+.3g", d->mean);
+    rt_page_number(w, d->count > 1 ? "%+.3g to %+.3g" : "-", d->low, d->high);
+    rt_page_number(w, d->count > 1 ? "%.3g" : "-", d->detectable);
+    rt_page_number(w, isnan(more) ? "-" : "%+.1f %%", more);
+    rt_page_number(w, "%d", d->count);
     rt_writer_add(w, "</tr>\n");
 }
 

@@ -379,10 +379,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     rt_figures figures;
     rt_writer w = {0};
     rt_status drawn = draw(&figures, folder, config, trainer);
-    if (watched)
-        rt_page_begin_watched(&w, config->run.name);
-    else
-        rt_page_begin(&w, config->run.name);
+    rt_page_begin(&w, config->run.name, watched);
     add_verdict(&w, config, folder, trainer);
     if (rt_data_task_labelled(config->data.task))
         add_classes(&w, folder);
@@ -399,7 +396,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     }
     rt_report_configuration(&w, config);
     rt_report_machine(&w, folder, trainer);
-    rt_status written = rt_page_end(&w, folder);
+    rt_status written = rt_page_end(&w, folder, NULL);
     return written.code ? written : drawn;
 }
 

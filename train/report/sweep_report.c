@@ -220,7 +220,7 @@ rt_status rt_sweep_report_write(const char *folder, const char *title, const cha
         rt_report_key_figures(&figures, &runs, &ranking);
         rt_report_curves(&figures, folder, &runs, &ranking);
         const rt_status drawn = rt_figures_draw(&figures);
-        rt_page_begin(&w, title);
+        rt_page_begin(&w, title, false);
         add_verdict(&w, folder, &runs, file != NULL);
         add_table(&w, &table, &ranking, rt_ranking_best(&ranking, &runs));
         explain_bits(&w, &runs);
@@ -232,7 +232,7 @@ rt_status rt_sweep_report_write(const char *folder, const char *title, const cha
         add_runs(&w, folder, &runs, !file);
         if (!file)
             rt_report_sweep_machine(&w, folder, &runs);
-        const rt_status ended = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);
+        const rt_status ended = rt_page_end(&w, folder, file);
         status = status.code ? status : ended;
         status = status.code ? status : drawn;
     }

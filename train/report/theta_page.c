@@ -185,7 +185,7 @@ typedef struct final {
         points[FIGURE_MOST_LAYERS]; /* the rows of each layer: i, theta, theta_initial, geometric */
 } final;
 
-static bool figure_add_number(final *f, double start, double end)
+static bool add_number(final *f, double start, double end)
 {
     if (f->numbers == f->capacity) {
         const int capacity = f->capacity ? 2 * f->capacity : 256;
@@ -217,7 +217,7 @@ static bool add_to_curve(final *f, int layer, const theta_row *row)
         *t = (theta_curve){.layer = layer, .head = row->head, .first = f->numbers};
     }
     t->pairs++;
-    return figure_add_number(f, row->start, row->theta);
+    return add_number(f, row->start, row->theta);
 }
 
 static bool add_final_row(final *f, const theta_row *row, double geometric)
@@ -421,65 +421,46 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 
 enum { MOST_ROWS = 512 };
 
-/* A number that is not negative, or `all`. */
-static void add_place(rt_writer *w, const rt_csv *csv, const char *name)
+static void add_cell(rt_writer *w, const char *format, double x)
 {
-    char text[RT_NUMBER_SIZE] = "all";
-    int number;
-    if (rt_csv_whole(csv, name, &number))
-        snprintf(text, sizeof text, "%d", number);
-    rt_page_cell(w, "td", text);
-}
-
-static void table_add_number(rt_writer *w, const char *format, double x)
-{
-    char text[RT_NUMBER_SIZE] = "-";
-    if (isfinite(x))
-        snprintf(text, sizeof text, format, x);
-    rt_page_cell(w, "td", text);
-}
-
-static void add_share(rt_writer *w, double share)
-{
-    char number[RT_NUMBER_SIZE], text[RT_NUMBER_SIZE + 2] = "-";
-    if (isfinite(share))
-        snprintf(text, sizeof text, "%s %%", rt_number_show(number, 1, 100 * share));
-    rt_page_cell(w, "td", text);
+    rt_page_number(w, isfinite(x) ? format : "-", x);
 }
 
 static void add_row(rt_writer *w, const rt_csv *csv, bool tolerances)
 {
     const double theta = rt_csv_number(csv, "theta"), start = rt_csv_number(csv, "theta_initial");
+    const double use = rt_csv_number(csv, "use");
+    static const char *const places[] = {"layer", "head", "i"};
+    char text[RT_NUMBER_SIZE];
+    int number = 0;
     rt_writer_add(w, "<tr>");
-    add_place(w, csv, "layer");
-    add_place(w, csv, "head");
-    add_place(w, csv, "i");
-    table_add_number(w, "%.6g", start);
-    table_add_number(w, "%.6g", theta);
-    table_add_number(w, "%+.4f", log(theta / start));
-    table_add_number(w, "%.3g", rt_csv_number(csv, "phase"));
-    table_add_number(w, "%.3g", rt_csv_number(csv, "turns"));
-    add_share(w, rt_csv_number(csv, "use"));
+    for (int i = 0; i < 3; i++) {
+        const bool is_number = rt_csv_whole(csv, places[i], &number);
+        rt_page_number(w, is_number ? "%d" : "all", number);
+    }
+    add_cell(w, "%.6g", start);
+    add_cell(w, "%.6g", theta);
+    add_cell(w, "%+.4f", log(theta / start));
+    add_cell(w, "%.3g", rt_csv_number(csv, "phase"));
+    add_cell(w, "%.3g", rt_csv_number(csv, "turns"));
+    rt_page_number(w, isfinite(use) ? "%s %%" : "-", rt_number_show(text, 1, 100 * use));
     if (tolerances) {
-        table_add_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
-        table_add_number(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
+        add_cell(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
+        add_cell(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
     }
     rt_writer_add(w, "</tr>\n");
 }
 
-static void begin(rt_writer *w, bool tolerances)
+static void begin_theta_table(rt_writer *w, bool tolerances)
 {
-    static const char *const names[] = {"layer", "head",          "i",           "start",
-                                        "end",   "ln(end/start)", "phase (rad)", "turns",
-                                        "use",   "down",          "up"};
-    const int count = (int)(sizeof names / sizeof *names) - (tolerances ? 0 : 2);
-    rt_writer_add(w, "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr>");
-    for (int i = 0; i < count; i++)
-        rt_page_cell(w, "th", names[i]);
-    rt_writer_add(w, "</tr>\n");
+    rt_writer_add(w,
+                  "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr><th>layer</th>"
+                  "<th>head</th><th>i</th><th>start</th><th>end</th><th>ln(end/start)</th>"
+                  "<th>phase (rad)</th><th>turns</th><th>use</th>%s</tr>\n",
+                  tolerances ? "<th>down</th><th>up</th>" : "");
 }
 
-static void end(rt_writer *w, bool tolerances, int rows)
+static void end_theta_table(rt_writer *w, bool tolerances, int rows)
 {
     rt_writer_add(w, "</table></div>\n<p>Start and end: the initial and the learned θ, in radians "
                      "per position. Turns: full turns over the distance that "
@@ -503,14 +484,14 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
         while (rt_csv_row(&csv)) {
             if (!rows++) {
                 tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
-                begin(w, tolerances);
+                begin_theta_table(w, tolerances);
             }
             if (rows <= MOST_ROWS)
                 add_row(w, &csv, tolerances);
         }
     rt_csv_close(&csv);
     if (rows)
-        end(w, tolerances, rows);
+        end_theta_table(w, tolerances, rows);
 }
 
 enum { USAGE_MOST_LAYERS = 32, USAGE_HEIGHT = 560, KEY_ROW = 17 };
