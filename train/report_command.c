@@ -2,9 +2,7 @@
 
 #include "text/program_name.h"
 #include "train/folder/run_folder.h"
-#include "train/report/compare.h"
-#include "train/report/sweep_report.h"
-#include "train/report/sweep_runs.h"
+#include "train/report/report.h"
 
 #include <stdio.h>
 #include <string.h>

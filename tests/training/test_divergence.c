@@ -3,7 +3,7 @@
 #include "suite.h"
 
 #include "core/memory.h"
-#include "train/report/divergence.h"
+#include "train/report/report.h"
 
 #include <math.h>
 

@@ -4,8 +4,7 @@
 #include "scratch.h"
 
 #include "core/memory.h"
-#include "train/report/facts.h"
-#include "train/report/theta_table.h"
+#include "train/report/sections.h"
 #include "train/world/processors.h"
 
 #include <sys/stat.h>

@@ -5,8 +5,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
-#include "train/report/samples.h"
-#include "train/report/token_label.h"
+#include "train/report/sections.h"
 #include "train/step/batch_loss.h"
 
 enum { LENGTH = 16 };

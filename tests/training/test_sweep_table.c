@@ -6,8 +6,7 @@
 
 #include "text/number.h"
 #include "train/report/paired.h"
-#include "train/report/student.h"
-#include "train/report/sweep_table.h"
+#include "train/report/sweep_runs.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "config_loading.h"
 #include "scratch.h"
 
-#include "train/report/theta_figures.h"
+#include "train/report/sections.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp, realpath */
 
-#include "train/report/compare.h"
+#include "train/report/report.h"
 
 #include "core/memory.h"
 #include "core/path.h"
@@ -10,8 +10,6 @@
 #include "train/folder/results.h"
 #include "train/report/figures.h"
 #include "train/report/page.h"
-#include "train/report/sweep_report.h"
-#include "train/report/sweep_runs.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -265,7 +263,7 @@ static rt_status write_page(comparison *c, const char *file)
     if (!status.code)
         status = link_runs(c);
     if (!status.code)
-        status = rt_sweep_page_write(c->folder, title, file);
+        status = rt_sweep_report_write(c->folder, title, file);
     return status;
 }
 

@@ -2,15 +2,29 @@
 
 #include "core/memory.h"
 #include "text/text_file.h"
-#include "train/report/html.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Light or dark, as the reader has it. Figures are dark on white: in the dark they are turned over,
- * black for white and each colour by half a circle, which leaves the hues as they were. The maps of
- * attention are made of few pixels, which must not be blurred. */
+void rt_html_text(rt_writer *w, const char *text)
+{
+    static const char special[] = "&<>\"'";
+    static const char *const escapes[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    for (; *text; text++) {
+        const char *found = strchr(special, *text);
+        if (found)
+            rt_writer_add(w, "%s", escapes[found - special]);
+        else
+            rt_writer_add(w, "%c", iscntrl((unsigned char)*text) && *text != '\n' ? '?' : *text);
+    }
+}
+
+/* Light or dark, as the browser prefers. Figures are dark on white; in dark mode they are inverted
+ * and each colour is rotated by half a circle, which restores the hues. Attention maps have few
+ * pixels, which must not be blurred. */
 static const char style[] =
     ":root{color-scheme:light dark;--text:#222;--page:#fff;--soft:#555;--line:#ddd;"
     "--edge:#bbb;--link:#0068a6;"
@@ -73,31 +87,21 @@ static const char style[] =
     "{overflow:visible}h2{break-after:avoid}"
     ".verdict,.confusion td{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
-/* In the head of each page. */
+/* Marks the pages of this program, in their head. */
 static const char generator[] = "<meta name=\"generator\" content=\"rotor\">";
 
-static void begin(rt_writer *w, const char *title, const char *more)
+void rt_page_begin(rt_writer *w, const char *title, bool watched)
 {
     rt_writer_add(w,
                   "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                   "%s\n"
                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n%s"
                   "<title>",
-                  generator, more);
+                  generator, watched ? "<meta http-equiv=\"refresh\" content=\"5\">\n" : "");
     rt_html_text(w, title);
     rt_writer_add(w, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", style);
     rt_html_text(w, title);
     rt_writer_add(w, "</h1>\n");
-}
-
-void rt_page_begin(rt_writer *w, const char *title)
-{
-    begin(w, title, "");
-}
-
-void rt_page_begin_watched(rt_writer *w, const char *title)
-{
-    begin(w, title, "<meta http-equiv=\"refresh\" content=\"5\">\n");
 }
 
 rt_status rt_page_may_replace(const char *file)
@@ -114,30 +118,22 @@ rt_status rt_page_may_replace(const char *file)
                : rt_error(RT_CONFIG, "%s is not a report of rotor: it was not replaced", file);
 }
 
-rt_status rt_page_end_as(rt_writer *w, const char *file)
+rt_status rt_page_end(rt_writer *w, const char *folder, const char *file)
 {
-    char folder[RT_PATH_SIZE];
-    const char *name = rt_path_name(file);
-    const int length = (int)(name - file);
-    if (snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? file : ".") >=
-        (int)sizeof folder) {
-        rt_writer_free(w);
-        return rt_error(RT_CONFIG, "the path of the report is too long");
-    }
+    char parent[RT_PATH_SIZE];
+    const char *name = file ? rt_path_name(file) : "report.html";
+    const int length = file ? (int)(name - file) : 0;
+    rt_status status = rt_ok();
+    if (file && snprintf(parent, sizeof parent, "%.*s", length ? length : 1, length ? file : ".") >=
+                    (int)sizeof parent)
+        status = rt_error(RT_CONFIG, "the path of the report is too long");
     rt_writer_add(w, "</body>\n</html>\n");
     char *page = rt_writer_take(w);
-    rt_status status = page ? rt_write_text(folder, name, page) : rt_out_of_memory("a report");
+    if (!status.code)
+        status =
+            page ? rt_write_text(file ? parent : folder, name, page) : rt_out_of_memory("a report");
     rt_free(page);
     return status;
-}
-
-rt_status rt_page_end(rt_writer *w, const char *folder)
-{
-    char file[RT_PATH_SIZE];
-    rt_status status = rt_path_join(file, folder, "report.html");
-    if (status.code)
-        rt_writer_free(w);
-    return status.code ? status : rt_page_end_as(w, file);
 }
 
 void rt_page_cell(rt_writer *w, const char *element, const char *text)
@@ -145,6 +141,16 @@ void rt_page_cell(rt_writer *w, const char *element, const char *text)
     rt_writer_add(w, "<%s>", element);
     rt_html_text(w, text);
     rt_writer_add(w, "</%s>", element);
+}
+
+void rt_page_number(rt_writer *w, const char *format, ...)
+{
+    char text[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    rt_page_cell(w, "td", text);
 }
 
 void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict)
@@ -165,7 +171,8 @@ void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict)
     rt_free(text);
 }
 
-/* gnuplot gives the same names to the parts of every figure; in one page each needs its own. */
+/* Adds the SVG with the names of its parts made unique: gnuplot gives the same names to the parts
+ * of every figure. */
 static void add_parts(rt_writer *w, const char *svg, const char *name)
 {
     static const char *const before_names[] = {" id='", " id=\"", "href='#", "url(#"};
@@ -185,15 +192,15 @@ static void add_parts(rt_writer *w, const char *svg, const char *name)
     rt_writer_add(w, "%s", svg);
 }
 
-/* What begins here, up to a quote's end; NULL if it is not there. */
+/* Returns the text behind a beginning; NULL if the text begins otherwise. */
 static const char *behind(const char *svg, const char *beginning)
 {
     const size_t length = strlen(beginning);
     return strncmp(svg, beginning, length) ? NULL : svg + length;
 }
 
-/* A point that gnuplot shows a text at by a script of its own shows it by a title, as every browser
- * does; the names of plots are no titles. */
+/* Adds the SVG with titles, which every browser shows, in place of the hypertexts, which need
+ * gnuplot's script. The names of plots are dropped. */
 static void add_titles(rt_writer *w, const char *svg, const char *name)
 {
     static const char shows[] = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'",
@@ -214,9 +221,8 @@ static void add_titles(rt_writer *w, const char *svg, const char *name)
     }
 }
 
-/* The caption is below, not where the pointer rests: the SVG's own title, its name, goes. A figure
- * of half the page fits a narrow screen; a wider one is scrolled there before its letters become
- * too small. */
+/* Adds the SVG without its own title, since the caption stands below. A figure of half the page
+ * fits a narrow screen; a wider one is scrolled before its letters become too small. */
 static void add_svg(rt_writer *w, const char *svg, const rt_figure *figure)
 {
     enum { SMALLEST_TEXT = 12 };

@@ -1,13 +1,194 @@
 #include "train/report/paired.h"
 
 #include "core/memory.h"
+#include "core/path.h"
+#include "text/text_file.h"
+#include "train/config/config.h"
 #include "train/folder/results.h"
 #include "train/report/page.h"
-#include "train/report/student.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A run that is there: what decides what its loss is of. */
+typedef struct question {
+    rt_config config;
+    char *vocabulary; /* the file in its folder; NULL if there is none */
+} question;
+
+static void close_question(question *q)
+{
+    rt_free(q->vocabulary);
+    q->vocabulary = NULL;
+}
+
+static bool open_question(question *q, const char *folder, const char *run)
+{
+    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
+    q->vocabulary = NULL;
+    if (rt_path_join(member, folder, run).code || rt_config_load_folder(&q->config, member).code)
+        return false;
+    const bool bpe = q->config.data.level == RT_LEVEL_BPE;
+    if (!rt_path_join(path, member, bpe ? "tokenizer.json" : "vocab.txt").code)
+        q->vocabulary = rt_read_text(path);
+    return true;
+}
+
+/* Whether both are evaluated on the same: with data.eval_file, whatever they are trained on. */
+static bool has_same_data(const rt_data_options *a, const rt_data_options *b)
+{
+    if (strcmp(a->eval_file, b->eval_file) != 0 || a->eval_seed != b->eval_seed)
+        return false;
+    return *a->eval_file || (!strcmp(a->file, b->file) && a->eval_fraction == b->eval_fraction);
+}
+
+/* That of a task without a text is a number of ids. Labels have none. */
+static bool has_same_vocabulary(const question *a, const question *b)
+{
+    const rt_data_options *x = &a->config.data, *y = &b->config.data;
+    if (rt_data_task_target(x->task) != RT_TARGET_IDS)
+        return true;
+    if (a->vocabulary && b->vocabulary)
+        return x->level == y->level && x->lowercase == y->lowercase &&
+               !strcmp(a->vocabulary, b->vocabulary);
+    return !a->vocabulary && !b->vocabulary && x->vocab == y->vocab;
+}
+
+/* What makes the losses of two runs those of different questions; NULL if nothing does. */
+static const char *find_difference(const rt_data_options *a, const rt_data_options *b)
+{
+    const bool objective = a->task == b->task && rt_data_task_has_objective(a->task);
+    const bool mlm = objective && a->objective == RT_OBJECTIVE_MLM;
+    if (a->task != b->task)
+        return "tasks";
+    if (objective && a->objective != b->objective)
+        return "objectives";
+    if (mlm && a->mask_probability != b->mask_probability)
+        return "shares of masked tokens";
+    return has_same_data(a, b) ? NULL : "data";
+}
+
+static bool every_row_has_bits(const rt_sweep_runs *runs)
+{
+    const int loss = rt_sweep_column(runs, RT_RESULT_LOSS);
+    const int bits = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
+    for (int row = 0; row < runs->row_count; row++)
+        if (rt_sweep_summary(runs, row, loss).count && !rt_sweep_summary(runs, row, bits).count)
+            return false;
+    return bits >= 0;
+}
+
+rt_ranking rt_report_rank(const char *folder, const rt_sweep_runs *runs)
+{
+    const char *different = NULL;
+    bool same_vocabulary = true, any = false;
+    question *first = rt_alloc(2, sizeof *first);
+    if (!first)
+        return (rt_ranking){NULL, NULL};
+    question *other = first + 1;
+    for (int i = 0; i < runs->count && !different; i++) {
+        question *q = any ? other : first;
+        const bool there = open_question(q, folder, runs->list[i].cells[0]);
+        if (any && there) {
+            different = find_difference(&first->config.data, &other->config.data);
+            same_vocabulary = same_vocabulary && has_same_vocabulary(first, other);
+        }
+        if (any)
+            close_question(other);
+        any = any || there;
+    }
+    close_question(first);
+    rt_free(first);
+    if (different)
+        return (rt_ranking){NULL, different};
+    if (same_vocabulary)
+        return (rt_ranking){RT_RESULT_LOSS, NULL};
+    return every_row_has_bits(runs) ? (rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL}
+                                    : (rt_ranking){NULL, "vocabularies"};
+}
+
+int rt_ranking_best(const rt_ranking *ranking, const rt_sweep_runs *runs)
+{
+    const int column = ranking->result ? rt_sweep_column(runs, ranking->result) : -1;
+    double lowest = INFINITY;
+    int best = -1;
+    for (int row = 0; row < runs->row_count && runs->row_count > 1; row++) {
+        const rt_summary s = rt_sweep_summary(runs, row, column);
+        if (s.count && s.mean < lowest) {
+            lowest = s.mean;
+            best = row;
+        }
+    }
+    return best;
+}
+
+enum { STEPS = 4000, HALVINGS = 45 };
+
+/* P(Z > z) of a standard normal Z. */
+static double normal_tail(double z)
+{
+    return 0.5 * erfc(z / sqrt(2));
+}
+
+/* The density of s, the standard deviation of a sample over the true one, with so many degrees of
+ * freedom: nu s^2 has the chi-squared distribution. */
+static double density(double s, double nu)
+{
+    const double at_zero = nu == 1 ? 0 : -INFINITY;
+    const double power = s > 0 ? (nu - 1) * log(s) : at_zero;
+    return exp(log(2) + nu / 2 * log(nu / 2) - lgamma(nu / 2) + power - nu * s * s / 2);
+}
+
+/* P(|T| > t) of the noncentral t with mean `shift`: the integral over s of
+ * P(|Z + shift| > t s), by Simpson's rule over all s that occur. */
+static double tails(double t, double shift, double nu)
+{
+    const double width = 12 / sqrt(2 * nu);
+    const double low = width < 1 ? 1 - width : 0, step = (1 + width - low) / STEPS;
+    double sum = 0;
+    for (int i = 0; i <= STEPS; i++) {
+        const double s = low + i * step, weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
+        sum += weight * density(s, nu) * (normal_tail(t * s - shift) + normal_tail(t * s + shift));
+    }
+    return sum * step / 3;
+}
+
+/* t(0.975) */
+static double critical(double nu)
+{
+    double low = 0, high = 20; /* it is 12.7 for one degree of freedom */
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle = (low + high) / 2;
+        if (tails(middle, 0, nu) > 0.05)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The mean of the noncentral t that is beyond `t` on either side with a probability of 90 %. */
+static double shift_seen(double t, double nu)
+{
+    double low = 0, high = 40;
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle = (low + high) / 2;
+        if (tails(t, middle, nu) < 0.9)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+rt_student rt_student_of(int count)
+{
+    if (count < 2)
+        return (rt_student){count, NAN, NAN};
+    const double t = critical(count - 1);
+    return (rt_student){count, t / sqrt(count), shift_seen(t, count - 1) / sqrt(count)};
+}
 
 /* ---- pairs ---- */
 
@@ -18,12 +199,6 @@ static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
         if (i != column && strcmp(s->list[a].cells[i], s->list[b].cells[i]) != 0)
             return false;
     return true;
-}
-
-static double loss_of(const rt_sweep_runs *s, int run)
-{
-    const int column = rt_sweep_column(s, RT_RESULT_LOSS);
-    return column < 0 ? (double)NAN : rt_csv_value(s->list[run].cells[column]);
 }
 
 /* The first run that is like this one but for the value of a column; s->count if there is none. */
@@ -40,12 +215,14 @@ static int partner_of(const rt_sweep_runs *s, int run, int column, const char *v
 static int find_pairs(const rt_sweep_runs *s, int column, const char *value, const char *against,
                       double *differences)
 {
+    const int loss = rt_sweep_column(s, RT_RESULT_LOSS);
     int count = 0;
     for (int a = 0; a < s->count; a++) {
         if (strcmp(s->list[a].cells[column], value) != 0)
             continue;
         const int b = partner_of(s, a, column, against);
-        const double difference = b < s->count ? loss_of(s, a) - loss_of(s, b) : (double)NAN;
+        const double difference =
+            b < s->count ? rt_sweep_number(s, a, loss) - rt_sweep_number(s, b, loss) : (double)NAN;
         if (isfinite(difference))
             differences[count++] = difference;
     }
@@ -86,10 +263,9 @@ static bool is_first(const rt_sweep_runs *s, int column, int run)
 static double find_doubling(const rt_sweep_runs *s, double *room)
 {
     double sum = 0;
-    int count = 0, column = 1;
-    while (column < s->exit_column && strcmp(s->names[column], "train.steps") != 0)
-        column++;
-    for (int a = 0; a < s->count && column < s->exit_column; a++)
+    int count = 0;
+    const int column = rt_sweep_setting(s, "train.steps");
+    for (int a = 0; a < s->count && column >= 0; a++)
         for (int b = 0; b < s->count && is_first(s, column, a); b++) {
             const char *more = s->list[b].cells[column], *steps = s->list[a].cells[column];
             if (!is_first(s, column, b) || rt_csv_value(more) != 2 * rt_csv_value(steps))
@@ -127,10 +303,9 @@ static int list_all(rt_paired_difference *list, const rt_sweep_runs *s, double *
 
 static int count_seeds(const rt_sweep_runs *s)
 {
-    int column = 1, count = 0;
-    while (column < s->exit_column && strcmp(s->names[column], "run.seed") != 0)
-        column++;
-    for (int run = 0; run < s->count && column < s->exit_column; run++)
+    const int column = rt_sweep_setting(s, "run.seed");
+    int count = 0;
+    for (int run = 0; run < s->count && column >= 0; run++)
         count += is_first(s, column, run);
     return count;
 }
@@ -187,7 +362,6 @@ static void report_one(rt_writer *w, const rt_paired *p, const rt_paired_differe
 
 static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_difference *d)
 {
-    char text[64];
     const double more = compute_of(p, d, d->mean);
     if (!d->count)
         return;
@@ -195,16 +369,11 @@ static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_diffe
     rt_page_cell(w, "td", d->key);
     rt_page_cell(w, "td", d->value);
     rt_page_cell(w, "td", d->against);
-    snprintf(text, sizeof text, "%+.3g", d->mean);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, d->count > 1 ? "%+.3g to %+.3g" : "-", d->low, d->high);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, d->count > 1 ? "%.3g" : "-", d->detectable);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, isnan(more) ? "-" : "%+.1f %%", more);
-    rt_page_cell(w, "td", text);
-    snprintf(text, sizeof text, "%d", d->count);
-    rt_page_cell(w, "td", text);
+    rt_page_number(w, "%+.3g", d->mean);
+    rt_page_number(w, d->count > 1 ? "%+.3g to %+.3g" : "-", d->low, d->high);
+    rt_page_number(w, d->count > 1 ? "%.3g" : "-", d->detectable);
+    rt_page_number(w, isnan(more) ? "-" : "%+.1f %%", more);
+    rt_page_number(w, "%d", d->count);
     rt_writer_add(w, "</tr>\n");
 }
 

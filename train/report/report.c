@@ -4,17 +4,9 @@
 #include "text/csv.h"
 #include "text/number.h"
 #include "train/folder/results.h"
-#include "train/report/class_table.h"
-#include "train/report/divergence.h"
-#include "train/report/early_stop.h"
-#include "train/report/facts.h"
-#include "train/report/mistakes.h"
 #include "train/report/page.h"
-#include "train/report/samples.h"
-#include "train/report/theta_figures.h"
+#include "train/report/sections.h"
 #include "train/report/theta_report.h"
-#include "train/report/theta_table.h"
-#include "train/report/usage_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -387,10 +379,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     rt_figures figures;
     rt_writer w = {0};
     rt_status drawn = draw(&figures, folder, config, trainer);
-    if (watched)
-        rt_page_begin_watched(&w, config->run.name);
-    else
-        rt_page_begin(&w, config->run.name);
+    rt_page_begin(&w, config->run.name, watched);
     add_verdict(&w, config, folder, trainer);
     if (rt_data_task_labelled(config->data.task))
         add_classes(&w, folder);
@@ -407,6 +396,30 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     }
     rt_report_configuration(&w, config);
     rt_report_machine(&w, folder, trainer);
-    rt_status written = rt_page_end(&w, folder);
+    rt_status written = rt_page_end(&w, folder, NULL);
     return written.code ? written : drawn;
+}
+
+void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o)
+{
+    rt_writer_add(w, "stopped early at step %d of %d: the evaluation loss has not improved", step,
+                  o->steps);
+    if (o->min_delta > 0)
+        rt_writer_add(w, " by %g (train.min_delta)", o->min_delta);
+    rt_writer_add(w, " in %d evaluation%s (train.patience)\n", o->patience,
+                  o->patience > 1 ? "s" : "");
+}
+
+double rt_divergence_limit(const rt_transformer_options *model)
+{
+    const int classes = model->head == RT_HEAD_LM ? model->vocab : model->labels;
+    return classes > 1 ? 2 * log(classes) : INFINITY;
+}
+
+void rt_divergence_report(rt_writer *w, double loss, double limit)
+{
+    rt_writer_add(w,
+                  "diverged: the loss %.6g is more than twice %.3g, the loss of random guessing; "
+                  "try a smaller optimizer.lr or more optimizer.warmup_steps\n",
+                  loss, limit / 2);
 }

@@ -1,10 +1,154 @@
-#include "train/report/samples.h"
+#include "train/report/sections.h"
 
 #include "core/memory.h"
+#include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
-#include "train/report/token_label.h"
+#include "ops/engine.h"
+#include "train/report/page.h"
 #include "train/step/batch_loss.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HIDDEN "·"
+
+static const char *special_name(const rt_special_ids *special, int32_t id)
+{
+    return id == special->pad       ? "[PAD]"
+           : id == special->cls     ? "[CLS]"
+           : id == special->mask    ? "[MASK]"
+           : id == special->sep     ? "[SEP]"
+           : id == special->unknown ? "[UNK]"
+                                    : HIDDEN;
+}
+
+/* A whole character that can be seen, or the bytes it takes to get past what is none. */
+static bool is_seen(const char *text, size_t length, size_t *size)
+{
+    int32_t character;
+    *size = rt_utf8_read((const unsigned char *)text, length, &character);
+    const bool seen = *size && (rt_character_is_visible(character) || character == '\n');
+    *size += !*size;
+    return seen;
+}
+
+/* Whether all of a token can be seen; as much of it as a label has room for. */
+static bool show(char label[RT_TOKEN_LABEL_SIZE], const char *token, size_t size)
+{
+    enum { MOST_CHARACTERS = 7 };
+    size_t at = 0, length = 0;
+    for (int characters = 0; at < size; characters++) {
+        size_t next;
+        if (!is_seen(token + at, size - at, &next) || token[at] == '\n')
+            return false;
+        at += next;
+        length = characters < MOST_CHARACTERS ? at : length;
+    }
+    snprintf(label, RT_TOKEN_LABEL_SIZE, "%.*s%s", (int)length, token, length < size ? "…" : "");
+    return size > 0;
+}
+
+/* What stands for a character of a piece, or for a byte; returns how many bytes it stands for. */
+static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
+{
+    size_t step;
+    if (*bytes == ' ' || *bytes == '\n' || *bytes == '\t') {
+        snprintf(shown, RT_UTF8_SIZE, "%s", *bytes == ' ' ? "␣" : *bytes == '\n' ? "↵" : "⇥");
+        return 1;
+    }
+    if (is_seen(bytes, size, &step))
+        snprintf(shown, RT_UTF8_SIZE, "%.*s", (int)step, bytes);
+    else if (step == 1 && (unsigned char)*bytes >= 0x80)
+        snprintf(shown, RT_UTF8_SIZE, "\\x%02x", (unsigned)(unsigned char)*bytes);
+    else
+        snprintf(shown, RT_UTF8_SIZE, HIDDEN);
+    return step;
+}
+
+/* A piece, or a special token as its file has it. */
+static const char *show_piece(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size)
+{
+    static const char more[] = "…";
+    size_t at = 0, used = 0;
+    while (at < size) {
+        char shown[RT_UTF8_SIZE];
+        const size_t step = sign(shown, bytes + at, size - at), length = strlen(shown);
+        if (used + length + sizeof more > RT_TOKEN_LABEL_SIZE) {
+            memcpy(label + used, more, sizeof more);
+            return label;
+        }
+        memcpy(label + used, shown, length + 1);
+        used += length;
+        at += step;
+    }
+    return label;
+}
+
+const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data, int32_t id)
+{
+    const char *token;
+    size_t size;
+    rt_status status = rt_data_decode(data, id, &token, &size);
+    const char *text = HIDDEN;
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
+    const rt_spelling spelling =
+        vocabulary->bpe ? rt_vocabulary_spell(vocabulary, id) : (rt_spelling){.size = 0};
+    if (spelling.size)
+        return show_piece(label, spelling.bytes, spelling.size);
+    if (status.code)
+        text = special_name(&vocabulary->special, id);
+    else if (!strcmp(token, " "))
+        text = "␣";
+    else if (!strcmp(token, "\n"))
+        text = "↵";
+    else if (!strcmp(token, "\t"))
+        text = "⇥";
+    else if (show(label, token, size))
+        return label;
+    snprintf(label, RT_TOKEN_LABEL_SIZE, "%s", text);
+    return label;
+}
+
+/* At level wordpiece a word stands apart from the one before it; what goes on within a word begins
+ * with ##. */
+static void add_token(rt_writer *bytes, const rt_data *data, const char *token, size_t size)
+{
+    if (rt_data_vocabulary(data)->bpe) {
+        for (size_t i = 0; i < size; i++)
+            rt_writer_add(bytes, "%c", token[i] ? token[i] : '\1');
+        return;
+    }
+    const bool pieces = rt_data_vocabulary(data)->level == RT_LEVEL_WORDPIECE;
+    const bool inside = pieces && !strncmp(token, "##", 2);
+    if (inside)
+        token += 2;
+    else if (pieces)
+        rt_writer_add(bytes, " ");
+    rt_writer_add(bytes, "%s", *token ? token : "\1"); /* neither can be seen */
+}
+
+void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
+{
+    rt_writer bytes = {0};
+    for (int i = 0; i < count; i++) {
+        const char *token;
+        size_t size;
+        rt_status status = rt_data_decode(data, ids[i], &token, &size);
+        if (!status.code)
+            add_token(&bytes, data, token, size);
+    }
+    for (size_t at = 0, size; at < bytes.length; at += size) {
+        char seen[RT_UTF8_SIZE] = HIDDEN;
+        if (is_seen(bytes.bytes + at, bytes.length - at, &size)) {
+            memcpy(seen, bytes.bytes + at, size);
+            seen[size] = '\0';
+        }
+        rt_html_text(page, seen);
+    }
+    page->failed |= bytes.failed;
+    rt_writer_free(&bytes);
+}
 
 enum { SAMPLES = 3, MOST_CONTINUED = 128 };
 
@@ -131,4 +275,237 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     rt_session_free(s.session);
     rt_graph_free(s.g);
     return status;
+}
+
+enum {
+    MOST_TOKENS = 64,
+    MOST_NAMED = 20, /* tokens, as many as have room for their labels */
+    LABEL_SPACE = 11,
+    NAME_SIZE = 52, /* of their names */
+    MOST_LAYERS = 4,
+    MOST_HEADS = 8,
+    MOST_NUMBERS = 1 << 25, /* a report must not need more memory than the training */
+    GAP = 28,               /* points of the figure, as all below: for the title of a map */
+    LEFT = 52,
+    BELOW = 52,
+    RIGHT = 56
+};
+
+/* What of the model is shown, how large a map is drawn, and how far the first of them stands from
+ * the left and the last from below. */
+typedef struct view {
+    int layers, heads, tokens, size, left, below;
+    int length;  /* of the sequence, of whose tokens the first are shown */
+    bool named;  /* the tokens of a text stand at the axes, in place of numbers */
+    bool chosen; /* the sequence is the longest of some */
+} view;
+
+/* One map after the other, with two empty lines between, as gnuplot's `index` wants them. */
+static void write_maps(rt_figures *f, real *const *probabilities, const view *v, int T)
+{
+    rt_writer w = {0};
+    for (int l = 0; l < v->layers; l++)
+        for (int h = 0; h < v->heads; h++) {
+            for (int i = 0; i < v->tokens; i++)
+                for (int j = 0; j < v->tokens; j++)
+                    rt_writer_add(
+                        &w, "%.3f%s",
+                        (double)probabilities[l][((size_t)h * (size_t)T + (size_t)i) * (size_t)T +
+                                                 (size_t)j],
+                        j + 1 < v->tokens ? "," : "\n");
+            rt_writer_add(&w, "\n\n");
+        }
+    rt_figures_write(f, "attention.csv", &w);
+}
+
+static char *new_caption(const view *v, const rt_config *config)
+{
+    const rt_transformer_options *o = &config->model;
+    const struct {
+        const char *what;
+        int shown, all;
+    } cuts[] = {{"layers", v->layers, o->layers},
+                {"heads", v->heads, o->heads},
+                {"tokens", v->tokens, v->length}};
+    rt_writer w = {0};
+    rt_writer_add(&w, "Attention weights in %s: one row for each query, one column for each key",
+                  v->chosen ? "a long evaluation sequence" : "the first evaluation sequence");
+    for (int i = 0; i < 3; i++)
+        if (cuts[i].shown < cuts[i].all)
+            rt_writer_add(&w, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1, cuts[i].all);
+    return rt_writer_take(&w);
+}
+
+/* The tokens of the sequence as tics of both axes. */
+static char *new_tics(const view *v, const rt_data *data, const int32_t *ids)
+{
+    char label[RT_TOKEN_LABEL_SIZE];
+    rt_writer w = {0};
+    for (int t = 0; t < v->tokens; t++) {
+        rt_writer_add(&w, t ? ", " : "(");
+        rt_figures_quote(&w, rt_token_label(label, data, ids[t]));
+        rt_writer_add(&w, " %d", t);
+    }
+    rt_writer_add(&w, ")");
+    return rt_writer_take(&w);
+}
+
+/* The tics of an axis: tokens, numbers, or nothing where another map has them. */
+static void add_axis(rt_writer *w, char axis, const view *v, const char *tics, bool named)
+{
+    if (!named)
+        rt_writer_add(w, "set %ctics %s format ''\nset %clabel ''\n", axis,
+                      v->tokens > 16 ? "16" : "4", axis);
+    else if (tics)
+        rt_writer_add(w, "set %ctics %s font ',12' %s\nset %clabel ''\n", axis, tics,
+                      axis == 'x' ? "rotate by 90 right" : "", axis);
+    else
+        rt_writer_add(w, "set %ctics %s format '%%g' font ',12'\nset %clabel '%s' font ',12'%s\n",
+                      axis, v->tokens > 16 ? "16" : "4", axis, axis == 'x' ? "key" : "query",
+                      axis == 'x' ? " offset 0,0.5" : "");
+}
+
+/* All maps have one scale, of the root of the probability: attention that is spread over many
+ * keys can be seen beside attention to one. */
+static void add_script(rt_figures *f, const view *v, const rt_config *config, const char *tics)
+{
+    rt_writer w = {0};
+    const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
+    const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
+    const int height = v->layers * (v->size + GAP) + v->below;
+    rt_writer_add(
+        &w,
+        "unset key\nunset grid\nset border 15 linecolor rgb '#888888' linewidth 0.6\n"
+        "set palette defined (0 '#ffffff', 0.3 '#9ecae1', 0.65 '#2171b5', 1 '#08306b')\n"
+        "set cbrange [0:1]\nset cbtics ('0' 0, '.05' .2236, '.2' .4472, '.5' .7071, '1' 1) font "
+        "',12'"
+        "\nset colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n"
+        "set yrange [%g:-0.5]\nset xrange [-0.5:%g]\nset multiplot\n",
+        (drawn - RIGHT + 6.0) / width, (double)v->below / height, 10.0 / width,
+        (double)v->size / height, v->tokens - 0.5, v->tokens - 0.5);
+    for (int n = 0; n < v->layers * v->heads; n++) {
+        const int l = n / v->heads, h = n % v->heads;
+        const double left = v->left + h * (v->size + GAP / 3);
+        const double below = v->below + (v->layers - 1 - l) * (v->size + (double)GAP);
+        rt_writer_add(&w,
+                      "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
+                      "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
+                      left / width, (left + v->size) / width, below / height,
+                      (below + v->size) / height);
+        add_axis(&w, 'x', v, tics, l + 1 == v->layers);
+        add_axis(&w, 'y', v, tics, h == 0);
+        rt_writer_add(&w,
+                      "set title 'layer %d, head %d' font ',12' offset 0,-0.7\n"
+                      "plot 'attention.csv' index %d matrix using 1:2:(sqrt($3)) with image\n%s",
+                      l, h, n, n ? "" : "unset colorbox\n");
+    }
+    rt_writer_add(&w, "unset multiplot\n");
+    char *caption = new_caption(v, config);
+    rt_figures_add_sized(f, "attention", caption ? caption : "", width, height, &w);
+    rt_free(caption);
+}
+
+static rt_status compute(real **probabilities, rt_transformer *model, const rt_batch *b)
+{
+    rt_graph *g = rt_graph_new();
+    const rt_transformer_input in = {.B = 1,
+                                     .T = b->length,
+                                     .ids = b->ids,
+                                     .token_types = b->types,
+                                     .key_mask = b->mask,
+                                     .padding_id = RT_NO_PADDING,
+                                     .attentions = probabilities};
+    if (!g)
+        return rt_out_of_memory("a figure");
+    rt_graph_record(g, false);
+    rt_transformer_encode(model, g, &in);
+    const rt_status status = rt_engine_graph_status(g);
+    rt_graph_free(g);
+    return status;
+}
+
+/* As many layers as the memory bears, at most MOST_LAYERS; T is all of the sequence, since a row
+ * sums to 1 over all keys. */
+static view choose_view(const rt_config *config, bool named)
+{
+    const rt_transformer_options *o = &config->model;
+    const size_t T = (size_t)config->data.length, numbers = (size_t)o->heads * T * T;
+    const size_t most = named ? MOST_NAMED : MOST_TOKENS;
+    view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
+              .heads = o->heads < MOST_HEADS ? o->heads : MOST_HEADS,
+              .tokens = T < most ? (int)T : (int)most,
+              .left = named ? LEFT + NAME_SIZE : LEFT,
+              .below = named ? BELOW + NAME_SIZE : BELOW,
+              .named = named};
+    while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
+        v.layers--;
+    /* up to three in half of the page; a map of its own is not made huge */
+    const int width = v.heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
+    v.size = (width - v.left - RIGHT) / v.heads - GAP / 3;
+    v.size = v.size < 180 ? v.size : 180;
+    if (named && v.size < v.tokens * LABEL_SPACE)
+        v.size = v.tokens * LABEL_SPACE;
+    return v;
+}
+
+/* The first evaluation sequence; of data whose sequences have lengths of their own, the longest of
+ * the first, since there can be some of a token or two. */
+static void draw_long(rt_labelled_batch *b, const rt_data *data)
+{
+    enum { TRIED = 16 };
+    const long rows = rt_data_varies(data) ? rt_data_evaluation_rows(data, b->length) : 1;
+    long longest = 0;
+    int length = 0;
+    for (long row = 0; row < rows && row < TRIED; row++) {
+        rt_draw_evaluation(b, data, (uint32_t)row);
+        longest = b->batch.length > length ? row : longest;
+        length = b->batch.length > length ? b->batch.length : length;
+    }
+    rt_draw_evaluation(b, data, (uint32_t)longest);
+}
+
+static rt_status draw_maps(rt_figures *f, view *v, const rt_config *config, rt_trainer *trainer,
+                           real **probabilities, rt_labelled_batch *b)
+{
+    draw_long(b, rt_trainer_data(trainer));
+    v->length = b->batch.length;
+    v->chosen = rt_data_varies(rt_trainer_data(trainer));
+    v->tokens = v->length < v->tokens ? v->length : v->tokens;
+    rt_status status = compute(probabilities, rt_trainer_state(trainer)->model, &b->batch);
+    char *tics = v->named ? new_tics(v, rt_trainer_data(trainer), b->batch.ids) : NULL;
+    if (!status.code && v->named && !tics)
+        status = rt_out_of_memory("a figure");
+    if (!status.code) {
+        write_maps(f, probabilities, v, b->batch.length);
+        add_script(f, v, config, tics);
+    }
+    rt_free(tics);
+    return status;
+}
+
+void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
+{
+    const rt_transformer_options *o = &config->model;
+    const int T = config->data.length;
+    view v = choose_view(config, rt_data_vocabulary(rt_trainer_data(trainer)) != NULL);
+    if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
+        return;
+    rt_labelled_batch b;
+    real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities);
+    rt_status status = rt_labelled_batch_new(&b, 1, T);
+    if (!probabilities && !status.code)
+        status = rt_out_of_memory("a figure");
+    for (int l = 0; l < v.layers && !status.code; l++) {
+        probabilities[l] = rt_alloc((size_t)o->heads * (size_t)T * (size_t)T, sizeof(real));
+        if (!probabilities[l])
+            status = rt_out_of_memory("a figure");
+    }
+    if (!status.code)
+        status = draw_maps(f, &v, config, trainer, probabilities, &b);
+    if (!f->status.code)
+        f->status = status;
+    for (int l = 0; probabilities && l < v.layers; l++)
+        rt_free(probabilities[l]);
+    rt_free(probabilities);
+    rt_labelled_batch_free(&b);
 }

@@ -1,18 +1,11 @@
-#include "train/report/sweep_report.h"
+#include "train/report/report.h"
 
 #include "core/path.h"
 #include "text/csv.h"
 #include "text/number.h"
 #include "train/folder/results.h"
-#include "train/report/common_keys.h"
-#include "train/report/curves.h"
-#include "train/report/facts.h"
-#include "train/report/html.h"
-#include "train/report/key_figures.h"
 #include "train/report/page.h"
-#include "train/report/paired.h"
-#include "train/report/ranking.h"
-#include "train/report/sweep_table.h"
+#include "train/report/sections.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -130,12 +123,11 @@ static void add_address(rt_writer *w, const char *name)
             rt_writer_add(w, "%%%02X", (unsigned)(unsigned char)*name);
 }
 
-static void add_number(rt_writer *w, const rt_sweep_runs *runs, char *const *cells,
-                       const char *name, int decimals)
+static void add_number(rt_writer *w, const rt_sweep_runs *runs, int run, const char *name,
+                       int decimals)
 {
     char text[RT_NUMBER_SIZE];
-    const int column = rt_sweep_column(runs, name);
-    const double x = column < 0 ? (double)NAN : rt_csv_value(cells[column]);
+    const double x = rt_sweep_number(runs, run, rt_sweep_column(runs, name));
     rt_page_cell(w, "td", isnan(x) ? "-" : rt_number_show(text, decimals, x));
 }
 
@@ -153,11 +145,12 @@ static void add_growth(rt_writer *w, const char *folder, const char *name)
     rt_csv_close(&csv);
 }
 
-static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs, char *const *cells,
+static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs, int run,
                     bool linked)
 {
     char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    const char *name = cells[0], *code = cells[runs->exit_column];
+    const char *name = runs->list[run].cells[0];
+    const char *code = runs->list[run].cells[runs->exit_column];
     const bool has_report = linked && !rt_path_join(member, folder, name).code &&
                             !rt_path_join(path, member, "report.html").code && !access(path, R_OK);
     rt_writer_add(w, "<tr><td>");
@@ -171,8 +164,8 @@ static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs,
         rt_html_text(w, name);
     }
     rt_writer_add(w, "</td>");
-    add_number(w, runs, cells, RT_RESULT_LOSS, 4);
-    add_number(w, runs, cells, RT_RESULT_ACCURACY, 4);
+    add_number(w, runs, run, RT_RESULT_LOSS, 4);
+    add_number(w, runs, run, RT_RESULT_ACCURACY, 4);
     rt_page_cell(w, "td", *code ? code : "-");
     add_growth(w, folder, name);
     rt_writer_add(w, "</tr>\n");
@@ -195,7 +188,7 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
                   "<th>accuracy</th><th>exit code</th>%s</tr>\n",
                   grown ? "<th>trained</th>" : "");
     for (int i = 0; i < runs->count; i++)
-        add_run(w, folder, runs, runs->list[i].cells, linked);
+        add_run(w, folder, runs, i, linked);
     rt_writer_add(w, "</table></div>\n%s",
                   grown ? "<p>trained: before: the run had finished when the sweep last grew, and "
                           "was reused; new: it was trained after that.</p>\n"
@@ -212,7 +205,7 @@ static rt_status add_differences(rt_writer *w, const rt_sweep_runs *runs)
     return status;
 }
 
-rt_status rt_sweep_page_write(const char *folder, const char *title, const char *file)
+rt_status rt_sweep_report_write(const char *folder, const char *title, const char *file)
 {
     rt_figures figures;
     rt_sweep_runs runs;
@@ -227,7 +220,7 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
         rt_report_key_figures(&figures, &runs, &ranking);
         rt_report_curves(&figures, folder, &runs, &ranking);
         const rt_status drawn = rt_figures_draw(&figures);
-        rt_page_begin(&w, title);
+        rt_page_begin(&w, title, false);
         add_verdict(&w, folder, &runs, file != NULL);
         add_table(&w, &table, &ranking, rt_ranking_best(&ranking, &runs));
         explain_bits(&w, &runs);
@@ -239,16 +232,11 @@ rt_status rt_sweep_page_write(const char *folder, const char *title, const char 
         add_runs(&w, folder, &runs, !file);
         if (!file)
             rt_report_sweep_machine(&w, folder, &runs);
-        const rt_status ended = file ? rt_page_end_as(&w, file) : rt_page_end(&w, folder);
+        const rt_status ended = rt_page_end(&w, folder, file);
         status = status.code ? status : ended;
         status = status.code ? status : drawn;
     }
     rt_sweep_table_free(&table);
     rt_sweep_runs_free(&runs);
     return status;
-}
-
-rt_status rt_sweep_report_write(const char *folder, const char *title)
-{
-    return rt_sweep_page_write(folder, title, NULL);
 }

@@ -19,6 +19,7 @@
  */
 
 #include "models/transformer.h"
+#include "models/usage.h"
 #include "text/writer.h"
 #include "train/config/config.h"
 #include "train/step/theta_reset.h"
@@ -82,5 +83,20 @@ typedef struct rt_theta_entry {
 typedef void (*rt_theta_visitor)(void *context, const rt_theta_entry *entry);
 rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit,
                          void *context) RT_MUST_CHECK;
+
+/* ---- the usage of pairs ---- */
+
+/* Returns the usage of pairs as a new CSV text; NULL if memory is short. It has a row for each
+ * layer that rope rotates in, query head and pair:
+ *
+ *   theta, turns          rotation per position in sequences of `length` tokens; full turns over
+ *                         the distance that attention reaches
+ *   use                   share of the head's query and key weights, |W_q rows| |W_k rows|
+ *   query, key            mean length of the queries and keys before their rotation, over the
+ *                         mean of the head's pairs
+ *   query_mean, key_mean  likewise the length of their mean over the tokens
+ *
+ * Heads that share their keys have the same key and key_mean. */
+char *rt_usage_csv(const rt_transformer *model, const rt_usage *usage, int length);
 
 #endif

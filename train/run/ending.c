@@ -1,7 +1,7 @@
 #include "train/run/ending.h"
 
 #include "core/memory.h"
-#include "train/report/early_stop.h"
+#include "train/report/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/writer.h"
-#include "train/report/usage_table.h"
+#include "train/report/theta_report.h"
 #include "train/run/other_theta.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "text/durable_file.h"
 #include "text/writer.h"
-#include "train/report/divergence.h"
+#include "train/report/report.h"
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
 #include "train/run/theta_outcome.h"

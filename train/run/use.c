@@ -5,7 +5,6 @@
 #include "text/program_name.h"
 #include "train/config/keys.h"
 #include "train/report/report.h"
-#include "train/report/sweep_report.h"
 #include "train/run/embed.h"
 #include "train/run/export.h"
 #include "train/run/found.h"
@@ -401,7 +400,7 @@ rt_exit rt_run_report(const rt_arguments *arguments)
     char name[RT_PATH_SIZE];
     const char *folder = arguments->report;
     rt_status status = rt_is_sweep_folder(folder)
-                           ? rt_sweep_report_write(folder, last_part(folder, name))
+                           ? rt_sweep_report_write(folder, last_part(folder, name), NULL)
                            : report_again(arguments);
     if (status.code)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);

@@ -5,7 +5,6 @@
 #include "text/program_name.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
-#include "train/report/sweep_report.h"
 #include "train/run/ancestry.h"
 #include "train/run/branch.h"
 #include "train/run/progress.h"
@@ -544,7 +543,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     printf("sweep: %s\n", r->folder.path);
     fflush(stdout);
     if (!rt_reports_are_off()) {
-        status = rt_sweep_report_write(r->folder.path, base->run.name);
+        status = rt_sweep_report_write(r->folder.path, base->run.name, NULL);
         if (status.code)
             rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
                             rt_program_name(), r->folder.path);

@@ -2,10 +2,8 @@
 
 #include "core/memory.h"
 #include "text/durable_file.h"
-#include "train/report/common_keys.h"
 #include "train/report/paired.h"
-#include "train/report/ranking.h"
-#include "train/report/sweep_table.h"
+#include "train/report/report.h"
 
 #include <string.h>
 

@@ -1,15 +1,18 @@
-#include "train/report/theta_figures.h"
+#include "train/report/sections.h"
 
 #include "core/memory.h"
 #include "models/positions.h"
 #include "text/csv.h"
+#include "text/number.h"
+#include "train/report/page.h"
+#include "train/report/theta_report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    MOST_LAYERS = 32,
+    FIGURE_MOST_LAYERS = 32,
     MOST_THETAS = 128, /* in the decay curves */
     MOST_PANELS = 6,
     ALL = -1,           /* the number of a layer or head where one theta is for all of them */
@@ -23,7 +26,7 @@ enum {
 typedef struct layers {
     int count;
     bool cut;
-    int list[MOST_LAYERS];
+    int list[FIGURE_MOST_LAYERS];
 } layers;
 
 /* -1 for a layer beyond those that are shown. */
@@ -32,7 +35,7 @@ static int layer_of(layers *l, int number)
     for (int i = 0; i < l->count; i++)
         if (l->list[i] == number)
             return i;
-    if (l->count == MOST_LAYERS) {
+    if (l->count == FIGURE_MOST_LAYERS) {
         l->cut = true;
         return -1;
     }
@@ -67,7 +70,7 @@ static void finish(rt_figures *f, const char *name, rt_writer *caption, const la
                    int height, rt_writer *script)
 {
     if (l->cut)
-        rt_writer_add(caption, "; the first %d layers", MOST_LAYERS);
+        rt_writer_add(caption, "; the first %d layers", FIGURE_MOST_LAYERS);
     char *text = rt_writer_take(caption);
     if (l->count)
         rt_figures_add_sized(f, name, text ? text : "", width, height, script);
@@ -112,7 +115,7 @@ static void add_drift_row(rt_writer *w, int step, const double *drift, int count
 /* The largest drift of each layer's pairs, by step. */
 static void collect_drift(rt_writer *w, const char *folder, layers *l)
 {
-    double drift[MOST_LAYERS] = {0};
+    double drift[FIGURE_MOST_LAYERS] = {0};
     int step, current = -1;
     theta_row row;
     rt_csv csv;
@@ -162,11 +165,11 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
 /* ---- theta at the end ---- */
 
 /* The theta of a layer, or of one of its heads: numbers from the lists below. */
-typedef struct theta {
+typedef struct theta_curve {
     int layer; /* in `layers` */
     int head;
     int first, pairs;
-} theta;
+} theta_curve;
 
 typedef struct final {
     layers layers;
@@ -175,10 +178,11 @@ typedef struct final {
     bool elsewhere;         /* some theta did not start from base^(-2i/R) */
     bool by_head;
     int most_pairs;
-    theta list[MOST_THETAS];
+    theta_curve list[MOST_THETAS];
     int numbers, capacity;
     double *start, *end;
-    rt_writer points[MOST_LAYERS]; /* the rows of each layer: i, theta, theta_initial, geometric */
+    rt_writer
+        points[FIGURE_MOST_LAYERS]; /* the rows of each layer: i, theta, theta_initial, geometric */
 } final;
 
 static bool add_number(final *f, double start, double end)
@@ -205,12 +209,12 @@ static bool add_number(final *f, double start, double end)
 /* The rows of a theta follow each other. */
 static bool add_to_curve(final *f, int layer, const theta_row *row)
 {
-    theta *t = f->count ? &f->list[f->count - 1] : NULL;
+    theta_curve *t = f->count ? &f->list[f->count - 1] : NULL;
     if (!t || t->layer != layer || t->head != row->head) {
         if (f->count == MOST_THETAS || layer >= MOST_PANELS)
             return true;
         t = &f->list[f->count++];
-        *t = (theta){.layer = layer, .head = row->head, .first = f->numbers};
+        *t = (theta_curve){.layer = layer, .head = row->head, .first = f->numbers};
     }
     t->pairs++;
     return add_number(f, row->start, row->theta);
@@ -249,7 +253,7 @@ static rt_status read_final(final *f, const char *folder)
 
 static void free_final(final *f)
 {
-    for (int i = 0; f && i < MOST_LAYERS; i++)
+    for (int i = 0; f && i < FIGURE_MOST_LAYERS; i++)
         rt_writer_free(&f->points[i]);
     if (f)
         rt_free(f->start);
@@ -257,7 +261,7 @@ static void free_final(final *f)
 }
 
 /* A block for each layer. */
-static void write_points(rt_figures *f, final *end)
+static void figure_write_points(rt_figures *f, final *end)
 {
     rt_writer w = {0};
     for (int i = 0; i < end->layers.count; i++) {
@@ -292,7 +296,7 @@ static void add_theta(rt_figures *f, final *end)
 {
     rt_writer w = {0}, caption = {0};
     const int titles = end->layers.count + 1 + end->elsewhere;
-    write_points(f, end);
+    figure_write_points(f, end);
     rt_writer_add(
         &w,
         "set multiplot\nset lmargin 9\nset rmargin 2\n"
@@ -335,7 +339,7 @@ static double write_decay(rt_figures *f, const final *end, int last, double xpos
     for (int r = 0; r <= last; r++) {
         rt_writer_add(&w, "%d", r);
         for (int i = 0; i < end->count; i++) {
-            const theta *t = &end->list[i];
+            const theta_curve *t = &end->list[i];
             const double start = rt_decay(end->start + t->first, t->pairs, r, xpos);
             const double C = rt_decay(end->end + t->first, t->pairs, r, xpos);
             rt_writer_add(&w, ",%.5g,%.5g", start, C);
@@ -413,4 +417,237 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
     if (!f->status.code)
         f->status = status;
     free_final(end);
+}
+
+enum { MOST_ROWS = 512 };
+
+static void add_cell(rt_writer *w, const char *format, double x)
+{
+    rt_page_number(w, isfinite(x) ? format : "-", x);
+}
+
+static void add_row(rt_writer *w, const rt_csv *csv, bool tolerances)
+{
+    const double theta = rt_csv_number(csv, "theta"), start = rt_csv_number(csv, "theta_initial");
+    const double use = rt_csv_number(csv, "use");
+    static const char *const places[] = {"layer", "head", "i"};
+    char text[RT_NUMBER_SIZE];
+    int number = 0;
+    rt_writer_add(w, "<tr>");
+    for (int i = 0; i < 3; i++) {
+        const bool is_number = rt_csv_whole(csv, places[i], &number);
+        rt_page_number(w, is_number ? "%d" : "all", number);
+    }
+    add_cell(w, "%.6g", start);
+    add_cell(w, "%.6g", theta);
+    add_cell(w, "%+.4f", log(theta / start));
+    add_cell(w, "%.3g", rt_csv_number(csv, "phase"));
+    add_cell(w, "%.3g", rt_csv_number(csv, "turns"));
+    rt_page_number(w, isfinite(use) ? "%s %%" : "-", rt_number_show(text, 1, 100 * use));
+    if (tolerances) {
+        add_cell(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
+        add_cell(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
+    }
+    rt_writer_add(w, "</tr>\n");
+}
+
+static void begin_theta_table(rt_writer *w, bool tolerances)
+{
+    rt_writer_add(w,
+                  "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr><th>layer</th>"
+                  "<th>head</th><th>i</th><th>start</th><th>end</th><th>ln(end/start)</th>"
+                  "<th>phase (rad)</th><th>turns</th><th>use</th>%s</tr>\n",
+                  tolerances ? "<th>down</th><th>up</th>" : "");
+}
+
+static void end_theta_table(rt_writer *w, bool tolerances, int rows)
+{
+    rt_writer_add(w, "</table></div>\n<p>Start and end: the initial and the learned θ, in radians "
+                     "per position. Turns: full turns over the distance that "
+                     "attention reaches. Phase and use are defined at the top of the page.");
+    if (tolerances)
+        rt_writer_add(
+            w,
+            " Down, up: how far ln θ can change before the model gets worse; at most %g was tried.",
+            RT_THETA_FARTHEST);
+    if (rows > MOST_ROWS)
+        rt_writer_add(w, " The first %d rows of %d; theta_final.csv has all.", MOST_ROWS, rows);
+    rt_writer_add(w, "</p>\n");
+}
+
+void rt_report_theta_table(rt_writer *w, const char *folder)
+{
+    rt_csv csv;
+    bool tolerances = false;
+    int rows = 0;
+    if (rt_csv_open(&csv, folder, "theta_final.csv"))
+        while (rt_csv_row(&csv)) {
+            if (!rows++) {
+                tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
+                begin_theta_table(w, tolerances);
+            }
+            if (rows <= MOST_ROWS)
+                add_row(w, &csv, tolerances);
+        }
+    rt_csv_close(&csv);
+    if (rows)
+        end_theta_table(w, tolerances, rows);
+}
+
+enum { USAGE_MOST_LAYERS = 32, USAGE_HEIGHT = 560, KEY_ROW = 17 };
+
+/* ---- usage ---- */
+
+/* What the panels show of a pair, as a multiple of the mean of its head's pairs. */
+static const char *const panels[] = {"weights", "activations", "mean activation"};
+enum { PANELS = sizeof panels / sizeof *panels };
+
+typedef struct points {
+    int count; /* of layers */
+    bool cut;  /* there are more */
+    int pairs; /* of a head */
+    int layers[USAGE_MOST_LAYERS];
+    rt_writer rows[USAGE_MOST_LAYERS];
+} points;
+
+/* Rows of a layer follow each other. Where they belong; NULL beyond the layers that are shown. */
+static rt_writer *rows_of(points *p, int layer)
+{
+    if (p->count && p->layers[p->count - 1] == layer)
+        return &p->rows[p->count - 1];
+    p->cut |= p->count == USAGE_MOST_LAYERS;
+    if (p->cut)
+        return NULL;
+    p->layers[p->count] = layer;
+    return &p->rows[p->count++];
+}
+
+static void read_point(points *p, const rt_csv *csv)
+{
+    const double turns = rt_csv_number(csv, "turns"), use = rt_csv_number(csv, "use");
+    const double length = sqrt(rt_csv_number(csv, "query") * rt_csv_number(csv, "key"));
+    const double mean = sqrt(rt_csv_number(csv, "query_mean") * rt_csv_number(csv, "key_mean"));
+    int layer, pair;
+    if (!rt_csv_whole(csv, "layer", &layer) || !rt_csv_whole(csv, "i", &pair) ||
+        !isfinite(turns + use + length + mean))
+        return;
+    p->pairs = pair >= p->pairs ? pair + 1 : p->pairs;
+    rt_writer *w = rows_of(p, layer);
+    if (w)
+        rt_writer_add(w, "%.6g,%.6g,%.6g,%.6g\n", turns, use, length, mean);
+}
+
+/* A block for each layer. */
+static void usage_write_points(rt_figures *f, points *p)
+{
+    rt_writer w = {0};
+    for (int i = 0; i < p->count; i++) {
+        rt_writer_add(&w, "%s\n\n", p->rows[i].bytes ? p->rows[i].bytes : "");
+        w.failed |= p->rows[i].failed;
+    }
+    rt_figures_write(f, "usage.csv", &w);
+}
+
+/* Points, filled above twice the mean. */
+static void add_layer(rt_writer *w, const points *p, int layer, int panel)
+{
+    char value[32];
+    snprintf(value, sizeof value, panel ? "$%d" : "$%d*%d", panel + 2, p->pairs);
+    rt_writer_add(w,
+                  ", \\\n     'usage.csv' index %d using 1:(%s) with points pointtype 6 pointsize "
+                  "0.6 linetype %d ",
+                  layer, value, layer % 7 + 1);
+    if (panel)
+        rt_writer_add(w, "notitle");
+    else
+        rt_writer_add(w, "title 'layer %d'", p->layers[layer]);
+    rt_writer_add(w,
+                  ", \\\n     'usage.csv' index %d using 1:(%s > 2 ? %s : NaN) with points "
+                  "pointtype 7 pointsize 0.6 linetype %d notitle",
+                  layer, value, value, layer % 7 + 1);
+}
+
+static void add_usage(rt_figures *f, points *p)
+{
+    rt_writer w = {0};
+    usage_write_points(f, p);
+    rt_writer_add(&w,
+                  "set logscale x\nset yrange [0:*]\nset lmargin 9\nset rmargin 2\n"
+                  "set multiplot layout %d,1\n",
+                  PANELS);
+    for (int i = 0; i < PANELS; i++) {
+        rt_writer_add(&w, "set ylabel '%s / mean'\n", panels[i]);
+        if (i == PANELS - 1)
+            rt_writer_add(&w, "set xlabel 'full turns over the distance that attention reaches'\n");
+        rt_writer_add(&w, "plot 2 with lines dashtype 3 linecolor rgb '#444444' notitle");
+        for (int layer = 0; layer < p->count; layer++)
+            add_layer(&w, p, layer, i);
+        rt_writer_add(&w, "\n");
+    }
+    rt_writer_add(&w, "unset multiplot\n");
+    rt_figures_add_sized(f, "usage",
+                         p->cut ? "What the pairs of the first layers have of queries and keys, "
+                                  "over the mean of their head; filled above twice the mean"
+                                : "What each pair has of queries and keys, over the mean of its "
+                                  "head: norms of weights, of activations, and of their mean over "
+                                  "the tokens; filled above twice the mean",
+                         RT_FIGURE_WIDTH, USAGE_HEIGHT + p->count / 4 * KEY_ROW, &w);
+}
+
+/* ---- cut-offs ---- */
+
+/* Columns: turns, loss. The loss with all pairs, which has no turns. */
+static double read_cutoffs(rt_writer *w, const char *folder, int *rows)
+{
+    double whole = (double)NAN;
+    rt_csv csv;
+    if (rt_csv_open(&csv, folder, "cutoffs.csv"))
+        while (rt_csv_row(&csv)) {
+            const double turns = rt_csv_number(&csv, "turns");
+            const double loss = rt_csv_number(&csv, "eval_loss");
+            if (!*rt_csv_cell(&csv, "turns"))
+                whole = loss;
+            else if (isfinite(turns) && isfinite(loss) && ++*rows)
+                rt_writer_add(w, "%.6g,%.9g\n", turns, loss);
+        }
+    rt_csv_close(&csv);
+    return whole;
+}
+
+static void add_cutoffs(rt_figures *f, const char *folder)
+{
+    rt_writer data = {0}, w = {0};
+    int rows = 0;
+    const double whole = read_cutoffs(&data, folder, &rows);
+    if (!rows || !isfinite(whole)) {
+        rt_writer_free(&data);
+        return;
+    }
+    rt_figures_write(f, "cutoffs.csv", &data);
+    rt_writer_add(&w,
+                  "set logscale x\nset xlabel 'full turns of the fastest pair that is switched "
+                  "off'\nset ylabel 'cross entropy (nats)'\nset key left top\n"
+                  "plot %.9g with lines dashtype 3 linecolor rgb '#444444' title 'all pairs', "
+                  "\\\n     'cutoffs.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
+                  "pointsize 0.5 title 'without the slower pairs'\n",
+                  whole);
+    rt_figures_add_sized(f, "cutoffs",
+                         "Evaluation loss with pairs switched off: the pairs from "
+                         "one on do not rotate, in every layer and head",
+                         RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+}
+
+void rt_report_usage(rt_figures *f, const char *folder)
+{
+    points p = {.count = 0};
+    rt_csv csv;
+    if (rt_csv_open(&csv, folder, "usage.csv"))
+        while (rt_csv_row(&csv))
+            read_point(&p, &csv);
+    rt_csv_close(&csv);
+    if (p.count)
+        add_usage(f, &p);
+    for (int i = 0; i < p.count; i++)
+        rt_writer_free(&p.rows[i]);
+    add_cutoffs(f, folder);
 }
