@@ -16,26 +16,10 @@ void rt_ancestry_free(rt_ancestry *a)
 
 /* ---- a run of its own ---- */
 
-static bool uses_a_run(const rt_arguments *arguments)
-{
-    switch (arguments->command) {
-    case RT_COMMAND_EVAL:
-    case RT_COMMAND_USAGE:
-    case RT_COMMAND_DISTANCES:
-    case RT_COMMAND_PREDICT:
-    case RT_COMMAND_EMBED:
-    case RT_COMMAND_EXPORT:
-    case RT_COMMAND_DECAY:
-        return true;
-    default:
-        return arguments->resume;
-    }
-}
-
 static bool find_own(rt_ancestry *a, const rt_config *config)
 {
     rt_run_folder folder;
-    return uses_a_run(a->arguments) &&
+    return (rt_arguments_use_model(a->arguments) || a->arguments->resume) &&
            !rt_run_folder_name(&folder, config->run.dir, config->run.name).code &&
            !rt_config_load_folder(a->last, folder.path).code;
 }

@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_RUN_EXPORT_H
 #define ROTOR_TRAIN_RUN_EXPORT_H
 
-/* --export: a trained model as a folder of Hugging Face, with what is known of it on its card, or as
- * a file of llama.cpp. */
+/* --export: a trained model as a folder of Hugging Face, with what is known of it on its card, or
+ * as a file of llama.cpp. */
 
 #include "train/run/state.h"
 

@@ -10,8 +10,8 @@
 #include "train/config/config.h"
 #include "train/run/arguments.h"
 
-/* The row kernels that ROTOR_ROW_KERNELS names, for tests: SSE2, AVX2 or AVX-512. RT_CONFIG if there
- * are none of that name, or the processor lacks them. */
+/* The row kernels that ROTOR_ROW_KERNELS names, for tests: SSE2, AVX2 or AVX-512. RT_CONFIG if
+ * there are none of that name, or the processor lacks them. */
 rt_status rt_kernels_of_environment(void) RT_MUST_CHECK;
 
 /* Has the program compute with the kernels of the configuration. Does not return where the program

@@ -205,22 +205,11 @@ rt_status rt_run_use_engine(const rt_config *c, const rt_arguments *arguments)
                : status;
 }
 
-static rt_memory_use use_of(const rt_arguments *arguments)
+static rt_memory_use use_of(const rt_arguments *a)
 {
-    switch (arguments->command) {
-    case RT_COMMAND_EVAL:
-    case RT_COMMAND_USAGE:
-    case RT_COMMAND_DISTANCES:
-    case RT_COMMAND_REPORT:
+    if (rt_arguments_evaluate(a) || a->command == RT_COMMAND_REPORT)
         return RT_USE_EVALUATE;
-    case RT_COMMAND_PREDICT:
-    case RT_COMMAND_EMBED:
-    case RT_COMMAND_EXPORT:
-    case RT_COMMAND_DECAY:
-        return RT_USE_MODEL;
-    default:
-        return arguments->resume ? RT_USE_RESUME : RT_USE_TRAIN;
-    }
+    return rt_arguments_use_model(a) ? RT_USE_MODEL : a->resume ? RT_USE_RESUME : RT_USE_TRAIN;
 }
 
 /* `blank`: the parameters are going to be loaded. */

@@ -90,7 +90,7 @@ static rt_status check_evaluated(const rt_run *r)
     return rt_error(RT_CONFIG,
                     "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                     "data.eval_file=FILE to evaluate on another one",
-                    rt_option_of(r->arguments->command)->name, c->data.eval_file);
+                    rt_command_name(r->arguments->command), c->data.eval_file);
 }
 
 /* The model of --checkpoint, or of the run's newest or best one. */
@@ -257,7 +257,7 @@ static rt_status print_table(rt_run *r)
                            ? rt_usage_text(&text, r->config, r->trainer)
                            : rt_distances_text(&text, r->config, r->trainer);
     if (status.code == RT_CONFIG)
-        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_option_of(command)->name, status.message);
+        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
     if (!status.code)
         fputs(text, stdout);
     rt_free(text);
