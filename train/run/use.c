@@ -13,7 +13,7 @@
 #include "train/run/other_theta.h"
 #include "train/run/outcome.h"
 #include "train/run/per_line.h"
-#include "train/run/predict_arguments.h"
+#include "train/run/predict.h"
 
 #include <stdio.h>
 #include <string.h>
