@@ -5,7 +5,7 @@
 #include "text/number.h"
 #include "text/program_name.h"
 #include "text/suggest.h"
-#include "train/run/embed.h"
+#include "train/run/lines.h"
 
 #include <float.h>
 #include <getopt.h>

@@ -98,4 +98,8 @@ rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
 rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
                               const char *path) RT_MUST_CHECK;
 
+/* --export: writes the model of a run that was opened from `checkpoint` into arguments->export, and
+ * prints the path. Returns RT_CONFIG and RT_IO as rt_huggingface_write and rt_gguf_write do. */
+rt_status rt_run_export(const rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+
 #endif
