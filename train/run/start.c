@@ -5,7 +5,7 @@
 
 #include "text/program_name.h"
 #include "train/run/found.h"
-#include "train/run/theta_file.h"
+#include "train/run/other_theta.h"
 
 /* Opens the model of another run, if one is named: before the trainer has threads. */
 static rt_status open_start(rt_run *r)
