@@ -8,15 +8,13 @@
 #include "train/report/early_stop.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
-#include "train/run/broadcast.h"
-#include "train/run/ending.h"
 #include "train/run/instruments.h"
 #include "train/run/kernels.h"
 #include "train/run/outcome.h"
+#include "train/run/progress.h"
 #include "train/run/resume.h"
 #include "train/run/stop.h"
 #include "train/run/tables.h"
-#include "train/run/zero_rate.h"
 #include "train/step/clock.h"
 
 #include <math.h>
@@ -388,7 +386,6 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     rt_stop_on_signals();
     r.world = arguments->world;
-    r.broadcast = rt_run_broadcast;
     if (rt_world_rank(r.world))
         rt_run_assist(&r);
     else

@@ -8,12 +8,38 @@
 #include "io/huggingface/imported.h"
 #include "train/folder/run_folder.h"
 #include "train/run/arguments.h"
-#include "train/run/evaluations.h"
 #include "train/run/metrics.h"
 #include "train/run/progress.h"
 #include "train/run/run.h"
 #include "train/step/memory_check.h"
 
+/* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
+ *
+ * Regular evaluations are those every train.eval_every steps. One at the last step alone counts as
+ * the best if it is, but nothing else follows from it: a run that is extended is as one that was
+ * to take all the steps from the start. */
+typedef struct rt_evaluations {
+    double loss;      /* at the current step; infinite: it was not evaluated */
+    double best_loss; /* of regular evaluations; infinite: there was none */
+    int best_step;
+    double reference; /* the next loss must be lower by at least train.min_delta */
+    int stalled;      /* regular evaluations since the one with the reference loss */
+} rt_evaluations;
+
+/* Returns the summary of a run that has not begun. */
+rt_evaluations rt_evaluations_none(void);
+
+/* Counts the evaluation after a step. Returns whether it is better than all regular ones before. */
+bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss);
+
+/* Returns whether train.patience has run out. */
+bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o);
+
+/* Writes the summary to a checkpoint; reads it from one. */
+void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info);
+rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info);
+
+/* A run: its configuration, data, model, files, and where it stands. */
 typedef struct rt_run {
     rt_config *config;
     const rt_arguments *arguments;
@@ -42,13 +68,12 @@ typedef struct rt_run {
     int steps_before;          /* that a run which is resumed was to take */
     int log_every, eval_every; /* as the run had them that is resumed */
     bool theta_log;            /* likewise */
-    rt_status (*broadcast)(struct rt_run *r, rt_status status); /* in a world: see broadcast.h */
-    bool broadcast_done; /* the other processes know what becomes of the run */
-    bool unsaved;        /* the newest checkpoint that was due could not be written */
-    bool stopping;       /* a signal has asked for it */
-    bool finished;       /* see ending.h */
-    bool stopped_early;  /* finished because train.patience has run out */
-    bool ended_before;   /* it was so when the run was opened */
+    bool broadcast_done;       /* the other processes know whether the run has been opened */
+    bool unsaved;              /* the newest checkpoint that was due could not be written */
+    bool stopping;             /* a signal has asked for it */
+    bool finished;             /* all steps are taken, or the run has ended early */
+    bool stopped_early;        /* finished because train.patience has run out */
+    bool ended_before;         /* it was so when the run was opened */
 } rt_run;
 
 /* Nothing is open yet; the configuration and the arguments are kept, not copied. */
@@ -72,9 +97,6 @@ rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
  * theta of theta.init_from if those are set. All that decides whether a configuration can be
  * trained, but for what the run folder holds, is decided here. */
 rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
-
-/* Has matrix products computed as the configuration says; RT_CONFIG if that cannot be had. */
-rt_status rt_run_use_engine(const rt_config *c, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* Warns of what a text cannot be read as, since the vocabulary lacks it; `text` says which one. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
@@ -101,5 +123,30 @@ rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool co
 /* --export: writes the model of a run that was opened from `checkpoint` into arguments->export, and
  * prints the path. Returns RT_CONFIG and RT_IO as rt_huggingface_write and rt_gguf_write do. */
 rt_status rt_run_export(const rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+
+/* ---- the end of a run ---- */
+
+/* Evaluates the model; *best tells whether no regular evaluation before was as good. Returns
+ * RT_NONFINITE if the loss is not finite. */
+rt_status rt_run_evaluate(rt_run *r, rt_evaluation *evaluation, bool *best) RT_MUST_CHECK;
+
+/* Sets r->finished and r->stopped_early after a step. `evaluation` is NULL if there was none. */
+void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation);
+
+/* Sets r->finished and r->stopped_early for a run that was opened, and reports an end. */
+rt_status rt_run_look_whether_ended(rt_run *r) RT_MUST_CHECK;
+
+/* ---- a world of processes ---- */
+
+/* Sends the text of process 0, which may be NULL, to all others, which free it. */
+rt_status rt_pass_text(rt_world *world, char **text) RT_MUST_CHECK;
+
+/* Process 0: sends the meaning of the data to the others, or the `status` if the data could not be
+ * opened. Returns an error of any process. To be called once in any case. */
+rt_status rt_run_broadcast(rt_run *r, rt_status status) RT_MUST_CHECK;
+
+/* Other processes: take part in the run until process 0 is done. Process 0 alone reports errors and
+ * returns an exit code. */
+void rt_run_assist(rt_run *r);
 
 #endif

@@ -6,7 +6,7 @@
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
-#include "train/run/ancestry.h"
+#include "train/run/found.h"
 #include "train/run/branch.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
