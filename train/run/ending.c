@@ -110,7 +110,7 @@ static void look_at_patience(rt_run *r)
     rt_writer w = {0};
     if (!rt_evaluations_stalled(&r->evaluations, o))
         return;
-    if (o->steps > r->steps_before) {
+    if (!r->before || o->steps > r->before->train.steps) {
         rt_writer_add(&w,
                       "the run had stopped early at step %d; it continues, and train.patience is "
                       "counted from 0 again",

@@ -12,9 +12,7 @@
 #include "train/run/kernels.h"
 #include "train/run/outcome.h"
 #include "train/run/progress.h"
-#include "train/run/resume.h"
 #include "train/run/stop.h"
-#include "train/run/tables.h"
 #include "train/step/clock.h"
 
 #include <math.h>
@@ -297,7 +295,7 @@ static rt_exit conclude(rt_run *r)
 static void warn_of_rate_zero(rt_run *r)
 {
     const int from = rt_zero_rate_from(r->config, r->state->step);
-    if (from && (r->before || !r->arguments->quiet))
+    if (from && (r->extended || !r->arguments->quiet))
         rt_zero_rate_warn(&r->progress, r->config, from, "");
 }
 

@@ -30,4 +30,9 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments);
 rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
                            const rt_arguments *arguments) RT_MUST_CHECK;
 
+/* Checks whether a configuration can continue, as a branch, a run that has taken `step` steps.
+ * Returns RT_CONFIG with the keys that a branch cannot change. */
+rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch,
+                          int64_t step) RT_MUST_CHECK;
+
 #endif

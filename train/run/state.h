@@ -63,17 +63,14 @@ typedef struct rt_run {
     bool branches;            /* from train.trunk, and has taken no step of its own */
     rt_branch_theta theta;    /* what has become of the trunk's, then */
     char trunk[RT_PATH_SIZE]; /* the folder of the trunk's run, then; "": not known */
-    rt_config *before;        /* of the run that is extended, at the step `extended`; or NULL */
-    int extended;
-    int steps_before;          /* that a run which is resumed was to take */
-    int log_every, eval_every; /* as the run had them that is resumed */
-    bool theta_log;            /* likewise */
-    bool broadcast_done;       /* the other processes know whether the run has been opened */
-    bool unsaved;              /* the newest checkpoint that was due could not be written */
-    bool stopping;             /* a signal has asked for it */
-    bool finished;             /* all steps are taken, or the run has ended early */
-    bool stopped_early;        /* finished because train.patience has run out */
-    bool ended_before;         /* it was so when the run was opened */
+    rt_config *before;        /* configuration that a resumed run had; or NULL */
+    int extended;             /* step at which the run is extended to more steps; 0: it is not */
+    bool broadcast_done;      /* the other processes know whether the run has been opened */
+    bool unsaved;             /* the newest checkpoint that was due could not be written */
+    bool stopping;            /* a signal has asked for it */
+    bool finished;            /* all steps are taken, or the run has ended early */
+    bool stopped_early;       /* finished because train.patience has run out */
+    bool ended_before;        /* it was so when the run was opened */
 } rt_run;
 
 /* Nothing is open yet; the configuration and the arguments are kept, not copied. */
@@ -86,9 +83,6 @@ void rt_run_free(rt_run *r);
  * is to be parsed in a child process must be there before. A check makes a trainer only if it takes
  * values from elsewhere: the dry run has refused what a trainer would. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
-
-/* The same for a branch, which it fills with what its trunk has. */
-rt_status rt_run_branch(rt_run *r) RT_MUST_CHECK;
 
 /* The same for a model that is only used, without its data. */
 rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
@@ -123,6 +117,24 @@ rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool co
 /* --export: writes the model of a run that was opened from `checkpoint` into arguments->export, and
  * prints the path. Returns RT_CONFIG and RT_IO as rt_huggingface_write and rt_gguf_write do. */
 rt_status rt_run_export(const rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+
+/* ---- the beginning of a run ---- */
+
+/* Checks whether the run that left this checkpoint can be resumed with the present configuration:
+ * only some keys may change. Returns RT_CONFIG with a list of the differences. Closes found->image.
+ */
+rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found) RT_MUST_CHECK;
+
+/* Loads the newest checkpoint, and reports the changes of an extension. To be called under the lock
+ * of the folder: there may be a newer checkpoint than before. */
+rt_status rt_run_resume(rt_run *r) RT_MUST_CHECK;
+
+/* Opens the tables of r->metrics. A run that is resumed warns if the files of data are not those in
+ * timing.csv, with size and XXH128 of both, and of tables that lack rows of earlier steps. */
+rt_status rt_run_open_tables(rt_run *r) RT_MUST_CHECK;
+
+/* Warns of changed data only, for a run that has nothing left to train and is evaluated. */
+void rt_run_compare_data(rt_run *r);
 
 /* ---- the end of a run ---- */
 

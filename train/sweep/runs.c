@@ -7,7 +7,6 @@
 #include "train/report/report.h"
 #include "train/report/sweep_report.h"
 #include "train/run/found.h"
-#include "train/run/branch.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/clock.h"
