@@ -2,7 +2,7 @@
 
 #include "data/encode_file.h"
 #include "text/durable_file.h"
-#include "train/run/opening.h"
+#include "train/run/progress.h"
 #include "train/run/stop.h"
 
 /* The file must be none of those that the configuration names. */

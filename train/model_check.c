@@ -5,7 +5,7 @@
 #include "core/worse.h"
 #include "io/model_options.h"
 #include "text/program_name.h"
-#include "train/run/opening.h"
+#include "train/run/progress.h"
 #include "train/step/batch_loss.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "train_program.h"
 
-#include "train/run/answer.h"
+#include "train/run/prediction.h"
 
 #include <math.h>
 

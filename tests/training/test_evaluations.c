@@ -1,7 +1,7 @@
 /* The best of the evaluations of a run, and the patience with those that bring no improvement. */
 
 #include "suite.h"
-#include "train/run/evaluations.h"
+#include "train/run/state.h"
 
 #include <math.h>
 

@@ -219,7 +219,7 @@ TEST_WITH(tests_options, a_later_line_takes_the_place_of_the_one_before, 0, 1)
     NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
-    rt_progress_evaluated(&progress, &(rt_evaluation){.loss = 1, .accuracy = 0.75});
+    progress.eval_accuracy = 0.75;
     step_at(150, 50, 0.5, 149850000);
     expect_screen("50/100 [===>  ] loss 2.4000  accuracy 0.500 (eval 0.750)  1.0M tok/s  "
                   "2:30 left\n");

@@ -1,32 +1,267 @@
 #include "train/run/arguments.h"
 
+#include "data/tokenizers/bpe_train.h"
 #include "io/gguf/gguf.h"
 #include "text/number.h"
 #include "text/program_name.h"
 #include "text/suggest.h"
-#include "train/run/embed.h"
+#include "train/run/lines.h"
 
+#include <float.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-    MOST_OPTIONS = 64,
-    FIRST_OPTION = 256 /* of getopt_long's values, beyond every character */
-};
+/* ---- the table of options ---- */
 
-/* The rows as getopt_long takes them; a zeroed one ends them. */
-static void list_options(struct option *options)
+/* Type of the member of rt_arguments that an option sets. */
+typedef enum option_sets {
+    SETS_NOTHING,
+    SETS_FLAG,   /* bool: true */
+    SETS_TEXT,   /* const char *: the value, never empty */
+    SETS_ANY,    /* const char *: the value, which may be empty */
+    SETS_INT,    /* int: the value, from low to high */
+    SETS_INT64,  /* int64_t: likewise */
+    SETS_NUMBER, /* double: likewise */
+    SETS_KEY     /* a key of the configuration, named by `key` */
+} option_sets;
+
+/* A row of the table. A new option is a row, and the member of rt_arguments that it sets. */
+typedef struct option_row {
+    const char *name;
+    const char *value; /* placeholder in --help; NULL: the option takes no value */
+    option_sets sets;
+    size_t at; /* offset of the member */
+    double low, high;
+    const char *range;  /* of a number, for messages: "a number >= 0" */
+    const char *key;    /* "run.threads" */
+    rt_command command; /* requested command; RT_COMMAND_TRAIN: none */
+    const char
+        *operands;    /* meaning of all operands of the command: "texts"; NULL: a configuration */
+    unsigned with;    /* COMMAND_BIT of the commands that the option goes with; 0: all */
+    const char *note; /* end of the message that names these commands; or NULL */
+    const char *against; /* name of an option that contradicts this one; or NULL */
+    const char *group;   /* heading above the option in --help; NULL: that of the row before */
+    const char *help;    /* lines of at most 59 characters */
+} option_row;
+
+enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
+
+#define COMMAND_BIT(command) (1u << (command))
+
+#define AT(member)   .at = offsetof(rt_arguments, member)
+#define FLAG(member) .sets = SETS_FLAG, AT(member)
+#define TEXT(member) .sets = SETS_TEXT, AT(member)
+
+#define TRAINING   COMMAND_BIT(RT_COMMAND_TRAIN)
+#define EVALUATION COMMAND_BIT(RT_COMMAND_EVAL)
+#define PREDICTION COMMAND_BIT(RT_COMMAND_PREDICT)
+#define EXPORT     COMMAND_BIT(RT_COMMAND_EXPORT)
+#define EMBEDDING  COMMAND_BIT(RT_COMMAND_EMBED)
+#define ENCODING   COMMAND_BIT(RT_COMMAND_ENCODE)
+#define REPORT     COMMAND_BIT(RT_COMMAND_REPORT)
+#define VOCAB      COMMAND_BIT(RT_COMMAND_VOCAB)
+#define MEASUREMENTS                                                                               \
+    (EVALUATION | COMMAND_BIT(RT_COMMAND_USAGE) | COMMAND_BIT(RT_COMMAND_DISTANCES))
+#define USES_OF_MODELS                                                                             \
+    (MEASUREMENTS | PREDICTION | EMBEDDING | EXPORT | COMMAND_BIT(RT_COMMAND_DECAY))
+
+/* clang-format off */
+static const option_row rows[] = {
+    {"resume", FLAG(resume), .with = TRAINING, .against = "overwrite", .group = "training",
+     .help = "resume from the latest valid checkpoint of the run; start\n"
+             "the run if it has none"},
+    {"overwrite", FLAG(overwrite), .with = TRAINING | EXPORT | EMBEDDING | ENCODING,
+     .help = "replace a run that exists; with --export, a model; with\n"
+             "--embed --output or --encode, a file"},
+    {"check", .command = RT_COMMAND_CHECK,
+     .help = "validate the configuration and the data, estimate the\n"
+             "memory that they need, and stop"},
+    {"print-config", .command = RT_COMMAND_PRINT_CONFIG,
+     .help = "print the configuration, with every key, as an INI file,\n"
+             "and stop; unless --quiet, list on stderr each key that is\n"
+             "not at its default, and who set it"},
+    {"threads", "N", .sets = SETS_KEY, .key = "run.threads",
+     .help = "use N threads, as run.threads=N does; results are bitwise\n"
+             "identical for any number of threads"},
+    {"trap", FLAG(trap), .with = TRAINING, .against = "profile",
+     .help = "anomaly detection: stop at the first NaN or Inf, and name\n"
+             "the op that made it"},
+    {"profile", FLAG(profile), .with = TRAINING,
+     .help = "measure every op, and print a table of times at the end"},
+    {"gradcheck", .command = RT_COMMAND_GRADCHECK,
+     .help = "check every gradient of the model by finite differences,\n"
+             "and stop (double precision only)"},
+    {"checkpoint", "FILE", TEXT(checkpoint),
+     .with = USES_OF_MODELS | COMMAND_BIT(RT_COMMAND_PRINT_CONFIG), .group = "using a trained model",
+     .help = "use this checkpoint. FILE can also be the folder of a run,\n"
+             "or of a model of Hugging Face. Without a CONFIG.ini, the\n"
+             "configuration in FILE is used"},
+    {"best", FLAG(best), .with = USES_OF_MODELS,
+     .help = "use the run's checkpoint with the lowest evaluation loss\n"
+             "(default: the newest)"},
+    {"eval", .command = RT_COMMAND_EVAL,
+     .help = "evaluate the model, and stop; section.key=value can replace\n"
+             "keys of data and train, such as data.file"},
+    {"per-line", FLAG(per_line), .with = EVALUATION,
+     .help = "with --eval: print as CSV what the model makes of each\n"
+             "line; labelled lines: line,loss,label,predicted; lines of\n"
+             "data.eval_file: line,loss,tokens"},
+    {"theta", "WHAT", TEXT(theta), .with = EVALUATION,
+     .help = "with --eval: evaluate with another theta, learned or fixed:\n"
+             "  start      the initial theta of the run\n"
+             "  base       base^(-2i/R)\n"
+             "  off:K      pairs from K on do not rotate\n"
+             "  off:Xturns pairs of fewer than X full turns over the\n"
+             "             distance that attention reaches do not rotate\n"
+             "  scale:X    X times theta\n"
+             "  FILE.csv   columns layer, head, i and theta, such as\n"
+             "             theta_final.csv of a run\n"
+             "It replaces the theta that position.scaling has changed"},
+    {"special", FLAG(special), .with = EVALUATION | PREDICTION,
+     .help = "with --predict or --eval: read special tokens in the text,\n"
+             "such as <|im_start|>, as these tokens (default: as text)"},
+    {"usage", .command = RT_COMMAND_USAGE,
+     .help = "print as CSV how much of the queries and keys each pair\n"
+             "has over the evaluation data (usage.csv of a run), and stop"},
+    {"distances", .command = RT_COMMAND_DISTANCES,
+     .help = "print as CSV how much each head attends to each distance\n"
+             "over the evaluation data, and stop"},
+    {"embed", "FILE", TEXT(embed), .command = RT_COMMAND_EMBED,
+     .help = "print as CSV a vector for each line of FILE (- is standard\n"
+             "input), of the hidden states of its tokens, and stop"},
+    {"pool", "HOW", TEXT(pool), .with = EMBEDDING,
+     .help = "with --embed: mean of all tokens (default), first or last\n"
+             "token"},
+    {"layer", "N", .sets = SETS_INT, AT(layer), .low = 0, .high = INT_MAX,
+     .range = "a whole number >= 0", .with = EMBEDDING,
+     .help = "with --embed: hidden states behind layer N; 0 is the\n"
+             "embeddings (default: the last, after the final norm)"},
+    {"export", "DIR", TEXT(export), .command = RT_COMMAND_EXPORT,
+     .help = "write the model as a folder that the transformers library\n"
+             "of Hugging Face loads, and stop. FILE.gguf instead of DIR\n"
+             "is a file of llama.cpp, for a Llama or Mistral"},
+    {"dtype", "f32|f16", TEXT(dtype), .with = EXPORT,
+     .help = "with --export FILE.gguf: the type of its matrices\n"
+             "(default: f32)"},
+    {"decay", .command = RT_COMMAND_DECAY,
+     .help = "print C(r), how attention can decay with the distance r\n"
+             "(figure 2 of the RoFormer paper), as CSV, and stop; with\n"
+             "--checkpoint, also for each learned theta"},
+    {"predict", "TEXT", .sets = SETS_ANY, AT(predict), .command = RT_COMMAND_PREDICT, .group = "predicting",
+     .help = "print what the model predicts for TEXT, and stop. If TEXT\n"
+             "is -, predict for each line of standard input; lines of a\n"
+             "file are continued in batches. What is printed depends on\n"
+             "the model:\n"
+             "  mlm       the text with every [MASK] filled\n"
+             "  lm        the text and its continuation, streamed\n"
+             "  classify  the label and its probability; a pair of texts\n"
+             "            is TEXT<TAB>TEXT\n"
+             "  tag       each word, its label and its probability\n"
+             "A continuation ends after --tokens tokens, at --stop, at an\n"
+             "end-of-text token of a Hugging Face model, or where the\n"
+             "model has no more positions. When the context window of\n"
+             "data.length tokens is full, its older half is dropped\n"
+             "(never with position.scaling = dynamic)"},
+    {"tokens", "N", .sets = SETS_INT, AT(tokens), .low = 1, .high = MOST_TOKENS,
+     .range = "a whole number from 1 to 1000000", .with = PREDICTION,
+     .help = "generate at most N tokens (default: 200)"},
+    {"stop", "TEXT", TEXT(stop), .with = PREDICTION,
+     .help = "stop sequence: end the continuation at TEXT"},
+    {"temperature", "T", .sets = SETS_NUMBER, AT(temperature), .high = DBL_MAX,
+     .range = "a number >= 0", .with = PREDICTION,
+     .help = "sample at temperature T; 0 takes the most likely token\n"
+             "(default: 0 for mlm, 1 for lm)"},
+    {"top-k", "K", .sets = SETS_INT, AT(top_k), .low = 1, .high = INT_MAX,
+     .range = "a whole number above 0", .with = PREDICTION,
+     .help = "sample among the K most likely tokens only"},
+    {"top-p", "P", .sets = SETS_NUMBER, AT(top_p), .low = DBL_TRUE_MIN, .high = 1,
+     .range = "a number above 0, up to 1", .with = PREDICTION,
+     .help = "nucleus sampling: sample among the fewest tokens whose\n"
+             "probabilities sum to P, such as 0.9"},
+    {"seed", "N", .sets = SETS_INT64, AT(seed), .high = (double)INT64_MAX,
+     .range = "a whole number >= 0", .with = PREDICTION,
+     .help = "seed the sampling with N (default: run.seed)"},
+    {"jsonl", FLAG(jsonl), .with = PREDICTION,
+     .help = "print one JSON object per answer, on a line, with text and\n"
+             "  mlm       filled, masks [{token, probability}]\n"
+             "  lm        continuation, tokens (their number), end\n"
+             "            (token, stop or length)\n"
+             "  classify  label, probability, probabilities {label: p}\n"
+             "  tag       words [{word, label, probability}]\n"
+             "Bytes that are not UTF-8 become U+FFFD"},
+    {"report", "RUN ...", TEXT(report), .command = RT_COMMAND_REPORT, .operands = "folders to compare", .group = "reports and vocabularies",
+     .help = "draw the report of a run or a sweep again from its folder,\n"
+             "and stop; several runs give one report that compares them"},
+    {"watch", "RUN", TEXT(watch), .command = RT_COMMAND_REPORT, .against = "report",
+     .help = "draw the report again and again while the run trains; the\n"
+             "page reloads itself"},
+    {"output", "FILE", TEXT(output), .with = REPORT | EMBEDDING,
+     .help = "with --report of several runs: write the comparison to FILE\n"
+             "(default: report.html); with --embed: write the vectors as\n"
+             "the dataset /embeddings of FILE.h5"},
+    {"vocab", "N TEXT ...", .sets = SETS_INT, AT(vocab), .low = 1, .high = MOST_LINES,
+     .range = "a whole number from 1 to 1000000", .command = RT_COMMAND_VOCAB, .operands = "texts",
+     .help = "print a WordPiece vocabulary of N lines, built from text\n"
+             "files, and stop; save it as the vocab.txt of\n"
+             "data.vocab_file"},
+    {"encode", "CONFIG.ini OUT", TEXT(config), .command = RT_COMMAND_ENCODE,
+     .help = "write the tokens of data.file into OUT, a file of ids whose\n"
+             "name ends in .h5, .npy or .bin, and stop"},
+    {"lowercase", FLAG(lowercase), .with = VOCAB, .note = "; in a configuration, set data.lowercase",
+     .help = "with --vocab: read the texts in lower case and without\n"
+             "accents, as data.lowercase = yes does"},
+    {"train-tokenizer", "N TEXT ...", .sets = SETS_INT, AT(tokenizer), .low = RT_BPE_LEAST_IDS,
+     .high = RT_BPE_MOST_IDS, .range = "a whole number from 257 to 500000",
+     .command = RT_COMMAND_TOKENIZER, .operands = "texts",
+     .help = "print a tokenizer.json: byte-level BPE of N tokens, trained\n"
+             "on text files by lines, with GPT-2's pattern and the token\n"
+             "<|endoftext|>; and stop. For data.level = bpe"},
+    {"quiet", FLAG(quiet), .group = "messages",
+     .help = "print no progress"},
+    {"no-color", FLAG(no_color),
+     .help = "print no colours, as with NO_COLOR set or off a terminal"},
+    {"version", .command = RT_COMMAND_VERSION,
+     .help = "print the version, and stop"},
+    {"help", .command = RT_COMMAND_HELP,
+     .help = "print this help and all configuration keys, and stop"},
+};
+/* clang-format on */
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* Returns the row of a command; NULL for training. */
+static const option_row *row_of(rt_command command)
 {
-    const rt_option *row;
-    for (int i = 0; i < MOST_OPTIONS - 1 && (row = rt_option_at(i)); i++)
-        options[i] = (struct option){.name = row->name,
-                                     .has_arg = row->value ? required_argument : no_argument,
-                                     .val = FIRST_OPTION + i};
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].command == command && command != RT_COMMAND_TRAIN)
+            return &rows[i];
+    return NULL;
 }
 
-static rt_status set_command(rt_arguments *a, const rt_option *row)
+const char *rt_command_name(rt_command command)
+{
+    const option_row *row = row_of(command);
+    return row ? row->name : "";
+}
+
+bool rt_arguments_evaluate(const rt_arguments *a)
+{
+    return COMMAND_BIT(a->command) & (MEASUREMENTS);
+}
+
+bool rt_arguments_use_model(const rt_arguments *a)
+{
+    return COMMAND_BIT(a->command) & (USES_OF_MODELS);
+}
+
+/* ---- parsing ---- */
+
+enum { FIRST_OPTION = 256 }; /* value for getopt_long, beyond every character */
+
+static rt_status set_command(rt_arguments *a, const option_row *row)
 {
     /* --help and --version answer whatever else is there. */
     if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
@@ -38,13 +273,12 @@ static rt_status set_command(rt_arguments *a, const rt_option *row)
     return rt_ok();
 }
 
-/* What is written is not an option, or `lacks_value`, or has a value and takes none. */
+/* Returns the error for an option that is unknown, lacks its value or takes none. */
 static rt_status refuse(const char *written, bool known, bool lacks_value)
 {
     rt_nearest nearest = {.written = written + strspn(written, "-")};
-    const rt_option *row;
-    for (int i = 0; !known && (row = rt_option_at(i)); i++)
-        rt_nearest_try(&nearest, row->name);
+    for (int i = 0; !known && i < ROWS; i++)
+        rt_nearest_try(&nearest, rows[i].name);
     if (nearest.name)
         return rt_error(RT_CONFIG, "unknown option '%s'; did you mean '--%s'?", written,
                         nearest.name);
@@ -63,7 +297,8 @@ static rt_status add_override(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
-/* A file, or a folder by a path, which no key is: the folders of a sweep's runs have '='. */
+/* Returns whether a text names a file, or a folder by a path with '/' before any '=': the folders
+ * of the runs of a sweep contain '='. */
 static bool is_path(const char *text)
 {
     struct stat found;
@@ -72,12 +307,12 @@ static bool is_path(const char *text)
             (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
 }
 
-/* What follows --report is another run, what follows --vocab or
- * --train-tokenizer a text. An operand with '=' sets a
- * key, unless it names a file or a folder. The other operand is the configuration. */
+/* Takes an operand: another run after --report, a text after --vocab or --train-tokenizer. An
+ * operand with '=' sets a key, unless it names a file or a folder. The other operand is the
+ * configuration. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
-    const rt_option *command = rt_option_of(a->command);
+    const option_row *command = row_of(a->command);
     const char *operands = command ? command->operands : NULL;
     if (!*text)
         return rt_error(RT_CONFIG, "an argument is empty; see %s --help", rt_program_name());
@@ -100,7 +335,7 @@ static rt_status take_operand(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
-static rt_status set_key(rt_arguments *a, const rt_option *row, const char *text)
+static rt_status set_key(rt_arguments *a, const option_row *row, const char *text)
 {
     const int length = snprintf(a->threads, sizeof a->threads, "%s=%s", row->key, text);
     return length < (int)sizeof a->threads
@@ -108,77 +343,71 @@ static rt_status set_key(rt_arguments *a, const rt_option *row, const char *text
                : rt_error(RT_CONFIG, "the value of --%s is too long", row->name);
 }
 
-static rt_status set_number(const rt_option *row, void *member, const char *text)
+static rt_status set_number(const option_row *row, void *member, const char *text)
 {
     int64_t whole = 0;
     double number = 0;
     const bool read =
-        row->sets == RT_SETS_NUMBER ? rt_number_read(text, &number) : rt_whole_read(text, &whole);
-    if (row->sets != RT_SETS_NUMBER)
+        row->sets == SETS_NUMBER ? rt_number_read(text, &number) : rt_whole_read(text, &whole);
+    if (row->sets != SETS_NUMBER)
         number = (double)whole;
     if (!read || !(number >= row->low && number <= row->high))
         return rt_error(RT_CONFIG, "--%s must be %s; got '%s'%s", row->name, row->range, text,
-                        row->sets == RT_SETS_NUMBER && !read && rt_number_is_decimal(text)
+                        row->sets == SETS_NUMBER && !read && rt_number_is_decimal(text)
                             ? ", which is outside of the range of a double"
                             : "");
-    if (row->sets == RT_SETS_INT)
+    if (row->sets == SETS_INT)
         *(int *)member = (int)whole;
-    else if (row->sets == RT_SETS_INT64)
+    else if (row->sets == SETS_INT64)
         *(int64_t *)member = whole;
     else
         *(double *)member = number;
     return rt_ok();
 }
 
-static rt_status set_member(rt_arguments *a, const rt_option *row, const char *text)
+static rt_status set_member(rt_arguments *a, const option_row *row, const char *text)
 {
     void *member = (char *)a + row->at;
     switch (row->sets) {
-    case RT_SETS_NOTHING:
+    case SETS_NOTHING:
         return rt_ok();
-    case RT_SETS_FLAG:
+    case SETS_FLAG:
         *(bool *)member = true;
         return rt_ok();
-    case RT_SETS_TEXT:
-    case RT_SETS_ANY:
+    case SETS_TEXT:
+    case SETS_ANY:
         *(const char **)member = text;
         return rt_ok();
-    case RT_SETS_KEY:
+    case SETS_KEY:
         return set_key(a, row, text);
     default:
         return set_number(row, member, text);
     }
 }
 
-static rt_status take_option(rt_arguments *a, const rt_option *row, const char *text)
+static rt_status take_option(rt_arguments *a, const option_row *row, const char *text)
 {
-    if (row->value && !*text && row->sets != RT_SETS_ANY)
+    if (row->value && !*text && row->sets != SETS_ANY)
         return rt_error(RT_CONFIG, "option '--%s' needs a value", row->name);
-    if (row->operands && row->sets == RT_SETS_TEXT && a->command == row->command)
+    if (row->operands && row->sets == SETS_TEXT && a->command == row->command)
         return rt_error(RT_CONFIG, "give --%s only once; list further %s after it", row->name,
                         row->operands);
     const rt_status status = set_member(a, row, text);
     return status.code || !row->command ? status : set_command(a, row);
 }
 
-bool rt_arguments_evaluate(const rt_arguments *a)
-{
-    return a->command == RT_COMMAND_EVAL || a->command == RT_COMMAND_USAGE ||
-           a->command == RT_COMMAND_DISTANCES;
-}
+/* ---- combinations of options ---- */
 
-/* ---- what goes together ---- */
-
-/* "--eval, --predict or --decay" */
+/* Writes a list of commands: "--eval, --predict or --decay". */
 static void name_commands(unsigned commands, char *text, size_t size)
 {
     size_t length = 0;
     *text = '\0';
     for (int i = 0; commands; i++) {
-        const rt_option *row = rt_option_of((rt_command)i);
-        if (!(commands & RT_COMMAND_BIT(i)))
+        const option_row *row = row_of((rt_command)i);
+        if (!(commands & COMMAND_BIT(i)))
             continue;
-        commands &= ~RT_COMMAND_BIT(i);
+        commands &= ~COMMAND_BIT(i);
         length += (size_t)snprintf(text + length, size - length, "%s%s%s",
                                    !length    ? ""
                                    : commands ? ", "
@@ -187,22 +416,21 @@ static void name_commands(unsigned commands, char *text, size_t size)
     }
 }
 
-/* Whether each option that is given goes with the command, and none with one that contradicts it.
- */
+/* Returns RT_CONFIG if a given option does not go with the command or contradicts another. */
 static rt_status check_pairs(const rt_arguments *a, const bool *given)
 {
     char commands[RT_MESSAGE_SIZE];
-    const rt_option *row, *other;
-    for (int i = 0; (row = rt_option_at(i)); i++) {
+    for (int i = 0; i < ROWS; i++) {
+        const option_row *row = &rows[i];
         if (!given[i])
             continue;
-        for (int j = 0; row->against && (other = rt_option_at(j)); j++)
-            if (given[j] && !strcmp(other->name, row->against))
-                return rt_error(RT_CONFIG, "give --%s or --%s, not both", row->name, other->name);
-        if (!row->with || row->with & RT_COMMAND_BIT(a->command))
+        for (int j = 0; row->against && j < ROWS; j++)
+            if (given[j] && !strcmp(rows[j].name, row->against))
+                return rt_error(RT_CONFIG, "give --%s or --%s, not both", row->name, rows[j].name);
+        if (!row->with || row->with & COMMAND_BIT(a->command))
             continue;
         name_commands(row->with, commands, sizeof commands);
-        return row->with == RT_COMMAND_BIT(RT_COMMAND_TRAIN)
+        return row->with == COMMAND_BIT(RT_COMMAND_TRAIN)
                    ? rt_error(RT_CONFIG, "--%s goes with training only", row->name)
                    : rt_error(RT_CONFIG, "--%s needs %s%s", row->name, commands,
                               row->note ? row->note : "");
@@ -228,7 +456,7 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--report takes folders of runs, and no configuration");
     if ((a->vocab || a->tokenizer) && (configured || !a->other_count))
         return rt_error(RT_CONFIG, "--%s N takes text files, and no configuration",
-                        rt_option_of(a->command)->name);
+                        rt_command_name(a->command));
     if (!a->config && !a->report && !a->checkpoint && !a->vocab && !a->tokenizer)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
@@ -251,13 +479,16 @@ static rt_status check_together(const rt_arguments *a)
 
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
 {
-    struct option options[MOST_OPTIONS] = {{0}};
-    bool given[MOST_OPTIONS] = {false};
+    struct option options[ROWS + 1] = {{0}}; /* ends with a zeroed one */
+    bool given[ROWS] = {false};
     rt_status status = rt_ok();
     int found;
     *a = (rt_arguments){
         .argc = argc, .argv = argv, .revision = "", .temperature = -1, .seed = -1, .layer = -1};
-    list_options(options);
+    for (int i = 0; i < ROWS; i++)
+        options[i] = (struct option){.name = rows[i].name,
+                                     .has_arg = rows[i].value ? required_argument : no_argument,
+                                     .val = FIRST_OPTION + i};
     optind = 0; /* starts over, also for a second command line in one process */
     opterr = 0;
     /* '-': operands are returned in their place, as option 1 */
@@ -265,10 +496,10 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         if (found == 1) {
             status = take_operand(a, optarg);
         } else if (found == 'h') {
-            status = set_command(a, rt_option_of(RT_COMMAND_HELP));
+            status = set_command(a, row_of(RT_COMMAND_HELP));
         } else if (found >= FIRST_OPTION) {
             given[found - FIRST_OPTION] = true;
-            status = take_option(a, rt_option_at(found - FIRST_OPTION), optarg);
+            status = take_option(a, &rows[found - FIRST_OPTION], optarg);
         } else {
             const char letter[] = {'-', (char)optopt, '\0'};
             const bool is_letter = optopt > 0 && optopt < FIRST_OPTION;
@@ -283,4 +514,60 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         return status;
     status = check_pairs(a, given);
     return status.code ? status : check_together(a);
+}
+
+/* ---- help ---- */
+
+enum { HELP_COLUMN = 21 };
+
+static const char synopsis[] =
+    "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
+    "       %s --eval|--usage|--distances|--predict TEXT|--embed FILE|--export DIR|\n"
+    "             --decay|--print-config --checkpoint FILE [section.key=value ...]\n"
+    "       %s --report RUN ...|--watch RUN\n"
+    "       %s --vocab N TEXT ...|--train-tokenizer N TEXT ...\n"
+    "\n";
+
+static const char purpose[] =
+    "Trains the model that CONFIG.ini describes, and writes a folder for the run.\n"
+    "Give section.key=value to replace a value of the file, such as\n"
+    "optimizer.lr=3e-4. Give sweep.section.key=a,b,c to train one run for each value.\n"
+    "The config.ini in the folder of a run stands for that run, even if it was moved.\n"
+    "\n";
+
+static const char ends[] =
+    "\n"
+    "At the end of a run, report.html in its folder shows the results. It needs\n"
+    "gnuplot; set ROTOR_NO_REPORT=1 in the environment to leave it out.\n"
+    "\n"
+    "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data;\n"
+    "  4 checkpoint; 5 loss not finite; 6 the last save could not be written;\n"
+    "  7 a check that was asked for failed; 75 stopped by a signal with a checkpoint\n"
+    "  saved; 130 second Ctrl-C, or a step that does not end after a signal\n";
+
+/* Prints each line of a text below the one before. */
+static void print_lines(FILE *to, const char *text)
+{
+    for (const char *line = text; *line;) {
+        const int length = (int)strcspn(line, "\n");
+        fprintf(to, "%*s%.*s\n", line == text ? 0 : HELP_COLUMN, "", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void rt_arguments_print_usage(FILE *to)
+{
+    const char *name = rt_program_name();
+    fprintf(to, synopsis, name, name, name, name);
+    fputs(purpose, to);
+    for (const option_row *row = rows; row < rows + ROWS; row++) {
+        if (row->group)
+            fprintf(to, "%s%s\n", row > rows ? "\n" : "", row->group);
+        const int column =
+            fprintf(to, "  %s--%s%s%s", row->command == RT_COMMAND_HELP ? "-h, " : "", row->name,
+                    row->value ? " " : "", row->value ? row->value : "");
+        fprintf(to, "%*s", column < HELP_COLUMN ? HELP_COLUMN - column : 1, "");
+        print_lines(to, row->help);
+    }
+    fputs(ends, to);
 }

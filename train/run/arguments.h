@@ -4,11 +4,30 @@
 /* The command line: train [options] CONFIG.ini [section.key=value ...]. */
 
 #include "core/status.h"
-#include "train/run/options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+typedef enum rt_command {
+    RT_COMMAND_TRAIN, /* no option asks for another */
+    RT_COMMAND_EVAL,
+    RT_COMMAND_USAGE,
+    RT_COMMAND_DISTANCES,
+    RT_COMMAND_PREDICT,
+    RT_COMMAND_EMBED,
+    RT_COMMAND_EXPORT,
+    RT_COMMAND_CHECK,
+    RT_COMMAND_PRINT_CONFIG,
+    RT_COMMAND_GRADCHECK,
+    RT_COMMAND_DECAY,
+    RT_COMMAND_REPORT,
+    RT_COMMAND_VOCAB,
+    RT_COMMAND_ENCODE,
+    RT_COMMAND_TOKENIZER,
+    RT_COMMAND_HELP,
+    RT_COMMAND_VERSION
+} rt_command;
 
 enum { RT_MOST_OVERRIDES = 128, RT_MOST_OTHERS = 127 };
 
@@ -60,13 +79,20 @@ typedef struct rt_arguments {
     struct rt_ancestry *ancestry; /* finds the models that runs start from */
 } rt_arguments;
 
-/* Points into argv and into itself. RT_CONFIG says what is wrong. */
+/* Parses a command line. The result points into argv and into itself. Returns RT_CONFIG with the
+ * reason if the command line is malformed or its options do not go together. */
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv) RT_MUST_CHECK;
 
-/* Whether the command takes the evaluation data through a model. */
+/* Returns the option of a command without its dashes: "eval". */
+const char *rt_command_name(rt_command command);
+
+/* Returns whether the command evaluates a model on the evaluation data. */
 bool rt_arguments_evaluate(const rt_arguments *a);
 
-/* How the program is called and its options, for --help. */
+/* Returns whether the command uses a trained model. */
+bool rt_arguments_use_model(const rt_arguments *a);
+
+/* Prints the synopsis, the options and the exit codes, for --help. */
 void rt_arguments_print_usage(FILE *to);
 
 #endif

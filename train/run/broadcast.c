@@ -1,12 +1,21 @@
-#include "train/run/broadcast.h"
+/* How the processes of a world come to one run: they compare their configurations, programs,
+ * processors and data; process 0 opens the run as a process alone does, and sends the others the
+ * vocabulary and the labels of its data; they open the same data. */
+
+#include "train/run/state.h"
 
 #include "core/memory.h"
-#include "train/run/opening.h"
+#include "core/row_kernels.h"
+#include "ops/engine.h"
+#include "text/writer.h"
+#include "train/folder/session.h"
+#include "train/run/kernels.h"
 #include "train/run/stop.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* ---- what is passed on ---- */
+/* ---- opening one run ---- */
 
 rt_status rt_pass_text(rt_world *world, char **text)
 {
@@ -21,15 +30,16 @@ rt_status rt_pass_text(rt_world *world, char **text)
     return status;
 }
 
+/* Tokens and labels of the data, and what the configuration leaves to the model. */
 typedef struct meaning {
     rt_vocabulary_kind kind;
     int words, types;
     rt_begin begin, end;
-    char *vocabulary; /* as its file; NULL: there is none */
+    char *vocabulary; /* text of its file; NULL: there is none */
     char *labels;     /* likewise */
 } meaning;
 
-static rt_status meaning_of(const rt_run *r, meaning *m)
+static rt_status find_meaning(const rt_run *r, meaning *m)
 {
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
     const rt_labels *labels = rt_data_labels(r->data);
@@ -47,7 +57,7 @@ static rt_status meaning_of(const rt_run *r, meaning *m)
     return status;
 }
 
-/* The texts are those of each process. */
+/* Sends the meaning of process 0. The pointers stay those of each process. */
 static rt_status pass_meaning(rt_world *world, meaning *m)
 {
     char *own[] = {m->vocabulary, m->labels};
@@ -66,25 +76,24 @@ static void free_meaning(meaning *m)
     rt_free(m->labels);
 }
 
-/* ---- process 0 ---- */
-
 rt_status rt_run_broadcast(rt_run *r, rt_status status)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};
     r->broadcast_done = true;
     if (!status.code)
-        status = meaning_of(r, &m);
+        status = find_meaning(r, &m);
     status = rt_world_agree(world, status);
     if (!status.code)
         status = pass_meaning(world, &m);
     free_meaning(&m);
-    return status.code ? status : rt_world_agree(world, rt_ok()); /* the others' data is open */
+    return status.code
+               ? status
+               : rt_world_agree(world,
+                                rt_ok()); /* waits until the other processes have opened the data */
 }
 
-/* ---- the others ---- */
-
-static rt_status read_meaning(rt_run *r, const meaning *m)
+static rt_status take_meaning(rt_run *r, const meaning *m)
 {
     static const char name[] = "the vocabulary of process 0";
     rt_status status = rt_ok();
@@ -104,7 +113,7 @@ static rt_status open_same(rt_run *r, const meaning *m)
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
     *o.vocab_file = '\0'; /* it has been read by process 0 */
-    rt_status status = read_meaning(r, m);
+    rt_status status = take_meaning(r, m);
     const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
@@ -115,7 +124,7 @@ static rt_status open_same(rt_run *r, const meaning *m)
                        : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);
 }
 
-static rt_status open_run(rt_run *r)
+static rt_status open_received(rt_run *r)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};
@@ -132,9 +141,72 @@ static rt_status open_run(rt_run *r)
 
 void rt_run_assist(rt_run *r)
 {
-    rt_status status = open_run(r);
+    rt_status status = open_received(r);
     if (status.code)
         return;
     status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
     rt_trainer_serve(r->trainer, rt_stop_requested);
+}
+
+/* ---- comparing the processes ---- */
+
+/* Compares a text, and frees it. NULL stands for an exhausted heap. */
+static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text)
+{
+    rt_status status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
+    if (!status.code)
+        status = rt_world_compare(world, code, what, text, NULL);
+    rt_free(text);
+    return status;
+}
+
+static rt_status compare_programs(rt_world *world, const char *revision)
+{
+    char program[256];
+    snprintf(program, sizeof program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, revision);
+    return rt_world_compare(world, RT_CONFIG, "the program is", program, NULL);
+}
+
+static rt_status compare_processors(rt_world *world)
+{
+    rt_status status =
+        rt_world_compare(world, RT_CONFIG, "the kernels of matrix products are",
+                         rt_engine_kernels(),
+                         "run.kernels = portable gives all processors with AVX2 the same");
+    return status.code
+               ? status
+               : rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
+                                  "run.kernels = portable gives all processors with AVX2 the same");
+}
+
+/* Returns the settings of every run of a sweep; "" for a single run. */
+static char *write_sweep(const rt_sweep *sweep)
+{
+    rt_writer text = {0};
+    rt_writer_add(&text, "%s", "");
+    for (int run = 0; rt_sweep_requested(sweep) && run < rt_sweep_count(sweep); run++) {
+        char *settings = rt_sweep_overrides(sweep, run);
+        text.failed |= !settings;
+        rt_writer_add(&text, "%s\n", settings ? settings : "");
+        rt_free(settings);
+    }
+    return rt_writer_take(&text);
+}
+
+rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
+                           const rt_arguments *arguments)
+{
+    rt_world *world = arguments->world;
+    rt_status status = compare_programs(world, arguments->revision);
+    if (!status.code)
+        status = compare_text(world, RT_CONFIG, "the configuration is", rt_config_ini(config));
+    if (!status.code)
+        status = compare_text(world, RT_CONFIG, "the sweep is", write_sweep(sweep));
+    if (!status.code)
+        status = rt_world_agree(world, rt_kernels_use(config, arguments));
+    if (!status.code)
+        status = compare_processors(world);
+    if (!status.code)
+        status = compare_text(world, RT_DATA, "the data is", rt_session_data(&config->data));
+    return status;
 }

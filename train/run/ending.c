@@ -1,10 +1,62 @@
-#include "train/run/ending.h"
+/* When a run has ended: it has taken all its steps, reached train.target_accuracy, or exhausted
+ * train.patience. */
+
+#include "train/run/state.h"
 
 #include "core/memory.h"
 #include "train/report/report.h"
 
 #include <math.h>
 #include <string.h>
+
+/* ---- evaluations ---- */
+
+rt_evaluations rt_evaluations_none(void)
+{
+    return (rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY};
+}
+
+bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss)
+{
+    e->loss = loss;
+    if (step % o->eval_every)
+        return false;
+    const bool improved = loss < e->reference && loss <= e->reference - o->min_delta;
+    e->stalled = improved ? 0 : e->stalled + 1;
+    if (improved)
+        e->reference = loss;
+    const bool best = loss < e->best_loss;
+    if (best) {
+        e->best_loss = loss;
+        e->best_step = step;
+    }
+    return best;
+}
+
+bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o)
+{
+    return o->patience && e->stalled >= o->patience;
+}
+
+void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info)
+{
+    info->eval_loss = e->loss;
+    info->best_eval_loss = e->best_loss;
+    info->best_eval_step = e->best_step;
+    info->patience_loss = e->reference;
+    info->patience_count = e->stalled;
+}
+
+rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info)
+{
+    return (rt_evaluations){.loss = info->eval_loss,
+                            .best_loss = info->best_eval_loss,
+                            .best_step = (int)info->best_eval_step,
+                            .reference = info->patience_loss,
+                            .stalled = (int)info->patience_count};
+}
+
+/* ---- the end ---- */
 
 rt_status rt_run_evaluate(rt_run *r, rt_evaluation *evaluation, bool *best)
 {
@@ -15,7 +67,7 @@ rt_status rt_run_evaluate(rt_run *r, rt_evaluation *evaluation, bool *best)
         status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", step,
                           evaluation->loss);
     *best = !status.code && rt_evaluations_add(&r->evaluations, &c->train, step, evaluation->loss);
-    rt_progress_evaluated(&r->progress, evaluation);
+    r->progress.eval_accuracy = evaluation->accuracy;
     return status;
 }
 
@@ -34,7 +86,8 @@ void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation)
     r->finished |= r->stopped_early;
 }
 
-static void say(rt_run *r, rt_writer *w)
+/* Prints the first line of a text, and releases the text. */
+static void say_line(rt_run *r, rt_writer *w)
 {
     if (w->bytes && !r->arguments->quiet)
         rt_progress_say(&r->progress, "%.*s", (int)strcspn(w->bytes, "\n"), w->bytes);
@@ -48,17 +101,17 @@ static void say_all_steps_are_taken(rt_run *r)
     rt_writer_add(&w, "nothing is left to train: the run has taken %d steps", step);
     if (step > steps)
         rt_writer_add(&w, ", more than train.steps = %d", steps);
-    say(r, &w);
+    say_line(r, &w);
 }
 
-/* Who asks for more steps than the run was to take gives it its patience anew. */
+/* Finds whether train.patience has run out. A run that is given more steps begins to count anew. */
 static void look_at_patience(rt_run *r)
 {
     const rt_train_options *o = &r->config->train;
     rt_writer w = {0};
     if (!rt_evaluations_stalled(&r->evaluations, o))
         return;
-    if (o->steps > r->steps_before) {
+    if (!r->before || o->steps > r->before->train.steps) {
         rt_writer_add(&w,
                       "the run had stopped early at step %d; it continues, and train.patience is "
                       "counted from 0 again",
@@ -68,14 +121,13 @@ static void look_at_patience(rt_run *r)
         r->finished = r->stopped_early = true;
         rt_writer_add(&w, "nothing is left to train: ");
         rt_early_stop_report(&w, r->state->step, o);
-        say(r, &w);
+        say_line(r, &w);
         rt_writer_add(&w, "set a larger train.patience or more train.steps to continue the run");
     }
-    say(r, &w);
+    say_line(r, &w);
 }
 
-/* A run is asked for its target where one that was never interrupted asks, after the steps that are
- * evaluated. */
+/* Finds whether the target is reached, at the same steps as a run that was never interrupted. */
 static rt_status look_at_target(rt_run *r)
 {
     rt_evaluation evaluation;
@@ -94,7 +146,7 @@ rt_status rt_run_look_whether_ended(rt_run *r)
     r->finished = r->state->step >= r->config->train.steps;
     if (r->finished) {
         say_all_steps_are_taken(r);
-        r->config->train.steps = r->state->step; /* what is told of it is what it has been */
+        r->config->train.steps = r->state->step; /* reports give the steps that were taken */
         return rt_ok();
     }
     status = look_at_target(r);

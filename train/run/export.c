@@ -1,4 +1,7 @@
-#include "train/run/export.h"
+/* --export: writes a trained model as a folder of Hugging Face, with a model card, or as a file of
+ * llama.cpp. */
+
+#include "train/run/state.h"
 
 #include "core/memory.h"
 #include "io/gguf/gguf.h"
@@ -10,7 +13,7 @@
 
 enum { MOST_FACTS = 16 };
 
-/* What result.csv tells of the run that the checkpoint is of, if it is where the run ended. */
+/* Adds the results in result.csv of the run, if the run ended at this checkpoint. */
 static void report_results(rt_writer *w, const rt_run *r, const char *checkpoint)
 {
     char folder[RT_PATH_SIZE];
@@ -43,7 +46,7 @@ static rt_status report_theta(rt_writer *w, const rt_run *r)
     return status;
 }
 
-/* Cuts a text into its lines, where it stands. */
+/* Cuts a text into its lines, in place. */
 static int cut_lines(char *text, const char *lines[MOST_FACTS])
 {
     int count = 0;
@@ -54,8 +57,8 @@ static int cut_lines(char *text, const char *lines[MOST_FACTS])
     return count;
 }
 
-/* max_position_embeddings of a folder that rotor did not write, unless the user gives data.length;
- * else 0. */
+/* Returns max_position_embeddings of a folder that rotor did not write; 0 for other models, and if
+ * the user gives data.length. */
 static int positions_of_folder(const rt_run *r)
 {
     const rt_huggingface *there = r->imported ? r->imported->there : NULL;
@@ -63,30 +66,15 @@ static int positions_of_folder(const rt_run *r)
     return said ? there->max_positions : 0;
 }
 
-static rt_status write_model(const rt_run *r, const rt_huggingface_export *export)
-{
-    const rt_arguments *a = r->arguments;
-    const bool halves = a->dtype && !strcmp(a->dtype, "f16");
-    return rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, export,
-                                                 halves ? RT_GGUF_F16 : RT_GGUF_F32)
-                                 : rt_huggingface_write(a->export, r->state->model, export);
-}
-
-/* Reads the chat template of the folder that the model is, or that its run started from. */
-static rt_status find_chat_template(const rt_run *r, const char *checkpoint, char **found)
-{
-    const char *folder = r->imported ? checkpoint : r->config->train.init_from;
-    *found = NULL;
-    return rt_is_huggingface(folder) ? rt_huggingface_chat_template(found, folder) : rt_ok();
-}
-
 rt_status rt_run_export(const rt_run *r, const char *checkpoint)
 {
-    char *chat_template = NULL;
+    const rt_arguments *a = r->arguments;
+    const char *folder = r->imported ? checkpoint : r->config->train.init_from; /* of the model */
     const char *lines[MOST_FACTS];
-    if (rt_is_run_folder(r->arguments->export))
+    char *chat_template = NULL;
+    if (rt_is_run_folder(a->export))
         return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
-                        r->arguments->export);
+                        a->export);
     const rt_labels *labels = rt_data_labels(r->data);
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
     rt_writer w = {0};
@@ -96,8 +84,8 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
     report_results(&w, r, checkpoint);
     rt_status status = report_theta(&w, r);
     char *facts = rt_writer_take(&w);
-    if (!status.code)
-        status = find_chat_template(r, checkpoint, &chat_template);
+    if (!status.code && rt_is_huggingface(folder))
+        status = rt_huggingface_chat_template(&chat_template, folder);
     if (!status.code && !facts)
         status = rt_out_of_memory("a model card");
     if (!status.code) {
@@ -115,10 +103,15 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
                                               .facts = lines,
                                               .fact_count = cut_lines(facts, lines),
                                               .chat_template = chat_template,
-                                              .overwrite = r->arguments->overwrite};
-        status = write_model(r, &export);
+                                              .overwrite = a->overwrite};
+        const rt_gguf_dtype dtype =
+            a->dtype && !strcmp(a->dtype, "f16") ? RT_GGUF_F16 : RT_GGUF_F32;
+        status = rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, &export, dtype)
+                                       : rt_huggingface_write(a->export, r->state->model, &export);
     }
     rt_free(facts);
     rt_free(chat_template);
+    if (!status.code)
+        printf("export: %s\n", a->export);
     return status;
 }

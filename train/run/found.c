@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "train/config/config.h"
 #include "train/folder/run_folder.h"
+#include "train/run/state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +36,8 @@ void rt_found_close(rt_found *found)
     found->imported = NULL;
 }
 
-/* In place of the newest of a folder, the one of the best evaluation that it knows of, which may be
- * itself. */
+/* Replaces the newest checkpoint of a folder by that of the best evaluation, which may be the same.
+ */
 static rt_status open_best(rt_found *found, const char *checkpoints)
 {
     rt_checkpoint_info info;
@@ -57,7 +58,7 @@ static rt_status open_best(rt_found *found, const char *checkpoints)
     return status;
 }
 
-/* The newest of a folder; `name` is what the folder is of. */
+/* Opens the newest checkpoint of a folder; `name` is for the message that there is none. */
 static rt_status open_newest(rt_found *found, const char *checkpoints, const char *name)
 {
     rt_checkpoint_found newest;
@@ -93,10 +94,10 @@ rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
     return status.code || !arguments->best ? status : open_best(found, checkpoints);
 }
 
-/* ---- its configuration ---- */
+/* ---- the configuration of a checkpoint ---- */
 
-/* A folder of Hugging Face has none, nor a checkpoint that no run has saved: theirs follows from
- * the options of the model. */
+/* Returns the configuration as a text. For a folder of Hugging Face and a checkpoint that no run
+ * has saved, it follows from the options of the model. */
 static rt_status write_own(const rt_found *found, char **text_new)
 {
     rt_checkpoint_info info = {0};
@@ -122,9 +123,9 @@ static rt_status write_own(const rt_found *found, char **text_new)
     return status;
 }
 
-/* With the first `count` of the overrides. */
-static rt_status load(rt_config *config, const rt_found *found, const rt_arguments *arguments,
-                      int count, char **errors)
+/* Loads the configuration with the first `count` overrides. */
+static rt_status load_configuration(rt_config *config, const rt_found *found,
+                                    const rt_arguments *arguments, int count, char **errors)
 {
     char *text;
     *errors = NULL;
@@ -143,11 +144,11 @@ static rt_status load(rt_config *config, const rt_found *found, const rt_argumen
     return status;
 }
 
-/* With nothing of the command line. */
+/* Loads the configuration without the command line. */
 static rt_status load_own(rt_config *config, const rt_found *found)
 {
     char *errors;
-    rt_status status = load(config, found, &(rt_arguments){0}, 0, &errors);
+    rt_status status = load_configuration(config, found, &(rt_arguments){0}, 0, &errors);
     rt_free(errors);
     if (status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
@@ -176,8 +177,100 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
     *errors = NULL;
     rt_status status = load_own(&own, found);
     if (!status.code)
-        status = load(config, found, arguments, arguments->override_count, errors);
+        status = load_configuration(config, found, arguments, arguments->override_count, errors);
     if (!status.code)
         train_as(config, &own);
+    return status;
+}
+
+/* ---- the model of train.init_from ---- */
+
+void rt_ancestry_free(rt_ancestry *a)
+{
+    rt_free(a->last);
+    a->last = NULL;
+}
+
+/* Loads the configuration of a run that exists already. */
+static bool find_own(rt_ancestry *a, const rt_config *config)
+{
+    rt_run_folder folder;
+    return (rt_arguments_use_model(a->arguments) || a->arguments->resume) &&
+           !rt_run_folder_name(&folder, config->run.dir, config->run.name).code &&
+           !rt_config_load_folder(a->last, folder.path).code;
+}
+
+static rt_status find_model(rt_ancestry *a, const char *path)
+{
+    const rt_arguments none = {0}, named = {.checkpoint = path};
+    rt_found found;
+    char *errors = NULL;
+    rt_status status = rt_find_checkpoint(&found, &named, NULL);
+    if (!status.code)
+        status = rt_found_configuration(a->last, &found, &none, &errors);
+    a->found.imported = found.imported != NULL;
+    a->found.wordless = found.imported && !found.imported->vocabulary;
+    rt_free(errors);
+    rt_found_close(&found);
+    return status;
+}
+
+static rt_status look_for_model(rt_ancestry *a, const rt_config *config)
+{
+    if (!a->last)
+        a->last = rt_alloc(1, sizeof *a->last);
+    if (!a->last)
+        return rt_out_of_memory("a configuration");
+    a->found = (rt_ancestor){.name = a->path, .own = find_own(a, config)};
+    snprintf(a->path, sizeof a->path, "%s", config->train.init_from);
+    rt_status status = a->found.own ? rt_ok() : find_model(a, a->path);
+    if (!status.code)
+        a->found.config = a->last;
+    if (status.code || a->found.own)
+        *a->path = '\0'; /* the next run has another */
+    return status;
+}
+
+rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *found)
+{
+    rt_ancestry *a = context;
+    const bool known = a->received || (*a->path && !strcmp(a->path, config->train.init_from));
+    const rt_status status = known ? rt_ok() : look_for_model(a, config);
+    *found = a->found;
+    return status;
+}
+
+/* A configuration is broadcast as a text: programs of other versions have other structures. */
+static rt_status parse_configuration(rt_ancestry *a, const char *text)
+{
+    const rt_config_source source = {.path = "the configuration of process 0",
+                                     .text = text,
+                                     .without_data = true};
+    char *errors = NULL;
+    a->last = rt_alloc(1, sizeof *a->last);
+    rt_status status =
+        a->last ? rt_config_load(a->last, &source, &errors) : rt_out_of_memory("a configuration");
+    rt_free(errors);
+    a->found.config = status.code ? NULL : a->last;
+    return status;
+}
+
+rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world)
+{
+    const bool first = rt_world_rank(world) == 0;
+    bool facts[] = {a->found.own, a->found.imported, a->found.wordless};
+    char *text = first && a->found.config ? rt_config_ini(a->last) : NULL;
+    rt_world_broadcast(world, facts, sizeof facts);
+    rt_status status = rt_pass_text(world, &text);
+    if (!first) {
+        a->received = true;
+        a->found = (rt_ancestor){.name = a->path,
+                                 .own = facts[0],
+                                 .imported = facts[1],
+                                 .wordless = facts[2]};
+    }
+    if (!status.code && !first && text)
+        status = parse_configuration(a, text);
+    rt_free(text);
     return status;
 }

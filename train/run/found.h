@@ -1,41 +1,62 @@
 #ifndef ROTOR_TRAIN_RUN_FOUND_H
 #define ROTOR_TRAIN_RUN_FOUND_H
 
-/* The checkpoint that a command other than training is about, and its configuration. */
+/* Finds the checkpoint that a command names, and its configuration. */
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/imported.h"
 #include "train/config/config.h"
 #include "train/run/arguments.h"
+#include "train/world/world.h"
 
-/* One of the two is there: the image of a checkpoint, or a folder of Hugging Face. */
+/* Either the image of a checkpoint or a folder of Hugging Face. */
 typedef struct rt_found {
     rt_image *image;
     rt_imported *imported;
     int64_t step;
     char path[RT_PATH_SIZE];
-    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that is passed over */
+    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that is skipped */
 } rt_found;
 
 void rt_found_close(rt_found *found);
 
-/* Opens what --checkpoint names: a file, the folder of a run, its folder of checkpoints, or a
- * folder of Hugging Face. Without it, the run of the configuration. Of a folder the newest that can
- * be used, or with
- * --best that of the best evaluation. RT_CHECKPOINT if there is none. To be closed in any
- * case. */
+/* Opens the value of --checkpoint: a file, the folder of a run, its folder of checkpoints, or a
+ * folder of Hugging Face; without it, the run of the configuration. Of a folder, opens the newest
+ * checkpoint that can be used, or with --best that of the best evaluation. Returns RT_CHECKPOINT if
+ * there is none. To be closed in any case. */
 rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
                              const rt_config *config) RT_MUST_CHECK;
 
-/* The configuration of that checkpoint, with what the command line sets in its place; how the
- * model was trained, the optimizer section, stays the checkpoint's. RT_CHECKPOINT if its own
- * cannot be read; RT_CONFIG with *errors as for rt_config_load if the command line does not go
- * with it. What was found stays open. */
+/* Loads the configuration of a checkpoint with the overrides of the command line; the optimizer
+ * section stays the checkpoint's. Returns RT_CHECKPOINT if its configuration cannot be read;
+ * RT_CONFIG with *errors as rt_config_load if the overrides do not fit. The checkpoint stays open.
+ */
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors) RT_MUST_CHECK;
 
-/* How the model of that checkpoint was trained, alone: the optimizer section, and data.begin if the
- * configuration leaves it to the model. */
+/* Takes over from the checkpoint how the model was trained: the optimizer section, and data.begin
+ * if the configuration leaves it to the model. */
 rt_status rt_found_training(rt_config *config, const rt_found *found) RT_MUST_CHECK;
+
+/* ---- the model of train.init_from, whose configuration is needed before there is a run ---- */
+
+/* The newest result, which is kept: the runs of a sweep mostly start from one model. A run that is
+ * resumed or used needs no model: its own config.ini has the values of the model, and the folder of
+ * the model may be gone. */
+typedef struct rt_ancestry {
+    const rt_arguments *arguments;
+    rt_config *last; /* configuration of the newest model; NULL: none was found yet */
+    rt_ancestor found;
+    bool received; /* from process 0, the only one that looks */
+    char path[RT_PATH_SIZE];
+} rt_ancestry;
+
+void rt_ancestry_free(rt_ancestry *a);
+
+/* Finds the model, as a callback of rt_config_source with the ancestry as context. */
+rt_ancestor_finder rt_ancestry_find;
+
+/* Sends the result of process 0 to the other processes of a world. Each of them calls this once. */
+rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world) RT_MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@
 
 static const char portable_core[] = "Haswell";
 
-/* What OpenBLAS was told to take in place of its choice; or NULL. */
+/* Returns the kernels that OpenBLAS was told to use instead of its choice; or NULL. */
 static const char *requested_core(void)
 {
     return getenv("OPENBLAS_CORETYPE");
@@ -28,7 +28,7 @@ rt_status rt_kernels_of_environment(void)
     return status.code ? rt_error(status.code, "ROTOR_ROW_KERNELS: %s", status.message) : status;
 }
 
-/* Returns only if that fails. */
+/* Starts the program again with portable kernels. Returns only if that fails. */
 static rt_status start_again(const rt_arguments *arguments)
 {
     const char *before = requested_core();
@@ -81,10 +81,21 @@ rt_status rt_kernels_begin_early(const rt_arguments *arguments)
     return loaded.code ? rt_ok() : begin(config.run.kernels, arguments);
 }
 
-/* ---- slower ones ---- */
+rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments)
+{
+    rt_status status = rt_kernels_begin(config, arguments);
+    if (status.code)
+        return status;
+    status = rt_engine_use(config->run.engine, config->run.math);
+    return status.code
+               ? rt_error(status.code, "%s: run.engine, run.math: %s", config->file, status.message)
+               : status;
+}
 
-/* The speed of products of 1024 x 1024 x 1024 in float, as `bench peak` measures them with each:
- * that for AVX2 is 1. */
+/* ---- slower kernels ---- */
+
+/* Kernels of OpenBLAS, with the speed of products of 1024 x 1024 x 1024 in float that `bench peak`
+ * measures, relative to those for AVX2. */
 typedef struct core {
     const char *name;
     const char *set;

@@ -10,8 +10,8 @@
 #include "train/config/config.h"
 #include "train/run/arguments.h"
 
-/* The row kernels that ROTOR_ROW_KERNELS names, for tests: SSE2, AVX2 or AVX-512. RT_CONFIG if there
- * are none of that name, or the processor lacks them. */
+/* Uses the row kernels that ROTOR_ROW_KERNELS names, for tests: SSE2, AVX2 or AVX-512. Returns
+ * RT_CONFIG if there are none of that name, or the processor lacks them. */
 rt_status rt_kernels_of_environment(void) RT_MUST_CHECK;
 
 /* Has the program compute with the kernels of the configuration. Does not return where the program
@@ -19,12 +19,16 @@ rt_status rt_kernels_of_environment(void) RT_MUST_CHECK;
  * those of OpenBLAS, and MPI has not begun. RT_CONFIG if the processor or OpenBLAS lacks them. */
 rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* The same by a look at the configuration file that is named; what is wrong with it is reported
- * when it is loaded. For a training, before the processes of a world know of each other. */
+/* Calls rt_kernels_begin for the given configuration file; errors in the file are reported when it
+ * is loaded. For a training, before the processes of a world know of each other. */
 rt_status rt_kernels_begin_early(const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* What is to be said of kernels that are slower than the processor's best, a sentence in `text`;
- * false if they are not. */
+/* Has matrix products computed as the configuration says, with its kernels, engine and math.
+ * Returns RT_CONFIG if that is impossible. */
+rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
+
+/* Writes a sentence on kernels that are slower than the processor's best. Returns false if they are
+ * not. */
 enum { RT_SLOWER_SIZE = 256 };
 bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE]);
 

@@ -3,82 +3,219 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "models/encodings/encoding.h"
+#include "text/csv.h"
 #include "text/number.h"
 #include "text/quote.h"
-#include "train/run/theta_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What numbers are found for. */
-typedef struct search {
-    const char *what;     /* the whole of it */
-    const char *argument; /* behind the colon */
-    const rt_transformer *model;
-    int length;
-    double *numbers;
-} search;
+/* ---- a table of theta ---- */
 
-static size_t size_of(const search *s)
+/* Parser of a table of theta. */
+typedef struct reading {
+    const char *path;
+    const rt_transformer_options *model;
+    rt_shape shape;                 /* layers, heads, pairs */
+    bool share_layers, share_heads; /* layers, heads share one learned theta */
+    bool positive;                  /* theta must be positive: it is kept as a logarithm */
+    double *theta;                  /* result; NaN where none was read yet */
+    int last_step;                  /* in column step; -1: no such column */
+} reading;
+
+static rt_status open_table(rt_csv *csv, const char *path)
 {
-    return rt_shape_size(rt_transformer_rotation_shape(&s->model->options));
+    static const char *const required[] = {"layer", "head", "i", "theta"};
+    char folder[RT_PATH_SIZE];
+    const char *name = rt_path_name(path);
+    const int length = (int)(name - path) - 1;
+    const bool fits = snprintf(folder, sizeof folder, "%.*s", length < 0 ? 1 : length,
+                               length < 0 ? "." : path) < (int)sizeof folder;
+    const bool open = fits && *path && rt_csv_open(csv, folder, name);
+    if (!open && (!fits || !csv->status.code))
+        return rt_error(RT_CONFIG, "%.1000s: there is no table of theta", path);
+    for (size_t i = 0; open && i < sizeof required / sizeof *required; i++)
+        if (rt_csv_column(csv, required[i]) == csv->columns)
+            return rt_error(RT_CONFIG, "%.1000s has no column '%s'", path, required[i]);
+    return open ? rt_ok() : csv->status;
 }
 
-rt_status rt_theta_expect(const char *asked, const rt_transformer_options *o)
+static rt_status refuse_cell(const reading *r, const rt_csv *csv, const char *name,
+                             const char *wish)
 {
-    if (!rt_encoding_of(o)->rotation)
-        return rt_error(RT_CONFIG, "%.1000s: position.kind = %s has no theta", asked,
-                        rt_encoding_of(o)->word);
-    if (!rt_transformer_pairs(o))
-        return rt_error(RT_CONFIG, "%.1000s: position.fraction = 0 leaves no pair that rotates",
-                        asked);
+    char quoted[RT_QUOTE_SIZE];
+    return rt_error(RT_CONFIG, "%.1000s: %s must be %s; got %s", r->path, name, wish,
+                    rt_quote(quoted, rt_csv_cell(csv, name)));
+}
+
+static rt_status find_last_step(reading *r, const rt_csv *csv)
+{
+    int step;
+    if (rt_csv_column(csv, "step") == csv->columns)
+        return rt_ok();
+    if (!rt_csv_whole(csv, "step", &step))
+        return refuse_cell(r, csv, "step", "a whole number");
+    if (step > r->last_step)
+        r->last_step = step;
     return rt_ok();
 }
 
-/* ---- what there is ---- */
-
-/* A learned theta as it began; a fixed one has never changed. */
-static rt_status find_start(const search *s, bool *factors)
+/* Parses a cell as a range: one number, or all of them. */
+static rt_status read_range(const reading *r, const rt_csv *csv, const char *name, int count,
+                            bool shared, int *first, int *end)
 {
-    const rt_transformer_options *o = &s->model->options;
-    const double *start = rt_transformer_theta_start(s->model);
-    const rt_shape of = rt_transformer_theta_shape(o), shape = rt_transformer_rotation_shape(o);
+    char wish[64];
+    *first = 0;
+    *end = count;
+    if (!strcmp(rt_csv_cell(csv, name), "all"))
+        return rt_ok();
+    if (shared)
+        return refuse_cell(r, csv, name, "'all', since the model shares theta");
+    if (rt_csv_whole(csv, name, first) && *first < count) {
+        *end = *first + 1;
+        return rt_ok();
+    }
+    snprintf(wish, sizeof wish, "'all' or from 0 to %d in this model", count - 1);
+    return refuse_cell(r, csv, name, wish);
+}
+
+static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
+{
+    *theta = rt_csv_number(csv, "theta");
+    if (isfinite((double)(real)*theta) && (!r->positive || *theta > 0))
+        return rt_ok();
+    if (isfinite(*theta) ? !r->positive || *theta > 0
+                         : rt_number_is_decimal(rt_csv_cell(csv, "theta")))
+        return refuse_cell(r, csv, "theta", "in the range of numbers in " RT_PRECISION);
+    return refuse_cell(r, csv, "theta",
+                       r->positive ? "a number above 0, since theta.form = log" : "a number");
+}
+
+static rt_status take_row(reading *r, const rt_csv *csv)
+{
+    const rt_transformer_options *o = r->model;
+    const int *axis = r->shape.axis;
+    int step, layer, last_layer, head, last_head, i;
+    bool taken = false;
+    double theta;
+    if (r->last_step >= 0 && rt_csv_whole(csv, "step", &step) && step != r->last_step)
+        return rt_ok();
+    rt_status status = read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
+    if (!status.code)
+        status = read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head);
+    if (!status.code)
+        status = read_theta(r, csv, &theta);
+    if (!status.code && (!rt_csv_whole(csv, "i", &i) || i >= axis[2])) {
+        char wish[64];
+        snprintf(wish, sizeof wish, "from 0 to %d in this model", axis[2] - 1);
+        status = refuse_cell(r, csv, "i", wish);
+    }
+    for (int n = 0; !status.code && n < axis[0]; n++) {
+        const int l = rt_transformer_theta_layer(o, n);
+        if (l < layer || l >= last_layer)
+            continue;
+        taken = true;
+        for (int h = head; !status.code && h < last_head; h++) {
+            double *to = &r->theta[(n * axis[1] + h) * axis[2] + i];
+            if (!isnan(*to))
+                status = rt_error(RT_CONFIG, "%.1000s has theta of layer %d, head %d, i %d twice",
+                                  r->path, l, h, i);
+            *to = theta;
+        }
+    }
+    return status.code || taken ? status
+                                : refuse_cell(r, csv, "layer", "of a layer that has positions");
+}
+
+static rt_status find_missing(const reading *r)
+{
+    const int *axis = r->shape.axis;
+    for (int n = 0; n < axis[0] * axis[1] * axis[2]; n++)
+        if (isnan(r->theta[n]))
+            return rt_error(RT_CONFIG,
+                            "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
+                            "line needs all columns, and an end)",
+                            r->path, rt_transformer_theta_layer(r->model, n / axis[2] / axis[1]),
+                            n / axis[2] % axis[1], n % axis[2]);
+    return rt_ok();
+}
+
+static rt_status read_file(const char *path, const rt_transformer_options *model, rt_shape shape,
+                           bool positive, double *theta)
+{
+    reading r = {.path = path,
+                 .model = model,
+                 .shape = shape,
+                 .share_layers = model->theta.learn && model->theta.scope == RT_THETA_MODEL,
+                 .share_heads = model->theta.learn && model->theta.scope != RT_THETA_HEAD,
+                 .positive = positive,
+                 .theta = theta,
+                 .last_step = -1};
+    rt_status status = rt_ok();
+    for (size_t n = 0; n < rt_shape_size(shape); n++)
+        theta[n] = (double)NAN;
+    for (int pass = 0; pass < 2 && !status.code; pass++) { /* the first finds the last step */
+        rt_csv csv = {0};
+        status = open_table(&csv, path);
+        while (!status.code && rt_csv_row(&csv))
+            status = pass ? take_row(&r, &csv) : find_last_step(&r, &csv);
+        if (!status.code)
+            status = csv.status;
+        rt_csv_close(&csv);
+    }
+    if (status.code && status.code != RT_MEMORY)
+        status.code = RT_CONFIG;
+    return status.code ? status : find_missing(&r);
+}
+
+rt_status rt_theta_file_read(const char *path, const rt_transformer *model, double *theta)
+{
+    const rt_transformer_options *o = &model->options;
+    if (!o->theta.learn)
+        return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
+    return read_file(path, o, rt_transformer_theta_shape(o), o->theta.form == RT_THETA_LOG, theta);
+}
+
+/* ---- --theta ---- */
+
+/* Sets the initial theta of a learned theta, and factors 1 of a fixed one, which has never changed.
+ */
+static void set_start(const rt_transformer *model, double *numbers, bool *factors)
+{
+    const double *start = rt_transformer_theta_start(model);
+    const rt_shape of = rt_transformer_theta_shape(&model->options);
+    const rt_shape shape = rt_transformer_rotation_shape(&model->options);
     const int rows = shape.axis[1], pairs = shape.axis[2];
     *factors = !start;
-    for (int i = 0; i < (int)size_of(s); i++) {
+    for (int i = 0; i < (int)rt_shape_size(shape); i++) {
         const int layer = of.axis[0] > 1 ? i / pairs / rows : 0;
         const int row = of.axis[1] > 1 ? i / pairs % rows : 0;
-        s->numbers[i] = start ? start[(layer * of.axis[1] + row) * pairs + i % pairs] : 1;
+        numbers[i] = start ? start[(layer * of.axis[1] + row) * pairs + i % pairs] : 1;
     }
-    return rt_ok();
 }
 
-static rt_status find_base(const search *s, bool *factors)
+static void set_base(const rt_transformer_options *o, double *numbers)
 {
-    const rt_transformer_options *o = &s->model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const int heads = shape.axis[1], pairs = shape.axis[2];
-    *factors = false;
     for (int n = 0; n < shape.axis[0] * heads; n++) {
         const int layer = rt_transformer_theta_layer(o, n / heads);
-        rt_theta_geometric(s->numbers + (size_t)n * (size_t)pairs, pairs,
+        rt_theta_geometric(numbers + (size_t)n * (size_t)pairs, pairs,
                            rt_layer_row_of(o, layer).base);
     }
-    return rt_ok();
 }
 
-static rt_status find_scale(const search *s, bool *factors)
+static rt_status set_scale(const char *argument, const rt_transformer_options *o, double *factors)
 {
     char quoted[RT_QUOTE_SIZE];
     double factor;
-    if (!rt_number_read(s->argument, &factor))
+    if (!rt_number_read(argument, &factor))
         return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
-                        rt_number_is_decimal(s->argument) ? " in the range of a double" : "",
-                        rt_quote(quoted, s->argument));
-    *factors = true;
-    for (size_t i = 0; i < size_of(s); i++)
-        s->numbers[i] = factor;
+                        rt_number_is_decimal(argument) ? " in the range of a double" : "",
+                        rt_quote(quoted, argument));
+    for (size_t i = 0; i < rt_shape_size(rt_transformer_rotation_shape(o)); i++)
+        factors[i] = factor;
     return rt_ok();
 }
 
@@ -90,90 +227,88 @@ void rt_theta_switch_off(double *factors, const rt_transformer_options *o, int K
         factors[i] = i % pairs < (size_t)K;
 }
 
-/* Of fewer than so many turns. */
-static rt_status switch_turns_off(const search *s, double turns)
+/* Switches pairs of fewer turns off. */
+static void switch_turns_off(const rt_transformer *model, int length, double turns, double *factors)
 {
-    const rt_transformer_options *o = &s->model->options;
+    const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
-    rt_transformer_rotation(s->model, s->length, s->numbers);
+    rt_transformer_rotation(model, length, factors);
     for (int n = 0; n < shape.axis[0]; n++) {
-        const int reach = rt_transformer_reach(o, rt_transformer_theta_layer(o, n), s->length);
-        double *numbers = s->numbers + (size_t)n * of_layer;
+        const int reach = rt_transformer_reach(o, rt_transformer_theta_layer(o, n), length);
+        double *numbers = factors + (size_t)n * of_layer;
         for (size_t i = 0; i < of_layer; i++)
             numbers[i] = rt_theta_turns(numbers[i], reach) >= turns;
     }
-    return rt_ok();
 }
 
-/* "12", or "0.5turns". */
-static rt_status find_off(const search *s, bool *factors)
+/* Parses "12" or "0.5turns", and switches pairs off. */
+static rt_status set_off(const char *argument, const rt_transformer *model, int length,
+                         double *factors)
 {
     static const char unit[] = "turns";
     char quoted[RT_QUOTE_SIZE], number[RT_NUMBER_SIZE];
-    const int pairs = rt_transformer_pairs(&s->model->options);
-    const size_t length = strlen(s->argument), rest = length < strlen(unit) ? 0 : strlen(unit);
+    const int pairs = rt_transformer_pairs(&model->options);
+    const size_t size = strlen(argument), behind = size < strlen(unit) ? 0 : strlen(unit);
     double turns;
     int64_t K;
-    *factors = true;
-    snprintf(number, sizeof number, "%.*s", (int)(length - rest), s->argument);
-    if (rest && !strcmp(s->argument + length - rest, unit) && rt_number_read(number, &turns) &&
-        turns >= 0)
-        return switch_turns_off(s, turns);
-    if (!rt_whole_read(s->argument, &K) || K < 0)
+    snprintf(number, sizeof number, "%.*s", (int)(size - behind), argument);
+    if (behind && !strcmp(argument + size - behind, unit) && rt_number_read(number, &turns) &&
+        turns >= 0) {
+        switch_turns_off(model, length, turns, factors);
+        return rt_ok();
+    }
+    if (!rt_whole_read(argument, &K) || K < 0)
         return rt_error(RT_CONFIG,
                         "--theta off:K: K must be the number of a pair, or a number of turns as in "
                         "off:0.5turns; got %s",
-                        rt_quote(quoted, s->argument));
+                        rt_quote(quoted, argument));
     if (K >= pairs)
-        return rt_error(RT_CONFIG, "--theta %.100s: the model has pairs 0 to %d", s->what,
+        return rt_error(RT_CONFIG, "--theta off:%.96s: the model has pairs 0 to %d", argument,
                         pairs - 1);
-    rt_theta_switch_off(s->numbers, &s->model->options, (int)K);
+    rt_theta_switch_off(factors, &model->options, (int)K);
     return rt_ok();
 }
 
-static rt_status find_file(const search *s, bool *factors)
+/* Returns what stands behind the prefix of a text; NULL if the text does not begin with it. */
+static const char *after(const char *prefix, const char *text)
 {
-    *factors = false;
-    return rt_theta_file_read_rotation(s->what, s->model, s->numbers);
-}
-
-/* ---- by name ---- */
-
-static const struct {
-    const char *word; /* whole, or with what follows its colon; NULL: any other is a file */
-    rt_status (*find)(const search *s, bool *factors);
-} kinds[] = {{"start", find_start},
-             {"base", find_base},
-             {"off:", find_off},
-             {"scale:", find_scale},
-             {NULL, find_file}};
-
-static bool is_of(const char *what, const char *word)
-{
-    const size_t length = strlen(word);
-    return word[length - 1] == ':' ? !strncmp(what, word, length) : !strcmp(what, word);
+    const size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) ? NULL : text + length;
 }
 
 rt_status rt_other_theta_find(rt_other_theta *other, const char *what, const rt_transformer *model,
                               int length)
 {
-    char asked[RT_PATH_SIZE];
-    search s = {.what = what, .model = model, .length = length};
-    int kind = 0;
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    bool *factors = &other->change.factors;
+    const char *argument;
     *other = (rt_other_theta){.numbers = NULL};
-    snprintf(asked, sizeof asked, "--theta %.900s", what);
-    const rt_status there = rt_theta_expect(asked, &model->options);
-    if (there.code)
-        return there;
-    while (kinds[kind].word && !is_of(what, kinds[kind].word))
-        kind++;
-    s.argument = what + (kinds[kind].word ? strlen(kinds[kind].word) : 0);
-    s.numbers = other->numbers = rt_alloc(size_of(&s), sizeof *s.numbers);
-    if (!s.numbers)
+    if (!rt_encoding_of(o)->rotation)
+        return rt_error(RT_CONFIG, "--theta %.900s: position.kind = %s has no theta", what,
+                        rt_encoding_of(o)->word);
+    if (!rt_transformer_pairs(o))
+        return rt_error(RT_CONFIG,
+                        "--theta %.900s: position.fraction = 0 leaves no pair that rotates", what);
+    double *numbers = other->numbers = rt_alloc(rt_shape_size(shape), sizeof *numbers);
+    if (!numbers)
         return rt_out_of_memory("theta");
-    other->change.numbers = s.numbers;
-    return kinds[kind].find(&s, &other->change.factors);
+    other->change.numbers = numbers;
+    if (!strcmp(what, "start")) {
+        set_start(model, numbers, factors);
+    } else if (!strcmp(what, "base")) {
+        set_base(o, numbers);
+    } else if ((argument = after("off:", what))) {
+        *factors = true;
+        return set_off(argument, model, length, numbers);
+    } else if ((argument = after("scale:", what))) {
+        *factors = true;
+        return set_scale(argument, o, numbers);
+    } else {
+        return read_file(what, o, shape, false, numbers);
+    }
+    return rt_ok();
 }
 
 void rt_other_theta_free(rt_other_theta *other)
@@ -182,11 +317,9 @@ void rt_other_theta_free(rt_other_theta *other)
     *other = (rt_other_theta){.numbers = NULL};
 }
 
-/* ---- the report ---- */
-
 typedef struct extent {
-    double low, high; /* of |theta| that is not 0 */
-    int least, most;  /* pairs of a head that turn */
+    double low, high; /* range of |theta| above 0 */
+    int least, most;  /* numbers of pairs of a head that rotate */
 } extent;
 
 static extent find_extent(const double *theta, int heads, int pairs)

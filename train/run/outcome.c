@@ -1,28 +1,33 @@
 #include "train/run/outcome.h"
 
 #include "core/memory.h"
+#include "text/csv.h"
 #include "text/durable_file.h"
+#include "text/quote.h"
 #include "text/writer.h"
 #include "train/report/report.h"
 #include "train/report/theta_report.h"
 #include "train/run/metrics.h"
-#include "train/run/theta_outcome.h"
+#include "train/run/stop.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-static const double nearly_all = 0.99; /* of RT_RESULT_FIRST_STEP */
+static const double nearly_all = 0.99; /* accuracy that RT_RESULT_FIRST_STEP asks for */
 
 void rt_outcome_free(rt_outcome *o)
 {
     rt_results_free(&o->results);
-    rt_class_outcome_free(&o->classes);
+    rt_free(o->confusion);
+    rt_free(o->scores);
     rt_free(o->tolerances);
+    o->confusion = NULL;
+    o->scores = NULL;
     o->tolerances = NULL;
 }
 
-/* ---- printing ---- */
-
+/* Prints a text, and releases it. */
 static rt_status print(rt_writer *w)
 {
     char *text = rt_writer_take(w);
@@ -33,42 +38,101 @@ static rt_status print(rt_writer *w)
     return rt_ok();
 }
 
-static rt_status report_divergence(rt_outcome *o, double limit)
+/* ---- classes of labelled data ---- */
+
+enum { SHOWN = 20 }; /* rows of the printed table */
+
+/* Returns the number of characters, of which nearly all are one column wide. */
+static int width_of(const char *text)
 {
-    rt_writer w = {0};
-    rt_divergence_report(&w, o->evaluation.loss, limit);
-    rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
-    return print(&w);
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
 }
 
-static rt_status report_classes(rt_outcome *o)
+/* Computes the scores, prints the line of the macro F1 and the table of the classes that occur or
+ * are predicted, or of those with the lowest F1. */
+static void report_classes(rt_outcome *o)
 {
-    rt_writer w = {0};
-    rt_class_outcome_report(&w, &o->classes);
+    static const char heading[] = "label";
+    const int classes = o->labels->count;
+    char quoted[RT_QUOTE_SIZE];
+    int chosen[SHOWN], width = width_of(heading);
+    const rt_macro_score macro = rt_scores_find(o->scores, o->confusion, classes);
+    const int count = rt_scores_lowest(chosen, o->scores, classes, SHOWN);
+    for (int i = 0; i < count; i++) {
+        const int own = width_of(rt_quote(quoted, o->labels->names[chosen[i]]));
+        width = own > width ? own : width;
+    }
+    printf("macro F1 %.4f (%d classes)\n", macro.f1, macro.classes);
+    printf("%s%*s  precision  recall      F1     count\n", heading, width - width_of(heading), "");
+    for (int i = 0; i < count; i++) {
+        const rt_class_score *s = o->scores + chosen[i];
+        rt_quote(quoted, o->labels->names[chosen[i]]);
+        printf("%s%*s  %9.4f  %6.4f  %6.4f  %8" PRId64 "\n", quoted, width - width_of(quoted), "",
+               s->precision, s->recall, s->f1, s->count);
+    }
+    if (count < macro.classes)
+        printf("these are the %d of the %d classes with the lowest F1\n", count, macro.classes);
     rt_results_put(&o->results, o->evaluation.accuracy, RT_RESULT_LABEL_ACCURACY);
-    rt_results_put(&o->results, o->classes.macro.f1, RT_RESULT_MACRO_F1);
-    return print(&w);
+    rt_results_put(&o->results, macro.f1, RT_RESULT_MACRO_F1);
 }
 
-/* Counts what each class is taken for where there are labels. */
-static rt_status find_loss(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+/* Writes the table of all classes, and the confusion matrix as a list of the pairs that occur. */
+static rt_status record_classes(const rt_outcome *o, const char *folder)
 {
-    rt_evaluation *e = &o->evaluation;
-    rt_status status = rt_class_outcome_new(&o->classes, rt_trainer_data(trainer));
+    const int classes = o->labels->count;
+    rt_writer w = {0};
+    rt_writer_add(&w, "label,precision,recall,f1,count\n");
+    for (int c = 0; c < classes; c++) {
+        const rt_class_score *s = o->scores + c;
+        rt_csv_put(&w, o->labels->names[c]);
+        rt_writer_add(&w, ",%.9g,%.9g,%.9g,%" PRId64 "\n", s->precision, s->recall, s->f1,
+                      s->count);
+    }
+    rt_status status = rt_durable_given(folder, "classes.csv", rt_writer_take(&w));
     if (status.code)
         return status;
-    return o->classes.labels
-               ? rt_trainer_confusion(trainer, c->data.length, e, o->classes.confusion)
-               : rt_trainer_evaluate(trainer, c->data.length, e);
+    rt_writer_add(&w, "true,predicted,count\n");
+    for (int c = 0; c < classes; c++)
+        for (int k = 0; k < classes; k++) {
+            const int64_t pairs = o->confusion[(size_t)c * (size_t)classes + (size_t)k];
+            if (!pairs)
+                continue;
+            rt_csv_put(&w, o->labels->names[c]);
+            rt_writer_add(&w, ",");
+            rt_csv_put(&w, o->labels->names[k]);
+            rt_writer_add(&w, ",%" PRId64 "\n", pairs);
+        }
+    return rt_durable_given(folder, "confusion.csv", rt_writer_take(&w));
+}
+
+/* ---- evaluation ---- */
+
+/* Evaluates at the trained length. For labelled data, also counts the confusion of the classes. */
+static rt_status find_loss(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+{
+    o->labels = rt_data_labels(rt_trainer_data(trainer));
+    if (!o->labels)
+        return rt_trainer_evaluate(trainer, c->data.length, &o->evaluation);
+    const size_t classes = (size_t)o->labels->count;
+    o->confusion = rt_alloc(classes * classes, sizeof *o->confusion);
+    o->scores = rt_alloc(classes, sizeof *o->scores);
+    if (!o->confusion || !o->scores)
+        return rt_out_of_memory("a confusion matrix");
+    return rt_trainer_confusion(trainer, c->data.length, &o->evaluation, o->confusion);
 }
 
 static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
 {
-    rt_evaluation *e = &o->evaluation;
+    const rt_training_state *state = rt_trainer_state(trainer);
+    const rt_evaluation *e = &o->evaluation;
+    rt_writer w = {0};
     rt_status status = find_loss(o, c, trainer);
     if (!status.code && !isfinite(e->loss))
-        status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g",
-                          rt_trainer_state(trainer)->step, e->loss);
+        status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", state->step,
+                          e->loss);
     if (status.code)
         return status;
     printf("eval: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
@@ -79,13 +143,14 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
     o->target_missed = e->accuracy < c->train.target_accuracy;
-    if (o->classes.labels)
-        status = report_classes(o);
-    if (status.code)
+    if (o->labels)
+        report_classes(o);
+    const double limit = rt_divergence_limit(&state->model->options);
+    if (!state->step || e->loss <= limit) /* an untrained model has not diverged */
         return status;
-    const double limit = rt_divergence_limit(&rt_trainer_state(trainer)->model->options);
-    const bool trained = rt_trainer_state(trainer)->step > 0; /* here, and not by somebody else */
-    return trained && e->loss > limit ? report_divergence(o, limit) : rt_ok();
+    rt_divergence_report(&w, e->loss, limit);
+    rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
+    return print(&w);
 }
 
 static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
@@ -114,11 +179,141 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_config *config, rt_trainer
     return status.code ? status : evaluate_lengths(o, config, trainer);
 }
 
+/* ---- the learned theta ---- */
+
+/* Returns the results of a run that has ended at the step of the model; empty if there are none. */
+static rt_results results_before(const char *folder, rt_trainer *trainer)
+{
+    rt_results before = {0};
+    int step;
+    if (folder && rt_results_read(&before, folder) &&
+        !(rt_results_whole(&before, RT_RESULT_STEPS, &step) &&
+          step == rt_trainer_state(trainer)->step))
+        rt_results_free(&before);
+    return before;
+}
+
+/* Reads the tolerances of all pairs from the folder. Returns false if any is missing. */
+static bool read_tolerances(rt_theta_tolerance *tolerances, size_t count, const char *folder)
+{
+    rt_csv csv;
+    size_t n = 0;
+    bool valid = true;
+    if (rt_csv_open(&csv, folder, "theta_final.csv"))
+        for (; valid && rt_csv_row(&csv); n++) {
+            const double down = rt_csv_number(&csv, RT_TOLERANCE_DOWN);
+            const double up = rt_csv_number(&csv, RT_TOLERANCE_UP);
+            valid = n < count && down >= 0 && up >= 0;
+            if (valid)
+                tolerances[n] = (rt_theta_tolerance){down, up};
+        }
+    rt_csv_close(&csv);
+    return valid && n == count;
+}
+
+static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *trainer,
+                                 const char *folder)
+{
+    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
+    if (!c->theta.tolerances)
+        return rt_ok();
+    o->tolerances = rt_alloc(count, sizeof *o->tolerances);
+    if (!o->tolerances)
+        return rt_out_of_memory("the tolerances of theta");
+    if (folder && read_tolerances(o->tolerances, count, folder))
+        return rt_ok();
+    return rt_theta_tolerances(trainer, c->data.length, o->tolerances, rt_stop_requested,
+                               &o->stopped);
+}
+
+/* Evaluates the model with theta reset to `theta`, prints the effect, and adds it to the results.
+ */
+static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_config *c,
+                          rt_trainer *trainer, const double *theta, bool base, bool *hurts)
+{
+    const char *loss = base ? RT_RESULT_RESET_BASE_LOSS : RT_RESULT_RESET_LOSS;
+    const char *accuracy = base ? RT_RESULT_RESET_BASE_ACCURACY : RT_RESULT_RESET_ACCURACY;
+    rt_writer w = {0};
+    rt_evaluation e = {.loss = rt_results_get(before, "%s", loss),
+                       .accuracy = rt_results_get(before, "%s", accuracy)};
+    rt_status status = rt_ok();
+    if (isnan(e.accuracy))
+        status = rt_theta_evaluate(trainer, c->data.length, c->train.eval_batches, theta, &e);
+    if (status.code)
+        return status;
+    const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
+    rt_theta_report_reset(&w, base ? RT_THETA_BASE_PLACE : RT_THETA_INIT_PLACE, &reset);
+    status = print(&w);
+    if (status.code)
+        return status;
+    rt_results_put(&o->results, e.loss, "%s", loss);
+    rt_results_put(&o->results, e.accuracy, "%s", accuracy);
+    *hurts = rt_theta_reset_hurts(&reset);
+    return rt_ok();
+}
+
+/* Resets theta to its initial value, and to base^(-2i/R) if the initial value is another. */
+static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_config *c,
+                             rt_trainer *trainer, bool elsewhere)
+{
+    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
+    double *geometric;
+    bool needed = false, base_hurts;
+    rt_status status =
+        reset_to(o, before, c, trainer, rt_transformer_theta_start(model), false, &needed);
+    if (status.code)
+        return status;
+    o->theta_needed = c->theta.check == RT_THETA_CHECK_UNNEEDED && needed;
+    rt_results_put(&o->results, needed, RT_RESULT_NEEDED);
+    if (!elsewhere)
+        return rt_ok();
+    geometric = rt_alloc(count, sizeof *geometric);
+    if (!geometric)
+        return rt_out_of_memory("theta");
+    rt_transformer_theta_geometric(&model->options, geometric);
+    status = reset_to(o, before, c, trainer, geometric, true, &base_hurts);
+    rt_free(geometric);
+    return status;
+}
+
+/* Prints the report on a learned theta, and adds it to the results. */
+static rt_status report_theta(rt_outcome *o, const rt_config *c, rt_trainer *trainer,
+                              const char *folder)
+{
+    const rt_training_state *state = rt_trainer_state(trainer);
+    rt_theta_verdict v;
+    rt_results before = results_before(folder, trainer);
+    rt_status status = find_tolerances(o, c, trainer, before.count ? folder : NULL);
+    if (o->stopped) {
+        rt_results_free(&before);
+        return status;
+    }
+    if (!status.code)
+        status = rt_theta_print(stdout, state->model, c, state->step, o->tolerances);
+    if (!status.code)
+        status = rt_theta_judge(&v, state->model, c);
+    if (!status.code) {
+        o->theta_moved = c->theta.check == RT_THETA_CHECK_UNMOVED && !v.near;
+        rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
+        rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
+        rt_results_put(&o->results, v.mean_drift, RT_RESULT_MEAN_DRIFT);
+        rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
+        rt_results_put(&o->results, v.from_start.value, RT_RESULT_DRIFT_FROM_START);
+        rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
+        status = reset_theta(o, &before, c, trainer, v.elsewhere);
+    }
+    rt_results_free(&before);
+    return status;
+}
+
 rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *trainer,
                            const char *folder)
 {
     rt_status status = rt_outcome_evaluate(o, config, trainer);
-    return status.code ? status : rt_theta_outcome(o, config, trainer, folder);
+    return status.code || !config->model.theta.learn ? status
+                                                     : report_theta(o, config, trainer, folder);
 }
 
 /* ---- recording ---- */
@@ -144,17 +339,6 @@ static char *list_lengths(const rt_outcome *o, const rt_config *c)
     return rt_writer_take(&w);
 }
 
-static rt_status record_classes(const rt_outcome *o, const char *folder)
-{
-    rt_writer classes = {0}, confusion = {0};
-    rt_class_outcome_classes(&classes, &o->classes);
-    rt_status status = rt_durable_given(folder, "classes.csv", rt_writer_take(&classes));
-    if (status.code)
-        return status;
-    rt_class_outcome_confusion(&confusion, &o->classes);
-    return rt_durable_given(folder, "confusion.csv", rt_writer_take(&confusion));
-}
-
 rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_transformer *model,
                             const char *folder, int exit_code)
 {
@@ -164,7 +348,7 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_tra
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
     if (config->train.eval_lengths.count && evaluated)
         status = rt_durable_given(folder, "lengths.csv", list_lengths(o, config));
-    if (!status.code && o->classes.labels && evaluated)
+    if (!status.code && o->labels && evaluated)
         status = record_classes(o, folder);
     if (!status.code && config->model.theta.learn)
         status =

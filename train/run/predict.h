@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_RUN_PREDICT_H
 #define ROTOR_TRAIN_RUN_PREDICT_H
 
-/* --predict: what a trained model makes of a text, or of every line of a stream.
+/* --predict: the prediction of a trained model for a text, or for every line of a stream.
  *
  *     mlm        fills every [MASK]: the filled text, and a line with the most likely tokens for
  *                each
@@ -31,6 +31,7 @@
 
 #include "models/sampler.h"
 #include "train/config/config.h"
+#include "train/run/arguments.h"
 #include "train/step/batch_loss.h"
 
 #include <stdio.h>
@@ -39,30 +40,38 @@ typedef struct rt_predict_options {
     const char *text;     /* or NULL: every line of */
     FILE *from;           /* this stream */
     rt_sampling sampling; /* of tokens */
-    const char *stop;     /* lm: ends what has come to this text; or NULL */
+    const char *stop;     /* lm: stop sequence; or NULL */
     int count;            /* lm: tokens to add */
-    const int32_t *last;  /* mlm: the token that is put behind a text; or NULL */
-    const rt_crew *crew;  /* lm: who multiplies by the weights; NULL: the calling thread */
+    const int32_t *last;  /* mlm: token that is appended to a text; or NULL */
+    const rt_crew *crew;  /* lm: threads for the weights; NULL: the calling thread */
     int positions;        /* lm: the most tokens that the model has positions for; 0: no limit */
     bool jsonl;           /* an object of JSON a line */
     bool special;         /* lm, mlm: special tokens in a text are tokens */
 } rt_predict_options;
 
-/* What there is to say of the texts. */
+/* Counts of texts, for warnings. */
 typedef struct rt_predicted {
     long texts;
     long cut;           /* classify, tag: longer than data.length */
-    long full;          /* lm: did not fit into the context; data.length, or the positions */
-    long ended;         /* lm: of these, where there were no more positions */
-    rt_unknown unknown; /* what was read as [UNK]; its bytes are counted in all lines of a stream */
+    long full;          /* lm: filled the context: data.length, or the positions */
+    long ended;         /* lm: of these, ended by the number of positions */
+    rt_unknown unknown; /* tokens read as [UNK]; positions are bytes of the whole stream */
 } rt_predicted;
 
-/* Prints what the model makes of the text, or of the lines up to the first that is bad. RT_CONFIG
+/* Prints the prediction for the text, or for the lines up to the first bad one. RT_CONFIG
  * if the data has no text. RT_ARGUMENT, for a line with its number, if the text cannot be read with
  * the vocabulary of the model; has no [MASK] to fill, or one where there is none to fill; has
  * more tokens than the model has positions; or is no row of labelled data (see
  * data/example_text.h). RT_DATA for a line with a zero byte, as --embed has it. */
 rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
+
+/* Returns RT_CONFIG if an option has no effect on the prediction for these data: labels are not
+ * sampled, a masked text does not grow, and at temperature 0 nothing is drawn. */
+rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_options *o) RT_MUST_CHECK;
+
+/* Returns the options that the command line sets: all but the threads and positions of the model.
+ */
+rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *config);
 
 #endif

@@ -1,17 +1,17 @@
-/* --predict with data.objective = lm: a text is continued, token by token, or several together. */
+/* --predict with data.objective = lm: continues a text token by token, or several texts together,
+ * so that a pass over the weights serves all of them. */
 
 #include "train/run/prediction.h"
 
 #include "core/memory.h"
 #include "text/capture.h"
-#include "train/run/answer.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* ---- what is written ---- */
+/* ---- writing ---- */
 
-/* Before anything of the text is written. */
+/* Prepares the writing of a continuation. */
 static rt_status open_writing(rt_prediction *p)
 {
     rt_continued *c = &p->continued;
@@ -22,7 +22,7 @@ static rt_status open_writing(rt_prediction *p)
     return rt_ok();
 }
 
-/* Writes a byte of the continuation. Returns whether the text has come to where it stops. */
+/* Writes a byte of the continuation. Returns whether the text ends with --stop now. */
 static bool write_byte(rt_prediction *p, char byte)
 {
     rt_continued *c = &p->continued;
@@ -36,7 +36,8 @@ static bool write_byte(rt_prediction *p, char byte)
     return c->used == length && !memcmp(c->last, p->o->stop, length);
 }
 
-/* Returns whether the text ends here, maybe within the token, or can be written no further. */
+/* Writes a token. Returns whether --stop was reached, perhaps within the token, or writing failed.
+ */
 static bool write_token(rt_prediction *p, int32_t id)
 {
     const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
@@ -46,9 +47,7 @@ static bool write_token(rt_prediction *p, int32_t id)
     return fflush(p->to) || stop;
 }
 
-/* ---- what waits to be written ---- */
-
-/* What a text gets so far goes to memory. */
+/* Redirects the output of a text into memory. */
 static rt_status begin_waiting(rt_capture *w, rt_prediction *p)
 {
     if (!rt_capture_begin(w))
@@ -57,7 +56,7 @@ static rt_status begin_waiting(rt_capture *w, rt_prediction *p)
     return rt_ok();
 }
 
-/* What was captured goes to `to`, and so will what comes. */
+/* Writes the captured output to `to`, and sends further output there. */
 static rt_status end_waiting(rt_capture *w, rt_prediction *p, FILE *to)
 {
     rt_status status = rt_ok();
@@ -77,8 +76,8 @@ static rt_status end_waiting(rt_capture *w, rt_prediction *p, FILE *to)
 static const char *const ends[] = {
     [RT_END_TOKEN] = "token", [RT_END_STOP] = "stop", [RT_END_LENGTH] = "length"};
 
-/* What was captured is the continuation of a text that is done. */
-static rt_status answer(rt_capture *w, rt_prediction *p, FILE *to)
+/* Prints a finished text with its captured continuation as an object of JSON. */
+static rt_status answer_continuation(rt_capture *w, rt_prediction *p, FILE *to)
 {
     const rt_continued *c = &p->continued;
     rt_status status = rt_ok();
@@ -95,10 +94,10 @@ static rt_status answer(rt_capture *w, rt_prediction *p, FILE *to)
     return status;
 }
 
-/* ---- what is read ---- */
+/* ---- the context ---- */
 
-/* The most tokens that the model is given: as many as it was trained on. dynamic is made for
- * more. */
+/* Returns the most tokens that the model is given: as many as it was trained on. Only
+ * position.scaling = dynamic is made for more. */
 static int context_of(const rt_prediction *p)
 {
     const int length = rt_data_length(p->data), positions = p->o->positions;
@@ -107,7 +106,7 @@ static int context_of(const rt_prediction *p)
     return positions && positions < length ? positions : length;
 }
 
-/* [CLS], or what else begins the text, and the newest of the others. */
+/* Keeps the first token if it is the one that begins every text, and the newest of the others. */
 static void leave_newest(rt_prediction_ids *s, int count, bool begins)
 {
     const int first = begins && count > 1;
@@ -147,14 +146,15 @@ static rt_status open_session(rt_prediction *p)
     return status;
 }
 
-/* Reads what is new; leaves the logits of what comes next. */
+/* Feeds the new tokens to the model; p->logits are those of the next token. */
 static rt_status read_new(rt_prediction *p)
 {
     const int read = rt_session_count(p->session);
     return rt_session_feed(p->session, p->s.ids + read, p->s.count - read, 1, p->logits);
 }
 
-rt_status rt_continuation_begin(rt_prediction *p)
+/* Reads p->text, up to the logits of its first token. */
+static rt_status begin_continuation(rt_prediction *p)
 {
     int masks;
     bool end;
@@ -170,14 +170,15 @@ rt_status rt_continuation_begin(rt_prediction *p)
     return status.code ? status : read_new(p);
 }
 
-double rt_continuation_bytes(const rt_prediction *p)
+/* Returns about the most memory that keys and values of the text will take. */
+static double continuation_bytes(const rt_prediction *p)
 {
     const int context = context_of(p);
     const double tokens = (double)p->s.count + p->o->count;
     return rt_session_bytes(p->model, tokens < context ? (int)tokens : context);
 }
 
-/* Adds token number n; the text is done where it ends. */
+/* Adds token number n, and finds whether the text ends with it. */
 static rt_status add_token(rt_prediction *p, int n, int32_t id)
 {
     rt_continued *c = &p->continued;
@@ -210,8 +211,9 @@ static rt_status draw_token(rt_prediction *p, int n)
 
 /* ---- several texts ---- */
 
-/* Texts that have grown by a token are read together; of one that was made to fit, all is. logits
- * has room for those of every text. */
+/* Feeds the new tokens of all texts to the model: those of texts that have grown by one token in
+ * one pass, those of a text that was cut to fit its context alone. `logits` has room for all texts.
+ */
 static rt_status read_on(rt_prediction *p, int count, real *logits)
 {
     const size_t V = (size_t)p->model->options.vocab;
@@ -239,8 +241,8 @@ static rt_status read_on(rt_prediction *p, int count, real *logits)
     return status;
 }
 
-/* Adds tokens to all texts; `front` is the one that is written as it comes, or once it is done if
- * it is an object of JSON. */
+/* Adds tokens to all texts until they are done. The text `front` is written as it comes; an object
+ * of JSON once it is done. */
 static rt_status add_tokens(rt_prediction *p, int count, rt_capture *w, FILE *to, real *logits)
 {
     rt_status status = rt_ok();
@@ -250,7 +252,7 @@ static rt_status add_tokens(rt_prediction *p, int count, rt_capture *w, FILE *to
                 status = draw_token(p + i, n);
         while (front < count && p[front].continued.done && !status.code) {
             if (p->o->jsonl)
-                status = answer(w + front, p + front, to);
+                status = answer_continuation(w + front, p + front, to);
             if (++front < count && !p->o->jsonl)
                 status = end_waiting(w + front, p + front, to);
         }
@@ -260,7 +262,9 @@ static rt_status add_tokens(rt_prediction *p, int count, rt_capture *w, FILE *to
     return status;
 }
 
-rt_status rt_continuation_generate(rt_prediction *p, int count, FILE *to)
+/* Continues the texts together, each as if it were alone. A text is written to `to` once those
+ * before it are. */
+static rt_status generate(rt_prediction *p, int count, FILE *to)
 {
     const size_t V = (size_t)p->model->options.vocab;
     const bool jsonl = p->o->jsonl;
@@ -286,6 +290,78 @@ rt_status rt_continuation_generate(rt_prediction *p, int count, FILE *to)
 
 rt_status rt_predict_continuation(rt_prediction *p)
 {
-    const rt_status status = rt_continuation_begin(p);
-    return status.code ? status : rt_continuation_generate(p, 1, p->to);
+    const rt_status status = begin_continuation(p);
+    return status.code ? status : generate(p, 1, p->to);
+}
+
+/* ---- lines of a file ---- */
+
+/* Limit on the keys and values of a batch: no text is added once they may take that much. */
+static const double most_bytes = 1 << 30;
+
+typedef struct batch {
+    rt_prediction p[RT_MOST_BATCHED];
+    char *texts[RT_MOST_BATCHED];
+    size_t starts[RT_MOST_BATCHED]; /* of the lines, in bytes */
+    int made, count;
+    double bytes; /* of keys and values, at the end */
+} batch;
+
+/* Adds a text to the batch, read up to its first logits. */
+static rt_status add_line(batch *b, const rt_prediction *shared, const rt_lines *line)
+{
+    rt_prediction *p = b->p + b->count;
+    rt_status status = rt_prediction_check_line(line);
+    if (!status.code && b->made == b->count)
+        status = rt_prediction_new(b->p + b->made++, shared);
+    if (!status.code) {
+        rt_free(b->texts[b->count]);
+        b->texts[b->count] = rt_alloc_unset(line->size + 1, 1);
+        if (!b->texts[b->count])
+            status = rt_out_of_memory("a line");
+    }
+    if (status.code)
+        return status;
+    memcpy(b->texts[b->count], line->bytes, line->size + 1);
+    rt_prediction_next(p, b->texts[b->count], line->size);
+    b->starts[b->count] = line->start;
+    status = begin_continuation(p);
+    b->bytes += continuation_bytes(p);
+    b->count += !status.code;
+    return status;
+}
+
+static rt_status answer_batch(batch *b, FILE *to, rt_predicted *total)
+{
+    rt_status status = generate(b->p, b->count, to);
+    for (int i = 0; i < b->count; i++)
+        rt_prediction_count(b->p + i, b->starts[i], total);
+    if (status.code && b->count > 1)
+        return rt_error(status.code, "and %d before it, of one batch: %.900s", b->count - 1,
+                        status.message);
+    return status;
+}
+
+rt_status rt_predict_batch(const rt_prediction *shared, rt_lines *lines, rt_predicted *total)
+{
+    batch *b = rt_alloc(1, sizeof *b);
+    rt_status status = b ? rt_ok() : rt_out_of_memory("predictions");
+    bool more = b != NULL;
+    while (more) {
+        b->count = 0;
+        b->bytes = 0;
+        while (!status.code && b->count < RT_MOST_BATCHED && b->bytes < most_bytes &&
+               (more = rt_lines_next(lines)))
+            status = add_line(b, shared, lines);
+        const rt_status answered = b->count ? answer_batch(b, shared->to, total) : rt_ok();
+        if (!status.code)
+            status = answered;
+        more = more && !status.code && rt_prediction_flush(shared->to);
+    }
+    for (int i = 0; b && i < b->made; i++) {
+        rt_prediction_free(b->p + i);
+        rt_free(b->texts[i]);
+    }
+    rt_free(b);
+    return status;
 }

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_RUN_PREDICTION_H
 #define ROTOR_TRAIN_RUN_PREDICTION_H
 
-/* What the kinds of --predict share, and nobody else: predict.c chooses among them. */
+/* Private to predict.c and predict_continuation.c. */
 
 #include "data/masked_text.h"
 #include "models/sampler.h"
@@ -10,93 +10,101 @@
 #include "text/utf8_stream.h"
 #include "train/run/predict.h"
 
-/* Ids of a text under way, [CLS] first. */
+#include <jansson.h>
+
+/* Ids of the current text, [CLS] first. */
 typedef struct rt_prediction_ids {
     int32_t *ids;
     int count;
     int capacity;
 } rt_prediction_ids;
 
-/* Why a continuation is over: a token that ends a text was chosen, it has come to --stop, or it may
- * not be longer. */
+/* Reason for the end of a continuation: a token that ends a text was chosen, --stop was reached, or
+ * the length. */
 typedef enum rt_end { RT_END_TOKEN, RT_END_STOP, RT_END_LENGTH } rt_end;
 
-/* What was written of a continuation. */
+/* Output of a continuation. */
 typedef struct rt_continued {
     rt_utf8_stream stream;
-    char *last; /* as many bytes as --stop has, or fewer */
+    char *last; /* newest bytes, up to the length of --stop */
     size_t used;
-    int tokens; /* added to the text */
+    int tokens; /* number of tokens added */
     bool done;
-    rt_end end; /* of one that is done */
+    rt_end end; /* once it is done */
 } rt_continued;
 
+enum { RT_MOST_BATCHED = 16 }; /* texts that are continued together */
+
+/* A text that is predicted for, and its buffers. */
 typedef struct rt_prediction {
-    FILE *to; /* continuation: one of several texts may wait in memory for its turn */
+    FILE *to; /* output; the continuation of one of several texts may wait in memory for its turn */
     rt_transformer *model;
     const rt_data *data;
     const rt_vocabulary *vocabulary;
     const rt_predict_options *o;
     rt_graph *g;
-    const char *text; /* under way */
+    const char *text; /* current text */
     size_t size;
-    rt_unknown unknown; /* of it, which counts its bytes */
+    rt_unknown unknown; /* unknown tokens of the text, by bytes in it */
     bool cut;
-    bool full, ended;      /* continuation: has come to the end of the context; and stopped there */
+    bool full, ended;      /* continuation: the context was full; and the text stopped there */
     rt_prediction_ids s;   /* masks, continuation */
-    real *logits;          /* (V), likewise */
-    rt_sampler *sampler;   /* likewise; one for all texts */
+    real *logits;          /* (V), masks, continuation */
+    rt_sampler *sampler;   /* masks, continuation; one for all texts */
     double *probabilities; /* (V) of masks, special tokens included; or of labels */
-    rt_session *session;   /* continuation; one for all texts that have their turns here */
+    rt_session *session;   /* continuation; reused for later texts */
     rt_continued continued;
     rt_labelled_batch row; /* classes, tags */
 } rt_prediction;
 
-/* Each prints what the model makes of p->text. */
-rt_status rt_predict_masks(rt_prediction *p) RT_MUST_CHECK;
-rt_status rt_predict_continuation(rt_prediction *p) RT_MUST_CHECK;
-rt_status rt_predict_class(rt_prediction *p) RT_MUST_CHECK;
-rt_status rt_predict_tags(rt_prediction *p) RT_MUST_CHECK;
+/* ---- answers in JSON ---- */
 
-/* ---- a text, and several ---- */
+/* The functions return NULL when the heap is exhausted and accept NULL, so that only
+ * rt_answer_print needs a check. */
 
-/* What it needs for itself, from `like`; to be freed in any case. */
-rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *like) RT_MUST_CHECK;
+/* Returns a string of any bytes. JSON is UTF-8: other bytes become U+FFFD, as in a printed
+ * continuation (text/utf8_stream.h). */
+json_t *rt_answer_string(const char *bytes, size_t size);
+
+/* Returns null for a number that is not finite, which JSON cannot represent. */
+json_t *rt_answer_number(double x);
+
+/* Prints the object and a newline, and releases the object. Failures of the file are left to the
+ * caller (ferror). */
+rt_status rt_answer_print(FILE *to, json_t *answer) RT_MUST_CHECK;
+
+/* ---- a text ---- */
+
+/* Initializes a prediction as a copy of `shared`, with a graph and buffers of its own. To be freed
+ * in any case. */
+rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *shared) RT_MUST_CHECK;
 void rt_prediction_free(rt_prediction *p);
 
-/* The next text, and what there is to tell of it at its end; it stands that many bytes behind the
- * beginning of its stream. A line is refused if it has a zero. */
+/* Begins the next text. */
 void rt_prediction_next(rt_prediction *p, const char *text, size_t size);
+
+/* Adds the warnings of a finished text to the total; the text began `before` bytes behind the
+ * beginning of its stream. */
 void rt_prediction_count(const rt_prediction *p, size_t before, rt_predicted *total);
+
+/* Returns RT_DATA if a line contains a zero byte. */
 rt_status rt_prediction_check_line(const rt_lines *line) RT_MUST_CHECK;
 
-/* Has what was printed written. False if it, or something before it, could not be. */
+/* Flushes the output. Returns false if it, or output before it, could not be written. */
 bool rt_prediction_flush(FILE *to);
 
-/* Reads p->text, up to the logits of its first token. */
-rt_status rt_continuation_begin(rt_prediction *p) RT_MUST_CHECK;
-
-/* Continues at most so many texts together, each as if it were alone; a text is written to `to`
- * once those before it are. */
-enum { RT_MOST_BATCHED = 16 };
-rt_status rt_continuation_generate(rt_prediction *p, int count, FILE *to) RT_MUST_CHECK;
-
-/* About the most memory that goes into what is kept of the text. */
-double rt_continuation_bytes(const rt_prediction *p);
-
-/* Answers the lines of a file, several together; `like` has what they share. */
-rt_status rt_predict_batch(const rt_prediction *like, rt_lines *lines,
-                           rt_predicted *total) RT_MUST_CHECK;
-
-/* ---- tokens of text, for masks and continuation ---- */
-
-/* Makes p->s the ids of the text. */
+/* Encodes p->text as p->s, and counts its masks. */
 rt_status rt_prediction_read(rt_prediction *p, int *masks) RT_MUST_CHECK;
 rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int count) RT_MUST_CHECK;
 
-/* Computes the model's prediction for one place among `length` tokens: p->probabilities of all
- * tokens, and p->logits, where special tokens, which are not chosen, have -infinity. */
-rt_status rt_prediction_logits(rt_prediction *p, const int32_t *ids, int length,
-                               int place) RT_MUST_CHECK;
+/* ---- continuation ---- */
+
+/* Continues p->text. */
+rt_status rt_predict_continuation(rt_prediction *p) RT_MUST_CHECK;
+
+/* Continues the lines of a file, several together; `shared` has what they share. Lines before a bad
+ * one are answered. Stops early if nothing can be printed. */
+rt_status rt_predict_batch(const rt_prediction *shared, rt_lines *lines,
+                           rt_predicted *total) RT_MUST_CHECK;
 
 #endif

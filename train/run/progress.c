@@ -1,6 +1,9 @@
 #include "train/run/progress.h"
 
+#include "optim/schedule.h"
+#include "text/number.h"
 #include "text/program_name.h"
+#include "train/run/stop.h"
 #include "train/step/clock.h"
 
 #include <math.h>
@@ -53,23 +56,19 @@ static void write_time(char text[24], double seconds)
         snprintf(text, 24, "%ld:%02ld", s / 60, s % 60);
 }
 
-static void write_rate(char text[24], double tokens_per_second)
-{
-    if (tokens_per_second >= 1e6)
-        snprintf(text, 24, "%.1fM tok/s", tokens_per_second * 1e-6);
-    else
-        snprintf(text, 24, "%.0fk tok/s", tokens_per_second * 1e-3);
-}
-
-/* All of it, or what fits 80 columns. */
+/* Writes all numbers, or those that fit 80 columns. */
 static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r,
                           bool all)
 {
     char elapsed[24], left[24], rate[24], eval[32] = "";
     const double seconds = rt_seconds() - p->start;
+    const double tokens_per_second = (double)p->tokens / (seconds > 0 ? seconds : 1);
     write_time(elapsed, seconds);
     write_time(left, seconds / (step - p->first_step) * (p->steps - step));
-    write_rate(rate, (double)p->tokens / (seconds > 0 ? seconds : 1));
+    if (tokens_per_second >= 1e6)
+        snprintf(rate, sizeof rate, "%.1fM tok/s", tokens_per_second * 1e-6);
+    else
+        snprintf(rate, sizeof rate, "%.0fk tok/s", tokens_per_second * 1e-3);
     if (p->eval_accuracy >= 0)
         snprintf(eval, sizeof eval, " (eval %.3f)", p->eval_accuracy);
     if (all)
@@ -80,7 +79,7 @@ static void write_numbers(char *text, const rt_progress *p, int step, const rt_s
                  r->accuracy, eval, rate, left);
 }
 
-/* A bar of `width` characters, brackets included. */
+/* Writes a bar of `width` characters, brackets included. */
 static void write_bar(char *text, int width, double share, bool color)
 {
     const int inside = width - 2, full = (int)(share * inside);
@@ -90,7 +89,7 @@ static void write_bar(char *text, int width, double share, bool color)
     sprintf(text, "%s]", color ? "\033[0m" : "");
 }
 
-/* The line is cut to the terminal, so that it never wraps. */
+/* Updates the line on the terminal, cut to its width, so that it never wraps. */
 static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
 {
     char count[64], numbers[LINE_SIZE], bar[WIDEST_BAR + 32] = "";
@@ -154,11 +153,6 @@ void rt_progress_share(rt_progress *p, const char *what, double share)
     p->shown = true;
 }
 
-void rt_progress_evaluated(rt_progress *p, const rt_evaluation *evaluation)
-{
-    p->eval_accuracy = evaluation->accuracy;
-}
-
 void rt_progress_clear(rt_progress *p)
 {
     if (p->shown)
@@ -182,4 +176,82 @@ void rt_progress_end(rt_progress *p)
     if (p->shown)
         fputc('\n', stderr);
     p->shown = false;
+}
+
+/* ---- steps at a learning rate of 0 ---- */
+
+int rt_zero_rate_from(const rt_config *config, int step)
+{
+    const rt_optimizer_options *o = &config->optimizer;
+    if (o->lr <= 0 || rt_learning_rate(o, config->train.steps) > 0)
+        return 0;
+    return (o->schedule_steps > step ? o->schedule_steps : step) + 1;
+}
+
+void rt_zero_rate_warn(rt_progress *p, const rt_config *config, int from, const char *where)
+{
+    const int steps = config->train.steps;
+    rt_progress_say(p,
+                    "warning: %sthe learning rate is 0 from step %d to the end at %d, since "
+                    "optimizer.schedule_steps = %d: give optimizer.schedule_steps=%d or "
+                    "optimizer.min_lr_ratio above 0",
+                    where, from, steps, config->optimizer.schedule_steps, steps);
+}
+
+/* ---- opening the data ---- */
+
+static void say_line(void *context, const char *line)
+{
+    static const char warning[] = "warning: ";
+    rt_opening *opening = context;
+    const bool warns = opening->first && !strncmp(line, warning, strlen(warning));
+    if (warns || !opening->progress.quiet)
+        rt_progress_say(&opening->progress, "%s", line);
+}
+
+static void show_share(void *context, const char *what, double share)
+{
+    rt_opening *opening = context;
+    rt_progress_share(&opening->progress, what, share);
+}
+
+static bool stop_opening(void *context)
+{
+    (void)context;
+    return rt_stop_requested();
+}
+
+/* Finds the folder for tokens of large texts. Without one, or if its path is too long, texts stay
+ * in memory. */
+static void find_cache(char path[RT_PATH_SIZE])
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (cache && *cache == '/')
+        length = snprintf(path, RT_PATH_SIZE, "%s/rotor", cache);
+    else if (home && *home == '/')
+        length = snprintf(path, RT_PATH_SIZE, "%s/.cache/rotor", home);
+    if (length < 0 || length >= RT_PATH_SIZE)
+        *path = '\0';
+}
+
+void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *config,
+                      const rt_world *world, bool quiet)
+{
+    const char *from = getenv("ROTOR_CACHE_FROM");
+    int64_t bytes = 0;
+    rt_progress_begin(&opening->progress, config, 0, quiet, false);
+    opening->watch = (rt_data_watch){opening, say_line, show_share, stop_opening};
+    opening->first = rt_world_rank(world) == 0;
+    o->watch = &opening->watch;
+    o->threads = rt_threads_of(config, world);
+    if (!*o->cache)
+        find_cache(o->cache);
+    if (from && rt_whole_read(from, &bytes) && bytes > 0)
+        o->cache_from = (size_t)bytes;
+}
+
+void rt_opening_end(rt_opening *opening)
+{
+    rt_progress_clear(&opening->progress);
 }

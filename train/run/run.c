@@ -7,15 +7,11 @@
 #include "train/config/config.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
-#include "train/run/broadcast.h"
-#include "train/run/ending.h"
 #include "train/run/instruments.h"
 #include "train/run/kernels.h"
 #include "train/run/outcome.h"
-#include "train/run/resume.h"
+#include "train/run/progress.h"
 #include "train/run/stop.h"
-#include "train/run/tables.h"
-#include "train/run/zero_rate.h"
 #include "train/step/clock.h"
 
 #include <math.h>
@@ -298,7 +294,7 @@ static rt_exit conclude(rt_run *r)
 static void warn_of_rate_zero(rt_run *r)
 {
     const int from = rt_zero_rate_from(r->config, r->state->step);
-    if (from && (r->before || !r->arguments->quiet))
+    if (from && (r->extended || !r->arguments->quiet))
         rt_zero_rate_warn(&r->progress, r->config, from, "");
 }
 
@@ -387,7 +383,6 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     rt_stop_on_signals();
     r.world = arguments->world;
-    r.broadcast = rt_run_broadcast;
     if (rt_world_rank(r.world))
         rt_run_assist(&r);
     else

@@ -6,7 +6,7 @@
 #include "train/config/config.h"
 #include "train/folder/results.h"
 #include "train/run/kernels.h"
-#include "train/run/opening.h"
+#include "train/run/progress.h"
 #include "train/step/theta_reset.h"
 
 #include <inttypes.h>
@@ -194,45 +194,23 @@ static rt_status check_lengths(const rt_run *r)
     return rt_ok();
 }
 
-rt_status rt_run_use_engine(const rt_config *c, const rt_arguments *arguments)
+static rt_memory_use use_of(const rt_arguments *a)
 {
-    rt_status status = rt_kernels_begin(c, arguments);
-    if (status.code)
-        return status;
-    status = rt_engine_use(c->run.engine, c->run.math);
-    return status.code
-               ? rt_error(status.code, "%s: run.engine, run.math: %s", c->file, status.message)
-               : status;
-}
-
-static rt_memory_use use_of(const rt_arguments *arguments)
-{
-    switch (arguments->command) {
-    case RT_COMMAND_EVAL:
-    case RT_COMMAND_USAGE:
-    case RT_COMMAND_DISTANCES:
-    case RT_COMMAND_REPORT:
+    if (rt_arguments_evaluate(a) || a->command == RT_COMMAND_REPORT)
         return RT_USE_EVALUATE;
-    case RT_COMMAND_PREDICT:
-    case RT_COMMAND_EMBED:
-    case RT_COMMAND_EXPORT:
-    case RT_COMMAND_DECAY:
-        return RT_USE_MODEL;
-    default:
-        return arguments->resume ? RT_USE_RESUME : RT_USE_TRAIN;
-    }
+    return rt_arguments_use_model(a) ? RT_USE_MODEL : a->resume ? RT_USE_RESUME : RT_USE_TRAIN;
 }
 
 /* `blank`: the parameters are going to be loaded. */
 static rt_status make_trainer(rt_run *r, bool blank)
 {
     rt_world *world = r->world;
-    rt_status status = rt_run_use_engine(r->config, r->arguments);
+    rt_status status = rt_kernels_use(r->config, r->arguments);
     if (!status.code)
         status = rt_memory_check(&r->memory, r->config, r->data, world, use_of(r->arguments),
                                  (double)rt_image_size(r->image));
     if (world)
-        status = r->broadcast(r, status);
+        status = rt_run_broadcast(r, status);
     const bool takes = r->image || r->imported || *r->config->theta.init_from;
     if (r->checks && !takes)
         return status;

@@ -1,14 +1,15 @@
-#include "train/run/tables.h"
+/* Opens the tables that a run fills in, and warns if one that is resumed does not find what it
+ * left. */
+
+#include "train/run/state.h"
 
 #include "core/memory.h"
 #include "text/csv.h"
 #include "text/text_file.h"
 #include "train/folder/session.h"
 
-/* ---- the data ---- */
-
-/* The files of data that the newest session of the run had, in a new text; NULL if that is not
- * known. */
+/* Returns the files of data of the newest session of the run, which the caller frees; NULL if they
+ * are not known. */
 static char *data_before(const rt_run *r)
 {
     rt_csv timing;
@@ -23,7 +24,8 @@ static char *data_before(const rt_run *r)
     return data;
 }
 
-/* The vocabulary, which is the last of the files, does not count: that of the checkpoint holds. */
+/* Counts the files of data without the vocabulary, which is the last: that of the checkpoint holds.
+ */
 static int files_of(rt_data_options data)
 {
     char path[RT_PATH_SIZE];
@@ -54,14 +56,6 @@ void rt_run_compare_data(rt_run *r)
     rt_free(data);
 }
 
-/* ---- rows ---- */
-
-/* The last step up to this one that has a row every `interval` steps. */
-static int last_due(int step, int interval)
-{
-    return step - step % interval;
-}
-
 static void warn_of_rows(rt_run *r, const rt_step_table *table, int due)
 {
     if (!table->file || table->last >= due)
@@ -79,18 +73,17 @@ static void warn_of_rows(rt_run *r, const rt_step_table *table, int due)
 
 static void warn_of_tables(rt_run *r)
 {
+    const rt_config *before = r->before ? r->before : r->config;
     const int step = r->state->step;
-    const int logged = last_due(step, r->log_every), evaluated = last_due(step, r->eval_every);
+    const int logged = step - step % before->run.log_every; /* last steps with a row */
+    const int evaluated = step - step % before->train.eval_every;
     const int due = evaluated > logged ? evaluated : logged;
     warn_of_rows(r, &r->metrics.metrics, due);
     warn_of_rows(r, &r->metrics.timing, due);
-    warn_of_rows(r, &r->metrics.theta, r->theta_log ? due : evaluated);
+    warn_of_rows(r, &r->metrics.theta, before->theta.log ? due : evaluated);
 }
 
-/* ---- of a trunk ---- */
-
-/* The table of the trunk as that of the branch, of which the rows until here are kept; none if it
- * has none. */
+/* Copies a table of the trunk, of which the rows before the branch are kept later. */
 static rt_status copy_table(rt_run *r, const char *name, bool wanted)
 {
     char path[RT_PATH_SIZE];
@@ -105,21 +98,13 @@ static rt_status copy_table(rt_run *r, const char *name, bool wanted)
     return status;
 }
 
-static rt_status copy_tables(rt_run *r)
-{
-    rt_status status = copy_table(r, "metrics.csv", true);
-    if (!status.code && r->config->model.theta.learn)
-        status = copy_table(r, "theta.csv", r->theta == RT_BRANCH_CARRIED);
-    return status;
-}
-
-/* ---- all ---- */
-
 rt_status rt_run_open_tables(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const bool resumed = r->state->step > 0 && !r->branches;
-    rt_status status = r->branches ? copy_tables(r) : rt_ok();
+    rt_status status = r->branches ? copy_table(r, "metrics.csv", true) : rt_ok();
+    if (!status.code && r->branches && r->config->model.theta.learn)
+        status = copy_table(r, "theta.csv", r->theta == RT_BRANCH_CARRIED);
     if (status.code)
         return status;
     char *data = rt_session_data(&r->config->data);

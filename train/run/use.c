@@ -5,23 +5,21 @@
 #include "text/program_name.h"
 #include "train/config/keys.h"
 #include "train/report/report.h"
-#include "train/run/embed.h"
-#include "train/run/export.h"
 #include "train/run/found.h"
 #include "train/run/instruments.h"
+#include "train/run/lines.h"
 #include "train/run/other_theta.h"
 #include "train/run/outcome.h"
-#include "train/run/per_line.h"
-#include "train/run/predict_arguments.h"
+#include "train/run/predict.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the file that was given says otherwise does not count: the run is as it was trained. */
+/* Reports how the given file differs from the configuration of the run, which is used. */
 static rt_status report_differences(rt_run *r, const rt_config *run)
 {
     rt_config given = *r->config;
-    given.optimizer = run->optimizer; /* how it was trained is of no account here */
+    given.optimizer = run->optimizer; /* a use does not depend on how the model was trained */
     given.train.steps = run->train.steps;
     char *differences = rt_config_differences(run, &given, RT_RESUMED);
     if (!differences)
@@ -34,8 +32,8 @@ static rt_status report_differences(rt_run *r, const rt_config *run)
     return rt_ok();
 }
 
-/* A run is used with its own configuration; a checkpoint that is named beside a CONFIG.ini with
- * that one. */
+/* Chooses the configuration: that of the run; with --checkpoint beside a CONFIG.ini, the given one.
+ */
 static rt_status configure(rt_run *r, const rt_found *found)
 {
     rt_config own;
@@ -60,7 +58,7 @@ static rt_status configure(rt_run *r, const rt_found *found)
     return status;
 }
 
-/* Labelled data always has special tokens as tokens, ids have no text. */
+/* Applies --special. Labelled data always reads special tokens as tokens, and ids have no text. */
 static rt_status take_special(rt_run *r)
 {
     rt_data_options *o = &r->config->data;
@@ -78,7 +76,7 @@ static bool on_command_line(const rt_config *c, const char *key)
     return c->origin[rt_key_find("data", key)] == RT_FROM_COMMAND_LINE;
 }
 
-/* A text that is named for --eval is not passed over for the one that the run has for evaluation.
+/* Returns RT_CONFIG if data.file is given for an evaluation that reads data.eval_file of the run.
  */
 static rt_status check_evaluated(const rt_run *r)
 {
@@ -89,10 +87,10 @@ static rt_status check_evaluated(const rt_run *r)
     return rt_error(RT_CONFIG,
                     "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                     "data.eval_file=FILE to evaluate on another one",
-                    rt_option_of(r->arguments->command)->name, c->data.eval_file);
+                    rt_command_name(r->arguments->command), c->data.eval_file);
 }
 
-/* The model of --checkpoint, or of the run's newest or best one. */
+/* Opens the model of --checkpoint, or of the newest or best checkpoint of the run. */
 static rt_status open_checkpoint(rt_run *r, rt_found *found)
 {
     rt_status status = rt_find_checkpoint(found, r->arguments, r->config);
@@ -114,7 +112,7 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     return status.code ? status : rt_run_load(r, found->path);
 }
 
-/* The most tokens that the model has positions for; 0 = no limit. */
+/* Returns the most tokens that the model has positions for; 0: no limit. */
 static int positions_of(const rt_run *r)
 {
     const int most = rt_transformer_capacity(&r->state->model->options);
@@ -123,10 +121,21 @@ static int positions_of(const rt_run *r)
     return r->imported && !r->imported->there->own ? r->imported->there->max_positions : 0;
 }
 
-/* Where continued texts did not fit. */
-static void report_context(rt_run *r, const rt_predicted *p)
+static void report_predicted(rt_run *r, const rt_predicted *p)
 {
+    const bool one = strcmp(r->arguments->predict, "-") != 0;
+    const int length = r->config->data.length;
     const long went_on = p->full - p->ended;
+    rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
+    if (p->cut && one)
+        rt_progress_say(&r->progress,
+                        "warning: the text is longer than data.length = %d and is cut at the end",
+                        length);
+    else if (p->cut)
+        rt_progress_say(&r->progress,
+                        "warning: of %ld texts %ld are longer than data.length = %d and are cut at "
+                        "the end",
+                        p->texts, p->cut, length);
     if (p->ended)
         rt_progress_say(&r->progress,
                         "warning: %ld of %ld texts ended where the model has no more positions, at "
@@ -136,28 +145,20 @@ static void report_context(rt_run *r, const rt_predicted *p)
         rt_progress_say(&r->progress,
                         "%ld of %ld texts filled the context window, data.length = %d tokens: its "
                         "older half was dropped",
-                        went_on, p->texts, r->config->data.length);
+                        went_on, p->texts, length);
 }
 
-/* What could not be read as it was given. */
-static void report_predicted(rt_run *r, const rt_predicted *p)
+static void report_cut_lines(rt_run *r, long cut)
 {
-    const bool one = strcmp(r->arguments->predict, "-") != 0;
-    rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
-    if (p->cut && one)
-        rt_progress_say(&r->progress,
-                        "warning: the text is longer than data.length = %d and is cut at the end",
-                        r->config->data.length);
-    else if (p->cut)
-        rt_progress_say(&r->progress,
-                        "warning: of %ld texts %ld are longer than data.length = %d and are cut at "
-                        "the end",
-                        p->texts, p->cut, r->config->data.length);
-    report_context(r, p);
+    if (cut)
+        rt_progress_say(
+            &r->progress,
+            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
+            r->config->data.length);
 }
 
-/* What stands behind a text, in the tokenizer of a folder that rotor has not written; rotor itself
- * trains on texts without it. */
+/* Returns the token that the tokenizer of a folder of Hugging Face puts behind a text, RT_NO_ID if
+ * there is none: rotor itself trains on texts without it. */
 static int32_t last_token(const rt_run *r)
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
@@ -184,45 +185,38 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
-static rt_status print_lines(rt_run *r)
+static rt_status evaluate_lines(rt_run *r)
 {
     long cut;
     rt_status status = rt_per_line_print(stdout, r->config, r->trainer, last_token(r), &cut);
-    if (!status.code && cut)
-        rt_progress_say(
-            &r->progress,
-            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
-            r->config->data.length);
+    if (!status.code)
+        report_cut_lines(r, cut);
     return status;
 }
 
-static rt_status evaluate_once(rt_run *r, rt_outcome *outcome)
-{
-    return r->arguments->per_line ? print_lines(r)
-                                  : rt_outcome_evaluate(outcome, r->config, r->trainer);
-}
-
-/* Evaluates with the theta of --theta in the place of the model's own. */
-static rt_status evaluate_with(rt_run *r, const char *what, rt_outcome *outcome)
+/* Evaluates with the theta of --theta in place of the model's own. */
+static rt_status evaluate_other_theta(rt_run *r, rt_outcome *outcome)
 {
     const rt_transformer *model = r->state->model;
+    const char *what = r->arguments->theta;
+    const bool per_line = r->arguments->per_line;
     rt_other_theta other;
     rt_writer w = {0};
     rt_status status = rt_other_theta_find(&other, what, model, r->config->data.length);
     if (!status.code) {
         rt_trainer_change_theta(r->trainer, &other.change);
         status = rt_other_theta_report(&w, what, model, r->config->data.length);
-        fputs(w.bytes ? w.bytes : "", r->arguments->per_line ? stderr : stdout);
+        fputs(w.bytes ? w.bytes : "", per_line ? stderr : stdout);
         rt_writer_free(&w);
     }
     if (!status.code)
-        status = evaluate_once(r, outcome);
+        status = per_line ? evaluate_lines(r) : rt_outcome_evaluate(outcome, r->config, r->trainer);
     rt_trainer_change_theta(r->trainer, NULL);
     rt_other_theta_free(&other);
     return status;
 }
 
-/* A text of the user's own is evaluated in part, as that of the training was. */
+/* Reports that a given text is evaluated in part, as the text of the training was. */
 static void report_part(rt_run *r)
 {
     const rt_config *c = r->config;
@@ -234,19 +228,26 @@ static void report_part(rt_run *r)
                         c->data.eval_fraction);
 }
 
-static rt_status evaluate(rt_run *r, rt_outcome *outcome)
+static rt_status evaluate(rt_run *r, const rt_found *found)
 {
+    rt_outcome outcome = {0};
+    rt_status status;
+    if (!r->arguments->per_line)
+        printf("checkpoint: %s, step %d\n", found->path, r->state->step);
     report_part(r);
-    if (!r->arguments->theta && r->arguments->per_line)
-        return print_lines(r);
-    if (!r->arguments->theta) {
+    if (r->arguments->theta) {
+        status = evaluate_other_theta(r, &outcome);
+    } else if (r->arguments->per_line) {
+        status = evaluate_lines(r);
+    } else {
         rt_run_announce_tolerances(r);
-        return rt_outcome_print(outcome, r->config, r->trainer, NULL);
+        status = rt_outcome_print(&outcome, r->config, r->trainer, NULL);
     }
-    return evaluate_with(r, r->arguments->theta, outcome);
+    rt_outcome_free(&outcome);
+    return status;
 }
 
-/* What --usage or --distances prints. */
+/* Prints the table of --usage or --distances. */
 static rt_status print_table(rt_run *r)
 {
     const rt_command command = r->arguments->command;
@@ -256,69 +257,40 @@ static rt_status print_table(rt_run *r)
                            ? rt_usage_text(&text, r->config, r->trainer)
                            : rt_distances_text(&text, r->config, r->trainer);
     if (status.code == RT_CONFIG)
-        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_option_of(command)->name, status.message);
+        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
     if (!status.code)
         fputs(text, stdout);
     rt_free(text);
     return status;
 }
 
-/* The file for vectors must be none that is read. */
-static rt_status check_output(const rt_arguments *a, const rt_found *found)
-{
-    const char *inputs[] = {found->path, a->embed, a->config, NULL};
-    if (!a->output)
-        return rt_ok();
-    return rt_output_check(a->output, a->overwrite, inputs);
-}
-
 static rt_status embed(rt_run *r, const rt_found *found)
 {
     const rt_arguments *a = r->arguments;
-    rt_status status = check_output(a, found);
-    if (status.code)
-        return status;
-    rt_embed_options o = {.source = {.last = last_token(r)},
+    const char *inputs[] = {found->path, a->embed, a->config, NULL};
+    rt_embed_options o = {.path = a->embed,
+                          .last = last_token(r),
                           .pool = RT_POOL_MEAN,
                           .layer = a->layer,
                           .output = a->output};
-    rt_unknown unknown = {0};
-    long cut = 0;
-    if (a->pool)
-        rt_pooling_find(a->pool, &o.pool);
-    status = rt_text_source_open(&o.source, a->embed);
-    if (!status.code)
-        status = rt_embed(stdout, r->trainer, &o, &cut, &unknown);
-    rt_text_source_close(&o.source);
+    rt_unknown unknown;
+    long cut;
+    rt_status status = a->output ? rt_output_check(a->output, a->overwrite, inputs) : rt_ok();
     if (status.code)
         return status;
-    rt_run_report_unknown(r, &unknown, o.source.name);
-    if (cut)
-        rt_progress_say(
-            &r->progress,
-            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
-            r->config->data.length);
-    if (o.output)
-        printf("embeddings: %s\n", o.output);
+    if (a->pool)
+        rt_pooling_find(a->pool, &o.pool);
+    status = rt_embed(stdout, r->trainer, &o, &cut, &unknown);
+    if (status.code)
+        return status;
+    rt_run_report_unknown(r, &unknown, strcmp(a->embed, "-") ? a->embed : "standard input");
+    report_cut_lines(r, cut);
+    if (a->output)
+        printf("embeddings: %s\n", a->output);
     return rt_ok();
 }
 
-static rt_status export(rt_run *r, const rt_found *found)
-{
-    rt_status status = rt_run_export(r, found->path);
-    if (!status.code)
-        printf("export: %s\n", r->arguments->export);
-    return status;
-}
-
-static rt_status evaluate_checkpoint(rt_run *r, const rt_found *found, rt_outcome *outcome)
-{
-    if (!r->arguments->per_line)
-        printf("checkpoint: %s, step %d\n", found->path, r->state->step);
-    return evaluate(r, outcome);
-}
-
-static rt_status obey(rt_run *r, const rt_found *found, rt_outcome *outcome)
+static rt_status use_model(rt_run *r, const rt_found *found)
 {
     const rt_arguments *a = r->arguments;
     if ((a->command != RT_COMMAND_EVAL || a->per_line) && !a->quiet)
@@ -329,12 +301,12 @@ static rt_status obey(rt_run *r, const rt_found *found, rt_outcome *outcome)
     case RT_COMMAND_EMBED:
         return embed(r, found);
     case RT_COMMAND_EXPORT:
-        return export(r, found);
+        return rt_run_export(r, found->path);
     case RT_COMMAND_USAGE:
     case RT_COMMAND_DISTANCES:
         return print_table(r);
     default:
-        return evaluate_checkpoint(r, found, outcome);
+        return evaluate(r, found);
     }
 }
 
@@ -342,21 +314,19 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
 {
     rt_config own = *config;
     rt_found found = {0};
-    rt_outcome outcome = {0};
     rt_run r = rt_run_new(&own, arguments);
     rt_status status = open_checkpoint(&r, &found);
     if (own.origin[rt_key_find("theta", "tolerances")] != RT_FROM_COMMAND_LINE)
-        own.theta.tolerances = false; /* the run has found them; an evaluation is quick */
+        own.theta.tolerances = false; /* the run has measured them; an evaluation is quick */
     if (!status.code)
-        status = obey(&r, &found, &outcome);
+        status = use_model(&r, &found);
     if (status.code)
         rt_progress_say(&r.progress, "%s", status.message);
-    rt_outcome_free(&outcome);
     rt_run_free(&r);
     return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
 }
 
-/* The last part of a path: "runs/theta/" is the sweep theta. */
+/* Returns the last part of a path: "runs/theta/" is the sweep theta. */
 static const char *last_part(const char *path, char name[RT_PATH_SIZE])
 {
     snprintf(name, RT_PATH_SIZE, "%s", path);
@@ -366,7 +336,7 @@ static const char *last_part(const char *path, char name[RT_PATH_SIZE])
     return slash && slash[1] ? slash + 1 : name;
 }
 
-/* A run whose data or checkpoints are gone has a report without attention maps. */
+/* Draws the report of a run: without attention maps if its data or checkpoints are gone. */
 static rt_status report_again(const rt_arguments *arguments)
 {
     char path[RT_PATH_SIZE];

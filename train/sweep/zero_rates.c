@@ -1,7 +1,7 @@
 #include "train/sweep/zero_rates.h"
 
 #include "train/folder/results.h"
-#include "train/run/zero_rate.h"
+#include "train/run/progress.h"
 
 #include <stdio.h>
 

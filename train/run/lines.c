@@ -1,0 +1,436 @@
+/* Commands that read a text line by line: --embed and --eval --per-line. */
+
+#include "train/run/lines.h"
+
+#include "core/memory.h"
+#include "data/labelled_batch.h"
+#include "data/labels.h"
+#include "data/tokenizers/vocabulary.h"
+#include "io/checkpoint/image.h"
+#include "text/csv.h"
+#include "text/durable_file.h"
+#include "text/lines.h"
+#include "train/step/line_scores.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+/* ---- lines as rows of a model ---- */
+
+/* A line as the input of a model. */
+typedef struct text_row {
+    int32_t *ids, *types; /* types: NULL if there are none */
+    int count;            /* 0: the line has no token */
+} text_row;
+
+typedef struct text_rows {
+    text_row *rows; /* of each line */
+    size_t count, capacity;
+    long cut; /* lines that are longer than data.length */
+    rt_unknown unknown;
+} text_rows;
+
+/* A text file that is read line by line. */
+typedef struct line_reader {
+    const rt_data *data;
+    const char *name;  /* of the file, for messages */
+    int32_t last;      /* running text: token behind a text; RT_NO_ID: none */
+    bool may_be_empty; /* an empty line has a row of no tokens */
+    rt_lines lines;
+    rt_labelled_batch example; /* labelled data */
+} line_reader;
+
+static rt_status copy_ids(int32_t **copy, const int32_t *ids, int count)
+{
+    *copy = rt_alloc((size_t)count, sizeof **copy);
+    if (!*copy)
+        return rt_out_of_memory("the ids of a text");
+    memcpy(*copy, ids, (size_t)count * sizeof *ids);
+    return rt_ok();
+}
+
+static rt_status read_labelled(line_reader *r, text_rows *all, text_row *row)
+{
+    rt_example_text text;
+    rt_status status = rt_draw_text(&r->example, r->data, r->lines.bytes, r->lines.size, &text);
+    const rt_batch *b = &r->example.batch;
+    if (!status.code) {
+        row->count = b->length;
+        all->cut += text.cut;
+        rt_unknown_add(&all->unknown, &text.unknown, r->lines.start);
+        status = copy_ids(&row->ids, b->ids, b->length);
+    }
+    if (!status.code && b->types)
+        status = copy_ids(&row->types, b->types, b->length);
+    rt_example_text_free(&text);
+    return status;
+}
+
+/* Puts ids between the tokens that begin and end a text, cut to data.length. */
+static rt_status frame(const line_reader *r, text_rows *all, text_row *row, const int32_t *ids,
+                       int count)
+{
+    const bool begins = rt_data_begins(r->data), ends = r->last != RT_NO_ID;
+    const int room = rt_data_length(r->data) - begins - ends;
+    const int taken = count < room ? count : room;
+    all->cut += count > room;
+    row->ids = rt_alloc((size_t)(taken + 2), sizeof *row->ids);
+    if (!row->ids)
+        return rt_out_of_memory("the ids of a text");
+    if (begins)
+        row->ids[row->count++] = rt_data_vocabulary(r->data)->special.cls;
+    memcpy(row->ids + row->count, ids, (size_t)taken * sizeof *ids);
+    row->count += taken;
+    if (ends)
+        row->ids[row->count++] = r->last;
+    return rt_ok();
+}
+
+static rt_status read_running(line_reader *r, text_rows *all, text_row *row)
+{
+    int32_t *ids;
+    int count;
+    rt_unknown unknown;
+    const char *zero = memchr(r->lines.bytes, '\0', r->lines.size);
+    if (zero)
+        return rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is not text",
+                        (size_t)(zero - r->lines.bytes));
+    rt_status status = rt_data_encode(r->data, r->lines.bytes, &ids, &count, &unknown);
+    if (status.code)
+        return status;
+    if (count)
+        status = frame(r, all, row, ids, count);
+    else if (!r->may_be_empty)
+        status = rt_error(RT_ARGUMENT, "the line has no token");
+    rt_unknown_add(&all->unknown, &unknown, r->lines.start);
+    rt_free(ids);
+    return status;
+}
+
+static rt_status read_line(line_reader *r, text_rows *all)
+{
+    if (all->count == all->capacity) {
+        const size_t capacity = all->capacity ? 2 * all->capacity : 256;
+        text_row *larger = rt_alloc(capacity, sizeof *larger);
+        if (!larger)
+            return rt_out_of_memory("the rows of a text");
+        if (all->count)
+            memcpy(larger, all->rows, all->count * sizeof *larger);
+        rt_free(all->rows);
+        all->rows = larger;
+        all->capacity = capacity;
+    }
+    text_row *row = all->rows + all->count++;
+    *row = (text_row){0};
+    if (!r->lines.size && r->may_be_empty)
+        return rt_ok();
+    if (!r->lines.size)
+        return rt_error(RT_ARGUMENT, "the line has no token: it is empty");
+    return rt_data_labels(r->data) ? read_labelled(r, all, row) : read_running(r, all, row);
+}
+
+/* Opens a file, or standard input for "-". Returns RT_DATA if the file cannot be read. */
+static rt_status open_lines(line_reader *r, const char *path)
+{
+    const bool standard = !strcmp(path, "-");
+    r->name = standard ? "standard input" : path;
+    r->lines.from = standard ? stdin : fopen(path, "r");
+    return r->lines.from ? rt_ok()
+                         : rt_error(RT_DATA, "%.900s: cannot be read: %s", path, strerror(errno));
+}
+
+/* Reads all lines. Returns RT_DATA for a line that cannot be read or has no token, and for a file
+ * without a line; RT_CONFIG if the data has no texts. */
+static rt_status read_lines(line_reader *r, text_rows *all)
+{
+    rt_status status = rt_ok();
+    if (!rt_data_vocabulary(r->data))
+        return rt_error(RT_CONFIG, "the model reads no texts: it needs data.task = text, classify "
+                                   "or tag, and a vocabulary");
+    if (rt_data_labels(r->data)) {
+        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data));
+        if (status.code)
+            return status;
+    }
+    while (!status.code && rt_lines_next(&r->lines))
+        status = read_line(r, all);
+    if (!status.code)
+        status = r->lines.status;
+    const rt_code code = status.code == RT_ARGUMENT ? RT_DATA : status.code;
+    if (status.code)
+        return rt_error(code, "%.600s:%ld: %.800s", r->name, r->lines.number, status.message);
+    return all->count ? rt_ok() : rt_error(RT_DATA, "%.900s has no line", r->name);
+}
+
+static void free_lines(line_reader *r, text_rows *all)
+{
+    if (r->lines.from && r->lines.from != stdin)
+        fclose(r->lines.from);
+    rt_lines_free(&r->lines);
+    rt_labelled_batch_free(&r->example);
+    for (size_t i = 0; i < all->count; i++) {
+        rt_free(all->rows[i].ids);
+        rt_free(all->rows[i].types);
+    }
+    rt_free(all->rows);
+}
+
+/* ---- embeddings ---- */
+
+enum { MOST_AT_ONCE = 1024 }; /* lines whose vectors are computed before they are printed */
+
+typedef struct embedding {
+    const rt_embed_options *o;
+    const text_row *rows;
+    int dim;
+    real *vectors; /* (rows, dim) */
+} embedding;
+
+bool rt_pooling_find(const char *word, rt_pooling *pool)
+{
+    static const char *const words[] = {RT_POOLINGS(RT_CHOICE_WORD)};
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
+        if (!strcmp(words[i], word)) {
+            *pool = (rt_pooling)i;
+            return true;
+        }
+    return false;
+}
+
+static rt_status embed_row(void *context, int job, rt_transformer *model, rt_graph *g)
+{
+    const embedding *e = context;
+    const text_row *row = e->rows + job;
+    const int layer = e->o->layer;
+    const bool inside = layer >= 0 && layer < model->options.layers;
+    rt_tensor **states =
+        inside ? rt_graph_memory(g, (size_t)model->options.layers + 1, sizeof *states) : NULL;
+    const rt_transformer_input in = {.B = 1,
+                                     .T = row->count,
+                                     .ids = row->ids,
+                                     .token_types = row->types,
+                                     .padding_id = RT_NO_PADDING,
+                                     .hidden_states = states};
+    rt_tensor *hidden = rt_transformer_encode(model, g, &in);
+    const rt_tensor *vector =
+        rt_pool(g, hidden && inside ? states[layer] : hidden, e->o->pool, NULL);
+    if (vector)
+        memcpy(e->vectors + (size_t)job * (size_t)e->dim, vector->data,
+               (size_t)e->dim * sizeof *vector->data);
+    return rt_graph_status(g);
+}
+
+static rt_status print_vectors(FILE *to, rt_trainer *trainer, embedding *e, const text_rows *rows)
+{
+    rt_status status = rt_ok();
+    for (int i = 0; i < e->dim; i++)
+        fprintf(to, "%sv%d", i ? "," : "", i);
+    fputc('\n', to);
+    for (size_t first = 0; first < rows->count && !status.code; first += MOST_AT_ONCE) {
+        const size_t left = rows->count - first;
+        const int count = left < MOST_AT_ONCE ? (int)left : MOST_AT_ONCE;
+        e->rows = rows->rows + first;
+        status = rt_trainer_run_jobs(trainer, embed_row, e, count);
+        for (int i = 0; i < count * e->dim && !status.code; i++)
+            fprintf(to, "%.9g%c", (double)e->vectors[i], i % e->dim < e->dim - 1 ? ',' : '\n');
+    }
+    return status;
+}
+
+/* Writes the vectors as the dataset /embeddings of a file. */
+static rt_status write_vectors(rt_trainer *trainer, embedding *e, const text_rows *rows,
+                               const char *name)
+{
+    rt_durable_file file;
+    if (rows->count > (size_t)(INT_MAX / e->dim))
+        return rt_error(RT_DATA,
+                        "%.600s has %zu lines; a dataset of vectors of %d numbers has up to %d",
+                        name, rows->count, e->dim, INT_MAX / e->dim);
+    e->rows = rows->rows;
+    rt_status status = rt_trainer_run_jobs(trainer, embed_row, e, (int)rows->count);
+    if (status.code)
+        return status;
+    rt_image *image = rt_image_new();
+    rt_image_put_reals(image, "/embeddings", e->vectors, RT_SHAPE_OF((int)rows->count, e->dim));
+    status = rt_image_status(image);
+    if (!status.code) {
+        status = rt_durable_open(&file, e->o->output);
+        if (!status.code)
+            status = rt_image_write(image, &file);
+        status = rt_durable_close(&file, status);
+    }
+    rt_image_close(image);
+    return status;
+}
+
+rt_status rt_embed(FILE *to, rt_trainer *trainer, const rt_embed_options *o, long *cut,
+                   rt_unknown *unknown)
+{
+    const rt_transformer_options *model = &rt_trainer_state(trainer)->model->options;
+    embedding e = {.o = o, .dim = model->dim};
+    line_reader r = {.data = rt_trainer_data(trainer), .last = o->last};
+    text_rows rows = {0};
+    rt_status status = open_lines(&r, o->path);
+    if (!status.code && o->layer > model->layers)
+        status = rt_error(RT_CONFIG,
+                          "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",
+                          o->layer, model->layers);
+    if (!status.code)
+        status = read_lines(&r, &rows);
+    *cut = rows.cut;
+    *unknown = rows.unknown;
+    const size_t kept = o->output || rows.count < MOST_AT_ONCE ? rows.count : MOST_AT_ONCE;
+    if (!status.code && !(e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *e.vectors)))
+        status = rt_out_of_memory("the vectors of the lines");
+    if (!status.code)
+        status = o->output ? write_vectors(trainer, &e, &rows, r.name)
+                           : print_vectors(to, trainer, &e, &rows);
+    rt_free(e.vectors);
+    free_lines(&r, &rows);
+    return status;
+}
+
+/* ---- the loss of each line ---- */
+
+static rt_status print_labelled(FILE *to, rt_trainer *trainer)
+{
+    char *const *names = rt_data_labels(rt_trainer_data(trainer))->names;
+    rt_line_scores scores;
+    rt_status status = rt_line_scores_find(&scores, trainer);
+    if (!status.code)
+        fprintf(to, "line,loss,label,predicted\n");
+    for (size_t i = 0; i < scores.count && !status.code; i++) {
+        const rt_line_score *s = scores.lines + i;
+        rt_writer w = {0};
+        rt_writer_add(&w, "%d,%.9g,", s->line, s->loss);
+        rt_csv_put(&w, names[s->label]);
+        rt_writer_add(&w, ",");
+        rt_csv_put(&w, names[s->predicted]);
+        char *row = rt_writer_take(&w);
+        if (row)
+            fprintf(to, "%s\n", row);
+        else
+            status = rt_out_of_memory("a row of a table");
+        rt_free(row);
+    }
+    rt_line_scores_free(&scores);
+    return status;
+}
+
+typedef struct text_score {
+    double loss; /* sum over the tokens */
+    int tokens;
+} text_score;
+
+typedef struct scoring {
+    const rt_data *data;
+    bool ends; /* rows end with a token that is not of the line */
+    const text_row *rows;
+    text_score *scores;
+} scoring;
+
+/* Returns the logits of one place of a row; of all places for -1. */
+static const rt_tensor *logits_of(rt_transformer *model, rt_graph *g, const text_row *row,
+                                  int32_t *place)
+{
+    const rt_transformer_input in = {.B = 1,
+                                     .T = row->count,
+                                     .ids = row->ids,
+                                     .padding_id = RT_NO_PADDING};
+    rt_tensor *hidden = rt_transformer_encode(model, g, &in);
+    hidden = rt_reshape(g, hidden, RT_SHAPE_OF(row->count, model->options.dim));
+    if (*place >= 0)
+        hidden = rt_embedding(g, hidden, place, RT_SHAPE_OF(1), RT_NO_PADDING);
+    return rt_transformer_logits(model, g, hidden);
+}
+
+/* Adds the loss of each token given those before it. */
+static rt_status score_next(const text_row *row, rt_transformer *model, rt_graph *g, text_score *s)
+{
+    int32_t all = -1;
+    const rt_tensor *logits = row->count > 1 ? logits_of(model, g, row, &all) : NULL;
+    for (int t = 0; logits && t + 1 < row->count; t++, s->tokens++)
+        s->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
+                                  rt_columns(logits), row->ids[t + 1]);
+    return rt_graph_status(g);
+}
+
+/* Adds the loss of each token given all others. */
+static rt_status score_masked(const scoring *c, const text_row *row, rt_transformer *model,
+                              rt_graph *g, text_score *s)
+{
+    for (int32_t t = rt_data_begins(c->data); t < row->count - c->ends; t++, s->tokens++) {
+        const int32_t id = row->ids[t];
+        rt_graph_clear(g);
+        row->ids[t] = rt_data_vocabulary(c->data)->special.mask;
+        const rt_tensor *logits = logits_of(model, g, row, &t);
+        row->ids[t] = id;
+        if (!logits)
+            break;
+        s->loss += rt_logits_loss(logits->data, rt_columns(logits), id);
+    }
+    return rt_graph_status(g);
+}
+
+static rt_status score_line(void *context, int job, rt_transformer *model, rt_graph *g)
+{
+    const scoring *c = context;
+    const text_row *row = c->rows + job;
+    text_score *s = c->scores + job;
+    return model->options.causal ? score_next(row, model, g, s) : score_masked(c, row, model, g, s);
+}
+
+static rt_status print_scores(FILE *to, const text_rows *rows, bool ends, rt_trainer *trainer)
+{
+    scoring c = {rt_trainer_data(trainer), ends, rows->rows,
+                 rt_alloc(rows->count, sizeof *c.scores)};
+    if (!c.scores)
+        return rt_out_of_memory("the scores of lines");
+    rt_status status = rows->count > INT_MAX
+                           ? rt_error(RT_DATA, "the text has more than %d lines", INT_MAX)
+                           : rt_trainer_run_jobs(trainer, score_line, &c, (int)rows->count);
+    if (!status.code)
+        fprintf(to, "line,loss,tokens\n");
+    for (size_t i = 0; i < rows->count && !status.code; i++) {
+        const text_score *s = c.scores + i;
+        fprintf(to, "%zu,", i + 1);
+        if (s->tokens)
+            fprintf(to, "%.9g", s->loss / s->tokens);
+        fprintf(to, ",%d\n", s->tokens);
+    }
+    rt_free(c.scores);
+    return status;
+}
+
+static rt_status print_text(FILE *to, const rt_config *config, rt_trainer *trainer, int32_t last,
+                            long *cut)
+{
+    const char *path = config->data.eval_file;
+    const bool masked = config->data.objective == RT_OBJECTIVE_MLM; /* and sees later tokens */
+    line_reader r = {.data = rt_trainer_data(trainer),
+                     .last = masked ? last : RT_NO_ID,
+                     .may_be_empty = true};
+    text_rows rows = {0};
+    if (!rt_data_vocabulary(r.data))
+        return rt_error(RT_CONFIG, "--per-line needs data.task = text, classify or tag");
+    if (!*path || strchr(path, ','))
+        return rt_error(RT_CONFIG,
+                        "--per-line evaluates the lines of one text: give data.eval_file=FILE");
+    rt_status status = open_lines(&r, path);
+    if (!status.code)
+        status = read_lines(&r, &rows);
+    if (!status.code)
+        status = print_scores(to, &rows, r.last != RT_NO_ID, trainer);
+    *cut = rows.cut;
+    free_lines(&r, &rows);
+    return status;
+}
+
+rt_status rt_per_line_print(FILE *to, const rt_config *config, rt_trainer *trainer, int32_t last,
+                            long *cut)
+{
+    *cut = 0;
+    return rt_data_labels(rt_trainer_data(trainer)) ? print_labelled(to, trainer)
+                                                    : print_text(to, config, trainer, last, cut);
+}
