@@ -10,12 +10,7 @@
 #include "train/run/stop.h"
 #include "train/step/clock.h"
 #include "train/step/trainer.h"
-#include "train/sweep/effects.h"
-#include "train/sweep/growth.h"
-#include "train/sweep/sweep_workers.h"
-#include "train/sweep/table.h"
-#include "train/sweep/zero_rates.h"
-#include "train/world/processors.h"
+#include "train/sweep/private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,57 +46,11 @@ typedef struct sweep_run {
 
 /* ---- one run ---- */
 
-static rt_status load_run(rt_config *config, const rt_sweep *sweep, const rt_arguments *arguments,
-                          int run, char **errors)
-{
-    char *settings = rt_sweep_overrides(sweep, run);
-    const rt_config_source source = {.path = arguments->config,
-                                     .overrides = arguments->overrides,
-                                     .override_count = arguments->override_count,
-                                     .find_ancestor = rt_ancestry_find,
-                                     .finder = arguments->ancestry,
-                                     .settings = settings};
-    *errors = NULL;
-    rt_status status =
-        settings ? rt_config_load(config, &source, errors) : rt_out_of_memory("a configuration");
-    rt_free(settings);
-    return status;
-}
-
-static int jobs_of(const rt_sweep *sweep, const rt_world *world)
-{
-    return world ? rt_world_size(world) : sweep->jobs ? sweep->jobs : 1;
-}
-
-/* The share of a run in the threads that the configuration asks for. */
-static int threads_of(const rt_sweep *sweep, const rt_config *config)
-{
-    const int all = config->run.threads ? config->run.threads : rt_processors();
-    return all / jobs_of(sweep, NULL) > 1 ? all / jobs_of(sweep, NULL) : 1;
-}
-
-/* The configuration of one run as it is trained: its folder lies in that of the sweep. *errors as
- * for rt_config_load. */
-static rt_status load_member(const rt_sweep *sweep, const rt_arguments *arguments, int run,
-                             rt_config *config, char **errors)
-{
-    rt_run_folder folder;
-    rt_status status = load_run(config, sweep, arguments, run, errors);
-    if (!status.code)
-        status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
-    if (status.code)
-        return status;
-    snprintf(config->run.dir, sizeof config->run.dir, "%s", folder.path);
-    rt_sweep_name(sweep, run, config->run.name);
-    config->run.threads = threads_of(sweep, config);
-    return rt_ok();
-}
-
 /* The same for a sweep whose runs have all been loaded before. */
 static rt_status load_again(const sweep_run *r, int run, rt_config *config)
 {
     char *errors;
-    rt_status status = load_member(r->sweep, r->arguments, run, config, &errors);
+    rt_status status = rt_sweep_load(r->sweep, r->arguments, run, config, &errors);
     rt_free(errors);
     return status;
 }
@@ -143,33 +92,6 @@ static rt_arguments member_arguments(const rt_arguments *arguments)
     return own;
 }
 
-/* What a branch is refused for, whose trunk is still to be trained. */
-static rt_status check_branch(const rt_sweep *sweep, const rt_arguments *arguments, int run,
-                              const rt_config *branch)
-{
-    rt_config trunk;
-    char *errors;
-    rt_status status =
-        load_member(sweep, arguments, rt_sweep_trunk_of(sweep, run), &trunk, &errors);
-    rt_free(errors);
-    return status.code ? status : rt_branch_check(&trunk, branch, sweep->trunk_steps);
-}
-
-/* Whether a run could be trained. */
-static rt_status check_run(const rt_sweep *sweep, const rt_arguments *arguments, int run,
-                           const rt_config *config)
-{
-    const bool follows = sweep->trunk_steps && run < rt_sweep_count(sweep);
-    rt_config own = *config;
-    rt_arguments silent = *arguments;
-    silent.command = RT_COMMAND_CHECK;
-    silent.resume = false;
-    rt_status status = follows ? check_branch(sweep, arguments, run, config) : rt_ok();
-    if (follows)
-        *own.train.trunk = '\0';
-    return status.code ? status : rt_run_check(&own, &silent, NULL);
-}
-
 /* Whether a run that has not begun could begin, and nobody else trains one that has. One that has
  * begun, and cannot go on, fails alone. */
 static rt_status check_member(sweep_run *r, int run)
@@ -188,7 +110,7 @@ static rt_status check_member(sweep_run *r, int run)
         rt_zero_rates_add(&r->zero_rates, run, &config, folder.path, &arguments);
     if (status.code || (!arguments.overwrite && rt_run_folder_used(&folder)))
         return status;
-    status = check_run(r->sweep, r->arguments, run, &config);
+    status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
@@ -457,8 +379,8 @@ static void choose_trunks(sweep_run *r)
 static rt_status prepare(sweep_run *r, const rt_config *base)
 {
     r->count = rt_sweep_count(r->sweep);
-    r->jobs = jobs_of(r->sweep, r->arguments->world);
-    r->threads = r->arguments->world ? r->workers.threads : threads_of(r->sweep, base);
+    r->jobs = rt_sweep_jobs(r->sweep, r->arguments->world);
+    r->threads = r->arguments->world ? r->workers.threads : rt_sweep_threads(r->sweep, base);
     r->trunks = rt_sweep_trunks(r->sweep);
     const size_t all = (size_t)r->count + (size_t)r->trunks;
     r->results = rt_alloc(all, sizeof *r->results);
@@ -551,33 +473,6 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
         return first_failure(r);
     rt_progress_say(&r->progress, "stopped by a signal; the same command continues it");
     return RT_EXIT_STOPPED;
-}
-
-rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
-{
-    rt_config config;
-    rt_exit code = RT_EXIT_DONE;
-    rt_sweep_effects effects = {0};
-    bool loaded = true;
-    for (int run = 0; run < rt_sweep_count(sweep); run++) {
-        char *errors, name[RT_RUN_NAME_SIZE];
-        rt_status status = load_member(sweep, arguments, run, &config, &errors);
-        loaded &= !status.code;
-        if (!status.code)
-            rt_sweep_effects_add(&effects, sweep, run, &config);
-        if (!status.code && arguments->command == RT_COMMAND_CHECK)
-            status = check_run(sweep, arguments, run, &config);
-        rt_sweep_name(sweep, run, name);
-        if (status.code && !code)
-            code = rt_exit_of(status.code);
-        if (status.code)
-            fprintf(stderr, "%s:\n%s%s", name, errors ? errors : status.message,
-                    errors ? "" : "\n");
-        rt_free(errors);
-    }
-    if (loaded && rt_sweep_effects_report(stderr, &effects, sweep, arguments->config))
-        code = RT_EXIT_CONFIG;
-    return code;
 }
 
 /* What is wrong with the sweep, told by process 0. */

@@ -1,11 +1,17 @@
-#include "train/sweep/table.h"
+/* The files of a sweep: runs.csv, sweep.csv, paired.csv and growth.csv; its table on the terminal.
+ */
+
+#include "train/sweep/private.h"
 
 #include "core/memory.h"
+#include "core/path.h"
+#include "text/csv.h"
 #include "text/durable_file.h"
 #include "train/report/paired.h"
 #include "train/report/report.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* The names of all results, in the order in which runs first have them. */
 typedef struct names {
@@ -143,5 +149,55 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
     rt_sweep_table_free(&table);
     rt_paired_free(&paired);
     rt_sweep_runs_free(&runs);
+    return status;
+}
+
+/* ---- growth ---- */
+
+static const char growth_file[] = "growth.csv";
+
+/* Returns the number of runs of the earlier call. */
+static int count_before(const char *folder)
+{
+    rt_csv csv;
+    int count = 0;
+    if (rt_csv_open(&csv, folder, "runs.csv"))
+        while (rt_csv_row(&csv))
+            count++;
+    rt_csv_close(&csv);
+    return count;
+}
+
+static void remove_growth(const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    const rt_status status = rt_path_join(path, folder, growth_file);
+    if (!status.code)
+        unlink(path);
+}
+
+rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep, const bool *taken,
+                               bool from_start, int *fresh)
+{
+    const int before = count_before(folder), count = rt_sweep_count(sweep);
+    rt_writer w = {0};
+    *fresh = 0;
+    if (from_start)
+        remove_growth(folder);
+    if (from_start || !before || count <= before)
+        return rt_ok();
+    rt_writer_add(&w, "run,run_is\n");
+    for (int run = 0; run < count; run++) {
+        char name[RT_RUN_NAME_SIZE];
+        rt_sweep_name(sweep, run, name);
+        *fresh += !taken[run];
+        rt_csv_put(&w, name);
+        rt_writer_add(&w, taken[run] ? ",before\n" : ",new\n");
+    }
+    char *table = rt_writer_take(&w);
+    rt_status status = table ? rt_ok() : rt_out_of_memory("a table");
+    if (!status.code && *fresh)
+        status = rt_durable_text(folder, growth_file, table);
+    rt_free(table);
     return status;
 }

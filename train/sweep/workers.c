@@ -1,4 +1,4 @@
-#include "train/sweep/sweep_workers.h"
+#include "train/sweep/private.h"
 
 #include "core/memory.h"
 #include "text/writer.h"
@@ -6,16 +6,16 @@
 #include <signal.h>
 #include <time.h>
 
-/* What every process tells of itself. */
+/* Report of one process in a round. */
 typedef struct report {
-    int ended; /* the run, or RT_NO_RUN */
-    int how;
-    int stop;   /* it was asked to */
-    int broken; /* its helper starts nothing */
+    int ended;  /* the run that ended, or RT_NO_RUN */
+    int how;    /* its status of waitpid */
+    int stop;   /* whether the process was asked to stop */
+    int broken; /* whether its helper cannot start runs */
 } report;
 
 enum { WAIT_MS = 30 };
-enum { CONTINUE, STOP, END }; /* what process 0 says beside who begins what */
+enum { CONTINUE, STOP, END }; /* order of process 0 to all */
 
 rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *helper,
                                const rt_sweep *sweep, int threads)
@@ -30,7 +30,7 @@ rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *
     rt_status status =
         rt_world_agree(world, h->runs && h->next ? rt_ok() : rt_out_of_memory("a sweep"));
     if (status.code)
-        h->world = NULL; /* in which nobody listens */
+        h->world = NULL; /* the other processes do not take part in rounds */
     return status;
 }
 
@@ -42,7 +42,7 @@ int rt_sweep_workers_count(const rt_sweep_workers *h)
     return count;
 }
 
-/* What a run is: its name, its threads and its settings, a line each. */
+/* Starts a run in the helper: sends its name, threads and settings, a line each. */
 static bool start(rt_sweep_workers *h, int run)
 {
     char name[RT_RUN_NAME_SIZE];
@@ -67,7 +67,7 @@ bool rt_sweep_workers_give(rt_sweep_workers *h, int run)
     return false;
 }
 
-/* One round of all processes; false once process 0 has said END. */
+/* Takes part in one round of all processes. Returns false when process 0 sent END. */
 static bool round_of_all(rt_sweep_workers *h, int what, bool stop, report *reports)
 {
     const int size = rt_world_size(h->world), rank = rt_world_rank(h->world);
@@ -117,7 +117,7 @@ void rt_sweep_workers_serve(rt_sweep_workers *h, int (*stop)(void))
     const struct timespec moment = {0, WAIT_MS * 1000000L};
     report reports[rt_world_size(h->world)];
     while (round_of_all(h, CONTINUE, stop(), reports))
-        nanosleep(&moment, NULL); /* who waits for a message keeps a processor busy */
+        nanosleep(&moment, NULL); /* waiting for a message would keep a processor busy */
 }
 
 void rt_sweep_workers_free(rt_sweep_workers *h)

@@ -1,0 +1,251 @@
+/* The members of a sweep before they are trained: their configurations, keys without effect in all
+ * of them, learning rates of 0. */
+
+#include "train/sweep/private.h"
+
+#include "core/memory.h"
+#include "train/config/keys.h"
+#include "train/folder/run_folder.h"
+#include "train/report/report.h"
+#include "train/run/found.h"
+#include "train/run/progress.h"
+#include "train/world/processors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- loading ---- */
+
+static rt_status load_run(rt_config *config, const rt_sweep *sweep, const rt_arguments *arguments,
+                          int run, char **errors)
+{
+    char *settings = rt_sweep_overrides(sweep, run);
+    const rt_config_source source = {.path = arguments->config,
+                                     .overrides = arguments->overrides,
+                                     .override_count = arguments->override_count,
+                                     .find_ancestor = rt_ancestry_find,
+                                     .finder = arguments->ancestry,
+                                     .settings = settings};
+    *errors = NULL;
+    rt_status status =
+        settings ? rt_config_load(config, &source, errors) : rt_out_of_memory("a configuration");
+    rt_free(settings);
+    return status;
+}
+
+int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world)
+{
+    return world ? rt_world_size(world) : sweep->jobs ? sweep->jobs : 1;
+}
+
+int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config)
+{
+    const int all = config->run.threads ? config->run.threads : rt_processors();
+    return all / rt_sweep_jobs(sweep, NULL) > 1 ? all / rt_sweep_jobs(sweep, NULL) : 1;
+}
+
+rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                        rt_config *config, char **errors)
+{
+    rt_run_folder folder;
+    rt_status status = load_run(config, sweep, arguments, run, errors);
+    if (!status.code)
+        status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
+    if (status.code)
+        return status;
+    snprintf(config->run.dir, sizeof config->run.dir, "%s", folder.path);
+    rt_sweep_name(sweep, run, config->run.name);
+    config->run.threads = rt_sweep_threads(sweep, config);
+    return rt_ok();
+}
+
+/* Checks a branch whose trunk is still to be trained. */
+static rt_status check_branch(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                              const rt_config *branch)
+{
+    rt_config trunk;
+    char *errors;
+    rt_status status =
+        rt_sweep_load(sweep, arguments, rt_sweep_trunk_of(sweep, run), &trunk, &errors);
+    rt_free(errors);
+    return status.code ? status : rt_branch_check(&trunk, branch, sweep->trunk_steps);
+}
+
+rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                             const rt_config *config)
+{
+    const bool follows = sweep->trunk_steps && run < rt_sweep_count(sweep);
+    rt_config own = *config;
+    rt_arguments silent = *arguments;
+    silent.command = RT_COMMAND_CHECK;
+    silent.resume = false;
+    rt_status status = follows ? check_branch(sweep, arguments, run, config) : rt_ok();
+    if (follows)
+        *own.train.trunk = '\0';
+    return status.code ? status : rt_run_check(&own, &silent, NULL);
+}
+
+/* ---- keys without effect ---- */
+
+/* How the value of a key acts that is set in one place: the file, an axis or a variant. */
+typedef struct sweep_effect {
+    bool idle;   /* it has no effect in some run, where it is not at its default */
+    bool counts; /* it has an effect in some run */
+    int origin;
+} sweep_effect;
+
+typedef struct sweep_effects {
+    sweep_effect of_file[RT_MAX_KEYS]; /* and of the command line */
+    sweep_effect of_axes[RT_MOST_AXES];
+    sweep_effect of_variants[RT_MOST_VARIANTS][RT_MOST_SETTINGS];
+} sweep_effects;
+
+/* Returns the entry of the place that sets the key of the run. */
+static sweep_effect *effect_of(sweep_effects *e, const rt_sweep *s, int run, int key)
+{
+    const rt_variant *variant = rt_sweep_variant(s, run);
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].key == key)
+            return &e->of_axes[i];
+    for (int v = 0; v < s->variant_count; v++)
+        for (int i = 0; s->variants[v] == variant && i < variant->count; i++)
+            if (variant->keys[i] == key)
+                return &e->of_variants[v][i];
+    return &e->of_file[key];
+}
+
+static void add_effects(sweep_effects *effects, const rt_sweep *sweep, int run,
+                        const rt_config *config)
+{
+    for (int i = 0; rt_key_at(i); i++) {
+        if (config->origin[i] == RT_FROM_DEFAULT)
+            continue;
+        sweep_effect *at = effect_of(effects, sweep, run, i);
+        at->idle |= config->idle[i];
+        at->counts |= rt_key_counts(i, config);
+        at->origin = config->origin[i];
+    }
+}
+
+/* "file:line", "command line" or, of a variant, the file alone. */
+static void report_place(rt_writer *w, const char *file, int origin)
+{
+    if (origin == RT_FROM_COMMAND_LINE)
+        rt_writer_add(w, "command line");
+    else if (origin > 0)
+        rt_writer_add(w, "%s:%d", file, origin);
+    else
+        rt_writer_add(w, "%s", file);
+}
+
+static int report_effect(FILE *to, const sweep_effect *at, const char *file, int origin,
+                         const char *where, int key)
+{
+    char name[RT_KEY_NAME_SIZE];
+    rt_writer w = {0};
+    if (!at->idle || at->counts)
+        return 0;
+    report_place(&w, file, origin);
+    rt_writer_add(&w, ": %s%s has no effect in any run%s: it needs ", where,
+                  rt_key_full_name(rt_key_at(key), name), *where ? "" : " of the sweep");
+    rt_key_report_needs(&w, key);
+    fprintf(to, "%s\n", w.bytes ? w.bytes : "");
+    rt_writer_free(&w);
+    return 1;
+}
+
+static int report_effects(FILE *to, const sweep_effects *effects, const rt_sweep *sweep,
+                          const char *file)
+{
+    char where[RT_KEY_NAME_SIZE + 16];
+    int count = 0;
+    for (int i = 0; rt_key_at(i); i++)
+        count += report_effect(to, &effects->of_file[i], file, effects->of_file[i].origin, "", i);
+    for (int i = 0; i < sweep->axis_count; i++)
+        count += report_effect(to, &effects->of_axes[i], file, sweep->axes[i].origin, "[sweep] ",
+                               sweep->axes[i].key);
+    for (int v = 0; v < sweep->variant_count; v++) {
+        const rt_variant *variant = sweep->variants[v];
+        snprintf(where, sizeof where, "[variant %s] ", variant->name);
+        for (int i = 0; i < variant->count; i++)
+            count += report_effect(to, &effects->of_variants[v][i], file, RT_FROM_DEFAULT, where,
+                                   variant->keys[i]);
+    }
+    return count;
+}
+
+/* ---- learning rates of 0 ---- */
+
+/* Returns the steps of the results of a run; 0 without results. */
+static int steps_taken(const char *folder)
+{
+    rt_results results;
+    int steps = 0;
+    if (rt_results_read(&results, folder)) {
+        if (!rt_results_whole(&results, RT_RESULT_STEPS, &steps))
+            steps = 0;
+        rt_results_free(&results);
+    }
+    return steps;
+}
+
+void rt_zero_rates_add(rt_zero_rates *z, int run, const rt_config *config, const char *folder,
+                       const rt_arguments *arguments)
+{
+    rt_config own = *config, before;
+    int steps = 0;
+    bool warned = !arguments->quiet;
+    if (!arguments->overwrite && !rt_config_load_folder(&before, folder).code) {
+        steps = steps_taken(folder);
+        warned |= rt_config_extends(&before, steps, &own);
+        rt_config_continue(&own, &before);
+    }
+    const int from = warned ? rt_zero_rate_from(&own, steps) : 0;
+    if (!from)
+        return;
+    if (!z->count++) {
+        z->run = run;
+        z->from = from;
+        z->config = own;
+    }
+}
+
+void rt_zero_rates_warn(const rt_zero_rates *z, const rt_sweep *sweep, rt_progress *progress)
+{
+    char name[RT_RUN_NAME_SIZE], where[RT_RUN_NAME_SIZE + 64];
+    if (!z->count)
+        return;
+    rt_sweep_name(sweep, z->run, name);
+    snprintf(where, sizeof where, "in %d of %d runs (%s is the first) ", z->count,
+             rt_sweep_count(sweep), name);
+    rt_zero_rate_warn(progress, &z->config, z->from, where);
+}
+
+/* ---- validation ---- */
+
+rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
+{
+    rt_config config;
+    rt_exit code = RT_EXIT_DONE;
+    sweep_effects effects = {0};
+    bool loaded = true;
+    for (int run = 0; run < rt_sweep_count(sweep); run++) {
+        char *errors, name[RT_RUN_NAME_SIZE];
+        rt_status status = rt_sweep_load(sweep, arguments, run, &config, &errors);
+        loaded &= !status.code;
+        if (!status.code)
+            add_effects(&effects, sweep, run, &config);
+        if (!status.code && arguments->command == RT_COMMAND_CHECK)
+            status = rt_sweep_check_run(sweep, arguments, run, &config);
+        rt_sweep_name(sweep, run, name);
+        if (status.code && !code)
+            code = rt_exit_of(status.code);
+        if (status.code)
+            fprintf(stderr, "%s:\n%s%s", name, errors ? errors : status.message,
+                    errors ? "" : "\n");
+        rt_free(errors);
+    }
+    if (loaded && report_effects(stderr, &effects, sweep, arguments->config))
+        code = RT_EXIT_CONFIG;
+    return code;
+}

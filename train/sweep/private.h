@@ -1,0 +1,110 @@
+#ifndef ROTOR_TRAIN_SWEEP_PRIVATE_H
+#define ROTOR_TRAIN_SWEEP_PRIVATE_H
+
+/* Parts of training a sweep: its members (members.c), its files (record.c), the processes of a
+ * world (workers.c). */
+
+#include "train/folder/results.h"
+#include "train/run/progress.h"
+#include "train/sweep/runs.h"
+#include "train/world/helper.h"
+#include "train/world/world.h"
+
+/* ---- members ---- */
+
+/* Returns the number of runs at the same time. world may be NULL. */
+int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world);
+
+/* Returns the share of one run in the threads that the configuration asks for. */
+int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config);
+
+/* Loads the configuration of a run as it is trained, in a folder below that of the sweep. *errors
+ * as for rt_config_load. */
+rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                        rt_config *config, char **errors) RT_MUST_CHECK;
+
+/* Returns an error if the run could not be trained: its data, its memory, the trunk. */
+rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *arguments, int run,
+                             const rt_config *config) RT_MUST_CHECK;
+
+/* The runs that would take steps at a learning rate of 0, most of all those that are extended under
+ * their former schedule. Zeroed: none. */
+typedef struct rt_zero_rates {
+    int count;        /* number of such runs; the other members describe the first */
+    int run;          /* its number */
+    int from;         /* its first such step */
+    rt_config config; /* its configuration */
+} rt_zero_rates;
+
+/* Counts a run that is to be trained in that folder, if it is one of them. With --quiet, only an
+ * extended run counts. */
+void rt_zero_rates_add(rt_zero_rates *z, int run, const rt_config *config, const char *folder,
+                       const rt_arguments *arguments);
+
+/* Prints one warning about all of them. */
+void rt_zero_rates_warn(const rt_zero_rates *z, const rt_sweep *sweep, rt_progress *progress);
+
+/* ---- files ---- */
+
+/* The result of one run. */
+typedef struct rt_sweep_result {
+    bool ended; /* whether exit_code is set */
+    int exit_code;
+    rt_results results; /* empty if the run left none */
+} rt_sweep_result;
+
+/* Writes runs.csv, a row for each run, and from it sweep.csv, with the mean over seeds, and
+ * paired.csv. `results` has one entry for each run. */
+rt_status rt_sweep_record(const char *folder, const rt_sweep *sweep,
+                          const rt_sweep_result *results) RT_MUST_CHECK;
+
+/* Prints the table of the recorded runs and a line on theta. */
+rt_status rt_sweep_print(FILE *to, const char *folder) RT_MUST_CHECK;
+
+/* Compares the sweep with the runs.csv of an earlier call, before any run is trained. If there are
+ * more runs now, growth.csv records for each whether it was reused (taken[run]) or is new, and
+ * *fresh counts the new ones. Otherwise the file of an earlier growth stays, unless the sweep is
+ * made from the start. */
+rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep, const bool *taken,
+                               bool from_start, int *fresh) RT_MUST_CHECK;
+
+/* ---- the processes of a world ---- */
+
+/* The processes of a world train the runs of a sweep, one each at a time, in the helper of each.
+ * Every few milliseconds process 0 broadcasts which process begins which run, and gathers which
+ * runs have ended. */
+typedef struct rt_sweep_workers {
+    rt_world *world;
+    rt_helper *helper; /* of this process */
+    const rt_sweep *sweep;
+    int threads; /* of a run of this process */
+    int own;     /* run of this process, or RT_NO_RUN */
+    int *runs;   /* run of each process, RT_NO_RUN, or RT_NO_WORKER if it cannot start one */
+    int *next;   /* run that each process begins in the next round */
+} rt_sweep_workers;
+enum { RT_NO_RUN = -1, RT_NO_WORKER = -2 };
+
+/* Prepares the rounds. The sweep is borrowed. */
+rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *helper,
+                               const rt_sweep *sweep, int threads) RT_MUST_CHECK;
+
+/* Process 0: ends rt_sweep_workers_serve of the others. All: frees the memory. */
+void rt_sweep_workers_free(rt_sweep_workers *h);
+
+/* Process 0: assigns the run to a process without one. Returns false if there is none. */
+bool rt_sweep_workers_give(rt_sweep_workers *h, int run);
+
+/* Process 0: returns how many processes can start runs. */
+int rt_sweep_workers_count(const rt_sweep_workers *h);
+
+/* Process 0: begins the assigned runs and calls `ended`, with a status of waitpid, for every run
+ * that has ended. With `stop` all runs are asked to stop. Returns whether any process was asked to
+ * stop. */
+bool rt_sweep_workers_look(rt_sweep_workers *h, bool stop,
+                           void (*ended)(void *context, int run, int how), void *context);
+
+/* The other processes: take part in rounds until process 0 ends them. `stop` tells whether this
+ * process was asked to stop. */
+void rt_sweep_workers_serve(rt_sweep_workers *h, int (*stop)(void));
+
+#endif
