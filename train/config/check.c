@@ -19,8 +19,7 @@ typedef struct checking {
     rt_config_errors *errors;
 } checking;
 
-/* The sweep after the command line, that after the file, a later line after an earlier one,
- * defaults first. */
+/* Returns the later of two origins: default, line of the file, command line, sweep. */
 static int later(int a, int b)
 {
     if (a < 0 || b < 0)
@@ -28,23 +27,23 @@ static int later(int a, int b)
     return a > b ? a : b;
 }
 
-/* What comes with train.init_from comes from there. */
+/* Returns the origin of a key; that of train.init_from for an inherited value. */
 static int place_of(const rt_config *config, int i)
 {
     const int origin = config->origin[i];
     return origin == RT_FROM_MODEL ? config->origin[rt_key_find("train", "init_from")] : origin;
 }
 
-/* The keys that a contradiction is between, "section.key" each. */
+/* The contradicting keys, "section.key" each. */
 #define KEYS RT_OPTIONS
 
-/* Moves `origin` to the latest of the keys'; false if the value of one of them was refused. */
+/* Sets `origin` to the latest origin of the keys. Returns false if a value was refused. */
 static bool find_latest(checking c, const char *const *keys, int *origin)
 {
     for (; *keys; keys++) {
         int i = rt_key_find_full(*keys);
         if (i < 0)
-            continue; /* an option that only the data knows */
+            continue; /* an option without a key: the data sets it */
         if (c.errors->bad[i])
             return false;
         *origin = later(*origin, place_of(c.config, i));
@@ -88,7 +87,7 @@ static void contradict_rule(void *context, const char *const *options, const cha
     contradict(*(const checking *)context, options, "%s", message);
 }
 
-/* There are positions for the longest sequence. */
+/* Checks that the encoding has positions for the longest sequence. */
 static void check_capacity(checking c, const rt_transformer_options *model)
 {
     char value[RT_VALUE_SIZE];
@@ -100,7 +99,7 @@ static void check_capacity(checking c, const rt_transformer_options *model)
                    rt_key_write(rt_key_at(rt_key_find_full(name)), c.config, value), most, longest);
 }
 
-/* What the model makes of its options; those that only the data knows are taken to be right. */
+/* Checks the options of the model; those that the data sets are assumed to be valid. */
 static void check_model(checking c)
 {
     rt_transformer_options model = c.config->model;
@@ -120,7 +119,7 @@ static void check_theta(checking c)
                    "theta.init_from and theta.init both set the initial theta; give only one");
 }
 
-/* Whether it is what a run was trained with, which keeps it. */
+/* Returns whether a trained run has the objective, which is then accepted. */
 static bool trained_so(checking c)
 {
     static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
@@ -130,7 +129,7 @@ static bool trained_so(checking c)
     return c.trained && !said;
 }
 
-/* Whether the model may look at what it is asked. */
+/* Checks the attention mask against the objective: no token may see its own answer. */
 static void check_causal(checking c)
 {
     const rt_data_options *data = &c.config->data;
@@ -158,7 +157,7 @@ typedef struct checking_length {
     int length;
 } checking_length;
 
-/* As contradict_rule, of a rule that is broken at a length of train.eval_lengths. */
+/* Complains of a rule that is broken at a length of train.eval_lengths. */
 static void contradict_length(void *context, const char *const *options, const char *message)
 {
     const checking_length *l = context;
@@ -169,7 +168,7 @@ static void contradict_length(void *context, const char *const *options, const c
                            message);
 }
 
-/* The other lengths of evaluation must suit the task as well. */
+/* Checks the task at the other lengths of evaluation. */
 static void check_lengths(checking c)
 {
     const rt_lengths *lengths = &c.config->train.eval_lengths;
@@ -206,7 +205,7 @@ static void check_optimizer(checking c)
                    optimizer->warmup_steps, optimizer->schedule_steps);
 }
 
-/* The first evaluation is an improvement, so the last of those that are none comes after it. */
+/* The first evaluation always counts as an improvement, so patience starts after it. */
 static void check_patience(checking c)
 {
     const rt_train_options *train = &c.config->train;
@@ -257,7 +256,7 @@ void rt_config_check(const rt_config *config, const rt_config_source *source, bo
 
 enum { PART_SIZE = 32 };
 
-/* The first part of a list; returns what follows it. What is too long is no part. */
+/* Copies the first part of a list; returns the rest. A name that is too long matches no part. */
 static const char *take_part(const char *list, char part[PART_SIZE])
 {
     rt_list_item item;
@@ -266,7 +265,7 @@ static const char *take_part(const char *list, char part[PART_SIZE])
     return list;
 }
 
-/* The N of "layers.N", `word` being what stands before it; false if the part is something else. */
+/* Parses the N of "layers.N", where `word` is "layers.". Returns false for another part. */
 static bool read_layer(const char *part, const char *word, int64_t *layer)
 {
     const size_t length = strlen(word);

@@ -17,17 +17,17 @@ typedef struct loading {
     rt_written_config written;
     const rt_config_source *source;
     rt_config_errors errors;
-    rt_sweep *sweep; /* NULL: passed over */
+    rt_sweep *sweep; /* NULL: [sweep] and variants are skipped */
     bool in_section; /* a header has been seen */
-    bool known;      /* it names a section of keys that exists */
+    bool known;      /* the section exists */
     bool in_sweep;
     bool in_variant;
-    bool has_sweep; /* either has been seen */
-    bool placed;    /* run.dir and run.name are those of the folder of the run */
+    bool has_sweep; /* a [sweep] or [variant] was seen */
+    bool placed;    /* run.dir and run.name were taken from the folder of the run */
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
-    char *of_use[RT_MAX_KEYS]; /* values of overrides that are about a use of the model */
+    char *of_use[RT_MAX_KEYS]; /* overrides that apply after the model is resolved */
 } loading;
 
 static void set_key(loading *l, int origin, int i, const char *value)
@@ -35,7 +35,7 @@ static void set_key(loading *l, int origin, int i, const char *value)
     const rt_key *key = rt_key_at(i);
     char name[RT_KEY_NAME_SIZE];
     rt_writer problem = {0};
-    /* The command line can take back a text or a list of the file. */
+    /* The command line can clear a text or a list of the file. */
     const bool complete = *value || (origin == RT_FROM_COMMAND_LINE && !*key->initial);
     rt_key_full_name(key, name);
     if (complete && rt_key_read(key, value, &l->written.keys, &problem)) {
@@ -121,7 +121,7 @@ static void read_file(loading *l, const rt_config_source *source)
 
 /* ---- the command line ---- */
 
-/* Copies without the blanks at both ends; what does not fit is cut. */
+/* Copies the text without blanks at both ends, truncated to the size. */
 static void copy_trimmed(char *copy, size_t size, const char *text, size_t length)
 {
     while (length && *text == ' ') {
@@ -133,7 +133,7 @@ static void copy_trimmed(char *copy, size_t size, const char *text, size_t lengt
     snprintf(copy, size, "%.*s", (int)length, text);
 }
 
-/* What changes a use of a trained model waits until that model is known. */
+/* Sets the key, or defers the override until the trained model is resolved. */
 static void override(loading *l, int i, const char *value)
 {
     const rt_config_source *source = l->source;
@@ -175,7 +175,7 @@ static void read_override(loading *l, const char *text)
         override(l, i, value);
 }
 
-/* What a sweep chose for this run: lines that have been accepted before. */
+/* Applies the settings of one run of a sweep, which were validated before. */
 static void read_settings(loading *l, const char *lines)
 {
     char line[RT_KEY_NAME_SIZE + RT_VALUE_SIZE];
@@ -189,10 +189,10 @@ static void read_settings(loading *l, const char *lines)
     }
 }
 
-/* ---- what follows from the rest ---- */
+/* ---- name and folder of the run ---- */
 
-/* "theta" of "experiments/theta.ini", "words" of the folder "models/words/"; a path without a name,
- * such as ".", is that of a model. */
+/* Sets run.name from the path: "theta" for "experiments/theta.ini", "words" for "models/words/",
+ * "model" for a path without a name, such as ".". */
 static void name_after_file(loading *l, const char *path)
 {
     int i = rt_key_find("run", "name");
@@ -210,7 +210,7 @@ static void name_after_file(loading *l, const char *path)
     set_key(l, RT_FROM_DEFAULT, i, *name ? name : "model");
 }
 
-/* Whether the key takes the value, which nobody has written. */
+/* Returns whether the key would accept the value. */
 static bool would_take(const loading *l, const char *name, const char *value)
 {
     rt_config scratch = l->written.keys;
@@ -228,8 +228,8 @@ static void place(loading *l, const char *name, const char *value)
         set_key(l, l->first_line[i], i, value);
 }
 
-/* A run's own configuration, wherever its folder is now, is that of the run there; if it is where
- * no configuration could say, what the file says stays. */
+/* Sets run.dir and run.name to the folder that the configuration of a run is in, unless these keys
+ * do not accept its path. */
 static void settle_place(loading *l, const rt_config_source *source)
 {
     char dir[RT_PATH_SIZE], name[RT_PATH_SIZE];
@@ -261,7 +261,7 @@ static bool was_trained(const loading *l)
     return l->source->trained || l->source->without_data || l->placed;
 }
 
-/* What is fixed in the model can be repeated, but not changed. */
+/* Complains if an override of a key of the model differs from the value of the trained model. */
 static void expect_same(loading *l, const rt_config *config, int i, const char *value)
 {
     rt_written_config other = {*config, .trained = true};
@@ -288,7 +288,7 @@ static void copy_key(rt_config *to, const rt_config *from, int i)
     to->origin[i] = from->origin[i];
 }
 
-/* The model is resolved; what is about its use comes on top of it. */
+/* Resolves the configuration, then applies the deferred overrides. */
 static void resolve(loading *l, rt_config *config)
 {
     l->written.trained = was_trained(l) || l->has_sweep;
@@ -311,7 +311,8 @@ static void resolve(loading *l, rt_config *config)
 
 /* ---- loading ---- */
 
-/* False if no more can be said of the configuration: *status, or the errors, say why. */
+/* Inherits values from the model of train.init_from. Returns false if the configuration cannot be
+ * checked further: *status or the errors say why. */
 static bool inherit(loading *l, rt_status *status)
 {
     const rt_config_source *source = l->source;
@@ -321,7 +322,7 @@ static bool inherit(loading *l, rt_status *status)
         return true;
     *status = source->find_ancestor(source->finder, keys, &ancestor);
     if (status->code == RT_CHECKPOINT && !rt_config_is_open(keys))
-        *status = rt_ok(); /* who needs the file itself will say so */
+        *status = rt_ok(); /* reported when the file is opened */
     if (status->code || !ancestor.config)
         return !status->code;
     return rt_config_inherit(keys, &ancestor, &l->errors);
@@ -349,8 +350,8 @@ static void read_all(loading *l)
     rt_config_find_files(keys, &l->errors);
 }
 
-/* A run that was trained keeps what it was trained with, and keys of one run may count in another
- * of its sweep: there the command line alone is judged, here nothing. */
+/* Complains of keys without effect. For a trained run only the command line is checked; for a sweep
+ * nothing, since a key without effect in one run may have one in another. */
 static void check_effects(loading *l, const rt_config *config)
 {
     const rt_config_source *source = l->source;
@@ -369,7 +370,7 @@ static void check_effects(loading *l, const rt_config *config)
     }
 }
 
-/* The runs of a sweep resolve each their own zeros. */
+/* Restores written zeros: each run of a sweep resolves its own. */
 static void keep_zeros(loading *l, rt_config *config)
 {
     for (int i = 0; rt_key_at(i); i++)
@@ -377,7 +378,7 @@ static void keep_zeros(loading *l, rt_config *config)
             copy_key(config, &l->written.keys, i);
 }
 
-/* What keys make together. */
+/* Resolves the configuration and checks its keys together. */
 static rt_status judge(loading *l, rt_config *config)
 {
     const rt_config_source *source = l->source;

@@ -139,7 +139,7 @@ bool rt_key_counts(int key, const rt_config *config)
 
 /* ---- messages ---- */
 
-/* "a, b or c" of "a, b, c". */
+/* Writes "a, b or c" for "a, b, c". */
 static void write_values(rt_writer *w, const char *values)
 {
     const char *last = strrchr(values, ',');
@@ -169,8 +169,8 @@ static bool is_written(const rt_config *config, int key)
     return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
 }
 
-/* Writes the needs of a key. If the value that is needed is written for a key that does not count
- * in `config`, the needs of that key stand for the value. `config` and `written` may be NULL. */
+/* Writes the needs of a key. If a needed value was written for a key that has no effect itself, the
+ * needs of that key are written instead. `config` and `written` may be NULL. */
 static void report_needs(rt_writer *w, question q, const rt_config *config,
                          const rt_config *written)
 {

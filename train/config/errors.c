@@ -44,7 +44,7 @@ void rt_config_unknown_section(rt_config_errors *errors, int origin, const char 
     rt_writer_free(&advice);
 }
 
-/* What other programs call a key. */
+/* Names of keys in other programs. */
 static const char *const names_elsewhere[][2] = {
     {"learning_rate", "optimizer.lr"},
     {"max_grad_norm", "optimizer.clip_norm"},
@@ -69,7 +69,7 @@ static const char *const names_elsewhere[][2] = {
     {"vocab_size", "data.vocab"},
 };
 
-/* Tries the key's own name and those that it has elsewhere. */
+/* Tries the key's name and its names in other programs. */
 static void try_key(rt_nearest *nearest, const rt_key *key)
 {
     char name[RT_KEY_NAME_SIZE];
@@ -80,7 +80,7 @@ static void try_key(rt_nearest *nearest, const rt_key *key)
             rt_nearest_try_as(nearest, names_elsewhere[i][0], key->name);
 }
 
-/* The key whose name is nearest, inside the section or outside it; NULL if none is near. */
+/* Returns the key with the nearest name, inside the section or outside; NULL if none is near. */
 static const rt_key *nearest_key(const char *written, const char *section, bool inside)
 {
     rt_nearest nearest = {.written = written};
@@ -96,8 +96,8 @@ static const rt_key *nearest_key(const char *written, const char *section, bool 
     return found;
 }
 
-/* What may have been meant: the same name elsewhere, else the nearest here, else the
- * nearest elsewhere, else one of those that are here. */
+/* Suggests the same name in another section, else the nearest name in this section, else the
+ * nearest in another, else lists the keys of this section. */
 static void advise(rt_writer *advice, const char *section, const char *written)
 {
     const rt_key *here = nearest_key(written, section, true);

@@ -60,8 +60,8 @@ static int next_byte(lines *l)
     return l->file ? getc(l->file) : (unsigned char)*l->text++;
 }
 
-/* Reads a line without its end. False at the end of the file; a line that cannot be a line
- * of an INI file is reported and comes out empty. */
+/* Reads a line without its end. Returns false at the end of the file. An invalid line is reported
+ * and left empty. */
 static bool read_line(lines *l)
 {
     size_t length = 0;
@@ -84,7 +84,7 @@ static bool read_line(lines *l)
     return true;
 }
 
-/* Takes the comment and the blanks at both ends off the line. */
+/* Removes the comment and the blanks at both ends of the line. */
 static char *trim_line(lines *l)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
@@ -120,7 +120,7 @@ static void take_header(const lines *l, char *header)
     l->events->section(l->user, l->line, skip_blanks(header + 1));
 }
 
-/* "key = value", or with a colon; white space around both does not count. */
+/* Parses "key = value" or "key: value". */
 static void take_pair(const lines *l, char *line)
 {
     char *value = strpbrk(line, "=:");
@@ -148,7 +148,7 @@ void rt_ini_parse(FILE *file, const char *text, const rt_ini_events *events, voi
     }
 }
 
-enum { LOOKED_AT = 1 << 16 }; /* bytes of a file, from its beginning */
+enum { LOOKED_AT = 1 << 16 }; /* bytes at the start of a file */
 
 /* ---- folders ---- */
 
@@ -181,9 +181,9 @@ static void complain_of_folder(rt_config_errors *errors, const char *path)
 
 /* ---- files ---- */
 
-/* What the lines of a file are. */
+/* Counts of the kinds of lines in a file. */
 typedef struct counts {
-    bool section; /* there is one of a configuration */
+    bool section; /* a known section was seen */
     long pairs, problems;
 } counts;
 
@@ -216,7 +216,7 @@ static bool is_ini(const char *text)
     return c.section || c.problems <= c.pairs;
 }
 
-/* Whether the heading of a table names a column of labels. */
+/* Returns whether the heading of a table names a column `label`. */
 static bool is_labelled(const char *text)
 {
     static const char label[] = "label", between[] = "\t,\r\n";
@@ -241,7 +241,7 @@ static void complain_of_text(rt_config_errors *errors, const char *path, bool la
                        labelled ? "classify" : "text", path, rt_program_name());
 }
 
-/* `bytes` end with a zero. */
+/* Complains of a file that is no INI file. `bytes` are zero-terminated. */
 static bool complain_of_file(rt_config_errors *errors, const char *path, const char *bytes,
                              size_t size)
 {

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- those of a run ---- */
+/* ---- keys of a run ---- */
 
 #define OPTIONS rt_config
 
@@ -143,7 +143,7 @@ const rt_renamed *rt_renamed_find(const char *key, const char *value)
 
 /* ---- all tables as one ---- */
 
-/* Where the options of each table are in an rt_config. */
+/* The tables and the offsets of their options in an rt_config. */
 static const struct {
     const rt_key_table *table;
     size_t offset;
@@ -153,13 +153,13 @@ static const struct {
               {&rt_optimizer_keys, offsetof(rt_config, optimizer)}};
 enum { TABLES = sizeof tables / sizeof *tables };
 
-/* In their order. */
+/* The sections, in the order of the reference. */
 static const char *const sections[] = {"run",  "model",     "position", "theta",
                                        "data", "optimizer", "train"};
 
 static struct {
     const rt_key *keys[RT_MAX_KEYS];
-    size_t offsets[RT_MAX_KEYS]; /* of the options that a key is of */
+    size_t offsets[RT_MAX_KEYS]; /* of the options of the table of each key */
     int count;
 } all;
 static pthread_once_t joined = PTHREAD_ONCE_INIT;

@@ -1,39 +1,37 @@
 #ifndef ROTOR_TRAIN_CONFIG_KEYS_H
 #define ROTOR_TRAIN_CONFIG_KEYS_H
 
-/* The keys of the configuration: those of models/, data/ and optim/ with those of a run, as one
- * list, for the files that read and write them. */
+/* All keys of the configuration as one list: the tables of models/, data/ and optim/ and the keys
+ * of a run. */
 
 #include "text/key_value.h"
 #include "train/config/config.h"
 
-/* The i-th key, section by section; NULL past the last. */
+/* Returns the i-th key, section by section; NULL past the last. */
 const rt_key *rt_key_at(int i);
 
-/* The key's default with model.kind = decoder; NULL if it is `initial`. */
+/* Returns the default with model.kind = decoder; NULL if it is `initial`. */
 const char *rt_key_decoder_default(const rt_key *key);
 
 bool rt_key_starts_section(int i);
 bool rt_section_exists(const char *section);
 
-/* The key's number; -1 if there is none. */
+/* Return the number of the key, by section and name or by "section.name"; -1 if there is none. */
 int rt_key_find(const char *section, const char *name);
-
-/* The same for "section.name". */
 int rt_key_find_full(const char *full_name);
 
-/* Whether the key decides the result of a run: all that a resumed run may not change, and how long
- * it is. */
+/* Returns whether the key decides the result of a run: keys that a resumed run may not change, and
+ * the length of the run. */
 bool rt_key_decides(const rt_key *key);
 
-/* Sets the key. False, with the reason in `problem` and the configuration unchanged, if
- * it does not accept the value: "must be a number > 0; got 'x'". */
+/* Sets the key. Returns false, with the reason in `problem` and the configuration unchanged, if the
+ * key does not accept the value: "must be a number > 0; got 'x'". */
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem);
 
-/* The same for a value of the program's own, which the key accepts. */
+/* Sets the key to a value that it accepts. */
 void rt_key_set(const rt_key *key, const char *value, rt_config *config);
 
-/* Gives the key the value that it has in another configuration. */
+/* Copies the value of the key from another configuration. */
 void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from);
 
 /* Returns the member of the configuration that the key sets, of the type of the key. */
@@ -42,7 +40,7 @@ const void *rt_key_member(const rt_key *key, const rt_config *config);
 /* Returns whether the key has the same value in both configurations. */
 bool rt_key_equal(const rt_key *key, const rt_config *a, const rt_config *b);
 
-/* The key's value as rt_key_read accepts it; returns `text`. */
+/* Writes the value as rt_key_read accepts it; returns `text`. */
 const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE]);
 
 /* ---- effect ----

@@ -19,7 +19,7 @@ static bool holds_checkpoints(const char *folder)
            S_ISDIR(found.st_mode);
 }
 
-/* False for a path that does not end with a name. */
+/* Splits a path into folder and name. Returns false if it does not end with a name. */
 static bool split(const char *folder, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
 {
     const char *last = rt_path_name(folder);
@@ -44,7 +44,7 @@ bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PAT
     return split(folder, dir, name) || (realpath(folder, whole) && split(whole, dir, name));
 }
 
-/* The folder that relative paths start from, without symbolic links. */
+/* Finds the folder of a file, with symbolic links resolved. */
 static bool find_folder(const char *file, char folder[PATH_MAX])
 {
     char path[RT_PATH_SIZE];
@@ -77,8 +77,7 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
     rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
 }
 
-/* The first name of a list; what follows it, or NULL. What is no list is one name, commas and
- * all. */
+/* Copies the first name of a list; returns the rest or NULL. Without `list`, all is one name. */
 static const char *take_name(const char *names, bool list, char name[RT_FILE_LIST_SIZE])
 {
     rt_list_item item = {.start = names, .length = strlen(names)};
@@ -116,8 +115,8 @@ static void add_paths(rt_writer *paths, const char *folder, const char *names, b
     }
 }
 
-/* Makes the paths of a key absolute: those of the file begin where it is, those of the command
- * line in the working directory. */
+/* Makes the paths of a key absolute: relative to the folder of the file, or for the command line to
+ * the working directory. */
 static void find_paths(rt_config *config, rt_config_errors *errors, int i, const char *value,
                        bool list)
 {

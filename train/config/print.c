@@ -8,7 +8,7 @@
 
 enum { PLACE_SIZE = RT_PATH_SIZE + 16, PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
 
-/* A value that is no text cannot stand in the file; its line is then a comment. */
+/* An empty value cannot be read back; its line is written as a comment. */
 char *rt_config_ini(const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
@@ -72,13 +72,15 @@ bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
     return step >= run->train.steps && now->train.steps > run->train.steps;
 }
 
-/* Of a key whose value follows from others in both configurations, those are what differs. */
+/* Two configurations and the values that follow from their other keys. A key whose value follows
+ * from others in both does not count as a difference: the others are listed. */
 typedef struct comparison {
     const rt_config *run, *now;
     rt_config implied_by_run, implied_by_now;
 } comparison;
 
-/* What a branch may have otherwise than its trunk, beside what an extended run may. */
+/* Returns whether a branch may differ from its trunk in the key, beyond what an extended run may.
+ */
 static bool is_of_branches(const rt_key *key, const rt_config *now)
 {
     static const char *const keys[] = {"train.trunk", "train.init_from", "train.freeze", NULL};
@@ -101,7 +103,7 @@ static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how
     return how == RT_BRANCHED && is_of_branches(key, now);
 }
 
-/* RUN/checkpoints/FILE of the path of a checkpoint. */
+/* Returns RUN/checkpoints/FILE, the end of the path of a checkpoint. */
 static const char *end_of_path(const char *path)
 {
     const char *end = path + strlen(path);
@@ -111,7 +113,7 @@ static const char *end_of_path(const char *path)
     return end;
 }
 
-/* A trunk of the same name, whose folder may have been moved with that of the run. */
+/* Returns whether both have a trunk of the same name, whose folder may have been moved. */
 static bool is_same_trunk(const rt_config *a, const rt_config *b)
 {
     return !strcmp(end_of_path(a->train.trunk), end_of_path(b->train.trunk));
@@ -183,7 +185,7 @@ rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now
     return status;
 }
 
-/* What is not a key of the table: name, default, values, meaning. */
+/* Settings of sweeps, which are not in the table of keys: name, default, values, meaning. */
 static const char *const sweep_rows[][4] = {
     {"sweep.SECTION.KEY", "", "comma-separated values",
      "train one run for every combination of the values of all such keys"},
@@ -242,7 +244,7 @@ char *rt_config_reference(void)
     return rt_writer_take(&w);
 }
 
-/* An empty list is no line. */
+/* Writes one section; empty values are left out. */
 static void add_section(rt_writer *w, const char *section, const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
@@ -253,8 +255,8 @@ static void add_section(rt_writer *w, const char *section, const rt_config *conf
             rt_writer_add(w, "%s = %s\n", key->name, value);
 }
 
-/* Of the data what belongs to the model: without a vocabulary also the number of ids, which another
- * task may need. */
+/* Writes the keys of the data that belong to the model. data.vocab is written even without effect:
+ * another task may need the number of ids. */
 static void add_data(rt_writer *w, const rt_config *config, const rt_config *defaults)
 {
     static const char *const names[] = {"data.task",  "data.length",    "data.vocab",
@@ -293,13 +295,13 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
     return rt_writer_take(&w);
 }
 
-/* A row of the table is what these keys say; train.steps is the last step. */
+/* Keys whose values are the columns of a row; train.steps is its last step. */
 static const char *const columns[] = {"train.steps", "optimizer.lr", "optimizer.schedule",
                                       "optimizer.min_lr_ratio", "optimizer.schedule_steps"};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 static const char heading[] = "until_step,lr,schedule,min_lr_ratio,schedule_steps\n";
 
-/* A constant rate has neither an end nor a share that is left there. */
+/* Returns whether the schedules are the same; a constant rate has no horizon and no final ratio. */
 static bool is_same(const rt_optimizer_options *a, const rt_optimizer_options *b)
 {
     const bool constant = a->schedule == RT_SCHEDULE_CONSTANT;
@@ -347,7 +349,7 @@ char *rt_past_schedules_write(const rt_optimizer_options *o, int steps)
     return rt_writer_take(&w);
 }
 
-/* One row, whose end is the start of the next; NULL if it is none. */
+/* Parses one row; returns the start of the next, NULL if the row is malformed. */
 static const char *read_row(const char *row, rt_past_schedule *s)
 {
     rt_config c = {0};

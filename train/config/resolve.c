@@ -25,7 +25,7 @@ void rt_written_defaults(rt_written_config *written)
         rt_key_set(key, key->initial, &written->keys);
 }
 
-/* What nobody has said of a decoder. */
+/* Sets the defaults of decoders. */
 static void resolve_kind(rt_config *config)
 {
     const rt_key *key;
@@ -34,7 +34,7 @@ static void resolve_kind(rt_config *config)
             rt_key_set(key, rt_key_decoder_default(key), config);
 }
 
-/* What nobody has said of an optimizer. */
+/* Sets the defaults of the optimizer. */
 static void resolve_rule(rt_config *config)
 {
     rt_optimizer_settings *s = &config->optimizer.settings;
@@ -42,7 +42,7 @@ static void resolve_rule(rt_config *config)
         s->beta2 = rt_optimizer_defaults(s->rule).beta2;
 }
 
-/* Labelled data is evaluated on all of its rows, unless something else is asked for. */
+/* Sets the evaluation of labelled data to all rows by default. */
 static void resolve_evaluation(rt_config *config)
 {
     const int origin = config->origin[rt_key_find("train", "eval_batches")];
@@ -55,7 +55,7 @@ static void resolve_evaluation(rt_config *config)
 
 enum {
     MOST_SHARDS = 16,
-    FEWEST_TOKENS = 512 /* of an automatic shard */
+    FEWEST_TOKENS = 512 /* in an automatic micro-batch */
 };
 
 static int automatic_shards(const rt_config *c)
@@ -111,7 +111,7 @@ void rt_config_resolve(rt_config *config, const rt_written_config *written)
     memcpy(config->idle, idle, sizeof idle);
 }
 
-/* ---- a use ---- */
+/* ---- use of a trained model ---- */
 
 static bool on_command_line(const rt_config *config, const char *section, const char *name)
 {
@@ -129,13 +129,13 @@ void rt_config_resolve_use(rt_config *config)
 
 bool rt_key_at_use(int key)
 {
-    static const char *const names[] = {/* how a model is used */
+    static const char *const names[] = {/* settings of the use */
                                         "run.math", "theta.tolerance", "theta.check",
                                         "theta.tolerances", "data.task", "data.length",
                                         "data.distance", "data.period", "data.theta", "data.file",
                                         "data.eval_file", "data.objective", "data.mask_probability",
                                         "data.eval_fraction", "data.eval_seed",
-                                        /* how it was trained, which does not count here */
+                                        /* settings of the training, without effect in a use */
                                         "model.dropout", "model.attention_dropout",
                                         "theta.init_from", "theta.lr_scale", "data.vocab_file",
                                         NULL};
@@ -144,7 +144,7 @@ bool rt_key_at_use(int key)
            !strcmp(k->section, "optimizer") || rt_key_is_one_of(k, names);
 }
 
-/* ---- a run that goes on ---- */
+/* ---- continuing a run ---- */
 
 void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 {
@@ -162,9 +162,9 @@ void rt_config_continue(rt_config *config, const rt_config *run)
     rt_config_frame_as(config, &run->data);
 }
 
-/* ---- what a configuration implies ---- */
+/* ---- implied values ---- */
 
-/* Keys whose zero stands for what follows from others. */
+/* Keys whose zero stands for a value that follows from other keys. */
 static const char *const zeros[] = {"model.kv_heads",           "model.head_dim",
                                     "model.embedding_dim",      "model.ffn_dim",
                                     "position.original_len",    "position.init_std",
@@ -215,7 +215,7 @@ static bool is_section(const rt_key *key, const char *section)
     return !strcmp(key->section, section);
 }
 
-/* ---- what is inherited ---- */
+/* ---- inherited values ---- */
 
 static bool is_inherited(const rt_key *key)
 {
@@ -237,8 +237,8 @@ static bool uses_original_len(const rt_config *c)
     return scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR && scaling != RT_SCALING_NTK;
 }
 
-/* position.kind and position.scaling stand in the table before the keys that depend on them, so
- * these two are settled by now. */
+/* position.kind and position.scaling precede the keys that depend on them in the table, so both are
+ * already inherited here. */
 static bool position_goes_with(const inheritance *h, const rt_key *key)
 {
     const rt_position_options *here = &h->config->model.position, *there = &h->from->model.position;
@@ -284,7 +284,7 @@ static bool data_goes_with(const inheritance *h, const rt_key *key)
                                                                            : text && text_there;
 }
 
-/* Whether the model's value makes sense beside what is written. */
+/* Returns whether the model's value is meaningful with the written keys. */
 static bool goes_with(const inheritance *h, const rt_key *key)
 {
     if (is_section(key, "position"))
@@ -301,7 +301,7 @@ static bool goes_with(const inheritance *h, const rt_key *key)
            !rt_key_is_one_of(key, RT_OPTIONS("model.attention_dropout"));
 }
 
-/* ---- what must agree ---- */
+/* ---- written values that must agree with the model ---- */
 
 static int or_else(int size, int otherwise)
 {
@@ -324,7 +324,7 @@ static bool max_len_fits(const inheritance *h)
            or_else(here->max_len, rt_config_longest(h->config)) == there->max_len;
 }
 
-/* An lm head of the ancestor that has a matrix of its own. */
+/* Returns whether tie_embeddings fits: an imported lm head may have its own weights. */
 static bool tying_fits(const inheritance *h)
 {
     const bool lm = rt_data_task_target(h->config->data.task) == RT_TARGET_IDS;
@@ -332,7 +332,7 @@ static bool tying_fits(const inheritance *h)
            !h->config->model.tie_embeddings;
 }
 
-/* A vocabulary without capitals may be read as it is. */
+/* Returns whether lowercase fits: a lowercase vocabulary may also be used as it is. */
 static bool lowercase_fits(const inheritance *h)
 {
     return !data_goes_with(h, rt_key_at(rt_key_find("data", "lowercase"))) ||
@@ -363,7 +363,7 @@ static bool is_equal(const inheritance *h, const rt_key *key)
     return rt_key_equal(key, h->config, h->from);
 }
 
-/* Whether the parameters of a model with the configured value can be those of the ancestor. */
+/* Returns whether the parameters of the ancestor fit a model with the configured value. */
 static bool fits(const inheritance *h, const rt_key *key)
 {
     if (rt_key_is_one_of(key, RT_OPTIONS("model.kind", "model.layers", "model.dim", "model.heads",
@@ -391,7 +391,7 @@ static bool fits(const inheritance *h, const rt_key *key)
     return true;
 }
 
-/* ---- both ---- */
+/* ---- inheritance ---- */
 
 static void add_place(rt_writer *w, const rt_config *config, int origin)
 {
@@ -441,7 +441,7 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
         if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
             goes_with(&h, key))
             take(&h, i);
-    rt_config_frame_as(config, &ancestor->config->data); /* an auto that is written */
+    rt_config_frame_as(config, &ancestor->config->data); /* for a written `auto` */
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
         if (is_inherited(key) && config->origin[i] != RT_FROM_MODEL &&
             config->origin[i] != RT_FROM_DEFAULT && !errors->bad[i] && !fits(&h, key))
@@ -454,7 +454,7 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
     return good;
 }
 
-/* A list that is empty is written as a comment, and a key without effect is left out. */
+/* Empty lists and keys without effect are never written, so they do not count as open. */
 bool rt_config_is_open(const rt_config *config)
 {
     const rt_key *key;

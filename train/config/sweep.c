@@ -41,7 +41,7 @@ void rt_sweep_free(rt_sweep *s)
 
 /* ---- reading ---- */
 
-/* The key's number, if it is one that a run of a sweep can have a value of its own for. */
+/* Returns the number of the key; -1, with a complaint, if a sweep cannot vary it. */
 static int find_key(const char *name, int origin, const char *where, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -65,7 +65,7 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
     return -1;
 }
 
-/* A copy of the value if the key accepts it; else NULL, with a complaint. */
+/* Returns a copy of the value if the key accepts it; otherwise NULL, with a complaint. */
 static char *accept(int key, int origin, const char *value, rt_config_errors *errors)
 {
     rt_config scratch = {0};
@@ -110,7 +110,7 @@ static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors
         axis->values[axis->count++] = copy;
 }
 
-/* "a, b,c" */
+/* Adds the values of a list such as "a, b,c". */
 static void add_values(rt_axis *axis, const char *values, rt_config_errors *errors)
 {
     char value[RT_VALUE_SIZE];
@@ -122,7 +122,7 @@ static void add_values(rt_axis *axis, const char *values, rt_config_errors *erro
     }
 }
 
-/* The command line takes the place of the file; nothing takes the place of its own kind. */
+/* Returns whether a setting may replace an earlier one: the command line replaces the file. */
 static bool may_replace(int before, int now, const char *name, rt_config_errors *errors)
 {
     if (now != RT_FROM_COMMAND_LINE)
@@ -150,7 +150,7 @@ static void set_jobs(rt_sweep *s, int origin, const char *value, rt_config_error
                            MOST_JOBS, rt_quote(quoted, value));
 }
 
-/* A number of steps, or a checkpoint. */
+/* Sets the trunk: a number of steps or a checkpoint. */
 static void set_trunk(rt_sweep *s, int origin, const char *value, rt_config_errors *errors)
 {
     int64_t steps;
@@ -303,7 +303,7 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
                            s->trunk_steps);
 }
 
-/* The most steps that a run takes. */
+/* Returns the largest number of steps of any run. */
 static int longest_run(const rt_sweep *s, const rt_config *config)
 {
     const int key = rt_key_find("train", "steps");
@@ -320,7 +320,8 @@ static int longest_run(const rt_sweep *s, const rt_config *config)
     return most ? (int)most : config->train.steps;
 }
 
-/* A checkpoint that the command line names is beside the reader, not the configuration. */
+/* Makes the path of a checkpoint from the command line absolute: it is relative to the working
+ * directory. */
 static rt_status make_absolute(rt_sweep *s)
 {
     char here[RT_PATH_SIZE], path[RT_PATH_SIZE];
@@ -334,7 +335,7 @@ static rt_status make_absolute(rt_sweep *s)
     return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
 }
 
-/* An absolute path: that of a trunk is read beside the configuration's file. */
+/* Makes the folder of the sweep absolute: the path of a trunk is read relative to the file. */
 static rt_status find_folder(rt_sweep *s, const rt_run_options *o)
 {
     char here[RT_PATH_SIZE] = "", place[RT_PATH_SIZE];
@@ -407,7 +408,7 @@ static const rt_axis *seed_axis(const rt_sweep *s)
     return NULL;
 }
 
-/* The seed of a variant; "" if it has the one that all share. */
+/* Returns the seed of a variant; "" if it has none of its own. */
 static const char *seed_of_variant(const rt_variant *variant)
 {
     const int seed = rt_key_find("run", "seed");
@@ -417,7 +418,8 @@ static const char *seed_of_variant(const rt_variant *variant)
     return "";
 }
 
-/* Seeds in the order of their trunks, where variants may repeat one; NULL past the last. */
+/* Returns the i-th seed in the order of trunks, where variants may repeat one; NULL past the last.
+ */
 static const char *seed_at(const rt_sweep *s, int i)
 {
     const rt_axis *axis = seed_axis(s);
@@ -474,7 +476,7 @@ static char *trunk_overrides(const rt_sweep *s, int trunk)
     return rt_writer_take(&w);
 }
 
-/* Whether another axis has a key of the same name in another section. */
+/* Returns whether another axis has a key of the same name in another section. */
 static bool is_ambiguous(const rt_sweep *s, int axis)
 {
     for (int i = 0; i < s->axis_count; i++)
@@ -496,8 +498,8 @@ static void add_settings(rt_writer *w, const rt_sweep *s, int run)
                       rt_sweep_value(s, run, i));
 }
 
-/* Tells runs apart whose names would look the same, or be too long: of what the run is, not of its
- * number, which changes when the sweep grows. */
+/* Returns a digest that distinguishes runs whose names would be equal or too long. It depends on
+ * the settings, not on the number of the run, which changes when the sweep grows. */
 static unsigned digest(const rt_sweep *s, int run)
 {
     rt_writer w = {0};
@@ -541,7 +543,7 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
     rt_writer_free(&w);
 }
 
-/* The last checkpoint of a trunk of the sweep. */
+/* Writes the path of the last checkpoint of a trunk. */
 static void add_trunk(rt_writer *w, const rt_sweep *s, int trunk)
 {
     char name[RT_RUN_NAME_SIZE];
@@ -568,7 +570,8 @@ static bool is_run_name(const rt_key *key)
     return !strcmp(key->section, "run") && !strcmp(key->name, "name");
 }
 
-/* The name follows from that of the file, which the text may not get. */
+/* Writes the keys that all runs share. run.name is always written: its default is the name of the
+ * file. */
 static void write_shared(rt_writer *w, const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
@@ -583,7 +586,7 @@ static void write_shared(rt_writer *w, const rt_config *config)
     }
 }
 
-/* A value that is a path begins where the file is, which the text may leave. `settled` has it. */
+/* Writes a value; a path as it was made absolute in `settled`. */
 static void write_value(rt_writer *w, int key, const char *written, const rt_config *settled)
 {
     char value[RT_VALUE_SIZE];

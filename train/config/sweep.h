@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_CONFIG_SWEEP_H
 #define ROTOR_TRAIN_CONFIG_SWEEP_H
 
-/* Several runs from one configuration: every [variant] with every combination of the values
- * in [sweep]. Here is what is to be run; train/sweep/runs.h runs it. */
+/* Several runs from one configuration: every [variant] with every combination of the values in
+ * [sweep]. train/sweep/runs.h trains them. */
 
 #include "train/config/keys.h"
 
@@ -14,7 +14,7 @@ enum {
     RT_MOST_SWEEP_RUNS = 10000
 };
 
-/* A key and the values that it takes in turn. */
+/* A key and its values. */
 typedef struct rt_axis {
     int key; /* its number in the table */
     int origin;
@@ -33,45 +33,45 @@ typedef struct rt_variant {
 /* Zeroed: a single run. */
 typedef struct rt_sweep {
     int jobs;        /* runs at a time; 0 = not set */
-    int jobs_origin; /* as that of an axis; 0 = not set */
-    int trunk_steps; /* of the trunks that the runs continue; 0: they have none of the sweep's */
-    char *trunk;     /* the checkpoint that they continue; NULL: none */
+    int jobs_origin; /* origin of sweep.jobs; 0 = not set */
+    int trunk_steps; /* steps of trunks that the sweep trains; 0 = none */
+    char *trunk;     /* checkpoint that all runs continue; NULL = none */
     int trunk_origin;
-    int longest; /* the most steps of a run */
-    int horizon; /* where the schedule of the learning rate ends that the trunks begin */
-    char folder[RT_PATH_SIZE]; /* of the sweep, where its trunks are */
+    int longest;               /* largest number of steps of a run */
+    int horizon;               /* optimizer.schedule_steps of the trunks */
+    char folder[RT_PATH_SIZE]; /* folder of the sweep, with its trunks */
     int axis_count;
     rt_axis axes[RT_MOST_AXES];
     int variant_count;
     rt_variant *variants[RT_MOST_VARIANTS];
 } rt_sweep;
 
-/* Whether there is more than one run to make. */
+/* Returns whether there is more than one run. */
 bool rt_sweep_requested(const rt_sweep *sweep);
 void rt_sweep_free(rt_sweep *sweep);
 
-/* ---- reading; complaints go to the errors ---- */
+/* ---- parsing; complaints are added to the errors ---- */
 
-/* A line of [sweep]: "jobs", "trunk" or "section.key"; on the command line without "sweep.". */
+/* Adds a line of [sweep]: "jobs", "trunk" or "section.key"; on the command line without "sweep.".
+ */
 void rt_sweep_set(rt_sweep *sweep, int origin, const char *name, const char *values,
                   rt_config_errors *errors);
 
-/* A [variant NAME] section and one of its lines. */
+/* Add a [variant NAME] section and one of its lines. */
 void rt_sweep_add_variant(rt_sweep *sweep, int origin, const char *name, rt_config_errors *errors);
 void rt_sweep_add_setting(rt_sweep *sweep, int origin, const char *name, const char *value,
                           rt_config_errors *errors);
 
-/* What the lines contradict each other in: a key that two of sweep, variants and command line
- * set, or too many runs. */
+/* Complains of a key that two of sweep, variants and command line set, and of too many runs. */
 void rt_sweep_check(const rt_sweep *sweep, const rt_config *config, rt_config_errors *errors);
 
-/* Takes of the configuration that the runs share what their trunks have of it. RT_CONFIG if the
- * folder of the sweep cannot be named. */
+/* Sets the properties of the trunks from the configuration that all runs share. Returns RT_CONFIG
+ * if a path is too long or the working directory is unknown. */
 rt_status rt_sweep_settle(rt_sweep *sweep, const rt_config *config) RT_MUST_CHECK;
 
-/* The sweep and what its runs share as an INI file, which is the same sweep. What nobody has
- * written is a comment: a run may make another default of it. The caller frees it; NULL when the
- * heap is exhausted. */
+/* Writes the sweep and the keys that its runs share as an INI file, which loads as the same sweep.
+ * Keys that were not set are comments: their defaults may differ between runs. The caller frees it;
+ * NULL when the heap is exhausted. */
 char *rt_sweep_ini(const rt_sweep *sweep, const rt_config *config);
 
 /* ---- the runs, 0 ... count - 1: the last axis changes fastest ---- */
@@ -82,16 +82,16 @@ int rt_sweep_count(const rt_sweep *sweep);
 const rt_variant *rt_sweep_variant(const rt_sweep *sweep, int run);
 const char *rt_sweep_value(const rt_sweep *sweep, int run, int axis);
 
-/* The trunks, which are runs themselves: count, ..., count + trunks - 1, one for each run.seed; and
- * which of them a run continues. */
+/* Return the number of trunks, one for each run.seed, and the trunk of a run. Trunks are runs
+ * themselves, with the numbers count, ..., count + trunks - 1. */
 int rt_sweep_trunks(const rt_sweep *sweep);
 int rt_sweep_trunk_of(const rt_sweep *sweep, int run);
 
-/* "rope_seed=1": a name for the run's directory, unlike that of any other. */
+/* Writes the name of the run's folder, such as "rope_seed=1", unique in the sweep. */
 void rt_sweep_name(const rt_sweep *sweep, int run, char name[RT_RUN_NAME_SIZE]);
 
-/* The run's settings as "section.key=value" lines; the caller frees it. NULL when the heap is
- * exhausted. */
+/* Writes the settings of the run as "section.key=value" lines. The caller frees it; NULL when the
+ * heap is exhausted. */
 char *rt_sweep_overrides(const rt_sweep *sweep, int run);
 
 #endif
