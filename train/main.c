@@ -2,9 +2,8 @@
 #include "revision.h"
 #include "text/process.h"
 #include "text/program_name.h"
+#include "train/commands.h"
 #include "train/config/config.h"
-#include "train/decay.h"
-#include "train/encode_command.h"
 #include "train/model_check.h"
 #include "train/report_command.h"
 #include "train/run/arguments.h"
@@ -14,8 +13,6 @@
 #include "train/run/stop.h"
 #include "train/step/memory_estimate.h"
 #include "train/sweep/runs.h"
-#include "train/tokenizer_command.h"
-#include "train/vocab_command.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
 
@@ -41,7 +38,7 @@ static rt_exit print_help(void)
     return print_text(stdout, rt_config_help());
 }
 
-/* The exit code of a status, whose message is printed. */
+/* Prints the message of a status, and returns its exit code. */
 static rt_exit conclude(rt_status status)
 {
     if (status.code)
@@ -49,13 +46,13 @@ static rt_exit conclude(rt_status status)
     return rt_exit_of(status.code);
 }
 
-/* What failed in a world of processes is told once. */
+/* Concludes a status that all processes of a world have: process 0 prints it. */
 static rt_exit conclude_in(const rt_world *world, rt_status status)
 {
     return rt_world_rank(world) ? rt_exit_of(status.code) : conclude(status);
 }
 
-/* What each phase takes at most, beyond the program and its data. */
+/* Prints the most memory of each phase, beyond the program and its data. */
 static void print_memory(const rt_memory_need *need)
 {
     static const char *const names[] = {RT_MEMORY_PHASES(RT_CHOICE_WORD)};
@@ -77,20 +74,13 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
     return conclude(status);
 }
 
-/* Says what is passed over. To be closed in any case. */
-static rt_status find(rt_found *found, const rt_arguments *arguments, const rt_config *config)
-{
-    rt_status status = rt_find_checkpoint(found, arguments, config);
-    if (*found->warnings)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
-    return status;
-}
-
-/* The configuration of the checkpoint that is named. */
+/* Loads the configuration of the checkpoint that is named. */
 static rt_status load_found(rt_config *config, const rt_arguments *arguments, char **errors)
 {
     rt_found found;
-    rt_status status = find(&found, arguments, NULL);
+    rt_status status = rt_find_checkpoint(&found, arguments, NULL);
+    if (*found.warnings)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
     if (!status.code)
         status = rt_found_configuration(config, &found, arguments, errors);
     if (status.code && found.imported && found.imported->refused)
@@ -100,13 +90,13 @@ static rt_status load_found(rt_config *config, const rt_arguments *arguments, ch
     return status;
 }
 
-/* Whether the model of a checkpoint is used with the configuration that is named beside it. */
+/* Returns whether the model of a checkpoint is used with a configuration file. */
 static bool uses_model(const rt_arguments *arguments)
 {
     return arguments->checkpoint || (arguments->best && arguments->command == RT_COMMAND_DECAY);
 }
 
-/* With `sweep` NULL, a sweep in the file is passed over. */
+/* Loads the configuration file. With `sweep` NULL, a sweep in the file is ignored. */
 static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep,
                            char **errors)
 {
@@ -120,7 +110,8 @@ static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_
     return rt_config_load(config, &source, errors);
 }
 
-/* Process 0 alone needs the folder of train.init_from; the others hear from it what is there. */
+/* Loads the configuration file at all processes of a world. Process 0 alone needs the folder of
+ * train.init_from; the others receive its configuration. */
 static rt_status load_in(rt_world *world, rt_config *config, const rt_arguments *arguments,
                          rt_sweep *sweep, char **errors)
 {
@@ -147,27 +138,12 @@ static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *
     return listed ? rt_exit_of(status.code) : conclude_in(world, status);
 }
 
-/* Commands that are about one run look at what all runs of a sweep share. */
+/* Returns whether the command can be given for a sweep. Others use what all runs of a sweep share.
+ */
 static bool knows_sweeps(rt_command command)
 {
     return command == RT_COMMAND_TRAIN || command == RT_COMMAND_CHECK ||
            command == RT_COMMAND_PRINT_CONFIG;
-}
-
-/* With --checkpoint or --best the theta that was learned is beside the configured one. */
-static rt_exit print_decay(const rt_config *config, const rt_arguments *arguments)
-{
-    rt_found found = {0};
-    rt_status status = rt_ok();
-    if (arguments->checkpoint || arguments->best)
-        status = find(&found, arguments, config);
-    if (!status.code && found.imported)
-        status = rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
-                          found.path);
-    if (!status.code)
-        return conclude(rt_decay_print(stdout, config, found.image));
-    rt_found_close(&found);
-    return conclude(status);
 }
 
 static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
@@ -178,7 +154,7 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     case RT_COMMAND_GRADCHECK:
         return conclude(rt_model_check(stdout, config, RT_MODEL_CHECK_SAMPLES, NULL));
     case RT_COMMAND_DECAY:
-        return print_decay(config, arguments);
+        return conclude(rt_decay_command(stdout, config, arguments));
     case RT_COMMAND_ENCODE:
         return conclude(rt_encode_command(config, arguments));
     case RT_COMMAND_EVAL:
@@ -193,7 +169,7 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     }
 }
 
-/* What reads back is on stdout; where it is from, on stderr. */
+/* Prints the configuration on stdout, and the origins of its values on stderr. */
 static rt_exit print_configuration(const rt_config *config, const rt_sweep *sweep,
                                    const rt_arguments *arguments)
 {
@@ -246,7 +222,7 @@ static rt_exit obey(const rt_arguments *arguments)
     return code;
 }
 
-/* Results that could not be printed are a failure. */
+/* Returns the exit code; results that could not be printed are a failure. */
 static rt_exit end(rt_exit code)
 {
     struct rlimit space;
@@ -277,8 +253,8 @@ static void check_address_space(int argc, char **argv, char **environment)
     _exit(RT_EXIT_CONFIG);
 }
 
-/* Signals that whoever starts the program may ignore: nohup, or a shell for a job in the
- * background. */
+/* Signals that may be ignored when the program starts: by nohup, or by a shell for a background
+ * job. */
 static const int inherited_signals[] = {SIGHUP, SIGINT, SIGQUIT};
 enum { INHERITED_SIGNALS = sizeof inherited_signals / sizeof *inherited_signals };
 static bool was_ignored[INHERITED_SIGNALS];
@@ -303,7 +279,7 @@ static void ignore_signals_again(void)
 typedef void initializer(int argc, char **argv, char **environment);
 __attribute__((section(".preinit_array"), used)) static initializer *const before_libraries = start;
 
-/* Why there is no world: what all find is told by the first of the processes. */
+/* Reports why the world could not begin: process 0 alone if all processes find the same error. */
 static rt_exit conclude_beginning(const rt_world *world, rt_status status)
 {
     const bool tells = rt_world_launched_rank() == 0 || status.code != RT_CONFIG ||
@@ -328,7 +304,7 @@ int main(int argc, char **argv)
     if (status.code)
         return end(conclude(status));
     if (!first && arguments.command != RT_COMMAND_TRAIN)
-        return RT_EXIT_DONE; /* what is not a training is done by process 0 */
+        return RT_EXIT_DONE; /* process 0 alone does anything but train */
     arguments.revision = ROTOR_REVISION;
     arguments.ancestry = &ancestry;
     if (arguments.command == RT_COMMAND_HELP)

@@ -1,9 +1,9 @@
 #ifndef ROTOR_TRAIN_RUN_METRICS_H
 #define ROTOR_TRAIN_RUN_METRICS_H
 
-/* What a run records while it trains: metrics.csv and theta.csv, which hold the same bytes
- * for the same seed, and timing.csv, which holds what the clock says; and, if it is asked for, the
- * scalars of metrics.csv for TensorBoard. */
+/* Records of a training: metrics.csv and theta.csv, which hold the same bytes for the same seed;
+ * timing.csv, with the times; and with run.tensorboard the scalars of metrics.csv for TensorBoard.
+ */
 
 #include "train/folder/event_file.h"
 #include "train/folder/results.h"
@@ -14,7 +14,7 @@ typedef struct rt_metrics {
     rt_step_table metrics, theta, timing;
     rt_event_file events; /* of run.tensorboard */
     const char *session;  /* cells of timing.csv that its next row has; NULL: empty ones */
-    long tokens;          /* that were computed since the clock was started */
+    long tokens;          /* computed since the clock was started */
     bool warned;
 } rt_metrics;
 
@@ -28,16 +28,16 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state,
                           const rt_step_result *result, const rt_evaluation *evaluation,
                           double seconds) RT_MUST_CHECK;
 
-/* The values of theta at this step. */
+/* Records the values of theta at this step. */
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state) RT_MUST_CHECK;
 
-/* The name of a file that could not be written, once; else NULL. */
+/* Returns the name of a file that could not be written, once; else NULL. */
 const char *rt_metrics_failure(rt_metrics *m);
 
 void rt_metrics_close(rt_metrics *m);
 
-/* The first step in the metrics.csv of a folder whose evaluation reached the accuracy; NaN if
- * none did. */
+/* Returns the first step in the metrics.csv of a folder whose evaluation reached the accuracy; NaN
+ * if none did. */
 double rt_metrics_first_step(const char *folder, double accuracy);
 
 #endif

@@ -39,7 +39,7 @@ static rt_status refuse_used_folder(const rt_run *r)
         r->folder.path);
 }
 
-/* What a run needs, before anything is created. */
+/* Opens what a run needs, before anything is created. */
 static rt_status open_run(rt_run *r)
 {
     rt_checkpoint_found found = {0};
@@ -55,7 +55,7 @@ static rt_status open_run(rt_run *r)
     return status;
 }
 
-/* Everything that can go wrong before the first step goes wrong here. */
+/* Opens the run and its folder. Returns every error that is possible before the first step. */
 static rt_status begin(rt_run *r)
 {
     rt_status status = open_run(r);
@@ -92,7 +92,7 @@ static rt_status write_vocabulary(const rt_run *r)
     return status;
 }
 
-/* Below the kernels that compute the run: a comment, since they are none of its keys. */
+/* Writes config.ini, with the kernels as a comment: they are not keys. */
 static rt_status write_configuration(const rt_run *r)
 {
     char kernels[RT_KERNELS_SIZE];
@@ -101,7 +101,7 @@ static rt_status write_configuration(const rt_run *r)
     return rt_durable_given(r->folder.path, "config.ini", rt_writer_take(&w));
 }
 
-/* The learning rate of a run that was given another schedule on its way. */
+/* Writes schedules.csv for a run whose schedule was changed by an extension. */
 static rt_status write_schedules(const rt_run *r)
 {
     if (!r->config->optimizer.past_count)
@@ -132,8 +132,8 @@ static void describe(rt_run *r)
 
 /* ---- the loop ---- */
 
-/* A save that fails on the way is a warning, and is tried again every run.log_every steps;
- * but parameters that are not finite end the run. */
+/* Saves a checkpoint if it is due. A failure is a warning, and the save is tried again every
+ * run.log_every steps; but parameters that are not finite end the run. */
 static rt_status save_if_due(rt_run *r, bool due)
 {
     const bool again = r->unsaved;
@@ -147,7 +147,7 @@ static rt_status save_if_due(rt_run *r, bool due)
     return rt_ok();
 }
 
-/* What follows a step: evaluation, records, a checkpoint. */
+/* Evaluates, records and saves after a step. */
 static rt_status after_step(rt_run *r, const rt_step_result *result)
 {
     rt_evaluation evaluation;
@@ -174,7 +174,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     return status;
 }
 
-/* Steps until the end, or a stop. */
+/* Takes steps until the end, or a stop. */
 static rt_status loop(rt_run *r)
 {
     rt_status status = rt_ok();
@@ -200,7 +200,7 @@ static rt_exit fail(rt_run *r, rt_status status)
     return rt_exit_of(status.code);
 }
 
-/* A run that came to nothing leaves that as its result. */
+/* Records the exit code of a run that has failed as its result. */
 static void record_failure(rt_run *r, rt_exit code)
 {
     rt_outcome o = {0};
@@ -211,7 +211,7 @@ static void record_failure(rt_run *r, rt_exit code)
         rt_progress_say(&r->progress, "%s", status.message);
 }
 
-/* A report that cannot be made is no reason to fail. */
+/* Draws the report. A failure is only a message. */
 static void report(rt_run *r)
 {
     if (rt_reports_are_off())
@@ -230,7 +230,7 @@ static rt_exit stopped(rt_run *r)
     return RT_EXIT_STOPPED;
 }
 
-/* An evaluation on the way that was better than the last one. */
+/* Prints the best evaluation if it was better than the last one. */
 static void print_best(const rt_run *r, double last)
 {
     const rt_evaluations *e = &r->evaluations;
@@ -247,7 +247,7 @@ static void print_early_stop(const rt_run *r)
     rt_writer_free(&w);
 }
 
-/* The results, and whether the checks that were asked for held. */
+/* Prints and records the results. Returns RT_EXIT_CHECK if a requested check failed. */
 static rt_exit conclude(rt_run *r)
 {
     rt_outcome o = {0};
@@ -275,7 +275,7 @@ static rt_exit conclude(rt_run *r)
     printf("run: %s\n", r->folder.path);
     print_early_stop(r);
     fflush(stdout);
-    rt_trainer_dismiss(r->trainer); /* what follows is made here */
+    rt_trainer_dismiss(r->trainer); /* the rest is done by process 0 alone */
     rt_world_leave(r->world);
     status =
         rt_instruments_record(r->config, r->trainer, r->folder.path, rt_stop_requested, &o.stopped);
@@ -290,7 +290,8 @@ static rt_exit conclude(rt_run *r)
     return code;
 }
 
-/* A fresh run was given its schedule as it is: --quiet takes it for intended. */
+/* Warns of steps at a rate of 0. The schedule of a fresh run was chosen: --quiet omits the warning.
+ */
 static void warn_of_rate_zero(rt_run *r)
 {
     const int from = rt_zero_rate_from(r->config, r->state->step);
@@ -298,7 +299,7 @@ static void warn_of_rate_zero(rt_run *r)
         rt_zero_rate_warn(&r->progress, r->config, from, "");
 }
 
-/* Data that went away while it was read: the steps that were taken before are kept. */
+/* Saves the steps taken before data became unreadable. */
 static void save_before_failure(rt_run *r)
 {
     if (!r->state->step)
@@ -311,7 +312,7 @@ static void save_before_failure(rt_run *r)
                         r->state->step);
 }
 
-/* Takes the steps that are left, and keeps their records. */
+/* Takes the remaining steps, and records them. */
 static rt_status take_steps(rt_run *r)
 {
     describe(r);
@@ -339,7 +340,7 @@ static rt_status take_steps(rt_run *r)
     return status;
 }
 
-/* How a run ends that has not failed. */
+/* Ends a run that has not failed. */
 static rt_exit end(rt_run *r)
 {
     if (r->finished && !r->unsaved)

@@ -57,7 +57,7 @@ static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabula
                     rt_data_task_name(r->config->data.task));
 }
 
-/* So must the classes of a model that goes on or is used. */
+/* The classes of a model that is resumed or used must be those of the data. */
 static rt_status check_labels(const rt_run *r, const rt_labels *labels, const char *path)
 {
     if (rt_labels_equal(rt_data_labels(r->data), labels))
@@ -92,7 +92,7 @@ static void report_cut(rt_run *r)
                         cut.of, cut.count, r->config->data.length);
 }
 
-/* What a checkpoint knows its data by. */
+/* Reads the vocabulary and the labels of a checkpoint. */
 static rt_status read_meaning(rt_run *r)
 {
     rt_imported *m = r->imported;
@@ -111,13 +111,13 @@ static rt_status read_meaning(rt_run *r)
     return status.code ? status : rt_checkpoint_tables(r->image, &r->words, &r->types);
 }
 
-/* A run that starts afresh has the labels of its own file. */
+/* Returns the meaning for opening the data. A fresh run has the labels of its own file. */
 static rt_data_meaning meaning_of(const rt_run *r, bool continues)
 {
     return (rt_data_meaning){r->vocabulary, continues ? r->labels : NULL, r->words, r->types};
 }
 
-/* What the data has that cannot be read as it is. */
+/* Reports texts that are unknown, cut or short. */
 static void report_data(rt_run *r)
 {
     const rt_unknown training = rt_data_unknown(r->data);
@@ -134,7 +134,7 @@ static void report_data(rt_run *r)
                         texts.least, texts.count > 1 ? " each" : "");
 }
 
-/* Warns if data.vocab_file is no longer the vocabulary of the run. A file that is gone is not. */
+/* Warns if data.vocab_file is no longer the vocabulary of the run. A missing file is no change. */
 static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
 {
     unsigned char *bytes;
@@ -165,7 +165,7 @@ static rt_status open_data(rt_run *r, const char *checkpoint)
     rt_opening_begin(&opening, &o, r->config, r->world, r->arguments->quiet);
     if (checkpoint && r->arguments->resume && !status.code)
         compare_vocabulary_file(r, &o);
-    if (checkpoint) /* its vocabulary holds, whatever has become of the file since */
+    if (checkpoint) /* the vocabulary of the checkpoint is used, even if the file has changed */
         *o.vocab_file = '\0';
     if (!status.code)
         status = evaluates ? rt_data_open_evaluation(&r->data, &o, meaning_of(r, checkpoint))
@@ -227,12 +227,13 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
     rt_status status = open_data(r, checkpoint);
     if (!status.code)
         status = check_lengths(r);
-    /* A run that is resumed starts afresh if its checkpoint is gone, a branch has more to learn. */
+    /* A resumed run needs initial values if its checkpoint is gone; a branch has further
+     * parameters. */
     const bool loads = checkpoint && !r->arguments->resume && !r->branches;
     return status.code ? status : make_trainer(r, loads);
 }
 
-/* What a folder has no vocabulary for cannot be read. */
+/* Returns an error if texts are to be read and the folder has no vocabulary. */
 static rt_status check_readable(const rt_run *r)
 {
     const rt_command command = r->arguments->command;
@@ -304,7 +305,7 @@ rt_status rt_run_save(rt_run *r)
     return status;
 }
 
-/* What a run that goes on has been through is what its configuration says. */
+/* Checks that the seed and the position of a continued run follow from its configuration. */
 static rt_status check_history(const rt_run *r, const rt_checkpoint_info *info, const char *path)
 {
     const int64_t drawn = info->step * r->config->train.batch_size;
@@ -317,7 +318,7 @@ static rt_status check_history(const rt_run *r, const rt_checkpoint_info *info, 
     return rt_ok();
 }
 
-/* The precision matters to a run that goes on; an evaluation is told in every precision. */
+/* Warns of another precision, of a continued run, and of other kernels. */
 static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, bool continues,
                                  const char *path)
 {
@@ -335,7 +336,7 @@ static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, bool
                                   : "the last digits will differ");
 }
 
-/* The learning rates that the run has had. */
+/* Takes over the past schedules of the run. */
 static rt_status take_past(rt_run *r, const rt_checkpoint_info *info, const char *path)
 {
     rt_optimizer_options *o = &r->config->optimizer;
@@ -357,7 +358,7 @@ void rt_run_warn_of_folder(rt_run *r)
         rt_progress_say(&r->progress, "warning: %s", r->imported->warning);
 }
 
-/* The values of a folder, which has taken no step. */
+/* Loads the values of a folder of Hugging Face, which has taken no step. */
 static rt_status load_imported(rt_run *r)
 {
     rt_huggingface_taken taken;
@@ -392,7 +393,7 @@ rt_status rt_run_load(rt_run *r, const char *path)
         return load_imported(r);
     rt_checkpoint_info info = {0};
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    if (!r->arguments->resume) /* who does not train has not read the states */
+    if (!r->arguments->resume) /* the states are only read for training */
         model.rule = NULL;
     rt_status status = rt_checkpoint_load(r->image, &model, &info);
     r->image = NULL;

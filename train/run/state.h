@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_RUN_STATE_H
 #define ROTOR_TRAIN_RUN_STATE_H
 
-/* What run.c, a training, and use.c, the use of a trained model, share: the things that a run
- * consists of, and how they are opened, saved and loaded. */
+/* The state of a run, which a training (run.c) and the use of a trained model (use.c) share, and
+ * how it is opened, saved and loaded. */
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/imported.h"
@@ -45,14 +45,14 @@ typedef struct rt_run {
     const rt_arguments *arguments;
     rt_world *world; /* of a training; NULL: this process alone */
     rt_run_folder folder;
-    rt_vocabulary *vocabulary; /* of the checkpoint that it goes on or starts from; or NULL */
+    rt_vocabulary *vocabulary; /* of the checkpoint that the run resumes or starts from; or NULL */
     rt_labels *labels;         /* likewise */
     rt_data *data;
     rt_image *image;       /* the checkpoint to load or to start from, until that is done */
     rt_imported *imported; /* likewise, of Hugging Face */
-    int words, types;      /* rows of the tables that it has */
-    rt_memory_need memory; /* what it takes, once it is known that there is as much */
-    bool checks;           /* whether it could be taken, and no more */
+    int words, types;      /* rows of its tables of embeddings */
+    rt_memory_need memory; /* needed memory, once it was checked */
+    bool checks;           /* --check: nothing is created */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;
@@ -60,57 +60,58 @@ typedef struct rt_run {
     char *config_text;
     char *session; /* cells of timing.csv */
     rt_evaluations evaluations;
-    bool branches;            /* from train.trunk, and has taken no step of its own */
-    rt_branch_theta theta;    /* what has become of the trunk's, then */
-    char trunk[RT_PATH_SIZE]; /* the folder of the trunk's run, then; "": not known */
+    bool branches;            /* begins as a branch of train.trunk */
+    rt_branch_theta theta;    /* of a branch: origin of its theta */
+    char trunk[RT_PATH_SIZE]; /* of a branch: folder of the trunk; "": not known */
     rt_config *before;        /* configuration that a resumed run had; or NULL */
     int extended;             /* step at which the run is extended to more steps; 0: it is not */
     bool broadcast_done;      /* the other processes know whether the run has been opened */
     bool unsaved;             /* the newest checkpoint that was due could not be written */
-    bool stopping;            /* a signal has asked for it */
+    bool stopping;            /* a signal has requested a stop */
     bool finished;            /* all steps are taken, or the run has ended early */
     bool stopped_early;       /* finished because train.patience has run out */
-    bool ended_before;        /* it was so when the run was opened */
+    bool ended_before;        /* finished when the run was opened */
 } rt_run;
 
-/* Nothing is open yet; the configuration and the arguments are kept, not copied. */
+/* Returns a run of which nothing is open. Borrows the configuration and the arguments. */
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
 void rt_run_free(rt_run *r);
 
-/* Opens the data and makes the trainer, after asking whether they fit. A text is read with the
- * vocabulary, and labels with the classes, of the checkpoint that is to be loaded or, if that is
- * NULL, of train.init_from; it has its own if there is none of both. The trainer has threads: what
- * is to be parsed in a child process must be there before. A check makes a trainer only if it takes
- * values from elsewhere: the dry run has refused what a trainer would. */
+/* Opens the data, checks the memory, and makes the trainer. Texts and labels are read with the
+ * vocabulary and the classes of the checkpoint that is to be loaded; if that is NULL, with those of
+ * train.init_from; without both, with their own. The trainer has threads: files that a child
+ * process parses must be read before. A check makes a trainer only if it takes values from
+ * elsewhere: the dry run returns the same errors. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
 
-/* The same for a model that is only used, without its data. */
+/* Opens a model that is only used, without its data. */
 rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
 
-/* The same for a run that starts afresh, which takes the parameters of train.init_from and the
- * theta of theta.init_from if those are set. All that decides whether a configuration can be
- * trained, but for what the run folder holds, is decided here. */
+/* Opens a run that starts afresh or as a branch, with the parameters of train.init_from and the
+ * theta of theta.init_from, if they are set. Returns every error of a configuration that cannot be
+ * trained, apart from errors of the run folder. */
 rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 
-/* Warns of what a text cannot be read as, since the vocabulary lacks it; `text` says which one. */
+/* Warns of words or characters that the vocabulary lacks; `text` names the text. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
 
-/* Says what a folder of Hugging Face is taken for that is not quite so. */
+/* Warns of what rotor treats otherwise than the folder of Hugging Face says. */
 void rt_run_warn_of_folder(rt_run *r);
 
-/* Says how many evaluations theta.tolerances asks for, which can take long; nothing if it
- * is known from before. */
+/* Prints the number of evaluations that theta.tolerances needs, which can take long; nothing if the
+ * tolerances are known. */
 void rt_run_announce_tolerances(rt_run *r);
 
-/* What a checkpoint holds of the run: its blocks and what they mean. */
+/* Returns the parts of the run that a checkpoint holds. */
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 
-/* Saves where the run stands; loads its image, the checkpoint at `path`. */
+/* Saves a checkpoint of the current step; loads r->image, the checkpoint at `path`. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
 rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
 
-/* Stands where the checkpoint at `path` does: its step, the sequences that were drawn, its past
- * schedules. Who continues its training is refused if the configuration has drawn others. */
+/* Takes over the step, the number of drawn sequences and the past schedules of the checkpoint at
+ * `path`. If the run `continues` the training, returns RT_CHECKPOINT if the configuration draws
+ * other sequences. */
 rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
                               const char *path) RT_MUST_CHECK;
 
