@@ -4,7 +4,7 @@
 #include "data/tokenizers/bpe_train.h"
 #include "text/files.h"
 #include "text/program_name.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 #include "train/step/workers.h"
 #include "train/world/processors.h"
 

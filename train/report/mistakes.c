@@ -4,7 +4,7 @@
 #include "data/labelled_file.h"
 #include "train/report/html.h"
 #include "train/report/page.h"
-#include "train/step/line_scores.h"
+#include "train/step/scores.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "data/tokenizers/vocabulary.h"
 #include "text/csv.h"
 #include "train/run/text_rows.h"
-#include "train/step/line_scores.h"
+#include "train/step/scores.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "train/run/progress.h"
 
 #include "text/program_name.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
 #include "train/run/stop.h"
 #include "train/run/tables.h"
 #include "train/run/zero_rate.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "train/run/branch.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 #include "train/step/trainer.h"
 #include "train/sweep/effects.h"
 #include "train/sweep/growth.h"
