@@ -6,7 +6,7 @@
 #include "text/program_name.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "train/report/facts.h"
 #include "train/report/theta_table.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <sys/stat.h>
 

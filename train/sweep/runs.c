@@ -17,7 +17,7 @@
 #include "train/sweep/sweep_workers.h"
 #include "train/sweep/table.h"
 #include "train/sweep/zero_rates.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <errno.h>
 #include <fcntl.h>
