@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "ops/gemm.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 #include "train/step/workers.h"
 
 #include <stdlib.h>

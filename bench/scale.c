@@ -3,7 +3,7 @@
 #include "bench/table.h"
 #include "bench/training.h"
 #include "core/memory.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 #include "train/step/workers.h"
 
 #include <math.h>

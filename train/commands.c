@@ -13,9 +13,9 @@
 #include "train/run/found.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 #include "train/step/workers.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <unistd.h>
 

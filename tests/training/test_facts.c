@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "train/report/sections.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <sys/stat.h>
 

@@ -2,7 +2,7 @@
 
 #define _GNU_SOURCE /* sched_getaffinity */
 
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include "suite.h"
 

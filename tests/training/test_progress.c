@@ -4,7 +4,7 @@
 #include "suite.h"
 
 #include "train/run/progress.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 
 #include <poll.h>
 #include <pty.h>

@@ -6,7 +6,6 @@
 #include "text/csv.h"
 #include "text/number.h"
 #include "train/report/page.h"
-#include "train/step/line_scores.h"
 #include "train/step/scores.h"
 
 #include <inttypes.h>

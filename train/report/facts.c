@@ -7,7 +7,7 @@
 #include "train/config/keys.h"
 #include "train/report/page.h"
 #include "train/report/report.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "core/path.h"
 #include "text/process.h"
 #include "text/text_file.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -10,7 +10,7 @@
 #include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/lines.h"
-#include "train/step/line_scores.h"
+#include "train/step/scores.h"
 
 #include <errno.h>
 #include <limits.h>

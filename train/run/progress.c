@@ -4,7 +4,7 @@
 #include "text/number.h"
 #include "text/program_name.h"
 #include "train/run/stop.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 
 #include <math.h>
 #include <stdarg.h>

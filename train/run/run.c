@@ -12,7 +12,7 @@
 #include "train/run/outcome.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 
 #include <math.h>
 #include <stdio.h>

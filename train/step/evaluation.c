@@ -238,13 +238,13 @@ static rt_status make_evaluation(evaluation *e, int length, size_t confusions)
     return rt_world_agree(t->world, status);
 }
 
-rt_status rt_trainer_take_evaluation(rt_trainer *t, rt_order_of_evaluation what,
-                                     rt_evaluation *result, int64_t *confusion)
+rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
+                                     int64_t *confusion)
 {
     const size_t classes = (size_t)rt_data_classes(t->data);
-    evaluation e = {.trainer = t, .extent = find_extent(t, what.length, what.batches)};
+    evaluation e = {.trainer = t, .extent = find_extent(t, length, batches)};
     *result = (rt_evaluation){.sequences = e.extent.sequences};
-    rt_status status = make_evaluation(&e, what.length, confusion ? classes * classes : 0);
+    rt_status status = make_evaluation(&e, length, confusion ? classes * classes : 0);
     if (!status.code)
         status = evaluate_parts(&e);
     if (!status.code)

@@ -2,7 +2,7 @@
 
 #include "ops/engine.h"
 #include "text/list.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <math.h>
 #include <stdio.h>

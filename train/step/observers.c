@@ -1,7 +1,6 @@
 #include "train/step/observers.h"
 
 #include "ops/ops.h"
-#include "train/step/clock.h"
 
 #include <math.h>
 #include <stdint.h>

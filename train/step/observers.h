@@ -1,18 +1,21 @@
 #ifndef ROTOR_TRAIN_STEP_OBSERVERS_H
 #define ROTOR_TRAIN_STEP_OBSERVERS_H
 
-/* What can be watched while a graph computes: where a number first stops being finite
- * (--trap), and where the time goes (--profile). */
+/* Observers of a graph that computes: the first number that is not finite (--trap), and the time of
+ * each op (--profile); and the clock of all measurements. */
 
 #include "core/graph.h"
 
 #include <stdio.h>
 
+/* Returns the seconds of a monotonic clock; only differences have a meaning. */
+double rt_seconds(void);
+
 /* Fails the graph with RT_NONFINITE, and names the op, when a result or a gradient has a NaN or
  * an infinity. Needs no context. */
 extern const rt_observer rt_trap;
 
-/* Time, calls and work by op. One for each thread; zeroed at the start. */
+/* Time, calls and work of each op. One for each thread; zeroed at the start. */
 enum { RT_MOST_PROFILED = 64 };
 
 typedef struct rt_profile_entry {
@@ -26,15 +29,15 @@ typedef struct rt_profile_entry {
 typedef struct rt_profile {
     int count;
     rt_profile_entry list[RT_MOST_PROFILED];
-    double start; /* of the op under way */
+    double start; /* of the current op */
 } rt_profile;
 
 rt_observer rt_profile_observer(rt_profile *profile);
 
-/* One table of all threads' profiles, the most expensive op first, for `steps` steps. */
+/* Prints one table of the profiles of all threads, the most expensive op first. */
 void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps);
 
-/* Bytes of all ops of all threads' profiles. */
+/* Returns the bytes of all ops in the profiles of all threads. */
 double rt_profile_bytes(const rt_profile *profiles, int count);
 
 #endif

@@ -1,6 +1,14 @@
 #include "train/step/scores.h"
 
-#include <stddef.h>
+#include "core/memory.h"
+#include "train/step/batch_loss.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- classes ---- */
 
 static double share(int64_t part, int64_t all)
 {
@@ -55,4 +63,113 @@ int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int
         count += count < most;
     }
     return count;
+}
+
+/* ---- lines ---- */
+
+/* Lines of each sequence, before they are joined. */
+typedef struct line_scoring {
+    const rt_data *data;
+    rt_line_scores *each; /* of every sequence */
+} line_scoring;
+
+double rt_logits_loss(const real *logits, int columns, int wanted)
+{
+    double most = (double)logits[0], sum = 0;
+    for (int c = 1; c < columns; c++)
+        most = fmax(most, (double)logits[c]);
+    for (int c = 0; c < columns; c++)
+        sum += exp((double)logits[c] - most);
+    return most + log(sum) - (double)logits[wanted];
+}
+
+/* Labelled tokens of a sentence are consecutive lines of the file. */
+static rt_status score_rows(rt_line_scores *s, const rt_tensor *logits, const rt_labelled_batch *b,
+                            int first_line)
+{
+    const int classes = rt_columns(logits);
+    s->lines = rt_alloc((size_t)b->labels, sizeof *s->lines);
+    if (!s->lines)
+        return rt_out_of_memory("the scores of lines");
+    for (int i = 0; i < b->labels; i++) {
+        const real *row = logits->data + (size_t)i * (size_t)classes;
+        const int predicted = rt_largest(logits, (size_t)i);
+        s->lines[s->count++] =
+            (rt_line_score){.line = first_line + i,
+                            .label = b->wanted[i],
+                            .predicted = predicted,
+                            .loss = rt_logits_loss(row, classes, b->wanted[i]),
+                            .probability = exp(-rt_logits_loss(row, classes, predicted))};
+    }
+    return rt_ok();
+}
+
+static rt_status score_sequence(void *context, int job, rt_transformer *model, rt_graph *g)
+{
+    const line_scoring *f = context;
+    rt_labelled_batch b;
+    rt_status status = rt_labelled_batch_new(&b, 1, rt_data_length(f->data));
+    if (!status.code) {
+        rt_draw_evaluation(&b, f->data, (uint32_t)job);
+        const rt_tensor *logits = b.labels ? rt_batch_logits(model, g, &b) : NULL;
+        status = rt_graph_status(g);
+        if (logits && !status.code)
+            status = score_rows(f->each + job, logits, &b,
+                                rt_data_evaluation_line(f->data, (uint32_t)job));
+    }
+    rt_labelled_batch_free(&b);
+    return status;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const int one = ((const rt_line_score *)a)->line, other = ((const rt_line_score *)b)->line;
+    return (one > other) - (one < other);
+}
+
+static rt_status join_lines(rt_line_scores *scores, const line_scoring *f, int sequences)
+{
+    size_t count = 0;
+    for (int i = 0; i < sequences; i++)
+        count += f->each[i].count;
+    scores->lines = rt_alloc(count, sizeof *scores->lines);
+    if (!scores->lines)
+        return rt_out_of_memory("the scores of lines");
+    for (int i = 0; i < sequences; i++) {
+        const rt_line_scores *s = f->each + i;
+        if (s->count)
+            memcpy(scores->lines + scores->count, s->lines, s->count * sizeof *s->lines);
+        scores->count += s->count;
+    }
+    qsort(scores->lines, scores->count, sizeof *scores->lines, compare_lines);
+    return rt_ok();
+}
+
+rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
+{
+    const rt_data *data = rt_trainer_data(trainer);
+    const long rows = rt_data_evaluation_rows(data, rt_data_length(data));
+    line_scoring f = {.data = data};
+    *scores = (rt_line_scores){0};
+    if (!rt_data_labels(data))
+        return rt_error(RT_CONFIG, "the data has no labels");
+    const int sequences = rows < INT_MAX ? (int)rows : INT_MAX;
+    f.each = rt_alloc((size_t)sequences, sizeof *f.each);
+    if (!f.each)
+        return rt_out_of_memory("the scores of lines");
+    rt_status status = rt_trainer_run_jobs(trainer, score_sequence, &f, sequences);
+    if (!status.code)
+        status = rt_data_status(data);
+    if (!status.code)
+        status = join_lines(scores, &f, sequences);
+    for (int i = 0; i < sequences; i++)
+        rt_free(f.each[i].lines);
+    rt_free(f.each);
+    return status;
+}
+
+void rt_line_scores_free(rt_line_scores *scores)
+{
+    rt_free(scores->lines);
+    *scores = (rt_line_scores){0};
 }

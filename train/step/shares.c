@@ -1,9 +1,92 @@
 #include "train/step/shares.h"
 
 #include "core/memory.h"
+#include "core/row_kernels.h"
 #include "optim/clip.h"
 
 #include <limits.h>
+
+/* ---- the tree of sums ---- */
+
+RT_ROW_KERNEL(rt_sum_add, (real *restrict sum, const real *restrict other, size_t size),
+              (sum, other, size))
+{
+    for (size_t k = 0; k < size; k++)
+        sum[k] += other[k];
+}
+
+rt_subtree rt_subtree_of_shard(int shard, int block)
+{
+    return (rt_subtree){shard, shard + 1, 0, block};
+}
+
+/* Returns whether a and b are the two halves of a node. At the end of the shards, the second half
+ * may be smaller. */
+static bool are_halves(const rt_subtrees *nodes, const rt_subtree *a, const rt_subtree *b)
+{
+    const bool full = a->level == b->level || (b->end == nodes->shards && b->level < a->level);
+    return full && a->first % (2 << a->level) == 0;
+}
+
+int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums)
+{
+    int count = 0;
+    nodes->at[nodes->count++] = next;
+    while (nodes->count > 1) {
+        rt_subtree *a = nodes->at + nodes->count - 2, *b = a + 1;
+        if (!are_halves(nodes, a, b))
+            break;
+        sums[count++] = (rt_summation){a->block, b->block};
+        a->end = b->end;
+        a->level++;
+        nodes->count--;
+    }
+    return count;
+}
+
+static bool is_free(const rt_subtrees *nodes, int block)
+{
+    for (int i = 0; i < nodes->count; i++)
+        if (nodes->at[i].block == block)
+            return false;
+    return true;
+}
+
+int rt_subtrees_free_block(const rt_subtrees *nodes, int n)
+{
+    int block = 0;
+    while (!is_free(nodes, block) || n-- > 0)
+        block++;
+    return block;
+}
+
+int rt_summation_group(int shards, int workers)
+{
+    int group = 1;
+    while (group < 2 * workers && group < shards)
+        group *= 2;
+    return group;
+}
+
+int rt_summation_blocks(int shards, int first, int end, int group)
+{
+    rt_subtrees nodes = {.shards = shards};
+    rt_summation sums[RT_MOST_SUBTREES];
+    int blocks = 0;
+    for (int start = first; start < end; start += group) {
+        const int count = end - start < group ? end - start : group;
+        const int last = rt_subtrees_free_block(&nodes, count - 1);
+        const rt_subtrees before = nodes;
+        blocks = last + 1 > blocks ? last + 1 : blocks;
+        for (int i = 0; i < count; i++)
+            rt_subtrees_take(&nodes,
+                             rt_subtree_of_shard(start + i, rt_subtrees_free_block(&before, i)),
+                             sums);
+    }
+    return blocks;
+}
+
+/* ---- shares of processes ---- */
 
 static int rank_of(const rt_shares *s)
 {
@@ -17,7 +100,7 @@ int rt_share_start(int count, int size, int rank)
 
 /* ---- sharing out ---- */
 
-/* Whole stretches, of which every process has about as many numbers. */
+/* Gives every process whole spans of about the same number of parameters. */
 static void share_stretches(rt_shares *s, int count)
 {
     const int size = rt_world_size(s->world);
@@ -36,7 +119,7 @@ static void share_stretches(rt_shares *s, int count)
     }
 }
 
-/* The nodes that each process leaves, and how they are summed. */
+/* Lists the nodes that each process leaves, and the order of their sums. */
 static void plan_nodes(rt_shares *s, int shards)
 {
     rt_subtrees all = {.shards = shards};
@@ -58,8 +141,8 @@ static size_t numbers_here(const rt_shares *s)
     return s->numbers[rank_of(s) + 1] - s->numbers[rank_of(s)];
 }
 
-/* Room for the nodes of others, one after the other. */
-static rt_status make_room(rt_shares *s)
+/* Allocates the buffers for nodes of other processes, one after the other. */
+static rt_status make_received(rt_shares *s)
 {
     const size_t numbers = numbers_here(s);
     const int others = rt_world_size(s->world) - 1;
@@ -97,7 +180,7 @@ rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count,
         return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
     s->parts = stretches;
     share_stretches(s, count);
-    return make_room(s);
+    return make_received(s);
 }
 
 void rt_shares_free(rt_shares *s)
@@ -140,8 +223,8 @@ size_t rt_share_size(const rt_shares *s)
 
 /* ---- sums ---- */
 
-/* Lists what is to be sent and received, and where the nodes will stand. */
-static void address(rt_shares *s, real *const *left, int *sent_count, int *taken_count)
+/* Lists the parcels to send and to receive, and where the nodes will stand. */
+static void address_parcels(rt_shares *s, real *const *left, int *sent_count, int *taken_count)
 {
     const int rank = rank_of(s), size = rt_world_size(s->world);
     const size_t numbers = numbers_here(s);
@@ -164,14 +247,14 @@ static void address(rt_shares *s, real *const *left, int *sent_count, int *taken
     }
 }
 
-typedef struct summing {
+typedef struct node_sums {
     const rt_shares *shares;
     double *squares;
-} summing;
+} node_sums;
 
 static void sum_nodes(void *context, int job, int worker)
 {
-    const summing *all = context;
+    const node_sums *all = context;
     const rt_shares *s = all->shares;
     const int number = rt_shares_first(s) + job;
     const rt_stretch *part = s->parts + number;
@@ -184,9 +267,9 @@ static void sum_nodes(void *context, int job, int worker)
 
 void rt_shares_sum(rt_shares *s, real *const *left, rt_workers *workers, double *squares)
 {
-    summing all = {s, squares};
+    node_sums all = {s, squares};
     int sent, taken;
-    address(s, left, &sent, &taken);
+    address_parcels(s, left, &sent, &taken);
     if (!s->world)
         return;
     rt_world_exchange(s->world, s->sent, sent, s->taken, taken);
@@ -201,7 +284,7 @@ void rt_shares_spread(const rt_shares *s, real *values)
 
 /* ---- moments ---- */
 
-/* Process 0 has room for all moments, the others for their share alone. */
+/* Process 0 holds all moments, the others hold their share alone. */
 void rt_shares_move(const rt_shares *s, real *moments, bool to_first)
 {
     const int rank = rank_of(s), size = rt_world_size(s->world);

@@ -1,12 +1,17 @@
-/* One step of training. At the end of the file stands the step as a whole: draw a batch, forward
- * and backward, sum the gradients, clip, update. Above it stands what each of these does.
+/* One step of training: take_step draws a batch, runs forward and backward, sums the gradients,
+ * clips, and updates the parameters; the functions above it are these phases, in their order.
  *
- * A batch is cut into shards, which the workers (threads) of all processes go through: whoever
- * computes a shard, its gradient is the same, and the gradients are summed in the order of one tree
- * (summation.h). Every process moves its share of the parameters (shares.h). With one process
- * rt_world_* and the calls of shares.h do nothing. */
+ * A batch is cut into shards, which the workers (threads) of all processes compute. The gradient of
+ * a shard does not depend on who computes it, and gradients are summed in the order of one tree
+ * (shares.h). Every process updates its slice of the parameters. With a single process, rt_world_*
+ * and rt_shares_* do nothing.
+ *
+ * Below the step are the orders by which process 0 of a world tells the others what all do
+ * together; without a world an order does nothing. */
 
 #include "train/step/trainer_private.h"
+
+#include "core/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +27,7 @@ static void draw_shard(void *context, int job, int worker)
                      (uint32_t)s->first_row);
 }
 
-/* The sequences of the step, and how many labels and tokens all shards have. */
+/* Draws the sequences of the step, and counts the labels and tokens of all shards. */
 static rt_status draw_batch(rt_trainer *t)
 {
     int64_t counts[3] = {0}; /* labels, processes that have failed, processes asked to stop */
@@ -49,7 +54,7 @@ static rt_status draw_batch(rt_trainer *t)
 
 /* ---- forward and backward ---- */
 
-enum { ZEROED = 1 << 18 }; /* numbers of a part */
+enum { ZEROED = 1 << 18 }; /* size of a part */
 
 static void zero_part(void *context, int part, void *room)
 {
@@ -85,11 +90,11 @@ static void differentiate_shard(void *context, int job, int worker)
     rt_trainer_leave(t, place);
 }
 
-static rt_status failure_of(const rt_trainer *t, int first, int count)
+static rt_status first_failure(const rt_trainer *t, int first, int count)
 {
     for (int i = first; i < first + count; i++) {
         const rt_status *status = &t->shard[i].status;
-        if (status->code == RT_NONFINITE) /* of the trap, which does not know the step */
+        if (status->code == RT_NONFINITE) /* the trap does not know the step */
             return rt_error(RT_NONFINITE, "step %d: %.900s", t->state.step + 1, status->message);
         if (status->code)
             return *status;
@@ -116,7 +121,7 @@ static void sum_stretch(void *context, int job, int worker)
         t->squares[job] = rt_sum_of_squares(gradients_of(t, 0, part), part->size);
 }
 
-/* The nodes of the tree that the shards of this process leave. */
+/* Computes the shards of this process in groups, and adds them up to nodes of the tree. */
 static rt_status differentiate_shards(rt_trainer *t)
 {
     const int end = rt_end_shard(t);
@@ -126,7 +131,7 @@ static rt_status differentiate_shards(rt_trainer *t)
         for (int i = 0; i < count; i++)
             t->block_of[i] = rt_subtrees_free_block(&t->nodes, i);
         rt_workers_run_few(t->workers, t->place_count, differentiate_shard, t, count);
-        const rt_status status = failure_of(t, t->first, count);
+        const rt_status status = first_failure(t, t->first, count);
         if (status.code)
             return status;
         t->sum_count = 0;
@@ -141,8 +146,8 @@ static rt_status differentiate_shards(rt_trainer *t)
     return rt_ok();
 }
 
-/* Forward and backward of the shards of this process, and the sum over all. */
-static rt_status find_gradient(rt_trainer *t)
+/* Runs forward and backward of the shards of this process, and sums the gradients of all. */
+static rt_status compute_gradient(rt_trainer *t)
 {
     rt_trainer_hold(t);
     rt_status status = differentiate_shards(t);
@@ -159,9 +164,9 @@ static rt_status find_gradient(rt_trainer *t)
     return rt_ok();
 }
 
-/* ---- what came of it ---- */
+/* ---- loss and norms ---- */
 
-static void measure(const rt_trainer *t, rt_step_result *result)
+static void measure_step(const rt_trainer *t, rt_step_result *result)
 {
     const rt_parameters *p = &t->state.model->parameters;
     double loss = 0, squares = 0, theta_squares = 0;
@@ -182,7 +187,7 @@ static void measure(const rt_trainer *t, rt_step_result *result)
     result->theta_grad_norm = sqrt(theta_squares);
 }
 
-/* The first parameter whose gradient is not finite, for the message. */
+/* Names the first parameter whose gradient is not finite. */
 static rt_status name_nonfinite(const rt_trainer *t, double loss)
 {
     const rt_parameters *p = &t->state.model->parameters;
@@ -222,20 +227,182 @@ static void update_parameters(rt_trainer *t, double gradient_scale)
 
 /* ---- the step ---- */
 
-rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
+/* Takes a step, in every process of a world. */
+static rt_status take_step(rt_trainer *t, rt_step_result *result)
 {
     const double clip_norm = t->config->optimizer.settings.clip_norm;
     *result = (rt_step_result){.lr = t->rates.lr};
     rt_status status = draw_batch(t);
     if (!status.code)
-        status = find_gradient(t);
+        status = compute_gradient(t);
     if (status.code)
         return status;
-    measure(t, result);
+    measure_step(t, result);
     if (!isfinite(result->loss) || !isfinite(result->grad_norm))
         return name_nonfinite(t, result->loss);
     update_parameters(t, rt_clip_factor(result->grad_norm, clip_norm));
     t->state.step++;
     t->state.sequences += t->config->train.batch_size;
     return rt_ok();
+}
+
+/* ---- orders ---- */
+
+typedef enum order { STEP, EVALUATE, SHARE, COLLECT, END } order;
+
+typedef struct order_message {
+    order order;
+    rt_rates rates;      /* of a step: process 0 knows the earlier schedules of the run */
+    int length, batches; /* of an evaluation, ... */
+    bool confusion;      /* ... and whether it counts confusions */
+} order_message;
+
+/* Broadcasts theta, which may change between two orders: process 0 also evaluates with other
+ * thetas. */
+static void share_theta(rt_trainer *t)
+{
+    const rt_parameters *p = &t->state.model->parameters;
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA)
+            rt_world_broadcast(t->world, p->list[i]->tensor.data,
+                               rt_size(&p->list[i]->tensor) * sizeof(real));
+}
+
+static void move_states(rt_trainer *t, bool to_first)
+{
+    if (!t->world)
+        return;
+    for (int i = 0; i < t->rule->state_count; i++)
+        rt_shares_move(&t->shares, t->state.states[i], to_first);
+}
+
+static void share_state(rt_trainer *t)
+{
+    const rt_parameters *p = &t->state.model->parameters;
+    int64_t counts[] = {t->state.step, t->state.sequences};
+    rt_world_broadcast(t->world, counts, sizeof counts);
+    t->state.step = (int)counts[0];
+    t->state.sequences = counts[1];
+    rt_world_broadcast(t->world, p->values, p->block_size * sizeof(real));
+    for (int i = 0; i < p->count; i++)
+        rt_world_broadcast(t->world, &p->list[i]->since, sizeof p->list[i]->since);
+    move_states(t, false);
+}
+
+static void send_order(rt_trainer *t, order_message m)
+{
+    m.rates = t->rates;
+    rt_world_broadcast(t->world, &m, sizeof m);
+}
+
+/* ---- calls of process 0 ---- */
+
+rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
+{
+    t->rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1);
+    send_order(t, (order_message){.order = STEP});
+    return take_step(t, result);
+}
+
+static rt_status order_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
+                                  int64_t *confusion)
+{
+    send_order(t, (order_message){.order = EVALUATE,
+                                  .length = length,
+                                  .batches = batches,
+                                  .confusion = confusion});
+    share_theta(t);
+    rt_status status = rt_world_agree(t->world, rt_ok()); /* the others may be out of memory */
+    return status.code ? status : rt_trainer_take_evaluation(t, length, batches, result, confusion);
+}
+
+rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
+{
+    return order_evaluation(t, length, t->config->train.eval_batches, result, NULL);
+}
+
+rt_status rt_trainer_evaluate_batches(rt_trainer *t, int length, int batches, rt_evaluation *result)
+{
+    return order_evaluation(t, length, batches, result, NULL);
+}
+
+rt_status rt_trainer_confusion(rt_trainer *t, int length, rt_evaluation *result, int64_t *confusion)
+{
+    return order_evaluation(t, length, t->config->train.eval_batches, result, confusion);
+}
+
+void rt_trainer_share(rt_trainer *t)
+{
+    send_order(t, (order_message){.order = SHARE});
+    share_state(t);
+}
+
+void rt_trainer_collect(rt_trainer *t)
+{
+    send_order(t, (order_message){.order = COLLECT});
+    move_states(t, true);
+}
+
+void rt_trainer_dismiss(rt_trainer *t)
+{
+    if (!t)
+        return;
+    if (t->world && rt_world_rank(t->world) == 0)
+        send_order(t, (order_message){.order = END});
+    t->world = NULL;
+}
+
+void rt_trainer_free(rt_trainer *t)
+{
+    rt_trainer_dismiss(t);
+    rt_trainer_end(t);
+}
+
+/* ---- the other processes ---- */
+
+static rt_status follow_evaluation(rt_trainer *t, const order_message *m)
+{
+    rt_evaluation result;
+    int64_t *confusion = NULL;
+    const size_t classes = (size_t)rt_data_classes(t->data);
+    share_theta(t);
+    if (m->confusion)
+        confusion = rt_alloc(classes * classes, sizeof *confusion);
+    rt_status status =
+        rt_world_agree(t->world,
+                       m->confusion && !confusion ? rt_out_of_memory("an evaluation") : rt_ok());
+    if (!status.code)
+        status = rt_trainer_take_evaluation(t, m->length, m->batches, &result, confusion);
+    rt_free(confusion);
+    return status;
+}
+
+/* Failures are ignored here: process 0 gets them as well, and decides. */
+void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
+{
+    order_message m = {.order = STEP};
+    t->stop = stop;
+    while (m.order != END) {
+        rt_step_result result;
+        rt_status status = rt_ok();
+        rt_world_broadcast(t->world, &m, sizeof m);
+        switch (m.order) {
+        case STEP:
+            t->rates = m.rates;
+            status = take_step(t, &result);
+            break;
+        case EVALUATE:
+            status = follow_evaluation(t, &m);
+            break;
+        case SHARE:
+            share_state(t);
+            break;
+        case COLLECT:
+            move_states(t, true);
+            break;
+        case END:
+            break;
+        }
+        (void)status;
+    }
 }

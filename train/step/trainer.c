@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "io/model_options.h"
 #include "train/config/config.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <string.h>
 
@@ -55,14 +55,14 @@ rt_status rt_world_check(const rt_config *c, const rt_world *world)
 
 /* ---- parameters in bf16 ---- */
 
-/* Where memory is short, each product of a step rounds the weight that it reads. A blank model is
- * used, not trained. */
+/* With recomputation, which saves memory, each product of a step rounds the weight that it reads. A
+ * blank model is used, not trained. */
 static bool holds_rounded(const rt_config *c, bool blank)
 {
     return c->run.math == RT_MATH_BF16 && (blank || c->train.recompute == RT_RECOMPUTE_NONE);
 }
 
-/* Of all parameters: those that are frozen are in no stretch. */
+/* Rounds a parameter; frozen parameters too, which are in no stretch. */
 static void round_parameter(void *context, int job, int worker)
 {
     const rt_trainer *t = context;
@@ -88,7 +88,7 @@ void rt_trainer_let_go(void)
 
 /* ---- places ---- */
 
-/* That of the worker's own number, if it can be had, has what the worker touched last. */
+/* Prefers the place of the worker's number, whose memory is in the cache of the worker. */
 int rt_trainer_enter(rt_trainer *t, int worker)
 {
     int place = worker % t->place_count;
@@ -123,8 +123,8 @@ static bool is_frozen(const rt_trainer *t, const rt_parameter *parameter)
     return rt_freezes(t->config->train.freeze, parameter);
 }
 
-/* What is frozen is in no stretch, so that it is not updated and does not count in the norm; and
- * nothing flows back to it. */
+/* Frozen parameters get no gradient. They are in no stretch, so that they are not updated and do
+ * not count in the norm. */
 static void freeze(rt_trainer *t)
 {
     for (int i = 0; i < t->blocks; i++)
@@ -166,7 +166,7 @@ static rt_status make_stretches(rt_trainer *t)
     return rt_shares_divide(&t->shares, t->stretches, t->stretch_count, p->block_size);
 }
 
-/* Those of this process that do not have that state, whose memory is never touched. */
+/* Counts the numbers of this process that have no such state, whose memory is never touched. */
 static size_t numbers_without(const rt_trainer *t, int state)
 {
     const bool has_all = rt_world_rank(t->world) == 0;
@@ -180,7 +180,7 @@ static size_t numbers_without(const rt_trainer *t, int state)
     return numbers;
 }
 
-/* Process 0 has all of them, for the checkpoints that it writes. */
+/* Process 0 holds all states, because it writes the checkpoints. */
 static rt_status make_states(rt_trainer *t)
 {
     const size_t size =
@@ -248,13 +248,13 @@ static rt_status make_state(rt_trainer *t, bool blank)
     return status.code ? status : make_states(t);
 }
 
-/* A dry run has no threads, ... */
+/* Returns the number of threads; 0 in a dry run. */
 static int thread_count(const rt_trainer *t)
 {
     return t->workers ? rt_workers_count(t->workers) : 0;
 }
 
-/* ... and counts the room of all that there would be. */
+/* Allocates the scratch memory of all threads; a dry run counts it. */
 static rt_status make_rooms(rt_trainer *t)
 {
     const size_t room = rt_update_room(t->rule, &t->state.model->parameters);
@@ -285,39 +285,33 @@ static rt_status make_workers(rt_trainer *t)
     return t->places ? make_rooms(t) : rt_out_of_memory("graphs");
 }
 
-/* How a trainer is made that is not one of a process alone with a model that is drawn. */
-typedef struct manner {
-    rt_world *world;
-    bool blank;
-    rt_trainer_tally *tally;
-} manner;
-
-static rt_status make(rt_trainer *t, const rt_config *config, const rt_data *data, manner how)
+static rt_status init_trainer(rt_trainer *t, bool blank)
 {
-    rt_status status = rt_world_check(config, how.world);
+    const rt_config *c = t->config;
+    rt_status status = rt_world_check(c, t->world);
     if (status.code)
         return status;
-    t->config = config;
-    t->data = data;
-    t->world = how.world;
-    t->tally = how.tally;
-    t->rule = rt_update_rule_of(&config->optimizer.settings);
-    t->shards = config->train.shards;
-    t->place_count = t->tally ? 1 : rt_trainer_places(config, t->world);
-    t->group =
-        rt_summation_group(shards_here(config, t->world), rt_trainer_places(config, t->world));
-    status = make_state(t, how.blank);
+    t->rule = rt_update_rule_of(&c->optimizer.settings);
+    t->shards = c->train.shards;
+    t->place_count = t->tally ? 1 : rt_trainer_places(c, t->world);
+    t->group = rt_summation_group(shards_here(c, t->world), rt_trainer_places(c, t->world));
+    status = make_state(t, blank);
     return status.code ? status : make_workers(t);
 }
 
+/* `blank`: the model has no drawn values. `tally`: of a dry run, or NULL. */
 static rt_status new_trainer(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                             manner how)
+                             rt_world *world, bool blank, rt_trainer_tally *tally)
 {
+    rt_status status = rt_out_of_memory("a trainer");
     *trainer_new = NULL;
     rt_trainer *t = rt_alloc(1, sizeof *t);
-    rt_status status = t ? make(t, config, data, how) : rt_out_of_memory("a trainer");
-    if (!how.tally)
-        status = rt_world_agree(how.world, status);
+    if (t) {
+        *t = (rt_trainer){.config = config, .data = data, .world = world, .tally = tally};
+        status = init_trainer(t, blank);
+    }
+    if (!tally)
+        status = rt_world_agree(world, status);
     if (!status.code)
         *trainer_new = t;
     else
@@ -327,25 +321,25 @@ static rt_status new_trainer(rt_trainer **trainer_new, const rt_config *config, 
 
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data)
 {
-    return new_trainer(trainer_new, config, data, (manner){0});
+    return new_trainer(trainer_new, config, data, NULL, false, NULL);
 }
 
 rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                             rt_world *world)
 {
-    return new_trainer(trainer_new, config, data, (manner){.world = world});
+    return new_trainer(trainer_new, config, data, world, false, NULL);
 }
 
 rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
                                const rt_data *data)
 {
-    return new_trainer(trainer_new, config, data, (manner){.blank = true});
+    return new_trainer(trainer_new, config, data, NULL, true, NULL);
 }
 
 rt_status rt_trainer_new_dry(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                              rt_world *world, rt_trainer_tally *tally)
 {
-    return new_trainer(trainer_new, config, data, (manner){.world = world, .tally = tally});
+    return new_trainer(trainer_new, config, data, world, false, tally);
 }
 
 void rt_trainer_end(rt_trainer *t)

@@ -7,8 +7,8 @@
  * configuration alone. A shard is computed by one thread from beginning to end, with
  * gradients of its own; threads without a shard help with the parts of its ops, whose borders
  * depend on shapes alone. The gradients of the shards are summed in a fixed binary tree
- * (train/step/summation.h), stretch by stretch of the parameter block; clipping and the update go
- * over the same stretches.
+ * (train/step/shares.h), stretch by stretch of the parameter block; clipping and the update use
+ * the same stretches.
  *
  * With several processes (ranks), each rank differentiates some of the shards, sums the gradients
  * of some of the parameters in the order of the same tree, and updates these. Rank 0 decides what
@@ -27,20 +27,20 @@
 
 typedef struct rt_trainer rt_trainer;
 
-/* What a training consists of between two steps: what a checkpoint keeps. */
+/* State of a training between two steps, which a checkpoint keeps. */
 typedef struct rt_training_state {
     int step; /* finished steps */
     int64_t sequences;
     rt_transformer *model;
-    real *states[RT_MOST_STATES]; /* of the optimizer, laid out as the parameters: as many as its
-                                     rule has, else NULL; see rt_trainer_collect */
+    real *states[RT_MOST_STATES]; /* of the optimizer, in the layout of the parameters; NULL
+                                     beyond the number of its rule; see rt_trainer_collect */
 } rt_training_state;
 
 typedef struct rt_step_result {
     double loss;            /* mean over the labels of the step */
-    double accuracy;        /* share of the labels that were predicted */
+    double accuracy;        /* part of the labels that were predicted */
     double grad_norm;       /* before clipping */
-    double theta_grad_norm; /* the share of theta in it; 0 if theta is fixed */
+    double theta_grad_norm; /* part of theta; 0 if theta is fixed */
     double lr;
     long tokens;
 } rt_step_result;
@@ -50,47 +50,47 @@ typedef struct rt_evaluation {
     double accuracy;
     long labels;
     long sequences;
-    long bytes; /* of text, that the labels stand for; 0: not known (see rt_vocabulary_bytes) */
+    long bytes; /* of text of the labels; 0: unknown (see rt_vocabulary_bytes) */
 } rt_evaluation;
 
-/* The first shard of a process; the shards are shared out in their order. */
+/* Returns the first shard of a process; shards are assigned in their order. */
 int rt_first_shard_of(const rt_config *config, const rt_world *world, int rank);
 
-/* The threads that a process of a world may have: run.threads or, where that is 0, its share of the
+/* Returns the number of threads of a process: run.threads or, if that is 0, its share of the
  * processors that it may use. */
 int rt_threads_of(const rt_config *config, const rt_world *world);
 
-/* How many shards it computes at the same time; further threads help with the parts of those. */
+/* Returns how many shards a process computes at the same time; further threads help with parts. */
 int rt_trainer_places(const rt_config *config, const rt_world *world);
 
-/* RT_CONFIG if there are more processes than shards. */
+/* Returns RT_CONFIG if there are more processes than shards. */
 rt_status rt_world_check(const rt_config *config, const rt_world *world) RT_MUST_CHECK;
 
-/* Both are kept, not copied; `data` must match the configuration. */
+/* Creates a trainer. Configuration and data are borrowed; `data` must match the configuration. */
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
                          const rt_data *data) RT_MUST_CHECK;
 
-/* The same with a blank model (models/transformer.h), for who loads one. */
+/* Creates a trainer with a blank model (models/transformer.h), to be loaded. */
 rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
                                const rt_data *data) RT_MUST_CHECK;
 
-/* The same in a world, which is kept; the processes have the same configuration and data. Process 0
- * ends the others' rt_trainer_serve when its trainer is freed. */
+/* Creates a trainer in a world, which is borrowed; all processes have the same configuration and
+ * data. When the trainer of process 0 is freed, rt_trainer_serve of the others returns. */
 rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                             rt_world *world) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
 
-/* What is called in a step or an evaluation when another process was asked to stop. */
+/* Sets a function that a step or an evaluation calls if another process was asked to stop. */
 void rt_trainer_on_stop(rt_trainer *trainer, void (*stop)(void));
 
-/* The worker loop of ranks > 0: follows rank 0 until that ends it. `stop` returns whether this
- * process was asked to stop. */
+/* Runs the worker loop of ranks > 0: follows rank 0 until rank 0 ends it. `stop` returns whether
+ * this process was asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
 /* For rank 0; no-ops in a single process. rt_trainer_share broadcasts its step, parameters and
  * optimizer states to all ranks: call it after changing parameters between two steps (an
- * evaluation broadcasts theta itself). rt_trainer_collect gathers the states of all ranks, of
- * which it otherwise has its own share only. rt_trainer_dismiss ends the worker loops; rank 0 then
+ * evaluation broadcasts theta itself). rt_trainer_collect gathers the states of all ranks, of which
+ * it otherwise has its own share only. rt_trainer_dismiss ends the worker loops; rank 0 then
  * evaluates alone and takes no more steps. */
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
@@ -108,15 +108,15 @@ const rt_data *rt_trainer_data(const rt_trainer *trainer);
 rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_CHECK;
 
 /* Evaluates on train.eval_batches batches of the evaluation set (0: all of it), or fewer if it is
- * small, in sequences of that length. */
+ * small, in sequences of `length` tokens. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, rt_evaluation *result) RT_MUST_CHECK;
 
-/* The same, of a model with classes; confusion (classes, classes) gets the number of labels of
- * each class, by row, that were taken for each class, by column. */
+/* Evaluates a model with classes; confusion (classes, classes) gets the number of labels of each
+ * class (row) that were predicted as each class (column). */
 rt_status rt_trainer_confusion(rt_trainer *trainer, int length, rt_evaluation *result,
                                int64_t *confusion) RT_MUST_CHECK;
 
-/* The same on the first `batches` of them, or all. */
+/* Evaluates on the first `batches` batches, or on all (0). */
 rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batches,
                                       rt_evaluation *result) RT_MUST_CHECK;
 
@@ -148,32 +148,32 @@ typedef rt_status rt_model_job(void *context, int job, rt_transformer *model, rt
 rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *context,
                               int jobs) RT_MUST_CHECK;
 
-/* As rt_transformer_change_theta, of a process alone. */
+/* Calls rt_transformer_change_theta for all models. For a single process. */
 void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
 
-/* Watches the graphs from now on: `trap` fails the step in which a number stops being finite
- * and names the op, `profile` measures every op; with neither what was measured is kept. */
+/* Observes the graphs from now on: `trap` fails a step with a number that is not finite and names
+ * the op, `profile` measures every op. With neither, observation ends and its measurements stay. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
-/* Bytes that the profiled ops have read and written, each input and result once a pass. */
+/* Returns the bytes that profiled ops have read and written, each input and result once a pass. */
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
-/* Between these two parameters do not change: with run.math = bf16, products read what they are
- * rounded to here. A step and an evaluation do so by themselves. */
+/* With run.math = bf16, rt_trainer_hold rounds the parameters once for all products until
+ * rt_trainer_let_go; they must not change in between. Steps and evaluations call both. */
 void rt_trainer_hold(rt_trainer *trainer);
 void rt_trainer_let_go(void);
 
-/* Its threads, for other work between steps. */
+/* Returns the threads, for other work between steps. */
 const rt_crew *rt_trainer_crew(rt_trainer *trainer);
 
-/* The number of threads in use. */
+/* Returns the number of threads. */
 int rt_trainer_threads(const rt_trainer *trainer);
 
-/* As rt_workers_watch, of its threads. */
+/* Calls rt_workers_watch for the threads. */
 void rt_trainer_watch(rt_trainer *trainer, rt_run_watch watch);
 
-/* Changes while threads make progress; see rt_workers_progress. */
+/* Returns a counter that changes while threads make progress; see rt_workers_progress. */
 const atomic_long *rt_trainer_progress(const rt_trainer *trainer);
 
 #endif

@@ -9,7 +9,7 @@
 #include "train/report/report.h"
 #include "train/run/found.h"
 #include "train/run/progress.h"
-#include "train/world/processors.h"
+#include "train/world/world.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "train/run/found.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
-#include "train/step/clock.h"
+#include "train/step/observers.h"
 #include "train/step/trainer.h"
 #include "train/sweep/private.h"
 

@@ -1,7 +1,6 @@
 #include "train/world/world.h"
 
 #include "core/memory.h"
-#include "train/world/processors.h"
 
 #include <limits.h>
 #include <mpi.h>

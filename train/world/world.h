@@ -1,10 +1,10 @@
 #ifndef ROTOR_TRAIN_WORLD_WORLD_H
 #define ROTOR_TRAIN_WORLD_WORLD_H
 
-/* The processes that work at one training, by MPI: the only place that knows it.
+/* The processes of one training, by MPI: only this folder knows MPI.
  *
- * A world is what a launcher (mpirun, srun) starts. Where there is none, the world is NULL, which
- * is a process alone: rank 0 of 1, for which everything below does nothing and costs nothing. All
+ * A world is the set of processes that a launcher (mpirun, srun) starts. Without a launcher, the
+ * world is NULL, a single process: rank 0 of 1, for which all functions below do nothing. All
  * processes of a world call the same functions in the same order; a process that ends without
  * rt_world_end ends the others, too, by the launcher.
  */
@@ -17,44 +17,44 @@
 
 typedef struct rt_world rt_world;
 
-/* What a launcher says of this process before MPI is asked; 0 of 1 without one. */
+/* Return the rank and the size in the environment of the launcher, before MPI is started; 0 of 1
+ * without a launcher. */
 int rt_world_launched_rank(void);
 int rt_world_launched_size(void);
 
-/* NULL without a launcher, or with one that starts a single process. RT_CONFIG if a launcher
- * started several and this build has no MPI, or if the launcher is not there. */
+/* Starts MPI; NULL without a launcher, or with one that starts a single process. RT_CONFIG if a
+ * launcher started several and this build has no MPI, or if the launcher has gone. */
 rt_status rt_world_begin(rt_world **world) RT_MUST_CHECK;
 void rt_world_end(rt_world *world);
 
-/* Of all processes: nothing is asked of the world any more but its end. Who leaves may work on. */
+/* Finalizes MPI, in all processes: only rt_world_end may follow, but the process may work on. */
 void rt_world_leave(rt_world *world);
 
 int rt_world_rank(const rt_world *world);
 int rt_world_size(const rt_world *world);
 
-/* The name of a process's host, and how many processes share the processors of this one. */
+/* Return the host name of a process, and how many processes share the processors of this one. */
 const char *rt_world_host(const rt_world *world, int rank);
 int rt_world_neighbours(const rt_world *world);
 
-/* How many processes run on this host. */
+/* Returns how many processes run on this host. */
 int rt_world_on_host(const rt_world *world);
 
-/* Bytes that this process has sent so far, as far as this file counts them: those of
- * rt_world_gather and rt_world_exchange. */
+/* Returns the bytes that this process has sent with rt_world_gather and rt_world_exchange. */
 double rt_world_sent(const rt_world *world);
 
-/* Process 0's bytes, at every process. */
+/* Broadcasts bytes of process 0. */
 void rt_world_broadcast(rt_world *world, void *data, size_t bytes);
 
-/* Process r has elements starts[r] ... starts[r + 1] - 1 of an array, and ends with all of it.
- * Elements are counted by int: at most 2^31 - 1. */
+/* Gathers an array: process r has elements starts[r] ... starts[r + 1] - 1 of an array, and ends
+ * with all of it. Elements are counted by int: at most 2^31 - 1. */
 void rt_world_gather(rt_world *world, void *array, const size_t *starts, size_t element);
 
-/* Sums of whole numbers, at every process. */
+/* Sums whole numbers over all processes. */
 void rt_world_sum(rt_world *world, int64_t *numbers, size_t count);
 
-/* Something to be sent to a process, or to be received from it. What two processes exchange is
- * matched in the order in which each lists it. */
+/* Bytes to be sent to a process, or to be received from it. Parcels of two processes are matched in
+ * the order of their lists. */
 typedef struct rt_parcel {
     int rank;
     void *data;
@@ -65,17 +65,26 @@ typedef struct rt_parcel {
 void rt_world_exchange(rt_world *world, const rt_parcel *sent, int sent_count,
                        const rt_parcel *received, int received_count);
 
-/* Whether it holds at any process. */
+/* Returns whether the condition holds at any process. */
 bool rt_world_any(rt_world *world, bool holds);
 
-/* The first failure among the processes, at all of them; one of another process than 0 is told
- * with its number and its host. */
+/* Returns, at all processes, the failure of the lowest rank; unless that is 0, its message gets the
+ * rank and the host. */
 rt_status rt_world_agree(rt_world *world, rt_status mine) RT_MUST_CHECK;
 
-/* An error of that code at every process if a text is not the same at all of them; `what` it is
- * ("the data is"), and `advice` on it, or NULL, stand in the message with both values. A difference
- * of many lines is told by the first line that differs. */
+/* Returns an error of this code at every process if a text differs between processes. The message
+ * has `what` ("the data is"), the first line that differs at both processes, and `advice` unless it
+ * is NULL. */
 rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, const char *text,
                            const char *advice) RT_MUST_CHECK;
+
+/* ---- processors that this process may use ---- */
+
+/* Returns their number, at least 1: the number of online processors if the system does not tell. */
+int rt_processors(void);
+
+/* Returns a digest of their set, which is equal for processes of a host with the same processors; 0
+ * if the system does not tell. */
+uint64_t rt_processors_digest(void);
 
 #endif
