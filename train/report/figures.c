@@ -88,8 +88,8 @@ void rt_figures_quote(rt_writer *w, const char *text)
     rt_writer_add(w, "'");
 }
 
-void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
-                          int height, rt_writer *commands)
+void rt_figures_add(rt_figures *f, const char *name, const char *caption, int width, int height,
+                    rt_writer *commands)
 {
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     char *text = rt_writer_take(commands);
@@ -106,13 +106,6 @@ void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, 
     rt_figure *figure = &f->list[f->count++];
     *figure = (rt_figure){.name = name, .width = width};
     snprintf(figure->caption, sizeof figure->caption, "%s", caption);
-}
-
-void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands)
-{
-    rt_writer w = {0};
-    rt_writer_add(&w, "%s", commands);
-    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 
 double rt_figures_tics(double range)

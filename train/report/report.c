@@ -106,52 +106,71 @@ static bool is_wide(const drawable *there)
     return there->least > 0 && there->most > solved * there->least;
 }
 
-/* Points that show their values where the pointer rests; the last of the plots. */
-static void add_values(rt_writer *w, const char *table, int x, int y, const char *what)
-{
-    rt_writer_add(w,
-                  ", \\\n     '%s' using %d:%d:(sprintf('%s %%.6g: %%.4g',$%d,$%d)) with "
-                  "labels hypertext point pointtype 7 pointsize 0.5 linecolor rgb '#e0000000' "
-                  "notitle\n",
-                  table, x, y, what, x, y);
-}
+/* Labels that a browser shows where the pointer rests on a point. */
+#define HYPERTEXT(table, x, y, what)                                                               \
+    ", \\\n     '" table "' using " x ":" y ":(sprintf('" what " %.6g: %.4g',$" x ",$" y           \
+    ")) with labels hypertext point pointtype 7 pointsize 0.5 linecolor rgb '#e0000000' notitle\n"
 
-/* The evaluations by what they cost: tokens, and seconds. */
-static void add_costs(rt_figures *f, const drawable *there)
-{
-    static const struct {
-        const char *name, *what, *axis, *table;
-        int x, y;
-    } costs[] = {{"loss_by_tokens", "tokens", "set xlabel 'tokens'\nset format x '%.1s%c'\n",
-                  "training.csv", 9, 3},
-                 {"loss_by_time", "seconds", "set xlabel 'seconds'\n", "timing.csv", 1, 2}};
-    for (int i = 0; i < 2; i++) {
-        char caption[RT_CAPTION_SIZE];
-        rt_writer w = {0};
-        if (!(i ? there->timed : there->counted))
-            continue;
-        rt_writer_add(&w, "%sset ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
-                      costs[i].axis);
-        if (is_wide(there))
-            rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
-        rt_writer_add(&w,
-                      "plot '%s' using %d:%d with linespoints linetype 1 pointtype 7 "
-                      "pointsize 0.5 notitle",
-                      costs[i].table, costs[i].x, costs[i].y);
-        add_values(&w, costs[i].table, costs[i].x, costs[i].y, costs[i].what);
-        snprintf(caption, sizeof caption, "Evaluation loss by %s of training", costs[i].what);
-        rt_figures_add_sized(f, costs[i].name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
-    }
-}
+enum { LOSS, ACCURACY, LOSS_BY_TOKENS, LOSS_BY_TIME, GRADIENT, GRADIENT_AND_THETA, RATE };
 
-static void add_loss(rt_figures *f, const drawable *there)
+/* The figures of a training. Axes of losses are logarithmic where the losses need it. */
+static const struct {
+    const char *name, *caption, *axes, *plot;
+    bool has_losses;
+} run_figures[] = {
+    [LOSS] = {"loss", "Loss of the training steps and of the evaluations",
+              "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n",
+              "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
+              "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
+              "7 pointsize 0.5 title 'evaluation'" HYPERTEXT("training.csv", "1", "3",
+                                                             "evaluation, step"),
+              true},
+    [ACCURACY] = {"accuracy", "Accuracy: the fraction of labels that were predicted correctly",
+                  "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
+                  "set yrange [0:1.02]\n",
+                  "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title "
+                  "'training', \\\n     'training.csv' using 1:4 with linespoints linetype 1 "
+                  "pointtype 7 pointsize 0.5 title 'evaluation'\n",
+                  false},
+    [LOSS_BY_TOKENS] = {"loss_by_tokens", "Evaluation loss by tokens of training",
+                        "set xlabel 'tokens'\nset format x '%.1s%c'\n"
+                        "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
+                        "plot 'training.csv' using 9:3 with linespoints linetype 1 pointtype 7 "
+                        "pointsize 0.5 notitle" HYPERTEXT("training.csv", "9", "3", "tokens"),
+                        true},
+    [LOSS_BY_TIME] = {"loss_by_time", "Evaluation loss by seconds of training",
+                      "set xlabel 'seconds'\nset ylabel 'cross entropy (nats)'\n"
+                      "set xrange [0:*]\nunset key\n",
+                      "plot 'timing.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
+                      "pointsize 0.5 notitle" HYPERTEXT("timing.csv", "1", "2", "seconds"),
+                      true},
+    [GRADIENT] = {"gradient", "Gradient norm before clipping",
+                  "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n"
+                  "set logscale y\nset format y '10^{%L}'\n",
+                  "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters'\n",
+                  false},
+    [GRADIENT_AND_THETA] = {"gradient", "Gradient norm before clipping",
+                            "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n"
+                            "set logscale y\nset format y '10^{%L}'\n",
+                            "plot 'training.csv' using 1:6 with lines linetype 1 title 'all "
+                            "parameters', \\\n     'training.csv' using 1:8 with lines linetype 2 "
+                            "dashtype 2 title 'theta'\n",
+                            false},
+    [RATE] = {"rate", "Learning rate",
+              "set xlabel 'step'\nset ylabel 'learning rate'\nset xrange [0:*]\n"
+              "set yrange [0:*]\nunset key\nset format y '%g'\n",
+              "plot 'training.csv' using 1:5 with lines linetype 1\n", false},
+};
+
+static void add_figure(rt_figures *f, const drawable *there, int which)
 {
-    char caption[RT_CAPTION_SIZE] = "Loss of the training steps and of the evaluations";
+    char caption[RT_CAPTION_SIZE];
     rt_writer w = {0};
-    rt_writer_add(&w, "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n");
-    if (is_wide(there))
+    snprintf(caption, sizeof caption, "%s", run_figures[which].caption);
+    rt_writer_add(&w, "%s", run_figures[which].axes);
+    if (run_figures[which].has_losses && is_wide(there))
         rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
-    if (isfinite(there->best) && isfinite(there->best_step)) {
+    if (which == LOSS && isfinite(there->best) && isfinite(there->best_step)) {
         rt_writer_add(
             &w,
             "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 linecolor rgb "
@@ -161,41 +180,8 @@ static void add_loss(rt_figures *f, const drawable *there)
                  "Training and evaluation loss; the lowest evaluation loss, %.4g, at step %.9g",
                  there->best, there->best_step);
     }
-    rt_writer_add(
-        &w, "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
-            "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
-            "7 pointsize 0.5 title 'evaluation'");
-    add_values(&w, "training.csv", 1, 3, "evaluation, step");
-    rt_figures_add_sized(f, "loss", caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
-    rt_figures_add(
-        f, "accuracy", "Accuracy: the fraction of labels that were predicted correctly",
-        "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
-        "set yrange [0:1.02]\n"
-        "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title 'training', "
-        "\\\n     'training.csv' using 1:4 with linespoints linetype 1 pointtype "
-        "7 pointsize 0.5 title 'evaluation'\n");
-}
-
-static void add_norm(rt_figures *f, bool theta)
-{
-    static const char all[] =
-        "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\nset logscale y\n"
-        "set format y '10^{%L}'\n"
-        "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters'\n";
-    static const char all_and_theta[] =
-        "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\nset logscale y\n"
-        "set format y '10^{%L}'\n"
-        "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters', "
-        "\\\n     'training.csv' using 1:8 with lines linetype 2 dashtype 2 title 'theta'\n";
-    rt_figures_add(f, "gradient", "Gradient norm before clipping", theta ? all_and_theta : all);
-}
-
-static void add_rate(rt_figures *f)
-{
-    rt_figures_add(f, "rate", "Learning rate",
-                   "set xlabel 'step'\nset ylabel 'learning rate'\nset xrange [0:*]\n"
-                   "set yrange [0:*]\nunset key\nset format y '%g'\n"
-                   "plot 'training.csv' using 1:5 with lines linetype 1\n");
+    rt_writer_add(&w, "%s", run_figures[which].plot);
+    rt_figures_add(f, run_figures[which].name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 
 static rt_status draw(rt_figures *f, const char *folder, const rt_config *config,
@@ -203,17 +189,22 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
 {
     rt_figures_begin(f, folder);
     const drawable there = write_training(f, folder);
-    if (there.rows)
-        add_loss(f, &there);
-    add_costs(f, &there);
+    if (there.rows) {
+        add_figure(f, &there, LOSS);
+        add_figure(f, &there, ACCURACY);
+    }
+    if (there.counted)
+        add_figure(f, &there, LOSS_BY_TOKENS);
+    if (there.timed)
+        add_figure(f, &there, LOSS_BY_TIME);
     if (config->model.theta.learn)
         rt_report_theta(f, folder, config);
     if (config->model.position.kind == RT_POSITION_ROPE)
         rt_report_usage(f, folder);
     if (there.norms)
-        add_norm(f, config->model.theta.learn);
+        add_figure(f, &there, config->model.theta.learn ? GRADIENT_AND_THETA : GRADIENT);
     if (there.rows)
-        add_rate(f);
+        add_figure(f, &there, RATE);
     if (trainer)
         rt_report_attention(f, config, trainer);
     const rt_status drawn = rt_figures_draw(f);

@@ -401,7 +401,7 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config, co
     }
     rt_writer_add(&w, "unset multiplot\n");
     char *caption = new_caption(v, config);
-    rt_figures_add_sized(f, "attention", caption ? caption : "", width, height, &w);
+    rt_figures_add(f, "attention", caption ? caption : "", width, height, &w);
     rt_free(caption);
 }
 

@@ -73,7 +73,7 @@ static void finish(rt_figures *f, const char *name, rt_writer *caption, const la
         rt_writer_add(caption, "; the first %d layers", FIGURE_MOST_LAYERS);
     char *text = rt_writer_take(caption);
     if (l->count)
-        rt_figures_add_sized(f, name, text ? text : "", width, height, script);
+        rt_figures_add(f, name, text ? text : "", width, height, script);
     rt_writer_free(script);
     rt_free(text);
 }
@@ -585,13 +585,13 @@ static void add_usage(rt_figures *f, points *p)
         rt_writer_add(&w, "\n");
     }
     rt_writer_add(&w, "unset multiplot\n");
-    rt_figures_add_sized(f, "usage",
-                         p->cut ? "What the pairs of the first layers have of queries and keys, "
-                                  "over the mean of their head; filled above twice the mean"
-                                : "What each pair has of queries and keys, over the mean of its "
-                                  "head: norms of weights, of activations, and of their mean over "
-                                  "the tokens; filled above twice the mean",
-                         RT_FIGURE_WIDTH, USAGE_HEIGHT + p->count / 4 * KEY_ROW, &w);
+    rt_figures_add(f, "usage",
+                   p->cut ? "What the pairs of the first layers have of queries and keys, "
+                            "over the mean of their head; filled above twice the mean"
+                          : "What each pair has of queries and keys, over the mean of its "
+                            "head: norms of weights, of activations, and of their mean over "
+                            "the tokens; filled above twice the mean",
+                   RT_FIGURE_WIDTH, USAGE_HEIGHT + p->count / 4 * KEY_ROW, &w);
 }
 
 /* ---- cut-offs ---- */
@@ -631,10 +631,10 @@ static void add_cutoffs(rt_figures *f, const char *folder)
                   "\\\n     'cutoffs.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
                   "pointsize 0.5 title 'without the slower pairs'\n",
                   whole);
-    rt_figures_add_sized(f, "cutoffs",
-                         "Evaluation loss with pairs switched off: the pairs from "
-                         "one on do not rotate, in every layer and head",
-                         RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+    rt_figures_add(f, "cutoffs",
+                   "Evaluation loss with pairs switched off: the pairs from "
+                   "one on do not rotate, in every layer and head",
+                   RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 
 void rt_report_usage(rt_figures *f, const char *folder)
