@@ -41,8 +41,8 @@ typedef struct rt_sweep_runs {
     int exit_column; /* columns 1 ... exit_column - 1 are settings, those behind it results */
     char **names;    /* of the columns */
     int count, row_count;
-    int capacity; /* of the three lists */
-    rt_sweep_run *list;
+    int capacity;       /* of the three lists */
+    rt_sweep_run *list; /* its block holds the other two as well */
     rt_sweep_row *rows;
     double *values; /* scratch memory for rt_sweep_summary */
 } rt_sweep_runs;
