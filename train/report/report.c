@@ -20,14 +20,14 @@ bool rt_reports_are_off(void)
 
 /* ---- figures ---- */
 
-/* What the scripts below call 1, 2, ...; a figure takes nothing but numbers from a table. */
+/* Columns 1, 2, ... of training.csv for the scripts below; only numbers are copied to it. */
 static const char *const plotted[] = {"step",  "loss",      "eval_loss", "eval_accuracy",
                                       "lr",    "grad_norm", "accuracy",  "theta_grad_norm",
                                       "tokens"};
 enum { PLOTTED = sizeof plotted / sizeof *plotted };
 
-/* What there is to draw: gnuplot fails for a figure that would be empty, and the logarithm of a
- * norm of 0 is no point. */
+/* Which figures have points: gnuplot fails for an empty figure, and the logarithm of a norm of 0 is
+ * no point. */
 typedef struct drawable {
     bool rows;
     bool norms;
@@ -37,7 +37,7 @@ typedef struct drawable {
     rt_status status;       /* of the table */
 } drawable;
 
-/* A loss that is drawn, of a step or of an evaluation. */
+/* Extends the range of the losses that are drawn. */
 static void take_loss(drawable *there, double loss)
 {
     if (!isfinite(loss))
@@ -46,7 +46,7 @@ static void take_loss(drawable *there, double loss)
     there->most = fmax(there->most, loss);
 }
 
-/* The seconds of the step, of a table whose rows are read along with those of another. */
+/* Returns the seconds of a step; reads timing.csv on up to that step. */
 static double seconds_of(rt_csv *timing, int *at, int step)
 {
     bool more = true;
@@ -98,8 +98,8 @@ static drawable write_training(rt_figures *f, const char *folder)
     return there;
 }
 
-/* A task that is solved has losses of several powers of ten, one that is not has them near each
- * other: neither is to be seen on an axis from 0. */
+/* Returns whether the losses need a logarithmic axis: those of a solved task span several powers of
+ * ten. */
 static bool is_wide(const drawable *there)
 {
     static const double solved = 30; /* from the largest loss to the smallest */
@@ -265,8 +265,8 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
         rt_writer_add(w, "accuracy 0.99 was first reached at step %d\n", first);
 }
 
-/* What train prints of the learned theta below the table of its pairs, from the model itself; of
- * a run whose model is gone, what its results tell. */
+/* Adds the verdict on theta from the model itself or, without the model of that step, from the
+ * results. */
 static void add_drift(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
 {
     const rt_training_state *state = trainer ? rt_trainer_state(trainer) : NULL;
@@ -282,7 +282,7 @@ static void add_drift(rt_writer *w, const rt_results *r, const rt_config *c, rt_
             c->data.length - 1, rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
 }
 
-/* A reset that a run has recorded. */
+/* Adds the line on a reset, if the run has recorded it. */
 static void add_reset(rt_writer *w, const rt_results *r, const char *place, const char *loss,
                       const char *accuracy)
 {
@@ -300,7 +300,7 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
     add_reset(w, r, RT_THETA_BASE_PLACE, RT_RESULT_RESET_BASE_LOSS, RT_RESULT_RESET_BASE_ACCURACY);
 }
 
-/* What the words of the verdict mean. */
+/* Explains the words of the verdict. */
 static void explain_theta(rt_writer *w, const rt_config *c)
 {
     rt_writer_add(w,
@@ -321,7 +321,7 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   c->data.length - 1, c->theta.tolerance);
 }
 
-/* A run that has not come to an end has no results. */
+/* Adds the verdict box. A run that has not ended has no results. */
 static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer)
 {
     char number[RT_NUMBER_SIZE];
@@ -353,7 +353,7 @@ static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt
     rt_results_free(&r);
 }
 
-/* The tables of a run that goes on are those of an earlier end. */
+/* Adds the classes unless the run goes on: then its tables are those of an earlier end. */
 static void add_classes(rt_writer *w, const char *folder)
 {
     rt_results r;

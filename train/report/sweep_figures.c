@@ -14,7 +14,7 @@ enum { MOST_CURVES = 28, LABEL_SIZE = 41 };
 
 enum { VALUES = 2 };
 
-/* What one of the runs of a row has at some x, such as the loss and the accuracy of a step. */
+/* The values of a run at some x, such as the loss and the accuracy of a step. */
 typedef struct point {
     int x;
     double values[VALUES]; /* NaN: none */
@@ -29,7 +29,7 @@ typedef struct points {
 typedef struct curves {
     int count;
     bool bits;          /* per byte, for losses */
-    const char *differ; /* what makes losses incomparable, or NULL */
+    const char *differ; /* why losses are not comparable, or NULL */
     bool cut;
     bool failed;
     char labels[MOST_CURVES][LABEL_SIZE];
@@ -215,7 +215,7 @@ static int by_x(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The beginning of a label that is too long for the key, up to a whole character. */
+/* Writes a label, truncated to whole characters if it is too long for the key. */
 static void write_label(char label[LABEL_SIZE], const char *text)
 {
     static const char more[] = "…";
@@ -227,7 +227,7 @@ static void write_label(char label[LABEL_SIZE], const char *text)
     snprintf(label, LABEL_SIZE, "%.*s%s", (int)length, text, fits ? "" : more);
 }
 
-/* A variant has its name alone, a key the part behind its section; one without a value nothing. */
+/* Adds "lr=0.001" for a key, the name of a variant, nothing without a value. */
 static void add_setting(rt_writer *w, const char *column, const char *value)
 {
     const char *dot = strchr(column, '.');
@@ -236,7 +236,8 @@ static void add_setting(rt_writer *w, const char *column, const char *value)
     rt_writer_add(w, "%s%s%s%s", w->length ? ", " : "", dot ? dot + 1 : "", dot ? "=" : "", value);
 }
 
-/* "kind=rope, lr=0.001": what sets the row apart; the name of a single run if that is too long. */
+/* Labels a row by its settings, "kind=rope, lr=0.001", or by the name of a single run if that is
+ * too long. */
 static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row)
 {
     char *const *cells = runs->list[runs->rows[row].first].cells;
@@ -265,7 +266,7 @@ static void add_moments(rt_writer *w, const double *values, int count)
         rt_writer_add(w, ",,");
 }
 
-/* Columns: x, then mean and deviation of each value. */
+/* Writes the columns x and, for each value, mean and deviation. */
 static bool write_curve(rt_writer *w, points *p)
 {
     double *values = rt_alloc((size_t)p->count, sizeof *values);
@@ -334,7 +335,7 @@ static int key_height(const curves *c)
     return c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT;
 }
 
-/* Points that show what they stand for where the pointer rests. */
+/* Adds labels that a browser shows where the pointer rests on a point. */
 static void add_values(rt_writer *w, const curves *c, const group *g, int x, int column)
 {
     for (int i = 0; i < c->count; i++) {
@@ -347,7 +348,7 @@ static void add_values(rt_writer *w, const curves *c, const group *g, int x, int
     }
 }
 
-/* Later lines are thinner: those that coincide can all be seen. */
+/* Adds the curves. Later lines are thinner, so that lines that coincide are all visible. */
 static void add_lines(rt_writer *w, const curves *c, const group *g, int column)
 {
     const int x = g->beside ? 4 : 1;
@@ -413,7 +414,7 @@ void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *ru
 
 enum { MOST_KEYS = 4, MOST_SERIES = 6, MOST_VALUES = 64, SERIES_NAME = 64 };
 
-/* A setting, and where its values stand on the axis. */
+/* A setting, and the positions of its values on the axis. */
 typedef struct swept {
     const rt_sweep_runs *runs;
     int column, result;
@@ -447,7 +448,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* False if there are too many. */
+/* Finds the values of the setting; returns false if there are too many. */
 static bool find_values(swept *s)
 {
     s->numeric = true;

@@ -1,6 +1,7 @@
 #include "train/report/sweep_runs.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "text/number.h"
 #include "train/folder/exit.h"
 #include "train/folder/results.h"
@@ -152,6 +153,13 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
         status = csv.status;
     rt_csv_close(&csv);
     return status;
+}
+
+bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_config *config)
+{
+    char member[RT_PATH_SIZE];
+    return !rt_path_join(member, folder, s->list[run].cells[0]).code &&
+           !rt_config_load_folder(config, member).code;
 }
 
 void rt_sweep_runs_free(rt_sweep_runs *s)

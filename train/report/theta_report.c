@@ -113,7 +113,7 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
 
 /* ---- text ---- */
 
-/* "0", or "all" where layers or heads share. */
+/* Writes the number, or "all" where layers or heads share a theta. */
 static const char *number_or_all(char text[16], int number)
 {
     snprintf(text, 16, number < 0 ? "all" : "%d", number);
@@ -210,7 +210,8 @@ static void print_row(void *context, const rt_theta_entry *e)
     p->crossed |= crossed;
 }
 
-/* Over what distance theta turns: as far as attention reaches, which layers may differ in. */
+/* Notes the distance that turns refer to: as far as attention reaches, which may differ by layer.
+ */
 static void note_turns(rt_writer *w, const rt_config *c)
 {
     int least = INT_MAX, most = 0;
@@ -252,7 +253,7 @@ static void print_notes(printing *p)
     rt_writer_add(&p->text, "\n");
 }
 
-/* The first that moved theta: that of a branch may have joined late. */
+/* Returns the first step that moved theta: in a branch, theta may have been added late. */
 static int64_t first_step(const rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
