@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whether no earlier row names this run: one report of it is enough. */
+/* Returns whether no earlier row names this run: one report of it is enough. */
 static bool is_first_of_name(const rt_sweep_runs *runs, int run)
 {
     for (int before = 0; before < run; before++)
@@ -19,8 +19,8 @@ static bool is_first_of_name(const rt_sweep_runs *runs, int run)
     return true;
 }
 
-/* Runs that never began have nothing to report. After a failure the others are left alone: it is
- * most likely one of all, such as a gnuplot that is missing. */
+/* Writes the reports of the runs of a sweep that have begun. Stops at a failure: most likely it
+ * concerns all runs, such as a missing gnuplot. */
 static rt_exit report_members(const rt_arguments *arguments)
 {
     char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
@@ -54,13 +54,7 @@ static rt_exit compare(const rt_arguments *arguments)
     return rt_exit_of(status.code);
 }
 
-static bool exists(const char *folder, const char *name)
-{
-    char path[RT_PATH_SIZE];
-    return !rt_path_join(path, folder, name).code && !access(path, F_OK);
-}
-
-/* The bytes of a file in the folder; -1 if it is not there. */
+/* Returns the size of a file in the folder; -1 if there is none. */
 static off_t size_of(const char *folder, const char *name)
 {
     char path[RT_PATH_SIZE];
@@ -68,8 +62,8 @@ static off_t size_of(const char *folder, const char *name)
     return !rt_path_join(path, folder, name).code && !stat(path, &found) ? found.st_size : -1;
 }
 
-/* As often as the run has recorded something new, and once after its end. A run that has results
- * draws its own report. What fails on the way may not the next time. */
+/* Writes the report whenever the run has recorded something new, and once after its end. A run that
+ * has results writes its own report. A failure is ignored until the end: it may be temporary. */
 static rt_exit watch(const rt_arguments *arguments)
 {
     const struct timespec moment = {1, 0};
@@ -84,7 +78,7 @@ static rt_exit watch(const rt_arguments *arguments)
     silent.quiet = true;
     while (rt_run_folder_busy(folder)) {
         const off_t size = size_of(folder, "metrics.csv");
-        if (size != drawn && !exists(folder, "result.csv"))
+        if (size != drawn && size_of(folder, "result.csv") < 0)
             rt_run_report(drawn < 0 ? arguments : &silent);
         drawn = size;
         fflush(stdout);

@@ -72,8 +72,10 @@ static void expect_gone(int process)
 static rt_status draw(void)
 {
     rt_figures f;
+    rt_writer script = {0};
     rt_figures_begin(&f, ".");
-    rt_figures_add(&f, "line", "a line", "plot x\n");
+    rt_writer_add(&script, "plot x\n");
+    rt_figures_add(&f, "line", "a line", RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &script);
     return rt_figures_draw(&f);
 }
 

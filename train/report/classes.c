@@ -19,7 +19,7 @@ typedef struct classes {
     const char *folder;
     rt_labels *labels;
     rt_class_score *scores; /* of each */
-    rt_class_score *errors; /* the same, with minus the errors that it is a part of for F1 */
+    rt_class_score *errors; /* the same, but F1 is minus the number of errors of the class */
     int occurring;          /* classes that occur or are predicted */
     bool failed;            /* the heap is exhausted */
 } classes;
@@ -31,7 +31,7 @@ static rt_label_name name_of(const char *cell)
     return (rt_label_name){cell, strlen(cell)};
 }
 
-/* The labels of the table, a line for each. What is no label, or one too many, is passed over. */
+/* Reads the labels of the table. Cells that are no label, or one too many, are skipped. */
 static void read_labels(classes *c)
 {
     rt_csv csv;
@@ -59,7 +59,7 @@ static int find(const classes *c, const rt_csv *csv, const char *column)
     return rt_labels_find(c->labels, name_of(rt_csv_cell(csv, column)));
 }
 
-/* What the table says of each class, and how often it was predicted. */
+/* Reads the scores of each class. */
 static void read_scores(classes *c)
 {
     rt_csv csv;
@@ -81,7 +81,7 @@ static void read_scores(classes *c)
     rt_csv_close(&csv);
 }
 
-/* How often each class was predicted, and in how many errors it is the true one or the other. */
+/* Counts how often each class was predicted, and the errors that it takes part in. */
 static void read_errors(classes *c)
 {
     rt_csv csv;
@@ -137,7 +137,7 @@ static void add_classes(rt_writer *w, const classes *c)
 
 /* ---- the matrix ---- */
 
-/* The classes of the matrix, and where each of all classes stands in it; -1 if nowhere. */
+/* The classes of the matrix; place: row of each class in the matrix, or -1. */
 typedef struct matrix {
     int chosen[WIDEST_MATRIX];
     int count;

@@ -17,17 +17,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A run that is compared: its name is that of its folder, made unlike that of any other. */
+/* A run that is compared. Its name is that of its folder, made unique. */
 typedef struct member {
     char path[RT_PATH_SIZE];
     char name[RT_RUN_NAME_SIZE + 16];
     rt_config config;
-    bool implied[RT_MAX_KEYS]; /* keys that are as they follow from others */
+    bool implied[RT_MAX_KEYS]; /* keys whose value follows from other keys */
     rt_results results;
 } member;
 
-/* For the time of the comparison there is a folder that looks like that of a sweep: a runs.csv, and
- * a link to each run. */
+/* The runs, and a temporary folder that looks like that of a sweep: a runs.csv, and a link to each
+ * run. */
 typedef struct comparison {
     int count;
     member *list[RT_MOST_COMPARED];
@@ -36,7 +36,7 @@ typedef struct comparison {
 
 /* ---- the runs ---- */
 
-/* Whether something else in the folder has it. */
+/* Returns whether something in the folder has that name already. */
 static bool has_name(const comparison *c, const char *name)
 {
     if (!strcmp(name, "runs.csv") || !strcmp(name, "figures"))
@@ -112,8 +112,8 @@ static rt_status add_folder(comparison *c, const char *folder)
 
 /* ---- their table ---- */
 
-/* What follows in every run from other keys, which differ then as well, tells nothing more; but
- * what is asked of which data is always told. */
+/* Returns whether the key follows from other keys in every run and is left out for that reason.
+ * Keys of the data are always shown. */
 static bool follows(const comparison *c, int key)
 {
     bool implied = strcmp(rt_key_at(key)->section, "data") != 0;
@@ -135,7 +135,7 @@ static bool differs(const comparison *c, int key)
     return different && (rt_key_find("model", "kind") == key || !follows(c, key));
 }
 
-/* Whether files of a key that have one name are one file: then the name is enough. */
+/* Returns whether different files of a key have different names: then the name is enough. */
 static bool names_suffice(const comparison *c, const rt_key *k)
 {
     char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
@@ -149,8 +149,7 @@ static bool names_suffice(const comparison *c, const rt_key *k)
     return true;
 }
 
-/* The names of results that some run has, in the order in which runs first have them; the results
- * of all in one list. */
+/* Collects the names of all results, in the order in which runs first have them. */
 static void collect_results(rt_results *all, const comparison *c)
 {
     for (int i = 0; i < c->count; i++)
@@ -164,7 +163,7 @@ static void collect_results(rt_results *all, const comparison *c)
         }
 }
 
-/* How a key is shown: not at all, by its value, or by the name of the file that this is. */
+/* How a key is shown: not at all, by its value, or by the file name of its value. */
 typedef enum showing { HIDDEN, VALUE, FILE_NAME } showing;
 
 static showing choose_showing(const comparison *c, int key)

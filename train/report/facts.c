@@ -15,8 +15,8 @@
 
 /* ---- configuration ---- */
 
-/* A row with the key's value and, of one that is not at it, its default, which may follow from
- * others; with `set` alone nothing for the others. */
+/* Adds a row with the value of a key and, unless it is at its default, the default, which may
+ * follow from other keys. With `set_alone`, keys at their defaults are left out. */
 static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_config *config,
                     const rt_config *implied, bool set_alone)
 {
@@ -81,7 +81,7 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
 
 /* ---- time ---- */
 
-/* The clock starts again when a run goes on: the time is the sum over its parts. */
+/* Returns the training time: the clock restarts when a run is resumed, so parts are summed. */
 static double read_seconds(const char *folder)
 {
     double before = 0, last = 0;
@@ -146,7 +146,7 @@ static void add_timing(rt_writer *w, const char *folder)
 
 enum { MOST_SESSIONS = 100 };
 
-/* The cell of a session, unless the one before had the same. */
+/* Adds a cell of a session, unless the session before had the same. */
 static void add_change(rt_writer *w, const rt_csv *timing, const char *column, const char *what,
                        rt_writer *last)
 {
@@ -158,7 +158,7 @@ static void add_change(rt_writer *w, const rt_csv *timing, const char *column, c
     rt_writer_add(last, "%s", cell);
 }
 
-/* What timing.csv tells of the sessions of a run, see train/folder/session.h. */
+/* Adds the sessions of a run from timing.csv, see train/folder/session.h. */
 static void add_sessions(rt_writer *w, const char *folder)
 {
     rt_writer program = {0}, data = {0};
@@ -195,7 +195,7 @@ static void add_model(rt_writer *w, rt_trainer *trainer)
     rt_writer_add(w, "\n");
 }
 
-/* The model name of the processor; "" if it cannot be found. */
+/* Finds the model name of the processor; "" if there is none. */
 static void find_processor(char name[128])
 {
     char line[256];
@@ -251,12 +251,6 @@ void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_ru
     rt_writer_add(w, "</table>\n");
 }
 
-static bool load(rt_config *config, const char *folder, const char *run)
-{
-    char member[RT_PATH_SIZE];
-    return !rt_path_join(member, folder, run).code && !rt_config_load_folder(config, member).code;
-}
-
 static void drop_differences(bool same[RT_MAX_KEYS], const rt_config *a, const rt_config *b)
 {
     char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
@@ -267,13 +261,13 @@ static void drop_differences(bool same[RT_MAX_KEYS], const rt_config *a, const r
 
 /* ---- schedules ---- */
 
-/* Whether the key is one of those that a run can be given anew for more steps. */
+/* Returns whether the key may change when a run is continued with more steps. */
 static bool is_of_schedule(const rt_key *key)
 {
     return key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG;
 }
 
-/* The steps of a schedule follow those of the training unless they are set. */
+/* Returns whether the sweep sets the key. Schedule steps follow train.steps unless they are set. */
 static bool sets_apart(const rt_sweep_runs *runs, const rt_key *key)
 {
     char name[RT_KEY_NAME_SIZE];
@@ -299,7 +293,7 @@ void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_
         char *const *cells = runs->list[run].cells;
         if (known >= 0 && variant >= 0 && strcmp(cells[variant], runs->list[known].cells[variant]))
             continue;
-        if (!load(known < 0 ? first : other, folder, cells[0]))
+        if (!rt_sweep_load_run(runs, folder, run, known < 0 ? first : other))
             continue;
         for (int i = 0; rt_key_at(i) && known >= 0; i++)
             differs[i] |= is_of_schedule(rt_key_at(i)) &&
@@ -332,8 +326,8 @@ void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs
         same[i] = rt_key_decides(rt_key_at(i));
     for (int run = 0; run < runs->count; run++)
         if (!any)
-            any = load(first, folder, runs->list[run].cells[0]);
-        else if (load(other, folder, runs->list[run].cells[0]))
+            any = rt_sweep_load_run(runs, folder, run, first);
+        else if (rt_sweep_load_run(runs, folder, run, other))
             drop_differences(same, first, other);
     if (any)
         add_keys(w, "Configuration of all", first, same);

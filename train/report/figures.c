@@ -88,8 +88,8 @@ void rt_figures_quote(rt_writer *w, const char *text)
     rt_writer_add(w, "'");
 }
 
-void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, int width,
-                          int height, rt_writer *commands)
+void rt_figures_add(rt_figures *f, const char *name, const char *caption, int width, int height,
+                    rt_writer *commands)
 {
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     char *text = rt_writer_take(commands);
@@ -108,13 +108,6 @@ void rt_figures_add_sized(rt_figures *f, const char *name, const char *caption, 
     snprintf(figure->caption, sizeof figure->caption, "%s", caption);
 }
 
-void rt_figures_add(rt_figures *f, const char *name, const char *caption, const char *commands)
-{
-    rt_writer w = {0};
-    rt_writer_add(&w, "%s", commands);
-    rt_figures_add_sized(f, name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
-}
-
 double rt_figures_tics(double range)
 {
     static const double steps[] = {1, 2, 5};
@@ -129,8 +122,7 @@ double rt_figures_tics(double range)
 
 /* ---- drawing ---- */
 
-/* What gnuplot says is not for the reader of a training, and what the user has in ~/.gnuplot (-d)
- * is not for a report. */
+/* Runs gnuplot silently and without the user's ~/.gnuplot (-d). */
 static _Noreturn void be_gnuplot(const rt_figures *f, int first, int count)
 {
     char scripts[RT_MOST_FIGURES][RT_FIGURE_FILE_SIZE];
@@ -148,15 +140,15 @@ static _Noreturn void be_gnuplot(const rt_figures *f, int first, int count)
     _exit(NO_PROGRAM);
 }
 
-/* This process and all of its group. */
+/* Kills the process group, which includes this process. */
 static void end_group(int number)
 {
     (void)number;
     kill(0, SIGKILL);
 }
 
-/* The life of the child process: it leads a group in which gnuplot is with all that it starts, so
- * that they end together, at the latest with the program. */
+/* Runs as the child process: leads a group with gnuplot and everything that gnuplot starts, so that
+ * they end together, at the latest with the program. */
 static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
 {
     int how;
@@ -174,7 +166,7 @@ static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
     _exit(WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE);
 }
 
-/* Whether the child has ended by itself; one that takes too long is killed with its group. */
+/* Waits for the child; returns false if it took too long and was killed with its group. */
 static bool wait_for(pid_t child, int *how)
 {
     const struct timespec moment = {0, 5000000L};
@@ -216,7 +208,7 @@ static drawing draw(const rt_figures *f, int first, int count)
     }
 }
 
-/* gnuplot stops at the first script that fails. */
+/* Draws each figure by itself: gnuplot stops at the first script that fails. */
 static rt_status draw_one_by_one(const rt_figures *f)
 {
     rt_writer failed = {0};

@@ -11,31 +11,26 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A run that is there: what decides what its loss is of. */
+/* The configuration and vocabulary of a run, which decide what its loss measures. */
 typedef struct question {
     rt_config config;
     char *vocabulary; /* the file in its folder; NULL if there is none */
 } question;
 
-static void close_question(question *q)
-{
-    rt_free(q->vocabulary);
-    q->vocabulary = NULL;
-}
-
-static bool open_question(question *q, const char *folder, const char *run)
+static bool read_question(question *q, const char *folder, const rt_sweep_runs *runs, int run)
 {
     char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    q->vocabulary = NULL;
-    if (rt_path_join(member, folder, run).code || rt_config_load_folder(&q->config, member).code)
+    if (!rt_sweep_load_run(runs, folder, run, &q->config))
         return false;
     const bool bpe = q->config.data.level == RT_LEVEL_BPE;
-    if (!rt_path_join(path, member, bpe ? "tokenizer.json" : "vocab.txt").code)
+    if (!rt_path_join(member, folder, runs->list[run].cells[0]).code &&
+        !rt_path_join(path, member, bpe ? "tokenizer.json" : "vocab.txt").code)
         q->vocabulary = rt_read_text(path);
     return true;
 }
 
-/* Whether both are evaluated on the same: with data.eval_file, whatever they are trained on. */
+/* Returns whether both are evaluated on the same data. With data.eval_file the training data may
+ * differ. */
 static bool has_same_data(const rt_data_options *a, const rt_data_options *b)
 {
     if (strcmp(a->eval_file, b->eval_file) != 0 || a->eval_seed != b->eval_seed)
@@ -43,7 +38,8 @@ static bool has_same_data(const rt_data_options *a, const rt_data_options *b)
     return *a->eval_file || (!strcmp(a->file, b->file) && a->eval_fraction == b->eval_fraction);
 }
 
-/* That of a task without a text is a number of ids. Labels have none. */
+/* Returns whether both predict the same vocabulary: without a text a number of ids. Labels have
+ * none. */
 static bool has_same_vocabulary(const question *a, const question *b)
 {
     const rt_data_options *x = &a->config.data, *y = &b->config.data;
@@ -55,7 +51,7 @@ static bool has_same_vocabulary(const question *a, const question *b)
     return !a->vocabulary && !b->vocabulary && x->vocab == y->vocab;
 }
 
-/* What makes the losses of two runs those of different questions; NULL if nothing does. */
+/* Returns in what two runs differ so that their losses are not comparable; NULL if in nothing. */
 static const char *find_difference(const rt_data_options *a, const rt_data_options *b)
 {
     const bool objective = a->task == b->task && rt_data_task_has_objective(a->task);
@@ -89,16 +85,16 @@ rt_ranking rt_report_rank(const char *folder, const rt_sweep_runs *runs)
     question *other = first + 1;
     for (int i = 0; i < runs->count && !different; i++) {
         question *q = any ? other : first;
-        const bool there = open_question(q, folder, runs->list[i].cells[0]);
+        const bool there = read_question(q, folder, runs, i);
         if (any && there) {
             different = find_difference(&first->config.data, &other->config.data);
             same_vocabulary = same_vocabulary && has_same_vocabulary(first, other);
         }
-        if (any)
-            close_question(other);
+        rt_free(other->vocabulary);
+        other->vocabulary = NULL;
         any = any || there;
     }
-    close_question(first);
+    rt_free(first->vocabulary);
     rt_free(first);
     if (different)
         return (rt_ranking){NULL, different};
@@ -125,14 +121,14 @@ int rt_ranking_best(const rt_ranking *ranking, const rt_sweep_runs *runs)
 
 enum { STEPS = 4000, HALVINGS = 45 };
 
-/* P(Z > z) of a standard normal Z. */
+/* Returns P(Z > z) of a standard normal Z. */
 static double normal_tail(double z)
 {
     return 0.5 * erfc(z / sqrt(2));
 }
 
-/* The density of s, the standard deviation of a sample over the true one, with so many degrees of
- * freedom: nu s^2 has the chi-squared distribution. */
+/* Returns the density of s, the standard deviation of a sample over the true one, with so many
+ * degrees of freedom: nu s^2 has the chi-squared distribution. */
 static double density(double s, double nu)
 {
     const double at_zero = nu == 1 ? 0 : -INFINITY;
@@ -140,7 +136,7 @@ static double density(double s, double nu)
     return exp(log(2) + nu / 2 * log(nu / 2) - lgamma(nu / 2) + power - nu * s * s / 2);
 }
 
-/* P(|T| > t) of the noncentral t with mean `shift`: the integral over s of
+/* Returns P(|T| > t) of the noncentral t with mean `shift`: the integral over s of
  * P(|Z + shift| > t s), by Simpson's rule over all s that occur. */
 static double tails(double t, double shift, double nu)
 {
@@ -154,7 +150,7 @@ static double tails(double t, double shift, double nu)
     return sum * step / 3;
 }
 
-/* t(0.975) */
+/* Returns t(0.975). */
 static double critical(double nu)
 {
     double low = 0, high = 20; /* it is 12.7 for one degree of freedom */
@@ -168,7 +164,8 @@ static double critical(double nu)
     return high;
 }
 
-/* The mean of the noncentral t that is beyond `t` on either side with a probability of 90 %. */
+/* Returns the mean of the noncentral t that is beyond `t` on either side with a probability of 90
+ * %. */
 static double shift_seen(double t, double nu)
 {
     double low = 0, high = 40;
@@ -192,7 +189,7 @@ rt_student rt_student_of(int count)
 
 /* ---- pairs ---- */
 
-/* Whether two runs agree in all that sets runs apart but one column. */
+/* Returns whether two runs agree in all settings but one. */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 {
     for (int i = s->exit_column - 1; i > 0; i--)
@@ -201,7 +198,7 @@ static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
     return true;
 }
 
-/* The first run that is like this one but for the value of a column; s->count if there is none. */
+/* Returns the first run with another value of one setting; s->count if there is none. */
 static int partner_of(const rt_sweep_runs *s, int run, int column, const char *value)
 {
     int other = 0;
@@ -211,7 +208,7 @@ static int partner_of(const rt_sweep_runs *s, int run, int column, const char *v
     return other;
 }
 
-/* The differences of the pairs, of which the second run has another value; how many there are. */
+/* Finds the differences of the loss between `value` and `against`; returns their number. */
 static int find_pairs(const rt_sweep_runs *s, int column, const char *value, const char *against,
                       double *differences)
 {
@@ -229,7 +226,8 @@ static int find_pairs(const rt_sweep_runs *s, int column, const char *value, con
     return count;
 }
 
-/* `student` is that of the row before, which often has as many pairs. */
+/* Compares two values. `student` caches the factors of the previous row, which often has as many
+ * pairs. */
 static rt_paired_difference compare(const rt_sweep_runs *s, int column, const char *value,
                                     const char *against, double *room, rt_student *student)
 {
@@ -248,7 +246,7 @@ static rt_paired_difference compare(const rt_sweep_runs *s, int column, const ch
                                   .detectable = student->detectable * sum.deviation};
 }
 
-/* Whether a run is the first that has its value. */
+/* Returns whether a run is the first with its value. */
 static bool is_first(const rt_sweep_runs *s, int column, int run)
 {
     for (int i = 0; i < run; i++)
@@ -259,7 +257,7 @@ static bool is_first(const rt_sweep_runs *s, int column, int run)
 
 /* ---- steps ---- */
 
-/* The mean over the values of train.steps that stand there doubled. */
+/* Returns the mean change of the loss over all values of train.steps whose double is there, too. */
 static double find_doubling(const rt_sweep_runs *s, double *room)
 {
     double sum = 0;
@@ -284,7 +282,7 @@ double rt_paired_compute(const rt_paired *p, double difference)
 
 /* ---- life ---- */
 
-/* Rows of the list if it is there, their number in any case. */
+/* Fills the list unless it is NULL; returns the number of differences. */
 static int list_all(rt_paired_difference *list, const rt_sweep_runs *s, double *room)
 {
     int count = 0;
@@ -332,7 +330,7 @@ void rt_paired_free(rt_paired *p)
 
 /* ---- telling ---- */
 
-/* In percent. Steps are compute themselves. */
+/* Returns the compute in percent; NaN for train.steps, which are compute themselves. */
 static double compute_of(const rt_paired *p, const rt_paired_difference *d, double difference)
 {
     return strcmp(d->key, "train.steps") ? 100 * rt_paired_compute(p, difference) : (double)NAN;

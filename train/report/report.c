@@ -20,14 +20,14 @@ bool rt_reports_are_off(void)
 
 /* ---- figures ---- */
 
-/* What the scripts below call 1, 2, ...; a figure takes nothing but numbers from a table. */
+/* Columns 1, 2, ... of training.csv for the scripts below; only numbers are copied to it. */
 static const char *const plotted[] = {"step",  "loss",      "eval_loss", "eval_accuracy",
                                       "lr",    "grad_norm", "accuracy",  "theta_grad_norm",
                                       "tokens"};
 enum { PLOTTED = sizeof plotted / sizeof *plotted };
 
-/* What there is to draw: gnuplot fails for a figure that would be empty, and the logarithm of a
- * norm of 0 is no point. */
+/* Which figures have points: gnuplot fails for an empty figure, and the logarithm of a norm of 0 is
+ * no point. */
 typedef struct drawable {
     bool rows;
     bool norms;
@@ -37,7 +37,7 @@ typedef struct drawable {
     rt_status status;       /* of the table */
 } drawable;
 
-/* A loss that is drawn, of a step or of an evaluation. */
+/* Extends the range of the losses that are drawn. */
 static void take_loss(drawable *there, double loss)
 {
     if (!isfinite(loss))
@@ -46,7 +46,7 @@ static void take_loss(drawable *there, double loss)
     there->most = fmax(there->most, loss);
 }
 
-/* The seconds of the step, of a table whose rows are read along with those of another. */
+/* Returns the seconds of a step; reads timing.csv on up to that step. */
 static double seconds_of(rt_csv *timing, int *at, int step)
 {
     bool more = true;
@@ -98,60 +98,79 @@ static drawable write_training(rt_figures *f, const char *folder)
     return there;
 }
 
-/* A task that is solved has losses of several powers of ten, one that is not has them near each
- * other: neither is to be seen on an axis from 0. */
+/* Returns whether the losses need a logarithmic axis: those of a solved task span several powers of
+ * ten. */
 static bool is_wide(const drawable *there)
 {
     static const double solved = 30; /* from the largest loss to the smallest */
     return there->least > 0 && there->most > solved * there->least;
 }
 
-/* Points that show their values where the pointer rests; the last of the plots. */
-static void add_values(rt_writer *w, const char *table, int x, int y, const char *what)
-{
-    rt_writer_add(w,
-                  ", \\\n     '%s' using %d:%d:(sprintf('%s %%.6g: %%.4g',$%d,$%d)) with "
-                  "labels hypertext point pointtype 7 pointsize 0.5 linecolor rgb '#e0000000' "
-                  "notitle\n",
-                  table, x, y, what, x, y);
-}
+/* Labels that a browser shows where the pointer rests on a point. */
+#define HYPERTEXT(table, x, y, what)                                                               \
+    ", \\\n     '" table "' using " x ":" y ":(sprintf('" what " %.6g: %.4g',$" x ",$" y           \
+    ")) with labels hypertext point pointtype 7 pointsize 0.5 linecolor rgb '#e0000000' notitle\n"
 
-/* The evaluations by what they cost: tokens, and seconds. */
-static void add_costs(rt_figures *f, const drawable *there)
-{
-    static const struct {
-        const char *name, *what, *axis, *table;
-        int x, y;
-    } costs[] = {{"loss_by_tokens", "tokens", "set xlabel 'tokens'\nset format x '%.1s%c'\n",
-                  "training.csv", 9, 3},
-                 {"loss_by_time", "seconds", "set xlabel 'seconds'\n", "timing.csv", 1, 2}};
-    for (int i = 0; i < 2; i++) {
-        char caption[RT_CAPTION_SIZE];
-        rt_writer w = {0};
-        if (!(i ? there->timed : there->counted))
-            continue;
-        rt_writer_add(&w, "%sset ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
-                      costs[i].axis);
-        if (is_wide(there))
-            rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
-        rt_writer_add(&w,
-                      "plot '%s' using %d:%d with linespoints linetype 1 pointtype 7 "
-                      "pointsize 0.5 notitle",
-                      costs[i].table, costs[i].x, costs[i].y);
-        add_values(&w, costs[i].table, costs[i].x, costs[i].y, costs[i].what);
-        snprintf(caption, sizeof caption, "Evaluation loss by %s of training", costs[i].what);
-        rt_figures_add_sized(f, costs[i].name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
-    }
-}
+enum { LOSS, ACCURACY, LOSS_BY_TOKENS, LOSS_BY_TIME, GRADIENT, GRADIENT_AND_THETA, RATE };
 
-static void add_loss(rt_figures *f, const drawable *there)
+/* The figures of a training. Axes of losses are logarithmic where the losses need it. */
+static const struct {
+    const char *name, *caption, *axes, *plot;
+    bool has_losses;
+} run_figures[] = {
+    [LOSS] = {"loss", "Loss of the training steps and of the evaluations",
+              "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n",
+              "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
+              "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
+              "7 pointsize 0.5 title 'evaluation'" HYPERTEXT("training.csv", "1", "3",
+                                                             "evaluation, step"),
+              true},
+    [ACCURACY] = {"accuracy", "Accuracy: the fraction of labels that were predicted correctly",
+                  "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
+                  "set yrange [0:1.02]\n",
+                  "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title "
+                  "'training', \\\n     'training.csv' using 1:4 with linespoints linetype 1 "
+                  "pointtype 7 pointsize 0.5 title 'evaluation'\n",
+                  false},
+    [LOSS_BY_TOKENS] = {"loss_by_tokens", "Evaluation loss by tokens of training",
+                        "set xlabel 'tokens'\nset format x '%.1s%c'\n"
+                        "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
+                        "plot 'training.csv' using 9:3 with linespoints linetype 1 pointtype 7 "
+                        "pointsize 0.5 notitle" HYPERTEXT("training.csv", "9", "3", "tokens"),
+                        true},
+    [LOSS_BY_TIME] = {"loss_by_time", "Evaluation loss by seconds of training",
+                      "set xlabel 'seconds'\nset ylabel 'cross entropy (nats)'\n"
+                      "set xrange [0:*]\nunset key\n",
+                      "plot 'timing.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
+                      "pointsize 0.5 notitle" HYPERTEXT("timing.csv", "1", "2", "seconds"),
+                      true},
+    [GRADIENT] = {"gradient", "Gradient norm before clipping",
+                  "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n"
+                  "set logscale y\nset format y '10^{%L}'\n",
+                  "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters'\n",
+                  false},
+    [GRADIENT_AND_THETA] = {"gradient", "Gradient norm before clipping",
+                            "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n"
+                            "set logscale y\nset format y '10^{%L}'\n",
+                            "plot 'training.csv' using 1:6 with lines linetype 1 title 'all "
+                            "parameters', \\\n     'training.csv' using 1:8 with lines linetype 2 "
+                            "dashtype 2 title 'theta'\n",
+                            false},
+    [RATE] = {"rate", "Learning rate",
+              "set xlabel 'step'\nset ylabel 'learning rate'\nset xrange [0:*]\n"
+              "set yrange [0:*]\nunset key\nset format y '%g'\n",
+              "plot 'training.csv' using 1:5 with lines linetype 1\n", false},
+};
+
+static void add_figure(rt_figures *f, const drawable *there, int which)
 {
-    char caption[RT_CAPTION_SIZE] = "Loss of the training steps and of the evaluations";
+    char caption[RT_CAPTION_SIZE];
     rt_writer w = {0};
-    rt_writer_add(&w, "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n");
-    if (is_wide(there))
+    snprintf(caption, sizeof caption, "%s", run_figures[which].caption);
+    rt_writer_add(&w, "%s", run_figures[which].axes);
+    if (run_figures[which].has_losses && is_wide(there))
         rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
-    if (isfinite(there->best) && isfinite(there->best_step)) {
+    if (which == LOSS && isfinite(there->best) && isfinite(there->best_step)) {
         rt_writer_add(
             &w,
             "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 linecolor rgb "
@@ -161,41 +180,8 @@ static void add_loss(rt_figures *f, const drawable *there)
                  "Training and evaluation loss; the lowest evaluation loss, %.4g, at step %.9g",
                  there->best, there->best_step);
     }
-    rt_writer_add(
-        &w, "plot 'training.csv' using 1:2 with lines linetype 6 dashtype 2 title 'training', "
-            "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
-            "7 pointsize 0.5 title 'evaluation'");
-    add_values(&w, "training.csv", 1, 3, "evaluation, step");
-    rt_figures_add_sized(f, "loss", caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
-    rt_figures_add(
-        f, "accuracy", "Accuracy: the fraction of labels that were predicted correctly",
-        "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
-        "set yrange [0:1.02]\n"
-        "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title 'training', "
-        "\\\n     'training.csv' using 1:4 with linespoints linetype 1 pointtype "
-        "7 pointsize 0.5 title 'evaluation'\n");
-}
-
-static void add_norm(rt_figures *f, bool theta)
-{
-    static const char all[] =
-        "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\nset logscale y\n"
-        "set format y '10^{%L}'\n"
-        "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters'\n";
-    static const char all_and_theta[] =
-        "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\nset logscale y\n"
-        "set format y '10^{%L}'\n"
-        "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters', "
-        "\\\n     'training.csv' using 1:8 with lines linetype 2 dashtype 2 title 'theta'\n";
-    rt_figures_add(f, "gradient", "Gradient norm before clipping", theta ? all_and_theta : all);
-}
-
-static void add_rate(rt_figures *f)
-{
-    rt_figures_add(f, "rate", "Learning rate",
-                   "set xlabel 'step'\nset ylabel 'learning rate'\nset xrange [0:*]\n"
-                   "set yrange [0:*]\nunset key\nset format y '%g'\n"
-                   "plot 'training.csv' using 1:5 with lines linetype 1\n");
+    rt_writer_add(&w, "%s", run_figures[which].plot);
+    rt_figures_add(f, run_figures[which].name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 
 static rt_status draw(rt_figures *f, const char *folder, const rt_config *config,
@@ -203,17 +189,22 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
 {
     rt_figures_begin(f, folder);
     const drawable there = write_training(f, folder);
-    if (there.rows)
-        add_loss(f, &there);
-    add_costs(f, &there);
+    if (there.rows) {
+        add_figure(f, &there, LOSS);
+        add_figure(f, &there, ACCURACY);
+    }
+    if (there.counted)
+        add_figure(f, &there, LOSS_BY_TOKENS);
+    if (there.timed)
+        add_figure(f, &there, LOSS_BY_TIME);
     if (config->model.theta.learn)
         rt_report_theta(f, folder, config);
     if (config->model.position.kind == RT_POSITION_ROPE)
         rt_report_usage(f, folder);
     if (there.norms)
-        add_norm(f, config->model.theta.learn);
+        add_figure(f, &there, config->model.theta.learn ? GRADIENT_AND_THETA : GRADIENT);
     if (there.rows)
-        add_rate(f);
+        add_figure(f, &there, RATE);
     if (trainer)
         rt_report_attention(f, config, trainer);
     const rt_status drawn = rt_figures_draw(f);
@@ -274,8 +265,8 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
         rt_writer_add(w, "accuracy 0.99 was first reached at step %d\n", first);
 }
 
-/* What train prints of the learned theta below the table of its pairs, from the model itself; of
- * a run whose model is gone, what its results tell. */
+/* Adds the verdict on theta from the model itself or, without the model of that step, from the
+ * results. */
 static void add_drift(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
 {
     const rt_training_state *state = trainer ? rt_trainer_state(trainer) : NULL;
@@ -291,7 +282,7 @@ static void add_drift(rt_writer *w, const rt_results *r, const rt_config *c, rt_
             c->data.length - 1, rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
 }
 
-/* A reset that a run has recorded. */
+/* Adds the line on a reset, if the run has recorded it. */
 static void add_reset(rt_writer *w, const rt_results *r, const char *place, const char *loss,
                       const char *accuracy)
 {
@@ -309,7 +300,7 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
     add_reset(w, r, RT_THETA_BASE_PLACE, RT_RESULT_RESET_BASE_LOSS, RT_RESULT_RESET_BASE_ACCURACY);
 }
 
-/* What the words of the verdict mean. */
+/* Explains the words of the verdict. */
 static void explain_theta(rt_writer *w, const rt_config *c)
 {
     rt_writer_add(w,
@@ -330,7 +321,7 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   c->data.length - 1, c->theta.tolerance);
 }
 
-/* A run that has not come to an end has no results. */
+/* Adds the verdict box. A run that has not ended has no results. */
 static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer)
 {
     char number[RT_NUMBER_SIZE];
@@ -362,7 +353,7 @@ static void add_verdict(rt_writer *w, const rt_config *c, const char *folder, rt
     rt_results_free(&r);
 }
 
-/* The tables of a run that goes on are those of an earlier end. */
+/* Adds the classes unless the run goes on: then its tables are those of an earlier end. */
 static void add_classes(rt_writer *w, const char *folder)
 {
     rt_results r;

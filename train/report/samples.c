@@ -23,7 +23,7 @@ static const char *special_name(const rt_special_ids *special, int32_t id)
                                     : HIDDEN;
 }
 
-/* A whole character that can be seen, or the bytes it takes to get past what is none. */
+/* Returns whether a visible character begins here; sets the number of bytes to skip in any case. */
 static bool is_seen(const char *text, size_t length, size_t *size)
 {
     int32_t character;
@@ -33,7 +33,7 @@ static bool is_seen(const char *text, size_t length, size_t *size)
     return seen;
 }
 
-/* Whether all of a token can be seen; as much of it as a label has room for. */
+/* Writes as much of a token as fits into a label; returns whether all of it is visible. */
 static bool show(char label[RT_TOKEN_LABEL_SIZE], const char *token, size_t size)
 {
     enum { MOST_CHARACTERS = 7 };
@@ -49,7 +49,7 @@ static bool show(char label[RT_TOKEN_LABEL_SIZE], const char *token, size_t size
     return size > 0;
 }
 
-/* What stands for a character of a piece, or for a byte; returns how many bytes it stands for. */
+/* Writes the sign for a character of a piece or for a byte; returns its number of bytes. */
 static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
 {
     size_t step;
@@ -66,7 +66,7 @@ static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
     return step;
 }
 
-/* A piece, or a special token as its file has it. */
+/* Writes the label of a piece, or of a special token as its file has it. */
 static const char *show_piece(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size)
 {
     static const char more[] = "…";
@@ -110,8 +110,8 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
     return label;
 }
 
-/* At level wordpiece a word stands apart from the one before it; what goes on within a word begins
- * with ##. */
+/* Adds the bytes of a token. At level wordpiece a blank precedes each word; pieces that continue a
+ * word begin with ##. */
 static void add_token(rt_writer *bytes, const rt_data *data, const char *token, size_t size)
 {
     if (rt_data_vocabulary(data)->bpe) {
@@ -163,7 +163,7 @@ typedef struct sampling {
     real *next;          /* (V): their logits */
 } sampling;
 
-/* No special token. */
+/* Returns the most likely token that is no special token. */
 static int32_t most_likely(const rt_vocabulary *v, real *logits)
 {
     const rt_tensor row = rt_tensor_of(logits, NULL, RT_SHAPE_OF(v->count));
@@ -171,7 +171,7 @@ static int32_t most_likely(const rt_vocabulary *v, real *logits)
     return rt_largest(&row, 0);
 }
 
-/* The most likely token for every label. */
+/* Predicts the most likely token for every label. */
 static rt_status predict(sampling *s)
 {
     const rt_vocabulary *v = rt_data_vocabulary(s->data);
@@ -192,7 +192,8 @@ static void add_in(sampling *s, const char *element, const int32_t *ids, int cou
 
 /* ---- masked tokens ---- */
 
-/* The text between two labels is as it was drawn: what is masked has a label. */
+/* Adds a text with its predicted labels. Tokens between labels are as drawn: masked tokens have
+ * labels. */
 static rt_status fill(sampling *s)
 {
     rt_status status = predict(s);
@@ -213,7 +214,7 @@ static rt_status fill(sampling *s)
 
 /* ---- continuation ---- */
 
-/* The second half of the sequence gives way to what the model makes of the first. */
+/* Replaces the second half of the sequence by the continuation of the first, and adds both. */
 static rt_status generate(sampling *s)
 {
     const int half = s->b.batch.length / 2, rest = s->b.batch.length - half;
@@ -291,8 +292,7 @@ enum {
     RIGHT = 56
 };
 
-/* What of the model is shown, how large a map is drawn, and how far the first of them stands from
- * the left and the last from below. */
+/* The part of the model that is shown, the size of a map, and the margins on the left and below. */
 typedef struct view {
     int layers, heads, tokens, size, left, below;
     int length;  /* of the sequence, of whose tokens the first are shown */
@@ -300,7 +300,7 @@ typedef struct view {
     bool chosen; /* the sequence is the longest of some */
 } view;
 
-/* One map after the other, with two empty lines between, as gnuplot's `index` wants them. */
+/* Writes the maps with two empty lines between them, as gnuplot's `index` wants them. */
 static void write_maps(rt_figures *f, real *const *probabilities, const view *v, int T)
 {
     rt_writer w = {0};
@@ -336,7 +336,7 @@ static char *new_caption(const view *v, const rt_config *config)
     return rt_writer_take(&w);
 }
 
-/* The tokens of the sequence as tics of both axes. */
+/* Returns the tokens of the sequence as tics of both axes. */
 static char *new_tics(const view *v, const rt_data *data, const int32_t *ids)
 {
     char label[RT_TOKEN_LABEL_SIZE];
@@ -350,7 +350,7 @@ static char *new_tics(const view *v, const rt_data *data, const int32_t *ids)
     return rt_writer_take(&w);
 }
 
-/* The tics of an axis: tokens, numbers, or nothing where another map has them. */
+/* Adds the tics of an axis: tokens, numbers, or nothing where another map has them. */
 static void add_axis(rt_writer *w, char axis, const view *v, const char *tics, bool named)
 {
     if (!named)
@@ -401,7 +401,7 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config, co
     }
     rt_writer_add(&w, "unset multiplot\n");
     char *caption = new_caption(v, config);
-    rt_figures_add_sized(f, "attention", caption ? caption : "", width, height, &w);
+    rt_figures_add(f, "attention", caption ? caption : "", width, height, &w);
     rt_free(caption);
 }
 
@@ -424,8 +424,8 @@ static rt_status compute(real **probabilities, rt_transformer *model, const rt_b
     return status;
 }
 
-/* As many layers as the memory bears, at most MOST_LAYERS; T is all of the sequence, since a row
- * sums to 1 over all keys. */
+/* Chooses as many layers as fit into memory, at most MOST_LAYERS. T is the whole sequence, since a
+ * row sums to 1 over all keys. */
 static view choose_view(const rt_config *config, bool named)
 {
     const rt_transformer_options *o = &config->model;
@@ -448,8 +448,8 @@ static view choose_view(const rt_config *config, bool named)
     return v;
 }
 
-/* The first evaluation sequence; of data whose sequences have lengths of their own, the longest of
- * the first, since there can be some of a token or two. */
+/* Draws the first evaluation sequence or, if sequences differ in length, the longest of the first
+ * few, since some may have a token or two. */
 static void draw_long(rt_labelled_batch *b, const rt_data *data)
 {
     enum { TRIED = 16 };

@@ -14,7 +14,7 @@ enum { MOST_CURVES = 28, LABEL_SIZE = 41 };
 
 enum { VALUES = 2 };
 
-/* What one of the runs of a row has at some x, such as the loss and the accuracy of a step. */
+/* The values of a run at some x, such as the loss and the accuracy of a step. */
 typedef struct point {
     int x;
     double values[VALUES]; /* NaN: none */
@@ -29,7 +29,7 @@ typedef struct points {
 typedef struct curves {
     int count;
     bool bits;          /* per byte, for losses */
-    const char *differ; /* what makes losses incomparable, or NULL */
+    const char *differ; /* why losses are not comparable, or NULL */
     bool cut;
     bool failed;
     char labels[MOST_CURVES][LABEL_SIZE];
@@ -56,90 +56,126 @@ static void add_point(points *p, point one)
     p->list[p->count++] = one;
 }
 
-/* The points of a run, whose folder is in FOLDER; `unit` is what a loss is multiplied by. */
-typedef void reader(points *p, const char *folder, const rt_sweep_runs *runs,
-                    const rt_sweep_run *run, double unit);
+/* Figures over the same points. */
+typedef struct group {
+    const char *data;   /* file that the figures are drawn from */
+    const char *axis;   /* gnuplot commands for x */
+    const char *table;  /* of a run, where the points come from; NULL: the results in runs.csv */
+    const char *column; /* of the second value of each step */
+    const char *more;   /* further columns that gnuplot uses */
+    const char *with;   /* gnuplot style of a curve */
+    const char *over;   /* what the mean is taken over */
+    bool has_losses;    /* the first value is a loss */
+    bool beside;        /* x is the second value; the points are averaged by step */
+    const char *unit;   /* of x, in the labels of points */
+    struct {
+        const char *name, *what, *axis; /* NULL behind the last */
+    } figures[VALUES];
+} group;
 
-/* Of a run the bits per byte that a nat per token is; 1 where losses are nats. */
-static double unit_of(const rt_sweep_runs *runs, const rt_sweep_run *run, bool bits)
+static const group groups[] = {
+    {"curves.csv",
+     "set xlabel 'step'\nset xrange [0:*]",
+     "metrics.csv",
+     "eval_accuracy",
+     "",
+     "lines",
+     "the mean over the seeds",
+     true,
+     false,
+     "step",
+     {{"loss", "Evaluation loss", "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
+      {"accuracy", "Evaluation accuracy", "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
+    {"theta_curves.csv",
+     "set xlabel 'pair i'\nset xrange [-0.5:*]",
+     "theta_final.csv",
+     NULL,
+     "",
+     "linespoints pointtype 7 pointsize 0.4",
+     "the mean over layers, heads and seeds",
+     false,
+     false,
+     "pair",
+     {{"theta", "Drift of the learned θᵢ from base^(-2i/R), as the logarithm of their ratio",
+       "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis"}}},
+    {"length_curves.csv",
+     "set xlabel 'sequence length (tokens)'\nset logscale x 2",
+     NULL,
+     NULL,
+     ":xtic(1)",
+     "linespoints pointtype 7 pointsize 0.4",
+     "the mean over the seeds",
+     true,
+     false,
+     "tokens",
+     {{"length_loss", "Evaluation loss by sequence length",
+       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
+      {"length_accuracy", "Evaluation accuracy by sequence length",
+       "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
+    {"token_curves.csv",
+     "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'",
+     "metrics.csv",
+     "tokens",
+     "",
+     "lines",
+     "the mean over the seeds",
+     true,
+     true,
+     "tokens",
+     {{"loss_by_tokens", "Evaluation loss by tokens of training",
+       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"}}},
+    {"time_curves.csv",
+     "set xlabel 'seconds'\nset xrange [0:*]",
+     "timing.csv",
+     "seconds",
+     "",
+     "lines",
+     "the mean over the seeds",
+     true,
+     true,
+     "seconds",
+     {{"loss_by_time", "Evaluation loss by time of training",
+       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"}}},
+};
+
+/* Returns how many bits per byte a nat per token of a run is; 1 where losses are nats. */
+static double unit_of(const rt_sweep_runs *runs, int run, bool bits)
 {
-    const int loss = rt_sweep_column(runs, RT_RESULT_LOSS);
-    const int in_bits = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
-    if (!bits)
-        return 1;
-    return loss < 0 || in_bits < 0
-               ? (double)NAN
-               : rt_csv_value(run->cells[in_bits]) / rt_csv_value(run->cells[loss]);
+    return bits ? rt_sweep_number(runs, run, rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE)) /
+                      rt_sweep_number(runs, run, rt_sweep_column(runs, RT_RESULT_LOSS))
+                : 1;
 }
 
-/* x: step; loss and accuracy of the evaluations. */
-static void read_evaluations(points *p, const char *folder, const rt_sweep_runs *runs,
-                             const rt_sweep_run *run, double unit)
+/* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or of another
+ * table of the run with a row for each step. x: step. */
+static void read_steps(points *p, const char *path, const group *g, double unit)
 {
-    char path[RT_PATH_SIZE];
-    rt_csv metrics;
-    (void)runs;
-    if (rt_path_join(path, folder, run->cells[0]).code)
-        return;
-    if (rt_csv_open(&metrics, path, "metrics.csv"))
-        while (!p->failed && rt_csv_row(&metrics)) {
-            point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss"),
-                                    rt_csv_number(&metrics, "eval_accuracy")}};
-            if (isfinite(one.values[0]) && rt_csv_whole(&metrics, "step", &one.x))
-                add_point(p, one);
-        }
-    rt_csv_close(&metrics);
-}
-
-/* x: step; its loss, and the column of a table of the run with a row for each step. */
-static void read_beside(points *p, const char *folder, const rt_sweep_run *run, double unit,
-                        const char *table, const char *column)
-{
-    char path[RT_PATH_SIZE];
-    rt_csv metrics = {0}, other = {0};
+    rt_csv metrics, other = {0};
+    const bool joined = strcmp(g->table, "metrics.csv") != 0;
+    bool more = rt_csv_open(&metrics, path, "metrics.csv") &&
+                (!joined || rt_csv_open(&other, path, g->table));
     int step = -1;
-    bool more = true;
-    if (rt_path_join(path, folder, run->cells[0]).code)
-        return;
-    if (rt_csv_open(&metrics, path, "metrics.csv") && rt_csv_open(&other, path, table))
-        while (!p->failed && rt_csv_row(&metrics)) {
-            point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss")}};
-            if (!isfinite(one.values[0]) || !rt_csv_whole(&metrics, "step", &one.x))
-                continue;
-            while (step < one.x && (more = more && rt_csv_row(&other)))
-                rt_csv_whole(&other, "step", &step);
-            one.values[1] = more ? rt_csv_number(&other, column) : (double)NAN;
-            if (step == one.x && isfinite(one.values[1]))
+    while (more && !p->failed && rt_csv_row(&metrics)) {
+        point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss")}};
+        if (!isfinite(one.values[0]) || !rt_csv_whole(&metrics, "step", &one.x))
+            continue;
+        while (joined && step < one.x && (more = rt_csv_row(&other)))
+            rt_csv_whole(&other, "step", &step);
+        if (more && (!joined || step == one.x)) {
+            one.values[1] = rt_csv_number(joined ? &other : &metrics, g->column);
+            if (!g->beside || isfinite(one.values[1]))
                 add_point(p, one);
         }
+    }
     rt_csv_close(&metrics);
     rt_csv_close(&other);
 }
 
-static void read_tokens(points *p, const char *folder, const rt_sweep_runs *runs,
-                        const rt_sweep_run *run, double unit)
+/* Reads how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, in all
+ * layers and heads. x: pair. */
+static void read_theta(points *p, const char *path)
 {
-    (void)runs;
-    read_beside(p, folder, run, unit, "metrics.csv", "tokens");
-}
-
-static void read_seconds(points *p, const char *folder, const rt_sweep_runs *runs,
-                         const rt_sweep_run *run, double unit)
-{
-    (void)runs;
-    read_beside(p, folder, run, unit, "timing.csv", "seconds");
-}
-
-/* x: pair; how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, whatever
- * its layer and head; and nothing else. */
-static void read_theta(points *p, const char *folder, const rt_sweep_runs *runs,
-                       const rt_sweep_run *run, double unit)
-{
-    char path[RT_PATH_SIZE];
     rt_csv theta;
-    (void)runs, (void)unit;
-    if (rt_path_join(path, folder, run->cells[0]).code)
-        return;
     if (rt_csv_open(&theta, path, "theta_final.csv"))
         while (!p->failed && rt_csv_row(&theta)) {
             const double distance =
@@ -151,12 +187,12 @@ static void read_theta(points *p, const char *folder, const rt_sweep_runs *runs,
     rt_csv_close(&theta);
 }
 
-/* x: length of train.eval_lengths; loss and accuracy there. */
-static void read_lengths(points *p, const char *folder, const rt_sweep_runs *runs,
-                         const rt_sweep_run *run, double unit)
+/* Reads loss and accuracy at each length of train.eval_lengths from the results of a run. x:
+ * length.
+ */
+static void read_lengths(points *p, const rt_sweep_runs *runs, int run, double unit)
 {
     static const char loss[] = RT_RESULT_LOSS_AT;
-    (void)folder;
     for (int i = runs->exit_column + 1; i < runs->columns && !p->failed; i++) {
         char name[RT_RESULT_NAME_SIZE];
         int64_t length;
@@ -165,10 +201,9 @@ static void read_lengths(points *p, const char *folder, const rt_sweep_runs *run
             length > INT_MAX)
             continue;
         snprintf(name, sizeof name, RT_RESULT_ACCURACY_AT "%d", (int)length);
-        const int accuracy = rt_sweep_column(runs, name);
         const point one = {(int)length,
-                           {unit * rt_csv_value(run->cells[i]),
-                            accuracy < 0 ? (double)NAN : rt_csv_value(run->cells[accuracy])}};
+                           {unit * rt_sweep_number(runs, run, i),
+                            rt_sweep_number(runs, run, rt_sweep_column(runs, name))}};
         if (isfinite(one.values[0]))
             add_point(p, one);
     }
@@ -180,7 +215,7 @@ static int by_x(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The beginning of a label that is too long for the key, up to a whole character. */
+/* Writes a label, truncated to whole characters if it is too long for the key. */
 static void write_label(char label[LABEL_SIZE], const char *text)
 {
     static const char more[] = "…";
@@ -192,7 +227,7 @@ static void write_label(char label[LABEL_SIZE], const char *text)
     snprintf(label, LABEL_SIZE, "%.*s%s", (int)length, text, fits ? "" : more);
 }
 
-/* A variant has its name alone, a key the part behind its section; one without a value nothing. */
+/* Adds "lr=0.001" for a key, the name of a variant, nothing without a value. */
 static void add_setting(rt_writer *w, const char *column, const char *value)
 {
     const char *dot = strchr(column, '.');
@@ -201,7 +236,8 @@ static void add_setting(rt_writer *w, const char *column, const char *value)
     rt_writer_add(w, "%s%s%s%s", w->length ? ", " : "", dot ? dot + 1 : "", dot ? "=" : "", value);
 }
 
-/* "kind=rope, lr=0.001": what sets the row apart; the name of a single run if that is too long. */
+/* Labels a row by its settings, "kind=rope, lr=0.001", or by the name of a single run if that is
+ * too long. */
 static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row)
 {
     char *const *cells = runs->list[runs->rows[row].first].cells;
@@ -230,7 +266,7 @@ static void add_moments(rt_writer *w, const double *values, int count)
         rt_writer_add(w, ",,");
 }
 
-/* Columns: x, then mean and deviation of each value. */
+/* Writes the columns x and, for each value, mean and deviation. */
 static bool write_curve(rt_writer *w, points *p)
 {
     double *values = rt_alloc((size_t)p->count, sizeof *values);
@@ -253,12 +289,28 @@ static bool write_curve(rt_writer *w, points *p)
     return true;
 }
 
-/* Runs that have no points have no curve. */
-static void add_row(curves *c, const rt_sweep_runs *runs, const char *folder, int row, reader *read)
+static void read_run(points *p, const char *folder, const rt_sweep_runs *runs, int run,
+                     const group *g, bool bits)
+{
+    char path[RT_PATH_SIZE];
+    const double unit = unit_of(runs, run, bits);
+    if (!g->table)
+        read_lengths(p, runs, run, unit);
+    else if (rt_path_join(path, folder, runs->list[run].cells[0]).code)
+        return;
+    else if (g->column)
+        read_steps(p, path, g, unit);
+    else
+        read_theta(p, path);
+}
+
+/* Adds the curve of a row, if its runs have points. */
+static void add_row(curves *c, const rt_sweep_runs *runs, const char *folder, int row,
+                    const group *g)
 {
     points p = {.count = 0};
     for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next)
-        read(&p, folder, runs, &runs->list[i], unit_of(runs, &runs->list[i], c->bits));
+        read_run(&p, folder, runs, i, g, c->bits);
     c->failed |= p.failed;
     if (p.count && c->count == MOST_CURVES)
         c->cut = true;
@@ -283,83 +335,7 @@ static int key_height(const curves *c)
     return c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT;
 }
 
-/* Figures of one reader: what their x is, and what they show of its values. */
-typedef struct group {
-    const char *data; /* the file that they are drawn from */
-    const char *axis; /* commands of gnuplot */
-    reader *read;
-    const char *more; /* of what gnuplot uses of the data */
-    const char *with; /* how it draws a curve */
-    const char *over; /* what the mean is taken over */
-    bool has_losses;  /* the first of its values */
-    bool beside;      /* x is the second value; that of the data only tells what is averaged */
-    const char *unit; /* of x, for who rests the pointer at a point */
-    struct {
-        const char *name, *what, *axis; /* NULL behind the last */
-    } figures[VALUES];
-} group;
-
-static const group groups[] = {
-    {"curves.csv",
-     "set xlabel 'step'\nset xrange [0:*]",
-     read_evaluations,
-     "",
-     "lines",
-     "the mean over the seeds",
-     true,
-     false,
-     "step",
-     {{"loss", "Evaluation loss", "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
-      {"accuracy", "Evaluation accuracy", "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
-    {"theta_curves.csv",
-     "set xlabel 'pair i'\nset xrange [-0.5:*]",
-     read_theta,
-     "",
-     "linespoints pointtype 7 pointsize 0.4",
-     "the mean over layers, heads and seeds",
-     false,
-     false,
-     "pair",
-     {{"theta", "Drift of the learned θᵢ from base^(-2i/R), as the logarithm of their ratio",
-       "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis"}}},
-    {"length_curves.csv",
-     "set xlabel 'sequence length (tokens)'\nset logscale x 2",
-     read_lengths,
-     ":xtic(1)",
-     "linespoints pointtype 7 pointsize 0.4",
-     "the mean over the seeds",
-     true,
-     false,
-     "tokens",
-     {{"length_loss", "Evaluation loss by sequence length",
-       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"},
-      {"length_accuracy", "Evaluation accuracy by sequence length",
-       "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
-    {"token_curves.csv",
-     "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'",
-     read_tokens,
-     "",
-     "lines",
-     "the mean over the seeds",
-     true,
-     true,
-     "tokens",
-     {{"loss_by_tokens", "Evaluation loss by tokens of training",
-       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"}}},
-    {"time_curves.csv",
-     "set xlabel 'seconds'\nset xrange [0:*]",
-     read_seconds,
-     "",
-     "lines",
-     "the mean over the seeds",
-     true,
-     true,
-     "seconds",
-     {{"loss_by_time", "Evaluation loss by time of training",
-       "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"}}},
-};
-
-/* Points that show what they stand for where the pointer rests. */
+/* Adds labels that a browser shows where the pointer rests on a point. */
 static void add_values(rt_writer *w, const curves *c, const group *g, int x, int column)
 {
     for (int i = 0; i < c->count; i++) {
@@ -372,7 +348,7 @@ static void add_values(rt_writer *w, const curves *c, const group *g, int x, int
     }
 }
 
-/* Later lines are thinner: those that coincide can all be seen. */
+/* Adds the curves. Later lines are thinner, so that lines that coincide are all visible. */
 static void add_lines(rt_writer *w, const curves *c, const group *g, int column)
 {
     const int x = g->beside ? 4 : 1;
@@ -409,8 +385,7 @@ static void curve_add_figure(rt_figures *f, const curves *c, const group *g, int
              differs ? "; losses of different " : "", differs ? c->differ : "",
              differs ? " are not comparable" : "",
              c->cut ? "; only the first groups of runs are drawn" : "");
-    rt_figures_add_sized(f, g->figures[value].name, caption, RT_FIGURE_WIDTH, 320 + key_height(c),
-                         &w);
+    rt_figures_add(f, g->figures[value].name, caption, RT_FIGURE_WIDTH, 320 + key_height(c), &w);
 }
 
 static void add_group(rt_figures *f, const char *folder, const rt_sweep_runs *runs,
@@ -419,7 +394,7 @@ static void add_group(rt_figures *f, const char *folder, const rt_sweep_runs *ru
     const bool bits = ranking->result && !strcmp(ranking->result, RT_RESULT_BITS_PER_BYTE);
     curves c = {.bits = bits, .differ = ranking->differ};
     for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
-        add_row(&c, runs, folder, row, g->read);
+        add_row(&c, runs, folder, row, g);
     c.data.failed |= c.failed;
     if (!c.count && !c.failed) {
         rt_writer_free(&c.data);
@@ -439,7 +414,7 @@ void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *ru
 
 enum { MOST_KEYS = 4, MOST_SERIES = 6, MOST_VALUES = 64, SERIES_NAME = 64 };
 
-/* A setting, and where its values stand on the axis. */
+/* A setting, and the positions of its values on the axis. */
 typedef struct swept {
     const rt_sweep_runs *runs;
     int column, result;
@@ -473,7 +448,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* False if there are too many. */
+/* Finds the values of the setting; returns false if there are too many. */
 static bool find_values(swept *s)
 {
     s->numeric = true;
@@ -641,7 +616,7 @@ static void key_add_figure(rt_figures *f, swept *s, int number, const char *unit
              "Evaluation loss by %s: the mean over %s, and one standard deviation",
              s->runs->names[s->column], s->series_count ? "the seeds" : "all runs of a value");
     rt_figures_write(f, file, &s->data);
-    rt_figures_add_sized(f, names[number], caption, RT_FIGURE_WIDTH, 320, &w);
+    rt_figures_add(f, names[number], caption, RT_FIGURE_WIDTH, 320, &w);
 }
 
 void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)

@@ -34,7 +34,7 @@ static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *r
 
 /* ---- the table over all runs ---- */
 
-/* A column of results that no row has. */
+/* Returns whether no row has a value in the column. */
 static bool is_empty(const rt_sweep_table *t, int column)
 {
     for (int r = 1; r < t->rows; r++)
@@ -43,7 +43,7 @@ static bool is_empty(const rt_sweep_table *t, int column)
     return t->rows > 1;
 }
 
-/* Settings may be long, and go over several lines. */
+/* Returns whether a column has settings, which may be long and are wrapped. */
 static bool is_setting(const rt_sweep_table *t, int column)
 {
     return (t->first_setting && !column) ||
@@ -87,7 +87,7 @@ static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_ranking *r
     rt_writer_add(w, ".</p>\n");
 }
 
-/* How bits per byte are made of the loss. */
+/* Explains bits per byte. */
 static void explain_bits(rt_writer *w, const rt_sweep_runs *runs)
 {
     if (rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE) >= 0)
@@ -98,7 +98,7 @@ static void explain_bits(rt_writer *w, const rt_sweep_runs *runs)
                "with data.objective = lm at level byte, char or bpe have it.</dd>\n</dl>\n");
 }
 
-/* What the columns of theta mean. */
+/* Explains the columns of theta. */
 static void explain_theta(rt_writer *w, const rt_sweep_runs *runs)
 {
     if (rt_sweep_judge(runs).learned)
@@ -113,7 +113,7 @@ static void explain_theta(rt_writer *w, const rt_sweep_runs *runs)
 
 /* ---- the runs ---- */
 
-/* A name as part of an address: what could mean something else there is written as %XX. */
+/* Adds a name as part of a URL; characters with a meaning in URLs are escaped as %XX. */
 static void add_address(rt_writer *w, const char *name)
 {
     for (; *name; name++)
@@ -131,7 +131,7 @@ static void add_number(rt_writer *w, const rt_sweep_runs *runs, int run, const c
     rt_page_cell(w, "td", isnan(x) ? "-" : rt_number_show(text, decimals, x));
 }
 
-/* Whether a run was new when the sweep last grew; nothing for a sweep that never has. */
+/* Adds whether a run was new when the sweep last grew; nothing if the sweep never grew. */
 static void add_growth(rt_writer *w, const char *folder, const char *name)
 {
     rt_csv csv;
@@ -179,7 +179,7 @@ static bool has_grown(const char *folder)
     return grown;
 }
 
-/* With links to their reports, if the page lies beside them. */
+/* Adds the list of the runs, with links to their reports if the page lies beside them. */
 static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool linked)
 {
     const bool grown = has_grown(folder);

@@ -1,6 +1,7 @@
 #include "train/report/sweep_runs.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "text/number.h"
 #include "train/folder/results.h"
 
@@ -47,7 +48,7 @@ const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int
 
 /* ---- reading ---- */
 
-/* The cells in one block, the texts behind the pointers. */
+/* Copies the cells into one block, the texts behind the pointers. */
 static char **copy_cells(char *const *cells, int count)
 {
     size_t size = 0;
@@ -63,33 +64,27 @@ static char **copy_cells(char *const *cells, int count)
     return copy;
 }
 
-static bool make_room(rt_sweep_runs *s)
+/* Makes room for one more run in the three lists, which lie in one block. */
+static bool reserve_run(rt_sweep_runs *s)
 {
     if (s->count < s->capacity)
         return true;
-    const int capacity = s->capacity ? 2 * s->capacity : 64;
-    rt_sweep_run *list = rt_alloc((size_t)capacity, sizeof *list);
-    rt_sweep_row *rows = rt_alloc((size_t)capacity, sizeof *rows);
-    double *values = rt_alloc((size_t)capacity, sizeof *values);
-    const bool ready = list && rows && values;
-    if (ready) {
-        if (s->count) {
-            memcpy(list, s->list, (size_t)s->count * sizeof *list);
-            memcpy(rows, s->rows, (size_t)s->row_count * sizeof *rows);
-        }
-        rt_free(s->list);
-        rt_free(s->rows);
-        rt_free(s->values);
-        s->list = list;
-        s->rows = rows;
-        s->values = values;
-        s->capacity = capacity;
-    } else {
-        rt_free(list);
-        rt_free(rows);
-        rt_free(values);
+    const size_t capacity = s->capacity ? 2 * (size_t)s->capacity : 64;
+    rt_sweep_run *list = rt_alloc(capacity, sizeof *list + sizeof *s->values + sizeof *s->rows);
+    if (!list)
+        return false;
+    double *values = (double *)(list + capacity);
+    rt_sweep_row *rows = (rt_sweep_row *)(values + capacity);
+    if (s->count) {
+        memcpy(list, s->list, (size_t)s->count * sizeof *list);
+        memcpy(rows, s->rows, (size_t)s->row_count * sizeof *rows);
     }
-    return ready;
+    rt_free(s->list);
+    s->list = list;
+    s->values = values;
+    s->rows = rows;
+    s->capacity = (int)capacity;
+    return true;
 }
 
 bool rt_sweep_sets_apart(const rt_sweep_runs *s, int column)
@@ -115,7 +110,7 @@ static bool same_row(const rt_sweep_runs *s, char *const *a, char *const *b)
 
 static bool add_run(rt_sweep_runs *s, const rt_csv *csv)
 {
-    char **cells = make_room(s) ? copy_cells(csv->cells, s->columns) : NULL;
+    char **cells = reserve_run(s) ? copy_cells(csv->cells, s->columns) : NULL;
     int row = 0;
     if (!cells)
         return false;
@@ -130,7 +125,7 @@ static bool add_run(rt_sweep_runs *s, const rt_csv *csv)
     return true;
 }
 
-/* Whether the name is that of a folder in the sweep's own. */
+/* Returns whether a folder of that name would lie in the folder of the sweep. */
 static bool is_folder_name(const char *name)
 {
     return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
@@ -159,13 +154,18 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
     return status;
 }
 
+bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_config *config)
+{
+    char member[RT_PATH_SIZE];
+    return !rt_path_join(member, folder, s->list[run].cells[0]).code &&
+           !rt_config_load_folder(config, member).code;
+}
+
 void rt_sweep_runs_free(rt_sweep_runs *s)
 {
     for (int i = 0; i < s->count; i++)
         rt_free(s->list[i].cells);
     rt_free(s->list);
-    rt_free(s->rows);
-    rt_free(s->values);
     rt_free(s->names);
     *s = (rt_sweep_runs){0};
 }
@@ -281,7 +281,7 @@ static bool any_run_has(const rt_sweep_runs *s, int column)
     return false;
 }
 
-/* The list has room for a column of every result and for every view. */
+/* Lists the results of the table. The list has room for every column and every view. */
 static int choose_shown(shown *list, const rt_sweep_runs *s)
 {
     const rt_result_view *view;
@@ -319,7 +319,6 @@ static const char *short_name(const char *key)
     return point ? point + 1 : key;
 }
 
-/* The headings of what sets rows apart. */
 static void fill_settings(filling *f, const rt_sweep_runs *s)
 {
     for (int i = 0; i < s->exit_column; i++)
@@ -398,7 +397,7 @@ static bool begins_character(char byte)
     return ((unsigned char)byte & 0xc0) != 0x80;
 }
 
-/* How many bytes of a cell are shown: whole characters of UTF-8. */
+/* Returns how many bytes of a cell are shown: whole characters of UTF-8. */
 static int shown_bytes(const char *cell)
 {
     size_t length = strlen(cell);
@@ -408,7 +407,7 @@ static int shown_bytes(const char *cell)
     return (int)length;
 }
 
-/* How wide they are, if the characters are narrow. */
+/* Returns the width of the shown bytes in narrow characters. */
 static int width_of(const char *cell)
 {
     int width = 0;
@@ -465,7 +464,7 @@ void rt_sweep_table_free(rt_sweep_table *t)
 
 /* ---- print ---- */
 
-/* Settings are somebody's words, which must not speak to the terminal. */
+/* Prints a cell without control characters: settings may come from an untrusted file. */
 static void print_cell(FILE *to, const char *cell)
 {
     for (int i = 0; i < shown_bytes(cell); i++)

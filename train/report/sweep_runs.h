@@ -5,6 +5,7 @@
  * sweep.csv and in the report. Runs that differ in run.seed alone are one row of a table. */
 
 #include "text/csv.h"
+#include "train/config/config.h"
 
 #include <stdio.h>
 
@@ -41,8 +42,8 @@ typedef struct rt_sweep_runs {
     int exit_column; /* columns 1 ... exit_column - 1 are settings, those behind it results */
     char **names;    /* of the columns */
     int count, row_count;
-    int capacity; /* of the three lists */
-    rt_sweep_run *list;
+    int capacity;       /* of the three lists */
+    rt_sweep_run *list; /* its block holds the other two as well */
     rt_sweep_row *rows;
     double *values; /* scratch memory for rt_sweep_summary */
 } rt_sweep_runs;
@@ -51,6 +52,9 @@ typedef struct rt_sweep_runs {
  * case. */
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
+
+/* Loads the configuration of a run in FOLDER; returns false if it has none. */
+bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_config *config);
 
 /* Returns whether a column can set rows apart: a setting other than the seed. */
 bool rt_sweep_sets_apart(const rt_sweep_runs *s, int column);

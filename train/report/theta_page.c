@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    FIGURE_MOST_LAYERS = 32,
+    MOST_LAYERS = 32,
     MOST_THETAS = 128, /* in the decay curves */
     MOST_PANELS = 6,
     ALL = -1,           /* the number of a layer or head where one theta is for all of them */
@@ -22,25 +22,45 @@ enum {
     FARTHEST_END = 256
 };
 
-/* The layers of the tables, by their numbers. */
+/* The layers of a table that are shown, and the rows of each for gnuplot. */
 typedef struct layers {
     int count;
-    bool cut;
-    int list[FIGURE_MOST_LAYERS];
+    bool cut; /* the table has more */
+    int list[MOST_LAYERS];
+    rt_writer rows[MOST_LAYERS];
 } layers;
 
-/* -1 for a layer beyond those that are shown. */
+/* Returns the index of a layer in the list, which it is added to; -1 if the list is full. */
 static int layer_of(layers *l, int number)
 {
     for (int i = 0; i < l->count; i++)
         if (l->list[i] == number)
             return i;
-    if (l->count == FIGURE_MOST_LAYERS) {
+    if (l->count == MOST_LAYERS) {
         l->cut = true;
         return -1;
     }
     l->list[l->count] = number;
     return l->count++;
+}
+
+/* Writes a block of rows for each layer, as gnuplot's `index` wants them; empties the rows. */
+static void write_layers(rt_figures *f, layers *l, const char *name)
+{
+    rt_writer w = {0};
+    for (int i = 0; i < l->count; i++) {
+        char *rows = rt_writer_take(&l->rows[i]);
+        rt_writer_add(&w, "%s\n\n", rows ? rows : "");
+        w.failed |= !rows;
+        rt_free(rows);
+    }
+    rt_figures_write(f, name, &w);
+}
+
+static void free_layers(layers *l)
+{
+    for (int i = 0; i < l->count; i++)
+        rt_writer_free(&l->rows[i]);
 }
 
 /* "layer 3" */
@@ -52,28 +72,28 @@ static void add_title(rt_writer *w, int layer)
         rt_writer_add(w, "layer %d", layer);
 }
 
-/* Seven colours and five kinds of dashes: lines differ in both from those beside them. */
+/* Adds one of seven colours and one of five dash types: neighbouring lines differ in both. */
 static void add_style(rt_writer *w, int layer)
 {
     rt_writer_add(w, "linetype %d dashtype %d", layer % 7 + 1, layer % 5 + 1);
 }
 
-/* What the rows of the key take away from a figure. */
+/* Returns the height of a figure whose key has so many titles. */
 static int height_with_key(int height, int titles)
 {
     enum { TITLES_IN_A_ROW = 4, ROW_HEIGHT = 17 };
     return height + (titles - 1) / TITLES_IN_A_ROW * ROW_HEIGHT;
 }
 
-/* Hands both texts over. */
+/* Adds the figure; empties both writers. */
 static void finish(rt_figures *f, const char *name, rt_writer *caption, const layers *l, int width,
                    int height, rt_writer *script)
 {
     if (l->cut)
-        rt_writer_add(caption, "; the first %d layers", FIGURE_MOST_LAYERS);
+        rt_writer_add(caption, "; the first %d layers", MOST_LAYERS);
     char *text = rt_writer_take(caption);
     if (l->count)
-        rt_figures_add_sized(f, name, text ? text : "", width, height, script);
+        rt_figures_add(f, name, text ? text : "", width, height, script);
     rt_writer_free(script);
     rt_free(text);
 }
@@ -85,14 +105,14 @@ typedef struct theta_row {
     double theta, start;
 } theta_row;
 
-/* A whole number, or what stands for all of them. */
+/* Reads a whole number, or ALL. */
 static bool read_number_or_all(const rt_csv *csv, const char *name, int *number)
 {
     *number = ALL;
     return !strcmp(rt_csv_cell(csv, name), "all") || rt_csv_whole(csv, name, number);
 }
 
-/* Whether the row is one of theta. */
+/* Returns whether the row is complete. */
 static bool read_row(const rt_csv *csv, theta_row *row)
 {
     row->theta = rt_csv_number(csv, "theta");
@@ -112,10 +132,10 @@ static void add_drift_row(rt_writer *w, int step, const double *drift, int count
     rt_writer_add(w, "\n");
 }
 
-/* The largest drift of each layer's pairs, by step. */
+/* Writes the largest drift of each layer by step. */
 static void collect_drift(rt_writer *w, const char *folder, layers *l)
 {
-    double drift[FIGURE_MOST_LAYERS] = {0};
+    double drift[MOST_LAYERS] = {0};
     int step, current = -1;
     theta_row row;
     rt_csv csv;
@@ -164,7 +184,7 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
 
 /* ---- theta at the end ---- */
 
-/* The theta of a layer, or of one of its heads: numbers from the lists below. */
+/* The theta of a layer, or of one of its heads: a range of `start` and `end` below. */
 typedef struct theta_curve {
     int layer; /* in `layers` */
     int head;
@@ -181,8 +201,6 @@ typedef struct final {
     theta_curve list[MOST_THETAS];
     int numbers, capacity;
     double *start, *end;
-    rt_writer
-        points[FIGURE_MOST_LAYERS]; /* the rows of each layer: i, theta, theta_initial, geometric */
 } final;
 
 static bool add_number(final *f, double start, double end)
@@ -231,7 +249,7 @@ static bool add_final_row(final *f, const theta_row *row, double geometric)
     f->most_pairs = row->pair >= f->most_pairs ? row->pair + 1 : f->most_pairs;
     if (layer < 0)
         return true;
-    rt_writer_add(&f->points[layer], "%d,%.9g,%.9g,%.9g\n", row->pair, row->theta, row->start,
+    rt_writer_add(&f->layers.rows[layer], "%d,%.9g,%.9g,%.9g\n", row->pair, row->theta, row->start,
                   geometric);
     return add_to_curve(f, layer, row);
 }
@@ -253,24 +271,11 @@ static rt_status read_final(final *f, const char *folder)
 
 static void free_final(final *f)
 {
-    for (int i = 0; f && i < FIGURE_MOST_LAYERS; i++)
-        rt_writer_free(&f->points[i]);
-    if (f)
-        rt_free(f->start);
+    if (!f)
+        return;
+    free_layers(&f->layers);
+    rt_free(f->start);
     rt_free(f);
-}
-
-/* A block for each layer. */
-static void figure_write_points(rt_figures *f, final *end)
-{
-    rt_writer w = {0};
-    for (int i = 0; i < end->layers.count; i++) {
-        char *rows = rt_writer_take(&end->points[i]);
-        rt_writer_add(&w, "%s\n\n", rows ? rows : "");
-        w.failed |= !rows;
-        rt_free(rows);
-    }
-    rt_figures_write(f, "theta.csv", &w);
 }
 
 /* The layers' points stand side by side around their pair. */
@@ -291,12 +296,12 @@ static void add_points(rt_writer *w, const final *f, const char *value, bool tit
     rt_writer_add(w, "\n");
 }
 
-/* Above theta over decades, below what cannot be seen there. */
+/* Adds theta on a logarithmic axis, and below it the changes, which are too small for that axis. */
 static void add_theta(rt_figures *f, final *end)
 {
     rt_writer w = {0}, caption = {0};
     const int titles = end->layers.count + 1 + end->elsewhere;
-    figure_write_points(f, end);
+    write_layers(f, &end->layers, "theta.csv");
     rt_writer_add(
         &w,
         "set multiplot\nset lmargin 9\nset rmargin 2\n"
@@ -331,7 +336,7 @@ static int farthest(const rt_config *c)
     return twice < NEAREST_END ? NEAREST_END : twice > FARTHEST_END ? FARTHEST_END : twice;
 }
 
-/* Columns: r, then the start and the end of each theta. The largest number among them. */
+/* Writes the columns r and, for each theta, start and end. Returns the largest value. */
 static double write_decay(rt_figures *f, const final *end, int last, double xpos)
 {
     rt_writer w = {0};
@@ -351,7 +356,7 @@ static double write_decay(rt_figures *f, const final *end, int last, double xpos
     return highest;
 }
 
-/* The curves of a layer in one panel; a start that all heads share is drawn once. */
+/* Adds the curves of a layer as one panel; a start that all heads share is drawn once. */
 static void add_panel(rt_writer *w, const final *end, int layer)
 {
     const char *separator = "plot ";
@@ -494,35 +499,20 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
         end_theta_table(w, tolerances, rows);
 }
 
-enum { USAGE_MOST_LAYERS = 32, USAGE_HEIGHT = 560, KEY_ROW = 17 };
+enum { USAGE_HEIGHT = 560, KEY_ROW = 17 };
 
 /* ---- usage ---- */
 
-/* What the panels show of a pair, as a multiple of the mean of its head's pairs. */
+/* Titles of the panels. Each shows a measure of a pair over the mean of its head's pairs. */
 static const char *const panels[] = {"weights", "activations", "mean activation"};
 enum { PANELS = sizeof panels / sizeof *panels };
 
-typedef struct points {
-    int count; /* of layers */
-    bool cut;  /* there are more */
+typedef struct usage_points {
     int pairs; /* of a head */
-    int layers[USAGE_MOST_LAYERS];
-    rt_writer rows[USAGE_MOST_LAYERS];
-} points;
+    layers layers;
+} usage_points;
 
-/* Rows of a layer follow each other. Where they belong; NULL beyond the layers that are shown. */
-static rt_writer *rows_of(points *p, int layer)
-{
-    if (p->count && p->layers[p->count - 1] == layer)
-        return &p->rows[p->count - 1];
-    p->cut |= p->count == USAGE_MOST_LAYERS;
-    if (p->cut)
-        return NULL;
-    p->layers[p->count] = layer;
-    return &p->rows[p->count++];
-}
-
-static void read_point(points *p, const rt_csv *csv)
+static void read_usage_row(usage_points *p, const rt_csv *csv)
 {
     const double turns = rt_csv_number(csv, "turns"), use = rt_csv_number(csv, "use");
     const double length = sqrt(rt_csv_number(csv, "query") * rt_csv_number(csv, "key"));
@@ -532,24 +522,13 @@ static void read_point(points *p, const rt_csv *csv)
         !isfinite(turns + use + length + mean))
         return;
     p->pairs = pair >= p->pairs ? pair + 1 : p->pairs;
-    rt_writer *w = rows_of(p, layer);
-    if (w)
-        rt_writer_add(w, "%.6g,%.6g,%.6g,%.6g\n", turns, use, length, mean);
+    const int i = layer_of(&p->layers, layer);
+    if (i >= 0)
+        rt_writer_add(&p->layers.rows[i], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length, mean);
 }
 
-/* A block for each layer. */
-static void usage_write_points(rt_figures *f, points *p)
-{
-    rt_writer w = {0};
-    for (int i = 0; i < p->count; i++) {
-        rt_writer_add(&w, "%s\n\n", p->rows[i].bytes ? p->rows[i].bytes : "");
-        w.failed |= p->rows[i].failed;
-    }
-    rt_figures_write(f, "usage.csv", &w);
-}
-
-/* Points, filled above twice the mean. */
-static void add_layer(rt_writer *w, const points *p, int layer, int panel)
+/* Adds the points of a layer, filled above twice the mean. */
+static void add_usage_layer(rt_writer *w, const usage_points *p, int layer, int panel)
 {
     char value[32];
     snprintf(value, sizeof value, panel ? "$%d" : "$%d*%d", panel + 2, p->pairs);
@@ -560,17 +539,17 @@ static void add_layer(rt_writer *w, const points *p, int layer, int panel)
     if (panel)
         rt_writer_add(w, "notitle");
     else
-        rt_writer_add(w, "title 'layer %d'", p->layers[layer]);
+        rt_writer_add(w, "title 'layer %d'", p->layers.list[layer]);
     rt_writer_add(w,
                   ", \\\n     'usage.csv' index %d using 1:(%s > 2 ? %s : NaN) with points "
                   "pointtype 7 pointsize 0.6 linetype %d notitle",
                   layer, value, value, layer % 7 + 1);
 }
 
-static void add_usage(rt_figures *f, points *p)
+static void add_usage(rt_figures *f, usage_points *p)
 {
     rt_writer w = {0};
-    usage_write_points(f, p);
+    write_layers(f, &p->layers, "usage.csv");
     rt_writer_add(&w,
                   "set logscale x\nset yrange [0:*]\nset lmargin 9\nset rmargin 2\n"
                   "set multiplot layout %d,1\n",
@@ -580,23 +559,23 @@ static void add_usage(rt_figures *f, points *p)
         if (i == PANELS - 1)
             rt_writer_add(&w, "set xlabel 'full turns over the distance that attention reaches'\n");
         rt_writer_add(&w, "plot 2 with lines dashtype 3 linecolor rgb '#444444' notitle");
-        for (int layer = 0; layer < p->count; layer++)
-            add_layer(&w, p, layer, i);
+        for (int layer = 0; layer < p->layers.count; layer++)
+            add_usage_layer(&w, p, layer, i);
         rt_writer_add(&w, "\n");
     }
     rt_writer_add(&w, "unset multiplot\n");
-    rt_figures_add_sized(f, "usage",
-                         p->cut ? "What the pairs of the first layers have of queries and keys, "
-                                  "over the mean of their head; filled above twice the mean"
-                                : "What each pair has of queries and keys, over the mean of its "
-                                  "head: norms of weights, of activations, and of their mean over "
-                                  "the tokens; filled above twice the mean",
-                         RT_FIGURE_WIDTH, USAGE_HEIGHT + p->count / 4 * KEY_ROW, &w);
+    rt_figures_add(f, "usage",
+                   p->layers.cut ? "What the pairs of the first layers have of queries and keys, "
+                                   "over the mean of their head; filled above twice the mean"
+                                 : "What each pair has of queries and keys, over the mean of its "
+                                   "head: norms of weights, of activations, and of their mean over "
+                                   "the tokens; filled above twice the mean",
+                   RT_FIGURE_WIDTH, USAGE_HEIGHT + p->layers.count / 4 * KEY_ROW, &w);
 }
 
 /* ---- cut-offs ---- */
 
-/* Columns: turns, loss. The loss with all pairs, which has no turns. */
+/* Writes the columns turns and loss. Returns the loss with all pairs, whose row has no turns. */
 static double read_cutoffs(rt_writer *w, const char *folder, int *rows)
 {
     double whole = (double)NAN;
@@ -631,23 +610,22 @@ static void add_cutoffs(rt_figures *f, const char *folder)
                   "\\\n     'cutoffs.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
                   "pointsize 0.5 title 'without the slower pairs'\n",
                   whole);
-    rt_figures_add_sized(f, "cutoffs",
-                         "Evaluation loss with pairs switched off: the pairs from "
-                         "one on do not rotate, in every layer and head",
-                         RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+    rt_figures_add(f, "cutoffs",
+                   "Evaluation loss with pairs switched off: the pairs from "
+                   "one on do not rotate, in every layer and head",
+                   RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 
 void rt_report_usage(rt_figures *f, const char *folder)
 {
-    points p = {.count = 0};
+    usage_points p = {.pairs = 0};
     rt_csv csv;
     if (rt_csv_open(&csv, folder, "usage.csv"))
         while (rt_csv_row(&csv))
-            read_point(&p, &csv);
+            read_usage_row(&p, &csv);
     rt_csv_close(&csv);
-    if (p.count)
+    if (p.layers.count)
         add_usage(f, &p);
-    for (int i = 0; i < p.count; i++)
-        rt_writer_free(&p.rows[i]);
+    free_layers(&p.layers);
     add_cutoffs(f, folder);
 }

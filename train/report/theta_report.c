@@ -113,7 +113,7 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
 
 /* ---- text ---- */
 
-/* "0", or "all" where layers or heads share. */
+/* Writes the number, or "all" where layers or heads share a theta. */
 static const char *number_or_all(char text[16], int number)
 {
     snprintf(text, 16, number < 0 ? "all" : "%d", number);
@@ -210,7 +210,8 @@ static void print_row(void *context, const rt_theta_entry *e)
     p->crossed |= crossed;
 }
 
-/* Over what distance theta turns: as far as attention reaches, which layers may differ in. */
+/* Notes the distance that turns refer to: as far as attention reaches, which may differ by layer.
+ */
 static void note_turns(rt_writer *w, const rt_config *c)
 {
     int least = INT_MAX, most = 0;
@@ -252,7 +253,7 @@ static void print_notes(printing *p)
     rt_writer_add(&p->text, "\n");
 }
 
-/* The first that moved theta: that of a branch may have joined late. */
+/* Returns the first step that moved theta: in a branch, theta may have been added late. */
 static int64_t first_step(const rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
@@ -333,66 +334,44 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
     return rt_writer_take(&l.text);
 }
 
-/* Columns behind layer, head and i, of the pairs of a head. */
-enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS };
-
-typedef struct table {
-    const rt_transformer *model;
-    const rt_usage *usage;
-    int length, pairs;
-    double *theta; /* laid out as rt_transformer_rotation */
-    double *columns[COLUMNS];
-} table;
-
-/* Of query head h of the n-th layer that has pairs. */
-static void fill(const table *t, int n, int h)
-{
-    const rt_transformer_options *o = &t->model->options;
-    const int kv = n * o->kv_heads + h / (o->heads / o->kv_heads);
-    const int l = rt_transformer_theta_layer(o, n), reach = rt_transformer_reach(o, l, t->length);
-    for (int i = 0; i < t->pairs; i++) {
-        t->columns[THETA][i] = t->theta[kv * t->pairs + i];
-        t->columns[TURNS][i] = rt_theta_turns(t->columns[THETA][i], reach);
-    }
-    rt_transformer_head_use(t->model, l, h, t->columns[USE]);
-    rt_usage_shares(t->columns[QUERY], t->columns[QUERY_MEAN],
-                    t->usage->query + (size_t)((n * o->heads + h) * t->pairs), t->pairs);
-    rt_usage_shares(t->columns[KEY], t->columns[KEY_MEAN], t->usage->key + (size_t)(kv * t->pairs),
-                    t->pairs);
-}
-
-static void add_rows(rt_writer *w, const table *t)
-{
-    const rt_transformer_options *o = &t->model->options;
-    const int layers = rt_transformer_rotation_shape(o).axis[0];
-    rt_writer_add(w, "layer,head,i,theta,turns,use,query,key,query_mean,key_mean\n");
-    for (int n = 0; n < layers; n++)
-        for (int h = 0; h < o->heads; h++) {
-            fill(t, n, h);
-            for (int i = 0; i < t->pairs; i++) {
-                rt_writer_add(w, "%d,%d,%d", rt_transformer_theta_layer(o, n), h, i);
-                for (int c = 0; c < COLUMNS; c++)
-                    rt_csv_add_number(w, t->columns[c][i]);
-                rt_writer_add(w, "\n");
-            }
-        }
-}
+/* ---- the usage of pairs ---- */
 
 char *rt_usage_csv(const rt_transformer *model, const rt_usage *usage, int length)
 {
+    enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS }; /* behind layer,head,i */
     const rt_transformer_options *o = &model->options;
-    const size_t pairs = (size_t)rt_transformer_pairs(o);
-    const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
-    double *room = rt_alloc(count + COLUMNS * pairs, sizeof *room);
-    table t = {
-        .model = model, .usage = usage, .length = length, .pairs = (int)pairs, .theta = room};
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const size_t count = rt_shape_size(shape);
+    const int pairs = rt_transformer_pairs(o);
+    double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
+    double *columns[COLUMNS]; /* of the pairs of a head */
     rt_writer w = {0};
-    if (!room)
+    if (!theta)
         return NULL;
     for (size_t c = 0; c < COLUMNS; c++)
-        t.columns[c] = room + count + c * pairs;
-    rt_transformer_rotation(model, length, t.theta);
-    add_rows(&w, &t);
-    rt_free(room);
+        columns[c] = theta + count + c * (size_t)pairs;
+    rt_transformer_rotation(model, length, theta);
+    rt_writer_add(&w, "layer,head,i,theta,turns,use,query,key,query_mean,key_mean\n");
+    for (int row = 0; row < shape.axis[0] * o->heads; row++) {
+        const int n = row / o->heads, h = row % o->heads; /* of the layers that have pairs */
+        const int kv = n * o->kv_heads + h / (o->heads / o->kv_heads);
+        const int layer = rt_transformer_theta_layer(o, n);
+        const int reach = rt_transformer_reach(o, layer, length);
+        for (int i = 0; i < pairs; i++) {
+            columns[THETA][i] = theta[kv * pairs + i];
+            columns[TURNS][i] = rt_theta_turns(columns[THETA][i], reach);
+        }
+        rt_transformer_head_use(model, layer, h, columns[USE]);
+        rt_usage_shares(columns[QUERY], columns[QUERY_MEAN], usage->query + (size_t)(row * pairs),
+                        pairs);
+        rt_usage_shares(columns[KEY], columns[KEY_MEAN], usage->key + (size_t)(kv * pairs), pairs);
+        for (int i = 0; i < pairs; i++) {
+            rt_writer_add(&w, "%d,%d,%d", layer, h, i);
+            for (int c = 0; c < COLUMNS; c++)
+                rt_csv_add_number(&w, columns[c][i]);
+            rt_writer_add(&w, "\n");
+        }
+    }
+    rt_free(theta);
     return rt_writer_take(&w);
 }

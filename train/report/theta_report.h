@@ -1,17 +1,18 @@
 #ifndef ROTOR_TRAIN_REPORT_THETA_REPORT_H
 #define ROTOR_TRAIN_REPORT_THETA_REPORT_H
 
-/* How far a learned theta is from where it started, theta0. For pair i of a layer (and head):
+/* The report on a learned theta: its distance from its initial value theta0. For pair i of a layer
+ * (and head):
  *
  *   drift   |theta / theta0 - 1|; none where theta0 is 0
  *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta; none where
  *           theta or theta0 <= 0, which only the raw form comes to
- *   phase   |theta - theta0| (T - 1) in radians: what attention can feel
+ *   phase   |theta - theta0| (T - 1) in radians: the largest extra rotation in a sequence
  *   turns   |theta| (reach - 1) / 2 pi, reach the smaller of the window and T
- *   use     share of the layer's (and head's) query and key weights that it turns
- *   down    how far ln |theta| can go from where it ended before that is noticed, and
- *   up      the same towards larger |theta|; where they were measured
- *   used    share of the way that Adam could have gone at most, the sum of
+ *   use     share of the layer's (and head's) query and key weights that the pair rotates
+ *   down    how far the final ln |theta| can decrease before the model gets worse, and
+ *   up      how far it can increase; where they were measured
+ *   used    movement as a share of the farthest that Adam could have moved, the sum of
  *           lr * theta.lr_scale over the steps
  *
  * The verdict asks how far theta is from base^(-2i/R), which is theta0 unless the
@@ -48,24 +49,24 @@ typedef struct rt_theta_verdict {
 rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
                          const rt_config *config) RT_MUST_CHECK;
 
-/* Adds what train prints of a verdict: a line, and one before it if theta started elsewhere. */
+/* Adds the verdict as a line, and a line before it if theta started elsewhere. */
 void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
 
-/* Adds the line that train prints of a reset, to the initial theta or to base^(-2i/R). */
+/* Adds the line on a reset to the initial theta or to base^(-2i/R). */
 #define RT_THETA_INIT_PLACE "init"
 #define RT_THETA_BASE_PLACE "base"
 void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *reset);
 
-/* The table of all pairs after `steps` steps, and the verdict. `tolerances` are laid out as
+/* Prints the table of all pairs after `steps` steps, and the verdict. `tolerances` are laid out as
  * rt_transformer_theta, or NULL if they were not measured. */
 rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config *config, int steps,
                          const rt_theta_tolerance *tolerances) RT_MUST_CHECK;
 
-/* Names of columns of that table. */
+/* Names of columns of the table below. */
 #define RT_TOLERANCE_DOWN "tolerance_down"
 #define RT_TOLERANCE_UP   "tolerance_up"
 
-/* The same table as CSV; the caller frees it. NULL when the heap is exhausted. */
+/* Returns the same table as a new CSV text; NULL if memory is short. */
 char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                    const rt_theta_tolerance *tolerances);
 
@@ -79,7 +80,7 @@ typedef struct rt_theta_entry {
     double use;       /* rt_transformer_theta_use */
 } rt_theta_entry;
 
-/* Calls back for every learned theta. */
+/* Calls `visit` for every learned theta. */
 typedef void (*rt_theta_visitor)(void *context, const rt_theta_entry *entry);
 rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit,
                          void *context) RT_MUST_CHECK;
