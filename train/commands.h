@@ -9,10 +9,10 @@
 #include <stdio.h>
 
 /* --decay: prints as CSV how much the theta can prefer near keys, by distance (rt_decay), with the
- * decay of xPos if position.xpos is set. Columns r and C, of the initial theta of the configuration,
- * and C_sliding, of sliding layers that start from another base; with --checkpoint or --best one more
- * for every learned theta, C_layer_0, C_layer_0_head_1, or C_all. Rows from 0 to 256, or to the
- * longest sequence. Returns RT_CONFIG if nothing is rotated. */
+ * decay of xPos if position.xpos is set. Columns r and C, of the initial theta of the
+ * configuration, and C_sliding, of sliding layers that start from another base; with --checkpoint
+ * or --best one more for every learned theta, C_layer_0, C_layer_0_head_1, or C_all. Rows from 0 to
+ * 256, or to the longest sequence. Returns RT_CONFIG if nothing is rotated. */
 rt_status rt_decay_command(FILE *to, const rt_config *config,
                            const rt_arguments *arguments) RT_MUST_CHECK;
 
@@ -26,8 +26,8 @@ rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments) RT_MUST_CHEC
 
 /* --train-tokenizer N TEXT ...: prints a byte-level BPE of texts as a tokenizer.json
  * (data/tokenizers/bpe_train.h), and on stderr progress: on a terminal one line that is updated in
- * place, elsewhere a plain line a minute. Returns RT_DATA for a text that cannot be read, is empty or
- * is not UTF-8. */
+ * place, elsewhere a plain line a minute. Returns RT_DATA for a text that cannot be read, is empty
+ * or is not UTF-8. */
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments) RT_MUST_CHECK;
 
 #endif

@@ -269,8 +269,7 @@ TEST(a_folder_without_a_template_is_used_without_the_token)
     }
     expect_exit(w, 2, "$TRAIN --checkpoint folder --predict ''");
     expect_text(w->err, "the text is empty");
-    expect_exit(w, 0,
-                "printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
+    expect_exit(w, 0, "printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
 }
 
 /* Of a folder, and of the run that started there. */

@@ -247,8 +247,8 @@ TEST(a_branch_refuses_a_second_moment_below_0)
     rt_checkpoint_info info = {0};
     save_with_theta();
     write_number("/optimizer/second_moment/head/output/weight", 2, -1e-3);
-    rt_status status = rt_checkpoint_branch(opened(in_scratch(FILE_NAME)), model_of(&t), false,
-                                            &branched, &info);
+    rt_status status =
+        rt_checkpoint_branch(opened(in_scratch(FILE_NAME)), model_of(&t), false, &branched, &info);
     assert_status(status, RT_CHECKPOINT,
                   FILE_NAME ": second moment of head.output.weight is -0.001 at 2, below 0");
     ck_assert_msg(same_numbers(&t, &before), "the target was changed");
