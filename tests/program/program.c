@@ -286,6 +286,7 @@ int run_command(workplace *w, bool reports, const char *command)
     char copy[COMMAND_SIZE], whole[COMMAND_SIZE + 64];
     stage stages[MOST_STAGES];
     int status;
+    signal(SIGHUP, SIG_DFL); /* under nohup the programs would inherit that it is ignored */
     setenv("TRAIN", TEST_BINARIES "/train", 1);
     setenv("TRAIN64", TEST_BINARIES "/train-f64", 1);
     setenv("COLUMNS", "120", 1);

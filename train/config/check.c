@@ -254,6 +254,8 @@ void rt_config_check(const rt_config *config, const rt_config_source *source, bo
     check_train(c);
 }
 
+/* ---- train.freeze ---- */
+
 enum { PART_SIZE = 32 };
 
 /* Copies the first part of a list; returns the rest. A name that is too long matches no part. */

@@ -58,13 +58,11 @@ static void name_after_folder(const comparison *c, member *m, const char *path)
 
 static void find_implied(member *m)
 {
-    char value[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     rt_config implied;
     const rt_key *key;
     rt_config_implied(&implied, &m->config);
     for (int i = 0; (key = rt_key_at(i)); i++)
-        m->implied[i] =
-            !strcmp(rt_key_write(key, &m->config, value), rt_key_write(key, &implied, other));
+        m->implied[i] = rt_key_equal(key, &m->config, &implied);
 }
 
 static rt_status add_run(comparison *c, const char *folder)
@@ -125,13 +123,11 @@ static bool follows(const comparison *c, int key)
 static bool differs(const comparison *c, int key)
 {
     const rt_key *k = rt_key_at(key);
-    char first[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     bool different = false;
     if (!rt_key_decides(k))
         return false;
-    rt_key_write(k, &c->list[0]->config, first);
     for (int i = 1; i < c->count && !different; i++)
-        different = strcmp(rt_key_write(k, &c->list[i]->config, other), first) != 0;
+        different = !rt_key_equal(k, &c->list[0]->config, &c->list[i]->config);
     return different && (rt_key_find("model", "kind") == key || !follows(c, key));
 }
 

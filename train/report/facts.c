@@ -253,10 +253,8 @@ void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_ru
 
 static void drop_differences(bool same[RT_MAX_KEYS], const rt_config *a, const rt_config *b)
 {
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     for (int i = 0; rt_key_at(i); i++)
-        same[i] = same[i] &&
-                  !strcmp(rt_key_write(rt_key_at(i), a, one), rt_key_write(rt_key_at(i), b, other));
+        same[i] = same[i] && rt_key_equal(rt_key_at(i), a, b);
 }
 
 /* ---- schedules ---- */
@@ -278,7 +276,7 @@ static bool sets_apart(const rt_sweep_runs *runs, const rt_key *key)
 
 void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
 {
-    char value[RT_VALUE_SIZE], other_value[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
+    char name[RT_KEY_NAME_SIZE];
     bool differs[RT_MAX_KEYS] = {false};
     const int variant = rt_sweep_setting(runs, "variant"); /* which may set anything */
     const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
@@ -296,9 +294,7 @@ void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_
         if (!rt_sweep_load_run(runs, folder, run, known < 0 ? first : other))
             continue;
         for (int i = 0; rt_key_at(i) && known >= 0; i++)
-            differs[i] |= is_of_schedule(rt_key_at(i)) &&
-                          strcmp(rt_key_write(rt_key_at(i), first, value),
-                                 rt_key_write(rt_key_at(i), other, other_value)) != 0;
+            differs[i] |= is_of_schedule(rt_key_at(i)) && !rt_key_equal(rt_key_at(i), first, other);
         known = known < 0 ? run : known;
     }
     for (int i = 0; rt_key_at(i); i++)

@@ -133,12 +133,9 @@ rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64
 static bool starts_anew(const rt_config *trunk, const rt_config *branch)
 {
     static const char *const keys[] = {"theta.init", "theta.init_sigma", "theta.init_from"};
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const rt_key *key = rt_key_at(rt_key_find_full(keys[i]));
-        if (strcmp(rt_key_write(key, trunk, one), rt_key_write(key, branch, other)) != 0)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!rt_key_equal(rt_key_at(rt_key_find_full(keys[i])), trunk, branch))
             return true;
-    }
     return false;
 }
 

@@ -16,21 +16,16 @@
 
 /* ---- loading ---- */
 
-static rt_status load_run(rt_config *config, const rt_sweep *sweep, const rt_arguments *arguments,
-                          int run, char **errors)
+rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *arguments,
+                                 const char *settings, char **errors)
 {
-    char *settings = rt_sweep_overrides(sweep, run);
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
                                      .find_ancestor = rt_ancestry_find,
                                      .finder = arguments->ancestry,
                                      .settings = settings};
-    *errors = NULL;
-    rt_status status =
-        settings ? rt_config_load(config, &source, errors) : rt_out_of_memory("a configuration");
-    rt_free(settings);
-    return status;
+    return rt_config_load(config, &source, errors);
 }
 
 int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world)
@@ -48,7 +43,11 @@ rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, in
                         rt_config *config, char **errors)
 {
     rt_run_folder folder;
-    rt_status status = load_run(config, sweep, arguments, run, errors);
+    char *settings = rt_sweep_overrides(sweep, run);
+    *errors = NULL;
+    rt_status status = settings ? rt_sweep_load_settings(config, arguments, settings, errors)
+                                : rt_out_of_memory("a configuration");
+    rt_free(settings);
     if (!status.code)
         status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (status.code)

@@ -18,6 +18,11 @@ int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world);
 /* Returns the share of one run in the threads that the configuration asks for. */
 int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config);
 
+/* Loads the configuration of the command line with the settings of one run ("section.key=value"
+ * lines). *errors as for rt_config_load. */
+rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *arguments,
+                                 const char *settings, char **errors) RT_MUST_CHECK;
+
 /* Loads the configuration of a run as it is trained, in a folder below that of the sweep. *errors
  * as for rt_config_load. */
 rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,

@@ -170,13 +170,7 @@ int rt_sweep_member(const void *context, const char *text)
     sweep_run r = {.arguments = arguments};
     if (!read_member(text, name, &threads, &settings))
         return RT_EXIT_FAILURE;
-    const rt_config_source source = {.path = arguments->config,
-                                     .overrides = arguments->overrides,
-                                     .override_count = arguments->override_count,
-                                     .find_ancestor = rt_ancestry_find,
-                                     .finder = arguments->ancestry,
-                                     .settings = settings};
-    rt_status status = rt_config_load(&config, &source, &errors);
+    rt_status status = rt_sweep_load_settings(&config, arguments, settings, &errors);
     rt_free(errors);
     if (!status.code)
         status = rt_run_folder_name(&r.folder, config.run.dir, config.run.name);
