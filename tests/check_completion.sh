@@ -5,11 +5,15 @@
 #     tests/check_completion.sh BUILD_FOLDER
 set -eu
 script=$(cd "$(dirname "$0")/.." && pwd)/train/rotor.bash
-program=$1/train
+train=$1/train
 command -v bash >/dev/null || { echo "SKIP completion: needs bash"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+program=$work/.train # answers as the program does, which is asked once
+"$train" --help >.help
+printf '#!/bin/sh\n[ "$*" = --help ] && cat "%s/.help"\n' "$work" >.train
+chmod +x .train
 mkdir runs
 touch theta.ini theta.csv notes.txt
 failed=0

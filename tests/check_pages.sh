@@ -77,11 +77,14 @@ check_links() { # check_links PAGE
     done <"$work/links"
 }
 
-# What a command can be given: its help, or of a script its text.
+"$build/bench" --help >"$work/bench-help"
+"$build/train" --help >"$work/train-help"
+
+# Prints what names the options of a command: its help, or the text of a script.
 about() { # about COMMAND
     case $1 in
-    build/bench) "$build/bench" --help ;;
-    train | build/train | build/train-f64) "$build/train" --help ;;
+    build/bench) cat "$work/bench-help" ;;
+    train | build/train | build/train-f64) cat "$work/train-help" ;;
     *) cat "$1" ;;
     esac
 }

@@ -182,7 +182,8 @@ __attribute__((weak)) int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/');
     /* The program that a test has called starts itself anew, for other kernels of OpenBLAS. */
-    if (train_main && !strcmp(slash ? slash + 1 : argv[0], "train"))
+    const char *name = slash ? slash + 1 : argv[0];
+    if (train_main && (!strcmp(name, "train") || !strcmp(name, "train-f64")))
         return train_main(argc, argv);
     return suite_main(argc, argv);
 }

@@ -5,6 +5,8 @@
 
 #include "program.h"
 
+#include "core/real.h"
+
 #include <wordexp.h>
 
 /* The name in messages, of the C library. */
@@ -14,6 +16,21 @@ extern char *program_invocation_short_name;
 __attribute__((weak)) int train_main(int argc, char **argv);
 
 enum { COMMAND_SIZE = 2048, MOST_STAGES = 32 };
+
+/* The variable of a command that names the program linked here, and the program of the other
+ * precision, which is started. */
+static const char *const own = sizeof(real) == sizeof(float) ? "$TRAIN" : "$TRAIN64";
+static const char *const other = sizeof(real) == sizeof(float) ? "$TRAIN64" : "$TRAIN";
+
+/* Returns whether a text has the variable of one of the two programs. */
+static bool names_program(const char *text, const char *variable)
+{
+    const size_t length = strlen(variable);
+    for (const char *at = text; (at = strstr(at, variable)) != NULL; at += length)
+        if (strcspn(at + length, "64") != 0 || !at[length])
+            return true;
+    return false;
+}
 
 /* One program of a list of pipelines. */
 typedef struct stage {
@@ -41,9 +58,9 @@ static char *skip_quoted(char *at)
 /* Returns whether the text begins with a word of a shell that changes its state or its flow. */
 static bool needs_shell(const char *text)
 {
-    static const char *const words[] = {"cd",   "export", "exec",  "exit",   "for",   "if",
-                                        "set",  "trap",   "umask", "ulimit", "until", "while",
-                                        "wait", "(",      "{",     "!"};
+    static const char *const words[] = {"cd",    "export", "exec", "exit",  "for",
+                                        "if",    "set",    "trap", "umask", "ulimit",
+                                        "until", "while",  "wait", "(",     "{"};
     const size_t length = strcspn(text, " ");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i]) == length && !strncmp(text, words[i], length))
@@ -57,8 +74,8 @@ static int join_others(stage *stages, int count)
     int kept = 0;
     for (int i = 0; i < count; i++) {
         stage *before = &stages[kept - (kept > 0)];
-        if (kept > 0 && *before->after == '|' && !strstr(before->text, "$TRAIN") &&
-            !strstr(stages[i].text, "$TRAIN")) {
+        if (kept > 0 && *before->after == '|' && !strstr(before->text, own) &&
+            !strstr(stages[i].text, own)) {
             before->text[strlen(before->text)] = '|';
             before->after = stages[i].after;
         } else {
@@ -129,13 +146,14 @@ static bool take_redirections(stage *s)
 }
 
 /* Expands the words of a call as a shell would. Returns the index of the program among them, behind
- * settings ROTOR_X=Y; -1 if this is no call of $TRAIN. Other settings act before main begins. */
+ * settings ROTOR_X=Y; -1 if this is no call of the program. Other settings act before main begins.
+ */
 static int expand_call(stage *s)
 {
     if (wordexp(s->text, &s->words, WRDE_NOCMD | WRDE_UNDEF))
         return -1;
     for (size_t i = 0; i < s->words.we_wordc; i++) {
-        if (!strcmp(s->words.we_wordv[i], getenv("TRAIN")))
+        if (!strcmp(s->words.we_wordv[i], getenv(own + 1)))
             return (int)i;
         if (strncmp(s->words.we_wordv[i], "ROTOR_", 6) != 0 || !strchr(s->words.we_wordv[i], '='))
             break;
@@ -157,7 +175,7 @@ static bool is_plain(stage *stages, int count)
     bool calls = false, plain = true;
     for (int i = 0; i < count && plain; i++) {
         stage *s = &stages[i];
-        const bool call = strstr(s->text, "$TRAIN") != NULL;
+        const bool call = strstr(s->text, own) != NULL;
         char *const text = strdup(s->text);
         stage trial = *s;
         trial.text = text;
@@ -166,10 +184,9 @@ static bool is_plain(stage *stages, int count)
             plain = !needs_shell(s->text);
         else if ((plain = take_redirections(&trial) && expand_call(&trial) >= 0))
             wordfree(&trial.words);
-        /* a reader that ends early would stop the call */
+        /* a reader that ends early stops a call which goes on to write */
         if (call && *s->after == '|')
-            plain &= strncmp(stages[i + 1].text, "head", 4) != 0 &&
-                     !strstr(stages[i + 1].text, "grep -q") && !trial.files[1];
+            plain &= strncmp(stages[i + 1].text, "head", 4) != 0 && !trial.files[1];
         if (call && i > 0 && *stages[i - 1].after == '|')
             plain &= !trial.files[0];
         free_stage(&trial);
@@ -218,7 +235,7 @@ static int run_call(stage *s, int in, const char *out)
             *equals = '\0';
             setenv(name, equals + 1, 1);
         }
-        program_invocation_short_name = (char *)"train";
+        program_invocation_short_name = strrchr(s->words.we_wordv[program], '/') + 1;
         exit(train_main((int)s->words.we_wordc - program, s->words.we_wordv + program));
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -251,7 +268,7 @@ static int run_stages(stage *stages, int count)
         stage *s = &stages[i];
         const bool piped = i > 0 && *stages[i - 1].after == '|', pipes_on = *s->after == '|';
         const char *in = piped ? pipes[(i + 1) % 2] : "/dev/null";
-        const bool call = strstr(s->text, "$TRAIN") != NULL;
+        const bool call = strstr(s->text, own) != NULL;
         if (call && !skips) {
             const int file = producer ? fileno(producer) : open(in, O_RDONLY);
             if (pipes_on)
@@ -295,7 +312,7 @@ int run_command(workplace *w, bool reports, const char *command)
     else
         setenv("ROTOR_NO_REPORT", "1", 1);
     snprintf(copy, sizeof copy, "%s", command);
-    const int count = train_main && !strstr(command, "$TRAIN64") ? cut_stages(copy, stages) : 0;
+    const int count = train_main && !names_program(command, other) ? cut_stages(copy, stages) : 0;
     if (is_plain(stages, count)) {
         status = run_stages(stages, count);
     } else {

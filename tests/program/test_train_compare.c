@@ -4,14 +4,13 @@
 
 #include <math.h>
 
-#define SHORT "$TRAIN tiny.ini --quiet train.steps=20 "
+#define SHORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=20 "
 
 static void make_runs(void)
 {
     expect_exit(w, 0,
-                "export ROTOR_NO_REPORT=1; " SHORT "run.name=a1 && " SHORT
-                "run.name=a2 run.seed=2 && " SHORT
-                "run.name=b run.dir=elsewhere model.dim=24 theta.learn=no");
+                SHORT "run.name=a1 && " SHORT "run.name=a2 run.seed=2 && " SHORT
+                      "run.name=b run.dir=elsewhere model.dim=24 theta.learn=no");
 }
 
 static char *read_page(const char *path)
@@ -70,8 +69,8 @@ static void make_texts(void)
 {
     expect_exit(w, 0,
                 "for i in $(seq 200); do printf 'one \303\244\342\202\254\n'; done >text.txt; cp "
-                "text.txt other.txt; export ROTOR_NO_REPORT=1; "
-                "$TRAIN --vocab 40 text.txt >vocab.txt 2>/dev/null");
+                "text.txt other.txt");
+    expect_exit(w, 0, "$TRAIN --vocab 40 text.txt >vocab.txt 2>/dev/null");
 }
 
 /* The page over these runs, which were trained before. */
