@@ -17,7 +17,7 @@ typedef enum rt_key_type {
     RT_KEY_LENGTHS, /* rt_lengths */
     RT_KEY_FACTORS, /* rt_factors */
     RT_KEY_LAYERS,  /* rt_layer_words: words of an enumeration that counts from 0 */
-    RT_KEY_TEXT     /* an array of char */
+    RT_KEY_TEXT     /* const char *, NULL for an empty text; range.high: its longest length */
 } rt_key_type;
 
 typedef struct rt_range {
@@ -83,7 +83,8 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
     RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), {low, high, false, false}, NULL
 #define FACTORS(member)      RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), NULL
 #define LAYERS(member, word) RT_KEY_LAYERS, RT_TYPED(rt_layer_words, member), RT_ANY, word
-#define TEXT(member)         RT_KEY_TEXT, RT_AT(member), RT_ANY, NULL
+#define TEXT(member, size)                                                                         \
+    RT_KEY_TEXT, RT_TYPED(const char *, member), {0, (size)-1, false, false}, NULL
 
 #define ABOVE(low)                                                                                 \
     {                                                                                              \

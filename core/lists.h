@@ -3,11 +3,11 @@
 
 /* Short lists of numbers, as values of keys. */
 
-/* Of factors of theta, one for each pair. */
+/* Factors of theta, one for each pair. */
 enum { RT_MOST_FACTORS = 256 };
 typedef struct rt_factors {
     int count;
-    double at[RT_MOST_FACTORS];
+    const double *at; /* borrowed; a shared copy if it was read (core/memory.h) */
 } rt_factors;
 
 /* Of lengths of sequences, in tokens. */

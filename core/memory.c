@@ -2,8 +2,11 @@
 
 #include "core/real.h"
 
+#include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,41 @@ void *rt_alloc_unset(size_t count, size_t size)
         return NULL;
     atomic_fetch_add(&counter.live, 1);
     return memory;
+}
+
+/* ---- shared copies ---- */
+
+typedef struct shared_copy {
+    struct shared_copy *next;
+    size_t size;
+    alignas(max_align_t) unsigned char bytes[];
+} shared_copy;
+
+static struct {
+    pthread_mutex_t lock;
+    shared_copy *first;
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+const void *rt_intern(const void *bytes, size_t size)
+{
+    pthread_mutex_lock(&shared.lock);
+    shared_copy *copy = shared.first;
+    while (copy && (copy->size != size || memcmp(copy->bytes, bytes, size) != 0))
+        copy = copy->next;
+    if (!copy && (copy = rt_alloc_unset(sizeof *copy + size, 1))) {
+        atomic_fetch_sub(&counter.live, 1); /* nobody frees it */
+        copy->next = shared.first;
+        copy->size = size;
+        memcpy(copy->bytes, bytes, size);
+        shared.first = copy;
+    }
+    pthread_mutex_unlock(&shared.lock);
+    return copy ? copy->bytes : NULL;
+}
+
+const char *rt_intern_text(const char *text)
+{
+    return rt_intern(text, strlen(text) + 1);
 }
 
 /* The part of a block that is whole pages. */

@@ -20,6 +20,13 @@ char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 
 void rt_free(void *memory);
 
+/* Returns the shared copy of bytes or of a text, which is aligned for every type and kept until the
+ * process ends. Equal bytes have one copy. Texts and lists of options are such copies: options are
+ * assigned as plain structs, and nobody frees their parts. NULL if the heap is exhausted. Several
+ * threads may call the functions. */
+const void *rt_intern(const void *bytes, size_t size);
+const char *rt_intern_text(const char *text);
+
 /* Gives the pages of memory that nobody uses for a while back to the system, as far as it can: what
  * stood there is lost, and what stands there then is arbitrary. */
 void rt_memory_rest(void *memory, size_t bytes);

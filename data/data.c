@@ -165,8 +165,8 @@ rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
                                   rt_data_meaning meaning)
 {
     rt_data_options own = *o;
-    if (*own.eval_file)
-        memcpy(own.file, own.eval_file, sizeof own.file);
+    if (own.eval_file)
+        own.file = own.eval_file;
     return open_data(data_new, &own, meaning, true);
 }
 
@@ -177,7 +177,7 @@ bool rt_data_is_for_evaluation(const rt_data *data)
 
 bool rt_data_reads_training(const rt_data *data)
 {
-    return !data->evaluation_only || !*data->options.eval_file;
+    return !data->evaluation_only || !data->options.eval_file;
 }
 
 rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)

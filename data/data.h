@@ -45,40 +45,40 @@ typedef struct rt_data_watch {
 
 /* The keys of [data]; a task looks only at those that it uses. */
 typedef struct rt_data_options {
-    int task;                     /* see rt_data_task_name */
-    int length;                   /* tokens, all special ones included */
-    int vocab;                    /* ids there are; a text has a vocabulary */
-    int distance;                 /* shift: how far to look back; majority: its window */
-    int period;                   /* period: of the sequence, in tokens */
-    double theta;                 /* spin: radians a position */
-    char file[RT_FILE_LIST_SIZE]; /* text, tokens: one file, or several with commas between, with or
-                                     without weights; of tokens, and in a text: FILE.bin, FILE.npy,
-                                     FILE.h5:/DATASET (data/file_list.h); classify, tag: one path */
-    /* What is evaluated, in the form of `file`; "": eval_fraction of that. */
-    char eval_file[RT_FILE_LIST_SIZE];
-    char vocab_file[RT_PATH_SIZE]; /* text at level char: a vocab.txt; "": the text's characters;
-                                      at the levels wordpiece and bpe (tokenizer.json) needed,
-                                      unless a vocabulary is given */
-    rt_level level;                /* text */
-    bool lowercase;                /* text at level wordpiece: lower case without accents */
-    rt_begin begin;                /* files; see rt_data_task_begins */
-    rt_begin end;                  /* classify, tag */
-    rt_objective objective;        /* see rt_data_task_has_objective */
-    double mask_probability;       /* mlm: that a token is chosen */
-    int mask_id;                   /* tokens, mlm: the id that hides others; 0: RT_ID_MASK */
-    double eval_fraction;          /* without eval_file: text and tokens: tail that training never
-                                      sees; classify, tag: share of the rows */
+    int task;     /* see rt_data_task_name */
+    int length;   /* tokens, all special ones included */
+    int vocab;    /* ids there are; a text has a vocabulary */
+    int distance; /* shift: how far to look back; majority: its window */
+    int period;   /* period: of the sequence, in tokens */
+    double theta; /* spin: radians a position */
+    /* text, tokens: one file, or several with commas between, with or without weights; of tokens,
+     * and in a text: FILE.bin, FILE.npy, FILE.h5:/DATASET (data/file_list.h); classify, tag: one
+     * path. Texts of options are not empty, and borrowed for as long as the data is open; NULL:
+     * none. */
+    const char *file;
+    const char *eval_file;  /* evaluation data in the form of `file`; NULL: eval_fraction of it */
+    const char *vocab_file; /* text at level char: a vocab.txt; NULL: the characters of the text; at
+                               the levels wordpiece and bpe (tokenizer.json) needed, unless a
+                               vocabulary is given */
+    rt_level level;         /* text */
+    bool lowercase;         /* text at level wordpiece: lower case without accents */
+    rt_begin begin;         /* files; see rt_data_task_begins */
+    rt_begin end;           /* classify, tag */
+    rt_objective objective; /* see rt_data_task_has_objective */
+    double mask_probability; /* mlm: that a token is chosen */
+    int mask_id;             /* tokens, mlm: the id that hides others; 0: RT_ID_MASK */
+    double eval_fraction;    /* without eval_file: text and tokens: tail that training never
+                                sees; classify, tag: share of the rows */
     uint64_t eval_seed;
     bool special;   /* text: special tokens in it, such as <|im_start|>, are tokens and not text */
     int batch_size; /* classify, tag: sequences of a step, which are drawn together */
-    /* What separates the documents of a text, each of which then ends with the token that ends a
-     * text: "" or "none": nothing; "line"; "blank" lines; or a text. */
-    char documents[RT_DOCUMENTS_SIZE];
-    bool cross;               /* with documents: windows may go over the end of one */
-    char cache[RT_PATH_SIZE]; /* folder for texts that were tokenized once; "": they stay in memory
-                               */
-    size_t cache_from;        /* bytes of the smallest text that is put there; 0: 64 MB */
-    int threads;              /* that tokenize such a text; 0: one */
+    /* Separator of the documents of a text, each of which then ends with the token that ends a
+     * text: NULL or "none": none; "line"; "blank" lines; or a text. */
+    const char *documents;
+    bool cross;                 /* with documents: windows may go over the end of one */
+    const char *cache;          /* folder for tokenized texts; NULL: they stay in memory */
+    size_t cache_from;          /* bytes of the smallest text that is put there; 0: 64 MB */
+    int threads;                /* that tokenize such a text; 0: one */
     const rt_data_watch *watch; /* is told of that; or NULL */
 } rt_data_options;
 

@@ -12,7 +12,7 @@ static bool is_kind(const char *documents, const char *kind)
 
 bool rt_documents_are_cut(const rt_data_options *o)
 {
-    return *o->documents && !is_kind(o->documents, "none");
+    return o->documents && !is_kind(o->documents, "none");
 }
 
 void rt_documents_check(const rt_data_options *o, rt_rule_sink to)

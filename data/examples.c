@@ -40,9 +40,9 @@ static rt_status read_files(sources *s, const rt_data *data)
     rt_status status = rt_ok();
     s->first = &s->file[training ? RT_PART_TRAINING : RT_PART_EVALUATION];
     if (training)
-        status =
-            rt_labelled_file_read(&s->file[RT_PART_TRAINING], "data.file", o->file, is_tag(data));
-    return status.code || !*o->eval_file ? status : read_evaluation(s, data);
+        status = rt_labelled_file_read(&s->file[RT_PART_TRAINING], "data.file",
+                                       o->file ? o->file : "", is_tag(data));
+    return status.code || !o->eval_file ? status : read_evaluation(s, data);
 }
 
 /* The labels of the first file, unless others were given. */
@@ -244,7 +244,7 @@ static void draw_share(rt_data *data)
 static bool belongs(const rt_data *data, const rt_example *row, int part)
 {
     const rt_data_options *o = &data->options;
-    const bool all = part == RT_PART_EVALUATION && !*o->eval_file && o->eval_fraction <= 0;
+    const bool all = part == RT_PART_EVALUATION && !o->eval_file && o->eval_fraction <= 0;
     return all || row->evaluation == (part == RT_PART_EVALUATION);
 }
 
@@ -276,7 +276,7 @@ static rt_status make_order(rt_data *data)
 {
     const rt_data_options *o = &data->options;
     rt_examples *x = data->examples;
-    if (!*o->eval_file)
+    if (!o->eval_file)
         draw_share(data);
     for (int part = 0; part < RT_PARTS; part++) {
         rt_status status = sort_part(data, part);
@@ -358,7 +358,7 @@ static bool labelled_file_at(const rt_data_options *o, int n, char path[RT_PATH_
 {
     const char *const names[] = {o->file, o->eval_file, o->vocab_file};
     for (int i = 0; i < 3; i++)
-        if (*names[i] && n-- == 0) {
+        if (names[i] && n-- == 0) {
             const size_t length = strlen(names[i]);
             if (length < RT_PATH_SIZE)
                 memcpy(path, names[i], length + 1);

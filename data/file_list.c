@@ -124,6 +124,7 @@ void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_ru
 {
     rt_data_file file;
     size_t size;
+    list = list ? list : "";
     for (bool good = true; list && good;) {
         list = take(list, only_ids, &file, &size);
         good = check_file(key, &file, size, only_ids, to);

@@ -34,15 +34,15 @@ static const rt_key keys[] = {
     {"data", "theta", NUMBER(theta, ABOVE(0)), "1.1",
      "for spin: radians per position by which a sequence rotates, at most pi",
      RT_FIXED, "data.task = spin"},
-    {"data", "file", TEXT(file), "",
+    {"data", "file", TEXT(file, RT_FILE_LIST_SIZE), "",
      "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
      "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
      "FILE.csv; tag: a file. Relative to the configuration file or, on the command "
      "line, to the working directory", RT_FIXED, OF_FILES},
-    {"data", "eval_file", TEXT(eval_file), "",
+    {"data", "eval_file", TEXT(eval_file, RT_FILE_LIST_SIZE), "",
      "data to evaluate on, in the form of data.file; without it, eval_fraction of data.file is "
      "held out", RT_FIXED, OF_FILES},
-    {"data", "vocab_file", TEXT(vocab_file), "",
+    {"data", "vocab_file", TEXT(vocab_file, RT_PATH_SIZE), "",
      "vocabulary: a vocab.txt for levels char, wordpiece and residue, a tokenizer.json for level bpe; "
      "relative as data.file is; level char without one takes the characters of the text",
      RT_FIXED, OF_TEXT " & data.level != byte"},
@@ -68,14 +68,14 @@ static const rt_key keys[] = {
     {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",
      "for token ids: the id that stands for a masked token; a text has that of its vocabulary",
      RT_FIXED, "data.task = tokens & data.objective = mlm"},
-    {"data", "documents", TEXT(documents), "none",
+    {"data", "documents", TEXT(documents, RT_DOCUMENTS_SIZE), "none",
      "what separates the documents of a text, each of which then ends with the token that ends a "
      "text: none, line, blank (lines), or a text such as <|endoftext|>", RT_FIXED,
      "data.task = text"},
     {"data", "cross", YES_NO(cross), "yes",
      "whether a sequence may go over the end of a document; no: shorter sequences are padded",
      RT_FIXED, "data.documents != none"},
-    {"data", "cache", TEXT(cache), "",
+    {"data", "cache", TEXT(cache, RT_PATH_SIZE), "",
      "folder for the tokens of texts of 64 MB and more, which are tokenized once; without it, "
      "rotor in $XDG_CACHE_HOME or in ~/.cache. Relative as data.file is", RT_MAY_DIFFER,
      "data.task = text"},

@@ -9,7 +9,7 @@
 
 static void check_path(const char *key, const char *path, rt_rule_sink to)
 {
-    if (strlen(path) >= RT_PATH_SIZE)
+    if (path && strlen(path) >= RT_PATH_SIZE)
         rt_rule_broken(to, RT_OPTIONS("data.task", key),
                        "%s must name a file with less than %d bytes; got %zu", key, RT_PATH_SIZE,
                        strlen(path));
@@ -31,6 +31,7 @@ void rt_tag_check(const rt_data_options *o, rt_rule_sink to)
 
 static void check_table_name(const char *key, const char *path, rt_rule_sink to)
 {
+    path = path ? path : "";
     if (!rt_is_table_name(path))
         rt_rule_broken(to, RT_OPTIONS("data.task", key),
                        "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'", key,
@@ -41,7 +42,7 @@ void rt_classify_check(const rt_data_options *o, rt_rule_sink to)
 {
     rt_tag_check(o, to);
     check_table_name("data.file", o->file, to);
-    if (*o->eval_file)
+    if (o->eval_file)
         check_table_name("data.eval_file", o->eval_file, to);
 }
 

@@ -33,7 +33,7 @@ void rt_text_check(const rt_data_options *o, rt_rule_sink to)
     rt_windows_check(o, to);
     rt_text_check_vocabulary(o, to);
     rt_data_files_check(data_file, o->file, false, to);
-    if (*o->eval_file)
+    if (o->eval_file)
         rt_data_files_check(eval_file, o->eval_file, false, to);
     rt_documents_check(o, to);
 }
@@ -41,7 +41,7 @@ void rt_text_check(const rt_data_options *o, rt_rule_sink to)
 void rt_tokens_check(const rt_data_options *o, rt_rule_sink to)
 {
     rt_data_files_check(data_file, o->file, true, to);
-    if (*o->eval_file)
+    if (o->eval_file)
         rt_data_files_check(eval_file, o->eval_file, true, to);
     rt_windows_check(o, to);
     rt_documents_check(o, to);
@@ -66,7 +66,7 @@ typedef struct groups {
 static size_t most_files(const char *list)
 {
     size_t count = 1;
-    for (; *list; list++)
+    for (; list && *list; list++)
         count += *list == ',';
     return count;
 }
@@ -129,7 +129,7 @@ static rt_status find_groups(groups *g, const rt_data *data)
     g->mixture = training && rt_data_files_weighted(o->file, !has_text(data->task));
     rt_status status = training ? take_list(g, data, data_file, o->file) : rt_ok();
     g->training = g->count;
-    return status.code || !*o->eval_file ? status : take_list(g, data, eval_file, o->eval_file);
+    return status.code || !o->eval_file ? status : take_list(g, data, eval_file, o->eval_file);
 }
 
 /* ---- the vocabulary ---- */
@@ -405,7 +405,7 @@ static rt_status encode_groups(rt_data *data, rt_status (*begin)(void *context, 
                                taker *take, void *context)
 {
     groups g;
-    *data->options.eval_file = '\0';
+    data->options.eval_file = NULL;
     rt_status status = find_groups(&g, data);
     if (!status.code && g.mixture)
         status = rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
@@ -490,7 +490,7 @@ static bool is_there(const char *const *lists, bool any_set, const rt_data_file 
 /* The files for training, those for evaluation, and then the vocabulary. */
 static bool sequence_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
 {
-    const char *const lists[RT_PARTS] = {o->file, *o->eval_file ? o->eval_file : NULL};
+    const char *const lists[RT_PARTS] = {o->file, o->eval_file};
     const bool any_set = !has_text(&rt_tasks[o->task]);
     rt_data_file file;
     int before = 0;
@@ -501,8 +501,10 @@ static bool sequence_file_at(const rt_data_options *o, int n, char path[RT_PATH_
             if (!is_there(lists, any_set, &file, before) && n-- == 0)
                 return true;
         }
-    memcpy(path, o->vocab_file, sizeof o->vocab_file);
-    return n == 0 && *path && !any_set;
+    if (n != 0 || !o->vocab_file || any_set)
+        return false;
+    snprintf(path, RT_PATH_SIZE, "%s", o->vocab_file);
+    return true;
 }
 
 const rt_source rt_sequence_source = {.open = open_sequence,

@@ -9,7 +9,7 @@
 
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)
 {
-    if (*o->vocab_file && o->level == RT_LEVEL_BYTE)
+    if (o->vocab_file && o->level == RT_LEVEL_BYTE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab_file", "data.level"),
                        "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level "
                        "byte has all bytes as its vocabulary");
@@ -63,7 +63,7 @@ rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void
     rt_status status = rt_text_check_given(data);
     if (status.code)
         return status;
-    if (*o->vocab_file)
+    if (o->vocab_file)
         status = read_vocabulary(&data->own, o, given);
     else if (!given && o->level == RT_LEVEL_BYTE)
         status = rt_vocabulary_of_bytes(&data->own);

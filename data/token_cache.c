@@ -33,7 +33,7 @@ enum { WAIT_NANOSECONDS = 50000000 };
 
 bool rt_token_cache_takes(const rt_data_options *o, size_t bytes)
 {
-    return *o->cache && bytes >= (o->cache_from ? o->cache_from : least_bytes);
+    return o->cache && bytes >= (o->cache_from ? o->cache_from : least_bytes);
 }
 
 static void say(const rt_data_options *o, const char *line)

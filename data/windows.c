@@ -77,10 +77,10 @@ rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double
     const rt_data_options *o = &data->options;
     rt_windows *w = &data->windows;
     const size_t first = w->taken, window = window_size(data, o->length);
-    const size_t tail = *o->eval_file ? 0 : (size_t)(o->eval_fraction * (double)count);
+    const size_t tail = o->eval_file ? 0 : (size_t)(o->eval_fraction * (double)count);
     const size_t kept = o->eval_fraction > 0 ? tail : count;
     rt_status status = rt_ok();
-    if (!*o->eval_file)
+    if (!o->eval_file)
         status = check_split(data, name, count, tail, kept, many);
     else if (!data->evaluation_only && count < window)
         status =
@@ -88,7 +88,7 @@ rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double
                      name, o->length, window, many, count);
     if (!status.code)
         status = add_text(&w->parts, first, count - tail, weight);
-    if (!status.code && !*o->eval_file)
+    if (!status.code && !o->eval_file)
         status = add_text(&w->texts, first + count - kept, kept, 0);
     w->taken += count;
     w->weight += weight;

@@ -217,7 +217,11 @@ static rt_status check_keys(const rt_key_table *table, void *options, const void
         const bool taken = rt_key_value_read(key, value, scratch, &problem);
         if (!taken && !strcmp(value, "0"))
             memcpy((char *)options + key->offset, (const char *)defaults + key->offset, key->size);
-        else if (!taken)
+        else if (taken) /* texts and lists may go before the model */
+            memcpy((char *)options + key->offset, (const char *)scratch + key->offset, key->size);
+        else if (problem.failed)
+            status = rt_out_of_memory("options");
+        else
             status = rt_error(RT_CONFIG, "%s %s", rt_key_full_name(key, name),
                               problem.bytes ? problem.bytes : "");
         rt_writer_free(&problem);

@@ -12,6 +12,8 @@
 
 #include "suite.h"
 
+#include <stdarg.h>
+
 #include <unistd.h>
 
 enum { MOST_WORDS = 64, SUITE_NAME_SIZE = 64, DEFAULT_TIMEOUT = 120 };
@@ -144,6 +146,17 @@ static int run(const selection *s)
     const int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return !any ? 2 : failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const char *lasting(const char *format, ...)
+{
+    char text[1 << 14];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    ck_assert_int_lt(length, sizeof text);
+    return length ? rt_intern_text(text) : NULL;
 }
 
 int suite_main(int argc, char **argv)

@@ -85,6 +85,10 @@ enum { UNSANITIZED = 0 };
 enum { UNSANITIZED = 1 };
 #endif
 
+/* Returns a text that lasts, as a member of options; NULL if it is empty. The format is that of
+ * printf. */
+__attribute__((format(printf, 1, 2))) const char *lasting(const char *format, ...);
+
 /* Prints that a test was skipped; scripts/test repeats the line at its end. `function` is the
  * __func__ of the test. */
 static inline void say_skipped(const char *function, const char *need)

@@ -1,6 +1,7 @@
 #include "text/key_value.h"
 
 #include "core/lists.h"
+#include "core/memory.h"
 #include "core/real.h"
 #include "text/list.h"
 #include "text/number.h"
@@ -177,9 +178,10 @@ static bool holds_control(const char *value)
 
 static bool read_text(const rt_key *key, const char *value, void *options)
 {
-    if (strlen(value) >= key->size || holds_comment(value) || holds_control(value))
+    if ((double)strlen(value) > key->range.high || holds_comment(value) || holds_control(value))
         return false;
-    snprintf(place_of(key, options), key->size, "%s", value);
+    const char *text = *value ? rt_intern_text(value) : NULL;
+    memcpy(place_of(key, options), &text, sizeof text);
     return true;
 }
 
@@ -193,13 +195,16 @@ static bool take_number(const char **list, char text[RT_NUMBER_SIZE])
 
 static bool read_factors(const rt_key *key, const char *value, void *options)
 {
+    double numbers[RT_MOST_FACTORS];
     rt_factors factors = {0};
     char text[RT_NUMBER_SIZE];
     for (const char *rest = *value ? value : NULL; rest; factors.count++)
         if (factors.count == RT_MOST_FACTORS || !take_number(&rest, text) ||
-            !rt_number_read(text, &factors.at[factors.count]) ||
-            !in_range(&key->range, factors.at[factors.count]))
+            !rt_number_read(text, &numbers[factors.count]) ||
+            !in_range(&key->range, numbers[factors.count]))
             return false;
+    if (factors.count)
+        factors.at = rt_intern(numbers, (size_t)factors.count * sizeof *numbers);
     memcpy(place_of(key, options), &factors, sizeof factors);
     return true;
 }
@@ -255,8 +260,8 @@ static void tell_wish(const rt_key *key, rt_writer *problem)
 {
     char values[RT_VALUES_SIZE];
     if (key->type == RT_KEY_TEXT)
-        rt_writer_add(problem, "must be text of at most %zu bytes without control characters",
-                      key->size - 1);
+        rt_writer_add(problem, "must be text of at most %g bytes without control characters",
+                      key->range.high);
     else
         rt_writer_add(problem, "must be %s%s", type_names[key->type], rt_key_values(key, values));
 }
@@ -280,6 +285,14 @@ static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
         rt_writer_add(problem, "; did you mean '%s'?", nearest.name);
 }
 
+/* Returns whether the heap had no room for the copy of a text or a list. */
+static bool lacks_copy(const rt_key *key, const char *value, void *options)
+{
+    const void *place = place_of(key, options);
+    return (key->type == RT_KEY_TEXT && *value && !*(const char *const *)place) ||
+           (key->type == RT_KEY_FACTORS && *value && !((const rt_factors *)place)->at);
+}
+
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
     static bool (*const readers[])(const rt_key *, const char *, void *) = {
@@ -289,8 +302,10 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
         [RT_KEY_FACTORS] = read_factors, [RT_KEY_LAYERS] = read_layers,
         [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
-    if (readers[key->type](key, value, options))
-        return true;
+    if (readers[key->type](key, value, options)) {
+        problem->failed |= lacks_copy(key, value, options);
+        return !problem->failed;
+    }
     tell_wish(key, problem);
     rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
     tell_hint(key, value, problem);
@@ -323,6 +338,14 @@ static void write_layers(const rt_key *key, const rt_layer_words *words, char te
     for (int i = 0; i < words->count; i++)
         length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "",
                                    key->word(words->at[i]));
+}
+
+/* Returns the text of a member, "" for NULL. */
+static const char *text_at(const void *place)
+{
+    const char *text;
+    memcpy(&text, place, sizeof text);
+    return text ? text : "";
 }
 
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE])
@@ -361,7 +384,7 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
         write_layers(key, place, text);
         break;
     case RT_KEY_TEXT:
-        snprintf(text, RT_VALUE_SIZE, "%s", (const char *)place);
+        snprintf(text, RT_VALUE_SIZE, "%s", text_at(place));
         break;
     }
     return text;
@@ -369,6 +392,11 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
 
 void rt_key_value_set(const rt_key *key, const char *value, void *options)
 {
+    if (key->type == RT_KEY_TEXT) { /* a copy could fail */
+        const char *text = *value ? value : NULL;
+        memcpy(place_of(key, options), &text, sizeof text);
+        return;
+    }
     rt_writer problem = {0};
     const bool accepted = rt_key_value_read(key, value, options, &problem);
     assert(accepted);
@@ -394,13 +422,13 @@ bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
                        (size_t)lengths->count * sizeof *lengths->at);
     case RT_KEY_FACTORS:
         return factors->count == ((const rt_factors *)other)->count &&
-               !memcmp(factors->at, ((const rt_factors *)other)->at,
-                       (size_t)factors->count * sizeof *factors->at);
+               (!factors->count || !memcmp(factors->at, ((const rt_factors *)other)->at,
+                                           (size_t)factors->count * sizeof *factors->at));
     case RT_KEY_LAYERS:
         return words->count == ((const rt_layer_words *)other)->count &&
                !memcmp(words->at, ((const rt_layer_words *)other)->at, (size_t)words->count);
     case RT_KEY_TEXT:
-        return !strcmp(one, other);
+        return !strcmp(text_at(one), text_at(other));
     default:
         return !memcmp(one, other, key->size);
     }

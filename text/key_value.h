@@ -20,10 +20,11 @@ bool rt_key_is_one_of(const rt_key *key, const char *const *names);
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE]);
 
 /* Sets the key. False, with the reason in `problem` and the options unchanged, if it does not
- * accept the value: "must be a number > 0; got 'x'". */
+ * accept the value: "must be a number > 0; got 'x'". If the heap is exhausted, problem->failed. */
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem);
 
-/* The same for a value of the program's own, which the key accepts. */
+/* Sets the key to a constant of the program, which the key accepts and a text of which is borrowed.
+ */
 void rt_key_value_set(const rt_key *key, const char *value, void *options);
 
 /* The key's value as it is read; returns `text`. */

@@ -108,7 +108,8 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
         else
             get_value(image, group, key, value);
         if (!rt_image_failed(image) && !rt_key_value_read(key, value, options, &problem))
-            rt_image_fail(image, RT_CHECKPOINT, "%s %s", name, problem.bytes ? problem.bytes : "");
+            rt_image_fail(image, problem.failed ? RT_MEMORY : RT_CHECKPOINT, "%s %s", name,
+                          problem.bytes ? problem.bytes : "");
         rt_writer_free(&problem);
     }
 }

@@ -42,18 +42,22 @@ static rt_scaling read_type(rt_reading *p)
 static rt_factors read_factors(rt_reading *p, const char *key, int pairs)
 {
     const json_t *list = rt_reading_find(p, key);
-    rt_factors all = {.count = pairs < RT_MOST_FACTORS ? pairs : RT_MOST_FACTORS};
+    double factors[RT_MOST_FACTORS];
     bool good = pairs <= RT_MOST_FACTORS && json_array_size(list) == (size_t)pairs;
-    for (int i = 0; i < all.count && good; i++) {
+    for (int i = 0; good && i < pairs; i++) {
         const json_t *number = json_array_get(list, (size_t)i);
-        all.at[i] = json_number_value(number);
-        good = json_is_number(number) && fabs(all.at[i]) > 0 && isfinite(all.at[i]);
+        factors[i] = json_number_value(number);
+        good = json_is_number(number) && fabs(factors[i]) > 0 && isfinite(factors[i]);
     }
     if (!good)
         rt_reading_refuse(p,
                           "%s must have a number for each of the %d pairs of a head, none of "
                           "them 0, and there can be %d",
                           key, pairs, RT_MOST_FACTORS);
+    const rt_factors all = {good ? pairs : 0,
+                            good ? rt_intern(factors, (size_t)pairs * sizeof *factors) : NULL};
+    if (all.count && !all.at)
+        p->status = rt_out_of_memory("factors of theta");
     return all;
 }
 

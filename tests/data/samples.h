@@ -137,7 +137,7 @@ static inline const char *write_file(const char *path, const void *bytes, size_t
 
 static inline void set_file(rt_data_options *o, const char *path)
 {
-    snprintf(o->file, sizeof o->file, "%s", path);
+    o->file = lasting("%s", path);
 }
 
 /* How a data set is stored; zeroed: in one piece, as int32. */
@@ -164,7 +164,7 @@ static inline void write_ids(rt_data_options *o, storage s, const int64_t *ids, 
     ck_assert(H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids) >= 0);
     ck_assert(H5Dclose(set) >= 0 && H5Pclose(creation) >= 0 && H5Sclose(space) >= 0);
     ck_assert(H5Fclose(file) >= 0);
-    snprintf(o->file, sizeof o->file, "%s:/ids", path);
+    o->file = lasting("%s:/ids", path);
 }
 
 /* Pearson's statistic for `cells` equally likely outcomes. Its mean is cells - 1 and its

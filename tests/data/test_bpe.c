@@ -640,9 +640,8 @@ static rt_data_options text_options(const char *file, const char *text)
     o.level = RT_LEVEL_BPE;
     o.objective = RT_OBJECTIVE_LM;
     o.length = 3;
-    snprintf(o.file, sizeof o.file, "%s", write_file(in_folder("a"), text, strlen(text)));
-    snprintf(o.vocab_file, sizeof o.vocab_file, "%s",
-             write_file(in_folder("b"), file, strlen(file)));
+    o.file = lasting("%s", write_file(in_folder("a"), text, strlen(text)));
+    o.vocab_file = lasting("%s", write_file(in_folder("b"), file, strlen(file)));
     return o;
 }
 
@@ -683,12 +682,12 @@ TEST(what_a_task_has_no_token_for_is_refused_by_key)
     is_refused(&o, NULL, RT_CONFIG,
                "data.task = text needs a token that begins a sequence, such as <s> or "
                "<|endoftext|>; the vocabulary has no such special token");
-    *o.vocab_file = '\0';
+    o.vocab_file = NULL;
     is_refused(&o, NULL, RT_CONFIG,
                "data.vocab_file must name a tokenizer.json for data.level = bpe");
     o = text_options(begin, "x");
     o.task = task_named("tag");
-    snprintf(o.file, sizeof o.file, "%s", write_file(in_folder("a"), "a\tX\nb\tY\n\na\tX\n", 13));
+    o.file = lasting("%s", write_file(in_folder("a"), "a\tX\nb\tY\n\na\tX\n", 13));
     is_refused(&o, NULL, RT_CONFIG,
                "data.task = tag needs tokens that begin and end a text, such as <s> and </s>");
     free(none);
@@ -704,7 +703,7 @@ TEST(a_given_vocabulary_of_another_file_is_told)
     ck_assert(!rt_data_open(&data, &o, same).code);
     rt_data_close(data);
     o.level = RT_LEVEL_BYTE;
-    *o.vocab_file = '\0';
+    o.vocab_file = NULL;
     is_refused(&o, same, RT_CONFIG,
                "data.level cuts a text into bytes, but the vocabulary of the model has pieces");
     rt_vocabulary_free(other);

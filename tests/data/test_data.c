@@ -344,8 +344,9 @@ TEST(a_token_file_is_named_with_its_data_set)
     }
     set_file(&o, "ids.h5:/ids");
     accepted(&o);
-    memset(o.file, 'x', RT_PATH_SIZE);
-    strcpy(o.file + RT_PATH_SIZE, ":/ids");
+    char long_name[RT_PATH_SIZE + 1] = "";
+    memset(long_name, 'x', RT_PATH_SIZE);
+    o.file = lasting("%s:/ids", long_name);
     refused(&o, "data.file must name files with less than 4096 bytes; got 4096");
 }
 
@@ -484,7 +485,7 @@ TEST(a_rule_names_the_options_it_is_between)
     o = options_for("text");
     o.mask_probability = 0;
     o.eval_fraction = 1;
-    strcpy(o.vocab_file, "vocab.txt");
+    o.vocab_file = lasting("vocab.txt");
     set_file(&o, "a.txt,,");
     between(&o, "data.task data.objective data.mask_probability\n"
                 "data.task data.eval_fraction\n"

@@ -12,7 +12,8 @@ typedef struct piece {
     int place, count;
 } piece;
 
-static void write_piece(int kind, piece p, char file[RT_FILE_LIST_SIZE])
+/* Writes the piece and returns it as data.file names it. */
+static const char *write_piece(int kind, piece p)
 {
     rt_data_options o;
     uint8_t bytes[PLACES];
@@ -27,23 +28,20 @@ static void write_piece(int kind, piece p, char file[RT_FILE_LIST_SIZE])
     } else {
         write_file(in_folder(p.name), bytes, (size_t)p.count);
     }
-    snprintf(file, RT_FILE_LIST_SIZE, "%s/%s%s", folder, p.name, kind == TOKENS ? ":/ids" : "");
+    return lasting("%s/%s%s", folder, p.name, kind == TOKENS ? ":/ids" : "");
 }
 
 /* Trained on all places; evaluated on 30 from 100 on and, of bytes, on 17 from 50 on. */
 static rt_data_options pieces(int kind)
 {
     rt_data_options o = options_for(kind == TOKENS ? "tokens" : "text");
-    char second[RT_FILE_LIST_SIZE];
     o.length = LENGTH;
     o.vocab = RT_FIRST_SYMBOL + PLACES;
     o.eval_fraction = 0.2;
-    write_piece(kind, (piece){"b", 100, 30}, o.eval_file);
-    if (kind == BYTES) {
-        write_piece(kind, (piece){"c", 50, 17}, second);
-        strcat(strcat(o.eval_file, " , "), second);
-    }
-    write_piece(kind, (piece){"a", 0, PLACES}, o.file);
+    o.eval_file = write_piece(kind, (piece){"b", 100, 30});
+    if (kind == BYTES)
+        o.eval_file = lasting("%s , %s", o.eval_file, write_piece(kind, (piece){"c", 50, 17}));
+    o.file = write_piece(kind, (piece){"a", 0, PLACES});
     return o;
 }
 
@@ -124,11 +122,11 @@ static rt_status status_of(const rt_data_options *o)
 TEST_ROWS(a_file_for_evaluation_holds_a_window, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
-    write_piece(_i, (piece){"b", 0, WINDOW}, o.eval_file);
-    write_piece(_i, (piece){"a", 0, PLACES}, o.file);
+    o.eval_file = write_piece(_i, (piece){"b", 0, WINDOW});
+    o.file = write_piece(_i, (piece){"a", 0, PLACES});
     ck_assert_int_eq(status_of(&o).code, RT_OK);
-    write_piece(_i, (piece){"b", 0, WINDOW - 1}, o.eval_file);
-    write_piece(_i, (piece){"a", 0, PLACES}, o.file);
+    o.eval_file = write_piece(_i, (piece){"b", 0, WINDOW - 1});
+    o.file = write_piece(_i, (piece){"a", 0, PLACES});
     is_data_error(status_of(&o), o.eval_file,
                   _i == BYTES
                       ? ": data.eval_file must hold at least 7 bytes (data.length 8); it holds 6"
@@ -138,9 +136,9 @@ TEST_ROWS(a_file_for_evaluation_holds_a_window, 0, KINDS)
 TEST_ROWS(a_file_for_training_needs_no_tail, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
-    write_piece(_i, (piece){"a", 0, WINDOW}, o.file);
+    o.file = write_piece(_i, (piece){"a", 0, WINDOW});
     ck_assert_int_eq(status_of(&o).code, RT_OK);
-    write_piece(_i, (piece){"a", 0, WINDOW - 1}, o.file);
+    o.file = write_piece(_i, (piece){"a", 0, WINDOW - 1});
     is_data_error(status_of(&o), o.file,
                   _i == BYTES ? ": data.length 8 needs 7 bytes for training; data.file has 6"
                               : ": data.length 8 needs 7 ids for training; data.file has 6");
@@ -154,7 +152,7 @@ TEST(each_file_for_evaluation_is_there_and_not_empty)
                   ": data.eval_file must hold text; the file is empty");
     unlink(in_folder("c"));
     is_data_error(status_of(&o), in_folder("c"), ": No such file or directory (data.eval_file)");
-    snprintf(o.eval_file, sizeof o.eval_file, "%s,", in_folder("b"));
+    o.eval_file = lasting("%s,", in_folder("b"));
     const rt_status status = status_of(&o);
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message, "data.eval_file must name a file; got an empty name");
@@ -164,11 +162,11 @@ TEST(ids_for_evaluation_are_in_the_vocabulary)
 {
     rt_data_options o = pieces(TOKENS);
     o.vocab = RT_FIRST_SYMBOL + 129;
-    write_piece(TOKENS, (piece){"a", 0, 129}, o.file);
+    o.file = write_piece(TOKENS, (piece){"a", 0, 129});
     is_data_error(status_of(&o), o.eval_file,
                   ": data.eval_file must hold ids from 0 to 132 (data.vocab 133); got 133 at index "
                   "29");
-    strcpy(o.eval_file, "b.h5");
+    o.eval_file = lasting("b.h5");
     const rt_status status = status_of(&o);
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message,
@@ -182,8 +180,7 @@ static rt_data_options characters(const char *training, const char *evaluation)
     o.length = 3;
     o.level = RT_LEVEL_CHAR;
     set_file(&o, write_file(in_folder("a"), training, strlen(training)));
-    snprintf(o.eval_file, sizeof o.eval_file, "%s",
-             write_file(in_folder("b"), evaluation, strlen(evaluation)));
+    o.eval_file = lasting("%s", write_file(in_folder("b"), evaluation, strlen(evaluation)));
     return o;
 }
 
@@ -223,7 +220,7 @@ TEST_ROWS(all_files_are_listed, 0, KINDS)
         ck_assert_str_eq(path, in_folder(names[i]));
     }
     ck_assert(!rt_data_file_at(&o, count, path));
-    snprintf(o.eval_file, sizeof o.eval_file, "%s:/more", in_folder("a"));
+    o.eval_file = lasting("%s:/more", in_folder("a"));
     if (_i == TOKENS) /* another data set of the same file */
         ck_assert(!rt_data_file_at(&o, 1, path));
 }
@@ -254,7 +251,7 @@ TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, 0, KINDS)
         rt_data_evaluation(data, 0, &batch);
         ck_assert(same_rows(&batch, 0, &expected, 0, rows));
         rt_data_close(data);
-        *o.file = '\0';
+        o.file = NULL;
     }
     free_batch(expected);
     free_batch(batch);
@@ -278,7 +275,7 @@ TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     o.objective = RT_OBJECTIVE_LM;
-    write_piece(_i, (piece){"b", 30, 5}, o.eval_file);
+    o.eval_file = write_piece(_i, (piece){"b", 30, 5});
     rt_data *data = evaluated(&o);
     rt_batch batch = new_batch(2, LENGTH);
     ck_assert(rt_data_varies(data));
@@ -298,9 +295,9 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     rt_data *data;
-    *o.eval_file = '\0';
+    o.eval_file = NULL;
     o.objective = RT_OBJECTIVE_LM;
-    write_piece(_i, (piece){"a", 0, 9}, o.file);
+    o.file = write_piece(_i, (piece){"a", 0, 9});
     o.eval_fraction = 0.6;
     data = evaluated(&o);
     rt_batch batch = new_batch(1, LENGTH);
@@ -324,8 +321,7 @@ static rt_data_options labelled(const char *training, const char *evaluation)
     rt_data_options o = options_for("classify");
     o.level = RT_LEVEL_CHAR;
     set_file(&o, write_file(in_folder("a.tsv"), training, strlen(training)));
-    snprintf(o.eval_file, sizeof o.eval_file, "%s",
-             write_file(in_folder("b.tsv"), evaluation, strlen(evaluation)));
+    o.eval_file = lasting("%s", write_file(in_folder("b.tsv"), evaluation, strlen(evaluation)));
     return o;
 }
 
@@ -363,7 +359,7 @@ TEST(evaluation_alone_needs_no_row_for_training)
 {
     rt_data_options o = labelled("text\tlabel\na\tx\nb\ty\n", "");
     rt_data *data;
-    *o.eval_file = '\0';
+    o.eval_file = NULL;
     o.eval_fraction = 1 - 1e-9;
     ck_assert_int_eq(status_of(&o).code, RT_DATA);
     data = evaluated(&o);

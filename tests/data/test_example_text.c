@@ -18,7 +18,7 @@ static rt_data *open_file(const char *task, rt_level level, int length, const ch
     if (level == RT_LEVEL_WORDPIECE) {
         static const char pieces[] =
             "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nit\n,\n";
-        path_in_folder("b", o.vocab_file);
+        o.vocab_file = lasting("%s", in_folder("b"));
         write_file(o.vocab_file, pieces, strlen(pieces));
     }
     return opened(&o);

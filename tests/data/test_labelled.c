@@ -10,9 +10,7 @@ static rt_data_options labelled(const char *task, const char *name)
     rt_data_options o = options_for(task);
     o.level = RT_LEVEL_CHAR;
     o.eval_fraction = 0;
-    path_in_folder(name, o.eval_file);
-    set_file(&o, o.eval_file);
-    o.eval_file[0] = '\0';
+    set_file(&o, in_folder(name));
     return o;
 }
 
@@ -198,14 +196,14 @@ TEST(a_line_of_ten_megabytes_is_a_row)
 
 /* ---- training and evaluation ---- */
 
-static void write_rows(char *path, const char *name, int from, int count)
+static const char *write_rows(const char *name, int from, int count)
 {
     char text[40000];
     size_t used = (size_t)snprintf(text, sizeof text, "text\tlabel\n");
     for (int i = from; i < from + count; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%03d%.*s\t%c\n", i, i * 7 % 23,
                                  "aaaaaaaaaaaaaaaaaaaaaaa", 'x' + i % 2);
-    write_file(path_in_folder(name, path), text, used);
+    return lasting("%s", write_file(in_folder(name), text, used));
 }
 
 /* The number that a row of write_rows begins with. */
@@ -225,8 +223,8 @@ TEST(an_epoch_trains_on_every_row_of_the_file)
 {
     enum { COUNT = 300, BATCH = 7, STEPS = (COUNT + BATCH - 1) / BATCH };
     rt_data_options o = labelled("classify", "a.tsv");
-    write_rows(o.file, "a.tsv", 0, COUNT);
-    write_rows(o.eval_file, "b.tsv", 500, 20);
+    o.file = write_rows("a.tsv", 0, COUNT);
+    o.eval_file = write_rows("b.tsv", 500, 20);
     o.batch_size = BATCH;
     rt_data *data = opened(&o);
     rt_batch b = new_batch(BATCH, o.length);
@@ -279,7 +277,7 @@ TEST(every_row_is_either_trained_on_or_evaluated)
     enum { COUNT = 900 };
     bool training[COUNT], evaluation[COUNT], other[COUNT];
     rt_data_options o = labelled("classify", "a.tsv");
-    write_rows(o.file, "a.tsv", 0, COUNT);
+    o.file = write_rows("a.tsv", 0, COUNT);
     o.eval_fraction = 0.25;
     const int rows = mark_rows(&o, true, evaluation, COUNT);
     mark_rows(&o, false, training, COUNT);
@@ -300,7 +298,7 @@ TEST(batches_of_like_lengths_have_little_padding)
 {
     enum { COUNT = 900, BATCH = 8 };
     rt_data_options o = labelled("classify", "a.tsv");
-    write_rows(o.file, "a.tsv", 0, COUNT);
+    o.file = write_rows("a.tsv", 0, COUNT);
     o.batch_size = BATCH;
     rt_data *data = opened(&o);
     rt_batch b = new_batch(BATCH, o.length);
@@ -361,7 +359,7 @@ TEST(a_label_that_only_the_evaluation_has_is_named_with_its_line)
 {
     rt_data_options o = options_of("tag", "a.tsv", "a\tx\nb\ty\n");
     rt_data *data;
-    write_file(path_in_folder("b.tsv", o.eval_file), "a\tx\n\nb\tz\n", 9);
+    o.eval_file = lasting("%s", write_file(in_folder("b.tsv"), "a\tx\n\nb\tz\n", 9));
     is_data_error(rt_data_open(&data, &o, NULL), o.eval_file,
                   ":3: column label: 'z' is not a label of the training file");
 }
@@ -530,7 +528,7 @@ TEST(training_and_evaluation_have_pairs_or_both_have_none)
     char message[RT_PATH_SIZE];
     rt_data *data;
     const char pairs[] = "text\ttext_b\tlabel\na\tb\tx\n";
-    write_file(path_in_folder("b.tsv", o.eval_file), pairs, strlen(pairs));
+    o.eval_file = lasting("%s", write_file(in_folder("b.tsv"), pairs, strlen(pairs)));
     sprintf(message, ":1: has a column text_b, %.200s has none", o.file);
     is_data_error(rt_data_open(&data, &o, NULL), o.eval_file, message);
 }
@@ -550,7 +548,7 @@ TEST(options_that_labelled_data_cannot_have_are_refused)
     set_file(&o, "a.txt");
     refused(&o, "data.file must name a table for classify, FILE.tsv or FILE.csv; got 'a.txt'");
     o = labelled("classify", "a.tsv");
-    strcpy(o.eval_file, "b");
+    o.eval_file = lasting("b");
     refused(&o, "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got 'b'");
     o = labelled("tag", "a.tsv");
     o.batch_size = 0;
@@ -563,7 +561,7 @@ TEST(options_that_labelled_data_cannot_have_are_refused)
     refused(&o, "data.length must be at least 3 for tag; got 2");
     o = labelled("tag", "a.tsv");
     o.level = RT_LEVEL_BYTE;
-    strcpy(o.vocab_file, "vocab.txt");
+    o.vocab_file = lasting("vocab.txt");
     refused(
         &o,
         "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level byte has all "

@@ -167,10 +167,10 @@ TEST(a_running_text_has_an_end_behind_each_line)
     o.objective = RT_OBJECTIVE_LM;
     o.eval_fraction = 0;
     o.length = 7;
-    strcpy(o.documents, "line");
+    o.documents = lasting("line");
     o.cross = true;
     set_file(&o, write_file(path_in_folder("a", path), "LA\nGG\n", 6));
-    strcpy(o.vocab_file, write_file(path_in_folder("b", path), ESM "\n", strlen(ESM) + 1));
+    o.vocab_file = lasting("%s", write_file(path_in_folder("b", path), ESM "\n", strlen(ESM) + 1));
     rt_data *data = opened(&o);
     rt_batch batch = new_batch(1, 7);
     rt_data_evaluation(data, 0, &batch);

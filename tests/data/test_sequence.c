@@ -98,7 +98,7 @@ static size_t npy(char *to, const char *type, const char *shape)
 static void holds_ids(const char *name, const char *dataset)
 {
     rt_data_options o = options("tokens", name);
-    strcat(o.file, dataset);
+    o.file = lasting("%s%s", o.file, dataset);
     o.eval_fraction = 0;
     rt_data *data = opened(&o);
     const int rows = COUNT / (LENGTH - 1);
@@ -315,7 +315,7 @@ static size_t write_text(const char *name, int lines, int seed)
 
 static void cached(rt_data_options *o, int threads)
 {
-    snprintf(o->cache, sizeof o->cache, "%s", in_folder("cache"));
+    o->cache = lasting("%s", in_folder("cache"));
     o->cache_from = 1;
     o->threads = threads;
 }
@@ -358,8 +358,8 @@ SAMPLED_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10, 3)
                  {RT_LEVEL_BYTE, "", "fox"}};
     rt_data_options o = options("text", "a");
     o.level = kinds[_i].level;
-    strcpy(o.vocab_file, kinds[_i].vocabulary);
-    strcpy(o.documents, kinds[_i].documents);
+    o.vocab_file = lasting("%s", kinds[_i].vocabulary);
+    o.documents = lasting("%s", kinds[_i].documents);
     write_text("a", 250000, 1);
     rt_data_options other = o;
     cached(&other, 3);
@@ -451,8 +451,8 @@ TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
     o.level = other.level = RT_LEVEL_CHAR;
     draw_the_same(&o, &other);
     ck_assert_int_eq(files_in_cache(".npy"), 2);
-    strcpy(o.documents, "line");
-    strcpy(other.documents, "line");
+    o.documents = lasting("line");
+    other.documents = lasting("line");
     draw_the_same(&o, &other);
     ck_assert_int_eq(files_in_cache(".npy"), 3);
     struct stat facts;
@@ -673,7 +673,7 @@ TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
     fputc(0xff, file);
     ck_assert_int_eq(fclose(file), 0);
     rt_data_options o = options("text", "a");
-    strcat(strcat(o.file, ","), in_folder("b"));
+    o.file = lasting("%s,%s", o.file, in_folder("b"));
     o.level = RT_LEVEL_CHAR;
     cached(&o, 2);
     snprintf(message, sizeof message,
@@ -738,7 +738,7 @@ TEST(a_weight_out_of_range_is_refused)
         refused(&o, RT_CONFIG, "a must be a number from 1e-100 to 1e+100");
     }
     mix(&o, "", "");
-    snprintf(o.eval_file, sizeof o.eval_file, "%s*2", in_folder("a"));
+    o.eval_file = lasting("%s*2", in_folder("a"));
     refused(&o, RT_CONFIG, "data.eval_file takes no weights");
 }
 
@@ -760,7 +760,7 @@ TEST(a_star_in_a_name_is_part_of_it)
     rt_data_options o = options("text", "a*b");
     write_bytes("a*b", 'x', 1000);
     rt_data_close(opened(&o));
-    strcat(o.file, "*2");
+    o.file = lasting("%s*2", o.file);
     rt_data_close(opened(&o));
 }
 
@@ -778,7 +778,7 @@ TEST(each_document_ends_with_the_token_that_ends_a_text)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rt_data_options o = options("text", "a");
         write_file(in_folder("a"), cases[i].text, strlen(cases[i].text));
-        strcpy(o.documents, cases[i].documents);
+        o.documents = lasting("%s", cases[i].documents);
         o.eval_fraction = 0;
         o.length = 1 + (int)strlen(cases[i].tokens);
         rt_data *data = opened(&o);
@@ -805,7 +805,7 @@ TEST(no_sequence_goes_over_the_end_of_a_document)
         text[size++] = '\n';
     }
     write_file(in_folder("a"), text, size);
-    strcpy(o.documents, "line");
+    o.documents = lasting("line");
     o.cross = false;
     rt_data *data = opened(&o);
     rt_batch batch = new_batch(ROWS, LENGTH);
@@ -842,7 +842,7 @@ TEST(no_sequence_goes_over_the_end_of_a_document)
 TEST(documents_are_those_of_texts)
 {
     rt_data_options o = options("tokens", "a.bin");
-    strcpy(o.documents, "line");
+    o.documents = lasting("line");
     refused(&o, RT_CONFIG, "data.documents needs data.task = text");
 }
 
@@ -860,7 +860,7 @@ TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
         ck_assert_msg(!status.code, "%s", status.message);
         ck_assert_uint_eq(count, bytes);
         if (i == 2)
-            strcat(other.file, ":/train");
+            other.file = lasting("%s:/train", other.file);
         draw_the_same(&o, &other);
     }
     ck_assert_int_eq(rt_encode_file(&o, in_folder("o.txt"), &count).code, RT_CONFIG);

@@ -86,7 +86,7 @@ TEST(what_is_unknown_is_counted_over_all_files)
                "ba",
                4);
     write_file(in_folder("c"), "bxay", 4);
-    snprintf(o.file, sizeof o.file, "%s/b,%s/c", folder, folder);
+    o.file = lasting("%s/b,%s/c", folder, folder);
     o.eval_fraction = 0;
     ck_assert_int_eq(rt_data_open(&second, &o, rt_data_vocabulary(first)).code, RT_OK);
     const rt_unknown unknown = rt_data_unknown(second);
@@ -144,9 +144,9 @@ static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, cons
     o.level = RT_LEVEL_CHAR;
     o.eval_fraction = 0;
     set_file(&o, write_file(in_folder("a"), text, strlen(text)));
-    snprintf(o.vocab_file, sizeof o.vocab_file, "%s",
-             vocabulary ? write_file(in_folder("b"), vocabulary, strlen(vocabulary))
-                        : in_folder("c"));
+    o.vocab_file =
+        lasting("%s", vocabulary ? write_file(in_folder("b"), vocabulary, strlen(vocabulary))
+                                 : in_folder("c"));
     return rt_data_open(data, &o, given);
 }
 
@@ -199,7 +199,7 @@ TEST(bytes_need_no_file)
 {
     rt_data_options o = options_for("text");
     set_file(&o, "a.txt");
-    strcpy(o.vocab_file, "vocab.txt");
+    o.vocab_file = lasting("vocab.txt");
     rt_status status = rt_data_check(&o);
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(

@@ -43,7 +43,7 @@ static rt_data_options options_of(const char *path, const char *dataset)
 {
     rt_data_options o = options_for("tokens");
     o.length = 4;
-    snprintf(o.file, sizeof o.file, "%s:%s", path, dataset);
+    o.file = lasting("%s:%s", path, dataset);
     return o;
 }
 

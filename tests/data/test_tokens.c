@@ -85,7 +85,7 @@ TEST(a_small_data_set_may_lie_in_its_header_and_in_a_group)
     ck_assert(H5Gclose(group) >= 0 && H5Fclose(file) >= 0);
     static const char *const names[] = {"/group/ids", "/link"};
     for (int i = 0; i < 2; i++) {
-        snprintf(o.file, sizeof o.file, "%s:%s", path, names[i]);
+        o.file = lasting("%s:%s", path, names[i]);
         o.length = 9;
         o.eval_fraction = 0;
         rt_data *data = opened(&o);

@@ -427,8 +427,7 @@ static rt_data_options text_options(const char *vocabulary, const char *text)
     o.objective = RT_OBJECTIVE_LM;
     o.eval_fraction = 0;
     set_file(&o, write_file(in_folder("a"), text, strlen(text)));
-    snprintf(o.vocab_file, sizeof o.vocab_file, "%s",
-             write_file(in_folder("b"), vocabulary, strlen(vocabulary)));
+    o.vocab_file = lasting("%s", write_file(in_folder("b"), vocabulary, strlen(vocabulary)));
     return o;
 }
 
@@ -544,7 +543,7 @@ TEST(a_text_needs_a_vocabulary_that_fits)
     is_refused(&o, lower, RT_CONFIG, ", cased, is not the vocabulary that the model was");
     o.lowercase = true;
     is_refused(&o, cased, RT_CONFIG, "data.lowercase = yes, but the vocabulary of the model is");
-    *o.vocab_file = '\0';
+    o.vocab_file = NULL;
     is_refused(&o, NULL, RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = wor");
     rt_data *data;
     ck_assert(!rt_data_open(&data, &o, lower).code);

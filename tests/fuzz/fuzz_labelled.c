@@ -34,7 +34,7 @@ FUZZ(labelled)
     name_tables(path);
     for (int n = 0; n < 6; n++) {
         rt_data_options o = options_of(n < 4 ? "classify" : "tag");
-        snprintf(o.file, sizeof o.file, "%s", n < 4 ? names[n / 2] : path);
+        o.file = n < 4 ? names[n / 2] : path;
         o.level = n % 2 ? RT_LEVEL_CHAR : RT_LEVEL_BYTE;
         o.batch_size = 2;
         o.eval_fraction = 0;

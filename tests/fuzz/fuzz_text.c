@@ -8,7 +8,7 @@
 FUZZ(text)
 {
     rt_data_options o = options_of("text");
-    snprintf(o.file, sizeof o.file, "%s", fuzz_file(bytes, size));
+    o.file = fuzz_file(bytes, size);
     for (int n = 0; n < 4; n++) {
         o.level = n % 2 ? RT_LEVEL_CHAR : RT_LEVEL_BYTE;
         o.objective = n / 2 ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM;

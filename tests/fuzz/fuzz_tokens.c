@@ -115,7 +115,9 @@ FUZZ(tokens)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (!raw)
         write_file(path, &in);
-    snprintf(o.file, sizeof o.file, "%s:/ids", path);
+    char name[RT_PATH_SIZE];
+    snprintf(name, sizeof name, "%s:/ids", path);
+    o.file = name;
     open_and_draw(&o);
     H5garbage_collect();
     return 0;

@@ -163,6 +163,7 @@ static void make_scaled(example list[], int first)
                                           RT_SCALING_LONGROPE, RT_SCALING_LLAMA3};
     static const char *const names[] = {"llama_linear",  "llama_ntk",      "llama_yarn",
                                         "llama_dynamic", "llama_longrope", "llama_llama3"};
+    static const double short_factors[] = {1, 1.1, 1.2, 1.5}, long_factors[] = {1.5, 2, 3, 4};
     for (int i = 0; i < 6; i++) {
         rt_frequency_options *f = &list[first + i].options.position.frequencies;
         list[first + i].name = names[i];
@@ -170,8 +171,8 @@ static void make_scaled(example list[], int first)
         f->scale = 2.5;
         f->original_len = 6;
         f->base = 30;
-        f->short_factors = (rt_factors){4, {1, 1.1, 1.2, 1.5}};
-        f->long_factors = (rt_factors){4, {1.5, 2, 3, 4}};
+        f->short_factors = (rt_factors){4, short_factors};
+        f->long_factors = (rt_factors){4, long_factors};
     }
 }
 

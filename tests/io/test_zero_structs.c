@@ -524,6 +524,8 @@ static const char *const without_structs[] = {
     "rt_alloc",
     "rt_alloc_unset",
     "rt_copy_text",
+    "rt_intern",
+    "rt_intern_text",
     "rt_free",
     "rt_memory_rest",
     "rt_memory_live",

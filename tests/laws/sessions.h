@@ -26,6 +26,10 @@ typedef struct row {
 
 #define ROPE_OF(share) .kind = RT_POSITION_ROPE, .fraction = share
 #define ROPE           ROPE_OF(1)
+/* Factors of longrope for four pairs. */
+static const double even_factors[] = {1, 1, 1, 1}, slight_factors[] = {1, 1.1, 1.2, 1.3},
+                    rising_factors[] = {1, 2, 3, 4};
+
 #define SCALED(...)                                                                                \
     .position = {ROPE, .frequencies = {.base = 100, .original_len = 60, __VA_ARGS__}}
 #define LEARNED(...)                                                                               \
@@ -52,8 +56,8 @@ static const row rows[] = {
     {"yarn", {SCALED(.scaling = RT_SCALING_YARN, .scale = 3)}},
     {"llama3", {SCALED(.scaling = RT_SCALING_LLAMA3, .scale = 3)}},
     {"longrope", {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
-                         .short_factors = {4, {1, 1.1, 1.2, 1.3}},
-                         .long_factors = {4, {1, 2, 3, 4}})}},
+                         .short_factors = {4, slight_factors},
+                         .long_factors = {4, rising_factors})}},
     {"xpos", {.position = {ROPE, .xpos = 10}}},
     {"xpos of a part, values that turn", {.position = {ROPE_OF(0.5), .xpos = 30,
                                                        .rotate_value = true}}},
@@ -61,7 +65,7 @@ static const row rows[] = {
                               .theta = {.learn = true, .scope = RT_THETA_HEAD}}},
     {"xpos, longrope", {.position = {ROPE, .xpos = 20, .pairing = RT_HALF, .frequencies = {
         .base = 100, .original_len = 60, .scaling = RT_SCALING_LONGROPE, .scale = 3,
-        .short_factors = {4, {1, 1.1, 1.2, 1.3}}, .long_factors = {4, {1, 2, 3, 4}}}}}},
+        .short_factors = {4, slight_factors}, .long_factors = {4, rising_factors}}}}},
     {"xpos, a window and shared keys", {.window = 30, .kv_heads = 2,
                                         .position = {ROPE, .xpos = 10}}},
     {"layers without positions", {.position = {ROPE, .every = 2}}},
@@ -84,7 +88,7 @@ static const row rows[] = {
     {"longrope of two bases", {.window = 50, .layer_types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}},
                                .position = {ROPE, .local_base = 50, .frequencies = {
         .base = 1000, .original_len = 60, .scaling = RT_SCALING_LONGROPE, .scale = 3,
-        .short_factors = {4, {1, 1.1, 1.2, 1.3}}, .long_factors = {4, {1, 2, 3, 4}}}}}},
+        .short_factors = {4, slight_factors}, .long_factors = {4, rising_factors}}}}},
     {"no first norm, none of biases", {.norm = RT_NORM_PRE, .norm_bias = RT_WITHOUT,
                                        .first_norm = RT_WITHOUT, .position = {ROPE}}},
     {"a norm of embeddings", {.embedding_norm = RT_EMBEDDING_NORM_YES, .position = {ROPE}}},

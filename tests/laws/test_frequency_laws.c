@@ -259,10 +259,10 @@ TEST(options_that_contradict_each_other_are_refused)
     o = options(RT_SCALING_LONGROPE, 2);
     expect_refusal(&o, 2,
                    "longrope needs short_factors, one for each of the 2 rotated pairs; got 0");
-    o.short_factors = (rt_factors){2, {1, 1}};
-    o.long_factors = (rt_factors){2, {1, 0}};
+    o.short_factors = (rt_factors){2, (const double[]){1, 1}};
+    o.long_factors = (rt_factors){2, (const double[]){1, 0}};
     expect_refusal(&o, 2, "long_factors must be above 0; number 2 is 0");
-    o.long_factors.at[1] = 3;
+    o.long_factors.at = (const double[]){1, 3};
     expect_refusal(&o, 2, "");
 }
 
@@ -286,8 +286,8 @@ TEST(what_depends_on_the_length_has_the_published_values)
     }
     o.scaling = RT_SCALING_LONGROPE;
     o.scale = 2;
-    o.short_factors = (rt_factors){4, {1, 1.1, 1.2, 1.3}};
-    o.long_factors = (rt_factors){4, {2, 3, 4, 5}};
+    o.short_factors = (rt_factors){4, (const double[]){1, 1.1, 1.2, 1.3}};
+    o.long_factors = (rt_factors){4, (const double[]){2, 3, 4, 5}};
     expect_near(rt_frequencies_magnitude(&o), 1.0954451150103321, 1e-15, "the magnitude");
     for (int n = 0; n < 3; n++) {
         rt_frequencies_at(theta, 4, &o, lengths[n]);

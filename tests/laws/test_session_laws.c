@@ -309,8 +309,8 @@ TEST_ROWS(a_failed_request_empties_the_session, 0, 4)
         {"sinusoidal, window", {.window = 5, .position = {.kind = RT_POSITION_SINUSOIDAL}}},
         {"linear", {.position = {ROPE}}},
         {"longrope",
-         {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3, .short_factors = {4, {1, 1, 1, 1}},
-                 .long_factors = {4, {1, 2, 3, 4}})}}};
+         {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3, .short_factors = {4, even_factors},
+                 .long_factors = {4, rising_factors})}}};
     const rt_transformer_options o =
         options_of(models + _i, RT_KIND_DECODER,
                    _i == 2 ? RT_ATTENTION_LINEAR_SOFTMAX : RT_ATTENTION_SOFTMAX);

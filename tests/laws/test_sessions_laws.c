@@ -112,8 +112,8 @@ TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
                                  {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
                                  {"longrope",
                                   {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
-                                          .short_factors = {4, {1, 1, 1, 1}},
-                                          .long_factors = {4, {1, 2, 3, 4}})}}};
+                                          .short_factors = {4, even_factors},
+                                          .long_factors = {4, rising_factors})}}};
     const rt_transformer_options o = options_of(models + _i, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     real expected[3 * V], got[3 * V];
     int32_t ids[T];

@@ -76,8 +76,8 @@ TEST_ROWS(a_theta_that_depends_on_the_length_follows_it, 0, 2)
     o.position.frequencies = (rt_frequency_options){.base = 10000, .original_len = 6, .scale = 2};
     rt_transformer *unscaled = make(&o);
     o.position.frequencies.scaling = _i ? RT_SCALING_DYNAMIC : RT_SCALING_LONGROPE;
-    o.position.frequencies.short_factors = (rt_factors){2, {1, 1.5}};
-    o.position.frequencies.long_factors = (rt_factors){2, {2, 3}};
+    o.position.frequencies.short_factors = (rt_factors){2, (const double[]){1, 1.5}};
+    o.position.frequencies.long_factors = (rt_factors){2, (const double[]){2, 3}};
     rt_transformer *m = make(&o), *other = make(&o);
     last_logits(m, 5, first);
     last_logits(m, 9, longer);

@@ -32,7 +32,7 @@ static rt_data_options options_of(rt_objective objective, rt_begin begin)
                          .mask_probability = 0.15};
     while (strcmp(rt_data_task_name(o.task), "text") != 0)
         o.task++;
-    snprintf(o.file, sizeof o.file, "ascending.txt");
+    o.file = lasting("ascending.txt");
     return o;
 }
 

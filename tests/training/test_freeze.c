@@ -50,7 +50,7 @@ TEST(what_is_no_part_is_refused)
 #define PARTS                                                                                      \
     "train.freeze must be a comma-separated list of embeddings, layers.0 to layers.1, head, "      \
     "theta; got "
-    static const char *const good[] = {"", "embeddings", "layers.0,layers.1", " head , theta"};
+    static const char *const good[] = {NULL, "embeddings", "layers.0,layers.1", " head , theta"};
     static const struct {
         const char *parts, *message;
     } bad[] = {

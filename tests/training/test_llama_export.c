@@ -219,8 +219,9 @@ static void choose(rt_transformer_options *o, int variant)
     f->scaling = (rt_scaling)(variant - 10 + 1);
     f->scale = 2.5;
     f->original_len = 6;
-    f->short_factors = (rt_factors){4, {1, 1.1, 1.2, 1.5}};
-    f->long_factors = (rt_factors){4, {1.5, 2, 3, 4}};
+    static const double short_factors[] = {1, 1.1, 1.2, 1.5}, long_factors[] = {1.5, 2, 3, 4};
+    f->short_factors = (rt_factors){4, short_factors};
+    f->long_factors = (rt_factors){4, long_factors};
 }
 enum { VARIANTS = 16 };
 

@@ -31,9 +31,9 @@ static void read_cells(rt_csv *csv, int argc, const char *const *argv)
 static void use_text(const char *first, const char *second)
 {
     options = (rt_data_options){.task = task_named("text")};
-    snprintf(options.file, sizeof options.file, "%s", in_scratch(first));
+    options.file = lasting("%s", in_scratch(first));
     if (second)
-        snprintf(options.file + strlen(options.file), RT_PATH_SIZE, ", %s", in_scratch(second));
+        options.file = lasting("%s, %s", options.file, in_scratch(second));
 }
 
 static const char *const words[] = {"train", "a b.ini", "run.name=it's", "--resume", "", "x;y"};
@@ -78,7 +78,7 @@ TEST(files_have_their_size_and_their_digest)
     write_bytes(in_scratch("a.txt"), "abc", 3);
     write_bytes(in_scratch("b.txt"), "rotor\n", 6);
     use_text("a.txt", "b.txt");
-    snprintf(options.vocab_file, RT_PATH_SIZE, "%s", in_scratch("none.txt"));
+    options.vocab_file = lasting("%s", in_scratch("none.txt"));
     read_cells(&csv, 2, words);
     snprintf(
         expected, sizeof expected,

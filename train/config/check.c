@@ -69,7 +69,7 @@ static void contradict(checking c, const char *const *keys, const char *format, 
 static void check_run(checking c)
 {
     char quoted[RT_QUOTE_SIZE];
-    const char *name = c.config->run.name;
+    const char *name = c.config->run.name ? c.config->run.name : "";
     if (!*name || strchr(name, '/') || *name == '-' || !strcmp(name, ".") || !strcmp(name, ".."))
         contradict(c, KEYS("run.name"),
                    "run.name must name a directory, without '/' and not with '-' at the start; "
@@ -112,7 +112,7 @@ static void check_model(checking c)
 static void check_theta(checking c)
 {
     const rt_transformer_options *model = &c.config->model;
-    if (!*c.config->theta.init_from)
+    if (!c.config->theta.init_from)
         return;
     if (model->theta.learn && model->theta.init != RT_THETA_FREQUENCIES)
         contradict(c, KEYS("theta.init_from", "theta.init"),
@@ -184,9 +184,9 @@ static void check_data(checking c)
     const rt_data_options *data = &c.config->data;
     check_causal(c);
     const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
-    if (reads_file && !*data->file && c.without_data)
+    if (reads_file && !data->file && c.without_data)
         return;
-    if (reads_file && !*data->file) {
+    if (reads_file && !data->file) {
         contradict(c, KEYS("data.task", "data.file"), "data.file is required for data.task = %s",
                    rt_data_task_name(data->task));
         return;
@@ -225,7 +225,7 @@ static void check_train(checking c)
         contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
     const rt_parameter theta = {.role = RT_ROLE_THETA, .layer = -1};
     if (rt_freezes(c.config->train.freeze, &theta) && !c.config->model.theta.learn &&
-        !*c.config->train.init_from)
+        !c.config->train.init_from)
         contradict(c, KEYS("train.freeze", "theta.learn"),
                    "train.freeze = theta has no effect: it needs theta.learn = yes");
     int shards = c.config->train.shards;
@@ -300,7 +300,7 @@ rt_status rt_freeze_check(const char *parts, int layers)
 {
     char part[PART_SIZE];
     rt_status status = rt_ok();
-    for (const char *rest = *parts ? parts : NULL; rest && !status.code;) {
+    for (const char *rest = parts; rest && !status.code;) {
         rest = take_part(rest, part);
         status = check_part(part, layers);
     }
@@ -323,7 +323,7 @@ bool rt_freezes(const char *parts, const rt_parameter *parameter)
 {
     char part[PART_SIZE];
     bool frozen = false;
-    for (const char *rest = *parts ? parts : NULL; rest && !frozen;) {
+    for (const char *rest = parts; rest && !frozen;) {
         rest = take_part(rest, part);
         frozen = is_of(part, parameter);
     }

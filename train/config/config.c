@@ -211,12 +211,13 @@ static void name_after_file(loading *l, const char *path)
 }
 
 /* Returns whether the key would accept the value. */
-static bool would_take(const loading *l, const char *name, const char *value)
+static bool would_take(loading *l, const char *name, const char *value)
 {
     rt_config scratch = l->written.keys;
     rt_writer problem = {0};
     const bool good = *value && *value != '-' &&
                       rt_key_read(rt_key_at(rt_key_find("run", name)), value, &scratch, &problem);
+    l->errors.lines.failed |= problem.failed;
     rt_writer_free(&problem);
     return good;
 }
@@ -318,7 +319,7 @@ static bool inherit(loading *l, rt_status *status)
     const rt_config_source *source = l->source;
     rt_config *keys = &l->written.keys;
     rt_ancestor ancestor = {.config = NULL};
-    if (!source->find_ancestor || !*keys->train.init_from)
+    if (!source->find_ancestor || !keys->train.init_from)
         return true;
     *status = source->find_ancestor(source->finder, keys, &ancestor);
     if (status->code == RT_CHECKPOINT && !rt_config_is_open(keys))
@@ -337,10 +338,11 @@ static void read_all(loading *l)
 {
     const rt_config_source *source = l->source;
     rt_config *keys = &l->written.keys;
-    if (strlen(source->path) >= sizeof keys->file)
-        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %zu bytes",
-                           sizeof keys->file - 1);
-    snprintf(keys->file, sizeof keys->file, "%s", source->path);
+    if (strlen(source->path) >= RT_PATH_SIZE)
+        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
+                           RT_PATH_SIZE - 1);
+    keys->file = rt_intern_text(source->path);
+    l->errors.lines.failed |= !keys->file;
     read_file(l, source);
     for (int i = 0; i < source->override_count; i++)
         read_override(l, source->overrides[i]);

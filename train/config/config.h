@@ -34,8 +34,8 @@ enum {
 typedef enum rt_kernels { RT_KERNELS(RT_CHOICE_VALUE) } rt_kernels;
 
 typedef struct rt_run_options {
-    char name[RT_RUN_NAME_SIZE];
-    char dir[RT_PATH_SIZE];
+    const char *name; /* texts are shared copies (core/memory.h), NULL if they are empty */
+    const char *dir;
     uint64_t seed;
     int threads; /* 0 = all available */
     int log_every;
@@ -62,12 +62,12 @@ typedef struct rt_train_options {
     int checkpoint_every;
     int keep;
     rt_lengths eval_lengths;
-    double target_accuracy;       /* 0 = none */
-    int patience;                 /* evaluations in a row; 0 = none */
-    double min_delta;             /* of the loss, to be an improvement */
-    char init_from[RT_PATH_SIZE]; /* a checkpoint; "" = none */
-    char trunk[RT_PATH_SIZE];     /* a checkpoint whose training is continued; "" = none */
-    char freeze[RT_FREEZE_SIZE];  /* parts of the model, see rt_freezes */
+    double target_accuracy; /* 0 = none */
+    int patience;           /* evaluations in a row; 0 = none */
+    double min_delta;       /* of the loss, to be an improvement */
+    const char *init_from;  /* a checkpoint */
+    const char *trunk;      /* a checkpoint whose training is continued */
+    const char *freeze;     /* parts of the model, see rt_freezes */
 } rt_train_options;
 
 /* Requirement on a learned theta at the end: none, unmoved (near base^(-2i/R)), or unneeded (the
@@ -80,10 +80,10 @@ typedef enum rt_theta_check { RT_THETA_CHECKS(RT_CHOICE_VALUE) } rt_theta_check;
 typedef struct rt_theta_run_options {
     double tolerance; /* largest relative drift that counts as near */
     rt_theta_check check;
-    bool tolerances;              /* measure how far each theta can go */
-    bool log;                     /* rows of theta.csv every run.log_every steps */
-    bool cutoffs;                 /* measure the loss without the pairs from each on */
-    char init_from[RT_PATH_SIZE]; /* a CSV with the initial theta; "" = none */
+    bool tolerances;       /* measure how far each theta can go */
+    bool log;              /* rows of theta.csv every run.log_every steps */
+    bool cutoffs;          /* measure the loss without the pairs from each on */
+    const char *init_from; /* a CSV with the initial theta */
 } rt_theta_run_options;
 
 /* The effective configuration: zeros that stand for a value of another key, such as
@@ -95,7 +95,7 @@ typedef struct rt_config {
     rt_optimizer_options optimizer;
     rt_train_options train;
     rt_theta_run_options theta;
-    char file[RT_PATH_SIZE]; /* path of the file */
+    const char *file;        /* path of the file */
     int origin[RT_MAX_KEYS]; /* of each key: RT_FROM_... or a line of the file */
     bool idle[RT_MAX_KEYS];  /* keys that are set, not at their default, and have no effect */
 } rt_config;

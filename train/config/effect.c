@@ -103,9 +103,10 @@ static bool has_value(const comparison *c, const rt_config *config)
         return c->relation == '>' ? number > c->bound
                                   : (number == c->bound) == (c->relation == '=');
     }
-    if (key->type == RT_KEY_TEXT)
-        return (*c->words ? rt_list_has(c->words, value) : !*(const char *)value) ==
-               (c->relation == '=');
+    if (key->type == RT_KEY_TEXT) {
+        const char *text = *(const char *const *)value;
+        return (*c->words ? text && rt_list_has(c->words, text) : !text) == (c->relation == '=');
+    }
     const int choice = key->type == RT_KEY_YES_NO ? *(const bool *)value : *(const int *)value;
     return (c->choices >> choice & 1) == (c->relation == '=');
 }

@@ -25,10 +25,10 @@ RT_KEY_WORDS(check_word, RT_THETA_CHECKS)
 
 /* clang-format off */
 static const rt_key keys[] = {
-    {"run", "name", TEXT(run.name), "",
+    {"run", "name", TEXT(run.name, RT_RUN_NAME_SIZE), "",
      "name of the run folder; default: the configuration file's name without its extension",
      RT_MAY_DIFFER, ALWAYS},
-    {"run", "dir", TEXT(run.dir), "runs",
+    {"run", "dir", TEXT(run.dir, RT_PATH_SIZE), "runs",
      "folder of all run folders, relative to the working directory", RT_MAY_DIFFER, ALWAYS},
     {"run", "seed", SEED(run.seed), "1",
      "seed of all random numbers but those of the evaluation data", RT_FIXED, ALWAYS},
@@ -49,7 +49,7 @@ static const rt_key keys[] = {
      "portable: bitwise identical results on every x86-64 processor with AVX2; native: the "
      "fastest kernels for this processor", RT_MAY_DIFFER, ALWAYS},
 
-    {"theta", "init_from", TEXT(theta.init_from), "",
+    {"theta", "init_from", TEXT(theta.init_from, RT_PATH_SIZE), "",
      "CSV file with the initial theta, in columns layer, head, i and theta; relative to the "
      "configuration file or, on the command line, to the working directory", RT_FIXED, LEARNED},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
@@ -103,15 +103,15 @@ static const rt_key keys[] = {
     {"train", "min_delta", NUMBER(train.min_delta, AT_LEAST(0)), "0",
      "for patience: how much lower the loss must be than at the last improvement to count as one",
      RT_FIXED, "train.patience > 0"},
-    {"train", "init_from", TEXT(train.init_from), "",
+    {"train", "init_from", TEXT(train.init_from, RT_PATH_SIZE), "",
      "initialize the parameters from a checkpoint, the folder of a run or a Hugging Face folder; "
      "keys of the model and its vocabulary that the configuration leaves out are taken from "
      "there", RT_FIXED, ALWAYS},
-    {"train", "trunk", TEXT(train.trunk), "",
+    {"train", "trunk", TEXT(train.trunk, RT_PATH_SIZE), "",
      "continue the training of this checkpoint as a branch, with its parameters, optimizer states, "
      "step and batches; of the keys that change the result, only theta.*, the learning rate and its "
      "schedule, train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED, ALWAYS},
-    {"train", "freeze", TEXT(train.freeze), "",
+    {"train", "freeze", TEXT(train.freeze, RT_FREEZE_SIZE), "",
      "parts that are not trained, comma-separated: embeddings, layers.N, head, theta",
      RT_FIXED, ALWAYS},
 };

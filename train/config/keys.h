@@ -28,7 +28,7 @@ bool rt_key_decides(const rt_key *key);
  * key does not accept the value: "must be a number > 0; got 'x'". */
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem);
 
-/* Sets the key to a value that it accepts. */
+/* Sets the key to a constant of the program, as rt_key_value_set. */
 void rt_key_set(const rt_key *key, const char *value, rt_config *config);
 
 /* Copies the value of the key from another configuration. */

@@ -121,12 +121,12 @@ static void find_paths(rt_config *config, rt_config_errors *errors, int i, const
                        bool list)
 {
     int origin = config->origin[i];
-    const char *from = origin == RT_FROM_COMMAND_LINE ? "" : config->file;
+    const char *from = origin == RT_FROM_COMMAND_LINE ? "" : config->file ? config->file : "";
     char folder[PATH_MAX] = "";
     char name[RT_KEY_NAME_SIZE];
     rt_writer paths = {0};
     rt_writer problem = {0};
-    if (!*value || errors->bad[i])
+    if (!value || errors->bad[i])
         return;
     if (any_relative(value, list) && !find_folder(from, folder))
         rt_writer_add(&problem, "needs the folder of the configuration: %s", strerror(errno));

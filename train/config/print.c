@@ -116,7 +116,8 @@ static const char *end_of_path(const char *path)
 /* Returns whether both have a trunk of the same name, whose folder may have been moved. */
 static bool is_same_trunk(const rt_config *a, const rt_config *b)
 {
-    return !strcmp(end_of_path(a->train.trunk), end_of_path(b->train.trunk));
+    const char *one = a->train.trunk, *other = b->train.trunk;
+    return one && other ? !strcmp(end_of_path(one), end_of_path(other)) : one == other;
 }
 
 static bool differs(const comparison *c, int i, rt_continuation how)

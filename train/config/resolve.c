@@ -415,12 +415,8 @@ static void add_difference(rt_writer *w, const inheritance *h, int i)
 
 static void take(const inheritance *h, int i)
 {
-    char value[RT_VALUE_SIZE];
-    rt_writer problem = {0};
-    const rt_key *key = rt_key_at(i);
-    if (rt_key_read(key, rt_key_write(key, h->from, value), h->config, &problem))
-        h->config->origin[i] = RT_FROM_MODEL;
-    rt_writer_free(&problem);
+    rt_key_copy(rt_key_at(i), h->config, h->from);
+    h->config->origin[i] = RT_FROM_MODEL;
 }
 
 static void complain(const inheritance *h, rt_config_errors *errors, rt_writer *differences)

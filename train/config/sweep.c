@@ -79,6 +79,7 @@ static char *accept(int key, int origin, const char *value, rt_config_errors *er
         rt_config_complain(errors, origin, "%s %s", name, problem.bytes ? problem.bytes : "");
     else if (!(copy = rt_copy_text(value)))
         errors->lines.failed = true;
+    errors->lines.failed |= problem.failed;
     rt_writer_free(&problem);
     return copy;
 }
@@ -282,7 +283,7 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
     if (!rt_sweep_requested(s))
         rt_config_complain(errors, s->trunk_origin,
                            "sweep.trunk has no branches: it needs keys of [sweep] or variants");
-    if (*config->train.trunk)
+    if (config->train.trunk)
         rt_config_complain(errors, s->trunk_origin,
                            "sweep.trunk and train.trunk contradict "
                            "each other");

@@ -29,13 +29,19 @@ static bool read_question(question *q, const char *folder, const rt_sweep_runs *
     return true;
 }
 
+/* Returns whether both options are the same text, or none. */
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
 /* Returns whether both are evaluated on the same data. With data.eval_file the training data may
  * differ. */
 static bool has_same_data(const rt_data_options *a, const rt_data_options *b)
 {
-    if (strcmp(a->eval_file, b->eval_file) != 0 || a->eval_seed != b->eval_seed)
+    if (!is_same_text(a->eval_file, b->eval_file) || a->eval_seed != b->eval_seed)
         return false;
-    return *a->eval_file || (!strcmp(a->file, b->file) && a->eval_fraction == b->eval_fraction);
+    return a->eval_file || (is_same_text(a->file, b->file) && a->eval_fraction == b->eval_fraction);
 }
 
 /* Returns whether both predict the same vocabulary: without a text a number of ids. Labels have

@@ -112,7 +112,7 @@ static rt_status open_same(rt_run *r, const meaning *m)
 {
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
-    *o.vocab_file = '\0'; /* it has been read by process 0 */
+    o.vocab_file = NULL; /* it has been read by process 0 */
     rt_status status = take_meaning(r, m);
     const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
     rt_opening opening;

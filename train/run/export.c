@@ -84,7 +84,7 @@ rt_status rt_run_export(const rt_run *r, const char *checkpoint)
     report_results(&w, r, checkpoint);
     rt_status status = report_theta(&w, r);
     char *facts = rt_writer_take(&w);
-    if (!status.code && rt_is_huggingface(folder))
+    if (!status.code && folder && rt_is_huggingface(folder))
         status = rt_huggingface_chat_template(&chat_template, folder);
     if (!status.code && !facts)
         status = rt_out_of_memory("a model card");

@@ -222,7 +222,7 @@ static rt_status look_for_model(rt_ancestry *a, const rt_config *config)
     if (!a->last)
         return rt_out_of_memory("a configuration");
     a->found = (rt_ancestor){.name = a->path, .own = find_own(a, config)};
-    snprintf(a->path, sizeof a->path, "%s", config->train.init_from);
+    snprintf(a->path, sizeof a->path, "%s", config->train.init_from ? config->train.init_from : "");
     rt_status status = a->found.own ? rt_ok() : find_model(a, a->path);
     if (!status.code)
         a->found.config = a->last;
@@ -234,7 +234,8 @@ static rt_status look_for_model(rt_ancestry *a, const rt_config *config)
 rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *found)
 {
     rt_ancestry *a = context;
-    const bool known = a->received || (*a->path && !strcmp(a->path, config->train.init_from));
+    const bool known = a->received || (*a->path && config->train.init_from &&
+                                       !strcmp(a->path, config->train.init_from));
     const rt_status status = known ? rt_ok() : look_for_model(a, config);
     *found = a->found;
     return status;

@@ -414,7 +414,7 @@ static rt_status print_text(FILE *to, const rt_config *config, rt_trainer *train
     text_rows rows = {0};
     if (!rt_data_vocabulary(r.data))
         return rt_error(RT_CONFIG, "--per-line needs data.task = text, classify or tag");
-    if (!*path || strchr(path, ','))
+    if (!path || strchr(path, ','))
         return rt_error(RT_CONFIG,
                         "--per-line evaluates the lines of one text: give data.eval_file=FILE");
     rt_status status = open_lines(&r, path);

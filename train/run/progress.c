@@ -223,16 +223,16 @@ static bool stop_opening(void *context)
 
 /* Finds the folder for tokens of large texts. Without one, or if its path is too long, texts stay
  * in memory. */
-static void find_cache(char path[RT_PATH_SIZE])
+static const char *find_cache(void)
 {
+    char path[RT_PATH_SIZE];
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = -1;
     if (cache && *cache == '/')
         length = snprintf(path, RT_PATH_SIZE, "%s/rotor", cache);
     else if (home && *home == '/')
         length = snprintf(path, RT_PATH_SIZE, "%s/.cache/rotor", home);
-    if (length < 0 || length >= RT_PATH_SIZE)
-        *path = '\0';
+    return length > 0 && length < RT_PATH_SIZE ? rt_intern_text(path) : NULL;
 }
 
 void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *config,
@@ -245,8 +245,8 @@ void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *
     opening->first = rt_world_rank(world) == 0;
     o->watch = &opening->watch;
     o->threads = rt_threads_of(config, world);
-    if (!*o->cache)
-        find_cache(o->cache);
+    if (!o->cache)
+        o->cache = find_cache();
     if (from && rt_whole_read(from, &bytes) && bytes > 0)
         o->cache_from = (size_t)bytes;
 }

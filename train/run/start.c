@@ -282,7 +282,7 @@ static rt_status open_start(rt_run *r)
 {
     const rt_arguments named = {.checkpoint = r->config->train.init_from};
     rt_found found;
-    if (!*named.checkpoint)
+    if (!named.checkpoint)
         return rt_ok();
     rt_status status = rt_find_checkpoint(&found, &named, NULL);
     if (*found.warnings)
@@ -339,7 +339,7 @@ static rt_status start_from_folder(rt_run *r)
 static rt_status start_from(rt_run *r)
 {
     const char *path = r->config->train.init_from;
-    if (!*path)
+    if (!path)
         return rt_ok();
     if (r->imported)
         return start_from_folder(r);
@@ -362,7 +362,7 @@ static rt_status start_from(rt_run *r)
 static rt_status start_theta(rt_run *r)
 {
     const char *path = r->config->theta.init_from;
-    if (!*path)
+    if (!path)
         return rt_ok();
     rt_transformer *model = r->state->model;
     rt_status status = rt_theta_file_read(path, model, rt_transformer_theta_start(model));
@@ -375,7 +375,7 @@ static rt_status start_theta(rt_run *r)
 
 rt_status rt_run_prepare(rt_run *r)
 {
-    const bool branches = *r->config->train.trunk;
+    const bool branches = r->config->train.trunk != NULL;
     rt_status status = branches ? branch(r) : open_start(r);
     if (!status.code && !branches)
         status = rt_run_open(r, NULL);

@@ -140,7 +140,7 @@ static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
     unsigned char *bytes;
     size_t size;
     rt_vocabulary *there = NULL;
-    if (!*o->vocab_file || !r->vocabulary || access(o->vocab_file, F_OK))
+    if (!o->vocab_file || !r->vocabulary || access(o->vocab_file, F_OK))
         return;
     rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
     if (!status.code)
@@ -166,12 +166,12 @@ static rt_status open_data(rt_run *r, const char *checkpoint)
     if (checkpoint && r->arguments->resume && !status.code)
         compare_vocabulary_file(r, &o);
     if (checkpoint) /* the vocabulary of the checkpoint is used, even if the file has changed */
-        *o.vocab_file = '\0';
+        o.vocab_file = NULL;
     if (!status.code)
         status = evaluates ? rt_data_open_evaluation(&r->data, &o, meaning_of(r, checkpoint))
                            : rt_data_open_as(&r->data, &o, meaning_of(r, checkpoint));
     rt_opening_end(&opening);
-    if (!status.code && *path)
+    if (!status.code && path)
         status = check_vocabulary(r, r->vocabulary, path);
     if (!status.code && checkpoint)
         status = check_labels(r, r->labels, path);
@@ -187,9 +187,9 @@ static rt_status check_lengths(const rt_run *r)
     for (int i = 0; i < lengths->count; i++)
         if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
             return rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of train.eval_lengths",
-                            *data->eval_file ? data->eval_file : data->file,
-                            *data->eval_file ? "the text for evaluation is"
-                                             : "the part for evaluation is",
+                            data->eval_file ? data->eval_file : data->file,
+                            data->eval_file ? "the text for evaluation is"
+                                            : "the part for evaluation is",
                             lengths->at[i]);
     return rt_ok();
 }
@@ -211,7 +211,7 @@ static rt_status make_trainer(rt_run *r, bool blank)
                                  (double)rt_image_size(r->image));
     if (world)
         status = rt_run_broadcast(r, status);
-    const bool takes = r->image || r->imported || *r->config->theta.init_from;
+    const bool takes = r->image || r->imported || r->config->theta.init_from;
     if (r->checks && !takes)
         return status;
     if (!status.code)

@@ -30,7 +30,7 @@ static int files_of(rt_data_options data)
 {
     char path[RT_PATH_SIZE];
     int count = 0;
-    *data.vocab_file = '\0';
+    data.vocab_file = NULL;
     while (rt_data_file_at(&data, count, path))
         count++;
     return count;

@@ -81,8 +81,8 @@ static bool on_command_line(const rt_config *c, const char *key)
 static rt_status check_evaluated(const rt_run *r)
 {
     const rt_config *c = r->config;
-    if (!rt_arguments_evaluate(r->arguments) || !*c->data.eval_file ||
-        !on_command_line(c, "file") || on_command_line(c, "eval_file"))
+    if (!rt_arguments_evaluate(r->arguments) || !c->data.eval_file || !on_command_line(c, "file") ||
+        on_command_line(c, "eval_file"))
         return rt_ok();
     return rt_error(RT_CONFIG,
                     "--%s does not read data.file: the run has data.eval_file = %.600s; give "
@@ -221,7 +221,7 @@ static void report_part(rt_run *r)
 {
     const rt_config *c = r->config;
     if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
-        !*c->data.eval_file && c->data.eval_fraction > 0 && !r->arguments->quiet)
+        !c->data.eval_file && c->data.eval_fraction > 0 && !r->arguments->quiet)
         rt_progress_say(&r->progress,
                         "evaluating on the last %g of data.file (data.eval_fraction); set "
                         "data.eval_fraction=0 to evaluate on all of it",

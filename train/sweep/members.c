@@ -52,10 +52,12 @@ rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, in
         status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (status.code)
         return status;
-    snprintf(config->run.dir, sizeof config->run.dir, "%s", folder.path);
-    rt_sweep_name(sweep, run, config->run.name);
+    char name[RT_RUN_NAME_SIZE];
+    rt_sweep_name(sweep, run, name);
+    config->run.dir = rt_intern_text(folder.path);
+    config->run.name = rt_intern_text(name);
     config->run.threads = rt_sweep_threads(sweep, config);
-    return rt_ok();
+    return config->run.dir && config->run.name ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
 /* Checks a branch whose trunk is still to be trained. */
@@ -80,7 +82,7 @@ rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *argument
     silent.resume = false;
     rt_status status = follows ? check_branch(sweep, arguments, run, config) : rt_ok();
     if (follows)
-        *own.train.trunk = '\0';
+        own.train.trunk = NULL;
     return status.code ? status : rt_run_check(&own, &silent, NULL);
 }
 

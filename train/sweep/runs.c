@@ -176,10 +176,10 @@ int rt_sweep_member(const void *context, const char *text)
         status = rt_run_folder_name(&r.folder, config.run.dir, config.run.name);
     if (status.code)
         return RT_EXIT_FAILURE;
-    snprintf(config.run.dir, sizeof config.run.dir, "%s", r.folder.path);
-    snprintf(config.run.name, sizeof config.run.name, "%s", name);
+    config.run.dir = rt_intern_text(r.folder.path);
+    config.run.name = rt_intern_text(name);
     config.run.threads = threads;
-    return (int)be_member(&r, &config);
+    return config.run.dir && config.run.name ? (int)be_member(&r, &config) : RT_EXIT_FAILURE;
 }
 
 static rt_status start_run(sweep_run *r, int run)
