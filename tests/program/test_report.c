@@ -178,7 +178,7 @@ TEST(what_is_cut_is_said)
                     "theta.scope=head");
     expect_page("runs/tiny/report.html", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of "
                                          "70<");
-    expect_figures("runs/tiny/report.html", 11);
+    expect_figures("runs/tiny/report.html", 12);
 }
 
 /* ---- figures ---- */
@@ -189,7 +189,7 @@ TEST(every_script_draws_its_figure_again)
     expect_exit(w, 0,
                 RUN "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed "
                     "theta.tolerance=9");
-    expect_figures("runs/tiny/report.html", 11);
+    expect_figures("runs/tiny/report.html", 12);
     expect_exit(w, 0,
                 "cd runs/tiny/figures && rm *.svg && for i in *.gp; do "
                 "gnuplot -d $i && test -s ${i%%.gp}.svg || exit 1; done");
@@ -201,7 +201,7 @@ TEST(one_layer_and_one_evaluation_are_enough)
 {
     NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model");
-    expect_figures("runs/tiny/report.html", 11);
+    expect_figures("runs/tiny/report.html", 12);
 }
 
 TEST(a_gnuplot_that_is_killed_is_a_warning)
@@ -229,7 +229,7 @@ TEST(a_script_that_fails_costs_its_own_figure_alone)
             "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
     expect_exit(w, 0, "PATH=$PWD/bin:$PATH; " RUN);
     expect_text(w->err, "gnuplot failed on drift.gp in runs/tiny/figures");
-    expect_figures("runs/tiny/report.html", 10);
+    expect_figures("runs/tiny/report.html", 11);
 }
 
 TEST(figures_of_an_earlier_report_are_not_shown_as_new)
@@ -250,7 +250,7 @@ TEST(what_the_user_has_set_for_gnuplot_does_not_matter)
     write_file(".gnuplot", "exit error 'not here'\n");
     expect_exit(w, 0, "HOME=$PWD; export HOME; " RUN);
     ck_assert_str_eq(w->err, "");
-    expect_figures("runs/tiny/report.html", 11);
+    expect_figures("runs/tiny/report.html", 12);
 }
 
 TEST(tables_that_cannot_be_read_are_a_warning)
@@ -323,6 +323,6 @@ TEST(the_report_of_a_sweep_draws_those_of_its_runs_as_well)
     expect_exit(w, 1, "test -e runs/tiny/report.html -o -e runs/tiny/seed=1/report.html");
     expect_exit(w, 0, "$TRAIN --report runs/tiny/");
     ck_assert_int_eq(count_of(w->out, "report: "), 3);
-    expect_figures("runs/tiny/seed=2/report.html", 11);
+    expect_figures("runs/tiny/seed=2/report.html", 12);
     expect_page("runs/tiny/report.html", "<a href=\"seed=2/report.html\">");
 }

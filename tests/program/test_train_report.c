@@ -42,8 +42,8 @@ TEST(a_run_ends_with_a_page_of_its_own)
     expect_text(page, "<figcaption>Evaluation loss by tokens of training");
     expect_text(page, "<figcaption>Evaluation loss by seconds of training");
     expect_no_text(page, "onmousemove");
-    ck_assert_int_eq(count_of(page, "<svg"), 11);
-    ck_assert_int_eq(count_of(page, "<figcaption>"), 11);
+    ck_assert_int_eq(count_of(page, "<svg"), 12);
+    ck_assert_int_eq(count_of(page, "<figcaption>"), 12);
     rt_free(page);
     expect_exit(w, 0, "cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
 }
@@ -107,7 +107,7 @@ TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     ck_assert_str_eq(w->out, "report: runs/tiny/report.html\n");
     page = read_file("runs/tiny/report.html");
-    ck_assert_int_eq(count_of(page, "<svg"), 11);
+    ck_assert_int_eq(count_of(page, "<svg"), 12);
     rt_free(page);
 }
 
@@ -251,6 +251,29 @@ TEST(the_figure_of_the_drift_shows_the_largest_relative_one)
                                     drift[row][layer], 1e-5);
     }
     ck_assert_double_gt(drift[3][0], 0.01);
+}
+
+/* Rows of two layers with four pairs each in sequences of twelve tokens. */
+TEST(the_figure_of_wavelengths_shows_the_initial_and_the_learned_ones)
+{
+    const double reach = 11, turn = 2 * acos(-1), pairs = 4;
+    rt_csv csv;
+    expect_exit(w, 0, "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.lr_scale=3");
+    shell(w, "$TRAIN --report runs/tiny");
+    ck_assert(rt_csv_open(&csv, "runs/tiny", "theta_final.csv"));
+    for (int row = 0; row < 2 * pairs; row++) {
+        const int line = row + (row >= pairs ? 2 : 0); /* empty lines separate layers */
+        ck_assert(rt_csv_row(&csv));
+        ck_assert_double_eq_tol(number_in("runs/tiny/figures/wavelengths.csv", line, 0) *
+                                    rt_csv_number(&csv, "theta_initial") * reach / turn,
+                                1, 1e-5);
+        ck_assert_double_eq_tol(number_in("runs/tiny/figures/wavelengths.csv", line, 1) *
+                                    rt_csv_number(&csv, "theta") * reach / turn,
+                                1, 1e-5);
+        ck_assert_double_eq_tol(number_in("runs/tiny/figures/wavelengths.csv", line, 2),
+                                rt_csv_number(&csv, "use") * pairs, 1e-5);
+    }
+    rt_csv_close(&csv);
 }
 
 /* Columns: step, mean and deviation of the loss, and of the accuracy, over three seeds. */

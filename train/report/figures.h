@@ -15,7 +15,7 @@
 /* The size of a figure of half the page, in points of its SVG: on a wide screen and on a phone the
  * letters are nearly as large as the text. */
 enum {
-    RT_MOST_FIGURES = 12,
+    RT_MOST_FIGURES = 16,
     RT_FIGURE_WIDTH = 440,
     RT_FIGURE_HEIGHT = 300,
     RT_FIGURE_TEXT = 13, /* size of the letters */

@@ -10,8 +10,9 @@
 
 /* ---- theta and usage, from theta.csv, theta_final.csv, usage.csv and cutoffs.csv ---- */
 
-/* Adds the figures of a learned theta: the drift by step, theta beside base^(-2i/R), and the decay
- * curve at the start and at the end. Heads of a layer share its colour. */
+/* Adds the figures of a learned theta: the drift by step, theta beside base^(-2i/R), the decay
+ * curve at the start and at the end, and the wavelengths with their usage. Heads of a layer share
+ * its colour. */
 void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config);
 
 /* Adds the figures of the pairs: their share of queries and keys by how often they turn, and the

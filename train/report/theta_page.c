@@ -410,20 +410,6 @@ static void add_decay(rt_figures *f, const final *end, const rt_config *config)
            columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, &w);
 }
 
-void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
-{
-    final *end = rt_alloc(1, sizeof *end);
-    rt_status status = end ? read_final(end, folder) : rt_out_of_memory("a figure");
-    add_drift(f, folder, config);
-    if (!status.code && end->count) {
-        add_theta(f, end);
-        add_decay(f, end, config);
-    }
-    if (!f->status.code)
-        f->status = status;
-    free_final(end);
-}
-
 enum { MOST_ROWS = 512 };
 
 static void add_cell(rt_writer *w, const char *format, double x)
@@ -497,6 +483,72 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
     rt_csv_close(&csv);
     if (rows)
         end_theta_table(w, tolerances, rows);
+}
+
+/* ---- wavelengths ---- */
+
+/* Reads the wavelengths of each pair, over the distance that attention reaches, before and after
+ * the training, and its usage over the mean of its theta's pairs. */
+static void read_wavelengths(layers *l, const char *folder, int pairs)
+{
+    theta_row row;
+    rt_csv csv;
+    if (rt_csv_open(&csv, folder, "theta_final.csv"))
+        while (rt_csv_row(&csv)) {
+            const double turns = rt_csv_number(&csv, "turns");
+            const double use = rt_csv_number(&csv, "use") * pairs;
+            if (!read_row(&csv, &row) || !isfinite(use) || !(turns > 0) || row.start == 0)
+                continue;
+            const int i = layer_of(l, row.layer);
+            if (i >= 0)
+                rt_writer_add(&l->rows[i], "%.6g,%.6g,%.6g\n", fabs(row.theta / row.start) / turns,
+                              1 / turns, use);
+        }
+    rt_csv_close(&csv);
+}
+
+static void add_wavelengths(rt_figures *f, const char *folder, int pairs)
+{
+    layers l = {.count = 0};
+    rt_writer w = {0}, caption = {0};
+    read_wavelengths(&l, folder, pairs);
+    write_layers(f, &l, "wavelengths.csv");
+    rt_writer_add(&w, "set logscale x\nset yrange [0:*]\nset ylabel 'usage / mean'\n"
+                      "set xlabel 'wavelength 2π/θ over the reach of attention'\n"
+                      "set arrow from 1, graph 0 to 1, graph 1 nohead dashtype 3 linecolor rgb "
+                      "'#444444'\n"
+                      "plot 1 with lines dashtype 3 linecolor rgb '#444444' notitle");
+    for (int i = 0; i < l.count; i++) {
+        rt_writer_add(&w,
+                      ", \\\n     'wavelengths.csv' index %d using 1:3:($2 - $1):(0) with vectors "
+                      "nohead linetype %d notitle, \\\n     'wavelengths.csv' index %d using 2:3 "
+                      "with points pointtype 7 pointsize 0.5 linetype %d title '",
+                      i, i % 7 + 1, i, i % 7 + 1);
+        add_title(&w, l.list[i]);
+        rt_writer_add(&w, "'");
+    }
+    rt_writer_add(&w, "\n");
+    rt_writer_add(&caption, "Learned wavelengths, with the share of the query and key weights that "
+                            "each pair rotates; a line leads from the initial wavelength, and 1 is "
+                            "the whole distance");
+    finish(f, "wavelengths", &caption, &l, RT_FIGURE_WIDTH,
+           height_with_key(RT_FIGURE_HEIGHT, l.count), &w);
+    free_layers(&l);
+}
+
+void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
+{
+    final *end = rt_alloc(1, sizeof *end);
+    rt_status status = end ? read_final(end, folder) : rt_out_of_memory("a figure");
+    add_drift(f, folder, config);
+    if (!status.code && end->count) {
+        add_theta(f, end);
+        add_decay(f, end, config);
+        add_wavelengths(f, folder, end->most_pairs);
+    }
+    if (!f->status.code)
+        f->status = status;
+    free_final(end);
 }
 
 enum { USAGE_HEIGHT = 560, KEY_ROW = 17 };
