@@ -84,27 +84,42 @@ if (there('known')) {
     unset yrange
 }
 
-if (there('decoder') && there('decoder_base') && there('text')) {
-    set datafile separator ','
+# turns, drift and usage over the mean of the 16 pairs; LENGTH and BASE of rows that do not name them
+points(file, task, length, base) = sprintf("< awk -F, -v task=%s -v tokens=%d -v base=%d -f %sturns.awk %s/%s", task, length, base, figures, kept, file)
+
+if (there('decoder') && there('decoder_base') && there('text') && there('law')) {
     set output figures . 'turns.svg'
+    set terminal svg size 720,600
+    set multiplot layout 2,1 margins 0.1,0.98,0.1,0.93 spacing 0.05
     set logscale x
     set xrange [0.008:60]
-    set yrange [-0.6:0.8]
+    set format x ''
+    set arrow 2 from 1 / 2.205, graph 0 to 1 / 2.205, graph 1 nohead lc rgb '#000000' dt 2
+    set label 2 'wavelength 2.205 T' at 1 / 2.205 * 1.08, graph 0.95 font ',12'
+    set ylabel 'usage / mean'
+    set yrange [0:3.2]
+    set key top left
+    plot points('theta-decoder-pairs.csv', 'layer', 256, 10000) using 1:3 with points pt 7 ps 0.4 lc rgb blue title 'decoder, T = 256, base 10000', \
+         points('theta-decoder-base-pairs.csv', 'layer', 256, 500000) using 1:3 with points pt 5 ps 0.4 lc rgb orange title 'decoder, T = 256, base 500000', \
+         points('theta-text-pairs.csv', 'lm', 64, 10000) using 1:3 with points pt 9 ps 0.5 lc rgb green title 'lm of the licences, T = 64'
+    unset label 2
     set format x '%g'
     set xlabel 'turns over a sequence at the start, θ (T - 1) / 2π'
     set ylabel 'ln(θ / base)'
+    set yrange [-0.6:0.8]
     set key top right
     set arrow 1 from 0.008,0 to 60,0 nohead lc rgb '#000000' dt 2
-    turns(i, base, T) = base ** (-i / 16.0) * (T - 1) / (2 * pi)
-    of(task, drift) = strcol(1) eq task ? drift : NaN
-    plot kept . '/theta-decoder-pairs.csv' using (turns($4, 1e4, 256)):(of('layer', $6)) skip 1 with points pt 7 ps 0.4 lc rgb blue title 'decoder, base 10000', \
-         kept . '/theta-decoder-base-pairs.csv' using (turns($4, 5e5, 256)):(of('layer', $6)) skip 1 with points pt 5 ps 0.4 lc rgb orange title 'decoder, base 500000', \
-         kept . '/theta-text-pairs.csv' using (turns($4, 1e4, 64)):(of('lm', $6)) skip 1 with points pt 9 ps 0.5 lc rgb green title 'lm of the licences, T = 64'
+    plot points('theta-decoder-pairs.csv', 'layer', 256, 10000) using 1:2 with points pt 7 ps 0.4 lc rgb blue notitle, \
+         points('theta-decoder-base-pairs.csv', 'layer', 256, 500000) using 1:2 with points pt 5 ps 0.4 lc rgb orange notitle, \
+         points('theta-text-pairs.csv', 'lm', 64, 10000) using 1:2 with points pt 9 ps 0.5 lc rgb green notitle, \
+         points('law-pairs.csv', '', 0, 0) using 1:2 with points pt 6 ps 0.4 lc rgb grey title 'two layers, T = 64 to 256, bases 3000 and 10000'
+    unset multiplot
     unset arrow
     unset logscale
     unset xrange
     unset yrange
-    set datafile separator whitespace
+    set format x '%g'
+    set terminal svg size 720,400
 }
 
 cells(T) = sprintf("< awk -F, -v tokens=%d -f %scells.awk %s/law-pairs.csv", T, figures, kept)
