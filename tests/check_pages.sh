@@ -144,7 +144,7 @@ for page in README.md docs/*.md experiments/*/*.md; do
     docs/adding-*) ;;
     *)
         check_paths "$page"
-        [ "$page" = docs/changes.md ] || check_names "$page" # which has the old names
+        check_names "$page"
         ;;
     esac
     check_commands "$page"

@@ -79,11 +79,11 @@ TEST(each_old_name_is_refused_with_the_new_one_or_read_as_it)
     ck_assert_int_gt(rows, 0);
 }
 
-TEST(each_old_name_is_in_the_list_of_changes)
+TEST(each_old_name_is_in_the_table_of_the_manual)
 {
     static char page[1 << 16];
     const rt_renamed *r;
-    FILE *file = fopen(TEST_SOURCES "/../docs/changes.md", "r");
+    FILE *file = fopen(TEST_SOURCES "/../docs/using.md", "r");
     ck_assert_ptr_nonnull(file);
     page[fread(page, 1, sizeof page - 1, file)] = '\0';
     fclose(file);
@@ -92,7 +92,7 @@ TEST(each_old_name_is_in_the_list_of_changes)
         snprintf(was, sizeof was, "%s%s%s", r->key, r->value ? " = " : "",
                  r->value ? r->value : "");
         snprintf(line, sizeof line, "\n| `%s` | `%s` |", was, r->now);
-        ck_assert_msg(strstr(page, line) != NULL, "docs/changes.md has no line%s", line);
+        ck_assert_msg(strstr(page, line) != NULL, "docs/using.md has no line%s", line);
     }
 }
 

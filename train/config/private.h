@@ -36,7 +36,7 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
                            const char *written);
 void rt_config_unknown_override(rt_config_errors *errors, const char *written);
 
-/* A former name of a key, or of a value of a key. docs/changes.md lists them all. */
+/* A former name of a key, or of a value of a key. docs/using.md lists them all. */
 typedef struct rt_renamed {
     const char *key;   /* "section.name"; of a renamed key its former name */
     const char *value; /* former name of the value; NULL: the key was renamed */
