@@ -92,7 +92,8 @@ static bool loads(rt_config *config, const char *settings)
 /* Muon is for matrices of layers; the data of a training that has none are no state of it. */
 static bool has_matrices(const rt_config *c)
 {
-    return strcmp(c->train.freeze, "head,layers.0") != 0 || c->model.layers > 1;
+    const char *freeze = c->train.freeze ? c->train.freeze : "";
+    return strcmp(freeze, "head,layers.0") != 0 || c->model.layers > 1;
 }
 
 /* The keys are set one after the other, each if the whole is still a configuration. With `again`,
