@@ -253,6 +253,57 @@ TEST(the_figure_of_the_drift_shows_the_largest_relative_one)
     ck_assert_double_gt(drift[3][0], 0.01);
 }
 
+/* The last number of a column of timing.csv. */
+static double last_of(const char *folder, const char *column)
+{
+    double number = 0;
+    rt_csv csv;
+    ck_assert(rt_csv_open(&csv, folder, "timing.csv"));
+    while (rt_csv_row(&csv))
+        number = rt_csv_number(&csv, column);
+    rt_csv_close(&csv);
+    return number;
+}
+
+/* The clock of timing.csv starts again at --resume. */
+TEST(the_time_of_a_resumed_run_goes_on)
+{
+    double seconds[3];
+    expect_exit(w, 0,
+                "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=40 "
+                "optimizer.schedule_steps=60 train.eval_batches=200");
+    const double first = last_of("runs/tiny", "seconds");
+    expect_exit(w, 0,
+                "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet --resume train.steps=60 "
+                "optimizer.schedule_steps=60 train.eval_batches=200");
+    const double second = last_of("runs/tiny", "seconds");
+    shell(w, "$TRAIN --report runs/tiny");
+    for (int row = 0; row < 3; row++)
+        seconds[row] = number_in("runs/tiny/figures/timing.csv", row, 0);
+    for (int row = 1; row < 3; row++)
+        ck_assert_double_ge(seconds[row], seconds[row - 1]);
+    ck_assert_double_eq_tol(seconds[2], first + second, 1e-6);
+}
+
+/* Most of a sequence is padding: the rate is that of timing.csv, which counts tokens. */
+TEST(the_rate_of_a_page_counts_no_padding)
+{
+    expect_exit(
+        w, 0,
+        "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 40; i++) print \"ab\\t\" i %% 2 "
+        "}' >rows.tsv");
+    expect_exit(w, 0,
+                "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.learn=no data.task=classify "
+                "data.vocab=32 data.file=rows.tsv data.length=60 data.level=byte");
+    shell(w, "$TRAIN --report runs/tiny");
+    char *page = read_file("runs/tiny/report.html"), *end = strstr(page, " tokens a second");
+    ck_assert_ptr_nonnull(end);
+    while (end[-1] != ' ')
+        end--;
+    ck_assert_double_eq_tol(atof(end) / last_of("runs/tiny", "tokens_per_s"), 1, 0.01);
+    rt_free(page);
+}
+
 /* Rows of two layers with four pairs each in sequences of twelve tokens. */
 TEST(the_figure_of_wavelengths_shows_the_initial_and_the_learned_ones)
 {

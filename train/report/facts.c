@@ -81,22 +81,52 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
 
 /* ---- time ---- */
 
-/* Returns the training time: the clock restarts when a run is resumed, so parts are summed. */
-static double read_seconds(const char *folder)
+bool rt_timing_open(rt_timing *t, const char *folder)
 {
-    double before = 0, last = 0;
-    rt_csv timing;
-    if (rt_csv_open(&timing, folder, "timing.csv"))
-        while (rt_csv_row(&timing)) {
-            const double seconds = rt_csv_number(&timing, "seconds");
-            if (isnan(seconds))
-                continue;
-            if (seconds < last)
-                before += last;
-            last = seconds;
+    *t = (rt_timing){.step = -1};
+    return rt_csv_open(&t->csv, folder, "timing.csv");
+}
+
+bool rt_timing_row(rt_timing *t)
+{
+    while (rt_csv_row(&t->csv)) {
+        const double seconds = rt_csv_number(&t->csv, "seconds");
+        const double rate = rt_csv_number(&t->csv, "tokens_per_s");
+        if (!isfinite(seconds) || !rt_csv_whole(&t->csv, "step", &t->step))
+            continue;
+        if (*rt_csv_cell(&t->csv, "begun") || seconds < t->seconds - t->seconds_before) {
+            t->seconds_before = t->seconds;
+            t->tokens_before = t->tokens;
         }
-    rt_csv_close(&timing);
-    return before + last;
+        t->seconds = t->seconds_before + seconds;
+        t->tokens = t->tokens_before + (isfinite(rate) ? rate * seconds : 0);
+        return true;
+    }
+    return false;
+}
+
+double rt_timing_seconds(rt_timing *t, int step)
+{
+    bool more = true;
+    while (t->step < step && (more = rt_timing_row(t))) {
+    }
+    return more && t->step == step ? t->seconds : (double)NAN;
+}
+
+void rt_timing_close(rt_timing *t)
+{
+    rt_csv_close(&t->csv);
+}
+
+/* Reads the last row. */
+static rt_timing read_total(const char *folder)
+{
+    rt_timing t;
+    if (rt_timing_open(&t, folder))
+        while (rt_timing_row(&t)) {
+        }
+    rt_timing_close(&t);
+    return t;
 }
 
 static void add_row(rt_writer *w, const char *what, const char *value)
@@ -123,23 +153,13 @@ static void write_seconds(rt_writer *w, double seconds)
 static void add_timing(rt_writer *w, const char *folder)
 {
     char steps[RT_NUMBER_SIZE], rate[RT_NUMBER_SIZE];
-    double step = 0, tokens = 0;
-    const double seconds = read_seconds(folder);
-    rt_csv metrics;
-    if (rt_csv_open(&metrics, folder, "metrics.csv"))
-        while (rt_csv_row(&metrics)) {
-            if (isnan(rt_csv_number(&metrics, "tokens")))
-                continue;
-            step = rt_csv_number(&metrics, "step");
-            tokens = rt_csv_number(&metrics, "tokens");
-        }
-    rt_csv_close(&metrics);
-    if (seconds <= 0 || step <= 0)
+    const rt_timing t = read_total(folder);
+    if (t.seconds <= 0 || t.step <= 0)
         return;
     rt_writer_add(w, "<tr><th>time</th><td>");
-    write_seconds(w, seconds);
-    rt_writer_add(w, " for %s steps, %s tokens a second</td></tr>", rt_number_show(steps, 0, step),
-                  rt_number_show(rate, 0, tokens / seconds));
+    write_seconds(w, t.seconds);
+    rt_writer_add(w, " for %s steps, %s tokens a second</td></tr>",
+                  rt_number_show(steps, 0, t.step), rt_number_show(rate, 0, t.tokens / t.seconds));
 }
 
 /* ---- sessions ---- */
@@ -240,7 +260,7 @@ void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_ru
     double seconds = 0;
     for (int i = 0; i < runs->count; i++)
         if (!rt_path_join(path, folder, runs->list[i].cells[0]).code)
-            seconds += read_seconds(path);
+            seconds += read_total(path).seconds;
     rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n<tr><th>time</th><td>");
     write_seconds(w, seconds);
     rt_writer_add(w, ", the sum over %d runs</td></tr>", runs->count);

@@ -46,22 +46,14 @@ static void take_loss(drawable *there, double loss)
     there->most = fmax(there->most, loss);
 }
 
-/* Returns the seconds of a step; reads timing.csv on up to that step. */
-static double seconds_of(rt_csv *timing, int *at, int step)
-{
-    bool more = true;
-    while (*at < step && (more = rt_csv_row(timing)))
-        rt_csv_whole(timing, "step", at);
-    return more && *at == step ? rt_csv_number(timing, "seconds") : (double)NAN;
-}
-
 static drawable write_training(rt_figures *f, const char *folder)
 {
     drawable there = {.least = INFINITY, .most = -INFINITY, .best = INFINITY, .status = rt_ok()};
     rt_writer w = {0}, times = {0};
-    rt_csv metrics, timing;
-    int step = 0, at = -1;
-    const bool has_times = rt_csv_open(&timing, folder, "timing.csv");
+    rt_csv metrics;
+    rt_timing timing;
+    int step = 0;
+    const bool has_times = rt_timing_open(&timing, folder);
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (rt_csv_row(&metrics)) {
             for (int i = 0; i < PLOTTED; i++) {
@@ -71,7 +63,7 @@ static drawable write_training(rt_figures *f, const char *folder)
                 rt_writer_add(&w, ",");
             }
             const bool known = has_times && rt_csv_whole(&metrics, "step", &step);
-            const double seconds = known ? seconds_of(&timing, &at, step) : (double)NAN;
+            const double seconds = known ? rt_timing_seconds(&timing, step) : (double)NAN;
             rt_writer_add(&w, "\n");
             const bool drawn = isfinite(rt_csv_number(&metrics, "eval_loss"));
             there.counted |= drawn && isfinite(rt_csv_number(&metrics, "tokens"));
@@ -92,7 +84,7 @@ static drawable write_training(rt_figures *f, const char *folder)
         }
     there.status = metrics.status;
     rt_csv_close(&metrics);
-    rt_csv_close(&timing);
+    rt_timing_close(&timing);
     rt_figures_write(f, "training.csv", &w);
     rt_figures_write(f, "timing.csv", &times);
     return there;

@@ -4,9 +4,31 @@
 /* The sections and figures that the pages of train/report/report.h consist of. Only this folder and
  * its tests include this header. Each section is left out if its table is missing. */
 
+#include "text/csv.h"
 #include "train/report/figures.h"
 #include "train/report/paired.h"
 #include "train/step/trainer.h"
+
+/* ---- time, from timing.csv ---- */
+
+/* The rows of timing.csv, whose clock starts again when a run is resumed. */
+typedef struct rt_timing {
+    rt_csv csv;
+    int step;                             /* -1 before the first row */
+    double seconds;                       /* of training up to the step, over all sessions */
+    double tokens;                        /* trained up to the step, without padding */
+    double seconds_before, tokens_before; /* of earlier sessions */
+} rt_timing;
+
+/* Opens FOLDER/timing.csv. Returns false if there is none. Close it in any case. */
+bool rt_timing_open(rt_timing *t, const char *folder);
+
+/* Reads the next row. Returns false behind the last. */
+bool rt_timing_row(rt_timing *t);
+
+/* Reads on to the row of a step. Returns its seconds; NaN if it has none. */
+double rt_timing_seconds(rt_timing *t, int step);
+void rt_timing_close(rt_timing *t);
 
 /* ---- theta and usage, from theta.csv, theta_final.csv, usage.csv and cutoffs.csv ---- */
 

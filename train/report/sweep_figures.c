@@ -146,29 +146,26 @@ static double unit_of(const rt_sweep_runs *runs, int run, bool bits)
                 : 1;
 }
 
-/* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or of another
- * table of the run with a row for each step. x: step. */
+/* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or the
+ * seconds of timing.csv. x: step. */
 static void read_steps(points *p, const char *path, const group *g, double unit)
 {
-    rt_csv metrics, other = {0};
-    const bool joined = strcmp(g->table, "metrics.csv") != 0;
-    bool more = rt_csv_open(&metrics, path, "metrics.csv") &&
-                (!joined || rt_csv_open(&other, path, g->table));
-    int step = -1;
-    while (more && !p->failed && rt_csv_row(&metrics)) {
+    rt_csv metrics;
+    rt_timing timing = {.step = -1};
+    const bool timed = !strcmp(g->table, "timing.csv");
+    const bool open =
+        rt_csv_open(&metrics, path, "metrics.csv") && (!timed || rt_timing_open(&timing, path));
+    while (open && !p->failed && rt_csv_row(&metrics)) {
         point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss")}};
         if (!isfinite(one.values[0]) || !rt_csv_whole(&metrics, "step", &one.x))
             continue;
-        while (joined && step < one.x && (more = rt_csv_row(&other)))
-            rt_csv_whole(&other, "step", &step);
-        if (more && (!joined || step == one.x)) {
-            one.values[1] = rt_csv_number(joined ? &other : &metrics, g->column);
-            if (!g->beside || isfinite(one.values[1]))
-                add_point(p, one);
-        }
+        one.values[1] =
+            timed ? rt_timing_seconds(&timing, one.x) : rt_csv_number(&metrics, g->column);
+        if (!g->beside || isfinite(one.values[1]))
+            add_point(p, one);
     }
     rt_csv_close(&metrics);
-    rt_csv_close(&other);
+    rt_timing_close(&timing);
 }
 
 /* Reads how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, in all
