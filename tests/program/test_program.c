@@ -441,7 +441,7 @@ TEST(commands_that_only_print)
     expect_text(w->out, "exit codes: 0 done");
     expect_exit(w, 0, "$TRAIN --print-config tiny.ini model.dim=32");
     expect_text(w->out, "\ndim = 32\n");
-    expect_text(w->err, "tiny.ini:2");
+    expect_text(w->err, "tiny.ini:4");
     expect_text(w->err, "command line");
     expect_exit(w, 0, "$TRAIN --check tiny.ini");
     ck_assert(!exists("runs"));

@@ -154,5 +154,9 @@ TEST_ROWS(a_length_of_any_training_comes_back, 0, sizeof lengths / sizeof *lengt
                 lengths[_i].length, lengths[_i].task);
     expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --export out");
     expect_exit(w, 0, "$TRAIN --checkpoint out --print-config");
+    /* what a folder sets is named after it, without a line, and defaults are left out */
+    expect_text(w->err, "out                       model.heads ");
+    expect_no_text(w->err, "out:");
+    expect_no_text(w->err, "model.layers ");
     expect_text(w->out, wanted);
 }

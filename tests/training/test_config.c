@@ -171,8 +171,8 @@ TEST(effective_configuration_has_every_key_that_counts)
 TEST(printed_configuration_tells_origins)
 {
     rt_config config;
-    load_sound(&config, "[model]\nlayers=3\n", OVERRIDES("train.steps=9"));
-    expect_text(rt_config_origins(&config),
+    load_sound(&config, "[model]\nlayers=3\nheads=4\n", OVERRIDES("train.steps=9"));
+    expect_text(rt_config_origins(&config), /* four heads are the default */
                 "theta.ini:2               model.layers               3\n"
                 "command line              train.steps                9\n");
 }

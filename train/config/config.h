@@ -25,7 +25,9 @@ enum {
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1,
     RT_FROM_SWEEP = -2,
-    RT_FROM_MODEL = -3 /* that of train.init_from; any other origin is a line of the file */
+    RT_FROM_MODEL = -3, /* that of train.init_from */
+    RT_FROM_OWN = -4 /* that of the checkpoint or folder in use; any other origin is a line of the
+                        file */
 };
 
 /* Kernels of matrix products: the fastest of the processor, or those of every processor with AVX2,
@@ -164,7 +166,8 @@ int rt_config_longest(const rt_config *config);
  * text again. */
 char *rt_config_ini(const rt_config *config);
 
-/* Writes every key that was set: the origin of its value, its name and the value, in columns. */
+/* Writes every key that has an effect and is not at its default, as the default follows from the
+ * other keys: the origin of its value, its name and the value, in columns. */
 char *rt_config_origins(const rt_config *config);
 
 /* Writes "section.key = value" for each key that the command line set. */

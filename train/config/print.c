@@ -37,6 +37,8 @@ static const char *write_origin(const rt_config *config, int i, char text[PLACE_
         return "sweep";
     if (origin == RT_FROM_MODEL)
         return "train.init_from";
+    if (origin == RT_FROM_OWN)
+        return config->file;
     snprintf(text, PLACE_SIZE, "%s:%d", config->file, origin);
     return text;
 }
@@ -46,9 +48,12 @@ char *rt_config_origins(const rt_config *config)
     char name[RT_KEY_NAME_SIZE];
     char value[RT_VALUE_SIZE];
     char place[PLACE_SIZE];
+    rt_config implied;
     rt_writer w = {0};
+    rt_config_implied(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
-        if (config->origin[i] != RT_FROM_DEFAULT)
+        if (config->origin[i] != RT_FROM_DEFAULT && rt_key_counts(i, config) &&
+            !rt_key_equal(rt_key_at(i), config, &implied))
             rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, write_origin(config, i, place),
                           NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
                           rt_key_write(rt_key_at(i), config, value));

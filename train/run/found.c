@@ -140,6 +140,9 @@ static rt_status load_configuration(rt_config *config, const rt_found *found,
                                      .override_count = count};
     if (!status.code)
         status = rt_config_load(config, &source, errors);
+    for (int i = 0; !status.code && i < RT_MAX_KEYS; i++)
+        if (config->origin[i] > 0) /* a line of a text that is no file */
+            config->origin[i] = RT_FROM_OWN;
     rt_free(text);
     return status;
 }
