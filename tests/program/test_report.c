@@ -301,6 +301,7 @@ TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
     const char *common = strstr(page, "<h2>Configuration of all</h2>");
     ck_assert_ptr_nonnull(common);
     ck_assert_ptr_nonnull(strstr(common, "<th>model.dim</th><td><span>16</span>"));
+    ck_assert_ptr_nonnull(strstr(common, "<th>train.eval_every</th><td><span>20</span>"));
     ck_assert_ptr_null(strstr(common, "<th>optimizer.lr</th>"));
     ck_assert_ptr_null(strstr(common, "<th>run.name</th>"));
     ck_assert_ptr_null(strstr(common, "<th>model.heads</th><td><span>4</span>"));
@@ -313,6 +314,20 @@ TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
     page = read_file("runs/seeds/report.html");
     expect_no_text(page, "class=\"best\"");
     expect_no_text(page, "in bold");
+    rt_free(page);
+}
+
+/* What a difference is worth in steps is known where a sweep has both. */
+TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
+{
+    expect_exit(w, 0, RUN "sweep.run.seed=1,2 sweep.model.layers=1,2 %s",
+                _i ? "sweep.train.steps=30,60 optimizer.schedule_steps=0" : "");
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "<h2>Paired differences</h2>");
+    if (_i)
+        expect_text(page, "<th>compute</th>");
+    else
+        expect_no_text(page, "compute</th>");
     rt_free(page);
 }
 

@@ -339,7 +339,7 @@ void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs
     }
     rt_config *other = first + 1;
     for (int i = 0; rt_key_at(i); i++)
-        same[i] = rt_key_decides(rt_key_at(i));
+        same[i] = rt_key_decides(rt_key_at(i)) || strcmp(rt_key_at(i)->section, "run") != 0;
     for (int run = 0; run < runs->count; run++)
         if (!any)
             any = rt_sweep_load_run(runs, folder, run, first);

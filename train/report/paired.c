@@ -364,6 +364,12 @@ static void report_one(rt_writer *w, const rt_paired *p, const rt_paired_differe
     rt_writer_add(w, ")\n");
 }
 
+/* Returns whether the sweep measures what twice the steps gain. */
+static bool has_compute(const rt_paired *p)
+{
+    return p->doubling < 0;
+}
+
 static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_difference *d)
 {
     const double more = compute_of(p, d, d->mean);
@@ -376,7 +382,8 @@ static void add_page_row(rt_writer *w, const rt_paired *p, const rt_paired_diffe
     rt_page_number(w, "%+.3g", d->mean);
     rt_page_number(w, d->count > 1 ? "%+.3g to %+.3g" : "-", d->low, d->high);
     rt_page_number(w, d->count > 1 ? "%.3g" : "-", d->detectable);
-    rt_page_number(w, isnan(more) ? "-" : "%+.1f %%", more);
+    if (has_compute(p))
+        rt_page_number(w, isnan(more) ? "-" : "%+.1f %%", more);
     rt_page_number(w, "%d", d->count);
     rt_writer_add(w, "</tr>\n");
 }
@@ -387,10 +394,11 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
     for (int i = 0; i < p->count; i++)
         pairs += p->list[i].count;
     if (pairs) {
-        rt_writer_add(w, "<h2>Paired differences</h2>\n<div class=\"scroll\"><table>\n<tr><th>key"
-                         "</th><th>value</th><th>against</th><th>difference of the loss</th><th>"
-                         "interval of 95 %%</th><th>detectable</th><th>compute</th><th>pairs</th>"
-                         "</tr>\n");
+        rt_writer_add(w,
+                      "<h2>Paired differences</h2>\n<div class=\"scroll\"><table>\n<tr><th>key"
+                      "</th><th>value</th><th>against</th><th>difference of the loss</th><th>"
+                      "interval of 95 %%</th><th>detectable</th>%s<th>pairs</th></tr>\n",
+                      has_compute(p) ? "<th>compute</th>" : "");
         for (int i = 0; i < p->count; i++)
             add_page_row(w, p, &p->list[i]);
         rt_writer_add(w,
@@ -398,10 +406,9 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
                       "their seeds, and so their first weights and their batches, are the same. "
                       "Detectable: the smallest difference that so many pairs with this spread "
                       "show with a probability of 90 %%.%s</p>\n",
-                      p->doubling < 0
-                          ? " Compute: how much more of it gives the same loss, by what "
-                            "twice the steps gain in this sweep."
-                          : "");
+                      has_compute(p) ? " Compute: how much more of it gives the same loss, by what "
+                                       "twice the steps gain in this sweep."
+                                     : "");
     }
 }
 
