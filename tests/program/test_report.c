@@ -317,6 +317,25 @@ TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
     rt_free(page);
 }
 
+/* Labels such as 1.2k collide if there are many. */
+static void expect_few_labels(const char *svg)
+{
+    char *text = read_file(svg);
+    int labels = 0;
+    for (const char *at = text; (at = strstr(at, "k</tspan>")) != NULL; at++)
+        labels++;
+    ck_assert_msg(labels >= 2 && labels <= 4, "%d labels besides 0 in %s", labels, svg);
+    rt_free(text);
+}
+
+TEST(an_axis_of_tokens_has_few_labels)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0, RUN "sweep.run.seed=1,2"); /* 5,760 tokens each */
+    expect_few_labels("runs/tiny/figures/loss_by_tokens.svg");
+    expect_few_labels("runs/tiny/seed=1/figures/loss_by_tokens.svg");
+}
+
 /* What a difference is worth in steps is known where a sweep has both. */
 TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
 {

@@ -125,8 +125,8 @@ static const struct {
                   "pointtype 7 pointsize 0.5 title 'evaluation'\n",
                   false},
     [LOSS_BY_TOKENS] = {"loss_by_tokens", "Evaluation loss by tokens of training",
-                        "set xlabel 'tokens'\nset format x '%.1s%c'\n"
-                        "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
+                        RT_TOKEN_AXIS("training.csv", "9") "set ylabel 'cross entropy (nats)'\n"
+                                                           "unset key\n",
                         "plot 'training.csv' using 9:3 with linespoints linetype 1 pointtype 7 "
                         "pointsize 0.5 notitle" HYPERTEXT("training.csv", "9", "3", "tokens"),
                         true},

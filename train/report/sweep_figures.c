@@ -113,7 +113,7 @@ static const group groups[] = {
       {"length_accuracy", "Evaluation accuracy by sequence length",
        "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
     {"token_curves.csv",
-     "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'",
+     RT_TOKEN_AXIS("token_curves.csv", "4"),
      "metrics.csv",
      "tokens",
      "",
