@@ -217,7 +217,7 @@ TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
     make_run();
     expect_exit(w, 0, "$TRAIN %s.ini --print-config train.init_from=%s >b.ini",
                 _i == 2 ? "copy" : "short", folders[_i]);
-    expect_text(w->err, "\ntrain.init_from           model.dim ");
+    expect_text(w->err, "train.init_from           model.dim ");
     expect_exit(w, 0, "$TRAIN b.ini --print-config --quiet | diff b.ini -");
     expect_exit(w, 0, "$TRAIN %s.ini --quiet train.init_from=%s run.name=a",
                 _i == 2 ? "copy" : "short", folders[_i]);

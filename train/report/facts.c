@@ -158,8 +158,10 @@ static void add_timing(rt_writer *w, const char *folder)
         return;
     rt_writer_add(w, "<tr><th>time</th><td>");
     write_seconds(w, t.seconds);
-    rt_writer_add(w, " for %s steps, %s tokens a second</td></tr>",
-                  rt_number_show(steps, 0, t.step), rt_number_show(rate, 0, t.tokens / t.seconds));
+    rt_writer_add(w, " for %s steps", rt_number_show(steps, 0, t.step));
+    if (t.tokens > 0)
+        rt_writer_add(w, ", %s tokens a second", rt_number_show(rate, 0, t.tokens / t.seconds));
+    rt_writer_add(w, "</td></tr>");
 }
 
 /* ---- sessions ---- */
