@@ -27,7 +27,7 @@ static bool names_program(const char *text, const char *variable)
 {
     const size_t length = strlen(variable);
     for (const char *at = text; (at = strstr(at, variable)) != NULL; at += length)
-        if (strcspn(at + length, "64") != 0 || !at[length])
+        if (strncmp(at + length, "64", 2) != 0) /* $TRAIN begins $TRAIN64 as well */
             return true;
     return false;
 }

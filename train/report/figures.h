@@ -22,15 +22,6 @@ enum {
     RT_CAPTION_SIZE = 320
 };
 
-/* gnuplot commands for an x axis of tokens, which a column of a table has: at most five labels,
- * such as 50.0k, 1, 2 or 5 times a power of ten apart. */
-#define RT_TOKEN_AXIS(table, column)                                                               \
-    "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'\n"                               \
-    "stats '" table "' using " column " nooutput\n"                                                \
-    "quarter = STATS_max > 0 ? STATS_max / 4.0 : 1\npower = 10.0 ** floor(log10(quarter))\n"       \
-    "set xtics power * (quarter <= power ? 1 : quarter <= 2 * power ? 2 : quarter <= 5 * power ? " \
-    "5 : 10)\n"
-
 typedef struct rt_figure {
     const char *name; /* of NAME.gp and NAME.svg */
     char caption[RT_CAPTION_SIZE];

@@ -2,6 +2,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/keys.h"
+#include "text/key_value.h"
 #include "text/text_file.h"
 #include "train/config/config.h"
 #include "train/folder/results.h"
@@ -29,19 +31,18 @@ static bool read_question(question *q, const char *folder, const rt_sweep_runs *
     return true;
 }
 
-/* Returns whether both options are the same text, or none. */
-static bool is_same_text(const char *a, const char *b)
+static bool has_same(const char *key, const rt_data_options *a, const rt_data_options *b)
 {
-    return a && b ? !strcmp(a, b) : a == b;
+    return rt_key_value_equal(rt_keys_find(&rt_data_keys, key), a, b);
 }
 
 /* Returns whether both are evaluated on the same data. With data.eval_file the training data may
  * differ. */
 static bool has_same_data(const rt_data_options *a, const rt_data_options *b)
 {
-    if (!is_same_text(a->eval_file, b->eval_file) || a->eval_seed != b->eval_seed)
+    if (!has_same("data.eval_file", a, b) || a->eval_seed != b->eval_seed)
         return false;
-    return a->eval_file || (is_same_text(a->file, b->file) && a->eval_fraction == b->eval_fraction);
+    return a->eval_file || (has_same("data.file", a, b) && a->eval_fraction == b->eval_fraction);
 }
 
 /* Returns whether both predict the same vocabulary: without a text a number of ids. Labels have

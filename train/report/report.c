@@ -31,7 +31,8 @@ enum { PLOTTED = sizeof plotted / sizeof *plotted };
 typedef struct drawable {
     bool rows;
     bool norms;
-    bool counted, timed;    /* an evaluation has tokens; and seconds */
+    bool timed;             /* an evaluation has seconds */
+    double tokens;          /* most tokens of an evaluation; 0: none has any */
     double least, most;     /* of all losses */
     double best, best_step; /* of the evaluations */
     rt_status status;       /* of the table */
@@ -66,7 +67,9 @@ static drawable write_training(rt_figures *f, const char *folder)
             const double seconds = known ? rt_timing_seconds(&timing, step) : (double)NAN;
             rt_writer_add(&w, "\n");
             const bool drawn = isfinite(rt_csv_number(&metrics, "eval_loss"));
-            there.counted |= drawn && isfinite(rt_csv_number(&metrics, "tokens"));
+            const double tokens = rt_csv_number(&metrics, "tokens");
+            if (drawn && isfinite(tokens))
+                there.tokens = fmax(there.tokens, tokens);
             there.timed |= drawn && isfinite(seconds);
             const double norm = rt_csv_number(&metrics, "grad_norm");
             const double loss = rt_csv_number(&metrics, "eval_loss");
@@ -125,8 +128,8 @@ static const struct {
                   "pointtype 7 pointsize 0.5 title 'evaluation'\n",
                   false},
     [LOSS_BY_TOKENS] = {"loss_by_tokens", "Evaluation loss by tokens of training",
-                        RT_TOKEN_AXIS("training.csv", "9") "set ylabel 'cross entropy (nats)'\n"
-                                                           "unset key\n",
+                        "set xlabel 'tokens'\nset format x '%.1s%c'\n"
+                        "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
                         "plot 'training.csv' using 9:3 with linespoints linetype 1 pointtype 7 "
                         "pointsize 0.5 notitle" HYPERTEXT("training.csv", "9", "3", "tokens"),
                         true},
@@ -162,6 +165,8 @@ static void add_figure(rt_figures *f, const drawable *there, int which)
     rt_writer_add(&w, "%s", run_figures[which].axes);
     if (run_figures[which].has_losses && is_wide(there))
         rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
+    if (which == LOSS_BY_TOKENS)
+        rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(there->tokens));
     if (which == LOSS && isfinite(there->best) && isfinite(there->best_step)) {
         rt_writer_add(
             &w,
@@ -185,7 +190,7 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
         add_figure(f, &there, LOSS);
         add_figure(f, &there, ACCURACY);
     }
-    if (there.counted)
+    if (there.tokens > 0)
         add_figure(f, &there, LOSS_BY_TOKENS);
     if (there.timed)
         add_figure(f, &there, LOSS_BY_TIME);

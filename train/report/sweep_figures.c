@@ -32,6 +32,7 @@ typedef struct curves {
     const char *differ; /* why losses are not comparable, or NULL */
     bool cut;
     bool failed;
+    double farthest; /* the largest second value of a point */
     char labels[MOST_CURVES][LABEL_SIZE];
     rt_writer data;
 } curves;
@@ -113,7 +114,7 @@ static const group groups[] = {
       {"length_accuracy", "Evaluation accuracy by sequence length",
        "set ylabel 'accuracy'\nset yrange [0:1.02]"}}},
     {"token_curves.csv",
-     RT_TOKEN_AXIS("token_curves.csv", "4"),
+     "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'",
      "metrics.csv",
      "tokens",
      "",
@@ -309,6 +310,8 @@ static void add_row(curves *c, const rt_sweep_runs *runs, const char *folder, in
     for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next)
         read_run(&p, folder, runs, i, g, c->bits);
     c->failed |= p.failed;
+    for (int i = 0; i < p.count; i++)
+        c->farthest = fmax(c->farthest, p.list[i].values[1]);
     if (p.count && c->count == MOST_CURVES)
         c->cut = true;
     else if (p.count && label_row(c->labels[c->count], runs, row) && write_curve(&c->data, &p))
@@ -373,6 +376,8 @@ static void curve_add_figure(rt_figures *f, const curves *c, const group *g, int
     const bool differs = loss && c->differ;
     rt_writer w = {0};
     rt_writer_add(&w, "%s\n%s\n", g->axis, g->figures[value].axis);
+    if (g->beside)
+        rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
     if (loss && c->bits)
         rt_writer_add(&w, "set ylabel 'bits per byte'\n");
     add_lines(&w, c, g, 2 + 2 * value);

@@ -224,21 +224,18 @@ static rt_status look_for_model(rt_ancestry *a, const rt_config *config)
         a->last = rt_alloc(1, sizeof *a->last);
     if (!a->last)
         return rt_out_of_memory("a configuration");
-    a->found = (rt_ancestor){.name = a->path, .own = find_own(a, config)};
-    snprintf(a->path, sizeof a->path, "%s", config->train.init_from ? config->train.init_from : "");
-    rt_status status = a->found.own ? rt_ok() : find_model(a, a->path);
+    a->found = (rt_ancestor){.name = config->train.init_from, .own = find_own(a, config)};
+    rt_status status = a->found.own ? rt_ok() : find_model(a, a->found.name);
     if (!status.code)
         a->found.config = a->last;
-    if (status.code || a->found.own)
-        *a->path = '\0'; /* the next run has another */
     return status;
 }
 
 rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *found)
 {
     rt_ancestry *a = context;
-    const bool known = a->received || (*a->path && config->train.init_from &&
-                                       !strcmp(a->path, config->train.init_from));
+    const bool known = a->received || (a->found.config && !a->found.own &&
+                                       !strcmp(a->found.name, config->train.init_from));
     const rt_status status = known ? rt_ok() : look_for_model(a, config);
     *found = a->found;
     return status;
@@ -268,10 +265,8 @@ rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world)
     rt_status status = rt_pass_text(world, &text);
     if (!first) {
         a->received = true;
-        a->found = (rt_ancestor){.name = a->path,
-                                 .own = facts[0],
-                                 .imported = facts[1],
-                                 .wordless = facts[2]};
+        a->found =
+            (rt_ancestor){.name = "", .own = facts[0], .imported = facts[1], .wordless = facts[2]};
     }
     if (!status.code && !first && text)
         status = parse_configuration(a, text);

@@ -48,7 +48,6 @@ typedef struct rt_ancestry {
     rt_config *last; /* configuration of the newest model; NULL: none was found yet */
     rt_ancestor found;
     bool received; /* from process 0, the only one that looks */
-    char path[RT_PATH_SIZE];
 } rt_ancestry;
 
 void rt_ancestry_free(rt_ancestry *a);
