@@ -305,7 +305,8 @@ bool rt_data_varies(const rt_data *data)
 
 rt_short_texts rt_data_short_texts(const rt_data *data)
 {
-    return rt_windows_short_texts(data);
+    const rt_source *source = data->task->source;
+    return source && source->short_texts ? source->short_texts(data) : (rt_short_texts){0};
 }
 
 int rt_data_longest(const rt_data *data, int length)
@@ -391,7 +392,8 @@ static rt_status need_vocabulary(const rt_data *data)
 
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
 {
-    return data->examples ? rt_examples_line(data, sequence) : 0;
+    const rt_source *source = data->task->source;
+    return source && source->evaluation_line ? source->evaluation_line(data, sequence) : 0;
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

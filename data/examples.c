@@ -370,4 +370,5 @@ static bool labelled_file_at(const rt_data_options *o, int n, char path[RT_PATH_
 const rt_source rt_labelled = {.open = open_examples,
                                .close = close_examples,
                                .file_at = labelled_file_at,
-                               .evaluation_rows = evaluation_rows};
+                               .evaluation_rows = evaluation_rows,
+                               .evaluation_line = rt_examples_line};

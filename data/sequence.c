@@ -511,4 +511,5 @@ const rt_source rt_sequence_source = {.open = open_sequence,
                                       .close = close_sequence,
                                       .evaluation_rows = rt_windows_evaluation_rows,
                                       .status = status_of_sequence,
-                                      .file_at = sequence_file_at};
+                                      .file_at = sequence_file_at,
+                                      .short_texts = rt_windows_short_texts};

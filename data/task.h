@@ -52,6 +52,9 @@ typedef struct rt_source {
     rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
     /* As rt_data_file_at, of data.file. */
     bool (*file_at)(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
+    rt_short_texts (*short_texts)(const rt_data *data); /* NULL: there are none */
+    /* Line of the file that an evaluation sequence begins at; NULL: sequences have no lines. */
+    int (*evaluation_line)(const rt_data *data, uint32_t sequence);
 } rt_source;
 
 typedef struct rt_task {

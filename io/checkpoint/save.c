@@ -5,9 +5,7 @@
 #include "io/checkpoint/options.h"
 #include "models/keys.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
                                            const rt_update_rule *rule,
@@ -23,63 +21,6 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
         m.states[i] = states[i];
     return m;
 }
-
-bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter)
-{
-    return b->state < 0 || b->state < rt_states_of(b->rule, parameter);
-}
-
-/* "second moment of " */
-static void name_state(rt_checkpoint_block *b, const char *name)
-{
-    snprintf(b->group, RT_GROUP_SIZE, "/optimizer/%s", name);
-    snprintf(b->of, RT_GROUP_SIZE, "%s of ", name);
-    for (char *c = b->of; *c; c++)
-        if (*c == '_')
-            *c = ' ';
-}
-
-void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
-                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
-{
-    blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values, NULL, -1};
-    for (int i = 0; i < RT_MOST_STATES; i++) {
-        rt_checkpoint_block *b = &blocks[1 + i];
-        *b = (rt_checkpoint_block){.rule = model->rule, .state = i};
-        if (!model->rule || i >= model->rule->state_count)
-            continue;
-        b->values = model->states[i];
-        name_state(b, model->rule->states[i].name);
-    }
-}
-
-void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
-{
-    size_t start = strlen(group) + 1;
-    snprintf(path, RT_DATASET_SIZE, "%s/%s", group, parameter);
-    for (char *c = path + start; *c; c++)
-        if (*c == '.')
-            *c = '/';
-}
-
-bool rt_is_finite(const rt_parameter *parameter, const real *values)
-{
-    const size_t size = rt_size(&parameter->tensor);
-    for (size_t k = 0; k < size; k++)
-        if (!isfinite(values[k]))
-            return false;
-    return true;
-}
-
-const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block)
-{
-    for (int i = 0; i < p->count; i++)
-        if (!rt_is_finite(p->list[i], block + p->list[i]->offset))
-            return p->list[i];
-    return NULL;
-}
-
-/* ---- saving ---- */
 
 static void put_info(rt_image *image, const rt_checkpoint_info *info)
 {

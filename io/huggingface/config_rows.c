@@ -8,6 +8,7 @@
 #include "text/key_value.h"
 #include "text/quote.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -298,7 +299,7 @@ static void miss(rt_status *status, int *missed, const rt_family *family, const 
     *missed += strcmp(key->name, "kind") || strcmp(key->section, "model") ? 1 : KIND_MISSED;
 }
 
-rt_status rt_rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
+static rt_status rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
 {
     const rt_option_row *const both[] = {family->alike, family->options};
     rt_status status = rt_ok();
@@ -314,4 +315,40 @@ rt_status rt_rows_express(const rt_family *family, const rt_transformer_options 
         if (row->wish && !word_of(row, o))
             miss(&status, missed, family, key_at(row->member), row->wish, o);
     return status;
+}
+
+/* Whether the family has a class for the model's head. */
+static rt_status check_class(const rt_family *family, const rt_transformer_options *o)
+{
+    static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD)};
+    static const char *const pools[] = {RT_POOLINGS(RT_CHOICE_WORD)};
+    bool has_head = false;
+    if (rt_family_class_of(family, o)->name)
+        return rt_ok();
+    for (const rt_family_class *c = family->classes; c->name; c++)
+        has_head |= c->has_head && c->head == o->head;
+    return has_head && o->head == RT_HEAD_SEQUENCE
+               ? rt_cannot_export(family, "model.pool", pools[o->pool], "no class for it")
+               : rt_cannot_export(family, "model.head", heads[o->head], "no class for it");
+}
+
+rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
+                         const rt_transformer_options *o)
+{
+    rt_status nearest = rt_ok();
+    int least = INT_MAX;
+    for (*found = NULL; *families && !(*found && !nearest.code); families++) {
+        int missed;
+        rt_status status = rows_express(*families, o, &missed);
+        if (!status.code)
+            status = check_class(*families, o);
+        if (!status.code && (*families)->check)
+            status = (*families)->check(*families, o);
+        if (missed < least || !status.code) {
+            least = missed;
+            nearest = status;
+            *found = *families;
+        }
+    }
+    return nearest;
 }

@@ -118,9 +118,4 @@ void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingfac
 
 void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w);
 
-/* Whether both tables can say what a model is. `missed` gets how many rows cannot; one of
- * model.kind counts for more than all others. */
-rt_status rt_rows_express(const struct rt_family *family, const rt_transformer_options *o,
-                          int *missed) RT_MUST_CHECK;
-
 #endif

@@ -2,7 +2,6 @@
 
 #include "io/huggingface/family.h"
 
-#include <limits.h>
 #include <string.h>
 
 #define ITEM(family) &family,
@@ -23,44 +22,6 @@ const char *rt_family_library(const rt_family *family)
 const char *rt_family_article(const char *name)
 {
     return strchr("AEIO", *name) ? "an" : "a";
-}
-
-/* ---- which family writes a model ---- */
-
-/* Whether the family has a class for the model's head. */
-static rt_status check_class(const rt_family *family, const rt_transformer_options *o)
-{
-    static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD)};
-    static const char *const pools[] = {RT_POOLINGS(RT_CHOICE_WORD)};
-    bool has_head = false;
-    if (rt_family_class_of(family, o)->name)
-        return rt_ok();
-    for (const rt_family_class *c = family->classes; c->name; c++)
-        has_head |= c->has_head && c->head == o->head;
-    return has_head && o->head == RT_HEAD_SEQUENCE
-               ? rt_cannot_export(family, "model.pool", pools[o->pool], "no class for it")
-               : rt_cannot_export(family, "model.head", heads[o->head], "no class for it");
-}
-
-rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
-                         const rt_transformer_options *o)
-{
-    rt_status nearest = rt_ok();
-    int least = INT_MAX;
-    for (*found = NULL; *families && !(*found && !nearest.code); families++) {
-        int missed;
-        rt_status status = rt_rows_express(*families, o, &missed);
-        if (!status.code)
-            status = check_class(*families, o);
-        if (!status.code && (*families)->check)
-            status = (*families)->check(*families, o);
-        if (missed < least || !status.code) {
-            least = missed;
-            nearest = status;
-            *found = *families;
-        }
-    }
-    return nearest;
 }
 
 const rt_family_class *rt_family_class_of(const rt_family *family, const rt_transformer_options *o)
