@@ -221,8 +221,7 @@ TEST(the_configuration_of_a_folder_is_one_of_rotor)
         char *ini = there ? ini_of(there) : NULL;
         const rt_config_source source = {.path = "import.ini",
                                          .text = ini,
-                                         .trained = true,
-                                         .without_data = true};
+                                         .purpose = RT_CONFIG_OF_MODEL};
         if (!there)
             continue;
         rt_status status = rt_config_load(&config, &source, &errors);

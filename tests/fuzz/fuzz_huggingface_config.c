@@ -121,8 +121,7 @@ static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
     rt_config loaded;
     const rt_config_source source = {.path = "import.ini",
                                      .text = ini,
-                                     .trained = true,
-                                     .without_data = true};
+                                     .purpose = RT_CONFIG_OF_MODEL};
     if (!ini || rt_config_load(&loaded, &source, &errors).code)
         abort();
     rt_free(ini);

@@ -295,8 +295,7 @@ TEST(the_configuration_of_a_folder_is_one_of_rotor)
         ck_assert_ptr_nonnull(ini);
         const rt_config_source source = {.path = "import.ini",
                                          .text = ini,
-                                         .trained = true,
-                                         .without_data = true};
+                                         .purpose = RT_CONFIG_OF_MODEL};
         status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", f.names[i], status.message, ini);
         const rt_transformer_options *o = &there->options, *read = &config.model;

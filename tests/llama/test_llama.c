@@ -129,8 +129,7 @@ TEST(the_configuration_of_a_folder_is_one_of_rotor)
         char *ini = ini_of(there);
         const rt_config_source source = {.path = "import.ini",
                                          .text = ini,
-                                         .trained = true,
-                                         .without_data = true};
+                                         .purpose = RT_CONFIG_OF_MODEL};
         ck_assert_ptr_nonnull(ini);
         rt_status status = rt_config_load(&config, &source, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", all.names[i], status.message, ini);

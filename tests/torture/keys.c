@@ -182,7 +182,7 @@ static void drop_idle(settings *s, const char *path)
     static char ini[sizeof(((drawn_config *)0)->ini)];
     char *errors = NULL;
     write_ini(s, ini, sizeof ini);
-    const rt_config_source source = {.path = path, .text = ini, .trained = true};
+    const rt_config_source source = {.path = path, .text = ini, .purpose = RT_CONFIG_OF_RUN};
     rt_status status = rt_config_load(&config, &source, &errors);
     rt_free(errors);
     for (int i = 0; !status.code && rt_key_at(i); i++)

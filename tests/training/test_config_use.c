@@ -48,10 +48,7 @@ static bool use(rt_config *config, const char *text, const char *override)
     char *errors;
     const rt_config_source source = {.path = "runs/a/checkpoints/step-00000001.h5",
                                      .text = text,
-                                     .trained = true,
-                                     .without_data = true,
-                                     .at_use = true,
-                                     .whole = true,
+                                     .purpose = RT_CONFIG_OF_CHECKPOINT,
                                      .overrides = &override,
                                      .override_count = override != NULL};
     rt_status status = rt_config_load(config, &source, &errors);

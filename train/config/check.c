@@ -242,10 +242,10 @@ static void check_train(checking c)
                    "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
 }
 
-void rt_config_check(const rt_config *config, const rt_config_source *source, bool trained,
+void rt_config_check(const rt_config *config, bool without_data, bool trained,
                      rt_config_errors *errors)
 {
-    checking c = {config, source->without_data, trained, errors};
+    checking c = {config, without_data, trained, errors};
     check_run(c);
     check_model(c);
     check_theta(c);

@@ -30,6 +30,28 @@ typedef struct loading {
     char *of_use[RT_MAX_KEYS]; /* overrides that apply after the model is resolved */
 } loading;
 
+/* Returns whether a trained model is used. */
+static bool is_used(const loading *l)
+{
+    const rt_config_purpose purpose = l->source->purpose;
+    return purpose == RT_CONFIG_TO_USE || purpose == RT_CONFIG_OF_CHECKPOINT ||
+           purpose == RT_CONFIG_OF_IMPORTED;
+}
+
+/* Returns whether data.file may be missing. */
+static bool lacks_data(const loading *l)
+{
+    const rt_config_purpose purpose = l->source->purpose;
+    return purpose == RT_CONFIG_OF_MODEL || purpose == RT_CONFIG_OF_CHECKPOINT ||
+           purpose == RT_CONFIG_OF_IMPORTED;
+}
+
+/* Returns whether something was trained with the configuration. */
+static bool was_trained(const loading *l)
+{
+    return l->source->purpose == RT_CONFIG_OF_RUN || lacks_data(l) || l->placed;
+}
+
 static void set_key(loading *l, int origin, int i, const char *value)
 {
     const rt_key *key = rt_key_at(i);
@@ -109,7 +131,8 @@ static void read_file(loading *l, const rt_config_source *source)
         rt_ini_parse(NULL, source->text, &events, l);
         return;
     }
-    FILE *file = source->regular ? rt_open_regular(source->path) : fopen(source->path, "rb");
+    const bool regular = source->purpose == RT_CONFIG_OF_RUN;
+    FILE *file = regular ? rt_open_regular(source->path) : fopen(source->path, "rb");
     if (file)
         rt_ini_parse(file, NULL, &events, l);
     if (!file || ferror(file))
@@ -136,9 +159,8 @@ static void copy_trimmed(char *copy, size_t size, const char *text, size_t lengt
 /* Sets the key, or defers the override until the trained model is resolved. */
 static void override(loading *l, int i, const char *value)
 {
-    const rt_config_source *source = l->source;
     l->overridden[i] = true;
-    if (!source->at_use || !(rt_key_at_use(i) || source->whole)) {
+    if (!is_used(l) || !(rt_key_at_use(i) || l->source->purpose == RT_CONFIG_OF_CHECKPOINT)) {
         set_key(l, RT_FROM_COMMAND_LINE, i, value);
         return;
     }
@@ -257,11 +279,6 @@ static rt_status give_up_or_report(rt_config_errors *errors, char **list)
 
 /* ---- a use of a trained model ---- */
 
-static bool was_trained(const loading *l)
-{
-    return l->source->trained || l->source->without_data || l->placed;
-}
-
 /* Complains if an override of a key of the model differs from the value of the trained model. */
 static void expect_same(loading *l, const rt_config *config, int i, const char *value)
 {
@@ -304,7 +321,7 @@ static void resolve(loading *l, rt_config *config)
             expect_same(l, config, i, l->of_use[i]);
         }
     }
-    if (l->source->at_use) {
+    if (is_used(l)) {
         rt_config_resolve_use(config);
         rt_config_find_files(config, &l->errors);
     }
@@ -386,7 +403,8 @@ static rt_status judge(loading *l, rt_config *config)
     const rt_config_source *source = l->source;
     rt_status status = rt_ok();
     rt_config defaults;
-    const bool whole = !sweeps(source) && !source->each_alone && inherit(l, &status);
+    const bool whole =
+        !sweeps(source) && source->purpose != RT_CONFIG_KEYS_ALONE && inherit(l, &status);
     resolve(l, config);
     rt_config_defaults(&defaults, config);
     rt_config_find_idle(config, &l->written.keys, &defaults);
@@ -395,7 +413,7 @@ static rt_status judge(loading *l, rt_config *config)
         status = rt_sweep_settle(source->sweep, config);
         rt_sweep_check(source->sweep, config, &l->errors);
     } else if (whole) {
-        rt_config_check(config, source, was_trained(l), &l->errors);
+        rt_config_check(config, lacks_data(l), was_trained(l), &l->errors);
         check_effects(l, config);
     }
     return status;
@@ -421,7 +439,7 @@ rt_status rt_config_load(rt_config *config, const rt_config_source *source, char
 rt_status rt_config_load_folder(rt_config *config, const char *folder)
 {
     char path[RT_PATH_SIZE], *errors = NULL;
-    const rt_config_source source = {.path = path, .regular = true, .trained = true};
+    const rt_config_source source = {.path = path, .purpose = RT_CONFIG_OF_RUN};
     rt_status status = rt_path_join(path, folder, "config.ini");
     if (!status.code)
         status = rt_config_load(config, &source, &errors);

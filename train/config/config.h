@@ -117,21 +117,29 @@ typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_
 /* The errors of a configuration, see private.h. */
 typedef struct rt_config_errors rt_config_errors;
 
+/* What a configuration is loaded for. */
+typedef enum rt_config_purpose {
+    RT_CONFIG_TO_TRAIN, /* a written key without effect is an error */
+    RT_CONFIG_TO_USE,   /* a checkpoint is used with it: overrides of rt_key_at_use come last */
+    RT_CONFIG_OF_RUN,   /* a run was trained with it: keys without effect are accepted, and of
+                           files only a regular one is opened */
+    RT_CONFIG_OF_MODEL, /* likewise of a trained model: data.file may be missing */
+    RT_CONFIG_OF_CHECKPOINT, /* likewise, to use it: overrides cannot change the model */
+    RT_CONFIG_OF_IMPORTED, /* likewise, of a Hugging Face folder: overrides can change the model */
+    RT_CONFIG_KEYS_ALONE   /* keys are only checked one by one, and nothing is inherited */
+} rt_config_purpose;
+
+/* Where a configuration comes from. */
 typedef struct rt_config_source {
-    const char *path;  /* of the file; with a text: its name in messages */
-    const char *text;  /* content of the file; NULL to read it */
-    bool trained;      /* a run was trained with it: keys without effect are accepted */
-    bool without_data; /* of a trained model alone: data.file may be missing */
-    bool at_use;       /* overrides of rt_key_at_use are applied after everything is resolved */
-    bool whole;        /* with at_use: overrides cannot change the model */
-    bool regular;      /* only a regular file is opened, no pipe or device */
+    const char *path; /* of the file; with a text: its name in messages */
+    const char *text; /* content of the file; NULL to read it */
+    rt_config_purpose purpose;
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
-    rt_ancestor_finder *find_ancestor; /* NULL: nothing is inherited */
-    void *finder;                      /* its context */
-    bool each_alone;        /* keys are only checked one by one, and nothing is inherited */
     const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */
     struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are skipped */
+    rt_ancestor_finder *find_ancestor; /* NULL: nothing is inherited */
+    void *finder;                      /* its context */
 } rt_config_source;
 
 /* Reads, resolves and checks a configuration. On RT_CONFIG, *errors lists everything that is wrong,

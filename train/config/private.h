@@ -129,8 +129,9 @@ bool rt_config_is_open(const rt_config *config);
 /* ---- contradictions ---- */
 
 /* Complains of every contradiction between keys, at the line of the later one. Keys that were
- * refused are left out. Values that a run was trained with are not judged. */
-void rt_config_check(const rt_config *config, const rt_config_source *source, bool trained,
+ * refused are left out; with `without_data`, data.file may be missing. Values that a run was
+ * trained with are not judged. */
+void rt_config_check(const rt_config *config, bool without_data, bool trained,
                      rt_config_errors *errors);
 
 #endif

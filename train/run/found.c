@@ -132,10 +132,8 @@ static rt_status load_configuration(rt_config *config, const rt_found *found,
     rt_status status = write_own(found, &text);
     const rt_config_source source = {.path = found->path,
                                      .text = text,
-                                     .trained = true,
-                                     .without_data = true, /* a model alone may have none */
-                                     .at_use = true,
-                                     .whole = !found->imported,
+                                     .purpose = found->imported ? RT_CONFIG_OF_IMPORTED
+                                                                : RT_CONFIG_OF_CHECKPOINT,
                                      .overrides = arguments->overrides,
                                      .override_count = count};
     if (!status.code)
@@ -246,7 +244,7 @@ static rt_status parse_configuration(rt_ancestry *a, const char *text)
 {
     const rt_config_source source = {.path = "the configuration of process 0",
                                      .text = text,
-                                     .without_data = true};
+                                     .purpose = RT_CONFIG_OF_MODEL};
     char *errors = NULL;
     a->last = rt_alloc(1, sizeof *a->last);
     rt_status status =

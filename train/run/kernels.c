@@ -73,7 +73,7 @@ rt_status rt_kernels_begin_early(const rt_arguments *arguments)
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
-                                     .each_alone = true,
+                                     .purpose = RT_CONFIG_KEYS_ALONE,
                                      .sweep = &sweep};
     const rt_status loaded = rt_config_load(&config, &source, &errors);
     rt_free(errors);

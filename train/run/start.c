@@ -37,7 +37,9 @@ rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
     if (!status.code && !before)
         status = rt_out_of_memory("a configuration");
     if (!status.code) {
-        const rt_config_source source = {.path = found->path, .text = info.config, .trained = true};
+        const rt_config_source source = {.path = found->path,
+                                         .text = info.config,
+                                         .purpose = RT_CONFIG_OF_RUN};
         status = rt_config_load(before, &source, &errors);
         if (status.code == RT_CONFIG)
             status.code = RT_CHECKPOINT;
