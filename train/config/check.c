@@ -12,13 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct checking {
-    const rt_config *config;
-    bool without_data; /* data.file may be missing */
-    bool trained;      /* a run was trained with it */
-    rt_config_errors *errors;
-} checking;
-
 /* Returns the later of two origins: default, line of the file, command line, sweep. */
 static int later(int a, int b)
 {
@@ -28,230 +21,233 @@ static int later(int a, int b)
 }
 
 /* Returns the origin of a key; that of train.init_from for an inherited value. */
-static int place_of(const rt_config *config, int i)
+static int place_of(const rt_config_errors *errors, int i)
 {
-    const int origin = config->origin[i];
-    return origin == RT_FROM_MODEL ? config->origin[rt_key_find("train", "init_from")] : origin;
+    const int origin = errors->origin[i];
+    return origin == RT_FROM_MODEL ? errors->origin[rt_key_find("train", "init_from")] : origin;
 }
 
 /* The contradicting keys, "section.key" each. */
 #define KEYS RT_OPTIONS
 
 /* Sets `origin` to the latest origin of the keys. Returns false if a value was refused. */
-static bool find_latest(checking c, const char *const *keys, int *origin)
+static bool find_latest(const rt_config_errors *errors, const char *const *keys, int *origin)
 {
     for (; *keys; keys++) {
         int i = rt_key_find_full(*keys);
         if (i < 0)
             continue; /* an option without a key: the data sets it */
-        if (c.errors->bad[i])
+        if (errors->bad[i])
             return false;
-        *origin = later(*origin, place_of(c.config, i));
+        *origin = later(*origin, place_of(errors, i));
     }
     return true;
 }
 
-static void contradict(checking c, const char *const *keys, const char *format, ...)
+static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
     RT_PRINTF(3, 4);
-static void contradict(checking c, const char *const *keys, const char *format, ...)
+static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
 {
     char message[RT_MESSAGE_SIZE];
     va_list arguments;
     int origin = RT_FROM_DEFAULT;
-    if (!find_latest(c, keys, &origin))
+    if (!find_latest(errors, keys, &origin))
         return;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    rt_config_complain(c.errors, origin, "%s", message);
+    rt_config_complain(errors, origin, "%s", message);
 }
 
-static void check_run(checking c)
+static void check_run(const rt_config *config, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
-    const char *name = c.config->run.name ? c.config->run.name : "";
+    const char *name = config->run.name ? config->run.name : "";
     if (!*name || strchr(name, '/') || *name == '-' || !strcmp(name, ".") || !strcmp(name, ".."))
-        contradict(c, KEYS("run.name"),
+        contradict(errors, KEYS("run.name"),
                    "run.name must name a directory, without '/' and not with '-' at the start; "
                    "got %s",
                    rt_quote(quoted, name));
-    if (c.config->run.kernels == RT_KERNELS_PORTABLE && c.config->run.engine != RT_ENGINE_OPENBLAS)
+    if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine != RT_ENGINE_OPENBLAS)
         contradict(
-            c, KEYS("run.kernels", "run.engine"),
+            errors, KEYS("run.kernels", "run.engine"),
             "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
             "the processor");
 }
 
 static void contradict_rule(void *context, const char *const *options, const char *message)
 {
-    contradict(*(const checking *)context, options, "%s", message);
+    contradict(context, options, "%s", message);
 }
 
 /* Checks that the encoding has positions for the longest sequence. */
-static void check_capacity(checking c, const rt_transformer_options *model)
+static void check_capacity(const rt_config *config, const rt_transformer_options *model,
+                           rt_config_errors *errors)
 {
     char value[RT_VALUE_SIZE];
     const char *name = rt_encoding_of(model)->capacity_key;
-    const int most = rt_transformer_capacity(model), longest = rt_config_longest(c.config);
+    const int most = rt_transformer_capacity(model), longest = rt_config_longest(config);
     if (most && most < longest)
-        contradict(c, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
+        contradict(errors, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
                    "%s = %s is for %d tokens at most; the longest sequence has %d", name,
-                   rt_key_write(rt_key_at(rt_key_find_full(name)), c.config, value), most, longest);
+                   rt_key_write(rt_key_at(rt_key_find_full(name)), config, value), most, longest);
 }
 
 /* Checks the options of the model; those that the data sets are assumed to be valid. */
-static void check_model(checking c)
+static void check_model(const rt_config *config, rt_config_errors *errors)
 {
-    rt_transformer_options model = c.config->model;
+    rt_transformer_options model = config->model;
     model.vocab = 1;
     model.head = RT_HEAD_LM;
-    rt_transformer_rules(&model, contradict_rule, &c);
-    check_capacity(c, &model);
+    rt_transformer_rules(&model, contradict_rule, errors);
+    check_capacity(config, &model, errors);
 }
 
-static void check_theta(checking c)
+static void check_theta(const rt_config *config, rt_config_errors *errors)
 {
-    const rt_transformer_options *model = &c.config->model;
-    if (!c.config->theta.init_from)
+    const rt_transformer_options *model = &config->model;
+    if (!config->theta.init_from)
         return;
     if (model->theta.learn && model->theta.init != RT_THETA_FREQUENCIES)
-        contradict(c, KEYS("theta.init_from", "theta.init"),
+        contradict(errors, KEYS("theta.init_from", "theta.init"),
                    "theta.init_from and theta.init both set the initial theta; give only one");
 }
 
-/* Returns whether a trained run has the objective, which is then accepted. */
-static bool trained_so(checking c)
+/* Returns whether the command line says what is predicted: a trained run may have any objective. */
+static bool names_objective(const rt_config *config)
 {
     static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
     bool said = false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        said |= c.config->origin[rt_key_find_full(keys[i])] == RT_FROM_COMMAND_LINE;
-    return c.trained && !said;
+        said |= config->origin[rt_key_find_full(keys[i])] == RT_FROM_COMMAND_LINE;
+    return said;
 }
 
 /* Checks the attention mask against the objective: no token may see its own answer. */
-static void check_causal(checking c)
+static void check_causal(const rt_config *config, bool trained, rt_config_errors *errors)
 {
-    const rt_data_options *data = &c.config->data;
-    const bool causal = c.config->model.causal;
+    const rt_data_options *data = &config->data;
+    const bool causal = config->model.causal;
     if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_LM && !causal)
-        contradict(c, KEYS("data.task", "data.objective", "model.causal"),
+        contradict(errors, KEYS("data.task", "data.objective", "model.causal"),
                    "data.objective = lm needs model.causal = yes: otherwise a token sees the next "
                    "one, which it must predict");
     if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_MLM && causal &&
-        !trained_so(c))
-        contradict(c, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
+        !(trained && !names_objective(config)))
+        contradict(errors, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
                    "data.objective = mlm needs model.causal = no: a causal model sees only what "
                    "stands before a mask; set data.objective = lm for it");
     if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal &&
-        c.config->model.pool == RT_POOL_FIRST)
-        contradict(c, KEYS("data.task", "model.causal", "model.kind", "model.pool"),
+        config->model.pool == RT_POOL_FIRST)
+        contradict(errors, KEYS("data.task", "model.causal", "model.kind", "model.pool"),
                    "data.task = %s with model.pool = first needs model.causal = no: the first "
                    "token, which gives the answer, must see the others; set model.pool = last for "
                    "a causal model",
                    rt_data_task_name(data->task));
 }
 
-typedef struct checking_length {
-    checking checking;
+typedef struct length_errors {
+    rt_config_errors *errors;
     int length;
-} checking_length;
+} length_errors;
 
 /* Complains of a rule that is broken at a length of train.eval_lengths. */
 static void contradict_length(void *context, const char *const *options, const char *message)
 {
-    const checking_length *l = context;
-    const checking c = l->checking;
+    const length_errors *l = context;
     int origin = RT_FROM_DEFAULT;
-    if (find_latest(c, KEYS("train.eval_lengths"), &origin) && find_latest(c, options, &origin))
-        rt_config_complain(c.errors, origin, "train.eval_lengths: at length %d, %s", l->length,
+    if (find_latest(l->errors, KEYS("train.eval_lengths"), &origin) &&
+        find_latest(l->errors, options, &origin))
+        rt_config_complain(l->errors, origin, "train.eval_lengths: at length %d, %s", l->length,
                            message);
 }
 
 /* Checks the task at the other lengths of evaluation. */
-static void check_lengths(checking c)
+static void check_lengths(const rt_config *config, rt_config_errors *errors)
 {
-    const rt_lengths *lengths = &c.config->train.eval_lengths;
+    const rt_lengths *lengths = &config->train.eval_lengths;
     for (int i = 0; i < lengths->count; i++) {
-        rt_data_options other = c.config->data;
+        rt_data_options other = config->data;
         other.length = lengths->at[i];
-        rt_data_rules(&other, contradict_length, &(checking_length){c, other.length});
+        rt_data_rules(&other, contradict_length, &(length_errors){errors, other.length});
     }
 }
 
-static void check_data(checking c)
+static void check_data(const rt_config *config, bool without_data, bool trained,
+                       rt_config_errors *errors)
 {
-    const rt_data_options *data = &c.config->data;
-    check_causal(c);
+    const rt_data_options *data = &config->data;
+    check_causal(config, trained, errors);
     const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
-    if (reads_file && !data->file && c.without_data)
+    if (reads_file && !data->file && without_data)
         return;
     if (reads_file && !data->file) {
-        contradict(c, KEYS("data.task", "data.file"), "data.file is required for data.task = %s",
-                   rt_data_task_name(data->task));
+        contradict(errors, KEYS("data.task", "data.file"),
+                   "data.file is required for data.task = %s", rt_data_task_name(data->task));
         return;
     }
-    rt_data_rules(data, contradict_rule, &c);
+    rt_data_rules(data, contradict_rule, errors);
     if (!rt_data_check(data).code)
-        check_lengths(c);
+        check_lengths(config, errors);
 }
 
-static void check_optimizer(checking c)
+static void check_optimizer(const rt_config *config, rt_config_errors *errors)
 {
-    const rt_optimizer_options *optimizer = &c.config->optimizer;
+    const rt_optimizer_options *optimizer = &config->optimizer;
     if (optimizer->warmup_steps > optimizer->schedule_steps)
-        contradict(c, KEYS("optimizer.warmup_steps", "optimizer.schedule_steps", "train.steps"),
+        contradict(errors,
+                   KEYS("optimizer.warmup_steps", "optimizer.schedule_steps", "train.steps"),
                    "optimizer.warmup_steps = %d is more than the %d steps of the schedule",
                    optimizer->warmup_steps, optimizer->schedule_steps);
 }
 
 /* The first evaluation always counts as an improvement, so patience starts after it. */
-static void check_patience(checking c)
+static void check_patience(const rt_config *config, rt_config_errors *errors)
 {
-    const rt_train_options *train = &c.config->train;
+    const rt_train_options *train = &config->train;
     const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
     if (train->patience && earliest >= train->steps)
-        contradict(c, KEYS("train.patience", "train.eval_every", "train.steps"),
+        contradict(errors, KEYS("train.patience", "train.eval_every", "train.steps"),
                    "train.patience = %d can never end this run: with train.eval_every = %d it "
                    "runs out at step %lld at the earliest, and train.steps = %d",
                    train->patience, train->eval_every, (long long)earliest, train->steps);
 }
 
-static void check_train(checking c)
+static void check_train(const rt_config *config, rt_config_errors *errors)
 {
-    check_patience(c);
-    const rt_status freeze = rt_freeze_check(c.config->train.freeze, c.config->model.layers);
+    check_patience(config, errors);
+    const rt_status freeze = rt_freeze_check(config->train.freeze, config->model.layers);
     if (freeze.code)
-        contradict(c, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
+        contradict(errors, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
     const rt_parameter theta = {.role = RT_ROLE_THETA, .layer = -1};
-    if (rt_freezes(c.config->train.freeze, &theta) && !c.config->model.theta.learn &&
-        !c.config->train.init_from)
-        contradict(c, KEYS("train.freeze", "theta.learn"),
+    if (rt_freezes(config->train.freeze, &theta) && !config->model.theta.learn &&
+        !config->train.init_from)
+        contradict(errors, KEYS("train.freeze", "theta.learn"),
                    "train.freeze = theta has no effect: it needs theta.learn = yes");
-    int shards = c.config->train.shards;
-    int batch_size = c.config->train.batch_size;
-    if (!c.config->train.eval_batches && rt_data_task_files(c.config->data.task) == RT_NO_FILE)
-        contradict(c, KEYS("train.eval_batches", "data.task"),
+    int shards = config->train.shards;
+    int batch_size = config->train.batch_size;
+    if (!config->train.eval_batches && rt_data_task_files(config->data.task) == RT_NO_FILE)
+        contradict(errors, KEYS("train.eval_batches", "data.task"),
                    "train.eval_batches = 0 needs data in files: data.task = %s never ends",
-                   rt_data_task_name(c.config->data.task));
+                   rt_data_task_name(config->data.task));
     if (shards & (shards - 1))
-        contradict(c, KEYS("train.shards"), "train.shards must be 0 or a power of two; got %d",
+        contradict(errors, KEYS("train.shards"), "train.shards must be 0 or a power of two; got %d",
                    shards);
     else if (shards > batch_size)
-        contradict(c, KEYS("train.shards", "train.batch_size"),
+        contradict(errors, KEYS("train.shards", "train.batch_size"),
                    "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
 }
 
 void rt_config_check(const rt_config *config, bool without_data, bool trained,
                      rt_config_errors *errors)
 {
-    checking c = {config, without_data, trained, errors};
-    check_run(c);
-    check_model(c);
-    check_theta(c);
-    check_data(c);
-    check_optimizer(c);
-    check_train(c);
+    errors->origin = config->origin;
+    check_run(config, errors);
+    check_model(config, errors);
+    check_theta(config, errors);
+    check_data(config, without_data, trained, errors);
+    check_optimizer(config, errors);
+    check_train(config, errors);
 }
 
 /* ---- train.freeze ---- */

@@ -24,6 +24,7 @@ struct rt_config_errors {
     rt_writer lines;
     int count;
     bool bad[RT_MAX_KEYS]; /* keys whose value was refused */
+    const int *origin;     /* of each key, while keys are checked together */
 };
 
 /* Adds "file:line: text", "command line: text" or, with RT_FROM_DEFAULT, "file: text". */
