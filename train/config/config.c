@@ -322,7 +322,7 @@ static void resolve(loading *l, rt_config *config)
         }
     }
     if (is_used(l)) {
-        rt_config_resolve_use(config);
+        rt_config_resolve_use(config, &l->written);
         rt_config_find_files(config, &l->errors);
     }
 }
@@ -402,12 +402,9 @@ static rt_status judge(loading *l, rt_config *config)
 {
     const rt_config_source *source = l->source;
     rt_status status = rt_ok();
-    rt_config defaults;
     const bool whole =
         !sweeps(source) && source->purpose != RT_CONFIG_KEYS_ALONE && inherit(l, &status);
     resolve(l, config);
-    rt_config_defaults(&defaults, config);
-    rt_config_find_idle(config, &l->written.keys, &defaults);
     if (sweeps(source)) {
         keep_zeros(l, config);
         status = rt_sweep_settle(source->sweep, config);

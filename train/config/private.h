@@ -107,9 +107,9 @@ void rt_config_defaults(rt_config *defaults, const rt_config *config);
  * reset. */
 void rt_config_resolve(rt_config *config, const rt_written_config *written);
 
-/* Resolves train.shards and train.eval_batches again after keys of a use (rt_key_at_use) were
- * set. */
-void rt_config_resolve_use(rt_config *config);
+/* Resolves train.shards and train.eval_batches again, and finds the keys without effect, after keys
+ * of a use (rt_key_at_use) were set. */
+void rt_config_resolve_use(rt_config *config, const rt_written_config *written);
 
 /* Returns whether a zero of the key stands for a value that follows from other keys. */
 bool rt_key_follows(int key);

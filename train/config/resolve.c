@@ -118,13 +118,16 @@ static bool on_command_line(const rt_config *config, const char *section, const 
     return config->origin[rt_key_find(section, name)] == RT_FROM_COMMAND_LINE;
 }
 
-void rt_config_resolve_use(rt_config *config)
+void rt_config_resolve_use(rt_config *config, const rt_written_config *written)
 {
+    rt_config defaults;
     const bool other_batch =
         on_command_line(config, "train", "batch_size") || on_command_line(config, "data", "length");
     resolve_evaluation(config);
     if (!config->train.shards || (other_batch && !on_command_line(config, "train", "shards")))
         config->train.shards = automatic_shards(config);
+    rt_config_defaults(&defaults, config);
+    rt_config_find_idle(config, &written->keys, &defaults);
 }
 
 bool rt_key_at_use(int key)
