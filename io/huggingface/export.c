@@ -152,8 +152,10 @@ static rt_status write_vocabulary(const char *folder, const rt_transformer *mode
         return rt_ok();
     const rt_text_frame around = rt_vocabulary_frame(v);
     const bool labels = model->options.head != RT_HEAD_LM;
+    const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID
+                             : rt_huggingface_keeps_end(&model->options, v);
     const rt_frame frame = {.begins = !export->bare && (!labels || around.first != RT_NO_ID),
-                            .ends = labels && !export->open_ended && around.last != RT_NO_ID};
+                            .ends = ends};
     rt_status made = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, frame)
                                               : rt_vocabulary_write(v, &text);
     rt_status status = put_text(folder, rt_vocabulary_file(v), made, text);

@@ -1,6 +1,7 @@
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
+#include "data/tokenizers/bpe.h"
 #include "io/huggingface/tokenizer_bpe.h"
 #include "text/number.h"
 
@@ -126,13 +127,32 @@ static void put_begin_token(rt_writer *w, const rt_huggingface_export *export)
     }
 }
 
+bool rt_huggingface_keeps_end(const rt_transformer_options *o, const rt_vocabulary *v)
+{
+    return !o->causal && v->bpe && v->bpe->last != RT_NO_ID;
+}
+
+/* What the tokenizer of level bpe puts around a text. */
+static void put_bpe_remedy(rt_writer *w, const rt_transformer_options *o,
+                           const rt_huggingface_export *export)
+{
+    const rt_vocabulary *v = export->vocabulary;
+    rt_writer_add(w, export->bare ? "; its tokenizer adds none either" : "; its tokenizer adds it");
+    if (!rt_huggingface_keeps_end(o, v))
+        return;
+    rt_writer_add(w, ", and ");
+    put_code(w, rt_vocabulary_spell(v, v->bpe->last).bytes);
+    rt_writer_add(w,
+                  " after the text, which rotor does not: `tokenizer(text)[\"input_ids\"][:-1]`");
+}
+
 /* What transformers' tokenizer puts around a text, where rotor puts something else. */
-static void put_begin_remedy(rt_writer *w, const rt_huggingface_export *export)
+static void put_begin_remedy(rt_writer *w, const rt_transformer_options *o,
+                             const rt_huggingface_export *export)
 {
     const rt_level level = export->vocabulary ? export->vocabulary->level : RT_LEVEL_BYTE;
     if (level == RT_LEVEL_BPE)
-        rt_writer_add(w, export->bare ? "; its tokenizer adds none either"
-                                      : "; its tokenizer adds it");
+        put_bpe_remedy(w, o, export);
     else if (level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE)
         rt_writer_add(w,
                       "; its tokenizer adds %s%s%s after it, which rotor does not: "
@@ -153,7 +173,7 @@ static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
         rt_writer_add(w, "its own first token: rotor adds none before it");
     else
         put_begin_token(w, export);
-    put_begin_remedy(w, export);
+    put_begin_remedy(w, o, export);
     rt_writer_add(w, ".\n");
 }
 

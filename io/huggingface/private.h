@@ -141,6 +141,11 @@ rt_status rt_huggingface_config_text(char **text_new, const rt_family *family,
                                      const rt_huggingface_export *export) RT_MUST_CHECK;
 rt_status rt_huggingface_tokenizer_text(char **text_new,
                                         const rt_huggingface_export *export) RT_MUST_CHECK;
+
+/* Returns whether the tokenizer of an exported language model goes on putting a token behind a
+ * text: that of an encoder does, since transformers' users expect it, though rotor trains on texts
+ * without it. A text that a decoder is to continue has no end. */
+bool rt_huggingface_keeps_end(const rt_transformer_options *o, const rt_vocabulary *v);
 rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
                                    const rt_transformer *model,
                                    const rt_huggingface_export *export) RT_MUST_CHECK;

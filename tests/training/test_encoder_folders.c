@@ -376,6 +376,51 @@ TEST(ids_of_special_tokens_are_those_of_the_vocabulary)
     remove_out();
 }
 
+/* Reads tokenizer.json of the folder: whether its template has a token behind a text. */
+static bool template_ends(void)
+{
+    json_t *tokenizer;
+    assert_status(rt_json_read_file(&tokenizer, in_scratch("out"), "tokenizer.json"), RT_OK, "");
+    const json_t *single = json_object_get(json_object_get(tokenizer, "post_processor"), "single");
+    ck_assert_uint_ge(json_array_size(single), 2); /* [CLS] and the text */
+    const bool ends = json_array_size(single) == 3;
+    json_decref(tokenizer);
+    return ends;
+}
+
+/* Row 1: a causal model continues texts. */
+TEST_ROWS(a_masked_language_model_keeps_the_token_behind_a_text, 0, 2)
+{
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
+    size_t size;
+    char *file = (char *)file_bytes(TEST_SOURCES "/fixtures/bpe/modernbert/tokenizer.json", &size);
+    rt_vocabulary *v;
+    assert_status(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)file, size), RT_OK, "");
+    rt_transformer_options o = modernbert();
+    o.vocab = v->count;
+    if (_i) {
+        o = usual();
+        o.vocab = v->count;
+        o.kind = RT_KIND_DECODER;
+        o.causal = true;
+        o.norm_kind = RT_NORM_RMS;
+        o.ffn = RT_FFN_SWIGLU;
+        o.bias = RT_BIAS_NONE;
+    }
+    const rt_huggingface_export export = {.length = 8, .vocabulary = v, .overwrite = true};
+    rt_transformer *model = new_model(&o);
+    assert_status(rt_huggingface_write(in_scratch("out"), model, &export), RT_OK, "");
+    ck_assert_int_eq(template_ends(), !_i);
+    char *card = (char *)file_bytes(in_scratch("out/README.md"), &size);
+    card[size] = '\0'; /* file_bytes leaves room for it */
+    ck_assert_int_eq(strstr(card, "and `[SEP]` after the text, which rotor does not") != NULL, !_i);
+    free(card);
+    rt_transformer_free(model);
+    rt_vocabulary_free(v);
+    free(file);
+    remove_out();
+}
+
 /* ---- what cannot be written ---- */
 
 static const char *break_rule(rt_transformer_options *o, int rule)

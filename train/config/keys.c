@@ -396,13 +396,13 @@ static bool holds(const comparison *c, const question *q, const rt_config *confi
 static bool counts(question q, const rt_config *config)
 {
     pthread_once(&parsed, parse_needs);
-    bool all = true;
+    bool met = true;
     for (int i = 0; i < needs[q.key].count; i++) {
         const comparison *c = &needs[q.key].list[i];
-        all = all && holds(c, &q, config);
-        if (c->next != '&' && all)
+        met = met && holds(c, &q, config);
+        if (c->next != '&' && met)
             return true;
-        all = all || c->next == '|';
+        met = met || c->next == '|';
     }
     return needs[q.key].count == 0;
 }
