@@ -45,7 +45,7 @@ TEST(the_file_is_a_table_that_ends)
     size_t size;
     unsigned char *bytes = file_bytes(in_scratch("result.csv"), &size);
     bytes[size] = '\0';
-    ck_assert_str_eq((char *)bytes, "name,value\neval_loss,2.5\ntheta_cosine,nan\n"
+    ck_assert_str_eq((char *)bytes, "name,value\neval_loss,2.5\ntheta_cosine,\n"
                                     "theta_max_drift,-inf\ntheta_max_phase,1e+300\nend,0\n");
     free(bytes);
     rt_results_free(&results);

@@ -121,7 +121,7 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
     rt_writer_add(&w, "name,value\n");
     for (int i = 0; i < r->count; i++)
         if (isnan(r->list[i].value))
-            rt_writer_add(&w, "%s,nan\n", r->list[i].name); /* of whatever sign */
+            rt_writer_add(&w, "%s,\n", r->list[i].name);
         else
             rt_writer_add(&w, "%s,%.9g\n", r->list[i].name, r->list[i].value);
     rt_writer_add(&w, "%s,0\n", last_row);
