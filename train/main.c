@@ -170,15 +170,19 @@ static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
     }
 }
 
-/* Prints the configuration on stdout, and the origins of its values on stderr. */
+/* Prints the configuration with the meaning of each key on stdout, and the origins of its values on
+ * stderr. */
 static rt_exit print_configuration(const rt_config *config, const rt_sweep *sweep,
                                    const rt_arguments *arguments)
 {
     const rt_exit code =
         arguments->quiet ? RT_EXIT_DONE : print_text(stderr, rt_config_origins(config));
-    return code ? code
-                : print_text(stdout, rt_sweep_requested(sweep) ? rt_sweep_ini(sweep, config)
-                                                               : rt_config_ini(config));
+    if (code)
+        return code;
+    char *ini = rt_sweep_requested(sweep) ? rt_sweep_ini(sweep, config) : rt_config_ini(config);
+    char *explained = ini ? rt_config_explain(ini) : NULL;
+    rt_free(ini);
+    return print_text(stdout, explained);
 }
 
 static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,

@@ -441,6 +441,8 @@ static const struct {
     {"train.gradient_accumulation_steps", "shards"},
     {"train.max_steps", "steps"},
     {"train.max_iters", "steps"},
+    {"train.epochs", "steps"},
+    {"train.num_train_epochs", "steps"},
     {"model.n_layer", "layers"},
     {"model.num_hidden_layers", "layers"},
     {"model.n_head", "heads"},

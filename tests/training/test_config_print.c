@@ -76,6 +76,31 @@ TEST(every_experiment_reads_back)
     globfree(&found);
 }
 
+TEST(each_key_is_explained)
+{
+    rt_config config, again;
+    load_sound(&config, "[data]\ntask = copy\n", NULL);
+    char *plain = rt_config_ini(&config), *explained = rt_config_explain(plain);
+    ck_assert_ptr_nonnull(strstr(explained, "\n; steps between evaluations\neval_every = 100\n"));
+    ck_assert_ptr_nonnull(strstr(explained, "\n;eval_lengths =\n")); /* is explained, too */
+    ck_assert_ptr_nonnull(strstr(explained, "\n; other sequence lengths, in tokens,"));
+    for (const char *line = explained; *line; line += strcspn(line, "\n") + 1)
+        ck_assert_msg(strncmp(line, "; ", 2) || strcspn(line, "\n") <= 98, "%s", line);
+    load_sound(&again, explained, NULL);
+    expect_text(rt_config_ini(&again), plain);
+    rt_free(explained);
+    rt_free(plain);
+}
+
+TEST(the_keys_of_a_sweep_are_not_explained_again)
+{
+    char *explained = rt_config_explain("[train]\nsteps = 5\n\n[variant steps]\ntrain.steps = 7\n"
+                                        "\n[sweep]\njobs = 2\n");
+    ck_assert_str_eq(explained, "[train]\n; number of optimizer steps\nsteps = 5\n\n"
+                                "[variant steps]\ntrain.steps = 7\n\n[sweep]\njobs = 2\n");
+    rt_free(explained);
+}
+
 static void expect_values_to_read_back(const char *const *overrides)
 {
     rt_config config, again;

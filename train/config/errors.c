@@ -52,6 +52,8 @@ static const char *const names_elsewhere[][2] = {
     {"gradient_accumulation_steps", "train.shards"},
     {"max_steps", "train.steps"},
     {"max_iters", "train.steps"},
+    {"epochs", "train.steps"},
+    {"num_train_epochs", "train.steps"},
     {"n_layer", "model.layers"},
     {"num_hidden_layers", "model.layers"},
     {"n_head", "model.heads"},

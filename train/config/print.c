@@ -28,6 +28,55 @@ char *rt_config_ini(const rt_config *config)
     return rt_writer_take(&w);
 }
 
+/* Adds a text as comments of at most COMMENT_WIDTH columns. */
+static void add_comment(rt_writer *w, const char *text)
+{
+    enum { COMMENT_WIDTH = 96 };
+    size_t column = 0;
+    while (*text) {
+        const size_t length = strcspn(text, " ");
+        const bool fits = column && column + 1 + length <= COMMENT_WIDTH;
+        if (!fits)
+            rt_writer_add(w, "%s;", column ? "\n" : "");
+        rt_writer_add(w, " %.*s", (int)length, text);
+        column = (fits ? column : 1) + 1 + length;
+        text += length + strspn(text + length, " ");
+    }
+    rt_writer_add(w, "\n");
+}
+
+/* Adds what the key means and, of a choice, its values. */
+static void add_meaning(rt_writer *w, const rt_key *key)
+{
+    char values[RT_VALUES_SIZE];
+    rt_writer meaning = {0};
+    rt_writer_add(&meaning, "%s", key->help);
+    if (key->type == RT_KEY_CHOICE)
+        rt_writer_add(&meaning, " (%s)", rt_key_values(key, values));
+    add_comment(w, meaning.bytes ? meaning.bytes : "");
+    w->failed |= meaning.failed;
+    rt_writer_free(&meaning);
+}
+
+char *rt_config_explain(const char *ini)
+{
+    char section[RT_KEY_NAME_SIZE] = "", name[RT_KEY_NAME_SIZE];
+    rt_writer w = {0};
+    while (*ini) {
+        const size_t length = strcspn(ini, "\n");
+        const char *start = ini + (*ini == ';' || *ini == '[');
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(start, " ]\n"), start);
+        if (*ini == '[')
+            snprintf(section, sizeof section, "%s", name);
+        const rt_key *key = *ini == '[' ? NULL : rt_key_at(rt_key_find(section, name));
+        if (key)
+            add_meaning(&w, key);
+        rt_writer_add(&w, "%.*s\n", (int)length, ini);
+        ini += length + (ini[length] == '\n');
+    }
+    return rt_writer_take(&w);
+}
+
 static const char *write_origin(const rt_config *config, int i, char text[PLACE_SIZE])
 {
     int origin = config->origin[i];

@@ -80,9 +80,9 @@ static const option_row rows[] = {
      .help = "validate the configuration and the data, estimate the\n"
              "memory that they need, and stop"},
     {"print-config", .command = RT_COMMAND_PRINT_CONFIG,
-     .help = "print the configuration, with every key, as an INI file,\n"
-             "and stop; unless --quiet, list on stderr each key that is\n"
-             "not at its default, and who set it"},
+     .help = "print the configuration, with every key and its meaning,\n"
+             "as an INI file, and stop; unless --quiet, list on stderr\n"
+             "each key that is not at its default, and who set it"},
     {"threads", "N", .sets = SETS_KEY, .key = "run.threads",
      .help = "use N threads, as run.threads=N does; results are bitwise\n"
              "identical for any number of threads"},
