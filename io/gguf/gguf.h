@@ -1,12 +1,13 @@
 #ifndef ROTOR_IO_GGUF_GGUF_H
 #define ROTOR_IO_GGUF_GGUF_H
 
-/* A Llama or Mistral with its tokenizer as a file of llama.cpp: GGUF, version 3.
+/* A Llama, Mistral or Qwen3 with its tokenizer as a file of llama.cpp: GGUF, version 3.
  *
- * Keys, then the tensors of architecture "llama", each at a multiple of 32 bytes. The features of
- * queries and keys stand as that architecture pairs them, interleaved. Theta is base^(-2i/D); what
- * differs from that, learned or scaled, is the tensor rope_freqs, a divisor for each pair. A window
- * has no key there: the context of the file is no longer than it, so it never shows. */
+ * Keys, then the tensors of architecture "llama" or "qwen3", each at a multiple of 32 bytes. The
+ * features of queries and keys stand as that architecture pairs them: interleaved in a Llama, in
+ * halves in a Qwen3. Theta is base^(-2i/D); in a Llama, what differs from that, learned or scaled,
+ * is the tensor rope_freqs, a divisor for each pair. A window has no key there: the context of the
+ * file is no longer than it, so it never shows. */
 
 #include "io/huggingface/huggingface.h"
 

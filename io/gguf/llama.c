@@ -1,10 +1,12 @@
-/* The architecture "llama" of llama.cpp, which Mistral has too. */
+/* The architectures of llama.cpp that rotor writes: "llama", which Mistral has too, and "qwen3". */
 
 #include "io/gguf/private.h"
 
 #include "io/huggingface/llama.h"
+#include "text/number.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* ---- theta ---- */
 
@@ -39,36 +41,62 @@ static void make_factors(rt_safetensors_entry *e, const rt_beside *from)
 
 /* ---- the tables ---- */
 
+#define WORDS                                                                                      \
+    {                                                                                              \
+        "token_embd.weight", .here = { RT_TOKENS_NAME }                                            \
+    }
 #define LAYER "blk.N."
-static const rt_tensor_row tensors[] = {
-    {"token_embd.weight", .here = {RT_TOKENS_NAME}},
+#define OF_LAYERS                                                                                  \
+    {LAYER "attn_q", .here = {"layers.N.attention.query"}},                                        \
+        {LAYER "attn_k", .here = {"layers.N.attention.key"}},                                      \
+        {LAYER "attn_v", .here = {"layers.N.attention.value"}},                                    \
+        {LAYER "attn_output", .here = {"layers.N.attention.output"}},                              \
+        {LAYER "attn_norm", .here = {"layers.N.attention_norm"}},                                  \
+        {LAYER "ffn_gate", .here = {"layers.N.ffn.gate"}},                                         \
+        {LAYER "ffn_up", .here = {"layers.N.ffn.up"}},                                             \
+        {LAYER "ffn_down", .here = {"layers.N.ffn.down"}},                                         \
+        {LAYER "ffn_norm", .here = {"layers.N.ffn_norm"}}, {"output_norm", .here = {"norm"}},      \
+    {                                                                                              \
+        "output.weight", .here = { RT_OUTPUT_NAME }                                                \
+    }
+
+static const rt_tensor_row llama_tensors[] = {
+    WORDS,
     {"rope_freqs.weight", .make = make_factors, .when = has_factors},
-    {LAYER "attn_q", .here = {"layers.N.attention.query"}},
-    {LAYER "attn_k", .here = {"layers.N.attention.key"}},
-    {LAYER "attn_v", .here = {"layers.N.attention.value"}},
-    {LAYER "attn_output", .here = {"layers.N.attention.output"}},
-    {LAYER "attn_norm", .here = {"layers.N.attention_norm"}},
-    {LAYER "ffn_gate", .here = {"layers.N.ffn.gate"}},
-    {LAYER "ffn_up", .here = {"layers.N.ffn.up"}},
-    {LAYER "ffn_down", .here = {"layers.N.ffn.down"}},
-    {LAYER "ffn_norm", .here = {"layers.N.ffn_norm"}},
-    {"output_norm", .here = {"norm"}},
-    {"output.weight", .here = {RT_OUTPUT_NAME}},
+    OF_LAYERS,
+    {0},
+};
+
+static const rt_tensor_row qwen3_tensors[] = {
+    WORDS,
+    {LAYER "attn_q_norm", .here = {"layers.N.attention.query_norm"}},
+    {LAYER "attn_k_norm", .here = {"layers.N.attention.key_norm"}},
+    OF_LAYERS,
     {0},
 };
 #undef LAYER
 
-static const rt_option_row options[] = {
-    {"model.head", RT_IS, "lm", "a head for the next token"},
+#define OPTIONS                                                                                    \
+    {"model.head", RT_IS, "lm", "a head for the next token"},                                      \
+        {"model.ffn", RT_IS, "swiglu", "a gate of silu"}, RT_POSITIONS_EVERYWHERE
+
+static const rt_option_row llama_options[] = {
+    OPTIONS,
     {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
-    RT_POSITIONS_EVERYWHERE,
-    {"model.ffn", RT_IS, "swiglu", "a gate of silu"},
+    {0},
+};
+
+static const rt_option_row qwen3_options[] = {
+    OPTIONS,
+    {"model.qk_norm", RT_IS, "yes", "norms of queries and keys"},
+    {"model.bias", RT_IS, "none", "no biases"},
+    {"theta.head_scale", RT_IS, "no", "norms that undo factors of heads"},
     {0},
 };
 
 static const rt_config_row no_keys[] = {{0}};
 
-static rt_status check(const rt_family *family, const rt_transformer_options *o)
+static rt_status check_llama(const rt_family *family, const rt_transformer_options *o)
 {
     static const char *const scopes[] = {RT_THETA_SCOPES(RT_CHOICE_WORD)};
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
@@ -82,24 +110,58 @@ static rt_status check(const rt_family *family, const rt_transformer_options *o)
     return rt_ok();
 }
 
-/* The only one. */
-static const rt_family_class classes[] = {{"llama", RT_HEAD_LM, true, NULL}, {0}};
+/* Its program rotates by base^(-2i/D) and reads no rope_freqs. */
+static rt_status check_qwen3(const rt_family *family, const rt_transformer_options *o)
+{
+    static const char *const families[] = {RT_FREQUENCIES(RT_CHOICE_WORD)};
+    static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    static const char wish[] = "a theta of base^(-2i/D)";
+    const rt_frequency_options *f = &o->position.frequencies;
+    char fraction[RT_NUMBER_SIZE];
+    if (o->theta.learn)
+        return rt_cannot_export(family, "theta.learn", "yes", wish);
+    if (o->position.fraction < 1)
+        return rt_cannot_export(family, "position.fraction",
+                                rt_number_write(fraction, o->position.fraction), wish);
+    if (f->scaling != RT_SCALING_NONE)
+        return rt_cannot_export(family, "position.scaling", scalings[f->scaling], wish);
+    if (f->family != RT_FREQUENCIES_GEOMETRIC)
+        return rt_cannot_export(family, "position.frequencies", families[f->family], wish);
+    return rt_ok();
+}
+
+static const rt_family_class llama_classes[] = {{"llama", RT_HEAD_LM, true, NULL}, {0}};
+static const rt_family_class qwen3_classes[] = {{"qwen3", RT_HEAD_LM, true, NULL}, {0}};
 
 static const rt_family llama = {
     .name = "Llama",
     .library = "llama.cpp",
     .type = "llama",
-    .classes = classes,
+    .classes = llama_classes,
     .prefix = "",
-    .tensors = tensors,
+    .tensors = llama_tensors,
     .pairing = RT_INTERLEAVED,
     .alike = rt_llama_options,
-    .options = options,
+    .options = llama_options,
     .config = no_keys,
-    .check = check,
+    .check = check_llama,
 };
 
-const rt_family *const rt_gguf_families[] = {&llama, NULL};
+static const rt_family qwen3 = {
+    .name = "Qwen3",
+    .library = "llama.cpp",
+    .type = "qwen3",
+    .classes = qwen3_classes,
+    .prefix = "",
+    .tensors = qwen3_tensors,
+    .pairing = RT_HALF,
+    .alike = rt_llama_options,
+    .options = qwen3_options,
+    .config = no_keys,
+    .check = check_qwen3,
+};
+
+const rt_family *const rt_gguf_families[] = {&llama, &qwen3, NULL};
 
 /* ---- the keys ---- */
 
@@ -109,35 +171,51 @@ static int context_of(const rt_transformer_options *o, const rt_huggingface_expo
     return o->window && o->window < positions ? o->window : positions;
 }
 
-static void put_rope(rt_gguf_keys *k, const rt_transformer_options *o)
+/* Writes "ARCHITECTURE.name", in the room of a key. */
+static const char *key_of(const rt_family *family, const char *name, char key[RT_GGUF_KEY_SIZE])
 {
-    const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
-    rt_gguf_put_whole(k, "llama.rope.dimension_count", (uint32_t)o->head_dim);
-    rt_gguf_put_float(k, "llama.rope.freq_base", o->position.frequencies.base);
-    if (magnitude == 1)
-        return;
-    rt_gguf_put_text(k, "llama.rope.scaling.type", "none");
-    rt_gguf_put_float(k, "llama.rope.scaling.attn_factor", magnitude);
+    snprintf(key, RT_GGUF_KEY_SIZE, "%s.%s", family->type, name);
+    return key;
 }
 
-void rt_gguf_put_model(rt_gguf_keys *k, const rt_transformer *model,
+static void put_rope(rt_gguf_keys *k, const rt_family *family, const rt_transformer_options *o)
+{
+    const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
+    char key[RT_GGUF_KEY_SIZE];
+    rt_gguf_put_whole(k, key_of(family, "rope.dimension_count", key), (uint32_t)o->head_dim);
+    rt_gguf_put_float(k, key_of(family, "rope.freq_base", key), o->position.frequencies.base);
+    if (magnitude == 1)
+        return;
+    rt_gguf_put_text(k, key_of(family, "rope.scaling.type", key), "none");
+    rt_gguf_put_float(k, key_of(family, "rope.scaling.attn_factor", key), magnitude);
+}
+
+void rt_gguf_put_model(rt_gguf_keys *k, const rt_family *family, const rt_transformer *model,
                        const rt_huggingface_export *export, rt_gguf_dtype dtype)
 {
     const rt_transformer_options *o = &model->options;
-    rt_gguf_put_text(k, "general.architecture", llama.type);
+    const struct {
+        const char *name;
+        int value;
+    } sizes[] = {
+        {"context_length", context_of(o, export)},
+        {"embedding_length", o->dim},
+        {"block_count", o->layers},
+        {"feed_forward_length", o->ffn_dim},
+        {"attention.head_count", o->heads},
+        {"attention.head_count_kv", o->kv_heads},
+        {"attention.key_length", o->head_dim},
+        {"attention.value_length", o->head_dim},
+    };
+    char key[RT_GGUF_KEY_SIZE];
+    rt_gguf_put_text(k, "general.architecture", family->type);
     rt_gguf_put_text(k, "general.type", "model");
     if (export->title)
         rt_gguf_put_text(k, "general.name", export->title);
     rt_gguf_put_whole(k, "general.file_type", dtype); /* the same numbers there */
-    rt_gguf_put_whole(k, "llama.context_length", (uint32_t)context_of(o, export));
-    rt_gguf_put_whole(k, "llama.embedding_length", (uint32_t)o->dim);
-    rt_gguf_put_whole(k, "llama.block_count", (uint32_t)o->layers);
-    rt_gguf_put_whole(k, "llama.feed_forward_length", (uint32_t)o->ffn_dim);
-    rt_gguf_put_whole(k, "llama.attention.head_count", (uint32_t)o->heads);
-    rt_gguf_put_whole(k, "llama.attention.head_count_kv", (uint32_t)o->kv_heads);
-    rt_gguf_put_whole(k, "llama.attention.key_length", (uint32_t)o->head_dim);
-    rt_gguf_put_whole(k, "llama.attention.value_length", (uint32_t)o->head_dim);
-    rt_gguf_put_float(k, "llama.attention.layer_norm_rms_epsilon", o->norm_eps);
-    rt_gguf_put_whole(k, "llama.vocab_size", (uint32_t)o->vocab);
-    put_rope(k, o);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        rt_gguf_put_whole(k, key_of(family, sizes[i].name, key), (uint32_t)sizes[i].value);
+    rt_gguf_put_float(k, key_of(family, "attention.layer_norm_rms_epsilon", key), o->norm_eps);
+    rt_gguf_put_whole(k, key_of(family, "vocab_size", key), (uint32_t)o->vocab);
+    put_rope(k, family, o);
 }

@@ -7,11 +7,13 @@
 #include "io/gguf/keys.h"
 #include "io/huggingface/private.h"
 
-/* The architecture as a family, whose folders there are none of; NULL ends the list. */
+/* The architectures as families, whose folders there are none of; NULL ends the list. */
 extern const rt_family *const rt_gguf_families[];
 
-/* The keys of the model. */
-void rt_gguf_put_model(rt_gguf_keys *k, const rt_transformer *model,
+enum { RT_GGUF_KEY_SIZE = 64 }; /* bytes of the name of a key, with its final zero */
+
+/* Adds the keys of the model as one of that architecture. */
+void rt_gguf_put_model(rt_gguf_keys *k, const rt_family *family, const rt_transformer *model,
                        const rt_huggingface_export *export, rt_gguf_dtype dtype);
 
 /* The keys of its vocabulary, with a token for each id of the model. RT_CONFIG names what llama.cpp

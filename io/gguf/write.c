@@ -159,7 +159,7 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
     if (!status.code)
         status = rt_output_check(path, export->overwrite, NULL);
     if (!status.code) {
-        rt_gguf_put_model(&keys, model, export, dtype);
+        rt_gguf_put_model(&keys, family, model, export, dtype);
         status = rt_gguf_put_vocabulary(&keys, model, export);
     }
     if (!status.code)

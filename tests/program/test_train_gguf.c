@@ -114,6 +114,27 @@ TEST(queries_are_interleaved_in_the_file)
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, row), 1e-6F);
 }
 
+TEST(a_decoder_with_norms_of_queries_is_a_qwen3)
+{
+    size_t size;
+    expect_exit(w, 0, DECODER "model.qk_norm=yes model.heads=1 position.pairing=half");
+    expect_exit(w, 0, EXPORT "out.gguf");
+    const unsigned char *bytes = read_bytes("out.gguf", &size), *at;
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "general.architecture"));
+    ck_assert_mem_eq(at + 4, "\5\0\0\0\0\0\0\0qwen3", 13);
+    ck_assert_ptr_nonnull(at = behind(bytes, size, "qwen3.rope.dimension_count"));
+    ck_assert_uint_eq(number_at(at + 4, 4), 16);
+    ck_assert_ptr_nonnull(behind(bytes, size, "qwen3.vocab_size"));
+    ck_assert_ptr_null(behind(bytes, size, "llama.vocab_size"));
+    ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_q_norm.weight"));
+    ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_k_norm.weight"));
+    /* Queries stand in halves, as in the model: a Llama of the same start has them interleaved. */
+    expect_exit(w, 0, DECODER "model.heads=1 position.pairing=half run.name=other");
+    expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/other --export other.gguf");
+    ck_assert_float_eq_tol(number_of("out.gguf", "blk.0.attn_q.weight", 2, 8 * 16),
+                           number_of("other.gguf", "blk.0.attn_q.weight", 2, 16), 1e-6F);
+}
+
 TEST(scaled_frequencies_are_factors)
 {
     expect_exit(w, 0, DECODER "position.scaling=linear position.scale=4");
@@ -137,6 +158,14 @@ static const refusal refusals[] = {
      "position.kind = alibi cannot be exported: a Llama of llama.cpp "},
     {FIXED "model.kind=decoder position.scaling=dynamic position.scale=2",
      "position.scaling = dynamic cannot be exported: a Llama of llama.cpp has a theta that does"},
+    {FIXED "model.kind=decoder model.qk_norm=yes model.bias=all",
+     "model.qk_norm = yes cannot be exported: a Llama of llama.cpp has no norms"},
+    {"model.kind=decoder model.qk_norm=yes theta.learn=yes",
+     "theta.learn = yes cannot be exported: a Qwen3 of llama.cpp has a theta of base^(-2i/D)"},
+    {FIXED "model.kind=decoder model.qk_norm=yes position.scaling=linear position.scale=4",
+     "position.scaling = linear cannot be exported: a Qwen3 of llama.cpp has a theta of"},
+    {FIXED "model.kind=decoder model.qk_norm=yes position.fraction=0.5",
+     "position.fraction = 0.5 cannot be exported: a Qwen3 of llama.cpp has a theta of"},
     {"model.kind=decoder theta.learn=yes theta.scope=head",
      "theta.scope = head cannot be exported: a Llama of llama"},
 };
