@@ -112,6 +112,12 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
     return rt_data_open_as(data_new, o, (rt_data_meaning){.vocabulary = vocabulary});
 }
 
+/* Returns whether the default special ids are no ordinary tokens. */
+static bool has_special_tokens(const rt_data *data)
+{
+    return !is_token_ids(data->task) || data->options.special_tokens == RT_SPECIAL_TOKENS_YES;
+}
+
 static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
 {
     rt_data *data = rt_alloc(1, sizeof *data);
@@ -120,6 +126,8 @@ static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
         data->task = &rt_tasks[o->task];
         data->vocab = o->vocab;
         data->special = rt_default_special_ids;
+        if (!has_special_tokens(data))
+            data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
         if (is_token_ids(data->task) && o->mask_id > 0)
             data->special.mask = o->mask_id;
         data->meaning = meaning;
@@ -258,7 +266,7 @@ int rt_data_length(const rt_data *data)
 
 bool rt_data_begins(const rt_data *data)
 {
-    return data->options.begin != RT_BEGIN_NONE;
+    return data->options.begin != RT_BEGIN_NONE && has_special_tokens(data);
 }
 
 bool rt_data_ends(const rt_data *data)
@@ -313,6 +321,21 @@ int rt_data_longest(const rt_data *data, int length)
 {
     const rt_examples *x = data->examples;
     return x && x->longest < (size_t)length ? (int)x->longest : length;
+}
+
+rt_special_use rt_data_special_use(const rt_data *data)
+{
+    enum { LOOKED_AT = 1 << 14 };
+    const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
+    const bool asked = is_token_ids(data->task) && has_special_tokens(data);
+    int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
+    rt_special_use use = {0, tokens};
+    if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))
+        for (size_t i = 0; i < tokens; i++)
+            use.count += ids[i] == data->special.pad || ids[i] == data->special.cls ||
+                         ids[i] == data->special.mask;
+    rt_free(ids);
+    return use;
 }
 
 rt_cut rt_data_cut(const rt_data *data)

@@ -29,6 +29,11 @@ typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 #define RT_BEGINS(X) X(RT_BEGIN_AUTO, "auto") X(RT_BEGIN_NONE, "none")
 typedef enum rt_begin { RT_BEGINS(RT_CHOICE_VALUE) } rt_begin;
 
+/* Whether ids 0 to 3 of a file of token ids stand for [PAD], [CLS], [MASK] and [SEP] (batch.h), or
+ * are tokens like all others. */
+#define RT_SPECIAL_TOKENS(X) X(RT_SPECIAL_TOKENS_YES, "yes") X(RT_SPECIAL_TOKENS_NO, "no")
+typedef enum rt_special_tokens { RT_SPECIAL_TOKENS(RT_CHOICE_VALUE) } rt_special_tokens;
+
 /* Bytes for a list of paths with its final zero: a line of an INI file holds it. */
 enum { RT_FILE_LIST_SIZE = 8000 };
 
@@ -65,10 +70,11 @@ typedef struct rt_data_options {
     rt_begin begin;         /* files; see rt_data_task_begins */
     rt_begin end;           /* classify, tag */
     rt_objective objective; /* see rt_data_task_has_objective */
-    double mask_probability; /* mlm: that a token is chosen */
-    int mask_id;             /* tokens, mlm: the id that hides others; 0: RT_ID_MASK */
-    double eval_fraction;    /* without eval_file: text and tokens: tail that training never
-                                sees; classify, tag: share of the rows */
+    double mask_probability;          /* mlm: that a token is chosen */
+    int mask_id;                      /* tokens, mlm: the id that hides others; 0: RT_ID_MASK */
+    rt_special_tokens special_tokens; /* tokens; without them nothing begins a sequence */
+    double eval_fraction; /* without eval_file: text and tokens: tail that training never
+                             sees; classify, tag: share of the rows */
     uint64_t eval_seed;
     bool special;   /* text: special tokens in it, such as <|im_start|>, are tokens and not text */
     int batch_size; /* classify, tag: sequences of a step, which are drawn together */
@@ -173,7 +179,7 @@ int rt_data_mask(const rt_data *data);
 int rt_data_length(const rt_data *data);
 
 /* Whether a token is put before what a text, or a window of one, has: always, but with data.begin =
- * none. */
+ * none or data.special_tokens = no. */
 bool rt_data_begins(const rt_data *data);
 
 /* Returns whether a text with a label ends with a token: always, except with data.end = none. */
@@ -201,6 +207,13 @@ rt_short_texts rt_data_short_texts(const rt_data *data);
 
 /* The length of the longest batch of that length: less than it if all rows are shorter. */
 int rt_data_longest(const rt_data *data, int length);
+
+/* Tokens of a file of token ids, near its start, that have the id of [PAD], [CLS] or [MASK]: no
+ * file needs these, unless its ids begin at 0. */
+typedef struct rt_special_use {
+    size_t count, of;
+} rt_special_use;
+rt_special_use rt_data_special_use(const rt_data *data);
 
 /* Rows of labelled data that are longer than data.length, and of how many. */
 typedef struct rt_cut {

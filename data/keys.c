@@ -9,6 +9,7 @@
 RT_KEY_WORDS(level_word, RT_LEVELS)
 RT_KEY_WORDS(begin_word, RT_BEGINS)
 RT_KEY_WORDS(objective_word, RT_OBJECTIVES)
+RT_KEY_WORDS(special_word, RT_SPECIAL_TOKENS)
 
 /* What the conditions of several keys have in common. */
 #define OF_FILES "data.task = text, tokens, classify, tag"
@@ -68,6 +69,10 @@ static const rt_key keys[] = {
     {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",
      "for token ids: the id that stands for a masked token; a text has that of its vocabulary",
      RT_FIXED, "data.task = tokens & data.objective = mlm"},
+    {"data", "special_tokens", CHOICE(special_tokens, special_word), "yes",
+     "for token ids: whether the ids 0 to 3 are [PAD], [CLS], [MASK] and [SEP], as in files that rotor "
+     "writes; no: they are tokens like all others, as in files of nanoGPT, and nothing is put before "
+     "a sequence", RT_FIXED, "data.task = tokens"},
     {"data", "documents", TEXT(documents, RT_DOCUMENTS_SIZE), "none",
      "what separates the documents of a text, each of which then ends with the token that ends a "
      "text: none, line, blank (lines), or a text such as <|endoftext|>", RT_FIXED,

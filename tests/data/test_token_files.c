@@ -117,6 +117,57 @@ TEST(special_ids_and_the_last_one_are_ids)
     rt_data_close(data);
 }
 
+/* Row 1: all ids are ordinary tokens. */
+TEST_ROWS(ids_of_special_tokens_are_told_or_are_ordinary, 0, 2)
+{
+    static const int64_t ids[] = {0, 1, 2, 3, 4, 31, 0, 31, 5};
+    rt_data_options o = options_for("tokens");
+    write_ids(&o, (storage){0}, ids, 9);
+    o.length = 9;
+    o.eval_fraction = 0;
+    o.objective = RT_OBJECTIVE_LM;
+    o.special_tokens = _i ? RT_SPECIAL_TOKENS_NO : RT_SPECIAL_TOKENS_YES;
+    rt_data *data = opened(&o);
+    const rt_special_use use = rt_data_special_use(data);
+    ck_assert_uint_eq(use.count, _i ? 0 : 4); /* 3 ends documents, which files may have */
+    ck_assert_int_eq(rt_data_begins(data), !_i);
+    rt_batch batch = new_batch(1, 9);
+    rt_data_evaluation(data, 0, &batch);
+    for (int t = 0; t < 9; t++)
+        ck_assert_int_eq(batch.ids[t], _i ? ids[t] : t ? ids[t - 1] : RT_ID_CLS);
+    free_batch(batch);
+    rt_data_close(data);
+}
+
+/* Of ten masked tokens, one becomes any token: without special ones also one below 4. */
+TEST_ROWS(any_token_is_an_ordinary_one, 0, 2)
+{
+    enum { LENGTH = 4000 };
+    static int64_t ids[LENGTH];
+    for (int t = 0; t < LENGTH; t++)
+        ids[t] = 7;
+    rt_data_options o = options_for("tokens");
+    write_ids(&o, (storage){0}, ids, LENGTH);
+    o.length = LENGTH;
+    o.eval_fraction = 0;
+    o.objective = RT_OBJECTIVE_MLM;
+    o.mask_probability = 1;
+    o.mask_id = 31;
+    o.special_tokens = _i ? RT_SPECIAL_TOKENS_NO : RT_SPECIAL_TOKENS_YES;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(1, LENGTH);
+    rt_data_evaluation(data, 0, &batch);
+    int below = 0, masks = 0;
+    for (int t = 1; t < LENGTH; t++) {
+        below += batch.ids[t] < RT_FIRST_SYMBOL;
+        masks += batch.ids[t] == 31;
+    }
+    ck_assert_int_gt(masks, LENGTH / 2);
+    ck_assert_int_eq(below > 0, _i);
+    free_batch(batch);
+    rt_data_close(data);
+}
+
 TEST(a_file_that_is_no_regular_one_is_named)
 {
     rt_data_options o = options_of(in_folder("b"), "/ids");

@@ -94,6 +94,24 @@ TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
     }
 }
 
+/* As nanoGPT's character files, whose ids begin at 0. */
+TEST(ids_that_begin_at_0_are_told_and_can_be_ordinary)
+{
+    expect_exit(w, 0, "for i in $(seq 200); do printf '\\0\\0\\1\\0\\5\\0\\6\\0'; done >zero.bin");
+    expect_exit(w, 0, "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2");
+    expect_text(w->err, "takes the ids 0 to 3 for [PAD], [CLS], [MASK] and [SEP], and 400 of the "
+                        "first 800 tokens of data.file have one of the first three; set "
+                        "data.special_tokens=no");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
+                "data.special_tokens=no run.name=ordinary");
+    expect_no_text(w->err, "ids 0 to 3");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/ordinary --print-config --quiet");
+    expect_text(w->out, "\nspecial_tokens = no\n");
+    expect_exit(w, 2, "$TRAIN tiny.ini --check data.special_tokens=no");
+    expect_text(w->err, "data.special_tokens = no has no effect: it needs data.task = tokens");
+}
+
 TEST(an_evaluation_length_that_no_file_has_is_refused)
 {
     expect_exit(w, 3, "$TRAIN " OWN "train.eval_lengths=20,400");

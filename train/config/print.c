@@ -314,10 +314,10 @@ static void add_section(rt_writer *w, const char *section, const rt_config *conf
  * another task may need the number of ids. */
 static void add_data(rt_writer *w, const rt_config *config, const rt_config *defaults)
 {
-    static const char *const names[] = {"data.task",  "data.length",    "data.vocab",
-                                        "data.level", "data.lowercase", "data.begin",
-                                        "data.end",   "data.mask_id",   "data.objective",
-                                        NULL};
+    static const char *const names[] = {
+        "data.task",           "data.length",    "data.vocab", "data.level",
+        "data.lowercase",      "data.begin",     "data.end",   "data.mask_id",
+        "data.special_tokens", "data.objective", NULL};
     char value[RT_VALUE_SIZE];
     const rt_key *key;
     rt_writer_add(w, "\n[data]\n");

@@ -223,10 +223,10 @@ static bool is_section(const rt_key *key, const char *section)
 static bool is_inherited(const rt_key *key)
 {
     return is_section(key, "model") || is_section(key, "position") ||
-           rt_key_is_one_of(key,
-                            RT_OPTIONS("theta.learn", "theta.scope", "theta.form", "data.level",
-                                       "data.lowercase", "data.vocab", "data.objective",
-                                       "data.begin", "data.end", "data.mask_id"));
+           rt_key_is_one_of(key, RT_OPTIONS("theta.learn", "theta.scope", "theta.form",
+                                            "data.level", "data.lowercase", "data.vocab",
+                                            "data.objective", "data.begin", "data.end",
+                                            "data.mask_id", "data.special_tokens"));
 }
 
 static bool reads_text(const rt_config *c)
@@ -283,8 +283,9 @@ static bool data_goes_with(const inheritance *h, const rt_key *key)
         return rt_data_task_has_objective(h->config->data.task) &&
                rt_data_task_has_objective(h->from->data.task) &&
                h->config->model.causal == h->from->model.causal;
-    return rt_key_is_one_of(key, RT_OPTIONS("data.vocab", "data.mask_id")) ? !text && !text_there
-                                                                           : text && text_there;
+    return rt_key_is_one_of(key, RT_OPTIONS("data.vocab", "data.mask_id", "data.special_tokens"))
+               ? !text && !text_there
+               : text && text_there;
 }
 
 /* Returns whether the model's value is meaningful with the written keys. */

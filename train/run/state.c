@@ -92,6 +92,18 @@ static void report_cut(rt_run *r)
                         cut.of, cut.count, r->config->data.length);
 }
 
+/* Warns of token ids that the file and rotor give different meanings. */
+static void report_special_use(rt_run *r)
+{
+    const rt_special_use use = rt_data_special_use(r->data);
+    if (use.count)
+        rt_progress_say(&r->progress,
+                        "warning: data.task = tokens takes the ids 0 to 3 for [PAD], [CLS], [MASK] "
+                        "and [SEP], and %zu of the first %zu tokens of data.file have one of the "
+                        "first three; set data.special_tokens=no if they are ordinary tokens",
+                        use.count, use.of);
+}
+
 /* Reads the vocabulary and the labels of a checkpoint. */
 static rt_status read_meaning(rt_run *r)
 {
@@ -125,6 +137,7 @@ static void report_data(rt_run *r)
     const rt_short_texts texts = rt_data_short_texts(r->data);
     rt_run_report_unknown(r, &training, "data.file");
     rt_run_report_unknown(r, &evaluation, "data.eval_file");
+    report_special_use(r);
     report_cut(r);
     if (texts.count && !r->arguments->quiet)
         rt_progress_say(&r->progress,
