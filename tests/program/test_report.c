@@ -89,6 +89,9 @@ TEST(the_axis_of_the_loss_suits_what_is_drawn)
     write_file("runs/tiny/metrics.csv", text);
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     expect_page("runs/tiny/figures/loss.gp", "\nset logscale y\n");
+    expect_page("runs/tiny/figures/loss.gp", "\nset ytics (0.1, 0.3, 1, 3)\n");
+    expect_exit(w, 1, "grep -q logscale runs/tiny/figures/loss_by_tokens.gp"); /* 2.5 to 0.09 */
+    expect_exit(w, 1, "grep -q logscale runs/tiny/figures/gradient.gp");
     snprintf(text, sizeof text, table, "0");
     write_file("runs/tiny/metrics.csv", text);
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
@@ -271,6 +274,33 @@ TEST(low_panels_have_at_most_five_tics)
         ck_assert_msg(tics > 1.9 && tics < 5.001, "%g tics in %g", tics, range);
     }
     ck_assert(rt_figures_tics(0) > 0);
+}
+
+/* Counts the labels of a logarithmic axis: those of powers of ten, or those in a list. */
+static int count_labels(const char *script, rt_figure_range range)
+{
+    const char *list = strstr(script, "set ytics (");
+    int count = 1;
+    if (!list)
+        return (int)(floor(log10(range.most) + 1e-9) - ceil(log10(range.least) - 1e-9)) + 1;
+    for (list = strchr(list, '('); *list != ')'; list++)
+        count += *list == ',';
+    return count;
+}
+
+TEST(a_logarithmic_axis_has_at_least_three_labels)
+{
+    for (double least = 1e-6; least < 1e3; least *= 1.7)
+        for (double factor = 1.1; factor < 1e7; factor *= 1.9) {
+            const rt_figure_range range = {least, least * factor};
+            rt_writer script = {0};
+            rt_figures_scale(&script, 'y', range);
+            ck_assert_int_eq(script.bytes != NULL, factor > 30);
+            if (script.bytes)
+                ck_assert_msg(count_labels(script.bytes, range) >= 3, "%g to %g: %s", range.least,
+                              range.most, script.bytes);
+            rt_writer_free(&script);
+        }
 }
 
 /* ---- sweeps ---- */

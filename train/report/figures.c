@@ -120,6 +120,52 @@ double rt_figures_tics(double range)
     return 10 * power;
 }
 
+/* ---- scales ---- */
+
+void rt_figure_range_take(rt_figure_range *range, double value)
+{
+    if (!isfinite(value))
+        return;
+    range->least = fmin(range->least, value);
+    range->most = fmax(range->most, value);
+}
+
+/* Adds the tics of the range: multiples of powers of ten by the digits of the set, such as "125".
+ * Returns how many there are; w may be NULL. */
+static int add_log_tics(rt_writer *w, const char *digits, rt_figure_range range)
+{
+    const double rounding = 1e-9;
+    int count = 0;
+    for (int power = (int)floor(log10(range.least)); power <= (int)floor(log10(range.most));
+         power++)
+        for (const char *digit = digits; *digit; digit++) {
+            const double tic = (*digit - '0') * pow(10, power);
+            if (tic < range.least * (1 - rounding) || tic > range.most * (1 + rounding))
+                continue;
+            if (w)
+                rt_writer_add(w, "%s%.6g", count ? ", " : "", tic);
+            count++;
+        }
+    return count;
+}
+
+void rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
+{
+    static const double wide = 30; /* a solved task spans several powers of ten */
+    static const char *const sets[] = {"13", "125"};
+    if (!(range.least > 0) || !(range.most > wide * range.least))
+        return;
+    rt_writer_add(w, "set logscale %c\n", axis);
+    if (add_log_tics(NULL, "1", range) >= 3) {
+        rt_writer_add(w, "set format %c '10^{%%L}'\n", axis);
+        return;
+    }
+    const char *digits = sets[add_log_tics(NULL, sets[0], range) < 3];
+    rt_writer_add(w, "set autoscale %cfix\nset format %c '%%g'\nset %ctics (", axis, axis, axis);
+    add_log_tics(w, digits, range);
+    rt_writer_add(w, ")\n");
+}
+
 /* ---- drawing ---- */
 
 /* Runs gnuplot silently and without the user's ~/.gnuplot (-d). */

@@ -12,6 +12,8 @@
 #include "text/writer.h"
 #include "train/config/config.h"
 
+#include <math.h>
+
 /* The size of a figure of half the page, in points of its SVG: on a wide screen and on a phone the
  * letters are nearly as large as the text. */
 enum {
@@ -61,6 +63,23 @@ rt_status rt_figures_draw(rt_figures *f) RT_MUST_CHECK;
 /* Returns the distance between the tics of a low panel: 1, 2 or 5 times a power of ten, with at
  * most five tics in `range`. */
 double rt_figures_tics(double range);
+
+/* Values that an axis shows; starts as RT_NO_RANGE. */
+typedef struct rt_figure_range {
+    double least, most;
+} rt_figure_range;
+#define RT_NO_RANGE                                                                                \
+    {                                                                                              \
+        (double)INFINITY, -(double)INFINITY                                                        \
+    }
+
+/* Extends the range, unless the value is not finite. */
+void rt_figure_range_take(rt_figure_range *range, double value);
+
+/* Adds the scale of an axis, 'x' or 'y', to a script: logarithmic if its values are above 0 and the
+ * largest is more than 30 times the least, else linear. A logarithmic axis has at least three
+ * labels: of powers of ten or, where less than three lie in the range, of numbers between. */
+void rt_figures_scale(rt_writer *script, char axis, rt_figure_range range);
 
 /* Removes the files that this module and gnuplot write. */
 void rt_figures_clear(const char *folder);

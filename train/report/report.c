@@ -30,26 +30,22 @@ enum { PLOTTED = sizeof plotted / sizeof *plotted };
  * no point. */
 typedef struct drawable {
     bool rows;
-    bool norms;
-    bool timed;             /* an evaluation has seconds */
-    double tokens;          /* most tokens of an evaluation; 0: none has any */
-    double least, most;     /* of all losses */
-    double best, best_step; /* of the evaluations */
-    rt_status status;       /* of the table */
+    bool timed;                  /* an evaluation has seconds */
+    double tokens;               /* most tokens of an evaluation; 0: none has any */
+    rt_figure_range losses;      /* of steps and evaluations */
+    rt_figure_range evaluations; /* losses of evaluations */
+    rt_figure_range norms;       /* of gradients, above 0 */
+    double best, best_step;      /* of the evaluations */
+    rt_status status;            /* of the table */
 } drawable;
-
-/* Extends the range of the losses that are drawn. */
-static void take_loss(drawable *there, double loss)
-{
-    if (!isfinite(loss))
-        return;
-    there->least = fmin(there->least, loss);
-    there->most = fmax(there->most, loss);
-}
 
 static drawable write_training(rt_figures *f, const char *folder)
 {
-    drawable there = {.least = INFINITY, .most = -INFINITY, .best = INFINITY, .status = rt_ok()};
+    drawable there = {.losses = RT_NO_RANGE,
+                      .evaluations = RT_NO_RANGE,
+                      .norms = RT_NO_RANGE,
+                      .best = INFINITY,
+                      .status = rt_ok()};
     rt_writer w = {0}, times = {0};
     rt_csv metrics;
     rt_timing timing;
@@ -75,15 +71,20 @@ static drawable write_training(rt_figures *f, const char *folder)
             const double loss = rt_csv_number(&metrics, "eval_loss");
             if (drawn && isfinite(seconds))
                 rt_writer_add(&times, "%.9g,%.9g\n", seconds, loss);
-            take_loss(&there, rt_csv_number(&metrics, "loss"));
-            take_loss(&there, loss);
+            rt_figure_range_take(&there.losses, rt_csv_number(&metrics, "loss"));
+            rt_figure_range_take(&there.losses, loss);
+            rt_figure_range_take(&there.evaluations, loss);
             if (loss < there.best) {
                 there.best = loss;
                 there.best_step = rt_csv_number(&metrics, "step");
             }
             there.rows |= isfinite(rt_csv_number(&metrics, "step")) &&
                           isfinite(rt_csv_number(&metrics, "loss"));
-            there.norms |= there.rows && norm > 0 && isfinite(norm);
+            const double theta_norm = rt_csv_number(&metrics, "theta_grad_norm");
+            if (there.rows && norm > 0)
+                rt_figure_range_take(&there.norms, norm);
+            if (there.rows && norm > 0 && theta_norm > 0)
+                rt_figure_range_take(&there.norms, theta_norm);
         }
     there.status = metrics.status;
     rt_csv_close(&metrics);
@@ -93,14 +94,6 @@ static drawable write_training(rt_figures *f, const char *folder)
     return there;
 }
 
-/* Returns whether the losses need a logarithmic axis: those of a solved task span several powers of
- * ten. */
-static bool is_wide(const drawable *there)
-{
-    static const double solved = 30; /* from the largest loss to the smallest */
-    return there->least > 0 && there->most > solved * there->least;
-}
-
 /* Labels that a browser shows where the pointer rests on a point. */
 #define HYPERTEXT(table, x, y, what)                                                               \
     ", \\\n     '" table "' using " x ":" y ":(sprintf('" what " %.6g: %.4g',$" x ",$" y           \
@@ -108,10 +101,11 @@ static bool is_wide(const drawable *there)
 
 enum { LOSS, ACCURACY, LOSS_BY_TOKENS, LOSS_BY_TIME, GRADIENT, GRADIENT_AND_THETA, RATE };
 
-/* The figures of a training. Axes of losses are logarithmic where the losses need it. */
+/* The figures of a training; `range` is the offset in a drawable of what the vertical axis shows,
+ * which is logarithmic where the values need it, or 0. */
 static const struct {
     const char *name, *caption, *axes, *plot;
-    bool has_losses;
+    size_t range;
 } run_figures[] = {
     [LOSS] = {"loss", "Loss of the training steps and of the evaluations",
               "set xlabel 'step'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\n",
@@ -119,42 +113,40 @@ static const struct {
               "\\\n     'training.csv' using 1:3 with linespoints linetype 1 pointtype "
               "7 pointsize 0.5 title 'evaluation'" HYPERTEXT("training.csv", "1", "3",
                                                              "evaluation, step"),
-              true},
+              offsetof(drawable, losses)},
     [ACCURACY] = {"accuracy", "Accuracy: the fraction of labels that were predicted correctly",
                   "set xlabel 'step'\nset ylabel 'accuracy'\nset xrange [0:*]\n"
                   "set yrange [0:1.02]\n",
                   "plot 'training.csv' using 1:7 with lines linetype 6 dashtype 2 title "
                   "'training', \\\n     'training.csv' using 1:4 with linespoints linetype 1 "
                   "pointtype 7 pointsize 0.5 title 'evaluation'\n",
-                  false},
+                  0},
     [LOSS_BY_TOKENS] = {"loss_by_tokens", "Evaluation loss by tokens of training",
                         "set xlabel 'tokens'\nset format x '%.1s%c'\n"
                         "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
                         "plot 'training.csv' using 9:3 with linespoints linetype 1 pointtype 7 "
                         "pointsize 0.5 notitle" HYPERTEXT("training.csv", "9", "3", "tokens"),
-                        true},
+                        offsetof(drawable, evaluations)},
     [LOSS_BY_TIME] = {"loss_by_time", "Evaluation loss by seconds of training",
                       "set xlabel 'seconds'\nset ylabel 'cross entropy (nats)'\n"
                       "set xrange [0:*]\nunset key\n",
                       "plot 'timing.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
                       "pointsize 0.5 notitle" HYPERTEXT("timing.csv", "1", "2", "seconds"),
-                      true},
+                      offsetof(drawable, evaluations)},
     [GRADIENT] = {"gradient", "Gradient norm before clipping",
-                  "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n"
-                  "set logscale y\nset format y '10^{%L}'\n",
+                  "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n",
                   "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters'\n",
-                  false},
+                  offsetof(drawable, norms)},
     [GRADIENT_AND_THETA] = {"gradient", "Gradient norm before clipping",
-                            "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n"
-                            "set logscale y\nset format y '10^{%L}'\n",
+                            "set xlabel 'step'\nset ylabel 'gradient norm'\nset xrange [0:*]\n",
                             "plot 'training.csv' using 1:6 with lines linetype 1 title 'all "
                             "parameters', \\\n     'training.csv' using 1:8 with lines linetype 2 "
                             "dashtype 2 title 'theta'\n",
-                            false},
+                            offsetof(drawable, norms)},
     [RATE] = {"rate", "Learning rate",
               "set xlabel 'step'\nset ylabel 'learning rate'\nset xrange [0:*]\n"
               "set yrange [0:*]\nunset key\nset format y '%g'\n",
-              "plot 'training.csv' using 1:5 with lines linetype 1\n", false},
+              "plot 'training.csv' using 1:5 with lines linetype 1\n", 0},
 };
 
 static void add_figure(rt_figures *f, const drawable *there, int which)
@@ -163,8 +155,10 @@ static void add_figure(rt_figures *f, const drawable *there, int which)
     rt_writer w = {0};
     snprintf(caption, sizeof caption, "%s", run_figures[which].caption);
     rt_writer_add(&w, "%s", run_figures[which].axes);
-    if (run_figures[which].has_losses && is_wide(there))
-        rt_writer_add(&w, "set logscale y\nset format y '10^{%%L}'\n");
+    if (run_figures[which].range)
+        rt_figures_scale(&w, 'y',
+                         *(const rt_figure_range *)((const char *)there +
+                                                    run_figures[which].range));
     if (which == LOSS_BY_TOKENS)
         rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(there->tokens));
     if (which == LOSS && isfinite(there->best) && isfinite(there->best_step)) {
@@ -198,7 +192,7 @@ static rt_status draw(rt_figures *f, const char *folder, const rt_config *config
         rt_report_theta(f, folder, config);
     if (config->model.position.kind == RT_POSITION_ROPE)
         rt_report_usage(f, folder);
-    if (there.norms)
+    if (there.norms.most > 0)
         add_figure(f, &there, config->model.theta.learn ? GRADIENT_AND_THETA : GRADIENT);
     if (there.rows)
         add_figure(f, &there, RATE);

@@ -568,10 +568,14 @@ static void add_axis(rt_writer *w, const swept *s, const char *unit)
                   " noenhanced\nset ylabel '%s'\nset yrange [*:*]\nset offsets graph 0.06, graph "
                   "0.06, 0, 0\n",
                   unit);
+    if (s->numeric && s->value_count > 8) {
+        rt_figures_scale(w, 'x',
+                         (rt_figure_range){rt_csv_value(s->values[0]),
+                                           rt_csv_value(s->values[s->value_count - 1])});
+        return;
+    }
     if (s->logarithmic)
         rt_writer_add(w, "set logscale x\n");
-    if (s->numeric && s->value_count > 8)
-        return;
     rt_writer_add(w, "set xtics noenhanced (");
     for (int v = 0; v < s->value_count; v++) {
         rt_writer_add(w, v ? ", " : "");

@@ -489,7 +489,7 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
 
 /* Reads the wavelengths of each pair, over the distance that attention reaches, before and after
  * the training, and its usage over the mean of its theta's pairs. */
-static void read_wavelengths(layers *l, const char *folder, int pairs)
+static void read_wavelengths(layers *l, rt_figure_range *range, const char *folder, int pairs)
 {
     theta_row row;
     rt_csv csv;
@@ -503,6 +503,8 @@ static void read_wavelengths(layers *l, const char *folder, int pairs)
             if (i >= 0)
                 rt_writer_add(&l->rows[i], "%.6g,%.6g,%.6g\n", fabs(row.theta / row.start) / turns,
                               1 / turns, use);
+            rt_figure_range_take(range, fabs(row.theta / row.start) / turns);
+            rt_figure_range_take(range, 1 / turns);
         }
     rt_csv_close(&csv);
 }
@@ -510,10 +512,12 @@ static void read_wavelengths(layers *l, const char *folder, int pairs)
 static void add_wavelengths(rt_figures *f, const char *folder, int pairs)
 {
     layers l = {.count = 0};
+    rt_figure_range range = RT_NO_RANGE;
     rt_writer w = {0}, caption = {0};
-    read_wavelengths(&l, folder, pairs);
+    read_wavelengths(&l, &range, folder, pairs);
     write_layers(f, &l, "wavelengths.csv");
-    rt_writer_add(&w, "set logscale x\nset yrange [0:*]\nset ylabel 'usage / mean'\n"
+    rt_figures_scale(&w, 'x', range);
+    rt_writer_add(&w, "set yrange [0:*]\nset ylabel 'usage / mean'\n"
                       "set xlabel 'wavelength 2π/θ over the reach of attention'\n"
                       "set arrow from 1, graph 0 to 1, graph 1 nohead dashtype 3 linecolor rgb "
                       "'#444444'\n"
@@ -561,6 +565,7 @@ enum { PANELS = sizeof panels / sizeof *panels };
 
 typedef struct usage_points {
     int pairs; /* of a head */
+    rt_figure_range turns;
     layers layers;
 } usage_points;
 
@@ -575,6 +580,7 @@ static void read_usage_row(usage_points *p, const rt_csv *csv)
         return;
     p->pairs = pair >= p->pairs ? pair + 1 : p->pairs;
     const int i = layer_of(&p->layers, layer);
+    rt_figure_range_take(&p->turns, turns);
     if (i >= 0)
         rt_writer_add(&p->layers.rows[i], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length, mean);
 }
@@ -602,8 +608,9 @@ static void add_usage(rt_figures *f, usage_points *p)
 {
     rt_writer w = {0};
     write_layers(f, &p->layers, "usage.csv");
+    rt_figures_scale(&w, 'x', p->turns);
     rt_writer_add(&w,
-                  "set logscale x\nset yrange [0:*]\nset lmargin 9\nset rmargin 2\n"
+                  "set yrange [0:*]\nset lmargin 9\nset rmargin 2\n"
                   "set multiplot layout %d,1\n",
                   PANELS);
     for (int i = 0; i < PANELS; i++) {
@@ -628,7 +635,7 @@ static void add_usage(rt_figures *f, usage_points *p)
 /* ---- cut-offs ---- */
 
 /* Writes the columns turns and loss. Returns the loss with all pairs, whose row has no turns. */
-static double read_cutoffs(rt_writer *w, const char *folder, int *rows)
+static double read_cutoffs(rt_writer *w, rt_figure_range *range, const char *folder)
 {
     double whole = (double)NAN;
     rt_csv csv;
@@ -638,8 +645,10 @@ static double read_cutoffs(rt_writer *w, const char *folder, int *rows)
             const double loss = rt_csv_number(&csv, "eval_loss");
             if (!*rt_csv_cell(&csv, "turns"))
                 whole = loss;
-            else if (isfinite(turns) && isfinite(loss) && ++*rows)
+            else if (isfinite(turns) && isfinite(loss)) {
                 rt_writer_add(w, "%.6g,%.9g\n", turns, loss);
+                rt_figure_range_take(range, turns);
+            }
         }
     rt_csv_close(&csv);
     return whole;
@@ -648,15 +657,16 @@ static double read_cutoffs(rt_writer *w, const char *folder, int *rows)
 static void add_cutoffs(rt_figures *f, const char *folder)
 {
     rt_writer data = {0}, w = {0};
-    int rows = 0;
-    const double whole = read_cutoffs(&data, folder, &rows);
-    if (!rows || !isfinite(whole)) {
+    rt_figure_range range = RT_NO_RANGE;
+    const double whole = read_cutoffs(&data, &range, folder);
+    if (!data.length || !isfinite(whole)) {
         rt_writer_free(&data);
         return;
     }
     rt_figures_write(f, "cutoffs.csv", &data);
+    rt_figures_scale(&w, 'x', range);
     rt_writer_add(&w,
-                  "set logscale x\nset xlabel 'full turns of the fastest pair that is switched "
+                  "set xlabel 'full turns of the fastest pair that is switched "
                   "off'\nset ylabel 'cross entropy (nats)'\nset key left top\n"
                   "plot %.9g with lines dashtype 3 linecolor rgb '#444444' title 'all pairs', "
                   "\\\n     'cutoffs.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
@@ -670,7 +680,7 @@ static void add_cutoffs(rt_figures *f, const char *folder)
 
 void rt_report_usage(rt_figures *f, const char *folder)
 {
-    usage_points p = {.pairs = 0};
+    usage_points p = {.turns = RT_NO_RANGE};
     rt_csv csv;
     if (rt_csv_open(&csv, folder, "usage.csv"))
         while (rt_csv_row(&csv))
