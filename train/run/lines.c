@@ -198,8 +198,10 @@ bool rt_pooling_find(const char *word, rt_pooling *pool)
     return false;
 }
 
-static rt_status embed_row(void *context, int job, rt_transformer *model, rt_graph *g)
+static rt_status embed_row(void *context, int job, const rt_labelled_batch *batch,
+                           rt_transformer *model, rt_graph *g)
 {
+    (void)batch;
     const embedding *e = context;
     const text_row *row = e->rows + job;
     const int layer = e->o->layer;
@@ -373,8 +375,10 @@ static rt_status score_masked(const scoring *c, const text_row *row, rt_transfor
     return rt_graph_status(g);
 }
 
-static rt_status score_line(void *context, int job, rt_transformer *model, rt_graph *g)
+static rt_status score_line(void *context, int job, const rt_labelled_batch *batch,
+                            rt_transformer *model, rt_graph *g)
 {
+    (void)batch;
     const scoring *c = context;
     const text_row *row = c->rows + job;
     text_score *s = c->scores + job;
