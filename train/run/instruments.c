@@ -1,13 +1,374 @@
 #include "train/run/instruments.h"
 
 #include "core/memory.h"
+#include "core/path.h"
+#include "models/encodings/encoding.h"
 #include "text/csv.h"
 #include "text/durable_file.h"
-#include "text/writer.h"
+#include "text/number.h"
+#include "text/quote.h"
 #include "train/report/theta_report.h"
-#include "train/run/other_theta.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a table of theta ---- */
+
+/* Parser of a table of theta. */
+typedef struct reading {
+    const char *path;
+    const rt_transformer_options *model;
+    rt_shape shape;                 /* layers, heads, pairs */
+    bool share_layers, share_heads; /* layers, heads share one learned theta */
+    bool positive;                  /* theta must be positive: it is kept as a logarithm */
+    double *theta;                  /* result; NaN where none was read yet */
+    int last_step;                  /* in column step; -1: no such column */
+} reading;
+
+static rt_status open_table(rt_csv *csv, const char *path)
+{
+    static const char *const required[] = {"layer", "head", "i", "theta"};
+    char folder[RT_PATH_SIZE];
+    const char *name = rt_path_name(path);
+    const int length = (int)(name - path) - 1;
+    const bool fits = snprintf(folder, sizeof folder, "%.*s", length < 0 ? 1 : length,
+                               length < 0 ? "." : path) < (int)sizeof folder;
+    const bool open = fits && *path && rt_csv_open(csv, folder, name);
+    if (!open && (!fits || !csv->status.code))
+        return rt_error(RT_CONFIG, "%.1000s: there is no table of theta", path);
+    for (size_t i = 0; open && i < sizeof required / sizeof *required; i++)
+        if (rt_csv_column(csv, required[i]) == csv->columns)
+            return rt_error(RT_CONFIG, "%.1000s has no column '%s'", path, required[i]);
+    return open ? rt_ok() : csv->status;
+}
+
+static rt_status refuse_cell(const reading *r, const rt_csv *csv, const char *name,
+                             const char *wish)
+{
+    char quoted[RT_QUOTE_SIZE];
+    return rt_error(RT_CONFIG, "%.1000s: %s must be %s; got %s", r->path, name, wish,
+                    rt_quote(quoted, rt_csv_cell(csv, name)));
+}
+
+static rt_status find_last_step(reading *r, const rt_csv *csv)
+{
+    int step;
+    if (rt_csv_column(csv, "step") == csv->columns)
+        return rt_ok();
+    if (!rt_csv_whole(csv, "step", &step))
+        return refuse_cell(r, csv, "step", "a whole number");
+    if (step > r->last_step)
+        r->last_step = step;
+    return rt_ok();
+}
+
+/* Parses a cell as a range: one number, or all of them. */
+static rt_status read_range(const reading *r, const rt_csv *csv, const char *name, int count,
+                            bool shared, int *first, int *end)
+{
+    char wish[64];
+    *first = 0;
+    *end = count;
+    if (!strcmp(rt_csv_cell(csv, name), "all"))
+        return rt_ok();
+    if (shared)
+        return refuse_cell(r, csv, name, "'all', since the model shares theta");
+    if (rt_csv_whole(csv, name, first) && *first < count) {
+        *end = *first + 1;
+        return rt_ok();
+    }
+    snprintf(wish, sizeof wish, "'all' or from 0 to %d in this model", count - 1);
+    return refuse_cell(r, csv, name, wish);
+}
+
+static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
+{
+    *theta = rt_csv_number(csv, "theta");
+    if (isfinite((double)(real)*theta) && (!r->positive || *theta > 0))
+        return rt_ok();
+    if (isfinite(*theta) ? !r->positive || *theta > 0
+                         : rt_number_is_decimal(rt_csv_cell(csv, "theta")))
+        return refuse_cell(r, csv, "theta", "in the range of numbers in " RT_PRECISION);
+    return refuse_cell(r, csv, "theta",
+                       r->positive ? "a number above 0, since theta.form = log" : "a number");
+}
+
+static rt_status take_row(reading *r, const rt_csv *csv)
+{
+    const rt_transformer_options *o = r->model;
+    const int *axis = r->shape.axis;
+    int step, layer, last_layer, head, last_head, i;
+    bool taken = false;
+    double theta;
+    if (r->last_step >= 0 && rt_csv_whole(csv, "step", &step) && step != r->last_step)
+        return rt_ok();
+    rt_status status = read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
+    if (!status.code)
+        status = read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head);
+    if (!status.code)
+        status = read_theta(r, csv, &theta);
+    if (!status.code && (!rt_csv_whole(csv, "i", &i) || i >= axis[2])) {
+        char wish[64];
+        snprintf(wish, sizeof wish, "from 0 to %d in this model", axis[2] - 1);
+        status = refuse_cell(r, csv, "i", wish);
+    }
+    for (int n = 0; !status.code && n < axis[0]; n++) {
+        const int l = rt_transformer_theta_layer(o, n);
+        if (l < layer || l >= last_layer)
+            continue;
+        taken = true;
+        for (int h = head; !status.code && h < last_head; h++) {
+            double *to = &r->theta[(n * axis[1] + h) * axis[2] + i];
+            if (!isnan(*to))
+                status = rt_error(RT_CONFIG, "%.1000s has theta of layer %d, head %d, i %d twice",
+                                  r->path, l, h, i);
+            *to = theta;
+        }
+    }
+    return status.code || taken ? status
+                                : refuse_cell(r, csv, "layer", "of a layer that has positions");
+}
+
+static rt_status find_missing(const reading *r)
+{
+    const int *axis = r->shape.axis;
+    for (int n = 0; n < axis[0] * axis[1] * axis[2]; n++)
+        if (isnan(r->theta[n]))
+            return rt_error(RT_CONFIG,
+                            "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
+                            "line needs all columns, and an end)",
+                            r->path, rt_transformer_theta_layer(r->model, n / axis[2] / axis[1]),
+                            n / axis[2] % axis[1], n % axis[2]);
+    return rt_ok();
+}
+
+static rt_status read_file(const char *path, const rt_transformer_options *model, rt_shape shape,
+                           bool positive, double *theta)
+{
+    reading r = {.path = path,
+                 .model = model,
+                 .shape = shape,
+                 .share_layers = model->theta.learn && model->theta.scope == RT_THETA_MODEL,
+                 .share_heads = model->theta.learn && model->theta.scope != RT_THETA_HEAD,
+                 .positive = positive,
+                 .theta = theta,
+                 .last_step = -1};
+    rt_status status = rt_ok();
+    for (size_t n = 0; n < rt_shape_size(shape); n++)
+        theta[n] = (double)NAN;
+    for (int pass = 0; pass < 2 && !status.code; pass++) { /* the first finds the last step */
+        rt_csv csv = {0};
+        status = open_table(&csv, path);
+        while (!status.code && rt_csv_row(&csv))
+            status = pass ? take_row(&r, &csv) : find_last_step(&r, &csv);
+        if (!status.code)
+            status = csv.status;
+        rt_csv_close(&csv);
+    }
+    if (status.code && status.code != RT_MEMORY)
+        status.code = RT_CONFIG;
+    return status.code ? status : find_missing(&r);
+}
+
+rt_status rt_theta_file_read(const char *path, const rt_transformer *model, double *theta)
+{
+    const rt_transformer_options *o = &model->options;
+    if (!o->theta.learn)
+        return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
+    return read_file(path, o, rt_transformer_theta_shape(o), o->theta.form == RT_THETA_LOG, theta);
+}
+
+/* ---- --theta ---- */
+
+/* Sets the initial theta of a learned theta, and factors 1 of a fixed one, which has never changed.
+ */
+static void set_start(const rt_transformer *model, double *numbers, bool *factors)
+{
+    const double *start = rt_transformer_theta_start(model);
+    const rt_shape of = rt_transformer_theta_shape(&model->options);
+    const rt_shape shape = rt_transformer_rotation_shape(&model->options);
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    *factors = !start;
+    for (int i = 0; i < (int)rt_shape_size(shape); i++) {
+        const int layer = of.axis[0] > 1 ? i / pairs / rows : 0;
+        const int row = of.axis[1] > 1 ? i / pairs % rows : 0;
+        numbers[i] = start ? start[(layer * of.axis[1] + row) * pairs + i % pairs] : 1;
+    }
+}
+
+static void set_base(const rt_transformer_options *o, double *numbers)
+{
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int heads = shape.axis[1], pairs = shape.axis[2];
+    for (int n = 0; n < shape.axis[0] * heads; n++) {
+        const int layer = rt_transformer_theta_layer(o, n / heads);
+        rt_theta_geometric(numbers + (size_t)n * (size_t)pairs, pairs,
+                           rt_layer_row_of(o, layer).base);
+    }
+}
+
+static rt_status set_scale(const char *argument, const rt_transformer_options *o, double *factors)
+{
+    char quoted[RT_QUOTE_SIZE];
+    double factor;
+    if (!rt_number_read(argument, &factor))
+        return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
+                        rt_number_is_decimal(argument) ? " in the range of a double" : "",
+                        rt_quote(quoted, argument));
+    for (size_t i = 0; i < rt_shape_size(rt_transformer_rotation_shape(o)); i++)
+        factors[i] = factor;
+    return rt_ok();
+}
+
+static void switch_off(double *factors, const rt_transformer_options *o, int K)
+{
+    const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
+    const size_t pairs = (size_t)rt_transformer_pairs(o);
+    for (size_t i = 0; i < count; i++)
+        factors[i] = i % pairs < (size_t)K;
+}
+
+/* Switches pairs of fewer turns off. */
+static void switch_turns_off(const rt_transformer *model, int length, double turns, double *factors)
+{
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
+    rt_transformer_rotation(model, length, factors);
+    for (int n = 0; n < shape.axis[0]; n++) {
+        const int reach = rt_transformer_reach(o, rt_transformer_theta_layer(o, n), length);
+        double *numbers = factors + (size_t)n * of_layer;
+        for (size_t i = 0; i < of_layer; i++)
+            numbers[i] = rt_theta_turns(numbers[i], reach) >= turns;
+    }
+}
+
+/* Parses "12" or "0.5turns", and switches pairs off. */
+static rt_status set_off(const char *argument, const rt_transformer *model, int length,
+                         double *factors)
+{
+    static const char unit[] = "turns";
+    char quoted[RT_QUOTE_SIZE], number[RT_NUMBER_SIZE];
+    const int pairs = rt_transformer_pairs(&model->options);
+    const size_t size = strlen(argument), behind = size < strlen(unit) ? 0 : strlen(unit);
+    double turns;
+    int64_t K;
+    snprintf(number, sizeof number, "%.*s", (int)(size - behind), argument);
+    if (behind && !strcmp(argument + size - behind, unit) && rt_number_read(number, &turns) &&
+        turns >= 0) {
+        switch_turns_off(model, length, turns, factors);
+        return rt_ok();
+    }
+    if (!rt_whole_read(argument, &K) || K < 0)
+        return rt_error(RT_CONFIG,
+                        "--theta off:K: K must be the number of a pair, or a number of turns as in "
+                        "off:0.5turns; got %s",
+                        rt_quote(quoted, argument));
+    if (K >= pairs)
+        return rt_error(RT_CONFIG, "--theta off:%.96s: the model has pairs 0 to %d", argument,
+                        pairs - 1);
+    switch_off(factors, &model->options, (int)K);
+    return rt_ok();
+}
+
+/* Returns what stands behind the prefix of a text; NULL if the text does not begin with it. */
+static const char *after(const char *prefix, const char *text)
+{
+    const size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) ? NULL : text + length;
+}
+
+rt_status rt_other_theta_find(rt_other_theta *other, const char *what, const rt_transformer *model,
+                              int length)
+{
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    bool *factors = &other->change.factors;
+    const char *argument;
+    *other = (rt_other_theta){.numbers = NULL};
+    if (!rt_encoding_of(o)->rotation)
+        return rt_error(RT_CONFIG, "--theta %.900s: position.kind = %s has no theta", what,
+                        rt_encoding_of(o)->word);
+    if (!rt_transformer_pairs(o))
+        return rt_error(RT_CONFIG,
+                        "--theta %.900s: position.fraction = 0 leaves no pair that rotates", what);
+    double *numbers = other->numbers = rt_alloc(rt_shape_size(shape), sizeof *numbers);
+    if (!numbers)
+        return rt_out_of_memory("theta");
+    other->change.numbers = numbers;
+    if (!strcmp(what, "start")) {
+        set_start(model, numbers, factors);
+    } else if (!strcmp(what, "base")) {
+        set_base(o, numbers);
+    } else if ((argument = after("off:", what))) {
+        *factors = true;
+        return set_off(argument, model, length, numbers);
+    } else if ((argument = after("scale:", what))) {
+        *factors = true;
+        return set_scale(argument, o, numbers);
+    } else {
+        return read_file(what, o, shape, false, numbers);
+    }
+    return rt_ok();
+}
+
+void rt_other_theta_free(rt_other_theta *other)
+{
+    rt_free(other->numbers);
+    *other = (rt_other_theta){.numbers = NULL};
+}
+
+typedef struct extent {
+    double low, high; /* range of |theta| above 0 */
+    int least, most;  /* numbers of pairs of a head that rotate */
+} extent;
+
+static extent find_extent(const double *theta, int heads, int pairs)
+{
+    extent e = {.low = INFINITY, .least = pairs};
+    for (int h = 0; h < heads; h++) {
+        int count = 0;
+        for (int i = 0; i < pairs; i++) {
+            const double size = fabs(theta[h * pairs + i]);
+            if (!(size > 0))
+                continue;
+            count++;
+            e.low = fmin(e.low, size);
+            e.high = fmax(e.high, size);
+        }
+        e.least = count < e.least ? count : e.least;
+        e.most = count > e.most ? count : e.most;
+    }
+    return e;
+}
+
+rt_status rt_other_theta_report(rt_writer *w, const char *what, const rt_transformer *model,
+                                int length)
+{
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, -1, length);
+    double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
+    if (!theta)
+        return rt_out_of_memory("theta");
+    rt_transformer_rotation(model, length, theta);
+    const extent e = find_extent(theta, shape.axis[0] * shape.axis[1], pairs);
+    rt_writer_add(w, "theta: %s in the place of the model's own: ", what);
+    if (e.least == e.most)
+        rt_writer_add(w, "%d of %d pairs of a head rotate", e.most, pairs);
+    else
+        rt_writer_add(w, "%d to %d of %d pairs of a head rotate", e.least, e.most, pairs);
+    if (e.most)
+        rt_writer_add(w, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions",
+                      e.low, e.high, rt_theta_turns(e.low, reach), rt_theta_turns(e.high, reach),
+                      reach - 1);
+    rt_writer_add(w, "\n");
+    rt_free(theta);
+    return rt_ok();
+}
+
+/* ---- measurements ---- */
 
 rt_status rt_usage_text(char **text_new, const rt_config *c, rt_trainer *trainer)
 {
@@ -76,7 +437,7 @@ static rt_status record_cutoffs(const rt_config *config, rt_trainer *trainer, co
         *stopped = stop();
         if (*stopped)
             break;
-        rt_theta_switch_off(factors, o, K);
+        switch_off(factors, o, K);
         rt_trainer_change_theta(trainer, K < pairs ? &change : NULL);
         status = rt_trainer_evaluate(trainer, length, &e);
         rt_trainer_change_theta(trainer, NULL);

@@ -11,7 +11,7 @@
 #include "train/config/config.h"
 #include "train/config/keys.h"
 #include "train/run/found.h"
-#include "train/run/other_theta.h"
+#include "train/run/instruments.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "train/run/found.h"
 #include "train/run/instruments.h"
 #include "train/run/lines.h"
-#include "train/run/other_theta.h"
 #include "train/run/outcome.h"
 #include "train/run/predict.h"
 
