@@ -5,7 +5,6 @@
 #include "train/commands.h"
 #include "train/config/config.h"
 #include "train/model_check.h"
-#include "train/report_command.h"
 #include "train/run/arguments.h"
 #include "train/run/found.h"
 #include "train/run/kernels.h"

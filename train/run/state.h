@@ -115,10 +115,6 @@ rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
 rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
                               const char *path) RT_MUST_CHECK;
 
-/* --export: writes the model of a run that was opened from `checkpoint` into arguments->export, and
- * prints the path. Returns RT_CONFIG and RT_IO as rt_huggingface_write and rt_gguf_write do. */
-rt_status rt_run_export(const rt_run *r, const char *checkpoint) RT_MUST_CHECK;
-
 /* ---- the beginning of a run ---- */
 
 /* Checks whether the run that left this checkpoint can be resumed with the present configuration:
@@ -148,6 +144,35 @@ void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation);
 
 /* Sets r->finished and r->stopped_early for a run that was opened, and reports an end. */
 rt_status rt_run_look_whether_ended(rt_run *r) RT_MUST_CHECK;
+
+/* ---- uses of a trained model that read lines ---- */
+
+/* Returns the token that the tokenizer of a folder of Hugging Face puts behind a text, RT_NO_ID if
+ * there is none: rotor itself trains on texts without it. */
+int32_t rt_run_last_token(const rt_run *r);
+
+/* --embed: prints a row for each line below a heading v0, v1, ..., or writes the dataset
+ * /embeddings of --output, after all lines have been read. Warns of lines that are cut.
+ *
+ * Returns RT_DATA for a line that cannot be read or has no token, and for a file without a line;
+ * RT_CONFIG for a layer that the model does not have, and for data without texts. */
+rt_status rt_run_embed(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+
+/* --eval --per-line: prints the loss of each line of the evaluation data as a table in CSV. Losses
+ * are in nats.
+ *
+ *     labelled data   line,loss,label,predicted: of each text of the task classify, of each token
+ *                     of the task tag
+ *     text            line,loss,tokens: of each line of data.eval_file as a text of its own, the
+ *                     mean loss of its tokens and their number. With data.objective = lm each token
+ *                     is predicted from those before it, with mlm from all others, by hiding one
+ *                     after the other (the pseudo-log-likelihood of Salazar et al. 2020). A line
+ *                     without tokens has no loss. The tokens that begin and end a text are seen,
+ *                     but have no loss.
+ *
+ * Warns of lines that are cut. Returns RT_CONFIG for a text without data.eval_file or with several,
+ * and for data that has no lines; RT_DATA for a line that is no text. */
+rt_status rt_run_per_line(rt_run *r) RT_MUST_CHECK;
 
 /* ---- a world of processes ---- */
 

@@ -1,18 +1,21 @@
+/* The uses of a trained model: --eval, --usage, --distances, --predict, --embed and --export. */
+
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "io/gguf/gguf.h"
 #include "text/durable_file.h"
-#include "text/program_name.h"
 #include "train/config/keys.h"
-#include "train/report/report.h"
+#include "train/report/theta_report.h"
 #include "train/run/found.h"
 #include "train/run/instruments.h"
-#include "train/run/lines.h"
 #include "train/run/outcome.h"
 #include "train/run/predict.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- the model ---- */
 
 /* Reports how the given file differs from the configuration of the run, which is used. */
 static rt_status report_differences(rt_run *r, const rt_config *run)
@@ -111,6 +114,8 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     return status.code ? status : rt_run_load(r, found->path);
 }
 
+/* ---- --predict ---- */
+
 /* Returns the most tokens that the model has positions for; 0: no limit. */
 static int positions_of(const rt_run *r)
 {
@@ -147,18 +152,7 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
                         went_on, p->texts, length);
 }
 
-static void report_cut_lines(rt_run *r, long cut)
-{
-    if (cut)
-        rt_progress_say(
-            &r->progress,
-            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
-            r->config->data.length);
-}
-
-/* Returns the token that the tokenizer of a folder of Hugging Face puts behind a text, RT_NO_ID if
- * there is none: rotor itself trains on texts without it. */
-static int32_t last_token(const rt_run *r)
+int32_t rt_run_last_token(const rt_run *r)
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
     if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
@@ -170,7 +164,7 @@ static int32_t last_token(const rt_run *r)
 static rt_status predict(rt_run *r)
 {
     rt_predict_options o = rt_predict_arguments(r->arguments, r->config);
-    const int32_t last = last_token(r);
+    const int32_t last = rt_run_last_token(r);
     if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* masks alone */
         o.last = &last;
     o.crew = rt_trainer_crew(r->trainer);
@@ -184,14 +178,7 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
-static rt_status evaluate_lines(rt_run *r)
-{
-    long cut;
-    rt_status status = rt_per_line_print(stdout, r->config, r->trainer, last_token(r), &cut);
-    if (!status.code)
-        report_cut_lines(r, cut);
-    return status;
-}
+/* ---- evaluations ---- */
 
 /* Evaluates with the theta of --theta in place of the model's own. */
 static rt_status evaluate_other_theta(rt_run *r, rt_outcome *outcome)
@@ -209,7 +196,8 @@ static rt_status evaluate_other_theta(rt_run *r, rt_outcome *outcome)
         rt_writer_free(&w);
     }
     if (!status.code)
-        status = per_line ? evaluate_lines(r) : rt_outcome_evaluate(outcome, r->config, r->trainer);
+        status =
+            per_line ? rt_run_per_line(r) : rt_outcome_evaluate(outcome, r->config, r->trainer);
     rt_trainer_change_theta(r->trainer, NULL);
     rt_other_theta_free(&other);
     return status;
@@ -237,7 +225,7 @@ static rt_status evaluate(rt_run *r, const rt_found *found)
     if (r->arguments->theta) {
         status = evaluate_other_theta(r, &outcome);
     } else if (r->arguments->per_line) {
-        status = evaluate_lines(r);
+        status = rt_run_per_line(r);
     } else {
         rt_run_announce_tolerances(r);
         status = rt_outcome_print(&outcome, r->config, r->trainer, NULL);
@@ -263,31 +251,114 @@ static rt_status print_table(rt_run *r)
     return status;
 }
 
-static rt_status embed(rt_run *r, const rt_found *found)
+/* ---- --export ---- */
+
+enum { MOST_FACTS = 16 };
+
+/* Adds the results in result.csv of the run, if the run ended at this checkpoint. */
+static void add_results(rt_writer *w, const rt_run *r, const char *checkpoint)
+{
+    char folder[RT_PATH_SIZE];
+    rt_results results;
+    int steps;
+    snprintf(folder, sizeof folder, "%s", checkpoint);
+    char *slash = strstr(folder, "/checkpoints/");
+    if (!slash)
+        return;
+    *slash = '\0';
+    if (!rt_results_read(&results, folder))
+        return;
+    if (rt_results_whole(&results, RT_RESULT_STEPS, &steps) && steps == r->state->step)
+        rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
+                      rt_results_get(&results, RT_RESULT_LOSS),
+                      rt_results_get(&results, RT_RESULT_ACCURACY));
+    rt_results_free(&results);
+}
+
+static rt_status add_theta(rt_writer *w, const rt_run *r)
+{
+    rt_theta_verdict verdict;
+    if (!r->config->model.theta.learn) {
+        rt_writer_add(w, "theta: fixed\n");
+        return rt_ok();
+    }
+    rt_status status = rt_theta_judge(&verdict, r->state->model, r->config);
+    if (!status.code)
+        rt_theta_report_verdict(w, &verdict, r->config);
+    return status;
+}
+
+/* Cuts a text into its lines, in place. */
+static int cut_lines(char *text, const char *lines[MOST_FACTS])
+{
+    int count = 0;
+    for (char *end; *text && count < MOST_FACTS && (end = strchr(text, '\n')); text = end + 1) {
+        *end = '\0';
+        lines[count++] = text;
+    }
+    return count;
+}
+
+/* Returns max_position_embeddings of a folder that rotor did not write; 0 for other models, and if
+ * the user gives data.length. */
+static int positions_of_folder(const rt_run *r)
+{
+    const rt_huggingface *there = r->imported ? r->imported->there : NULL;
+    const bool said = there && !there->own && r->config->data.length == r->imported->data.length;
+    return said ? there->max_positions : 0;
+}
+
+static rt_status export_model(const rt_run *r, const char *checkpoint)
 {
     const rt_arguments *a = r->arguments;
-    const char *inputs[] = {found->path, a->embed, a->config, NULL};
-    rt_embed_options o = {.path = a->embed,
-                          .last = last_token(r),
-                          .pool = RT_POOL_MEAN,
-                          .layer = a->layer,
-                          .output = a->output};
-    rt_unknown unknown;
-    long cut;
-    rt_status status = a->output ? rt_output_check(a->output, a->overwrite, inputs) : rt_ok();
-    if (status.code)
-        return status;
-    if (a->pool)
-        rt_pooling_find(a->pool, &o.pool);
-    status = rt_embed(stdout, r->trainer, &o, &cut, &unknown);
-    if (status.code)
-        return status;
-    rt_run_report_unknown(r, &unknown, strcmp(a->embed, "-") ? a->embed : "standard input");
-    report_cut_lines(r, cut);
-    if (a->output)
-        printf("embeddings: %s\n", a->output);
-    return rt_ok();
+    const char *folder = r->imported ? checkpoint : r->config->train.init_from; /* of the model */
+    const char *lines[MOST_FACTS];
+    char *chat_template = NULL;
+    if (rt_is_run_folder(a->export))
+        return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
+                        a->export);
+    const rt_labels *labels = rt_data_labels(r->data);
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    rt_writer w = {0};
+    if (r->state->step)
+        rt_writer_add(&w, "training: %d steps with seed %llu\n", r->state->step,
+                      (unsigned long long)r->config->run.seed);
+    add_results(&w, r, checkpoint);
+    rt_status status = add_theta(&w, r);
+    char *facts = rt_writer_take(&w);
+    if (!status.code && folder && rt_is_huggingface(folder))
+        status = rt_huggingface_chat_template(&chat_template, folder);
+    if (!status.code && !facts)
+        status = rt_out_of_memory("a model card");
+    if (!status.code) {
+        const int positions = positions_of_folder(r);
+        const rt_huggingface_export export = {.vocabulary = vocabulary,
+                                              .lowercase = vocabulary && vocabulary->lowercase,
+                                              .labels = labels ? (const char *const *)labels->names
+                                                               : NULL,
+                                              .length =
+                                                  positions ? positions : r->config->data.length,
+                                              .table_rows = positions,
+                                              .bare = !rt_data_begins(r->data),
+                                              .open_ended = !rt_data_ends(r->data),
+                                              .title = r->config->run.name,
+                                              .facts = lines,
+                                              .fact_count = cut_lines(facts, lines),
+                                              .chat_template = chat_template,
+                                              .overwrite = a->overwrite};
+        const rt_gguf_dtype dtype =
+            a->dtype && !strcmp(a->dtype, "f16") ? RT_GGUF_F16 : RT_GGUF_F32;
+        status = rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, &export, dtype)
+                                       : rt_huggingface_write(a->export, r->state->model, &export);
+    }
+    rt_free(facts);
+    rt_free(chat_template);
+    if (!status.code)
+        printf("export: %s\n", a->export);
+    return status;
 }
+
+/* ---- the command ---- */
 
 static rt_status use_model(rt_run *r, const rt_found *found)
 {
@@ -298,9 +369,9 @@ static rt_status use_model(rt_run *r, const rt_found *found)
     case RT_COMMAND_PREDICT:
         return predict(r);
     case RT_COMMAND_EMBED:
-        return embed(r, found);
+        return rt_run_embed(r, found->path);
     case RT_COMMAND_EXPORT:
-        return rt_run_export(r, found->path);
+        return export_model(r, found->path);
     case RT_COMMAND_USAGE:
     case RT_COMMAND_DISTANCES:
         return print_table(r);
@@ -323,57 +394,4 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
         rt_progress_say(&r.progress, "%s", status.message);
     rt_run_free(&r);
     return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
-}
-
-/* Returns the last part of a path: "runs/theta/" is the sweep theta. */
-static const char *last_part(const char *path, char name[RT_PATH_SIZE])
-{
-    snprintf(name, RT_PATH_SIZE, "%s", path);
-    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
-        name[end - 1] = '\0';
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
-/* Draws the report of a run: without attention maps if its data or checkpoints are gone. */
-static rt_status report_again(const rt_arguments *arguments)
-{
-    char path[RT_PATH_SIZE];
-    rt_config config;
-    rt_checkpoint_found found = {0};
-    rt_status status = rt_config_load_folder(&config, arguments->report);
-    if (status.code)
-        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
-                        status.message);
-    rt_run r = rt_run_new(&config, arguments);
-    status = rt_path_join(path, arguments->report, "checkpoints");
-    if (!status.code)
-        status = rt_checkpoint_newest(path, RT_PARSE_MODEL, &found);
-    r.image = found.image;
-    if (!status.code && found.found)
-        status = rt_run_open(&r, found.path);
-    if (!status.code && found.found)
-        status = rt_run_load(&r, found.path);
-    const bool has_model = found.found && !status.code;
-    if (!has_model && !arguments->quiet)
-        rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
-                        status.message);
-    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,
-                             arguments->watch && rt_run_folder_busy(arguments->report));
-    rt_run_free(&r);
-    return status;
-}
-
-rt_exit rt_run_report(const rt_arguments *arguments)
-{
-    char name[RT_PATH_SIZE];
-    const char *folder = arguments->report;
-    rt_status status = rt_is_sweep_folder(folder)
-                           ? rt_sweep_report_write(folder, last_part(folder, name), NULL)
-                           : report_again(arguments);
-    if (status.code)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
-    else if (!arguments->quiet)
-        printf("report: %s/report.html\n", folder);
-    return rt_exit_of(status.code);
 }
