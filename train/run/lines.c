@@ -14,6 +14,7 @@
 #include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/lines.h"
+#include "train/step/batch_loss.h"
 #include "train/step/scores.h"
 
 #include <errno.h>
@@ -340,26 +341,11 @@ typedef struct scoring {
     text_score *scores;
 } scoring;
 
-/* Returns the logits of one place of a row; of all places for -1. */
-static const rt_tensor *logits_of(rt_transformer *model, rt_graph *g, const text_row *row,
-                                  int32_t *place)
-{
-    const rt_transformer_input in = {.B = 1,
-                                     .T = row->count,
-                                     .ids = row->ids,
-                                     .padding_id = RT_NO_PADDING};
-    rt_tensor *hidden = rt_transformer_encode(model, g, &in);
-    hidden = rt_reshape(g, hidden, RT_SHAPE_OF(row->count, model->options.dim));
-    if (*place >= 0)
-        hidden = rt_embedding(g, hidden, place, RT_SHAPE_OF(1), RT_NO_PADDING);
-    return rt_transformer_logits(model, g, hidden);
-}
-
 /* Adds the loss of each token given those before it. */
 static rt_status score_next(const text_row *row, rt_transformer *model, rt_graph *g, text_score *s)
 {
-    int32_t all = -1;
-    const rt_tensor *logits = row->count > 1 ? logits_of(model, g, row, &all) : NULL;
+    const rt_tensor *logits =
+        row->count > 1 ? rt_text_logits(model, g, row->ids, row->count, NULL) : NULL;
     for (int t = 0; logits && t + 1 < row->count; t++, s->tokens++)
         s->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
                                   rt_columns(logits), row->ids[t + 1]);
@@ -374,7 +360,7 @@ static rt_status score_masked(const scoring *c, const text_row *row, rt_transfor
         const int32_t id = row->ids[t];
         rt_graph_clear(g);
         row->ids[t] = rt_data_vocabulary(c->data)->special.mask;
-        const rt_tensor *logits = logits_of(model, g, row, &t);
+        const rt_tensor *logits = rt_text_logits(model, g, row->ids, row->count, &t);
         row->ids[t] = id;
         if (!logits)
             break;

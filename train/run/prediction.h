@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_RUN_PREDICTION_H
 #define ROTOR_TRAIN_RUN_PREDICTION_H
 
-/* Private to prediction.c, predict.c and predict_continuation.c. */
+/* Private to predict.c and predict_continuation.c. */
 
 #include "data/masked_text.h"
 #include "models/sampler.h"
