@@ -9,7 +9,6 @@
 #include "train/report/report.h"
 #include "train/run/instruments.h"
 #include "train/run/kernels.h"
-#include "train/run/outcome.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
@@ -205,7 +204,7 @@ static void record_failure(rt_run *r, rt_exit code)
 {
     rt_outcome o = {0};
     rt_results_put(&o.results, r->state->step, RT_RESULT_STEPS);
-    rt_status status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
+    rt_status status = rt_outcome_record(&o, r, code);
     rt_outcome_free(&o);
     if (status.code)
         rt_progress_say(&r->progress, "%s", status.message);
@@ -253,17 +252,15 @@ static rt_exit conclude(rt_run *r)
     rt_outcome o = {0};
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
-    rt_run_announce_tolerances(r);
     rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
     if (!status.code)
-        status =
-            rt_outcome_print(&o, r->config, r->trainer, r->ended_before ? r->folder.path : NULL);
+        status = rt_outcome_print(&o, r);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (r->config->train.patience)
         rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
-        status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
+        status = rt_outcome_record(&o, r, code);
     rt_outcome_free(&o);
     if (status.code)
         return fail(r, status);

@@ -4,10 +4,8 @@
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
 #include "train/config/config.h"
-#include "train/folder/results.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"
-#include "train/step/theta_reset.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -251,22 +249,6 @@ rt_status rt_run_open_model(rt_run *r)
     if (!status.code)
         status = rt_data_open_without(&r->data, &r->config->data, meaning_of(r, true));
     return status.code ? status : make_trainer(r, true);
-}
-
-void rt_run_announce_tolerances(rt_run *r)
-{
-    const rt_config *c = r->config;
-    rt_results before;
-    const bool known = r->ended_before && rt_results_read(&before, r->folder.path);
-    if (known)
-        rt_results_free(&before);
-    if (!c->theta.tolerances || !c->model.theta.learn || known || r->arguments->quiet)
-        return;
-    const size_t count = rt_transformer_theta_count(&r->state->model->options);
-    rt_progress_say(
-        &r->progress,
-        "measuring how far each of %zu theta can change: up to %zu evaluations of one batch", count,
-        2 * RT_THETA_EVALUATIONS * count);
 }
 
 /* ---- checkpoints ---- */

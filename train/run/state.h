@@ -4,6 +4,7 @@
 /* The state of a run, which a training (run.c) and the use of a trained model (use.c) share, and
  * how it is opened, saved and loaded. */
 
+#include "data/labels.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/imported.h"
 #include "train/folder/run_folder.h"
@@ -12,6 +13,8 @@
 #include "train/run/progress.h"
 #include "train/run/run.h"
 #include "train/step/memory_estimate.h"
+#include "train/step/scores.h"
+#include "train/step/theta_reset.h"
 
 /* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
  *
@@ -98,10 +101,6 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
 /* Warns of what rotor treats otherwise than the folder of Hugging Face says. */
 void rt_run_warn_of_folder(rt_run *r);
 
-/* Prints the number of evaluations that theta.tolerances needs, which can take long; nothing if the
- * tolerances are known. */
-void rt_run_announce_tolerances(rt_run *r);
-
 /* Returns the parts of the run that a checkpoint holds. */
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 
@@ -144,6 +143,38 @@ void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation);
 
 /* Sets r->finished and r->stopped_early for a run that was opened, and reports an end. */
 rt_status rt_run_look_whether_ended(rt_run *r) RT_MUST_CHECK;
+
+/* ---- the outcome: results of a trained model ---- */
+
+/* Starts zeroed. */
+typedef struct rt_outcome {
+    rt_evaluation evaluation;       /* at the trained length */
+    bool target_missed;             /* train.target_accuracy was not reached */
+    bool theta_moved;               /* against theta.check = unmoved */
+    bool theta_needed;              /* against theta.check = unneeded */
+    bool stopped;                   /* a signal has stopped the measurements */
+    rt_theta_tolerance *tolerances; /* or NULL */
+    const rt_labels *labels;        /* of labelled data, which must stay open; or NULL */
+    int64_t *confusion;             /* (classes, classes), as rt_trainer_confusion */
+    rt_class_score *scores;         /* of each class */
+    rt_results results;
+} rt_outcome;
+
+void rt_outcome_free(rt_outcome *o);
+
+/* Evaluates at the trained length and at train.eval_lengths, and prints a line for each; for
+ * labelled data also a table of the scores of the classes at the trained length. Returns
+ * RT_NONFINITE if the loss is not finite. */
+rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r) RT_MUST_CHECK;
+
+/* Evaluates, and prints the report on a learned theta: its distance from the start, the loss after
+ * a reset, the tolerances. Measurements with another theta are not repeated if the run had ended
+ * before it was opened: they are read from its files. */
+rt_status rt_outcome_print(rt_outcome *o, rt_run *r) RT_MUST_CHECK;
+
+/* Writes result.csv with the exit code, and lengths.csv, classes.csv, confusion.csv and
+ * theta_final.csv where there are such results. */
+rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code) RT_MUST_CHECK;
 
 /* ---- uses of a trained model that read lines ---- */
 

@@ -9,7 +9,6 @@
 #include "train/report/theta_report.h"
 #include "train/run/found.h"
 #include "train/run/instruments.h"
-#include "train/run/outcome.h"
 #include "train/run/predict.h"
 
 #include <stdio.h>
@@ -196,8 +195,7 @@ static rt_status evaluate_other_theta(rt_run *r, rt_outcome *outcome)
         rt_writer_free(&w);
     }
     if (!status.code)
-        status =
-            per_line ? rt_run_per_line(r) : rt_outcome_evaluate(outcome, r->config, r->trainer);
+        status = per_line ? rt_run_per_line(r) : rt_outcome_evaluate(outcome, r);
     rt_trainer_change_theta(r->trainer, NULL);
     rt_other_theta_free(&other);
     return status;
@@ -227,8 +225,7 @@ static rt_status evaluate(rt_run *r, const rt_found *found)
     } else if (r->arguments->per_line) {
         status = rt_run_per_line(r);
     } else {
-        rt_run_announce_tolerances(r);
-        status = rt_outcome_print(&outcome, r->config, r->trainer, NULL);
+        status = rt_outcome_print(&outcome, r);
     }
     rt_outcome_free(&outcome);
     return status;
