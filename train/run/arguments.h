@@ -58,7 +58,7 @@ typedef struct rt_arguments {
     const char *predict; /* the text of --predict, or NULL */
     const char *export;  /* the folder or file of --export, or NULL */
     const char *dtype;   /* of --dtype: a word of RT_GGUF_DTYPES, or NULL */
-    const char *theta;   /* of --theta (train/run/instruments.h), or NULL */
+    const char *theta;   /* of --theta (rt_run_change_theta), or NULL */
     double temperature;  /* below 0: not given */
     double top_p;        /* 0: not given */
     int top_k;           /* 0: not given */

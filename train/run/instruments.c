@@ -1,4 +1,8 @@
-#include "train/run/instruments.h"
+/* Measurements on the pairs and heads of a trained model: the share of queries and keys in each
+ * pair (usage.csv), the loss without the slower pairs (cutoffs.csv), and attention by distance; and
+ * theta from elsewhere: of a CSV file, for theta.init_from, and of --theta for an evaluation. */
+
+#include "train/run/state.h"
 
 #include "core/memory.h"
 #include "core/path.h"
@@ -8,6 +12,7 @@
 #include "text/number.h"
 #include "text/quote.h"
 #include "train/report/theta_report.h"
+#include "train/run/stop.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -279,44 +284,27 @@ static const char *after(const char *prefix, const char *text)
     return strncmp(text, prefix, length) ? NULL : text + length;
 }
 
-rt_status rt_other_theta_find(rt_other_theta *other, const char *what, const rt_transformer *model,
-                              int length)
+/* Finds the theta of --theta. */
+static rt_status find_other_theta(rt_theta_change *change, double *numbers, const char *what,
+                                  const rt_transformer *model, int length)
 {
     const rt_transformer_options *o = &model->options;
-    const rt_shape shape = rt_transformer_rotation_shape(o);
-    bool *factors = &other->change.factors;
     const char *argument;
-    *other = (rt_other_theta){.numbers = NULL};
-    if (!rt_encoding_of(o)->rotation)
-        return rt_error(RT_CONFIG, "--theta %.900s: position.kind = %s has no theta", what,
-                        rt_encoding_of(o)->word);
-    if (!rt_transformer_pairs(o))
-        return rt_error(RT_CONFIG,
-                        "--theta %.900s: position.fraction = 0 leaves no pair that rotates", what);
-    double *numbers = other->numbers = rt_alloc(rt_shape_size(shape), sizeof *numbers);
-    if (!numbers)
-        return rt_out_of_memory("theta");
-    other->change.numbers = numbers;
+    *change = (rt_theta_change){.numbers = numbers};
     if (!strcmp(what, "start")) {
-        set_start(model, numbers, factors);
+        set_start(model, numbers, &change->factors);
     } else if (!strcmp(what, "base")) {
         set_base(o, numbers);
     } else if ((argument = after("off:", what))) {
-        *factors = true;
+        change->factors = true;
         return set_off(argument, model, length, numbers);
     } else if ((argument = after("scale:", what))) {
-        *factors = true;
+        change->factors = true;
         return set_scale(argument, o, numbers);
     } else {
-        return read_file(what, o, shape, false, numbers);
+        return read_file(what, o, rt_transformer_rotation_shape(o), false, numbers);
     }
     return rt_ok();
-}
-
-void rt_other_theta_free(rt_other_theta *other)
-{
-    rt_free(other->numbers);
-    *other = (rt_other_theta){.numbers = NULL};
 }
 
 typedef struct extent {
@@ -343,8 +331,8 @@ static extent find_extent(const double *theta, int heads, int pairs)
     return e;
 }
 
-rt_status rt_other_theta_report(rt_writer *w, const char *what, const rt_transformer *model,
-                                int length)
+/* Prints a line on the effective theta of a model in texts of `length` tokens. */
+static rt_status print_theta(FILE *to, const char *what, const rt_transformer *model, int length)
 {
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
@@ -354,40 +342,67 @@ rt_status rt_other_theta_report(rt_writer *w, const char *what, const rt_transfo
         return rt_out_of_memory("theta");
     rt_transformer_rotation(model, length, theta);
     const extent e = find_extent(theta, shape.axis[0] * shape.axis[1], pairs);
-    rt_writer_add(w, "theta: %s in the place of the model's own: ", what);
+    fprintf(to, "theta: %s in the place of the model's own: ", what);
     if (e.least == e.most)
-        rt_writer_add(w, "%d of %d pairs of a head rotate", e.most, pairs);
+        fprintf(to, "%d of %d pairs of a head rotate", e.most, pairs);
     else
-        rt_writer_add(w, "%d to %d of %d pairs of a head rotate", e.least, e.most, pairs);
+        fprintf(to, "%d to %d of %d pairs of a head rotate", e.least, e.most, pairs);
     if (e.most)
-        rt_writer_add(w, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions",
-                      e.low, e.high, rt_theta_turns(e.low, reach), rt_theta_turns(e.high, reach),
-                      reach - 1);
-    rt_writer_add(w, "\n");
+        fprintf(to, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions", e.low,
+                e.high, rt_theta_turns(e.low, reach), rt_theta_turns(e.high, reach), reach - 1);
+    fputc('\n', to);
     rt_free(theta);
     return rt_ok();
 }
 
-/* ---- measurements ---- */
-
-rt_status rt_usage_text(char **text_new, const rt_config *c, rt_trainer *trainer)
+rt_status rt_run_change_theta(rt_run *r)
 {
-    rt_usage usage;
-    *text_new = NULL;
-    rt_status status = rt_trainer_usage(trainer, c->data.length, &usage);
+    const rt_arguments *a = r->arguments;
+    const char *what = a->theta;
+    const rt_transformer *model = r->state->model;
+    const rt_transformer_options *o = &model->options;
+    const int length = r->config->data.length;
+    if (!rt_encoding_of(o)->rotation)
+        return rt_error(RT_CONFIG, "--theta %.900s: position.kind = %s has no theta", what,
+                        rt_encoding_of(o)->word);
+    if (!rt_transformer_pairs(o))
+        return rt_error(RT_CONFIG,
+                        "--theta %.900s: position.fraction = 0 leaves no pair that rotates", what);
+    r->other_theta = rt_alloc(rt_shape_size(rt_transformer_rotation_shape(o)), sizeof(double));
+    if (!r->other_theta)
+        return rt_out_of_memory("theta");
+    const rt_status status = find_other_theta(&r->change, r->other_theta, what, model, length);
     if (status.code)
         return status;
-    *text_new = rt_usage_csv(rt_trainer_state(trainer)->model, &usage, c->data.length);
+    rt_trainer_change_theta(r->trainer, &r->change);
+    return print_theta(a->per_line ? stderr : stdout, what, model, length);
+}
+
+/* ---- measurements ---- */
+
+/* Writes a table of the usage of pairs over the evaluation data, which the caller frees. Returns
+ * RT_CONFIG, with the reason, if the model has no such pairs. */
+static rt_status write_usage(char **text_new, const rt_run *r)
+{
+    const int length = r->config->data.length;
+    rt_usage usage;
+    *text_new = NULL;
+    rt_status status = rt_trainer_usage(r->trainer, length, &usage);
+    if (status.code)
+        return status;
+    *text_new = rt_usage_csv(r->state->model, &usage, length);
     rt_usage_free(&usage);
     return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
 }
 
-rt_status rt_distances_text(char **text_new, const rt_config *c, rt_trainer *trainer)
+/* Writes a table of the attention of each head to each distance over the evaluation data: a row for
+ * each layer, head and distance. The caller frees it. Returns RT_CONFIG as write_usage does. */
+static rt_status write_distances(char **text_new, const rt_run *r)
 {
     rt_attention_distances d;
     rt_writer w = {0};
     *text_new = NULL;
-    rt_status status = rt_trainer_attention_distances(trainer, c->data.length, &d);
+    rt_status status = rt_trainer_attention_distances(r->trainer, r->config->data.length, &d);
     if (status.code)
         return status;
     rt_writer_add(&w, "layer,head,distance,attention\n");
@@ -399,6 +414,20 @@ rt_status rt_distances_text(char **text_new, const rt_config *c, rt_trainer *tra
     rt_attention_distances_free(&d);
     *text_new = rt_writer_take(&w);
     return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
+}
+
+rt_status rt_run_print_instrument(rt_run *r)
+{
+    const rt_command command = r->arguments->command;
+    char *text;
+    rt_status status =
+        command == RT_COMMAND_USAGE ? write_usage(&text, r) : write_distances(&text, r);
+    if (status.code == RT_CONFIG)
+        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
+    if (!status.code)
+        fputs(text, stdout);
+    rt_free(text);
+    return status;
 }
 
 /* Returns the most turns of a pair in any layer and head. */
@@ -416,12 +445,11 @@ static double most_turns(const rt_transformer_options *o, const double *theta, i
 }
 
 /* Writes cutoffs.csv: the loss without the pairs from K on, for every K. */
-static rt_status record_cutoffs(const rt_config *config, rt_trainer *trainer, const char *folder,
-                                int (*stop)(void), bool *stopped)
+static rt_status record_cutoffs(rt_run *r, bool *stopped)
 {
-    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const rt_transformer *model = r->state->model;
     const rt_transformer_options *o = &model->options;
-    const int pairs = rt_transformer_pairs(o), length = config->data.length;
+    const int pairs = rt_transformer_pairs(o), length = r->config->data.length;
     const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
     double *theta = rt_alloc(2 * count, sizeof *theta);
     rt_writer w = {0};
@@ -434,13 +462,13 @@ static rt_status record_cutoffs(const rt_config *config, rt_trainer *trainer, co
     rt_writer_add(&w, "off,turns,eval_loss,eval_accuracy\n");
     for (int K = pairs; K >= 0 && !status.code; K--) {
         rt_evaluation e;
-        *stopped = stop();
+        *stopped = rt_stop_requested();
         if (*stopped)
             break;
         switch_off(factors, o, K);
-        rt_trainer_change_theta(trainer, K < pairs ? &change : NULL);
-        status = rt_trainer_evaluate(trainer, length, &e);
-        rt_trainer_change_theta(trainer, NULL);
+        rt_trainer_change_theta(r->trainer, K < pairs ? &change : NULL);
+        status = rt_trainer_evaluate(r->trainer, length, &e);
+        rt_trainer_change_theta(r->trainer, NULL);
         if (status.code == RT_NONFINITE) { /* --trap has found it */
             e = (rt_evaluation){.loss = (double)NAN, .accuracy = (double)NAN};
             status = rt_ok();
@@ -453,22 +481,19 @@ static rt_status record_cutoffs(const rt_config *config, rt_trainer *trainer, co
     }
     rt_free(theta);
     if (!status.code && !*stopped)
-        return rt_durable_given(folder, "cutoffs.csv", rt_writer_take(&w));
+        return rt_durable_given(r->folder.path, "cutoffs.csv", rt_writer_take(&w));
     rt_writer_free(&w);
     return status;
 }
 
-rt_status rt_instruments_record(const rt_config *config, rt_trainer *trainer, const char *folder,
-                                int (*stop)(void), bool *stopped)
+rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
 {
     char *text;
     *stopped = false;
-    rt_status status = rt_usage_text(&text, config, trainer);
+    rt_status status = write_usage(&text, r);
     if (!status.code)
-        status = rt_durable_given(folder, "usage.csv", text);
+        status = rt_durable_given(r->folder.path, "usage.csv", text);
     else if (status.code == RT_CONFIG) /* the model has no pairs */
         status = rt_ok();
-    return status.code || !config->theta.cutoffs
-               ? status
-               : record_cutoffs(config, trainer, folder, stop, stopped);
+    return status.code || !r->config->theta.cutoffs ? status : record_cutoffs(r, stopped);
 }

@@ -7,7 +7,6 @@
 #include "train/config/config.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
-#include "train/run/instruments.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
@@ -274,8 +273,7 @@ static rt_exit conclude(rt_run *r)
     fflush(stdout);
     rt_trainer_dismiss(r->trainer); /* the rest is done by process 0 alone */
     rt_world_leave(r->world);
-    status =
-        rt_instruments_record(r->config, r->trainer, r->folder.path, rt_stop_requested, &o.stopped);
+    status = rt_run_record_instruments(r, &o.stopped);
     if (status.code)
         return fail(r, status);
     if (o.stopped)

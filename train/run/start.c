@@ -11,7 +11,6 @@
 #include "train/config/config.h"
 #include "train/config/keys.h"
 #include "train/run/found.h"
-#include "train/run/instruments.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -221,7 +220,6 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
 /* Checks the configuration of the trunk. */
 static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
 {
-    char *errors = NULL;
     rt_checkpoint_info info = {0};
     rt_status status =
         found->imported
@@ -229,8 +227,7 @@ static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
                        "train.trunk: %s is a folder of Hugging Face, which has no training to "
                        "continue: train.init_from starts from it",
                        found->path)
-            : rt_found_configuration(trunk, found, &(rt_arguments){0}, &errors);
-    rt_free(errors);
+            : rt_found_configuration(trunk, found, NULL, NULL);
     if (!status.code)
         status = rt_checkpoint_look(found->image, &info);
     if (!status.code)
@@ -243,9 +240,8 @@ static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
  * again. */
 static rt_status open_trunk(rt_run *r, rt_config *trunk, char path[RT_PATH_SIZE])
 {
-    const rt_arguments named = {.checkpoint = r->config->train.trunk};
     rt_found found;
-    rt_status status = rt_find_checkpoint(&found, &named, NULL);
+    rt_status status = rt_find_checkpoint(&found, r->config->train.trunk, false, NULL);
     if (*found.warnings)
         rt_progress_say(&r->progress, "%s", found.warnings);
     if (!status.code)
@@ -280,11 +276,10 @@ static rt_status branch(rt_run *r)
 /* Opens the model of train.init_from, before the trainer has threads. */
 static rt_status open_start(rt_run *r)
 {
-    const rt_arguments named = {.checkpoint = r->config->train.init_from};
     rt_found found;
-    if (!named.checkpoint)
+    if (!r->config->train.init_from)
         return rt_ok();
-    rt_status status = rt_find_checkpoint(&found, &named, NULL);
+    rt_status status = rt_find_checkpoint(&found, r->config->train.init_from, false, NULL);
     if (*found.warnings)
         rt_progress_say(&r->progress, "%s", found.warnings);
     r->image = found.image;

@@ -32,6 +32,7 @@ void rt_run_free(rt_run *r)
     rt_vocabulary_free(r->vocabulary);
     rt_labels_free(r->labels);
     rt_run_folder_close(&r->folder);
+    rt_free(r->other_theta);
     rt_free(r->config_text);
     rt_free(r->session);
     rt_free(r->before);

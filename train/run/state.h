@@ -60,6 +60,8 @@ typedef struct rt_run {
     rt_training_state *state;
     rt_metrics metrics;
     rt_progress progress;
+    rt_theta_change change; /* of --theta */
+    double *other_theta;    /* its numbers; or NULL */
     char *config_text;
     char *session; /* cells of timing.csv */
     rt_evaluations evaluations;
@@ -175,6 +177,33 @@ rt_status rt_outcome_print(rt_outcome *o, rt_run *r) RT_MUST_CHECK;
 /* Writes result.csv with the exit code, and lengths.csv, classes.csv, confusion.csv and
  * theta_final.csv where there are such results. */
 rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code) RT_MUST_CHECK;
+
+/* ---- instruments, and theta from elsewhere ---- */
+
+/* Reads columns layer, head, i and theta of a CSV file, such as theta.csv and theta_final.csv of a
+ * run, into `theta`, laid out as rt_transformer_theta, in radians per position. `all` in layer or
+ * head stands for each. If there is a column `step`, the rows of the last step are read. Lines with
+ * another number of cells than the heading are skipped.
+ *
+ * Returns RT_CONFIG if the model learns no theta, if the file cannot be read, and if its rows do
+ * not give every theta of the model once. */
+rt_status rt_theta_file_read(const char *path, const rt_transformer *model,
+                             double *theta) RT_MUST_CHECK;
+
+/* Replaces the effective theta of the model, behind scalings, learned or fixed, by that of --theta:
+ * start, base, off:K, off:Xturns, scale:X, or the path of a CSV file, of which any finite theta is
+ * taken; its heads are those of keys. Prints a line on it. Returns RT_CONFIG if the model has no
+ * theta, there is no such pair, or the file does not suit. */
+rt_status rt_run_change_theta(rt_run *r) RT_MUST_CHECK;
+
+/* Prints the table of --usage or --distances. Returns RT_CONFIG, with the reason, if the model has
+ * no such pairs or weights. */
+rt_status rt_run_print_instrument(rt_run *r) RT_MUST_CHECK;
+
+/* Writes usage.csv, for a model with rope and softmax attention, and cutoffs.csv, with
+ * theta.cutoffs, into the folder of a run that has ended. Sets *stopped if a signal asked for a
+ * stop between two evaluations. Not for a world of several processes. */
+rt_status rt_run_record_instruments(rt_run *r, bool *stopped) RT_MUST_CHECK;
 
 /* ---- uses of a trained model that read lines ---- */
 

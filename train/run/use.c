@@ -8,7 +8,6 @@
 #include "train/config/keys.h"
 #include "train/report/theta_report.h"
 #include "train/run/found.h"
-#include "train/run/instruments.h"
 #include "train/run/predict.h"
 
 #include <stdio.h>
@@ -38,13 +37,11 @@ static rt_status report_differences(rt_run *r, const rt_config *run)
 static rt_status configure(rt_run *r, const rt_found *found)
 {
     rt_config own;
-    char *errors;
     if (r->arguments->checkpoint) {
         rt_status known = rt_found_training(r->config, found);
         return known.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image) : known;
     }
-    rt_status status = rt_found_configuration(&own, found, r->arguments, &errors);
-    rt_free(errors);
+    rt_status status = rt_found_configuration(&own, found, r->arguments, NULL);
     if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {
         rt_progress_say(
             &r->progress,
@@ -94,7 +91,8 @@ static rt_status check_evaluated(const rt_run *r)
 /* Opens the model of --checkpoint, or of the newest or best checkpoint of the run. */
 static rt_status open_checkpoint(rt_run *r, rt_found *found)
 {
-    rt_status status = rt_find_checkpoint(found, r->arguments, r->config);
+    rt_status status =
+        rt_find_checkpoint(found, r->arguments->checkpoint, r->arguments->best, r->config);
     if (*found->warnings)
         rt_progress_say(&r->progress, "%s", found->warnings);
     r->image = found->image;
@@ -179,28 +177,6 @@ static rt_status predict(rt_run *r)
 
 /* ---- evaluations ---- */
 
-/* Evaluates with the theta of --theta in place of the model's own. */
-static rt_status evaluate_other_theta(rt_run *r, rt_outcome *outcome)
-{
-    const rt_transformer *model = r->state->model;
-    const char *what = r->arguments->theta;
-    const bool per_line = r->arguments->per_line;
-    rt_other_theta other;
-    rt_writer w = {0};
-    rt_status status = rt_other_theta_find(&other, what, model, r->config->data.length);
-    if (!status.code) {
-        rt_trainer_change_theta(r->trainer, &other.change);
-        status = rt_other_theta_report(&w, what, model, r->config->data.length);
-        fputs(w.bytes ? w.bytes : "", per_line ? stderr : stdout);
-        rt_writer_free(&w);
-    }
-    if (!status.code)
-        status = per_line ? rt_run_per_line(r) : rt_outcome_evaluate(outcome, r);
-    rt_trainer_change_theta(r->trainer, NULL);
-    rt_other_theta_free(&other);
-    return status;
-}
-
 /* Reports that a given text is evaluated in part, as the text of the training was. */
 static void report_part(rt_run *r)
 {
@@ -215,36 +191,17 @@ static void report_part(rt_run *r)
 
 static rt_status evaluate(rt_run *r, const rt_found *found)
 {
+    const rt_arguments *a = r->arguments;
     rt_outcome outcome = {0};
-    rt_status status;
-    if (!r->arguments->per_line)
+    if (!a->per_line)
         printf("checkpoint: %s, step %d\n", found->path, r->state->step);
     report_part(r);
-    if (r->arguments->theta) {
-        status = evaluate_other_theta(r, &outcome);
-    } else if (r->arguments->per_line) {
-        status = rt_run_per_line(r);
-    } else {
-        status = rt_outcome_print(&outcome, r);
-    }
-    rt_outcome_free(&outcome);
-    return status;
-}
-
-/* Prints the table of --usage or --distances. */
-static rt_status print_table(rt_run *r)
-{
-    const rt_command command = r->arguments->command;
-    char *text;
-    report_part(r);
-    rt_status status = command == RT_COMMAND_USAGE
-                           ? rt_usage_text(&text, r->config, r->trainer)
-                           : rt_distances_text(&text, r->config, r->trainer);
-    if (status.code == RT_CONFIG)
-        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
+    rt_status status = a->theta ? rt_run_change_theta(r) : rt_ok();
     if (!status.code)
-        fputs(text, stdout);
-    rt_free(text);
+        status = a->per_line ? rt_run_per_line(r)
+                 : a->theta  ? rt_outcome_evaluate(&outcome, r)
+                             : rt_outcome_print(&outcome, r);
+    rt_outcome_free(&outcome);
     return status;
 }
 
@@ -371,7 +328,8 @@ static rt_status use_model(rt_run *r, const rt_found *found)
         return export_model(r, found->path);
     case RT_COMMAND_USAGE:
     case RT_COMMAND_DISTANCES:
-        return print_table(r);
+        report_part(r);
+        return rt_run_print_instrument(r);
     default:
         return evaluate(r, found);
     }
