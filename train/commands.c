@@ -178,8 +178,8 @@ rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments)
     rt_word_counts_free(&counts);
     if (status.code == RT_CONFIG)
         return rt_error(RT_CONFIG,
-                        "--vocab %d is too few: %s; give a larger number, or texts with "
-                        "fewer different characters",
+                        "--vocab %d is too few: %s; give a larger number, or texts with fewer "
+                        "different characters",
                         arguments->vocab, status.message);
     if (status.code)
         return status;
@@ -298,9 +298,8 @@ static rt_status report_again(const rt_arguments *arguments)
     if (!status.code && found.found)
         status = rt_run_load(&r, found.path);
     const bool has_model = found.found && !status.code;
-    if (!has_model && !arguments->quiet)
-        rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
-                        status.message);
+    if (!has_model)
+        rt_run_note(&r, "no attention maps%s%s", status.code ? ": " : "", status.message);
     status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,
                              arguments->watch && rt_run_folder_busy(arguments->report));
     rt_run_free(&r);

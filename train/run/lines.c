@@ -184,10 +184,8 @@ static void free_lines(line_reader *r, text_rows *all)
 static void report_cut_lines(rt_run *r, long cut)
 {
     if (cut)
-        rt_progress_say(
-            &r->progress,
-            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
-            r->config->data.length);
+        rt_run_say(r, "warning: %ld lines are longer than data.length = %d and are cut at the end",
+                   cut, r->config->data.length);
 }
 
 /* ---- embeddings ---- */

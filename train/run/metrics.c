@@ -66,11 +66,10 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
     const cut c = {finished_steps, config->run.log_every, config->train.eval_every,
                    config->theta.log};
     *m = (rt_metrics){.config = config, .session = session};
-    rt_status status =
-        rt_step_table_open(&m->metrics, folder, "metrics.csv",
-                           "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,"
-                           "theta_grad_norm",
-                           finished_steps ? keep_metrics : NULL, &c);
+    rt_status status = rt_step_table_open(
+        &m->metrics, folder, "metrics.csv",
+        "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
+        finished_steps ? keep_metrics : NULL, &c);
     if (!status.code)
         status = rt_step_table_open(&m->timing, folder, "timing.csv",
                                     "step,seconds,tokens_per_s," RT_SESSION_COLUMNS,
@@ -218,10 +217,10 @@ static void warn_of_data(rt_run *r, const char *data)
     char *earlier = data_before(r);
     rt_session_part before = {.text = earlier}, now = {.text = data};
     if (earlier && rt_session_data_differs(&before, &now, files_of(r->config->data)))
-        rt_progress_say(&r->progress,
-                        "warning: the data has changed since the run was stopped: it was %.*s, it "
-                        "is %.*s; the continuation will not be bitwise identical",
-                        before.length, before.text, now.length, now.text);
+        rt_run_say(r,
+                   "warning: the data has changed since the run was stopped: it was %.*s, it is "
+                   "%.*s; the continuation will not be bitwise identical",
+                   before.length, before.text, now.length, now.text);
     rt_free(earlier);
 }
 
@@ -238,14 +237,13 @@ static void warn_of_rows(rt_run *r, const rt_step_table *table, int due)
     if (!table->file || table->last >= due)
         return;
     if (table->last < 0)
-        rt_progress_say(&r->progress,
-                        "warning: %s/%s has no rows: those up to step %d are lost, and the table "
-                        "begins after them",
-                        r->folder.path, table->name, r->state->step);
+        rt_run_say(r,
+                   "warning: %s/%s has no rows: those up to step %d are lost, and the table begins "
+                   "after them",
+                   r->folder.path, table->name, r->state->step);
     else
-        rt_progress_say(&r->progress,
-                        "warning: %s/%s ends at step %d: its rows up to step %d are lost",
-                        r->folder.path, table->name, table->last, due);
+        rt_run_say(r, "warning: %s/%s ends at step %d: its rows up to step %d are lost",
+                   r->folder.path, table->name, table->last, due);
 }
 
 static void warn_of_tables(rt_run *r)
@@ -267,8 +265,7 @@ static rt_status copy_table(rt_run *r, const char *name, bool wanted)
     rt_status status = rt_path_join(path, *r->trunk ? r->trunk : ".", name);
     char *text = !status.code && wanted && *r->trunk ? rt_read_text(path) : NULL;
     if (!status.code && wanted && !text)
-        rt_progress_say(&r->progress, "warning: the rows of %s until step %d are not known", name,
-                        r->state->step);
+        rt_run_say(r, "warning: the rows of %s until step %d are not known", name, r->state->step);
     if (!status.code)
         status = rt_write_text(r->folder.path, name, text ? text : "");
     rt_free(text);

@@ -107,8 +107,8 @@ void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation)
 /* Prints the first line of a text, and releases the text. */
 static void say_line(rt_run *r, rt_writer *w)
 {
-    if (w->bytes && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "%.*s", (int)strcspn(w->bytes, "\n"), w->bytes);
+    if (w->bytes)
+        rt_run_note(r, "%.*s", (int)strcspn(w->bytes, "\n"), w->bytes);
     rt_writer_free(w);
 }
 
@@ -342,10 +342,9 @@ static rt_results results_before(const rt_run *r)
 static void announce_tolerances(rt_run *r)
 {
     const size_t count = rt_transformer_theta_count(&r->state->model->options);
-    if (r->config->theta.tolerances && !r->arguments->quiet)
-        rt_progress_say(
-            &r->progress,
-            "measuring how far each of %zu theta can change: up to %zu evaluations of one batch",
+    if (r->config->theta.tolerances)
+        rt_run_note(
+            r, "measuring how far each of %zu theta can change: up to %zu evaluations of one batch",
             count, 2 * RT_THETA_EVALUATIONS * count);
 }
 

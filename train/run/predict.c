@@ -508,10 +508,10 @@ rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_option
                         rt_data_task_name(o->task));
     given = lm ? NULL : find_given(a, ON_GROWTH);
     if (given)
-        return rt_error(RT_CONFIG,
-                        "--%s has no effect with data.objective = mlm, which fills masks and "
-                        "continues no text",
-                        given);
+        return rt_error(
+            RT_CONFIG,
+            "--%s has no effect with data.objective = mlm, which fills masks and continues no text",
+            given);
     given = temperature_of(a, o) > 0 ? NULL : find_given(a, ON_DRAW);
     if (given)
         return rt_error(RT_CONFIG,

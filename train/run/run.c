@@ -30,11 +30,10 @@ static rt_status refuse_used_folder(const rt_run *r)
                         r->folder.path);
     if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))
         return rt_ok();
-    return rt_error(
-        RT_CONFIG,
-        "%s already holds a run: give --resume to continue it, --overwrite to replace it, or "
-        "another run.name",
-        r->folder.path);
+    return rt_error(RT_CONFIG,
+                    "%s already holds a run: give --resume to continue it, --overwrite to replace "
+                    "it, or another run.name",
+                    r->folder.path);
 }
 
 /* Opens what a run needs, before anything is created. */
@@ -113,19 +112,17 @@ static void describe(rt_run *r)
     const rt_config *c = r->config;
     const size_t parameters = rt_parameters_count(&r->state->model->parameters);
     char processes[64] = "", kernels[RT_KERNELS_SIZE], slower[RT_SLOWER_SIZE];
-    if (r->arguments->quiet)
-        return;
     if (r->world)
         snprintf(processes, sizeof processes, "%d processes, here ", rt_world_size(r->world));
-    rt_progress_say(&r->progress,
-                    "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on "
-                    "%s%d thread%s; %s",
-                    c->run.name, parameters, RT_PRECISION, c->train.batch_size,
-                    rt_data_varies(r->data) ? "up to " : "", c->data.length, c->train.shards,
-                    c->train.shards > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
-                    rt_trainer_threads(r->trainer) > 1 ? "s" : "", rt_kernels_describe(kernels));
+    rt_run_note(r,
+                "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on %s%d "
+                "thread%s; %s",
+                c->run.name, parameters, RT_PRECISION, c->train.batch_size,
+                rt_data_varies(r->data) ? "up to " : "", c->data.length, c->train.shards,
+                c->train.shards > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
+                rt_trainer_threads(r->trainer) > 1 ? "s" : "", rt_kernels_describe(kernels));
     if (rt_kernels_are_slower(c, slower))
-        rt_progress_say(&r->progress, "%s", slower);
+        rt_run_note(r, "%s", slower);
 }
 
 /* ---- the loop ---- */
@@ -141,7 +138,7 @@ static rt_status save_if_due(rt_run *r, bool due)
     if (status.code == RT_NONFINITE)
         return status;
     if (status.code && !again)
-        rt_progress_say(&r->progress, "warning: %s", status.message);
+        rt_run_say(r, "warning: %s", status.message);
     return rt_ok();
 }
 
@@ -161,7 +158,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
                                  rt_seconds() - r->progress.start);
     const char *lost = rt_metrics_failure(&r->metrics);
     if (lost)
-        rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
+        rt_run_say(r, "warning: %s/%s cannot be written", r->folder.path, lost);
     if (!status.code)
         rt_run_look_for_end(r, due ? &evaluation : NULL);
     r->stopping = rt_stop_requested();
@@ -194,7 +191,7 @@ static rt_status loop(rt_run *r)
 
 static rt_exit fail(rt_run *r, rt_status status)
 {
-    rt_progress_say(&r->progress, "%s", status.message);
+    rt_run_say(r, "%s", status.message);
     return rt_exit_of(status.code);
 }
 
@@ -206,7 +203,7 @@ static void record_failure(rt_run *r, rt_exit code)
     rt_status status = rt_outcome_record(&o, r, code);
     rt_outcome_free(&o);
     if (status.code)
-        rt_progress_say(&r->progress, "%s", status.message);
+        rt_run_say(r, "%s", status.message);
 }
 
 /* Draws the report. A failure is only a message. */
@@ -217,14 +214,13 @@ static void report(rt_run *r)
     rt_trainer_rest(r->trainer);
     rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
     if (status.code)
-        rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
-                        rt_program_name(), r->folder.path);
+        rt_run_say(r, "%s; %s --report %s tries again", status.message, rt_program_name(),
+                   r->folder.path);
 }
 
 static rt_exit stopped(rt_run *r)
 {
-    rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume continues it",
-                    r->state->step);
+    rt_run_say(r, "stopped by a signal after step %d; --resume continues it", r->state->step);
     return RT_EXIT_STOPPED;
 }
 
@@ -280,8 +276,8 @@ static rt_exit conclude(rt_run *r)
         return stopped(r);
     report(r);
     if (o.target_missed)
-        rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",
-                        o.evaluation.accuracy, r->config->train.target_accuracy);
+        rt_run_say(r, "the accuracy %.4f is below train.target_accuracy = %g",
+                   o.evaluation.accuracy, r->config->train.target_accuracy);
     return code;
 }
 
@@ -301,10 +297,9 @@ static void save_before_failure(rt_run *r)
         return;
     const rt_status status = rt_run_save(r);
     if (status.code)
-        rt_progress_say(&r->progress, "warning: %s", status.message);
+        rt_run_say(r, "warning: %s", status.message);
     else
-        rt_progress_say(&r->progress, "a checkpoint holds step %d; --resume continues the run",
-                        r->state->step);
+        rt_run_say(r, "a checkpoint holds step %d; --resume continues the run", r->state->step);
 }
 
 /* Takes the remaining steps, and records them. */
@@ -342,7 +337,7 @@ static rt_exit end(rt_run *r)
         return conclude(r);
     if (!r->unsaved)
         return stopped(r);
-    rt_progress_say(&r->progress, "the last checkpoint could not be written");
+    rt_run_say(r, "the last checkpoint could not be written");
     return RT_EXIT_UNSAVED;
 }
 

@@ -82,6 +82,10 @@ typedef struct rt_run {
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
 void rt_run_free(rt_run *r);
 
+/* Prints a message on stderr, on a line of its own; a note is omitted with --quiet. */
+void rt_run_say(rt_run *r, const char *format, ...) RT_PRINTF(2, 3);
+void rt_run_note(rt_run *r, const char *format, ...) RT_PRINTF(2, 3);
+
 /* Opens the data, checks the memory, and makes the trainer. Texts and labels are read with the
  * vocabulary and the classes of the checkpoint that is to be loaded; if that is NULL, with those of
  * train.init_from; without both, with their own. The trainer has threads: files that a child

@@ -24,10 +24,9 @@ static rt_status report_differences(rt_run *r, const rt_config *run)
     char *differences = rt_config_differences(run, &given, RT_RESUMED);
     if (!differences)
         return rt_out_of_memory("a comparison");
-    if (*differences && !r->arguments->quiet)
-        rt_progress_say(&r->progress,
-                        "using the configuration of the run, which differs from %s:\n%.*s",
-                        r->config->file, (int)strlen(differences) - 1, differences);
+    if (*differences)
+        rt_run_note(r, "using the configuration of the run, which differs from %s:\n%.*s",
+                    r->config->file, (int)strlen(differences) - 1, differences);
     rt_free(differences);
     return rt_ok();
 }
@@ -43,10 +42,8 @@ static rt_status configure(rt_run *r, const rt_found *found)
     }
     rt_status status = rt_found_configuration(&own, found, r->arguments, NULL);
     if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {
-        rt_progress_say(
-            &r->progress,
-            "warning: the configuration of the run cannot be used; using that of %s: %s",
-            r->config->file, status.message);
+        rt_run_say(r, "warning: the configuration of the run cannot be used; using that of %s: %s",
+                   r->config->file, status.message);
         return rt_ok();
     }
     if (!status.code)
@@ -94,7 +91,7 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
     rt_status status =
         rt_find_checkpoint(found, r->arguments->checkpoint, r->arguments->best, r->config);
     if (*found->warnings)
-        rt_progress_say(&r->progress, "%s", found->warnings);
+        rt_run_say(r, "%s", found->warnings);
     r->image = found->image;
     r->imported = found->imported;
     if (!status.code)
@@ -129,24 +126,22 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
     const long went_on = p->full - p->ended;
     rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
     if (p->cut && one)
-        rt_progress_say(&r->progress,
-                        "warning: the text is longer than data.length = %d and is cut at the end",
-                        length);
+        rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
+                   length);
     else if (p->cut)
-        rt_progress_say(&r->progress,
-                        "warning: of %ld texts %ld are longer than data.length = %d and are cut at "
-                        "the end",
-                        p->texts, p->cut, length);
+        rt_run_say(
+            r, "warning: of %ld texts %ld are longer than data.length = %d and are cut at the end",
+            p->texts, p->cut, length);
     if (p->ended)
-        rt_progress_say(&r->progress,
-                        "warning: %ld of %ld texts ended where the model has no more positions, at "
-                        "%d tokens",
-                        p->ended, p->texts, positions_of(r));
-    if (went_on && !r->arguments->quiet)
-        rt_progress_say(&r->progress,
-                        "%ld of %ld texts filled the context window, data.length = %d tokens: its "
-                        "older half was dropped",
-                        went_on, p->texts, length);
+        rt_run_say(
+            r,
+            "warning: %ld of %ld texts ended where the model has no more positions, at %d tokens",
+            p->ended, p->texts, positions_of(r));
+    if (went_on)
+        rt_run_note(r,
+                    "%ld of %ld texts filled the context window, data.length = %d tokens: its "
+                    "older half was dropped",
+                    went_on, p->texts, length);
 }
 
 int32_t rt_run_last_token(const rt_run *r)
@@ -182,11 +177,11 @@ static void report_part(rt_run *r)
 {
     const rt_config *c = r->config;
     if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
-        !c->data.eval_file && c->data.eval_fraction > 0 && !r->arguments->quiet)
-        rt_progress_say(&r->progress,
-                        "evaluating on the last %g of data.file (data.eval_fraction); set "
-                        "data.eval_fraction=0 to evaluate on all of it",
-                        c->data.eval_fraction);
+        !c->data.eval_file && c->data.eval_fraction > 0)
+        rt_run_note(r,
+                    "evaluating on the last %g of data.file (data.eval_fraction); set "
+                    "data.eval_fraction=0 to evaluate on all of it",
+                    c->data.eval_fraction);
 }
 
 static rt_status evaluate(rt_run *r, const rt_found *found)
@@ -317,8 +312,8 @@ static rt_status export_model(const rt_run *r, const char *checkpoint)
 static rt_status use_model(rt_run *r, const rt_found *found)
 {
     const rt_arguments *a = r->arguments;
-    if ((a->command != RT_COMMAND_EVAL || a->per_line) && !a->quiet)
-        rt_progress_say(&r->progress, "checkpoint: %s, step %d", found->path, r->state->step);
+    if (a->command != RT_COMMAND_EVAL || a->per_line)
+        rt_run_note(r, "checkpoint: %s, step %d", found->path, r->state->step);
     switch (a->command) {
     case RT_COMMAND_PREDICT:
         return predict(r);
@@ -346,7 +341,7 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
     if (!status.code)
         status = use_model(&r, &found);
     if (status.code)
-        rt_progress_say(&r.progress, "%s", status.message);
+        rt_run_say(&r, "%s", status.message);
     rt_run_free(&r);
     return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
 }
