@@ -76,35 +76,24 @@ static rt_status begin(rt_run *r)
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
-static rt_status write_vocabulary(const rt_run *r)
+/* Writes config.ini, with the kernels as a comment, which are not keys; schedules.csv for a run
+ * whose schedule was changed by an extension; and the vocabulary. */
+static rt_status write_files(const rt_run *r)
 {
+    const rt_optimizer_options *o = &r->config->optimizer;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
-    char *text;
-    if (!vocabulary)
-        return rt_ok();
-    rt_status status = rt_vocabulary_write(vocabulary, &text);
-    if (!status.code)
-        status = rt_durable_text(r->folder.path, rt_vocabulary_file(vocabulary), text);
-    rt_free(text);
-    return status;
-}
-
-/* Writes config.ini, with the kernels as a comment: they are not keys. */
-static rt_status write_configuration(const rt_run *r)
-{
-    char kernels[RT_KERNELS_SIZE];
+    const char *folder = r->folder.path;
+    char kernels[RT_KERNELS_SIZE], *text;
     rt_writer w = {0};
     rt_writer_add(&w, "# %s\n%s", rt_kernels_describe(kernels), r->config_text);
-    return rt_durable_given(r->folder.path, "config.ini", rt_writer_take(&w));
-}
-
-/* Writes schedules.csv for a run whose schedule was changed by an extension. */
-static rt_status write_schedules(const rt_run *r)
-{
-    if (!r->config->optimizer.past_count)
-        return rt_ok();
-    return rt_durable_given(r->folder.path, "schedules.csv",
-                            rt_past_schedules_write(&r->config->optimizer, r->config->train.steps));
+    rt_status status = rt_durable_given(folder, "config.ini", rt_writer_take(&w));
+    if (!status.code && o->past_count)
+        status = rt_durable_given(folder, "schedules.csv",
+                                  rt_past_schedules_write(o, r->config->train.steps));
+    if (status.code || !vocabulary)
+        return status;
+    status = rt_vocabulary_write(vocabulary, &text);
+    return status.code ? status : rt_durable_given(folder, rt_vocabulary_file(vocabulary), text);
 }
 
 static void describe(rt_run *r)
@@ -308,11 +297,7 @@ static rt_status take_steps(rt_run *r)
     describe(r);
     warn_of_rate_zero(r);
     rt_results_forget(r->folder.path);
-    rt_status status = write_configuration(r);
-    if (!status.code)
-        status = write_schedules(r);
-    if (!status.code)
-        status = write_vocabulary(r);
+    rt_status status = write_files(r);
     if (!status.code)
         status = rt_run_open_tables(r);
     const bool starts = r->state->step == 0 || (r->branches && r->theta != RT_BRANCH_CARRIED);

@@ -157,6 +157,12 @@ static bool is_own_folder(const rt_run *r)
            own.st_dev == trunk.st_dev && own.st_ino == trunk.st_ino;
 }
 
+static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
+{
+    if (rest->count)
+        rt_run_note(r, "%s: %d, the first is %s", what, rest->count, rest->first);
+}
+
 static void report_branch(rt_run *r, const rt_checkpoint_branched *b)
 {
     static const char *const theta[] = {[RT_BRANCH_FRESH] = "",
@@ -164,11 +170,8 @@ static void report_branch(rt_run *r, const rt_checkpoint_branched *b)
                                         [RT_BRANCH_CONVERTED] = ", with the values of its theta"};
     rt_run_note(r, "branching from %s at step %d%s", r->config->train.trunk, r->state->step,
                 theta[b->theta]);
-    if (b->fresh.count)
-        rt_run_note(r, "parameters that join: %d, the first is %s", b->fresh.count, b->fresh.first);
-    if (b->left.count)
-        rt_run_note(r, "parameters of the trunk that are left behind: %d, the first is %s",
-                    b->left.count, b->left.first);
+    report_rest(r, &b->fresh, "parameters that join");
+    report_rest(r, &b->left, "parameters of the trunk that are left behind");
 }
 
 /* Resets the optimizer states of parameters that the trunk froze and the branch trains: they have
@@ -279,12 +282,6 @@ static rt_status open_start(rt_run *r)
     r->image = found.image;
     r->imported = found.imported;
     return status;
-}
-
-static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
-{
-    if (rest->count)
-        rt_run_note(r, "%s: %d, the first is %s", what, rest->count, rest->first);
 }
 
 static void report_start(rt_run *r, bool theta)
