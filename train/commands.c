@@ -10,13 +10,19 @@
 #include "text/durable_file.h"
 #include "text/files.h"
 #include "text/program_name.h"
+#include "train/folder/run_folder.h"
+#include "train/report/report.h"
 #include "train/run/found.h"
-#include "train/run/progress.h"
+#include "train/run/state.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
 #include "train/world/world.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- --decay ---- */
@@ -103,7 +109,7 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, const rt_arguments
     rt_found found = {0};
     rt_status status = rt_ok();
     if (arguments->checkpoint || arguments->best)
-        status = rt_find_checkpoint(&found, arguments, config);
+        status = rt_find_checkpoint(&found, arguments->checkpoint, arguments->best, config);
     if (*found.warnings)
         fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
     if (!status.code && found.imported)
@@ -172,8 +178,8 @@ rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments)
     rt_word_counts_free(&counts);
     if (status.code == RT_CONFIG)
         return rt_error(RT_CONFIG,
-                        "--vocab %d is too few: %s; give a larger number, or texts with "
-                        "fewer different characters",
+                        "--vocab %d is too few: %s; give a larger number, or texts with fewer "
+                        "different characters",
                         arguments->vocab, status.message);
     if (status.code)
         return status;
@@ -258,4 +264,147 @@ rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
         fprintf(stderr, "%s: warning: %d tokens, not %d: every word of the texts is a token\n",
                 rt_program_name(), ids, arguments->tokenizer);
     return rt_ok();
+}
+
+/* ---- --report ---- */
+
+/* Returns the last part of a path: "runs/theta/" is the sweep theta. */
+static const char *last_part(const char *path, char name[RT_PATH_SIZE])
+{
+    snprintf(name, RT_PATH_SIZE, "%s", path);
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
+        name[end - 1] = '\0';
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/* Draws the report of a run: without attention maps if its data or checkpoints are gone. */
+static rt_status report_again(const rt_arguments *arguments)
+{
+    char path[RT_PATH_SIZE];
+    rt_config config;
+    rt_checkpoint_found found = {0};
+    rt_status status = rt_config_load_folder(&config, arguments->report);
+    if (status.code)
+        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
+                        status.message);
+    rt_run r = rt_run_new(&config, arguments);
+    status = rt_path_join(path, arguments->report, "checkpoints");
+    if (!status.code)
+        status = rt_checkpoint_newest(path, RT_PARSE_MODEL, &found);
+    r.image = found.image;
+    if (!status.code && found.found)
+        status = rt_run_open(&r, found.path);
+    if (!status.code && found.found)
+        status = rt_run_load(&r, found.path);
+    const bool has_model = found.found && !status.code;
+    if (!has_model)
+        rt_run_note(&r, "no attention maps%s%s", status.code ? ": " : "", status.message);
+    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,
+                             arguments->watch && rt_run_folder_busy(arguments->report));
+    rt_run_free(&r);
+    return status;
+}
+
+static rt_exit report_one(const rt_arguments *arguments)
+{
+    char name[RT_PATH_SIZE];
+    const char *folder = arguments->report;
+    rt_status status = rt_is_sweep_folder(folder)
+                           ? rt_sweep_report_write(folder, last_part(folder, name), NULL)
+                           : report_again(arguments);
+    if (status.code)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
+    else if (!arguments->quiet)
+        printf("report: %s/report.html\n", folder);
+    return rt_exit_of(status.code);
+}
+
+/* Returns whether no earlier row names this run: one report of it is enough. */
+static bool is_first_of_name(const rt_sweep_runs *runs, int run)
+{
+    for (int before = 0; before < run; before++)
+        if (!strcmp(runs->list[before].cells[0], runs->list[run].cells[0]))
+            return false;
+    return true;
+}
+
+/* Writes the reports of the runs of a sweep that have begun. Stops at a failure: most likely it
+ * concerns all runs, such as a missing gnuplot. */
+static rt_exit report_members(const rt_arguments *arguments)
+{
+    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
+    rt_sweep_runs runs;
+    rt_exit code = RT_EXIT_DONE;
+    const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
+    for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
+        rt_arguments one = *arguments;
+        if (!is_first_of_name(&runs, i) ||
+            rt_path_join(member, arguments->report, runs.list[i].cells[0]).code ||
+            rt_path_join(path, member, "config.ini").code || access(path, R_OK))
+            continue;
+        one.report = member;
+        const rt_exit result = report_one(&one);
+        code = code ? code : result;
+    }
+    rt_sweep_runs_free(&runs);
+    return code;
+}
+
+static rt_exit compare(const rt_arguments *arguments)
+{
+    const char *folders[RT_MOST_OTHERS + 1] = {arguments->report};
+    const char *file = arguments->output ? arguments->output : "report.html";
+    memcpy(folders + 1, arguments->others, (size_t)arguments->other_count * sizeof *folders);
+    rt_status status = rt_compare_write(folders, arguments->other_count + 1, file);
+    if (status.code)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
+    else
+        printf("report: %s\n", file);
+    return rt_exit_of(status.code);
+}
+
+/* Returns the size of a file in the folder; -1 if there is none. */
+static off_t size_of(const char *folder, const char *name)
+{
+    char path[RT_PATH_SIZE];
+    struct stat found;
+    return !rt_path_join(path, folder, name).code && !stat(path, &found) ? found.st_size : -1;
+}
+
+/* Writes the report whenever the run has recorded something new, and once after its end. A run that
+ * has results writes its own report. A failure is ignored until the end: it may be temporary. */
+static rt_exit watch(const rt_arguments *arguments)
+{
+    const struct timespec moment = {1, 0};
+    const char *folder = arguments->report;
+    off_t drawn = -1;
+    if (rt_is_sweep_folder(folder)) {
+        fprintf(stderr, "%s: --watch takes the folder of a run, not of a sweep\n",
+                rt_program_name());
+        return RT_EXIT_CONFIG;
+    }
+    rt_arguments silent = *arguments; /* from the second time on */
+    silent.quiet = true;
+    while (rt_run_folder_busy(folder)) {
+        const off_t size = size_of(folder, "metrics.csv");
+        if (size != drawn && size_of(folder, "result.csv") < 0)
+            report_one(drawn < 0 ? arguments : &silent);
+        drawn = size;
+        fflush(stdout);
+        nanosleep(&moment, NULL);
+    }
+    return report_one(arguments);
+}
+
+rt_exit rt_report_command(const rt_arguments *arguments)
+{
+    if (arguments->watch)
+        return watch(arguments);
+    if (arguments->other_count)
+        return compare(arguments);
+    const rt_exit members =
+        rt_is_sweep_folder(arguments->report) ? report_members(arguments) : RT_EXIT_DONE;
+    const rt_exit code = report_one(arguments);
+    return members ? members : code;
 }

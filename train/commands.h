@@ -1,10 +1,10 @@
 #ifndef ROTOR_TRAIN_COMMANDS_H
 #define ROTOR_TRAIN_COMMANDS_H
 
-/* Commands without a trained model, and --decay. */
+/* Commands without a trained model, --decay and --report. */
 
 #include "train/config/config.h"
-#include "train/run/arguments.h"
+#include "train/run/run.h"
 
 #include <stdio.h>
 
@@ -29,5 +29,8 @@ rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments) RT_MUST_CHEC
  * place, elsewhere a plain line a minute. Returns RT_DATA for a text that cannot be read, is empty
  * or is not UTF-8. */
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments) RT_MUST_CHECK;
+
+/* --report, --watch: draws the report of a run; of a sweep, with those of its runs. */
+rt_exit rt_report_command(const rt_arguments *arguments);
 
 #endif

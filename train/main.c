@@ -5,7 +5,6 @@
 #include "train/commands.h"
 #include "train/config/config.h"
 #include "train/model_check.h"
-#include "train/report_command.h"
 #include "train/run/arguments.h"
 #include "train/run/found.h"
 #include "train/run/kernels.h"
@@ -78,7 +77,7 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 static rt_status load_found(rt_config *config, const rt_arguments *arguments, char **errors)
 {
     rt_found found;
-    rt_status status = rt_find_checkpoint(&found, arguments, NULL);
+    rt_status status = rt_find_checkpoint(&found, arguments->checkpoint, arguments->best, NULL);
     if (*found.warnings)
         fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
     if (!status.code)

@@ -2,10 +2,10 @@
 
 #include "data/tokenizers/bpe_train.h"
 #include "io/gguf/gguf.h"
+#include "models/options.h"
 #include "text/number.h"
 #include "text/program_name.h"
 #include "text/suggest.h"
-#include "train/run/lines.h"
 
 #include <float.h>
 #include <getopt.h>
@@ -438,18 +438,29 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
     return rt_ok();
 }
 
-static rt_status check_embedding(const rt_arguments *a)
+/* Parses the word of a pooling. Returns false if there is none of that name. */
+static bool find_pooling(const char *word, rt_pooling *pool)
 {
-    rt_pooling pool;
+    static const char *const words[] = {RT_POOLINGS(RT_CHOICE_WORD)};
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
+        if (!strcmp(words[i], word)) {
+            *pool = (rt_pooling)i;
+            return true;
+        }
+    return false;
+}
+
+static rt_status check_embedding(rt_arguments *a)
+{
     const size_t length = a->output ? strlen(a->output) : 0;
-    if (a->pool && !rt_pooling_find(a->pool, &pool))
+    if (a->pool && !find_pooling(a->pool, &a->pooling))
         return rt_error(RT_CONFIG, "--pool must be first, mean or last; got '%s'", a->pool);
     if (a->output && (length < 4 || strcmp(a->output + length - 3, ".h5") != 0))
         return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5; got '%s'", a->output);
     return rt_ok();
 }
 
-static rt_status check_together(const rt_arguments *a)
+static rt_status check_together(rt_arguments *a)
 {
     const bool configured = a->config || a->override_count;
     if (a->report && configured)
@@ -483,8 +494,13 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
     bool given[ROWS] = {false};
     rt_status status = rt_ok();
     int found;
-    *a = (rt_arguments){
-        .argc = argc, .argv = argv, .revision = "", .temperature = -1, .seed = -1, .layer = -1};
+    *a = (rt_arguments){.argc = argc,
+                        .argv = argv,
+                        .revision = "",
+                        .temperature = -1,
+                        .seed = -1,
+                        .pooling = RT_POOL_MEAN,
+                        .layer = -1};
     for (int i = 0; i < ROWS; i++)
         options[i] = (struct option){.name = rows[i].name,
                                      .has_arg = rows[i].value ? required_argument : no_argument,

@@ -4,6 +4,7 @@
 /* The command line: train [options] CONFIG.ini [section.key=value ...]. */
 
 #include "core/status.h"
+#include "models/options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,11 +53,12 @@ typedef struct rt_arguments {
     const char *output;  /* the file of a comparison or of vectors, or NULL */
     const char *embed;   /* the file of --embed, "-" for standard input, or NULL */
     const char *pool;    /* of --embed: first, mean or last; or NULL */
+    rt_pooling pooling;  /* the value of pool */
     int layer;           /* of --embed; below 0: not given */
     const char *predict; /* the text of --predict, or NULL */
     const char *export;  /* the folder or file of --export, or NULL */
     const char *dtype;   /* of --dtype: a word of RT_GGUF_DTYPES, or NULL */
-    const char *theta;   /* of --theta (train/run/other_theta.h), or NULL */
+    const char *theta;   /* of --theta (rt_run_change_theta), or NULL */
     double temperature;  /* below 0: not given */
     double top_p;        /* 0: not given */
     int top_k;           /* 0: not given */

@@ -160,25 +160,6 @@ static rt_status compare_text(rt_world *world, rt_code code, const char *what, c
     return status;
 }
 
-static rt_status compare_programs(rt_world *world, const char *revision)
-{
-    char program[256];
-    snprintf(program, sizeof program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, revision);
-    return rt_world_compare(world, RT_CONFIG, "the program is", program, NULL);
-}
-
-static rt_status compare_processors(rt_world *world)
-{
-    rt_status status =
-        rt_world_compare(world, RT_CONFIG, "the kernels of matrix products are",
-                         rt_engine_kernels(),
-                         "run.kernels = portable gives all processors with AVX2 the same");
-    return status.code
-               ? status
-               : rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(),
-                                  "run.kernels = portable gives all processors with AVX2 the same");
-}
-
 /* Returns the settings of every run of a sweep; "" for a single run. */
 static char *write_sweep(const rt_sweep *sweep)
 {
@@ -196,8 +177,12 @@ static char *write_sweep(const rt_sweep *sweep)
 rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
                            const rt_arguments *arguments)
 {
+    static const char remedy[] = "run.kernels = portable gives all processors with AVX2 the same";
     rt_world *world = arguments->world;
-    rt_status status = compare_programs(world, arguments->revision);
+    char program[256];
+    snprintf(program, sizeof program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION,
+             arguments->revision);
+    rt_status status = rt_world_compare(world, RT_CONFIG, "the program is", program, NULL);
     if (!status.code)
         status = compare_text(world, RT_CONFIG, "the configuration is", rt_config_ini(config));
     if (!status.code)
@@ -205,7 +190,11 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
     if (!status.code)
         status = rt_world_agree(world, rt_kernels_use(config, arguments));
     if (!status.code)
-        status = compare_processors(world);
+        status = rt_world_compare(world, RT_CONFIG, "the kernels of matrix products are",
+                                  rt_engine_kernels(), remedy);
+    if (!status.code)
+        status =
+            rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(), remedy);
     if (!status.code)
         status = compare_text(world, RT_DATA, "the data is", rt_session_data(&config->data));
     return status;

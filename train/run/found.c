@@ -72,17 +72,15 @@ static rt_status open_newest(rt_found *found, const char *checkpoints, const cha
     return status;
 }
 
-rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
-                             const rt_config *config)
+rt_status rt_find_checkpoint(rt_found *found, const char *named, bool best, const rt_config *config)
 {
-    const char *named = arguments->checkpoint;
     char inner[RT_PATH_SIZE];
     rt_run_folder folder;
     *found = (rt_found){0};
     if (named && (!is_folder(named) || rt_is_huggingface(named)))
-        return arguments->best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
-                                          is_folder(named) ? " of checkpoints" : "", named)
-                               : open_file(found, named);
+        return best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
+                               is_folder(named) ? " of checkpoints" : "", named)
+                    : open_file(found, named);
     rt_status status = named ? rt_huggingface_refuse_format(named)
                              : rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (!status.code && named)
@@ -91,7 +89,7 @@ rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
     status = open_newest(found, checkpoints, named ? named : folder.path);
-    return status.code || !arguments->best ? status : open_best(found, checkpoints);
+    return status.code || !best ? status : open_best(found, checkpoints);
 }
 
 /* ---- the configuration of a checkpoint ---- */
@@ -123,24 +121,27 @@ static rt_status write_own(const rt_found *found, char **text_new)
     return status;
 }
 
-/* Loads the configuration with the first `count` overrides. */
+/* Loads the configuration with the overrides of the command line, unless that is NULL. */
 static rt_status load_configuration(rt_config *config, const rt_found *found,
-                                    const rt_arguments *arguments, int count, char **errors)
+                                    const rt_arguments *arguments, char **errors)
 {
-    char *text;
-    *errors = NULL;
+    char *text, *list = NULL;
     rt_status status = write_own(found, &text);
     const rt_config_source source = {.path = found->path,
                                      .text = text,
                                      .purpose = found->imported ? RT_CONFIG_OF_IMPORTED
                                                                 : RT_CONFIG_OF_CHECKPOINT,
-                                     .overrides = arguments->overrides,
-                                     .override_count = count};
+                                     .overrides = arguments ? arguments->overrides : NULL,
+                                     .override_count = arguments ? arguments->override_count : 0};
     if (!status.code)
-        status = rt_config_load(config, &source, errors);
+        status = rt_config_load(config, &source, &list);
     for (int i = 0; !status.code && i < RT_MAX_KEYS; i++)
         if (config->origin[i] > 0) /* a line of a text that is no file */
             config->origin[i] = RT_FROM_OWN;
+    if (errors)
+        *errors = list;
+    else
+        rt_free(list);
     rt_free(text);
     return status;
 }
@@ -148,14 +149,13 @@ static rt_status load_configuration(rt_config *config, const rt_found *found,
 /* Loads the configuration without the command line. */
 static rt_status load_own(rt_config *config, const rt_found *found)
 {
-    char *errors;
-    rt_status status = load_configuration(config, found, &(rt_arguments){0}, 0, &errors);
-    rt_free(errors);
+    rt_status status = load_configuration(config, found, NULL, NULL);
     if (status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
     return status;
 }
 
+/* Takes over how the model was trained. */
 static void train_as(rt_config *config, const rt_config *own)
 {
     config->optimizer = own->optimizer;
@@ -165,7 +165,7 @@ static void train_as(rt_config *config, const rt_config *own)
 rt_status rt_found_training(rt_config *config, const rt_found *found)
 {
     rt_config own;
-    rt_status status = load_own(&own, found);
+    const rt_status status = load_own(&own, found);
     if (!status.code)
         train_as(config, &own);
     return status;
@@ -175,10 +175,9 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
     rt_config own;
-    *errors = NULL;
     rt_status status = load_own(&own, found);
     if (!status.code)
-        status = load_configuration(config, found, arguments, arguments->override_count, errors);
+        status = load_configuration(config, found, arguments, errors);
     if (!status.code)
         train_as(config, &own);
     return status;
@@ -203,15 +202,12 @@ static bool find_own(rt_ancestry *a, const rt_config *config)
 
 static rt_status find_model(rt_ancestry *a, const char *path)
 {
-    const rt_arguments none = {0}, named = {.checkpoint = path};
     rt_found found;
-    char *errors = NULL;
-    rt_status status = rt_find_checkpoint(&found, &named, NULL);
+    rt_status status = rt_find_checkpoint(&found, path, false, NULL);
     if (!status.code)
-        status = rt_found_configuration(a->last, &found, &none, &errors);
+        status = rt_found_configuration(a->last, &found, NULL, NULL);
     a->found.imported = found.imported != NULL;
     a->found.wordless = found.imported && !found.imported->vocabulary;
-    rt_free(errors);
     rt_found_close(&found);
     return status;
 }

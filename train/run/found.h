@@ -20,17 +20,17 @@ typedef struct rt_found {
 
 void rt_found_close(rt_found *found);
 
-/* Opens the value of --checkpoint: a file, the folder of a run, its folder of checkpoints, or a
- * folder of Hugging Face; without it, the run of the configuration. Of a folder, opens the newest
- * checkpoint that can be used, or with --best that of the best evaluation. Returns RT_CHECKPOINT if
- * there is none. To be closed in any case. */
-rt_status rt_find_checkpoint(rt_found *found, const rt_arguments *arguments,
+/* Opens the checkpoint at `named`: a file, the folder of a run, its folder of checkpoints, or a
+ * folder of Hugging Face; for NULL, that of the run of the configuration. Of a folder, opens the
+ * newest checkpoint that can be used, or the `best`, that of the best evaluation. Returns
+ * RT_CHECKPOINT if there is none. To be closed in any case. */
+rt_status rt_find_checkpoint(rt_found *found, const char *named, bool best,
                              const rt_config *config) RT_MUST_CHECK;
 
-/* Loads the configuration of a checkpoint with the overrides of the command line; the optimizer
- * section stays the checkpoint's. Returns RT_CHECKPOINT if its configuration cannot be read;
- * RT_CONFIG with *errors as rt_config_load if the overrides do not fit. The checkpoint stays open.
- */
+/* Loads the configuration of a checkpoint with the overrides of the command line, unless that is
+ * NULL; the optimizer section stays the checkpoint's. Returns RT_CHECKPOINT if its configuration
+ * cannot be read; RT_CONFIG with *errors as rt_config_load if the overrides do not fit (NULL: the
+ * list is not needed). The checkpoint stays open. */
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors) RT_MUST_CHECK;
 

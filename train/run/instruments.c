@@ -1,32 +1,408 @@
-#include "train/run/instruments.h"
+/* Measurements on the pairs and heads of a trained model: the share of queries and keys in each
+ * pair (usage.csv), the loss without the slower pairs (cutoffs.csv), and attention by distance; and
+ * theta from elsewhere: of a CSV file, for theta.init_from, and of --theta for an evaluation. */
+
+#include "train/run/state.h"
 
 #include "core/memory.h"
+#include "core/path.h"
+#include "models/encodings/encoding.h"
 #include "text/csv.h"
 #include "text/durable_file.h"
-#include "text/writer.h"
+#include "text/number.h"
+#include "text/quote.h"
 #include "train/report/theta_report.h"
-#include "train/run/other_theta.h"
+#include "train/run/stop.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-rt_status rt_usage_text(char **text_new, const rt_config *c, rt_trainer *trainer)
+/* ---- a table of theta ---- */
+
+/* Parser of a table of theta. */
+typedef struct reading {
+    const char *path;
+    const rt_transformer_options *model;
+    rt_shape shape;                 /* layers, heads, pairs */
+    bool share_layers, share_heads; /* layers, heads share one learned theta */
+    bool positive;                  /* theta must be positive: it is kept as a logarithm */
+    double *theta;                  /* result; NaN where none was read yet */
+    int last_step;                  /* in column step; -1: no such column */
+} reading;
+
+static rt_status open_table(rt_csv *csv, const char *path)
 {
-    rt_usage usage;
-    *text_new = NULL;
-    rt_status status = rt_trainer_usage(trainer, c->data.length, &usage);
+    static const char *const required[] = {"layer", "head", "i", "theta"};
+    char folder[RT_PATH_SIZE];
+    const char *name = rt_path_name(path);
+    const int length = (int)(name - path) - 1;
+    const bool fits = snprintf(folder, sizeof folder, "%.*s", length < 0 ? 1 : length,
+                               length < 0 ? "." : path) < (int)sizeof folder;
+    const bool open = fits && *path && rt_csv_open(csv, folder, name);
+    if (!open && (!fits || !csv->status.code))
+        return rt_error(RT_CONFIG, "%.1000s: there is no table of theta", path);
+    for (size_t i = 0; open && i < sizeof required / sizeof *required; i++)
+        if (rt_csv_column(csv, required[i]) == csv->columns)
+            return rt_error(RT_CONFIG, "%.1000s has no column '%s'", path, required[i]);
+    return open ? rt_ok() : csv->status;
+}
+
+static rt_status refuse_cell(const reading *r, const rt_csv *csv, const char *name,
+                             const char *wish)
+{
+    char quoted[RT_QUOTE_SIZE];
+    return rt_error(RT_CONFIG, "%.1000s: %s must be %s; got %s", r->path, name, wish,
+                    rt_quote(quoted, rt_csv_cell(csv, name)));
+}
+
+static rt_status find_last_step(reading *r, const rt_csv *csv)
+{
+    int step;
+    if (rt_csv_column(csv, "step") == csv->columns)
+        return rt_ok();
+    if (!rt_csv_whole(csv, "step", &step))
+        return refuse_cell(r, csv, "step", "a whole number");
+    if (step > r->last_step)
+        r->last_step = step;
+    return rt_ok();
+}
+
+/* Parses a cell as a range: one number, or all of them. */
+static rt_status read_range(const reading *r, const rt_csv *csv, const char *name, int count,
+                            bool shared, int *first, int *end)
+{
+    char wish[64];
+    *first = 0;
+    *end = count;
+    if (!strcmp(rt_csv_cell(csv, name), "all"))
+        return rt_ok();
+    if (shared)
+        return refuse_cell(r, csv, name, "'all', since the model shares theta");
+    if (rt_csv_whole(csv, name, first) && *first < count) {
+        *end = *first + 1;
+        return rt_ok();
+    }
+    snprintf(wish, sizeof wish, "'all' or from 0 to %d in this model", count - 1);
+    return refuse_cell(r, csv, name, wish);
+}
+
+static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
+{
+    *theta = rt_csv_number(csv, "theta");
+    if (isfinite((double)(real)*theta) && (!r->positive || *theta > 0))
+        return rt_ok();
+    if (isfinite(*theta) ? !r->positive || *theta > 0
+                         : rt_number_is_decimal(rt_csv_cell(csv, "theta")))
+        return refuse_cell(r, csv, "theta", "in the range of numbers in " RT_PRECISION);
+    return refuse_cell(r, csv, "theta",
+                       r->positive ? "a number above 0, since theta.form = log" : "a number");
+}
+
+static rt_status take_row(reading *r, const rt_csv *csv)
+{
+    const rt_transformer_options *o = r->model;
+    const int *axis = r->shape.axis;
+    int step, layer, last_layer, head, last_head, i;
+    bool taken = false;
+    double theta;
+    if (r->last_step >= 0 && rt_csv_whole(csv, "step", &step) && step != r->last_step)
+        return rt_ok();
+    rt_status status = read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
+    if (!status.code)
+        status = read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head);
+    if (!status.code)
+        status = read_theta(r, csv, &theta);
+    if (!status.code && (!rt_csv_whole(csv, "i", &i) || i >= axis[2])) {
+        char wish[64];
+        snprintf(wish, sizeof wish, "from 0 to %d in this model", axis[2] - 1);
+        status = refuse_cell(r, csv, "i", wish);
+    }
+    for (int n = 0; !status.code && n < axis[0]; n++) {
+        const int l = rt_transformer_theta_layer(o, n);
+        if (l < layer || l >= last_layer)
+            continue;
+        taken = true;
+        for (int h = head; !status.code && h < last_head; h++) {
+            double *to = &r->theta[(n * axis[1] + h) * axis[2] + i];
+            if (!isnan(*to))
+                status = rt_error(RT_CONFIG, "%.1000s has theta of layer %d, head %d, i %d twice",
+                                  r->path, l, h, i);
+            *to = theta;
+        }
+    }
+    return status.code || taken ? status
+                                : refuse_cell(r, csv, "layer", "of a layer that has positions");
+}
+
+static rt_status find_missing(const reading *r)
+{
+    const int *axis = r->shape.axis;
+    for (int n = 0; n < axis[0] * axis[1] * axis[2]; n++)
+        if (isnan(r->theta[n]))
+            return rt_error(RT_CONFIG,
+                            "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
+                            "line needs all columns, and an end)",
+                            r->path, rt_transformer_theta_layer(r->model, n / axis[2] / axis[1]),
+                            n / axis[2] % axis[1], n % axis[2]);
+    return rt_ok();
+}
+
+static rt_status read_file(const char *path, const rt_transformer_options *model, rt_shape shape,
+                           bool positive, double *theta)
+{
+    reading r = {.path = path,
+                 .model = model,
+                 .shape = shape,
+                 .share_layers = model->theta.learn && model->theta.scope == RT_THETA_MODEL,
+                 .share_heads = model->theta.learn && model->theta.scope != RT_THETA_HEAD,
+                 .positive = positive,
+                 .theta = theta,
+                 .last_step = -1};
+    rt_status status = rt_ok();
+    for (size_t n = 0; n < rt_shape_size(shape); n++)
+        theta[n] = (double)NAN;
+    for (int pass = 0; pass < 2 && !status.code; pass++) { /* the first finds the last step */
+        rt_csv csv = {0};
+        status = open_table(&csv, path);
+        while (!status.code && rt_csv_row(&csv))
+            status = pass ? take_row(&r, &csv) : find_last_step(&r, &csv);
+        if (!status.code)
+            status = csv.status;
+        rt_csv_close(&csv);
+    }
+    if (status.code && status.code != RT_MEMORY)
+        status.code = RT_CONFIG;
+    return status.code ? status : find_missing(&r);
+}
+
+rt_status rt_theta_file_read(const char *path, const rt_transformer *model, double *theta)
+{
+    const rt_transformer_options *o = &model->options;
+    if (!o->theta.learn)
+        return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
+    return read_file(path, o, rt_transformer_theta_shape(o), o->theta.form == RT_THETA_LOG, theta);
+}
+
+/* ---- --theta ---- */
+
+/* Sets the initial theta of a learned theta, and factors 1 of a fixed one, which has never changed.
+ */
+static void set_start(const rt_transformer *model, double *numbers, bool *factors)
+{
+    const double *start = rt_transformer_theta_start(model);
+    const rt_shape of = rt_transformer_theta_shape(&model->options);
+    const rt_shape shape = rt_transformer_rotation_shape(&model->options);
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    *factors = !start;
+    for (int i = 0; i < (int)rt_shape_size(shape); i++) {
+        const int layer = of.axis[0] > 1 ? i / pairs / rows : 0;
+        const int row = of.axis[1] > 1 ? i / pairs % rows : 0;
+        numbers[i] = start ? start[(layer * of.axis[1] + row) * pairs + i % pairs] : 1;
+    }
+}
+
+static void set_base(const rt_transformer_options *o, double *numbers)
+{
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int heads = shape.axis[1], pairs = shape.axis[2];
+    for (int n = 0; n < shape.axis[0] * heads; n++) {
+        const int layer = rt_transformer_theta_layer(o, n / heads);
+        rt_theta_geometric(numbers + (size_t)n * (size_t)pairs, pairs,
+                           rt_layer_row_of(o, layer).base);
+    }
+}
+
+static rt_status set_scale(const char *argument, const rt_transformer_options *o, double *factors)
+{
+    char quoted[RT_QUOTE_SIZE];
+    double factor;
+    if (!rt_number_read(argument, &factor))
+        return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
+                        rt_number_is_decimal(argument) ? " in the range of a double" : "",
+                        rt_quote(quoted, argument));
+    for (size_t i = 0; i < rt_shape_size(rt_transformer_rotation_shape(o)); i++)
+        factors[i] = factor;
+    return rt_ok();
+}
+
+static void switch_off(double *factors, const rt_transformer_options *o, int K)
+{
+    const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
+    const size_t pairs = (size_t)rt_transformer_pairs(o);
+    for (size_t i = 0; i < count; i++)
+        factors[i] = i % pairs < (size_t)K;
+}
+
+/* Switches pairs of fewer turns off. */
+static void switch_turns_off(const rt_transformer *model, int length, double turns, double *factors)
+{
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
+    rt_transformer_rotation(model, length, factors);
+    for (int n = 0; n < shape.axis[0]; n++) {
+        const int reach = rt_transformer_reach(o, rt_transformer_theta_layer(o, n), length);
+        double *numbers = factors + (size_t)n * of_layer;
+        for (size_t i = 0; i < of_layer; i++)
+            numbers[i] = rt_theta_turns(numbers[i], reach) >= turns;
+    }
+}
+
+/* Parses "12" or "0.5turns", and switches pairs off. */
+static rt_status set_off(const char *argument, const rt_transformer *model, int length,
+                         double *factors)
+{
+    static const char unit[] = "turns";
+    char quoted[RT_QUOTE_SIZE], number[RT_NUMBER_SIZE];
+    const int pairs = rt_transformer_pairs(&model->options);
+    const size_t size = strlen(argument), behind = size < strlen(unit) ? 0 : strlen(unit);
+    double turns;
+    int64_t K;
+    snprintf(number, sizeof number, "%.*s", (int)(size - behind), argument);
+    if (behind && !strcmp(argument + size - behind, unit) && rt_number_read(number, &turns) &&
+        turns >= 0) {
+        switch_turns_off(model, length, turns, factors);
+        return rt_ok();
+    }
+    if (!rt_whole_read(argument, &K) || K < 0)
+        return rt_error(RT_CONFIG,
+                        "--theta off:K: K must be the number of a pair, or a number of turns as in "
+                        "off:0.5turns; got %s",
+                        rt_quote(quoted, argument));
+    if (K >= pairs)
+        return rt_error(RT_CONFIG, "--theta off:%.96s: the model has pairs 0 to %d", argument,
+                        pairs - 1);
+    switch_off(factors, &model->options, (int)K);
+    return rt_ok();
+}
+
+/* Returns what stands behind the prefix of a text; NULL if the text does not begin with it. */
+static const char *after(const char *prefix, const char *text)
+{
+    const size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) ? NULL : text + length;
+}
+
+/* Finds the theta of --theta. */
+static rt_status find_other_theta(rt_theta_change *change, double *numbers, const char *what,
+                                  const rt_transformer *model, int length)
+{
+    const rt_transformer_options *o = &model->options;
+    const char *argument;
+    *change = (rt_theta_change){.numbers = numbers};
+    if (!strcmp(what, "start")) {
+        set_start(model, numbers, &change->factors);
+    } else if (!strcmp(what, "base")) {
+        set_base(o, numbers);
+    } else if ((argument = after("off:", what))) {
+        change->factors = true;
+        return set_off(argument, model, length, numbers);
+    } else if ((argument = after("scale:", what))) {
+        change->factors = true;
+        return set_scale(argument, o, numbers);
+    } else {
+        return read_file(what, o, rt_transformer_rotation_shape(o), false, numbers);
+    }
+    return rt_ok();
+}
+
+typedef struct extent {
+    double low, high; /* range of |theta| above 0 */
+    int least, most;  /* numbers of pairs of a head that rotate */
+} extent;
+
+static extent find_extent(const double *theta, int heads, int pairs)
+{
+    extent e = {.low = INFINITY, .least = pairs};
+    for (int h = 0; h < heads; h++) {
+        int count = 0;
+        for (int i = 0; i < pairs; i++) {
+            const double size = fabs(theta[h * pairs + i]);
+            if (!(size > 0))
+                continue;
+            count++;
+            e.low = fmin(e.low, size);
+            e.high = fmax(e.high, size);
+        }
+        e.least = count < e.least ? count : e.least;
+        e.most = count > e.most ? count : e.most;
+    }
+    return e;
+}
+
+/* Prints a line on the effective theta of a model in texts of `length` tokens. */
+static rt_status print_theta(FILE *to, const char *what, const rt_transformer *model, int length)
+{
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, -1, length);
+    double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
+    if (!theta)
+        return rt_out_of_memory("theta");
+    rt_transformer_rotation(model, length, theta);
+    const extent e = find_extent(theta, shape.axis[0] * shape.axis[1], pairs);
+    fprintf(to, "theta: %s in the place of the model's own: ", what);
+    if (e.least == e.most)
+        fprintf(to, "%d of %d pairs of a head rotate", e.most, pairs);
+    else
+        fprintf(to, "%d to %d of %d pairs of a head rotate", e.least, e.most, pairs);
+    if (e.most)
+        fprintf(to, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions", e.low,
+                e.high, rt_theta_turns(e.low, reach), rt_theta_turns(e.high, reach), reach - 1);
+    fputc('\n', to);
+    rt_free(theta);
+    return rt_ok();
+}
+
+rt_status rt_run_change_theta(rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    const char *what = a->theta;
+    const rt_transformer *model = r->state->model;
+    const rt_transformer_options *o = &model->options;
+    const int length = r->config->data.length;
+    if (!rt_encoding_of(o)->rotation)
+        return rt_error(RT_CONFIG, "--theta %.900s: position.kind = %s has no theta", what,
+                        rt_encoding_of(o)->word);
+    if (!rt_transformer_pairs(o))
+        return rt_error(RT_CONFIG,
+                        "--theta %.900s: position.fraction = 0 leaves no pair that rotates", what);
+    r->other_theta = rt_alloc(rt_shape_size(rt_transformer_rotation_shape(o)), sizeof(double));
+    if (!r->other_theta)
+        return rt_out_of_memory("theta");
+    const rt_status status = find_other_theta(&r->change, r->other_theta, what, model, length);
     if (status.code)
         return status;
-    *text_new = rt_usage_csv(rt_trainer_state(trainer)->model, &usage, c->data.length);
+    rt_trainer_change_theta(r->trainer, &r->change);
+    return print_theta(a->per_line ? stderr : stdout, what, model, length);
+}
+
+/* ---- measurements ---- */
+
+/* Writes a table of the usage of pairs over the evaluation data, which the caller frees. Returns
+ * RT_CONFIG, with the reason, if the model has no such pairs. */
+static rt_status write_usage(char **text_new, const rt_run *r)
+{
+    const int length = r->config->data.length;
+    rt_usage usage;
+    *text_new = NULL;
+    rt_status status = rt_trainer_usage(r->trainer, length, &usage);
+    if (status.code)
+        return status;
+    *text_new = rt_usage_csv(r->state->model, &usage, length);
     rt_usage_free(&usage);
     return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
 }
 
-rt_status rt_distances_text(char **text_new, const rt_config *c, rt_trainer *trainer)
+/* Writes a table of the attention of each head to each distance over the evaluation data: a row for
+ * each layer, head and distance. The caller frees it. Returns RT_CONFIG as write_usage does. */
+static rt_status write_distances(char **text_new, const rt_run *r)
 {
     rt_attention_distances d;
     rt_writer w = {0};
     *text_new = NULL;
-    rt_status status = rt_trainer_attention_distances(trainer, c->data.length, &d);
+    rt_status status = rt_trainer_attention_distances(r->trainer, r->config->data.length, &d);
     if (status.code)
         return status;
     rt_writer_add(&w, "layer,head,distance,attention\n");
@@ -38,6 +414,20 @@ rt_status rt_distances_text(char **text_new, const rt_config *c, rt_trainer *tra
     rt_attention_distances_free(&d);
     *text_new = rt_writer_take(&w);
     return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
+}
+
+rt_status rt_run_print_instrument(rt_run *r)
+{
+    const rt_command command = r->arguments->command;
+    char *text;
+    rt_status status =
+        command == RT_COMMAND_USAGE ? write_usage(&text, r) : write_distances(&text, r);
+    if (status.code == RT_CONFIG)
+        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
+    if (!status.code)
+        fputs(text, stdout);
+    rt_free(text);
+    return status;
 }
 
 /* Returns the most turns of a pair in any layer and head. */
@@ -55,12 +445,11 @@ static double most_turns(const rt_transformer_options *o, const double *theta, i
 }
 
 /* Writes cutoffs.csv: the loss without the pairs from K on, for every K. */
-static rt_status record_cutoffs(const rt_config *config, rt_trainer *trainer, const char *folder,
-                                int (*stop)(void), bool *stopped)
+static rt_status record_cutoffs(rt_run *r, bool *stopped)
 {
-    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const rt_transformer *model = r->state->model;
     const rt_transformer_options *o = &model->options;
-    const int pairs = rt_transformer_pairs(o), length = config->data.length;
+    const int pairs = rt_transformer_pairs(o), length = r->config->data.length;
     const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
     double *theta = rt_alloc(2 * count, sizeof *theta);
     rt_writer w = {0};
@@ -73,13 +462,13 @@ static rt_status record_cutoffs(const rt_config *config, rt_trainer *trainer, co
     rt_writer_add(&w, "off,turns,eval_loss,eval_accuracy\n");
     for (int K = pairs; K >= 0 && !status.code; K--) {
         rt_evaluation e;
-        *stopped = stop();
+        *stopped = rt_stop_requested();
         if (*stopped)
             break;
-        rt_theta_switch_off(factors, o, K);
-        rt_trainer_change_theta(trainer, K < pairs ? &change : NULL);
-        status = rt_trainer_evaluate(trainer, length, &e);
-        rt_trainer_change_theta(trainer, NULL);
+        switch_off(factors, o, K);
+        rt_trainer_change_theta(r->trainer, K < pairs ? &change : NULL);
+        status = rt_trainer_evaluate(r->trainer, length, &e);
+        rt_trainer_change_theta(r->trainer, NULL);
         if (status.code == RT_NONFINITE) { /* --trap has found it */
             e = (rt_evaluation){.loss = (double)NAN, .accuracy = (double)NAN};
             status = rt_ok();
@@ -92,22 +481,19 @@ static rt_status record_cutoffs(const rt_config *config, rt_trainer *trainer, co
     }
     rt_free(theta);
     if (!status.code && !*stopped)
-        return rt_durable_given(folder, "cutoffs.csv", rt_writer_take(&w));
+        return rt_durable_given(r->folder.path, "cutoffs.csv", rt_writer_take(&w));
     rt_writer_free(&w);
     return status;
 }
 
-rt_status rt_instruments_record(const rt_config *config, rt_trainer *trainer, const char *folder,
-                                int (*stop)(void), bool *stopped)
+rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
 {
     char *text;
     *stopped = false;
-    rt_status status = rt_usage_text(&text, config, trainer);
+    rt_status status = write_usage(&text, r);
     if (!status.code)
-        status = rt_durable_given(folder, "usage.csv", text);
+        status = rt_durable_given(r->folder.path, "usage.csv", text);
     else if (status.code == RT_CONFIG) /* the model has no pairs */
         status = rt_ok();
-    return status.code || !config->theta.cutoffs
-               ? status
-               : record_cutoffs(config, trainer, folder, stop, stopped);
+    return status.code || !r->config->theta.cutoffs ? status : record_cutoffs(r, stopped);
 }

@@ -1,6 +1,10 @@
-/* Commands that read a text line by line: --embed and --eval --per-line. */
+/* Commands that read a text line by line: --embed and --eval --per-line.
+ *
+ * Each line is laid out as if it were alone: as a row of labelled data (data/example_text.h), or as
+ * running text begins, cut to data.length. A line goes through the model by itself, so that its
+ * result has the same bits whatever lines are beside it and however many threads there are. */
 
-#include "train/run/lines.h"
+#include "train/run/state.h"
 
 #include "core/memory.h"
 #include "data/labelled_batch.h"
@@ -10,6 +14,7 @@
 #include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/lines.h"
+#include "train/step/batch_loss.h"
 #include "train/step/scores.h"
 
 #include <errno.h>
@@ -176,33 +181,32 @@ static void free_lines(line_reader *r, text_rows *all)
     rt_free(all->rows);
 }
 
+static void report_cut_lines(rt_run *r, long cut)
+{
+    if (cut)
+        rt_run_say(r, "warning: %ld lines are longer than data.length = %d and are cut at the end",
+                   cut, r->config->data.length);
+}
+
 /* ---- embeddings ---- */
 
 enum { MOST_AT_ONCE = 1024 }; /* lines whose vectors are computed before they are printed */
 
 typedef struct embedding {
-    const rt_embed_options *o;
+    rt_pooling pool;
+    int layer; /* 0: the embeddings; -1: the last, after the final norm */
     const text_row *rows;
     int dim;
     real *vectors; /* (rows, dim) */
 } embedding;
 
-bool rt_pooling_find(const char *word, rt_pooling *pool)
+static rt_status embed_row(void *context, int job, const rt_labelled_batch *batch,
+                           rt_transformer *model, rt_graph *g)
 {
-    static const char *const words[] = {RT_POOLINGS(RT_CHOICE_WORD)};
-    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
-        if (!strcmp(words[i], word)) {
-            *pool = (rt_pooling)i;
-            return true;
-        }
-    return false;
-}
-
-static rt_status embed_row(void *context, int job, rt_transformer *model, rt_graph *g)
-{
+    (void)batch;
     const embedding *e = context;
     const text_row *row = e->rows + job;
-    const int layer = e->o->layer;
+    const int layer = e->layer;
     const bool inside = layer >= 0 && layer < model->options.layers;
     rt_tensor **states =
         inside ? rt_graph_memory(g, (size_t)model->options.layers + 1, sizeof *states) : NULL;
@@ -213,34 +217,32 @@ static rt_status embed_row(void *context, int job, rt_transformer *model, rt_gra
                                      .padding_id = RT_NO_PADDING,
                                      .hidden_states = states};
     rt_tensor *hidden = rt_transformer_encode(model, g, &in);
-    const rt_tensor *vector =
-        rt_pool(g, hidden && inside ? states[layer] : hidden, e->o->pool, NULL);
+    const rt_tensor *vector = rt_pool(g, hidden && inside ? states[layer] : hidden, e->pool, NULL);
     if (vector)
         memcpy(e->vectors + (size_t)job * (size_t)e->dim, vector->data,
                (size_t)e->dim * sizeof *vector->data);
     return rt_graph_status(g);
 }
 
-static rt_status print_vectors(FILE *to, rt_trainer *trainer, embedding *e, const text_rows *rows)
+static rt_status print_vectors(rt_trainer *trainer, embedding *e, const text_rows *rows)
 {
     rt_status status = rt_ok();
     for (int i = 0; i < e->dim; i++)
-        fprintf(to, "%sv%d", i ? "," : "", i);
-    fputc('\n', to);
+        printf("%sv%d", i ? "," : "", i);
+    putchar('\n');
     for (size_t first = 0; first < rows->count && !status.code; first += MOST_AT_ONCE) {
         const size_t left = rows->count - first;
         const int count = left < MOST_AT_ONCE ? (int)left : MOST_AT_ONCE;
         e->rows = rows->rows + first;
         status = rt_trainer_run_jobs(trainer, embed_row, e, count);
         for (int i = 0; i < count * e->dim && !status.code; i++)
-            fprintf(to, "%.9g%c", (double)e->vectors[i], i % e->dim < e->dim - 1 ? ',' : '\n');
+            printf("%.9g%c", (double)e->vectors[i], i % e->dim < e->dim - 1 ? ',' : '\n');
     }
     return status;
 }
 
-/* Writes the vectors as the dataset /embeddings of a file. */
-static rt_status write_vectors(rt_trainer *trainer, embedding *e, const text_rows *rows,
-                               const char *name)
+/* Writes the vectors as the dataset /embeddings of the file --output. */
+static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows, const char *name)
 {
     rt_durable_file file;
     if (rows->count > (size_t)(INT_MAX / e->dim))
@@ -248,14 +250,14 @@ static rt_status write_vectors(rt_trainer *trainer, embedding *e, const text_row
                         "%.600s has %zu lines; a dataset of vectors of %d numbers has up to %d",
                         name, rows->count, e->dim, INT_MAX / e->dim);
     e->rows = rows->rows;
-    rt_status status = rt_trainer_run_jobs(trainer, embed_row, e, (int)rows->count);
+    rt_status status = rt_trainer_run_jobs(r->trainer, embed_row, e, (int)rows->count);
     if (status.code)
         return status;
     rt_image *image = rt_image_new();
     rt_image_put_reals(image, "/embeddings", e->vectors, RT_SHAPE_OF((int)rows->count, e->dim));
     status = rt_image_status(image);
     if (!status.code) {
-        status = rt_durable_open(&file, e->o->output);
+        status = rt_durable_open(&file, r->arguments->output);
         if (!status.code)
             status = rt_image_write(image, &file);
         status = rt_durable_close(&file, status);
@@ -264,42 +266,49 @@ static rt_status write_vectors(rt_trainer *trainer, embedding *e, const text_row
     return status;
 }
 
-rt_status rt_embed(FILE *to, rt_trainer *trainer, const rt_embed_options *o, long *cut,
-                   rt_unknown *unknown)
+rt_status rt_run_embed(rt_run *r, const char *checkpoint)
 {
-    const rt_transformer_options *model = &rt_trainer_state(trainer)->model->options;
-    embedding e = {.o = o, .dim = model->dim};
-    line_reader r = {.data = rt_trainer_data(trainer), .last = o->last};
+    const rt_arguments *a = r->arguments;
+    const rt_transformer_options *model = &r->state->model->options;
+    const char *inputs[] = {checkpoint, a->embed, a->config, NULL};
+    embedding e = {.pool = a->pooling, .layer = a->layer, .dim = model->dim};
+    line_reader reader = {.data = r->data, .last = rt_run_last_token(r)};
     text_rows rows = {0};
-    rt_status status = open_lines(&r, o->path);
-    if (!status.code && o->layer > model->layers)
+    rt_status status = a->output ? rt_output_check(a->output, a->overwrite, inputs) : rt_ok();
+    if (!status.code)
+        status = open_lines(&reader, a->embed);
+    if (!status.code && a->layer > model->layers)
         status = rt_error(RT_CONFIG,
                           "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",
-                          o->layer, model->layers);
+                          a->layer, model->layers);
     if (!status.code)
-        status = read_lines(&r, &rows);
-    *cut = rows.cut;
-    *unknown = rows.unknown;
-    const size_t kept = o->output || rows.count < MOST_AT_ONCE ? rows.count : MOST_AT_ONCE;
+        status = read_lines(&reader, &rows);
+    const size_t kept = a->output || rows.count < MOST_AT_ONCE ? rows.count : MOST_AT_ONCE;
     if (!status.code && !(e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *e.vectors)))
         status = rt_out_of_memory("the vectors of the lines");
     if (!status.code)
-        status = o->output ? write_vectors(trainer, &e, &rows, r.name)
-                           : print_vectors(to, trainer, &e, &rows);
+        status = a->output ? write_vectors(r, &e, &rows, reader.name)
+                           : print_vectors(r->trainer, &e, &rows);
+    if (!status.code) {
+        rt_run_report_unknown(r, &rows.unknown, reader.name);
+        report_cut_lines(r, rows.cut);
+    }
+    if (!status.code && a->output)
+        printf("embeddings: %s\n", a->output);
     rt_free(e.vectors);
-    free_lines(&r, &rows);
+    free_lines(&reader, &rows);
     return status;
 }
 
 /* ---- the loss of each line ---- */
 
-static rt_status print_labelled(FILE *to, rt_trainer *trainer)
+static rt_status print_labelled(rt_trainer *trainer)
 {
     char *const *names = rt_data_labels(rt_trainer_data(trainer))->names;
     rt_line_scores scores;
     rt_status status = rt_line_scores_find(&scores, trainer);
     if (!status.code)
-        fprintf(to, "line,loss,label,predicted\n");
+        printf("line,loss,label,predicted\n");
     for (size_t i = 0; i < scores.count && !status.code; i++) {
         const rt_line_score *s = scores.lines + i;
         rt_writer w = {0};
@@ -309,7 +318,7 @@ static rt_status print_labelled(FILE *to, rt_trainer *trainer)
         rt_csv_put(&w, names[s->predicted]);
         char *row = rt_writer_take(&w);
         if (row)
-            fprintf(to, "%s\n", row);
+            printf("%s\n", row);
         else
             status = rt_out_of_memory("a row of a table");
         rt_free(row);
@@ -330,26 +339,11 @@ typedef struct scoring {
     text_score *scores;
 } scoring;
 
-/* Returns the logits of one place of a row; of all places for -1. */
-static const rt_tensor *logits_of(rt_transformer *model, rt_graph *g, const text_row *row,
-                                  int32_t *place)
-{
-    const rt_transformer_input in = {.B = 1,
-                                     .T = row->count,
-                                     .ids = row->ids,
-                                     .padding_id = RT_NO_PADDING};
-    rt_tensor *hidden = rt_transformer_encode(model, g, &in);
-    hidden = rt_reshape(g, hidden, RT_SHAPE_OF(row->count, model->options.dim));
-    if (*place >= 0)
-        hidden = rt_embedding(g, hidden, place, RT_SHAPE_OF(1), RT_NO_PADDING);
-    return rt_transformer_logits(model, g, hidden);
-}
-
 /* Adds the loss of each token given those before it. */
 static rt_status score_next(const text_row *row, rt_transformer *model, rt_graph *g, text_score *s)
 {
-    int32_t all = -1;
-    const rt_tensor *logits = row->count > 1 ? logits_of(model, g, row, &all) : NULL;
+    const rt_tensor *logits =
+        row->count > 1 ? rt_text_logits(model, g, row->ids, row->count, NULL) : NULL;
     for (int t = 0; logits && t + 1 < row->count; t++, s->tokens++)
         s->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
                                   rt_columns(logits), row->ids[t + 1]);
@@ -364,7 +358,7 @@ static rt_status score_masked(const scoring *c, const text_row *row, rt_transfor
         const int32_t id = row->ids[t];
         rt_graph_clear(g);
         row->ids[t] = rt_data_vocabulary(c->data)->special.mask;
-        const rt_tensor *logits = logits_of(model, g, row, &t);
+        const rt_tensor *logits = rt_text_logits(model, g, row->ids, row->count, &t);
         row->ids[t] = id;
         if (!logits)
             break;
@@ -373,15 +367,17 @@ static rt_status score_masked(const scoring *c, const text_row *row, rt_transfor
     return rt_graph_status(g);
 }
 
-static rt_status score_line(void *context, int job, rt_transformer *model, rt_graph *g)
+static rt_status score_line(void *context, int job, const rt_labelled_batch *batch,
+                            rt_transformer *model, rt_graph *g)
 {
+    (void)batch;
     const scoring *c = context;
     const text_row *row = c->rows + job;
     text_score *s = c->scores + job;
     return model->options.causal ? score_next(row, model, g, s) : score_masked(c, row, model, g, s);
 }
 
-static rt_status print_scores(FILE *to, const text_rows *rows, bool ends, rt_trainer *trainer)
+static rt_status print_scores(const text_rows *rows, bool ends, rt_trainer *trainer)
 {
     scoring c = {rt_trainer_data(trainer), ends, rows->rows,
                  rt_alloc(rows->count, sizeof *c.scores)};
@@ -391,46 +387,43 @@ static rt_status print_scores(FILE *to, const text_rows *rows, bool ends, rt_tra
                            ? rt_error(RT_DATA, "the text has more than %d lines", INT_MAX)
                            : rt_trainer_run_jobs(trainer, score_line, &c, (int)rows->count);
     if (!status.code)
-        fprintf(to, "line,loss,tokens\n");
+        printf("line,loss,tokens\n");
     for (size_t i = 0; i < rows->count && !status.code; i++) {
         const text_score *s = c.scores + i;
-        fprintf(to, "%zu,", i + 1);
+        printf("%zu,", i + 1);
         if (s->tokens)
-            fprintf(to, "%.9g", s->loss / s->tokens);
-        fprintf(to, ",%d\n", s->tokens);
+            printf("%.9g", s->loss / s->tokens);
+        printf(",%d\n", s->tokens);
     }
     rt_free(c.scores);
     return status;
 }
 
-static rt_status print_text(FILE *to, const rt_config *config, rt_trainer *trainer, int32_t last,
-                            long *cut)
+static rt_status print_text(rt_run *r)
 {
-    const char *path = config->data.eval_file;
-    const bool masked = config->data.objective == RT_OBJECTIVE_MLM; /* and sees later tokens */
-    line_reader r = {.data = rt_trainer_data(trainer),
-                     .last = masked ? last : RT_NO_ID,
-                     .may_be_empty = true};
+    const char *path = r->config->data.eval_file;
+    const bool masked = r->config->data.objective == RT_OBJECTIVE_MLM; /* and sees later tokens */
+    line_reader reader = {.data = r->data,
+                          .last = masked ? rt_run_last_token(r) : RT_NO_ID,
+                          .may_be_empty = true};
     text_rows rows = {0};
-    if (!rt_data_vocabulary(r.data))
+    if (!rt_data_vocabulary(r->data))
         return rt_error(RT_CONFIG, "--per-line needs data.task = text, classify or tag");
     if (!path || strchr(path, ','))
         return rt_error(RT_CONFIG,
                         "--per-line evaluates the lines of one text: give data.eval_file=FILE");
-    rt_status status = open_lines(&r, path);
+    rt_status status = open_lines(&reader, path);
     if (!status.code)
-        status = read_lines(&r, &rows);
+        status = read_lines(&reader, &rows);
     if (!status.code)
-        status = print_scores(to, &rows, r.last != RT_NO_ID, trainer);
-    *cut = rows.cut;
-    free_lines(&r, &rows);
+        status = print_scores(&rows, reader.last != RT_NO_ID, r->trainer);
+    if (!status.code)
+        report_cut_lines(r, rows.cut);
+    free_lines(&reader, &rows);
     return status;
 }
 
-rt_status rt_per_line_print(FILE *to, const rt_config *config, rt_trainer *trainer, int32_t last,
-                            long *cut)
+rt_status rt_run_per_line(rt_run *r)
 {
-    *cut = 0;
-    return rt_data_labels(rt_trainer_data(trainer)) ? print_labelled(to, trainer)
-                                                    : print_text(to, config, trainer, last, cut);
+    return rt_data_labels(r->data) ? print_labelled(r->trainer) : print_text(r);
 }

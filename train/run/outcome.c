@@ -1,4 +1,7 @@
-#include "train/run/outcome.h"
+/* Evaluations of a run: those after a step, which decide whether the run has ended; and the
+ * outcome, which is evaluated, printed on stdout and recorded in the run folder. */
+
+#include "train/run/state.h"
 
 #include "core/memory.h"
 #include "text/csv.h"
@@ -7,14 +10,170 @@
 #include "text/writer.h"
 #include "train/report/report.h"
 #include "train/report/theta_report.h"
-#include "train/run/metrics.h"
 #include "train/run/stop.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const double nearly_all = 0.99; /* accuracy that RT_RESULT_FIRST_STEP asks for */
+
+/* ---- the evaluations of a run ---- */
+
+rt_evaluations rt_evaluations_none(void)
+{
+    return (rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY};
+}
+
+bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss)
+{
+    e->loss = loss;
+    if (step % o->eval_every)
+        return false;
+    const bool improved = loss < e->reference && loss <= e->reference - o->min_delta;
+    e->stalled = improved ? 0 : e->stalled + 1;
+    if (improved)
+        e->reference = loss;
+    const bool best = loss < e->best_loss;
+    if (best) {
+        e->best_loss = loss;
+        e->best_step = step;
+    }
+    return best;
+}
+
+bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o)
+{
+    return o->patience && e->stalled >= o->patience;
+}
+
+void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info)
+{
+    info->eval_loss = e->loss;
+    info->best_eval_loss = e->best_loss;
+    info->best_eval_step = e->best_step;
+    info->patience_loss = e->reference;
+    info->patience_count = e->stalled;
+}
+
+rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info)
+{
+    return (rt_evaluations){.loss = info->eval_loss,
+                            .best_loss = info->best_eval_loss,
+                            .best_step = (int)info->best_eval_step,
+                            .reference = info->patience_loss,
+                            .stalled = (int)info->patience_count};
+}
+
+/* Evaluates at the trained length. Returns RT_NONFINITE if the loss is not finite. */
+static rt_status evaluate(const rt_run *r, rt_evaluation *e, int64_t *confusion)
+{
+    const int length = r->config->data.length;
+    const rt_status status = confusion ? rt_trainer_confusion(r->trainer, length, e, confusion)
+                                       : rt_trainer_evaluate(r->trainer, length, e);
+    return status.code || isfinite(e->loss)
+               ? status
+               : rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
+                          e->loss);
+}
+
+/* ---- the end of a run ---- */
+
+rt_status rt_run_evaluate(rt_run *r, rt_evaluation *evaluation, bool *best)
+{
+    const rt_status status = evaluate(r, evaluation, NULL);
+    *best = !status.code && rt_evaluations_add(&r->evaluations, &r->config->train, r->state->step,
+                                               evaluation->loss);
+    r->progress.eval_accuracy = evaluation->accuracy;
+    return status;
+}
+
+static bool reached_target(const rt_config *c, const rt_evaluation *evaluation)
+{
+    return c->train.target_accuracy > 0 && evaluation->accuracy >= c->train.target_accuracy;
+}
+
+void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation)
+{
+    const rt_config *c = r->config;
+    const bool last = r->state->step >= c->train.steps;
+    r->finished = last || (evaluation && reached_target(c, evaluation));
+    r->stopped_early =
+        !r->finished && evaluation && rt_evaluations_stalled(&r->evaluations, &c->train);
+    r->finished |= r->stopped_early;
+}
+
+/* Prints the first line of a text, and releases the text. */
+static void say_line(rt_run *r, rt_writer *w)
+{
+    if (w->bytes)
+        rt_run_note(r, "%.*s", (int)strcspn(w->bytes, "\n"), w->bytes);
+    rt_writer_free(w);
+}
+
+static void say_all_steps_are_taken(rt_run *r)
+{
+    const int step = r->state->step, steps = r->config->train.steps;
+    rt_writer w = {0};
+    rt_writer_add(&w, "nothing is left to train: the run has taken %d steps", step);
+    if (step > steps)
+        rt_writer_add(&w, ", more than train.steps = %d", steps);
+    say_line(r, &w);
+}
+
+/* Finds whether train.patience has run out. A run that is given more steps begins to count anew. */
+static void look_at_patience(rt_run *r)
+{
+    const rt_train_options *o = &r->config->train;
+    rt_writer w = {0};
+    if (!rt_evaluations_stalled(&r->evaluations, o))
+        return;
+    if (!r->before || o->steps > r->before->train.steps) {
+        rt_writer_add(&w,
+                      "the run had stopped early at step %d; it continues, and train.patience is "
+                      "counted from 0 again",
+                      r->state->step);
+        r->evaluations.stalled = 0;
+    } else {
+        r->finished = r->stopped_early = true;
+        rt_writer_add(&w, "nothing is left to train: ");
+        rt_early_stop_report(&w, r->state->step, o);
+        say_line(r, &w);
+        rt_writer_add(&w, "set a larger train.patience or more train.steps to continue the run");
+    }
+    say_line(r, &w);
+}
+
+/* Finds whether the target is reached, at the same steps as a run that was never interrupted. */
+static rt_status look_at_target(rt_run *r)
+{
+    rt_evaluation evaluation;
+    const rt_config *c = r->config;
+    const int step = r->state->step;
+    if (!step || c->train.target_accuracy <= 0 || step % c->train.eval_every)
+        return rt_ok();
+    rt_status status = rt_trainer_evaluate(r->trainer, c->data.length, &evaluation);
+    r->finished = !status.code && reached_target(c, &evaluation);
+    return status;
+}
+
+rt_status rt_run_look_whether_ended(rt_run *r)
+{
+    rt_status status = rt_ok();
+    r->finished = r->state->step >= r->config->train.steps;
+    if (r->finished) {
+        say_all_steps_are_taken(r);
+        r->config->train.steps = r->state->step; /* reports give the steps that were taken */
+        return rt_ok();
+    }
+    status = look_at_target(r);
+    if (!status.code && !r->finished)
+        look_at_patience(r);
+    return status;
+}
+
+/* ---- the outcome ---- */
 
 void rt_outcome_free(rt_outcome *o)
 {
@@ -111,28 +270,20 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
 /* ---- evaluation ---- */
 
 /* Evaluates at the trained length. For labelled data, also counts the confusion of the classes. */
-static rt_status find_loss(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
 {
-    o->labels = rt_data_labels(rt_trainer_data(trainer));
-    if (!o->labels)
-        return rt_trainer_evaluate(trainer, c->data.length, &o->evaluation);
-    const size_t classes = (size_t)o->labels->count;
-    o->confusion = rt_alloc(classes * classes, sizeof *o->confusion);
-    o->scores = rt_alloc(classes, sizeof *o->scores);
-    if (!o->confusion || !o->scores)
-        return rt_out_of_memory("a confusion matrix");
-    return rt_trainer_confusion(trainer, c->data.length, &o->evaluation, o->confusion);
-}
-
-static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
-{
-    const rt_training_state *state = rt_trainer_state(trainer);
+    const rt_config *c = r->config;
     const rt_evaluation *e = &o->evaluation;
     rt_writer w = {0};
-    rt_status status = find_loss(o, c, trainer);
-    if (!status.code && !isfinite(e->loss))
-        status = rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", state->step,
-                          e->loss);
+    o->labels = rt_data_labels(r->data);
+    if (o->labels) {
+        const size_t classes = (size_t)o->labels->count;
+        o->confusion = rt_alloc(classes * classes, sizeof *o->confusion);
+        o->scores = rt_alloc(classes, sizeof *o->scores);
+        if (!o->confusion || !o->scores)
+            return rt_out_of_memory("a confusion matrix");
+    }
+    const rt_status status = evaluate(r, &o->evaluation, o->confusion);
     if (status.code)
         return status;
     printf("eval: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
@@ -145,22 +296,24 @@ static rt_status evaluate(rt_outcome *o, const rt_config *c, rt_trainer *trainer
     o->target_missed = e->accuracy < c->train.target_accuracy;
     if (o->labels)
         report_classes(o);
-    const double limit = rt_divergence_limit(&state->model->options);
-    if (!state->step || e->loss <= limit) /* an untrained model has not diverged */
+    const double limit = rt_divergence_limit(&r->state->model->options);
+    if (!r->state->step || e->loss <= limit) /* an untrained model has not diverged */
         return status;
     rt_divergence_report(&w, e->loss, limit);
     rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
     return print(&w);
 }
 
-static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer *trainer)
+rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
 {
-    const rt_lengths *lengths = &c->train.eval_lengths;
-    rt_status status = rt_ok();
+    const rt_lengths *lengths = &r->config->train.eval_lengths;
+    *o = (rt_outcome){0};
+    rt_results_put(&o->results, r->state->step, RT_RESULT_STEPS);
+    rt_status status = evaluate_outcome(o, r);
     for (int i = 0; i < lengths->count && !status.code; i++) {
         const int length = lengths->at[i];
         rt_evaluation e;
-        status = rt_trainer_evaluate(trainer, length, &e);
+        status = rt_trainer_evaluate(r->trainer, length, &e);
         if (status.code)
             break;
         printf("eval at length %d: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", length,
@@ -171,26 +324,28 @@ static rt_status evaluate_lengths(rt_outcome *o, const rt_config *c, rt_trainer 
     return status;
 }
 
-rt_status rt_outcome_evaluate(rt_outcome *o, const rt_config *config, rt_trainer *trainer)
-{
-    *o = (rt_outcome){0};
-    rt_results_put(&o->results, rt_trainer_state(trainer)->step, RT_RESULT_STEPS);
-    rt_status status = evaluate(o, config, trainer);
-    return status.code ? status : evaluate_lengths(o, config, trainer);
-}
-
 /* ---- the learned theta ---- */
 
-/* Returns the results of a run that has ended at the step of the model; empty if there are none. */
-static rt_results results_before(const char *folder, rt_trainer *trainer)
+/* Returns the results of a run that had ended at the step of the model when it was opened; empty if
+ * there are none. */
+static rt_results results_before(const rt_run *r)
 {
     rt_results before = {0};
     int step;
-    if (folder && rt_results_read(&before, folder) &&
-        !(rt_results_whole(&before, RT_RESULT_STEPS, &step) &&
-          step == rt_trainer_state(trainer)->step))
+    if (r->ended_before && rt_results_read(&before, r->folder.path) &&
+        !(rt_results_whole(&before, RT_RESULT_STEPS, &step) && step == r->state->step))
         rt_results_free(&before);
     return before;
+}
+
+/* Prints the number of evaluations that theta.tolerances needs, which can take long. */
+static void announce_tolerances(rt_run *r)
+{
+    const size_t count = rt_transformer_theta_count(&r->state->model->options);
+    if (r->config->theta.tolerances)
+        rt_run_note(
+            r, "measuring how far each of %zu theta can change: up to %zu evaluations of one batch",
+            count, 2 * RT_THETA_EVALUATIONS * count);
 }
 
 /* Reads the tolerances of all pairs from the folder. Returns false if any is missing. */
@@ -211,27 +366,27 @@ static bool read_tolerances(rt_theta_tolerance *tolerances, size_t count, const 
     return valid && n == count;
 }
 
-static rt_status find_tolerances(rt_outcome *o, const rt_config *c, rt_trainer *trainer,
-                                 const char *folder)
+/* `known`: the folder may have the tolerances. */
+static rt_status find_tolerances(rt_outcome *o, const rt_run *r, bool known)
 {
-    const rt_transformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_transformer_theta_count(&model->options);
-    if (!c->theta.tolerances)
+    const size_t count = rt_transformer_theta_count(&r->state->model->options);
+    if (!r->config->theta.tolerances)
         return rt_ok();
     o->tolerances = rt_alloc(count, sizeof *o->tolerances);
     if (!o->tolerances)
         return rt_out_of_memory("the tolerances of theta");
-    if (folder && read_tolerances(o->tolerances, count, folder))
+    if (known && read_tolerances(o->tolerances, count, r->folder.path))
         return rt_ok();
-    return rt_theta_tolerances(trainer, c->data.length, o->tolerances, rt_stop_requested,
+    return rt_theta_tolerances(r->trainer, r->config->data.length, o->tolerances, rt_stop_requested,
                                &o->stopped);
 }
 
 /* Evaluates the model with theta reset to `theta`, prints the effect, and adds it to the results.
  */
-static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_config *c,
-                          rt_trainer *trainer, const double *theta, bool base, bool *hurts)
+static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_run *r,
+                          const double *theta, bool base, bool *hurts)
 {
+    const rt_config *c = r->config;
     const char *loss = base ? RT_RESULT_RESET_BASE_LOSS : RT_RESULT_RESET_LOSS;
     const char *accuracy = base ? RT_RESULT_RESET_BASE_ACCURACY : RT_RESULT_RESET_ACCURACY;
     rt_writer w = {0};
@@ -239,7 +394,7 @@ static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_conf
                        .accuracy = rt_results_get(before, "%s", accuracy)};
     rt_status status = rt_ok();
     if (isnan(e.accuracy))
-        status = rt_theta_evaluate(trainer, c->data.length, c->train.eval_batches, theta, &e);
+        status = rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches, theta, &e);
     if (status.code)
         return status;
     const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
@@ -254,66 +409,64 @@ static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_conf
 }
 
 /* Resets theta to its initial value, and to base^(-2i/R) if the initial value is another. */
-static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_config *c,
-                             rt_trainer *trainer, bool elsewhere)
+static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_run *r,
+                             bool elsewhere)
 {
-    const rt_transformer *model = rt_trainer_state(trainer)->model;
-    const size_t count = rt_transformer_theta_count(&model->options);
-    double *geometric;
+    const rt_transformer *model = r->state->model;
     bool needed = false, base_hurts;
-    rt_status status =
-        reset_to(o, before, c, trainer, rt_transformer_theta_start(model), false, &needed);
+    rt_status status = reset_to(o, before, r, rt_transformer_theta_start(model), false, &needed);
     if (status.code)
         return status;
-    o->theta_needed = c->theta.check == RT_THETA_CHECK_UNNEEDED && needed;
+    o->theta_needed = r->config->theta.check == RT_THETA_CHECK_UNNEEDED && needed;
     rt_results_put(&o->results, needed, RT_RESULT_NEEDED);
     if (!elsewhere)
         return rt_ok();
-    geometric = rt_alloc(count, sizeof *geometric);
+    double *geometric = rt_alloc(rt_transformer_theta_count(&model->options), sizeof *geometric);
     if (!geometric)
         return rt_out_of_memory("theta");
     rt_transformer_theta_geometric(&model->options, geometric);
-    status = reset_to(o, before, c, trainer, geometric, true, &base_hurts);
+    status = reset_to(o, before, r, geometric, true, &base_hurts);
     rt_free(geometric);
     return status;
 }
 
 /* Prints the report on a learned theta, and adds it to the results. */
-static rt_status report_theta(rt_outcome *o, const rt_config *c, rt_trainer *trainer,
-                              const char *folder)
+static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *before)
 {
-    const rt_training_state *state = rt_trainer_state(trainer);
+    const rt_config *c = r->config;
     rt_theta_verdict v;
-    rt_results before = results_before(folder, trainer);
-    rt_status status = find_tolerances(o, c, trainer, before.count ? folder : NULL);
-    if (o->stopped) {
-        rt_results_free(&before);
+    rt_status status = find_tolerances(o, r, before->count > 0);
+    if (o->stopped)
         return status;
-    }
     if (!status.code)
-        status = rt_theta_print(stdout, state->model, c, state->step, o->tolerances);
+        status = rt_theta_print(stdout, r->state->model, c, r->state->step, o->tolerances);
     if (!status.code)
-        status = rt_theta_judge(&v, state->model, c);
-    if (!status.code) {
-        o->theta_moved = c->theta.check == RT_THETA_CHECK_UNMOVED && !v.near;
-        rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
-        rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
-        rt_results_put(&o->results, v.mean_drift, RT_RESULT_MEAN_DRIFT);
-        rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
-        rt_results_put(&o->results, v.from_start.value, RT_RESULT_DRIFT_FROM_START);
-        rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
-        status = reset_theta(o, &before, c, trainer, v.elsewhere);
-    }
-    rt_results_free(&before);
-    return status;
+        status = rt_theta_judge(&v, r->state->model, c);
+    if (status.code)
+        return status;
+    o->theta_moved = c->theta.check == RT_THETA_CHECK_UNMOVED && !v.near;
+    rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
+    rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
+    rt_results_put(&o->results, v.mean_drift, RT_RESULT_MEAN_DRIFT);
+    rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
+    rt_results_put(&o->results, v.from_start.value, RT_RESULT_DRIFT_FROM_START);
+    rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
+    return reset_theta(o, before, r, v.elsewhere);
 }
 
-rt_status rt_outcome_print(rt_outcome *o, const rt_config *config, rt_trainer *trainer,
-                           const char *folder)
+rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
 {
-    rt_status status = rt_outcome_evaluate(o, config, trainer);
-    return status.code || !config->model.theta.learn ? status
-                                                     : report_theta(o, config, trainer, folder);
+    const bool learned = r->config->model.theta.learn;
+    rt_results before = {0};
+    if (learned)
+        before = results_before(r);
+    if (learned && !before.count)
+        announce_tolerances(r);
+    rt_status status = rt_outcome_evaluate(o, r);
+    if (!status.code && learned)
+        status = report_theta(o, r, &before);
+    rt_results_free(&before);
+    return status;
 }
 
 /* ---- recording ---- */
@@ -339,19 +492,20 @@ static char *list_lengths(const rt_outcome *o, const rt_config *c)
     return rt_writer_take(&w);
 }
 
-rt_status rt_outcome_record(rt_outcome *o, const rt_config *config, const rt_transformer *model,
-                            const char *folder, int exit_code)
+rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
 {
+    const rt_config *c = r->config;
+    const char *folder = r->folder.path;
     rt_status status = rt_ok();
     rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all), RT_RESULT_FIRST_STEP);
-    rt_results_put(&o->results, exit_code, RT_RESULT_EXIT_CODE);
+    rt_results_put(&o->results, (int)code, RT_RESULT_EXIT_CODE);
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
-    if (config->train.eval_lengths.count && evaluated)
-        status = rt_durable_given(folder, "lengths.csv", list_lengths(o, config));
+    if (c->train.eval_lengths.count && evaluated)
+        status = rt_durable_given(folder, "lengths.csv", list_lengths(o, c));
     if (!status.code && o->labels && evaluated)
         status = record_classes(o, folder);
-    if (!status.code && config->model.theta.learn)
-        status =
-            rt_durable_given(folder, "theta_final.csv", rt_theta_csv(model, config, o->tolerances));
+    if (!status.code && c->model.theta.learn)
+        status = rt_durable_given(folder, "theta_final.csv",
+                                  rt_theta_csv(r->state->model, c, o->tolerances));
     return status.code ? status : rt_results_write(&o->results, folder);
 }

@@ -1,5 +1,6 @@
-/* --predict: labels of texts, tags of tokens, filled masks, and the lines of a stream. The
- * continuation of texts is in predict_continuation.c. */
+/* --predict: answers in JSON and the buffers of a text, for all kinds of predictions; labels of
+ * texts, tags of tokens, filled masks, and the lines of a stream. The continuation of texts is in
+ * predict_continuation.c. */
 
 #include "train/run/prediction.h"
 
@@ -9,6 +10,126 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ---- answers in JSON ---- */
+
+enum { DIGITS = 6 }; /* of a number in JSON */
+
+json_t *rt_answer_string(const char *bytes, size_t size)
+{
+    rt_capture text;
+    json_t *string = NULL;
+    if (rt_capture_begin(&text)) {
+        rt_utf8_stream stream = {.to = text.file};
+        rt_utf8_stream_put(&stream, bytes, size);
+        rt_utf8_stream_end(&stream);
+        if (rt_capture_end(&text))
+            string = json_stringn(text.bytes, text.size);
+    }
+    rt_capture_free(&text);
+    return string;
+}
+
+json_t *rt_answer_number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+rt_status rt_answer_print(FILE *to, json_t *answer)
+{
+    char *line = answer ? json_dumps(answer, JSON_REAL_PRECISION(DIGITS)) : NULL;
+    json_decref(answer);
+    if (!line)
+        return rt_out_of_memory("an answer");
+    fprintf(to, "%s\n", line);
+    free(line); /* Jansson's, which is malloc's */
+    return rt_ok();
+}
+
+/* ---- a text ---- */
+
+rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *shared)
+{
+    *p = *shared;
+    p->g = rt_graph_new();
+    const rt_transformer_options *o = &p->model->options;
+    const int shown = rt_data_labels(p->data) ? o->labels : o->vocab;
+    p->logits = rt_alloc((size_t)o->vocab, sizeof *p->logits);
+    p->probabilities = rt_alloc((size_t)shown, sizeof *p->probabilities);
+    if (!p->g || !p->logits || !p->probabilities)
+        return rt_out_of_memory("a prediction");
+    return rt_data_labels(p->data) ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data))
+                                   : rt_ok();
+}
+
+void rt_prediction_free(rt_prediction *p)
+{
+    rt_graph_free(p->g);
+    rt_free(p->logits);
+    rt_free(p->probabilities);
+    rt_free(p->s.ids);
+    rt_free(p->continued.last);
+    rt_session_free(p->session);
+    rt_labelled_batch_free(&p->row);
+}
+
+void rt_prediction_next(rt_prediction *p, const char *text, size_t size)
+{
+    p->text = text;
+    p->size = size;
+    p->unknown = (rt_unknown){0};
+    p->cut = p->full = p->ended = false;
+}
+
+void rt_prediction_count(const rt_prediction *p, size_t before, rt_predicted *total)
+{
+    total->texts++;
+    total->cut += p->cut;
+    total->full += p->full;
+    total->ended += p->ended;
+    rt_unknown_add(&total->unknown, &p->unknown, before);
+}
+
+rt_status rt_prediction_check_line(const rt_lines *line)
+{
+    const char *zero = memchr(line->bytes, '\0', line->size);
+    return zero ? rt_error(RT_DATA, "byte 0x00 at byte %zu is not text",
+                           (size_t)(zero - line->bytes))
+                : rt_ok();
+}
+
+bool rt_prediction_flush(FILE *to)
+{
+    return !fflush(to) && !ferror(to);
+}
+
+rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int count)
+{
+    if (s->count + count > s->capacity) {
+        const int capacity = 2 * (s->count + count);
+        int32_t *larger = rt_alloc((size_t)capacity, sizeof *larger);
+        if (!larger)
+            return rt_out_of_memory("a prediction");
+        if (s->count)
+            memcpy(larger, s->ids, (size_t)s->count * sizeof *larger);
+        rt_free(s->ids);
+        s->ids = larger;
+        s->capacity = capacity;
+    }
+    memcpy(s->ids + s->count, ids, (size_t)count * sizeof *ids);
+    s->count += count;
+    return rt_ok();
+}
+
+rt_status rt_prediction_read(rt_prediction *p, int *masks)
+{
+    rt_prediction_ids *s = &p->s;
+    rt_free(s->ids);
+    rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->o->special,
+                                             p->text, &s->ids, &s->count, masks, &p->unknown);
+    s->capacity = s->count;
+    return status;
+}
 
 /* ---- labelled data ---- */
 
@@ -104,20 +225,11 @@ enum { SHOWN = 5 }; /* most likely tokens that are printed for a mask */
 
 /* Computes the prediction for one place among the tokens of the text: p->probabilities of all
  * tokens, and p->logits, where special tokens, which are not chosen, have -infinity. */
-static rt_status compute_logits(rt_prediction *p, int place)
+static rt_status compute_logits(rt_prediction *p, int32_t place)
 {
-    const rt_transformer_input in = {.B = 1,
-                                     .T = p->s.count,
-                                     .ids = p->s.ids,
-                                     .padding_id = RT_NO_PADDING};
-    int32_t row = place;
     rt_graph_clear(p->g);
     rt_graph_record(p->g, false);
-    rt_tensor *hidden = rt_transformer_encode(p->model, p->g, &in);
-    hidden = rt_reshape(p->g, hidden, RT_SHAPE_OF(p->s.count, p->model->options.dim));
-    rt_tensor *logits =
-        rt_transformer_logits(p->model, p->g,
-                              rt_embedding(p->g, hidden, &row, RT_SHAPE_OF(1), RT_NO_PADDING));
+    const rt_tensor *logits = rt_text_logits(p->model, p->g, p->s.ids, p->s.count, &place);
     rt_status status = rt_engine_graph_status(p->g);
     if (!status.code)
         status = rt_probabilities(logits->data, p->model->options.vocab, p->probabilities);
@@ -128,30 +240,25 @@ static rt_status compute_logits(rt_prediction *p, int place)
     return status;
 }
 
-/* Prints a token as it stands in the vocabulary. */
-static void print_token(const rt_prediction *p, int32_t id)
-{
-    size_t size;
-    const char *token = rt_vocabulary_decode(p->vocabulary, id, &size);
-    rt_utf8_stream stream = {.to = p->to};
-    if (token)
-        rt_utf8_stream_put(&stream, token, size);
-    rt_utf8_stream_end(&stream);
-}
-
-/* Prints the most likely tokens of a mask. Overwrites p->logits. */
-static void print_likely(rt_prediction *p, int number)
+/* Prints the most likely tokens of a mask, as they stand in the vocabulary. Overwrites p->logits.
+ */
+static void print_likely(FILE *to, rt_prediction *p, int number)
 {
     const rt_tensor row = rt_tensor_of(p->logits, NULL, RT_SHAPE_OF(p->vocabulary->count));
-    fprintf(p->to, "mask %d:", number);
+    fprintf(to, "mask %d:", number);
     for (int i = 0; i < SHOWN && i < rt_vocabulary_ordinary_tokens(p->vocabulary); i++) {
         const int32_t id = rt_largest(&row, 0);
-        fprintf(p->to, "%s '", i ? "," : "");
-        print_token(p, id);
-        fprintf(p->to, "' %.3f", p->probabilities[id]);
+        rt_utf8_stream stream = {.to = to};
+        size_t size;
+        const char *token = rt_vocabulary_decode(p->vocabulary, id, &size);
+        fprintf(to, "%s '", i ? "," : "");
+        if (token)
+            rt_utf8_stream_put(&stream, token, size);
+        rt_utf8_stream_end(&stream);
+        fprintf(to, "' %.3f", p->probabilities[id]);
         p->logits[id] = (real)-INFINITY;
     }
-    fputc('\n', p->to);
+    fputc('\n', to);
 }
 
 /* Prints the given text with every mask replaced by a token. */
@@ -175,40 +282,58 @@ static void print_filled(FILE *to, const rt_prediction *p, const int32_t *filled
     rt_utf8_stream_end(&stream);
 }
 
-static bool is_mask(const rt_prediction *p, int t)
+/* Appends the token that fills a mask, and its probability. */
+static void append_mask(json_t *masks, const rt_prediction *p, int32_t id)
 {
-    return p->s.ids[t] == p->vocabulary->special.mask;
+    size_t size = 0;
+    const char *token = rt_vocabulary_decode(p->vocabulary, id, &size);
+    json_array_append_new(masks, json_pack("{s:o,s:o}", "token",
+                                           rt_answer_string(token ? token : "", size),
+                                           "probability", rt_answer_number(p->probabilities[id])));
 }
 
-static rt_status print_masks(rt_prediction *p, const int32_t *filled)
+/* Draws a token for every mask, each from the text as it was given. Appends each to `masks`, or
+ * prints the most likely tokens to `lines`. */
+static rt_status fill_masks(rt_prediction *p, int32_t *filled, json_t *masks, FILE *lines)
 {
+    int number = 0;
     rt_status status = rt_ok();
-    print_filled(p->to, p, filled);
-    fputc('\n', p->to);
-    for (int t = rt_data_begins(p->data), number = 0; t < p->s.count && !status.code; t++)
-        if (is_mask(p, t)) {
-            status = compute_logits(p, t);
-            if (!status.code)
-                print_likely(p, ++number);
-        }
+    memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
+    for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++) {
+        if (p->s.ids[t] != p->vocabulary->special.mask)
+            continue;
+        status = compute_logits(p, t);
+        if (!status.code)
+            status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)t, filled + t);
+        if (!status.code && lines)
+            print_likely(lines, p, ++number);
+        else if (!status.code)
+            append_mask(masks, p, filled[t]);
+    }
     return status;
 }
 
-static rt_status answer_masks(rt_prediction *p, const int32_t *filled)
+static rt_status print_masks(rt_prediction *p, int32_t *filled)
+{
+    rt_capture lines = {0};
+    rt_status status = rt_capture_begin(&lines) ? fill_masks(p, filled, NULL, lines.file)
+                                                : rt_out_of_memory("a prediction");
+    if (!status.code && !rt_capture_end(&lines))
+        status = rt_out_of_memory("a prediction");
+    if (!status.code) {
+        print_filled(p->to, p, filled);
+        fputc('\n', p->to);
+        fwrite(lines.bytes, 1, lines.size, p->to);
+    }
+    rt_capture_free(&lines);
+    return status;
+}
+
+static rt_status answer_masks(rt_prediction *p, int32_t *filled)
 {
     rt_capture text = {0};
     json_t *masks = json_array(), *string = NULL;
-    rt_status status = rt_ok();
-    for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++)
-        if (is_mask(p, t)) {
-            size_t size = 0;
-            const char *token = rt_vocabulary_decode(p->vocabulary, filled[t], &size);
-            status = compute_logits(p, t);
-            json_array_append_new(masks, json_pack("{s:o,s:o}", "token",
-                                                   rt_answer_string(token ? token : "", size),
-                                                   "probability",
-                                                   rt_answer_number(p->probabilities[filled[t]])));
-        }
+    const rt_status status = fill_masks(p, filled, masks, NULL);
     if (!status.code && rt_capture_begin(&text)) {
         print_filled(text.file, p, filled);
         if (rt_capture_end(&text))
@@ -223,20 +348,6 @@ static rt_status answer_masks(rt_prediction *p, const int32_t *filled)
     return status;
 }
 
-/* Draws a token for every mask, each from the text as it was given. */
-static rt_status fill_masks(rt_prediction *p, int32_t *filled)
-{
-    rt_status status = rt_ok();
-    memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
-    for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++)
-        if (is_mask(p, t)) {
-            status = compute_logits(p, t);
-            if (!status.code)
-                status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)t, filled + t);
-        }
-    return status;
-}
-
 static rt_status predict_masks(rt_prediction *p)
 {
     int masks;
@@ -248,9 +359,9 @@ static rt_status predict_masks(rt_prediction *p)
     if (status.code)
         return status;
     int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
-    status = filled ? fill_masks(p, filled) : rt_out_of_memory("a prediction");
-    if (!status.code)
-        status = p->o->jsonl ? answer_masks(p, filled) : print_masks(p, filled);
+    if (!filled)
+        return rt_out_of_memory("a prediction");
+    status = p->o->jsonl ? answer_masks(p, filled) : print_masks(p, filled);
     rt_free(filled);
     return status;
 }
@@ -397,10 +508,10 @@ rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_option
                         rt_data_task_name(o->task));
     given = lm ? NULL : find_given(a, ON_GROWTH);
     if (given)
-        return rt_error(RT_CONFIG,
-                        "--%s has no effect with data.objective = mlm, which fills masks and "
-                        "continues no text",
-                        given);
+        return rt_error(
+            RT_CONFIG,
+            "--%s has no effect with data.objective = mlm, which fills masks and continues no text",
+            given);
     given = temperature_of(a, o) > 0 ? NULL : find_given(a, ON_DRAW);
     if (given)
         return rt_error(RT_CONFIG,

@@ -73,9 +73,6 @@ static rt_status end_waiting(rt_capture *w, rt_prediction *p, FILE *to)
     return status;
 }
 
-static const char *const ends[] = {
-    [RT_END_TOKEN] = "token", [RT_END_STOP] = "stop", [RT_END_LENGTH] = "length"};
-
 /* Prints a finished text with its captured continuation as an object of JSON. */
 static rt_status answer_continuation(rt_capture *w, rt_prediction *p, FILE *to)
 {
@@ -85,7 +82,7 @@ static rt_status answer_continuation(rt_capture *w, rt_prediction *p, FILE *to)
         status = rt_answer_print(to, json_pack("{s:o,s:o,s:i,s:s}", "text",
                                                rt_answer_string(p->text, p->size), "continuation",
                                                rt_answer_string(w->bytes, w->size), "tokens",
-                                               c->tokens, "end", ends[c->end]));
+                                               c->tokens, "end", c->end));
     else
         status = rt_out_of_memory("a continuation");
     rt_capture_free(w);
@@ -186,7 +183,7 @@ static rt_status add_token(rt_prediction *p, int n, int32_t id)
     const bool stop = !over && write_token(p, id);
     rt_status status = rt_ok();
     c->tokens += !over;
-    c->end = over ? RT_END_TOKEN : stop ? RT_END_STOP : RT_END_LENGTH;
+    c->end = over ? "token" : stop ? "stop" : "length";
     c->done = over || stop || n + 1 == p->o->count;
     if (!c->done)
         status = rt_prediction_append(&p->s, &id, 1);

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_RUN_PREDICTION_H
 #define ROTOR_TRAIN_RUN_PREDICTION_H
 
-/* Private to prediction.c, predict.c and predict_continuation.c. */
+/* Private to predict.c and predict_continuation.c. */
 
 #include "data/masked_text.h"
 #include "models/sampler.h"
@@ -19,10 +19,6 @@ typedef struct rt_prediction_ids {
     int capacity;
 } rt_prediction_ids;
 
-/* Reason for the end of a continuation: a token that ends a text was chosen, --stop was reached, or
- * the length. */
-typedef enum rt_end { RT_END_TOKEN, RT_END_STOP, RT_END_LENGTH } rt_end;
-
 /* Output of a continuation. */
 typedef struct rt_continued {
     rt_utf8_stream stream;
@@ -30,7 +26,7 @@ typedef struct rt_continued {
     size_t used;
     int tokens; /* number of tokens added */
     bool done;
-    rt_end end; /* once it is done */
+    const char *end; /* once it is done: token, that ends a text, stop (--stop), or length */
 } rt_continued;
 
 enum { RT_MOST_BATCHED = 16 }; /* texts that are continued together */

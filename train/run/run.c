@@ -7,9 +7,7 @@
 #include "train/config/config.h"
 #include "train/report/figures.h"
 #include "train/report/report.h"
-#include "train/run/instruments.h"
 #include "train/run/kernels.h"
-#include "train/run/outcome.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
@@ -32,11 +30,10 @@ static rt_status refuse_used_folder(const rt_run *r)
                         r->folder.path);
     if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))
         return rt_ok();
-    return rt_error(
-        RT_CONFIG,
-        "%s already holds a run: give --resume to continue it, --overwrite to replace it, or "
-        "another run.name",
-        r->folder.path);
+    return rt_error(RT_CONFIG,
+                    "%s already holds a run: give --resume to continue it, --overwrite to replace "
+                    "it, or another run.name",
+                    r->folder.path);
 }
 
 /* Opens what a run needs, before anything is created. */
@@ -79,35 +76,24 @@ static rt_status begin(rt_run *r)
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
-static rt_status write_vocabulary(const rt_run *r)
+/* Writes config.ini, with the kernels as a comment, which are not keys; schedules.csv for a run
+ * whose schedule was changed by an extension; and the vocabulary. */
+static rt_status write_files(const rt_run *r)
 {
+    const rt_optimizer_options *o = &r->config->optimizer;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
-    char *text;
-    if (!vocabulary)
-        return rt_ok();
-    rt_status status = rt_vocabulary_write(vocabulary, &text);
-    if (!status.code)
-        status = rt_durable_text(r->folder.path, rt_vocabulary_file(vocabulary), text);
-    rt_free(text);
-    return status;
-}
-
-/* Writes config.ini, with the kernels as a comment: they are not keys. */
-static rt_status write_configuration(const rt_run *r)
-{
-    char kernels[RT_KERNELS_SIZE];
+    const char *folder = r->folder.path;
+    char kernels[RT_KERNELS_SIZE], *text;
     rt_writer w = {0};
     rt_writer_add(&w, "# %s\n%s", rt_kernels_describe(kernels), r->config_text);
-    return rt_durable_given(r->folder.path, "config.ini", rt_writer_take(&w));
-}
-
-/* Writes schedules.csv for a run whose schedule was changed by an extension. */
-static rt_status write_schedules(const rt_run *r)
-{
-    if (!r->config->optimizer.past_count)
-        return rt_ok();
-    return rt_durable_given(r->folder.path, "schedules.csv",
-                            rt_past_schedules_write(&r->config->optimizer, r->config->train.steps));
+    rt_status status = rt_durable_given(folder, "config.ini", rt_writer_take(&w));
+    if (!status.code && o->past_count)
+        status = rt_durable_given(folder, "schedules.csv",
+                                  rt_past_schedules_write(o, r->config->train.steps));
+    if (status.code || !vocabulary)
+        return status;
+    status = rt_vocabulary_write(vocabulary, &text);
+    return status.code ? status : rt_durable_given(folder, rt_vocabulary_file(vocabulary), text);
 }
 
 static void describe(rt_run *r)
@@ -115,19 +101,17 @@ static void describe(rt_run *r)
     const rt_config *c = r->config;
     const size_t parameters = rt_parameters_count(&r->state->model->parameters);
     char processes[64] = "", kernels[RT_KERNELS_SIZE], slower[RT_SLOWER_SIZE];
-    if (r->arguments->quiet)
-        return;
     if (r->world)
         snprintf(processes, sizeof processes, "%d processes, here ", rt_world_size(r->world));
-    rt_progress_say(&r->progress,
-                    "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on "
-                    "%s%d thread%s; %s",
-                    c->run.name, parameters, RT_PRECISION, c->train.batch_size,
-                    rt_data_varies(r->data) ? "up to " : "", c->data.length, c->train.shards,
-                    c->train.shards > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
-                    rt_trainer_threads(r->trainer) > 1 ? "s" : "", rt_kernels_describe(kernels));
+    rt_run_note(r,
+                "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on %s%d "
+                "thread%s; %s",
+                c->run.name, parameters, RT_PRECISION, c->train.batch_size,
+                rt_data_varies(r->data) ? "up to " : "", c->data.length, c->train.shards,
+                c->train.shards > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
+                rt_trainer_threads(r->trainer) > 1 ? "s" : "", rt_kernels_describe(kernels));
     if (rt_kernels_are_slower(c, slower))
-        rt_progress_say(&r->progress, "%s", slower);
+        rt_run_note(r, "%s", slower);
 }
 
 /* ---- the loop ---- */
@@ -143,7 +127,7 @@ static rt_status save_if_due(rt_run *r, bool due)
     if (status.code == RT_NONFINITE)
         return status;
     if (status.code && !again)
-        rt_progress_say(&r->progress, "warning: %s", status.message);
+        rt_run_say(r, "warning: %s", status.message);
     return rt_ok();
 }
 
@@ -163,7 +147,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
                                  rt_seconds() - r->progress.start);
     const char *lost = rt_metrics_failure(&r->metrics);
     if (lost)
-        rt_progress_say(&r->progress, "warning: %s/%s cannot be written", r->folder.path, lost);
+        rt_run_say(r, "warning: %s/%s cannot be written", r->folder.path, lost);
     if (!status.code)
         rt_run_look_for_end(r, due ? &evaluation : NULL);
     r->stopping = rt_stop_requested();
@@ -196,7 +180,7 @@ static rt_status loop(rt_run *r)
 
 static rt_exit fail(rt_run *r, rt_status status)
 {
-    rt_progress_say(&r->progress, "%s", status.message);
+    rt_run_say(r, "%s", status.message);
     return rt_exit_of(status.code);
 }
 
@@ -205,10 +189,10 @@ static void record_failure(rt_run *r, rt_exit code)
 {
     rt_outcome o = {0};
     rt_results_put(&o.results, r->state->step, RT_RESULT_STEPS);
-    rt_status status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
+    rt_status status = rt_outcome_record(&o, r, code);
     rt_outcome_free(&o);
     if (status.code)
-        rt_progress_say(&r->progress, "%s", status.message);
+        rt_run_say(r, "%s", status.message);
 }
 
 /* Draws the report. A failure is only a message. */
@@ -219,14 +203,13 @@ static void report(rt_run *r)
     rt_trainer_rest(r->trainer);
     rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
     if (status.code)
-        rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
-                        rt_program_name(), r->folder.path);
+        rt_run_say(r, "%s; %s --report %s tries again", status.message, rt_program_name(),
+                   r->folder.path);
 }
 
 static rt_exit stopped(rt_run *r)
 {
-    rt_progress_say(&r->progress, "stopped by a signal after step %d; --resume continues it",
-                    r->state->step);
+    rt_run_say(r, "stopped by a signal after step %d; --resume continues it", r->state->step);
     return RT_EXIT_STOPPED;
 }
 
@@ -253,17 +236,15 @@ static rt_exit conclude(rt_run *r)
     rt_outcome o = {0};
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
-    rt_run_announce_tolerances(r);
     rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
     if (!status.code)
-        status =
-            rt_outcome_print(&o, r->config, r->trainer, r->ended_before ? r->folder.path : NULL);
+        status = rt_outcome_print(&o, r);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (r->config->train.patience)
         rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
-        status = rt_outcome_record(&o, r->config, r->state->model, r->folder.path, (int)code);
+        status = rt_outcome_record(&o, r, code);
     rt_outcome_free(&o);
     if (status.code)
         return fail(r, status);
@@ -277,16 +258,15 @@ static rt_exit conclude(rt_run *r)
     fflush(stdout);
     rt_trainer_dismiss(r->trainer); /* the rest is done by process 0 alone */
     rt_world_leave(r->world);
-    status =
-        rt_instruments_record(r->config, r->trainer, r->folder.path, rt_stop_requested, &o.stopped);
+    status = rt_run_record_instruments(r, &o.stopped);
     if (status.code)
         return fail(r, status);
     if (o.stopped)
         return stopped(r);
     report(r);
     if (o.target_missed)
-        rt_progress_say(&r->progress, "the accuracy %.4f is below train.target_accuracy = %g",
-                        o.evaluation.accuracy, r->config->train.target_accuracy);
+        rt_run_say(r, "the accuracy %.4f is below train.target_accuracy = %g",
+                   o.evaluation.accuracy, r->config->train.target_accuracy);
     return code;
 }
 
@@ -306,10 +286,9 @@ static void save_before_failure(rt_run *r)
         return;
     const rt_status status = rt_run_save(r);
     if (status.code)
-        rt_progress_say(&r->progress, "warning: %s", status.message);
+        rt_run_say(r, "warning: %s", status.message);
     else
-        rt_progress_say(&r->progress, "a checkpoint holds step %d; --resume continues the run",
-                        r->state->step);
+        rt_run_say(r, "a checkpoint holds step %d; --resume continues the run", r->state->step);
 }
 
 /* Takes the remaining steps, and records them. */
@@ -318,11 +297,7 @@ static rt_status take_steps(rt_run *r)
     describe(r);
     warn_of_rate_zero(r);
     rt_results_forget(r->folder.path);
-    rt_status status = write_configuration(r);
-    if (!status.code)
-        status = write_schedules(r);
-    if (!status.code)
-        status = write_vocabulary(r);
+    rt_status status = write_files(r);
     if (!status.code)
         status = rt_run_open_tables(r);
     const bool starts = r->state->step == 0 || (r->branches && r->theta != RT_BRANCH_CARRIED);
@@ -347,7 +322,7 @@ static rt_exit end(rt_run *r)
         return conclude(r);
     if (!r->unsaved)
         return stopped(r);
-    rt_progress_say(&r->progress, "the last checkpoint could not be written");
+    rt_run_say(r, "the last checkpoint could not be written");
     return RT_EXIT_UNSAVED;
 }
 

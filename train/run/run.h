@@ -17,9 +17,6 @@ rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments,
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
 
-/* Draws the report of the run or the sweep in arguments->report again. */
-rt_exit rt_run_report(const rt_arguments *arguments);
-
 /* Uses the model of a checkpoint: --eval, --usage, --distances, --predict, --embed, --export. A run
  * is used with its own configuration and the overrides of the command line; `config` names the run.
  */

@@ -11,7 +11,6 @@
 #include "train/config/config.h"
 #include "train/config/keys.h"
 #include "train/run/found.h"
-#include "train/run/other_theta.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,12 +67,12 @@ static rt_status extend(rt_run *r)
     if (!status.code && !changes)
         status = rt_out_of_memory("a comparison");
     if (!status.code)
-        rt_progress_say(&r->progress,
-                        "extended from step %d on: %s; the learning rate is %.3g, "
-                        "then %.3g, at the end %.3g",
-                        r->extended + 1, changes, rt_learning_rate(&c->optimizer, r->extended),
-                        rt_learning_rate(&c->optimizer, r->extended + 1),
-                        rt_learning_rate(&c->optimizer, c->train.steps));
+        rt_run_say(
+            r,
+            "extended from step %d on: %s; the learning rate is %.3g, then %.3g, at the end %.3g",
+            r->extended + 1, changes, rt_learning_rate(&c->optimizer, r->extended),
+            rt_learning_rate(&c->optimizer, r->extended + 1),
+            rt_learning_rate(&c->optimizer, c->train.steps));
     rt_free(changes);
     return status;
 }
@@ -85,15 +84,15 @@ rt_status rt_run_resume(rt_run *r)
     if (status.code)
         return status;
     if (*found.warnings)
-        rt_progress_say(&r->progress, "%s", found.warnings);
+        rt_run_say(r, "%s", found.warnings);
     if (!found.found) {
-        rt_progress_say(&r->progress, "%s has no checkpoint: starting afresh", r->folder.path);
+        rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
         return rt_ok();
     }
     r->image = found.image;
     status = rt_run_load(r, found.path);
     if (!status.code)
-        rt_progress_say(&r->progress, "resuming from %s", found.path);
+        rt_run_say(r, "resuming from %s", found.path);
     return status.code ? status : extend(r);
 }
 
@@ -123,10 +122,10 @@ rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64
                           "would replace them by 1",
                           path);
     else if (step >= branch->train.steps)
-        status = rt_error(RT_CONFIG,
-                          "train.steps = %d: %.600s has taken %lld steps already; a branch needs "
-                          "more",
-                          branch->train.steps, path, (long long)step);
+        status =
+            rt_error(RT_CONFIG,
+                     "train.steps = %d: %.600s has taken %lld steps already; a branch needs more",
+                     branch->train.steps, path, (long long)step);
     rt_free(differences);
     return status;
 }
@@ -160,23 +159,21 @@ static bool is_own_folder(const rt_run *r)
            own.st_dev == trunk.st_dev && own.st_ino == trunk.st_ino;
 }
 
+static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
+{
+    if (rest->count)
+        rt_run_note(r, "%s: %d, the first is %s", what, rest->count, rest->first);
+}
+
 static void report_branch(rt_run *r, const rt_checkpoint_branched *b)
 {
     static const char *const theta[] = {[RT_BRANCH_FRESH] = "",
                                         [RT_BRANCH_CARRIED] = ", theta included",
                                         [RT_BRANCH_CONVERTED] = ", with the values of its theta"};
-    if (r->arguments->quiet)
-        return;
-    rt_progress_say(&r->progress, "branching from %s at step %d%s", r->config->train.trunk,
-                    r->state->step, theta[b->theta]);
-    if (b->fresh.count)
-        rt_progress_say(&r->progress, "parameters that join: %d, the first is %s", b->fresh.count,
-                        b->fresh.first);
-    if (b->left.count)
-        rt_progress_say(&r->progress,
-                        "parameters of the trunk that are left behind: %d, the first "
-                        "is %s",
-                        b->left.count, b->left.first);
+    rt_run_note(r, "branching from %s at step %d%s", r->config->train.trunk, r->state->step,
+                theta[b->theta]);
+    report_rest(r, &b->fresh, "parameters that join");
+    report_rest(r, &b->left, "parameters of the trunk that are left behind");
 }
 
 /* Resets the optimizer states of parameters that the trunk froze and the branch trains: they have
@@ -223,16 +220,13 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
 /* Checks the configuration of the trunk. */
 static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
 {
-    char *errors = NULL;
     rt_checkpoint_info info = {0};
-    rt_status status =
-        found->imported
-            ? rt_error(RT_CONFIG,
-                       "train.trunk: %s is a folder of Hugging Face, which has no training to "
-                       "continue: train.init_from starts from it",
-                       found->path)
-            : rt_found_configuration(trunk, found, &(rt_arguments){0}, &errors);
-    rt_free(errors);
+    rt_status status = found->imported
+                           ? rt_error(RT_CONFIG,
+                                      "train.trunk: %s is a folder of Hugging Face, which has no "
+                                      "training to continue: train.init_from starts from it",
+                                      found->path)
+                           : rt_found_configuration(trunk, found, NULL, NULL);
     if (!status.code)
         status = rt_checkpoint_look(found->image, &info);
     if (!status.code)
@@ -245,21 +239,20 @@ static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
  * again. */
 static rt_status open_trunk(rt_run *r, rt_config *trunk, char path[RT_PATH_SIZE])
 {
-    const rt_arguments named = {.checkpoint = r->config->train.trunk};
     rt_found found;
-    rt_status status = rt_find_checkpoint(&found, &named, NULL);
+    rt_status status = rt_find_checkpoint(&found, r->config->train.trunk, false, NULL);
     if (*found.warnings)
-        rt_progress_say(&r->progress, "%s", found.warnings);
+        rt_run_say(r, "%s", found.warnings);
     if (!status.code)
         status = check_trunk(r, &found, trunk);
     snprintf(path, RT_PATH_SIZE, "%s", found.path);
     rt_found_close(&found);
     find_folder(r, path);
     if (!status.code && is_own_folder(r))
-        status = rt_error(RT_CONFIG,
-                          "train.trunk: %.600s is a checkpoint of this run: choose "
-                          "another run.name",
-                          path);
+        status =
+            rt_error(RT_CONFIG,
+                     "train.trunk: %.600s is a checkpoint of this run: choose another run.name",
+                     path);
     if (status.code)
         return status;
     r->image = rt_image_open(path, RT_PARSE_APART);
@@ -282,22 +275,15 @@ static rt_status branch(rt_run *r)
 /* Opens the model of train.init_from, before the trainer has threads. */
 static rt_status open_start(rt_run *r)
 {
-    const rt_arguments named = {.checkpoint = r->config->train.init_from};
     rt_found found;
-    if (!named.checkpoint)
+    if (!r->config->train.init_from)
         return rt_ok();
-    rt_status status = rt_find_checkpoint(&found, &named, NULL);
+    rt_status status = rt_find_checkpoint(&found, r->config->train.init_from, false, NULL);
     if (*found.warnings)
-        rt_progress_say(&r->progress, "%s", found.warnings);
+        rt_run_say(r, "%s", found.warnings);
     r->image = found.image;
     r->imported = found.imported;
     return status;
-}
-
-static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
-{
-    if (rest->count && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "%s: %d, the first is %s", what, rest->count, rest->first);
 }
 
 static void report_start(rt_run *r, bool theta)
@@ -305,11 +291,10 @@ static void report_start(rt_run *r, bool theta)
     rt_transformer *model = r->state->model;
     if (theta && model->options.theta.learn)
         rt_transformer_theta(model, rt_transformer_theta_start(model));
-    if (!r->arguments->quiet)
-        rt_progress_say(&r->progress, "starting from %s%s", r->config->train.init_from,
-                        theta                        ? ", theta included"
-                        : model->options.theta.learn ? ", theta as configured"
-                                                     : "");
+    rt_run_note(r, "starting from %s%s", r->config->train.init_from,
+                theta                        ? ", theta included"
+                : model->options.theta.learn ? ", theta as configured"
+                                             : "");
 }
 
 /* Returns whether the head of the model has the classes of the data. */
@@ -326,14 +311,14 @@ static rt_status start_from_folder(rt_run *r)
     if (status.code)
         return status;
     report_start(r, taken.theta);
-    if (!taken.head && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "the head of the model is newly initialized");
+    if (!taken.head)
+        rt_run_note(r, "the head of the model is newly initialized");
     const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
     if (other)
-        rt_progress_say(&r->progress,
-                        "warning: %s differs from the folder's model; %s --checkpoint %s "
-                        "--print-config shows its values",
-                        other, rt_program_name(), r->config->train.init_from);
+        rt_run_say(r,
+                   "warning: %s differs from the folder's model; %s --checkpoint %s --print-config "
+                   "shows its values",
+                   other, rt_program_name(), r->config->train.init_from);
     return status;
 }
 
@@ -370,8 +355,8 @@ static rt_status start_theta(rt_run *r)
     rt_status status = rt_theta_file_read(path, model, rt_transformer_theta_start(model));
     if (!status.code)
         rt_transformer_set_theta(model, rt_transformer_theta_start(model));
-    if (!status.code && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "theta from %s", path);
+    if (!status.code)
+        rt_run_note(r, "theta from %s", path);
     return status;
 }
 

@@ -4,10 +4,8 @@
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
 #include "train/config/config.h"
-#include "train/folder/results.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"
-#include "train/step/theta_reset.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,9 +32,27 @@ void rt_run_free(rt_run *r)
     rt_vocabulary_free(r->vocabulary);
     rt_labels_free(r->labels);
     rt_run_folder_close(&r->folder);
+    rt_free(r->other_theta);
     rt_free(r->config_text);
     rt_free(r->session);
     rt_free(r->before);
+}
+
+void rt_run_say(rt_run *r, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    rt_progress_print(&r->progress, format, arguments);
+    va_end(arguments);
+}
+
+void rt_run_note(rt_run *r, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!r->arguments->quiet)
+        rt_progress_print(&r->progress, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- data and trainer ---- */
@@ -73,23 +89,22 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
     if (unknown->count)
-        rt_progress_say(&r->progress,
-                        "warning: %s of %s that are not in the vocabulary and are %s: "
-                        "%zu, the first is %s at byte %zu",
-                        rt_words_for_tokens(r->config->data.level).unknown, text,
-                        v && v->bpe && v->special.unknown == RT_NO_ID ? "left out"
-                                                                      : "read as [UNK]",
-                        unknown->count, unknown->name, unknown->at);
+        rt_run_say(r,
+                   "warning: %s of %s that are not in the vocabulary and are %s: %zu, the first is "
+                   "%s at byte %zu",
+                   rt_words_for_tokens(r->config->data.level).unknown, text,
+                   v && v->bpe && v->special.unknown == RT_NO_ID ? "left out" : "read as [UNK]",
+                   unknown->count, unknown->name, unknown->at);
 }
 
 static void report_cut(rt_run *r)
 {
     const rt_cut cut = rt_data_cut(r->data);
     if (cut.count)
-        rt_progress_say(&r->progress,
-                        "warning: of %zu labelled texts %zu are longer than data.length = %d and "
-                        "are cut at the end",
-                        cut.of, cut.count, r->config->data.length);
+        rt_run_say(r,
+                   "warning: of %zu labelled texts %zu are longer than data.length = %d and are "
+                   "cut at the end",
+                   cut.of, cut.count, r->config->data.length);
 }
 
 /* Warns of token ids that the file and rotor give different meanings. */
@@ -139,12 +154,12 @@ static void report_data(rt_run *r)
     rt_run_report_unknown(r, &evaluation, "data.eval_file");
     report_special_use(r);
     report_cut(r);
-    if (texts.count && !r->arguments->quiet)
-        rt_progress_say(&r->progress,
-                        "%zu text%s for evaluation shorter than data.length = %d (the shortest has "
-                        "%zu tokens): evaluated as one shorter sequence%s",
-                        texts.count, texts.count > 1 ? "s" : "", r->config->data.length,
-                        texts.least, texts.count > 1 ? " each" : "");
+    if (texts.count)
+        rt_run_note(r,
+                    "%zu text%s for evaluation shorter than data.length = %d (the shortest has %zu "
+                    "tokens): evaluated as one shorter sequence%s",
+                    texts.count, texts.count > 1 ? "s" : "", r->config->data.length, texts.least,
+                    texts.count > 1 ? " each" : "");
 }
 
 /* Warns if data.vocab_file is no longer the vocabulary of the run. A missing file is no change. */
@@ -160,10 +175,10 @@ static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
         status = rt_vocabulary_read(&there, rt_vocabulary_kind_of(r->vocabulary), o->vocab_file,
                                     bytes, size);
     if (status.code || !rt_vocabularies_equal(there, r->vocabulary))
-        rt_progress_say(&r->progress,
-                        "warning: data.vocab_file = %.600s has changed since the run began; the "
-                        "run goes on with the vocabulary of its checkpoint",
-                        o->vocab_file);
+        rt_run_say(r,
+                   "warning: data.vocab_file = %.600s has changed since the run began; the run "
+                   "goes on with the vocabulary of its checkpoint",
+                   o->vocab_file);
     rt_vocabulary_free(there);
     rt_free(bytes);
 }
@@ -266,22 +281,6 @@ rt_status rt_run_open_model(rt_run *r)
     return status.code ? status : make_trainer(r, true);
 }
 
-void rt_run_announce_tolerances(rt_run *r)
-{
-    const rt_config *c = r->config;
-    rt_results before;
-    const bool known = r->ended_before && rt_results_read(&before, r->folder.path);
-    if (known)
-        rt_results_free(&before);
-    if (!c->theta.tolerances || !c->model.theta.learn || known || r->arguments->quiet)
-        return;
-    const size_t count = rt_transformer_theta_count(&r->state->model->options);
-    rt_progress_say(
-        &r->progress,
-        "measuring how far each of %zu theta can change: up to %zu evaluations of one batch", count,
-        2 * RT_THETA_EVALUATIONS * count);
-}
-
 /* ---- checkpoints ---- */
 
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r)
@@ -337,16 +336,15 @@ static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, bool
 {
     char here[RT_KERNELS_SIZE];
     if (continues && strcmp(info->precision, RT_PRECISION) != 0)
-        rt_progress_say(&r->progress,
-                        "warning: %s was computed in %s, this program computes in %s: the "
-                        "continuation will not be bitwise identical",
-                        path, info->precision, RT_PRECISION);
+        rt_run_say(r,
+                   "warning: %s was computed in %s, this program computes in %s: the continuation "
+                   "will not be bitwise identical",
+                   path, info->precision, RT_PRECISION);
     if (strcmp(info->blas, rt_kernels_describe(here)) != 0)
-        rt_progress_say(&r->progress,
-                        "warning: %s was computed with %s, this process computes with %s: %s", path,
-                        info->blas, here,
-                        continues ? "the continuation will not be bitwise identical"
-                                  : "the last digits will differ");
+        rt_run_say(r, "warning: %s was computed with %s, this process computes with %s: %s", path,
+                   info->blas, here,
+                   continues ? "the continuation will not be bitwise identical"
+                             : "the last digits will differ");
 }
 
 /* Takes over the past schedules of the run. */
@@ -365,10 +363,10 @@ void rt_run_warn_of_folder(rt_run *r)
     const char *line = r->imported->there->warnings;
     for (int length; *line; line += length + (line[length] == '\n')) {
         length = (int)strcspn(line, "\n");
-        rt_progress_say(&r->progress, "warning: %.*s", length, line);
+        rt_run_say(r, "warning: %.*s", length, line);
     }
     if (r->imported->warning)
-        rt_progress_say(&r->progress, "warning: %s", r->imported->warning);
+        rt_run_say(r, "warning: %s", r->imported->warning);
 }
 
 /* Loads the values of a folder of Hugging Face, which has taken no step. */
@@ -379,8 +377,8 @@ static rt_status load_imported(rt_run *r)
     rt_run_warn_of_folder(r);
     rt_status status = rt_imported_load(r->imported, model, true, &taken);
     if (!status.code && !taken.head)
-        rt_progress_say(&r->progress, "warning: the folder has no head for this model: the head is "
-                                      "newly initialized, and its predictions are random");
+        rt_run_say(r, "warning: the folder has no head for this model: the head is newly "
+                      "initialized, and its predictions are random");
     if (!status.code && model->options.theta.learn)
         rt_transformer_theta(model, rt_transformer_theta_start(model));
     return status;

@@ -4,6 +4,7 @@
 /* The state of a run, which a training (run.c) and the use of a trained model (use.c) share, and
  * how it is opened, saved and loaded. */
 
+#include "data/labels.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/imported.h"
 #include "train/folder/run_folder.h"
@@ -12,6 +13,8 @@
 #include "train/run/progress.h"
 #include "train/run/run.h"
 #include "train/step/memory_estimate.h"
+#include "train/step/scores.h"
+#include "train/step/theta_reset.h"
 
 /* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
  *
@@ -57,6 +60,8 @@ typedef struct rt_run {
     rt_training_state *state;
     rt_metrics metrics;
     rt_progress progress;
+    rt_theta_change change; /* of --theta */
+    double *other_theta;    /* its numbers; or NULL */
     char *config_text;
     char *session; /* cells of timing.csv */
     rt_evaluations evaluations;
@@ -76,6 +81,10 @@ typedef struct rt_run {
 /* Returns a run of which nothing is open. Borrows the configuration and the arguments. */
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
 void rt_run_free(rt_run *r);
+
+/* Prints a message on stderr, on a line of its own; a note is omitted with --quiet. */
+void rt_run_say(rt_run *r, const char *format, ...) RT_PRINTF(2, 3);
+void rt_run_note(rt_run *r, const char *format, ...) RT_PRINTF(2, 3);
 
 /* Opens the data, checks the memory, and makes the trainer. Texts and labels are read with the
  * vocabulary and the classes of the checkpoint that is to be loaded; if that is NULL, with those of
@@ -98,10 +107,6 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
 /* Warns of what rotor treats otherwise than the folder of Hugging Face says. */
 void rt_run_warn_of_folder(rt_run *r);
 
-/* Prints the number of evaluations that theta.tolerances needs, which can take long; nothing if the
- * tolerances are known. */
-void rt_run_announce_tolerances(rt_run *r);
-
 /* Returns the parts of the run that a checkpoint holds. */
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 
@@ -114,10 +119,6 @@ rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
  * other sequences. */
 rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
                               const char *path) RT_MUST_CHECK;
-
-/* --export: writes the model of a run that was opened from `checkpoint` into arguments->export, and
- * prints the path. Returns RT_CONFIG and RT_IO as rt_huggingface_write and rt_gguf_write do. */
-rt_status rt_run_export(const rt_run *r, const char *checkpoint) RT_MUST_CHECK;
 
 /* ---- the beginning of a run ---- */
 
@@ -148,6 +149,94 @@ void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation);
 
 /* Sets r->finished and r->stopped_early for a run that was opened, and reports an end. */
 rt_status rt_run_look_whether_ended(rt_run *r) RT_MUST_CHECK;
+
+/* ---- the outcome: results of a trained model ---- */
+
+/* Starts zeroed. */
+typedef struct rt_outcome {
+    rt_evaluation evaluation;       /* at the trained length */
+    bool target_missed;             /* train.target_accuracy was not reached */
+    bool theta_moved;               /* against theta.check = unmoved */
+    bool theta_needed;              /* against theta.check = unneeded */
+    bool stopped;                   /* a signal has stopped the measurements */
+    rt_theta_tolerance *tolerances; /* or NULL */
+    const rt_labels *labels;        /* of labelled data, which must stay open; or NULL */
+    int64_t *confusion;             /* (classes, classes), as rt_trainer_confusion */
+    rt_class_score *scores;         /* of each class */
+    rt_results results;
+} rt_outcome;
+
+void rt_outcome_free(rt_outcome *o);
+
+/* Evaluates at the trained length and at train.eval_lengths, and prints a line for each; for
+ * labelled data also a table of the scores of the classes at the trained length. Returns
+ * RT_NONFINITE if the loss is not finite. */
+rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r) RT_MUST_CHECK;
+
+/* Evaluates, and prints the report on a learned theta: its distance from the start, the loss after
+ * a reset, the tolerances. Measurements with another theta are not repeated if the run had ended
+ * before it was opened: they are read from its files. */
+rt_status rt_outcome_print(rt_outcome *o, rt_run *r) RT_MUST_CHECK;
+
+/* Writes result.csv with the exit code, and lengths.csv, classes.csv, confusion.csv and
+ * theta_final.csv where there are such results. */
+rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code) RT_MUST_CHECK;
+
+/* ---- instruments, and theta from elsewhere ---- */
+
+/* Reads columns layer, head, i and theta of a CSV file, such as theta.csv and theta_final.csv of a
+ * run, into `theta`, laid out as rt_transformer_theta, in radians per position. `all` in layer or
+ * head stands for each. If there is a column `step`, the rows of the last step are read. Lines with
+ * another number of cells than the heading are skipped.
+ *
+ * Returns RT_CONFIG if the model learns no theta, if the file cannot be read, and if its rows do
+ * not give every theta of the model once. */
+rt_status rt_theta_file_read(const char *path, const rt_transformer *model,
+                             double *theta) RT_MUST_CHECK;
+
+/* Replaces the effective theta of the model, behind scalings, learned or fixed, by that of --theta:
+ * start, base, off:K, off:Xturns, scale:X, or the path of a CSV file, of which any finite theta is
+ * taken; its heads are those of keys. Prints a line on it. Returns RT_CONFIG if the model has no
+ * theta, there is no such pair, or the file does not suit. */
+rt_status rt_run_change_theta(rt_run *r) RT_MUST_CHECK;
+
+/* Prints the table of --usage or --distances. Returns RT_CONFIG, with the reason, if the model has
+ * no such pairs or weights. */
+rt_status rt_run_print_instrument(rt_run *r) RT_MUST_CHECK;
+
+/* Writes usage.csv, for a model with rope and softmax attention, and cutoffs.csv, with
+ * theta.cutoffs, into the folder of a run that has ended. Sets *stopped if a signal asked for a
+ * stop between two evaluations. Not for a world of several processes. */
+rt_status rt_run_record_instruments(rt_run *r, bool *stopped) RT_MUST_CHECK;
+
+/* ---- uses of a trained model that read lines ---- */
+
+/* Returns the token that the tokenizer of a folder of Hugging Face puts behind a text, RT_NO_ID if
+ * there is none: rotor itself trains on texts without it. */
+int32_t rt_run_last_token(const rt_run *r);
+
+/* --embed: prints a row for each line below a heading v0, v1, ..., or writes the dataset
+ * /embeddings of --output, after all lines have been read. Warns of lines that are cut.
+ *
+ * Returns RT_DATA for a line that cannot be read or has no token, and for a file without a line;
+ * RT_CONFIG for a layer that the model does not have, and for data without texts. */
+rt_status rt_run_embed(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+
+/* --eval --per-line: prints the loss of each line of the evaluation data as a table in CSV. Losses
+ * are in nats.
+ *
+ *     labelled data   line,loss,label,predicted: of each text of the task classify, of each token
+ *                     of the task tag
+ *     text            line,loss,tokens: of each line of data.eval_file as a text of its own, the
+ *                     mean loss of its tokens and their number. With data.objective = lm each token
+ *                     is predicted from those before it, with mlm from all others, by hiding one
+ *                     after the other (the pseudo-log-likelihood of Salazar et al. 2020). A line
+ *                     without tokens has no loss. The tokens that begin and end a text are seen,
+ *                     but have no loss.
+ *
+ * Warns of lines that are cut. Returns RT_CONFIG for a text without data.eval_file or with several,
+ * and for data that has no lines; RT_DATA for a line that is no text. */
+rt_status rt_run_per_line(rt_run *r) RT_MUST_CHECK;
 
 /* ---- a world of processes ---- */
 

@@ -1,19 +1,19 @@
+/* The uses of a trained model: --eval, --usage, --distances, --predict, --embed and --export. */
+
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "io/gguf/gguf.h"
 #include "text/durable_file.h"
-#include "text/program_name.h"
 #include "train/config/keys.h"
-#include "train/report/report.h"
+#include "train/report/theta_report.h"
 #include "train/run/found.h"
-#include "train/run/instruments.h"
-#include "train/run/lines.h"
-#include "train/run/other_theta.h"
-#include "train/run/outcome.h"
 #include "train/run/predict.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- the model ---- */
 
 /* Reports how the given file differs from the configuration of the run, which is used. */
 static rt_status report_differences(rt_run *r, const rt_config *run)
@@ -24,10 +24,9 @@ static rt_status report_differences(rt_run *r, const rt_config *run)
     char *differences = rt_config_differences(run, &given, RT_RESUMED);
     if (!differences)
         return rt_out_of_memory("a comparison");
-    if (*differences && !r->arguments->quiet)
-        rt_progress_say(&r->progress,
-                        "using the configuration of the run, which differs from %s:\n%.*s",
-                        r->config->file, (int)strlen(differences) - 1, differences);
+    if (*differences)
+        rt_run_note(r, "using the configuration of the run, which differs from %s:\n%.*s",
+                    r->config->file, (int)strlen(differences) - 1, differences);
     rt_free(differences);
     return rt_ok();
 }
@@ -37,18 +36,14 @@ static rt_status report_differences(rt_run *r, const rt_config *run)
 static rt_status configure(rt_run *r, const rt_found *found)
 {
     rt_config own;
-    char *errors;
     if (r->arguments->checkpoint) {
         rt_status known = rt_found_training(r->config, found);
         return known.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image) : known;
     }
-    rt_status status = rt_found_configuration(&own, found, r->arguments, &errors);
-    rt_free(errors);
+    rt_status status = rt_found_configuration(&own, found, r->arguments, NULL);
     if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {
-        rt_progress_say(
-            &r->progress,
-            "warning: the configuration of the run cannot be used; using that of %s: %s",
-            r->config->file, status.message);
+        rt_run_say(r, "warning: the configuration of the run cannot be used; using that of %s: %s",
+                   r->config->file, status.message);
         return rt_ok();
     }
     if (!status.code)
@@ -93,9 +88,10 @@ static rt_status check_evaluated(const rt_run *r)
 /* Opens the model of --checkpoint, or of the newest or best checkpoint of the run. */
 static rt_status open_checkpoint(rt_run *r, rt_found *found)
 {
-    rt_status status = rt_find_checkpoint(found, r->arguments, r->config);
+    rt_status status =
+        rt_find_checkpoint(found, r->arguments->checkpoint, r->arguments->best, r->config);
     if (*found->warnings)
-        rt_progress_say(&r->progress, "%s", found->warnings);
+        rt_run_say(r, "%s", found->warnings);
     r->image = found->image;
     r->imported = found->imported;
     if (!status.code)
@@ -111,6 +107,8 @@ static rt_status open_checkpoint(rt_run *r, rt_found *found)
                                                      : rt_run_open_model(r);
     return status.code ? status : rt_run_load(r, found->path);
 }
+
+/* ---- --predict ---- */
 
 /* Returns the most tokens that the model has positions for; 0: no limit. */
 static int positions_of(const rt_run *r)
@@ -128,38 +126,25 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
     const long went_on = p->full - p->ended;
     rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
     if (p->cut && one)
-        rt_progress_say(&r->progress,
-                        "warning: the text is longer than data.length = %d and is cut at the end",
-                        length);
+        rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
+                   length);
     else if (p->cut)
-        rt_progress_say(&r->progress,
-                        "warning: of %ld texts %ld are longer than data.length = %d and are cut at "
-                        "the end",
-                        p->texts, p->cut, length);
+        rt_run_say(
+            r, "warning: of %ld texts %ld are longer than data.length = %d and are cut at the end",
+            p->texts, p->cut, length);
     if (p->ended)
-        rt_progress_say(&r->progress,
-                        "warning: %ld of %ld texts ended where the model has no more positions, at "
-                        "%d tokens",
-                        p->ended, p->texts, positions_of(r));
-    if (went_on && !r->arguments->quiet)
-        rt_progress_say(&r->progress,
-                        "%ld of %ld texts filled the context window, data.length = %d tokens: its "
-                        "older half was dropped",
-                        went_on, p->texts, length);
+        rt_run_say(
+            r,
+            "warning: %ld of %ld texts ended where the model has no more positions, at %d tokens",
+            p->ended, p->texts, positions_of(r));
+    if (went_on)
+        rt_run_note(r,
+                    "%ld of %ld texts filled the context window, data.length = %d tokens: its "
+                    "older half was dropped",
+                    went_on, p->texts, length);
 }
 
-static void report_cut_lines(rt_run *r, long cut)
-{
-    if (cut)
-        rt_progress_say(
-            &r->progress,
-            "warning: %ld lines are longer than data.length = %d and are cut at the end", cut,
-            r->config->data.length);
-}
-
-/* Returns the token that the tokenizer of a folder of Hugging Face puts behind a text, RT_NO_ID if
- * there is none: rotor itself trains on texts without it. */
-static int32_t last_token(const rt_run *r)
+int32_t rt_run_last_token(const rt_run *r)
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
     if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
@@ -171,7 +156,7 @@ static int32_t last_token(const rt_run *r)
 static rt_status predict(rt_run *r)
 {
     rt_predict_options o = rt_predict_arguments(r->arguments, r->config);
-    const int32_t last = last_token(r);
+    const int32_t last = rt_run_last_token(r);
     if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* masks alone */
         o.last = &last;
     o.crew = rt_trainer_crew(r->trainer);
@@ -185,126 +170,161 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
-static rt_status evaluate_lines(rt_run *r)
-{
-    long cut;
-    rt_status status = rt_per_line_print(stdout, r->config, r->trainer, last_token(r), &cut);
-    if (!status.code)
-        report_cut_lines(r, cut);
-    return status;
-}
-
-/* Evaluates with the theta of --theta in place of the model's own. */
-static rt_status evaluate_other_theta(rt_run *r, rt_outcome *outcome)
-{
-    const rt_transformer *model = r->state->model;
-    const char *what = r->arguments->theta;
-    const bool per_line = r->arguments->per_line;
-    rt_other_theta other;
-    rt_writer w = {0};
-    rt_status status = rt_other_theta_find(&other, what, model, r->config->data.length);
-    if (!status.code) {
-        rt_trainer_change_theta(r->trainer, &other.change);
-        status = rt_other_theta_report(&w, what, model, r->config->data.length);
-        fputs(w.bytes ? w.bytes : "", per_line ? stderr : stdout);
-        rt_writer_free(&w);
-    }
-    if (!status.code)
-        status = per_line ? evaluate_lines(r) : rt_outcome_evaluate(outcome, r->config, r->trainer);
-    rt_trainer_change_theta(r->trainer, NULL);
-    rt_other_theta_free(&other);
-    return status;
-}
+/* ---- evaluations ---- */
 
 /* Reports that a given text is evaluated in part, as the text of the training was. */
 static void report_part(rt_run *r)
 {
     const rt_config *c = r->config;
     if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
-        !c->data.eval_file && c->data.eval_fraction > 0 && !r->arguments->quiet)
-        rt_progress_say(&r->progress,
-                        "evaluating on the last %g of data.file (data.eval_fraction); set "
-                        "data.eval_fraction=0 to evaluate on all of it",
-                        c->data.eval_fraction);
+        !c->data.eval_file && c->data.eval_fraction > 0)
+        rt_run_note(r,
+                    "evaluating on the last %g of data.file (data.eval_fraction); set "
+                    "data.eval_fraction=0 to evaluate on all of it",
+                    c->data.eval_fraction);
 }
 
 static rt_status evaluate(rt_run *r, const rt_found *found)
 {
+    const rt_arguments *a = r->arguments;
     rt_outcome outcome = {0};
-    rt_status status;
-    if (!r->arguments->per_line)
+    if (!a->per_line)
         printf("checkpoint: %s, step %d\n", found->path, r->state->step);
     report_part(r);
-    if (r->arguments->theta) {
-        status = evaluate_other_theta(r, &outcome);
-    } else if (r->arguments->per_line) {
-        status = evaluate_lines(r);
-    } else {
-        rt_run_announce_tolerances(r);
-        status = rt_outcome_print(&outcome, r->config, r->trainer, NULL);
-    }
+    rt_status status = a->theta ? rt_run_change_theta(r) : rt_ok();
+    if (!status.code)
+        status = a->per_line ? rt_run_per_line(r)
+                 : a->theta  ? rt_outcome_evaluate(&outcome, r)
+                             : rt_outcome_print(&outcome, r);
     rt_outcome_free(&outcome);
     return status;
 }
 
-/* Prints the table of --usage or --distances. */
-static rt_status print_table(rt_run *r)
+/* ---- --export ---- */
+
+enum { MOST_FACTS = 16 };
+
+/* Adds the results in result.csv of the run, if the run ended at this checkpoint. */
+static void add_results(rt_writer *w, const rt_run *r, const char *checkpoint)
 {
-    const rt_command command = r->arguments->command;
-    char *text;
-    report_part(r);
-    rt_status status = command == RT_COMMAND_USAGE
-                           ? rt_usage_text(&text, r->config, r->trainer)
-                           : rt_distances_text(&text, r->config, r->trainer);
-    if (status.code == RT_CONFIG)
-        return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
+    char folder[RT_PATH_SIZE];
+    rt_results results;
+    int steps;
+    snprintf(folder, sizeof folder, "%s", checkpoint);
+    char *slash = strstr(folder, "/checkpoints/");
+    if (!slash)
+        return;
+    *slash = '\0';
+    if (!rt_results_read(&results, folder))
+        return;
+    if (rt_results_whole(&results, RT_RESULT_STEPS, &steps) && steps == r->state->step)
+        rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
+                      rt_results_get(&results, RT_RESULT_LOSS),
+                      rt_results_get(&results, RT_RESULT_ACCURACY));
+    rt_results_free(&results);
+}
+
+static rt_status add_theta(rt_writer *w, const rt_run *r)
+{
+    rt_theta_verdict verdict;
+    if (!r->config->model.theta.learn) {
+        rt_writer_add(w, "theta: fixed\n");
+        return rt_ok();
+    }
+    rt_status status = rt_theta_judge(&verdict, r->state->model, r->config);
     if (!status.code)
-        fputs(text, stdout);
-    rt_free(text);
+        rt_theta_report_verdict(w, &verdict, r->config);
     return status;
 }
 
-static rt_status embed(rt_run *r, const rt_found *found)
+/* Cuts a text into its lines, in place. */
+static int cut_lines(char *text, const char *lines[MOST_FACTS])
+{
+    int count = 0;
+    for (char *end; *text && count < MOST_FACTS && (end = strchr(text, '\n')); text = end + 1) {
+        *end = '\0';
+        lines[count++] = text;
+    }
+    return count;
+}
+
+/* Returns max_position_embeddings of a folder that rotor did not write; 0 for other models, and if
+ * the user gives data.length. */
+static int positions_of_folder(const rt_run *r)
+{
+    const rt_huggingface *there = r->imported ? r->imported->there : NULL;
+    const bool said = there && !there->own && r->config->data.length == r->imported->data.length;
+    return said ? there->max_positions : 0;
+}
+
+static rt_status export_model(const rt_run *r, const char *checkpoint)
 {
     const rt_arguments *a = r->arguments;
-    const char *inputs[] = {found->path, a->embed, a->config, NULL};
-    rt_embed_options o = {.path = a->embed,
-                          .last = last_token(r),
-                          .pool = RT_POOL_MEAN,
-                          .layer = a->layer,
-                          .output = a->output};
-    rt_unknown unknown;
-    long cut;
-    rt_status status = a->output ? rt_output_check(a->output, a->overwrite, inputs) : rt_ok();
-    if (status.code)
-        return status;
-    if (a->pool)
-        rt_pooling_find(a->pool, &o.pool);
-    status = rt_embed(stdout, r->trainer, &o, &cut, &unknown);
-    if (status.code)
-        return status;
-    rt_run_report_unknown(r, &unknown, strcmp(a->embed, "-") ? a->embed : "standard input");
-    report_cut_lines(r, cut);
-    if (a->output)
-        printf("embeddings: %s\n", a->output);
-    return rt_ok();
+    const char *folder = r->imported ? checkpoint : r->config->train.init_from; /* of the model */
+    const char *lines[MOST_FACTS];
+    char *chat_template = NULL;
+    if (rt_is_run_folder(a->export))
+        return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
+                        a->export);
+    const rt_labels *labels = rt_data_labels(r->data);
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    rt_writer w = {0};
+    if (r->state->step)
+        rt_writer_add(&w, "training: %d steps with seed %llu\n", r->state->step,
+                      (unsigned long long)r->config->run.seed);
+    add_results(&w, r, checkpoint);
+    rt_status status = add_theta(&w, r);
+    char *facts = rt_writer_take(&w);
+    if (!status.code && folder && rt_is_huggingface(folder))
+        status = rt_huggingface_chat_template(&chat_template, folder);
+    if (!status.code && !facts)
+        status = rt_out_of_memory("a model card");
+    if (!status.code) {
+        const int positions = positions_of_folder(r);
+        const rt_huggingface_export export = {.vocabulary = vocabulary,
+                                              .lowercase = vocabulary && vocabulary->lowercase,
+                                              .labels = labels ? (const char *const *)labels->names
+                                                               : NULL,
+                                              .length =
+                                                  positions ? positions : r->config->data.length,
+                                              .table_rows = positions,
+                                              .bare = !rt_data_begins(r->data),
+                                              .open_ended = !rt_data_ends(r->data),
+                                              .title = r->config->run.name,
+                                              .facts = lines,
+                                              .fact_count = cut_lines(facts, lines),
+                                              .chat_template = chat_template,
+                                              .overwrite = a->overwrite};
+        const rt_gguf_dtype dtype =
+            a->dtype && !strcmp(a->dtype, "f16") ? RT_GGUF_F16 : RT_GGUF_F32;
+        status = rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, &export, dtype)
+                                       : rt_huggingface_write(a->export, r->state->model, &export);
+    }
+    rt_free(facts);
+    rt_free(chat_template);
+    if (!status.code)
+        printf("export: %s\n", a->export);
+    return status;
 }
+
+/* ---- the command ---- */
 
 static rt_status use_model(rt_run *r, const rt_found *found)
 {
     const rt_arguments *a = r->arguments;
-    if ((a->command != RT_COMMAND_EVAL || a->per_line) && !a->quiet)
-        rt_progress_say(&r->progress, "checkpoint: %s, step %d", found->path, r->state->step);
+    if (a->command != RT_COMMAND_EVAL || a->per_line)
+        rt_run_note(r, "checkpoint: %s, step %d", found->path, r->state->step);
     switch (a->command) {
     case RT_COMMAND_PREDICT:
         return predict(r);
     case RT_COMMAND_EMBED:
-        return embed(r, found);
+        return rt_run_embed(r, found->path);
     case RT_COMMAND_EXPORT:
-        return rt_run_export(r, found->path);
+        return export_model(r, found->path);
     case RT_COMMAND_USAGE:
     case RT_COMMAND_DISTANCES:
-        return print_table(r);
+        report_part(r);
+        return rt_run_print_instrument(r);
     default:
         return evaluate(r, found);
     }
@@ -321,60 +341,7 @@ rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
     if (!status.code)
         status = use_model(&r, &found);
     if (status.code)
-        rt_progress_say(&r.progress, "%s", status.message);
+        rt_run_say(&r, "%s", status.message);
     rt_run_free(&r);
     return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
-}
-
-/* Returns the last part of a path: "runs/theta/" is the sweep theta. */
-static const char *last_part(const char *path, char name[RT_PATH_SIZE])
-{
-    snprintf(name, RT_PATH_SIZE, "%s", path);
-    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
-        name[end - 1] = '\0';
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
-/* Draws the report of a run: without attention maps if its data or checkpoints are gone. */
-static rt_status report_again(const rt_arguments *arguments)
-{
-    char path[RT_PATH_SIZE];
-    rt_config config;
-    rt_checkpoint_found found = {0};
-    rt_status status = rt_config_load_folder(&config, arguments->report);
-    if (status.code)
-        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
-                        status.message);
-    rt_run r = rt_run_new(&config, arguments);
-    status = rt_path_join(path, arguments->report, "checkpoints");
-    if (!status.code)
-        status = rt_checkpoint_newest(path, RT_PARSE_MODEL, &found);
-    r.image = found.image;
-    if (!status.code && found.found)
-        status = rt_run_open(&r, found.path);
-    if (!status.code && found.found)
-        status = rt_run_load(&r, found.path);
-    const bool has_model = found.found && !status.code;
-    if (!has_model && !arguments->quiet)
-        rt_progress_say(&r.progress, "no attention maps%s%s", status.code ? ": " : "",
-                        status.message);
-    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,
-                             arguments->watch && rt_run_folder_busy(arguments->report));
-    rt_run_free(&r);
-    return status;
-}
-
-rt_exit rt_run_report(const rt_arguments *arguments)
-{
-    char name[RT_PATH_SIZE];
-    const char *folder = arguments->report;
-    rt_status status = rt_is_sweep_folder(folder)
-                           ? rt_sweep_report_write(folder, last_part(folder, name), NULL)
-                           : report_again(arguments);
-    if (status.code)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
-    else if (!arguments->quiet)
-        printf("report: %s/report.html\n", folder);
-    return rt_exit_of(status.code);
 }

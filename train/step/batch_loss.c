@@ -36,6 +36,17 @@ rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled
     return rt_transformer_logits(model, g, hidden);
 }
 
+rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
+                          const int32_t *place)
+{
+    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_tensor *hidden = rt_transformer_encode(model, g, &in);
+    hidden = rt_reshape(g, hidden, RT_SHAPE_OF(count, model->options.dim));
+    if (place)
+        hidden = rt_embedding(g, hidden, place, RT_SHAPE_OF(1), RT_NO_PADDING);
+    return rt_transformer_logits(model, g, hidden);
+}
+
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result)
 {

@@ -18,6 +18,11 @@ rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
  * has failed. There must be at least one label. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
+/* Computes the logits of one place of a text, (1, V); of all places, (count, V), for NULL. Returns
+ * NULL if the graph has failed. */
+rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
+                          const int32_t *place);
+
 /* The summed loss over `divisor`, for backward; NULL if the graph has failed. There must be
  * at least one label. A dry graph leaves the result as it is. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,

@@ -14,45 +14,57 @@
 
 /* ---- jobs ---- */
 
-/* Does a job in the graph and with the model of a place. */
-typedef rt_status place_job(void *context, int job, int place);
-
 typedef struct job_failure {
     rt_status status;
     int job;
 } job_failure;
 
-typedef struct place_jobs {
+typedef struct model_jobs {
     rt_trainer *trainer;
-    place_job *run;
+    const rt_parts *parts; /* of an evaluation; NULL: the jobs have no sequences */
+    rt_model_job *run;
     void *context;
+    int first;             /* number of the first job */
     job_failure *failures; /* of each place: its failed job with the lowest number */
-} place_jobs;
+} model_jobs;
 
-static void run_place_job(void *context, int job, int worker)
+/* Draws the sequences of a part into a batch that has room for a full one. */
+static void draw_part(const rt_parts *p, int number, rt_labelled_batch *batch)
 {
-    const place_jobs *j = context;
-    const int place = rt_trainer_enter(j->trainer, worker);
-    rt_graph *g = j->trainer->places[place].graph;
+    const long first = (long)number * p->rows, left = p->sequences - first;
+    batch->batch.rows = left < p->rows ? (int)left : p->rows;
+    rt_draw_evaluation(batch, p->trainer->data, (uint32_t)first);
+}
+
+static void run_model_job(void *context, int job, int worker)
+{
+    const model_jobs *j = context;
+    rt_trainer *t = j->trainer;
+    const int place = rt_trainer_enter(t, worker), number = j->first + job;
+    rt_labelled_batch *batch = j->parts ? j->parts->batches + place : NULL;
+    rt_graph *g = t->places[place].graph;
     job_failure *f = j->failures + place;
     rt_graph_clear(g);
     rt_graph_record(g, false);
-    rt_status status = j->run(j->context, job, place);
+    if (batch)
+        draw_part(j->parts, number, batch);
+    rt_status status = j->run(j->context, number, batch, t->models[place], g);
     if (!status.code)
         status = rt_graph_status(g);
-    if (status.code && (!f->status.code || job < f->job))
-        *f = (job_failure){status, job};
-    rt_trainer_leave(j->trainer, place);
+    if (status.code && (!f->status.code || number < f->job))
+        *f = (job_failure){status, number};
+    rt_trainer_leave(t, place);
 }
 
-/* Runs job 0 ... count - 1. Returns the status of the failed job with the lowest number. */
-static rt_status run_on_places(rt_trainer *t, place_job *run, void *context, int count)
+/* Runs `count` jobs. Returns the status of the failed job with the lowest number. */
+static rt_status run_jobs(model_jobs j, int count)
 {
+    rt_trainer *t = j.trainer;
     job_failure first = {rt_ok(), INT_MAX};
-    place_jobs j = {t, run, context, rt_alloc((size_t)t->place_count, sizeof *j.failures)};
+    j.failures = rt_alloc((size_t)t->place_count, sizeof *j.failures);
     if (!j.failures)
         return rt_out_of_memory("jobs");
-    rt_workers_run_few(t->workers, t->place_count, run_place_job, &j, count);
+    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, count);
     for (int i = 0; i < t->place_count; i++)
         if (j.failures[i].status.code && j.failures[i].job < first.job)
             first = j.failures[i];
@@ -60,71 +72,56 @@ static rt_status run_on_places(rt_trainer *t, place_job *run, void *context, int
     return first.status.code ? first.status : rt_engine_status();
 }
 
-typedef struct model_jobs {
-    rt_trainer *trainer;
-    rt_model_job *run;
-    void *context;
-} model_jobs;
-
-static rt_status run_model_job(void *context, int job, int place)
-{
-    const model_jobs *j = context;
-    return j->run(j->context, job, j->trainer->models[place], j->trainer->places[place].graph);
-}
-
 rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, int count)
 {
-    model_jobs jobs = {t, run, context};
     rt_trainer_hold(t);
-    const rt_status status = run_on_places(t, run_model_job, &jobs, count);
+    const rt_status status =
+        run_jobs((model_jobs){.trainer = t, .run = run, .context = context}, count);
     rt_trainer_let_go();
     return status;
 }
 
-/* ---- sequences of an evaluation ---- */
+/* ---- the parts of an evaluation ---- */
 
-/* Sequences of an evaluation, cut into parts of as many rows as the first shard has. */
-typedef struct extent {
-    long sequences;
-    int rows; /* of a full part */
-    int parts;
-} extent;
-
-/* Returns the extent of a number of batches, or of all sequences (0). */
-static extent find_extent(const rt_trainer *t, int length, int batches)
+rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, long most)
 {
-    const int size = t->config->train.batch_size, rows = size / t->shards;
-    const long wanted = batches ? (long)batches * size : LONG_MAX;
     const long available = rt_data_evaluation_rows(t->data, length);
-    const long sequences = wanted < available ? wanted : available;
-    return (extent){sequences, rows, (int)((sequences + rows - 1) / rows)};
-}
-
-/* Draws the sequences of a part into a batch that has room for a full one. */
-static void draw_part(const rt_trainer *t, const extent *e, size_t number, rt_labelled_batch *batch)
-{
-    const long first = (long)number * e->rows, left = e->sequences - first;
-    batch->batch.rows = left < e->rows ? (int)left : e->rows;
-    rt_draw_evaluation(batch, t->data, (uint32_t)first);
-}
-
-static rt_status make_batches(rt_labelled_batch **batches, const rt_trainer *t, const extent *e,
-                              int length)
-{
     rt_status status = rt_ok();
-    *batches = rt_alloc((size_t)t->place_count, sizeof **batches);
-    if (!*batches)
+    *p = (rt_parts){.trainer = t, .rows = rows, .sequences = most < available ? most : available};
+    p->count = (int)((p->sequences + rows - 1) / rows);
+    p->batches = rt_alloc((size_t)t->place_count, sizeof *p->batches);
+    if (!p->batches)
         return rt_out_of_memory("an evaluation");
     for (int i = 0; i < t->place_count && !status.code; i++)
-        status = rt_labelled_batch_new(*batches + i, e->rows, length);
+        status = rt_labelled_batch_new(p->batches + i, rows, length);
     return status;
 }
 
-static void free_batches(rt_labelled_batch *batches, int count)
+void rt_parts_free(rt_parts *p)
 {
-    for (int i = 0; batches && i < count; i++)
-        rt_labelled_batch_free(batches + i);
-    rt_free(batches);
+    for (int i = 0; p->batches && i < p->trainer->place_count; i++)
+        rt_labelled_batch_free(p->batches + i);
+    rt_free(p->batches);
+}
+
+rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run, void *context)
+{
+    const rt_status status =
+        run_jobs((model_jobs){p->trainer, p, run, context, first, NULL}, end - first);
+    const rt_status data = rt_data_status(p->trainer->data);
+    return data.code ? data : status;
+}
+
+/* Returns the most sequences of an evaluation on some batches, or on all (0). */
+static long most_sequences(const rt_trainer *t, int batches)
+{
+    return batches ? (long)batches * t->config->train.batch_size : LONG_MAX;
+}
+
+/* Returns the number of sequences of a part, as many as the first shard has. */
+static int shard_rows(const rt_trainer *t)
+{
+    return t->config->train.batch_size / t->shards;
 }
 
 /* ---- evaluation ---- */
@@ -136,12 +133,10 @@ typedef struct part {
 } part;
 
 typedef struct evaluation {
-    rt_trainer *trainer;
-    extent extent;
-    rt_labelled_batch *batches; /* of each place */
-    int64_t *confusions;        /* of each place, (classes, classes); or NULL */
-    part *parts;                /* of all processes */
-    size_t *starts;             /* (processes + 1): first part of each */
+    rt_parts parts;
+    part *results;       /* of the parts of all processes */
+    int64_t *confusions; /* of each place, (classes, classes); or NULL */
+    size_t *starts;      /* (processes + 1): first part of each */
 } evaluation;
 
 /* Counts the bytes of text that the labels stand for; -1 if unknown. */
@@ -159,47 +154,43 @@ static long count_bytes(const rt_data *data, const rt_labelled_batch *b)
     return bytes;
 }
 
-static rt_status evaluate_part(void *context, int job, int place)
+static rt_status evaluate_part(void *context, int number, const rt_labelled_batch *batch,
+                               rt_transformer *model, rt_graph *g)
 {
     const evaluation *e = context;
-    const rt_trainer *t = e->trainer;
-    rt_labelled_batch *batch = e->batches + place;
-    const size_t number = e->starts[rt_world_rank(t->world)] + (size_t)job;
-    part *p = e->parts + number;
-    draw_part(t, &e->extent, number, batch);
+    part *p = e->results + number;
     p->labels = batch->labels;
-    p->bytes = count_bytes(t->data, batch);
+    p->bytes = count_bytes(e->parts.trainer->data, batch);
     if (batch->labels)
-        rt_batch_loss(t->models[place], t->places[place].graph, batch, 1, &p->result);
+        rt_batch_loss(model, g, batch, 1, &p->result);
     return rt_ok();
 }
 
 /* Evaluates the parts of this process. */
 static rt_status evaluate_parts(evaluation *e)
 {
-    rt_trainer *t = e->trainer;
-    const int rank = rt_world_rank(t->world);
+    rt_trainer *t = e->parts.trainer;
+    const size_t *own = e->starts + rt_world_rank(t->world);
     rt_trainer_hold(t);
-    rt_status status =
-        run_on_places(t, evaluate_part, e, (int)(e->starts[rank + 1] - e->starts[rank]));
+    const rt_status status = rt_parts_run(&e->parts, (int)own[0], (int)own[1], evaluate_part, e);
     rt_trainer_let_go();
     if (rt_world_any(t->world, t->stop && t->stop()) && t->on_stop)
         t->on_stop();
-    const rt_status data = rt_data_status(t->data);
-    return rt_world_agree(t->world, data.code ? data : status);
+    return rt_world_agree(t->world, status);
 }
 
 static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
 {
     size_t correct = 0;
     bool known = true;
-    rt_world_gather(e->trainer->world, e->parts, e->starts, sizeof *e->parts);
-    for (int i = 0; i < e->extent.parts; i++) {
-        result->loss += e->parts[i].result.loss;
-        result->labels += e->parts[i].labels;
-        correct += e->parts[i].result.correct;
-        result->bytes += e->parts[i].bytes;
-        known = known && e->parts[i].bytes >= 0;
+    rt_world_gather(e->parts.trainer->world, e->results, e->starts, sizeof *e->results);
+    for (int i = 0; i < e->parts.count; i++) {
+        const part *p = e->results + i;
+        result->loss += p->result.loss;
+        result->labels += p->labels;
+        correct += p->result.correct;
+        result->bytes += p->bytes;
+        known = known && p->bytes >= 0;
     }
     result->bytes = known ? result->bytes : 0;
     if (!result->labels)
@@ -212,29 +203,31 @@ static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
 /* Sums whole numbers, so the order does not matter. */
 static void sum_confusions(const evaluation *e, size_t size, int64_t *confusion)
 {
+    const rt_trainer *t = e->parts.trainer;
     memset(confusion, 0, size * sizeof *confusion);
-    for (int i = 0; i < e->trainer->place_count; i++)
+    for (int i = 0; i < t->place_count; i++)
         for (size_t k = 0; k < size; k++)
             confusion[k] += e->confusions[(size_t)i * size + k];
-    rt_world_sum(e->trainer->world, confusion, size);
+    rt_world_sum(t->world, confusion, size);
 }
 
 /* `confusions` is the size of a matrix of confusions, or 0. */
-static rt_status make_evaluation(evaluation *e, int length, size_t confusions)
+static rt_status make_evaluation(evaluation *e, rt_trainer *t, int length, int batches,
+                                 size_t confusions)
 {
-    const rt_trainer *t = e->trainer;
     const int size = rt_world_size(t->world);
-    rt_status status = make_batches(&e->batches, t, &e->extent, length);
-    e->parts = rt_alloc((size_t)e->extent.parts, sizeof *e->parts);
+    rt_status status =
+        rt_parts_new(&e->parts, t, length, shard_rows(t), most_sequences(t, batches));
+    e->results = rt_alloc((size_t)e->parts.count, sizeof *e->results);
     e->starts = rt_alloc((size_t)size + 1, sizeof *e->starts);
     if (confusions)
         e->confusions = rt_alloc((size_t)t->place_count * confusions, sizeof *e->confusions);
-    if (!status.code && (!e->parts || !e->starts || (confusions && !e->confusions)))
+    if (!status.code && (!e->results || !e->starts || (confusions && !e->confusions)))
         status = rt_out_of_memory("an evaluation");
     for (int i = 0; i < t->place_count && !status.code && confusions; i++)
-        e->batches[i].confusion = e->confusions + (size_t)i * confusions;
+        e->parts.batches[i].confusion = e->confusions + (size_t)i * confusions;
     for (int i = 0; i <= size && !status.code; i++)
-        e->starts[i] = (size_t)rt_share_start(e->extent.parts, size, i);
+        e->starts[i] = (size_t)rt_share_start(e->parts.count, size, i);
     return rt_world_agree(t->world, status);
 }
 
@@ -242,17 +235,17 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_
                                      int64_t *confusion)
 {
     const size_t classes = (size_t)rt_data_classes(t->data);
-    evaluation e = {.trainer = t, .extent = find_extent(t, length, batches)};
-    *result = (rt_evaluation){.sequences = e.extent.sequences};
-    rt_status status = make_evaluation(&e, length, confusion ? classes * classes : 0);
+    evaluation e = {.results = NULL};
+    rt_status status = make_evaluation(&e, t, length, batches, confusion ? classes * classes : 0);
+    *result = (rt_evaluation){.sequences = e.parts.sequences};
     if (!status.code)
         status = evaluate_parts(&e);
     if (!status.code)
         status = sum_parts(&e, result);
     if (!status.code && confusion)
         sum_confusions(&e, classes * classes, confusion);
-    free_batches(e.batches, t->place_count);
-    rt_free(e.parts);
+    rt_parts_free(&e.parts);
+    rt_free(e.results);
     rt_free(e.confusions);
     rt_free(e.starts);
     return status;
@@ -260,62 +253,56 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_
 
 /* ---- usage of pairs ---- */
 
-/* Parts that are computed at the same time, one per place; their sums are added in the order of the
- * parts. */
+/* Usages of parts that are computed at the same time, one for each place. Their sums are added in
+ * the order of the parts. */
 typedef struct usage_round {
-    rt_trainer *trainer;
-    extent extent;
-    int first;                  /* part of the round */
-    rt_labelled_batch *batches; /* of each place */
-    rt_usage *usages;           /* of each part of the round */
+    rt_usage *usages;
+    int places;
 } usage_round;
 
-static rt_status measure_part(void *context, int job, int place)
+static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
+                               rt_transformer *model, rt_graph *g)
 {
     const usage_round *r = context;
-    rt_labelled_batch *batch = r->batches + place;
-    draw_part(r->trainer, &r->extent, (size_t)(r->first + job), batch);
     rt_transformer_input input = rt_batch_input(batch);
-    input.usage = r->usages + job;
+    input.usage = r->usages + number % r->places;
     rt_usage_clear(input.usage);
-    rt_transformer_encode(r->trainer->models[place], r->trainer->places[place].graph, &input);
+    rt_transformer_encode(model, g, &input);
     return rt_ok();
 }
 
-static rt_status measure_parts(usage_round *r, rt_usage *sum)
+static rt_status sum_usage(const rt_parts *p, usage_round *r, rt_usage *sum)
 {
-    const int places = r->trainer->place_count, parts = r->extent.parts;
     rt_status status = rt_ok();
-    for (r->first = 0; r->first < parts && !status.code; r->first += places) {
-        const int count = parts - r->first < places ? parts - r->first : places;
-        status = run_on_places(r->trainer, measure_part, r, count);
-        const rt_status data = rt_data_status(r->trainer->data);
-        if (data.code)
-            status = data;
-        for (int i = 0; i < count && !status.code; i++)
-            rt_usage_add(sum, r->usages + i);
+    for (int first = 0; first < p->count && !status.code; first += r->places) {
+        const int end = p->count - first < r->places ? p->count : first + r->places;
+        status = rt_parts_run(p, first, end, measure_usage, r);
+        for (int i = first; i < end && !status.code; i++)
+            rt_usage_add(sum, r->usages + i % r->places);
     }
     return status;
 }
 
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
-    usage_round r = {.trainer = t, .extent = find_extent(t, length, t->config->train.eval_batches)};
+    rt_parts parts;
+    usage_round r = {.places = t->place_count};
     rt_status status = rt_usage_new(usage, &t->state.model->options);
     if (status.code)
         return status;
-    status = make_batches(&r.batches, t, &r.extent, length);
-    r.usages = rt_alloc((size_t)t->place_count, sizeof *r.usages);
+    status = rt_parts_new(&parts, t, length, shard_rows(t),
+                          most_sequences(t, t->config->train.eval_batches));
+    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
     if (!status.code && !r.usages)
         status = rt_out_of_memory("an evaluation");
-    for (int i = 0; i < t->place_count && !status.code; i++)
+    for (int i = 0; i < r.places && !status.code; i++)
         status = rt_usage_new(r.usages + i, &t->state.model->options);
     rt_trainer_hold(t);
     if (!status.code)
-        status = measure_parts(&r, usage);
+        status = sum_usage(&parts, &r, usage);
     rt_trainer_let_go();
-    free_batches(r.batches, t->place_count);
-    for (int i = 0; r.usages && i < t->place_count; i++)
+    rt_parts_free(&parts);
+    for (int i = 0; r.usages && i < r.places; i++)
         rt_usage_free(r.usages + i);
     rt_free(r.usages);
     if (status.code)
@@ -325,35 +312,11 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 
 /* ---- distances of attention ---- */
 
-/* Buffers for one sequence; `weights` are (heads, T, T) of each layer. */
+/* Distances with the weights of one sequence at a time, (heads, T, T) of each layer. */
 typedef struct attended {
-    rt_labelled_batch batch;
-    rt_graph *graph;
+    rt_attention_distances *sum;
     real **weights;
 } attended;
-
-static rt_status make_attended(attended *s, const rt_transformer_options *o, int length)
-{
-    *s = (attended){.graph = rt_graph_new()};
-    rt_status status = rt_labelled_batch_new(&s->batch, 1, length);
-    const size_t size = (size_t)o->heads * (size_t)length * (size_t)length;
-    s->weights = rt_alloc((size_t)o->layers, sizeof *s->weights);
-    bool short_of_memory = !s->graph || !s->weights;
-    for (int l = 0; s->weights && l < o->layers; l++) {
-        s->weights[l] = rt_alloc(size, sizeof(real));
-        short_of_memory |= !s->weights[l];
-    }
-    return !status.code && short_of_memory ? rt_out_of_memory("the weights of attention") : status;
-}
-
-static void free_attended(attended *s, int layers)
-{
-    for (int l = 0; s->weights && l < layers; l++)
-        rt_free(s->weights[l]);
-    rt_free(s->weights);
-    rt_labelled_batch_free(&s->batch);
-    rt_graph_free(s->graph);
-}
 
 static void add_head(double *sum, const real *weights, const uint8_t *mask, int T)
 {
@@ -362,33 +325,46 @@ static void add_head(double *sum, const real *weights, const uint8_t *mask, int 
             sum[abs(i - j)] += (double)weights[i * T + j];
 }
 
-/* Computes the weights of the next sequence, and adds them. */
-static rt_status add_attended(rt_attention_distances *d, attended *s, rt_transformer *model)
+/* Computes the weights of a sequence, and adds them. */
+static rt_status add_attended(void *context, int number, const rt_labelled_batch *batch,
+                              rt_transformer *model, rt_graph *g)
 {
-    const int T = s->batch.batch.length;
-    rt_transformer_input input = rt_batch_input(&s->batch);
-    input.attentions = s->weights;
-    rt_graph_clear(s->graph);
-    rt_graph_record(s->graph, false);
-    rt_transformer_encode(model, s->graph, &input);
-    const rt_status status = rt_engine_graph_status(s->graph);
+    const attended *a = context;
+    const rt_attention_distances *d = a->sum;
+    const size_t T = (size_t)batch->batch.length;
+    rt_transformer_input input = rt_batch_input(batch);
+    (void)number;
+    input.attentions = a->weights;
+    rt_transformer_encode(model, g, &input);
+    const rt_status status = rt_engine_graph_status(g);
     for (int n = 0; n < d->layers * d->heads && !status.code; n++)
         add_head(d->weights + (size_t)n * (size_t)d->length,
-                 s->weights[n / d->heads] + (size_t)(n % d->heads) * (size_t)T * (size_t)T,
-                 s->batch.batch.mask, T);
+                 a->weights[n / d->heads] + (size_t)(n % d->heads) * T * T, batch->batch.mask,
+                 (int)T);
     return status;
 }
 
-static rt_status add_all_attended(rt_attention_distances *d, rt_trainer *t, attended *s)
+static rt_status sum_attended(rt_trainer *t, attended *a)
 {
-    const extent e = find_extent(t, d->length, t->config->train.eval_batches);
-    rt_status status = rt_ok();
-    for (long row = 0; row < e.sequences && !status.code; row++) {
-        rt_draw_evaluation(&s->batch, t->data, (uint32_t)row);
-        status = rt_data_status(t->data);
-        if (!status.code)
-            status = add_attended(d, s, t->state.model);
-    }
+    const rt_attention_distances *d = a->sum;
+    const size_t size = (size_t)d->heads * (size_t)d->length * (size_t)d->length;
+    rt_parts parts;
+    rt_status status =
+        rt_parts_new(&parts, t, d->length, 1, most_sequences(t, t->config->train.eval_batches));
+    a->weights = rt_alloc((size_t)d->layers, sizeof *a->weights);
+    bool short_of_memory = !a->weights;
+    for (int l = 0; l < d->layers && !short_of_memory; l++)
+        short_of_memory = !(a->weights[l] = rt_alloc(size, sizeof(real)));
+    if (!status.code && short_of_memory)
+        status = rt_out_of_memory("the weights of attention");
+    rt_trainer_hold(t);
+    for (int i = 0; i < parts.count && !status.code; i++) /* in order: the sums are rounded */
+        status = rt_parts_run(&parts, i, i + 1, add_attended, a);
+    rt_trainer_let_go();
+    for (int l = 0; a->weights && l < d->layers; l++)
+        rt_free(a->weights[l]);
+    rt_free(a->weights);
+    rt_parts_free(&parts);
     return status;
 }
 
@@ -408,7 +384,7 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
     const rt_transformer_options *o = &t->state.model->options;
-    attended s;
+    attended a = {.sum = d};
     *d = (rt_attention_distances){.layers = o->layers, .heads = o->heads, .length = length};
     if (o->attention != RT_ATTENTION_SOFTMAX)
         return rt_error(RT_CONFIG, "model.attention = %s has no weights that sum to 1",
@@ -417,12 +393,7 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
         rt_alloc((size_t)o->layers * (size_t)o->heads * (size_t)length, sizeof *d->weights);
     if (!d->weights)
         return rt_out_of_memory("the weights of attention");
-    rt_status status = make_attended(&s, o, length);
-    rt_trainer_hold(t);
-    if (!status.code)
-        status = add_all_attended(d, t, &s);
-    rt_trainer_let_go();
-    free_attended(&s, o->layers);
+    const rt_status status = sum_attended(t, &a);
     if (status.code)
         rt_attention_distances_free(d);
     else

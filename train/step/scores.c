@@ -1,7 +1,7 @@
 #include "train/step/scores.h"
 
 #include "core/memory.h"
-#include "train/step/batch_loss.h"
+#include "train/step/trainer_private.h"
 
 #include <limits.h>
 #include <math.h>
@@ -104,21 +104,15 @@ static rt_status score_rows(rt_line_scores *s, const rt_tensor *logits, const rt
     return rt_ok();
 }
 
-static rt_status score_sequence(void *context, int job, rt_transformer *model, rt_graph *g)
+static rt_status score_sequence(void *context, int number, const rt_labelled_batch *b,
+                                rt_transformer *model, rt_graph *g)
 {
     const line_scoring *f = context;
-    rt_labelled_batch b;
-    rt_status status = rt_labelled_batch_new(&b, 1, rt_data_length(f->data));
-    if (!status.code) {
-        rt_draw_evaluation(&b, f->data, (uint32_t)job);
-        const rt_tensor *logits = b.labels ? rt_batch_logits(model, g, &b) : NULL;
-        status = rt_graph_status(g);
-        if (logits && !status.code)
-            status = score_rows(f->each + job, logits, &b,
-                                rt_data_evaluation_line(f->data, (uint32_t)job));
-    }
-    rt_labelled_batch_free(&b);
-    return status;
+    const rt_tensor *logits = b->labels ? rt_batch_logits(model, g, b) : NULL;
+    const rt_status status = rt_graph_status(g);
+    return !logits || status.code ? status
+                                  : score_rows(f->each + number, logits, b,
+                                               rt_data_evaluation_line(f->data, (uint32_t)number));
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -147,24 +141,25 @@ static rt_status join_lines(rt_line_scores *scores, const line_scoring *f, int s
 
 rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
 {
-    const rt_data *data = rt_trainer_data(trainer);
-    const long rows = rt_data_evaluation_rows(data, rt_data_length(data));
-    line_scoring f = {.data = data};
+    line_scoring f = {.data = rt_trainer_data(trainer)};
+    rt_parts parts;
     *scores = (rt_line_scores){0};
-    if (!rt_data_labels(data))
+    if (!rt_data_labels(f.data))
         return rt_error(RT_CONFIG, "the data has no labels");
-    const int sequences = rows < INT_MAX ? (int)rows : INT_MAX;
-    f.each = rt_alloc((size_t)sequences, sizeof *f.each);
-    if (!f.each)
-        return rt_out_of_memory("the scores of lines");
-    rt_status status = rt_trainer_run_jobs(trainer, score_sequence, &f, sequences);
+    rt_status status = rt_parts_new(&parts, trainer, rt_data_length(f.data), 1, INT_MAX);
+    f.each = rt_alloc((size_t)parts.count, sizeof *f.each);
+    if (!status.code && !f.each)
+        status = rt_out_of_memory("the scores of lines");
+    rt_trainer_hold(trainer);
     if (!status.code)
-        status = rt_data_status(data);
+        status = rt_parts_run(&parts, 0, parts.count, score_sequence, &f);
+    rt_trainer_let_go();
     if (!status.code)
-        status = join_lines(scores, &f, sequences);
-    for (int i = 0; i < sequences; i++)
+        status = join_lines(scores, &f, parts.count);
+    for (int i = 0; f.each && i < parts.count; i++)
         rt_free(f.each[i].lines);
     rt_free(f.each);
+    rt_parts_free(&parts);
     return status;
 }
 

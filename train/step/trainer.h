@@ -17,6 +17,7 @@
  */
 
 #include "data/data.h"
+#include "data/labelled_batch.h"
 #include "models/transformer.h"
 #include "models/usage.h"
 #include "optim/rules.h"
@@ -140,8 +141,10 @@ rt_status rt_trainer_attention_distances(rt_trainer *trainer, int length,
 void rt_attention_distances_free(rt_attention_distances *distances);
 
 /* Does one of several jobs, which depends on its number alone, on any of the threads: `model` has
- * the values of the trained one, the graph is cleared and does not record. */
-typedef rt_status rt_model_job(void *context, int job, rt_transformer *model, rt_graph *g);
+ * the values of the trained one, the graph is cleared and does not record. `batch` holds the
+ * sequences of a job that is a part of an evaluation; NULL for rt_trainer_run_jobs. */
+typedef rt_status rt_model_job(void *context, int job, const rt_labelled_batch *batch,
+                               rt_transformer *model, rt_graph *g);
 
 /* Does job 0 ... jobs - 1 in this process, on its threads. Returns the status of the failed job
  * with the lowest number. */

@@ -101,4 +101,23 @@ rt_status rt_trainer_new_dry(rt_trainer **trainer_new, const rt_config *config, 
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
                                      int64_t *confusion) RT_MUST_CHECK;
 
+/* The first sequences of the evaluation data, cut into parts of some rows. The cut depends on the
+ * configuration alone. */
+typedef struct rt_parts {
+    rt_trainer *trainer;
+    long sequences;
+    int rows;                   /* of a full part */
+    int count;                  /* number of parts */
+    rt_labelled_batch *batches; /* of each place */
+} rt_parts;
+
+/* Cuts at most `most` sequences of `length` tokens. To be freed in any case. */
+rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, long most) RT_MUST_CHECK;
+void rt_parts_free(rt_parts *p);
+
+/* Does the job of the parts first ... end - 1, each with its sequences. Returns RT_DATA if they
+ * could not be read, else the status of the failed part with the lowest number. */
+rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *job,
+                       void *context) RT_MUST_CHECK;
+
 #endif
