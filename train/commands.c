@@ -109,7 +109,7 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, const rt_arguments
     rt_found found = {0};
     rt_status status = rt_ok();
     if (arguments->checkpoint || arguments->best)
-        status = rt_find_checkpoint(&found, arguments->checkpoint, arguments->best, config);
+        status = rt_find_checkpoint(&found, arguments->checkpoint, rt_which_of(arguments), config);
     if (*found.warnings)
         fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
     if (!status.code && found.imported)

@@ -77,7 +77,8 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 static rt_status load_found(rt_config *config, const rt_arguments *arguments, char **errors)
 {
     rt_found found;
-    rt_status status = rt_find_checkpoint(&found, arguments->checkpoint, arguments->best, NULL);
+    rt_status status =
+        rt_find_checkpoint(&found, arguments->checkpoint, rt_which_of(arguments), NULL);
     if (*found.warnings)
         fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
     if (!status.code)

@@ -165,6 +165,33 @@ TEST(the_best_is_that_of_the_best_evaluation)
     expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
 }
 
+TEST(a_run_with_patience_is_used_at_its_best_evaluation)
+{
+    char best[128], last[128];
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet optimizer.lr=10 optimizer.warmup_steps=60 "
+                "train.steps=100 train.patience=3 train.keep=1");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --best --quiet | grep ^checkpoint");
+    snprintf(best, sizeof best, "%.120s", w->out);
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --last --quiet | grep ^checkpoint");
+    snprintf(last, sizeof last, "%.120s", w->out);
+    ck_assert_msg(strcmp(best, last) != 0, "the test needs a run that becomes worse");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval");
+    expect_text(w->out, best);
+    expect_text(w->err, "using the best evaluation, of step ");
+    expect_text(w->err, ", since train.patience is set; --last uses the newest, of step ");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --eval --quiet");
+    expect_text(w->out, best);
+    expect_no_text(w->err, "--last");
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --eval --last");
+    expect_text(w->out, last);
+    expect_no_text(w->err, "--last");
+    expect_exit(w, 2, "$TRAIN tiny.ini --eval --last --best");
+    expect_text(w->err, "give --best or --last, not both");
+    expect_exit(w, 2, "$TRAIN tiny.ini --last");
+    expect_text(w->err, "--last needs --eval, ");
+}
+
 /* Drift in shares of what Adam could have done is about the training, whatever is passed. */
 TEST(what_adam_used_is_that_of_the_training)
 {

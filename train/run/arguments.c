@@ -99,9 +99,12 @@ static const option_row rows[] = {
      .help = "use this checkpoint. FILE can also be the folder of a run,\n"
              "or of a model of Hugging Face. Without a CONFIG.ini, the\n"
              "configuration in FILE is used"},
-    {"best", FLAG(best), .with = USES_OF_MODELS,
+    {"best", FLAG(best), .with = USES_OF_MODELS, .against = "last",
      .help = "use the run's checkpoint with the lowest evaluation loss\n"
-             "(default: the newest)"},
+             "(default: the newest, unless the run had train.patience)"},
+    {"last", FLAG(last), .with = USES_OF_MODELS,
+     .help = "use the run's newest checkpoint, also of a run with\n"
+             "train.patience"},
     {"eval", .command = RT_COMMAND_EVAL,
      .help = "evaluate the model, and stop; section.key=value can replace\n"
              "keys of data and train, such as data.file"},

@@ -69,6 +69,7 @@ typedef struct rt_arguments {
     bool special;        /* special tokens in the texts of --predict and --eval are tokens */
     bool per_line;       /* --eval tells of each line */
     bool best;           /* of a folder the checkpoint of the best evaluation */
+    bool last;           /* use the newest checkpoint of a run that had train.patience, too */
     bool resume;
     bool overwrite;
     bool trap;

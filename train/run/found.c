@@ -36,16 +36,39 @@ void rt_found_close(rt_found *found)
     found->imported = NULL;
 }
 
+rt_which_checkpoint rt_which_of(const rt_arguments *arguments)
+{
+    return arguments->best   ? RT_CHECKPOINT_BEST
+           : arguments->last ? RT_CHECKPOINT_LAST
+                             : RT_CHECKPOINT_OF_RUN;
+}
+
+/* Returns whether the run of the newest checkpoint stops early, so that its last steps are known to
+ * be no improvement. */
+static bool has_patience(const rt_checkpoint_info *info)
+{
+    rt_config config;
+    char *errors;
+    const rt_config_source source = {.path = "config.ini",
+                                     .text = info->config ? info->config : "",
+                                     .purpose = RT_CONFIG_OF_RUN};
+    const rt_status status = rt_config_load(&config, &source, &errors);
+    rt_free(errors);
+    return !status.code && config.train.patience > 0;
+}
+
 /* Replaces the newest checkpoint of a folder by that of the best evaluation, which may be the same.
  */
-static rt_status open_best(rt_found *found, const char *checkpoints)
+static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_checkpoint which)
 {
     rt_checkpoint_info info;
     char path[RT_PATH_SIZE];
     rt_status status = rt_checkpoint_look(found->image, &info);
     const int64_t best = status.code ? 0 : rt_checkpoint_best_step(&info);
+    const bool wanted =
+        which == RT_CHECKPOINT_BEST || (!status.code && best && has_patience(&info));
     rt_checkpoint_info_free(&info);
-    if (status.code || best == found->step)
+    if (status.code || best == found->step || !wanted)
         return status;
     rt_found_close(found);
     if (!best)
@@ -54,6 +77,7 @@ static rt_status open_best(rt_found *found, const char *checkpoints)
     status = rt_checkpoint_path(path, checkpoints, best);
     if (!status.code)
         status = open_file(found, path);
+    found->newest = found->step;
     found->step = best;
     return status;
 }
@@ -72,8 +96,10 @@ static rt_status open_newest(rt_found *found, const char *checkpoints, const cha
     return status;
 }
 
-rt_status rt_find_checkpoint(rt_found *found, const char *named, bool best, const rt_config *config)
+rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
+                             const rt_config *config)
 {
+    const bool best = which == RT_CHECKPOINT_BEST;
     char inner[RT_PATH_SIZE];
     rt_run_folder folder;
     *found = (rt_found){0};
@@ -89,7 +115,8 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, bool best, cons
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
     status = open_newest(found, checkpoints, named ? named : folder.path);
-    return status.code || !best ? status : open_best(found, checkpoints);
+    return status.code || which == RT_CHECKPOINT_LAST ? status
+                                                      : open_best(found, checkpoints, which);
 }
 
 /* ---- the configuration of a checkpoint ---- */
@@ -203,7 +230,7 @@ static bool find_own(rt_ancestry *a, const rt_config *config)
 static rt_status find_model(rt_ancestry *a, const char *path)
 {
     rt_found found;
-    rt_status status = rt_find_checkpoint(&found, path, false, NULL);
+    rt_status status = rt_find_checkpoint(&found, path, RT_CHECKPOINT_LAST, NULL);
     if (!status.code)
         status = rt_found_configuration(a->last, &found, NULL, NULL);
     a->found.imported = found.imported != NULL;

@@ -9,22 +9,33 @@
 #include "train/run/arguments.h"
 #include "train/world/world.h"
 
+/* Which checkpoint of a folder. */
+typedef enum rt_which_checkpoint {
+    RT_CHECKPOINT_OF_RUN, /* that of the best evaluation if the run had train.patience, else the
+                             newest */
+    RT_CHECKPOINT_LAST,   /* newest */
+    RT_CHECKPOINT_BEST    /* that of the best evaluation */
+} rt_which_checkpoint;
+
 /* Either the image of a checkpoint or a folder of Hugging Face. */
 typedef struct rt_found {
     rt_image *image;
     rt_imported *imported;
     int64_t step;
     char path[RT_PATH_SIZE];
+    int64_t newest; /* step of the newest, if it is not used for that of the best evaluation */
     char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that is skipped */
 } rt_found;
 
 void rt_found_close(rt_found *found);
 
+/* Returns what --best and --last choose. */
+rt_which_checkpoint rt_which_of(const rt_arguments *arguments);
+
 /* Opens the checkpoint at `named`: a file, the folder of a run, its folder of checkpoints, or a
- * folder of Hugging Face; for NULL, that of the run of the configuration. Of a folder, opens the
- * newest checkpoint that can be used, or the `best`, that of the best evaluation. Returns
- * RT_CHECKPOINT if there is none. To be closed in any case. */
-rt_status rt_find_checkpoint(rt_found *found, const char *named, bool best,
+ * folder of Hugging Face; for NULL, that of the run of the configuration. Returns RT_CHECKPOINT if
+ * there is none. To be closed in any case. */
+rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
                              const rt_config *config) RT_MUST_CHECK;
 
 /* Loads the configuration of a checkpoint with the overrides of the command line, unless that is

@@ -240,7 +240,7 @@ static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
 static rt_status open_trunk(rt_run *r, rt_config *trunk, char path[RT_PATH_SIZE])
 {
     rt_found found;
-    rt_status status = rt_find_checkpoint(&found, r->config->train.trunk, false, NULL);
+    rt_status status = rt_find_checkpoint(&found, r->config->train.trunk, RT_CHECKPOINT_LAST, NULL);
     if (*found.warnings)
         rt_run_say(r, "%s", found.warnings);
     if (!status.code)
@@ -278,7 +278,7 @@ static rt_status open_start(rt_run *r)
     rt_found found;
     if (!r->config->train.init_from)
         return rt_ok();
-    rt_status status = rt_find_checkpoint(&found, r->config->train.init_from, false, NULL);
+    rt_status status = rt_find_checkpoint(&found, r->config->train.init_from, RT_CHECKPOINT_LAST, NULL);
     if (*found.warnings)
         rt_run_say(r, "%s", found.warnings);
     r->image = found.image;

@@ -10,6 +10,7 @@
 #include "train/run/found.h"
 #include "train/run/predict.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,9 +90,14 @@ static rt_status check_evaluated(const rt_run *r)
 static rt_status open_checkpoint(rt_run *r, rt_found *found)
 {
     rt_status status =
-        rt_find_checkpoint(found, r->arguments->checkpoint, r->arguments->best, r->config);
+        rt_find_checkpoint(found, r->arguments->checkpoint, rt_which_of(r->arguments), r->config);
     if (*found->warnings)
         rt_run_say(r, "%s", found->warnings);
+    if (!status.code && found->newest && !r->arguments->best)
+        rt_run_note(r,
+                    "using the best evaluation, of step %" PRId64 ", since train.patience is set; "
+                    "--last uses the newest, of step %" PRId64,
+                    found->step, found->newest);
     r->image = found->image;
     r->imported = found->imported;
     if (!status.code)
