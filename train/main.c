@@ -30,8 +30,13 @@ static rt_exit print_text(FILE *to, char *text)
     return text ? RT_EXIT_DONE : RT_EXIT_FAILURE;
 }
 
-static rt_exit print_help(void)
+/* Prints the help on the section or key that is named, else all of it. */
+static rt_exit print_help(const char *part)
 {
+    char *text = part ? rt_config_help_on(part) : NULL;
+    if (text && *text)
+        return print_text(stdout, text);
+    rt_free(text);
     rt_arguments_print_usage(stdout);
     printf("\nconfiguration keys, with their defaults:\n\n");
     return print_text(stdout, rt_config_help());
@@ -313,7 +318,7 @@ int main(int argc, char **argv)
     arguments.revision = ROTOR_REVISION;
     arguments.ancestry = &ancestry;
     if (arguments.command == RT_COMMAND_HELP)
-        return end(print_help());
+        return end(print_help(arguments.config));
     if (arguments.command == RT_COMMAND_VERSION) {
         char kernels[RT_KERNELS_SIZE];
         printf("rotor %s (%s)\n%s\n", ROTOR_VERSION, RT_PRECISION, rt_kernels_describe(kernels));

@@ -135,6 +135,21 @@ TEST(help_names_every_key_and_option)
     expect_exit(w, 0, "$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
 }
 
+TEST(help_on_a_part_names_that_part_alone)
+{
+    expect_exit(w, 0, "$TRAIN --help optimizer");
+    expect_text(w->out, "  optimizer.lr=");
+    expect_no_text(w->out, "  train.steps=");
+    expect_no_text(w->out, "usage: ");
+    expect_exit(w, 0, "$TRAIN --help sweep");
+    expect_text(w->out, "  sweep.jobs=1");
+    expect_no_text(w->out, "optimizer.lr");
+    expect_exit(w, 0, "$TRAIN -h train.min_delta");
+    expect_text(w->out, "  train.min_delta=0");
+    expect_text(w->out, "\n  values: >= 0\n  needs: train.patience above 0\n");
+    expect_exit(w, 0, "$TRAIN -h model.norm | grep -c '^  default of a decoder: pre$'");
+}
+
 TEST(the_version_names_the_precision)
 {
     expect_exit(w, 0, "$TRAIN --version");

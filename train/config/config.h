@@ -209,8 +209,16 @@ void rt_config_frame_as(rt_config *config, const rt_data_options *model);
  * `config` sets it, and data.begin and data.end. */
 void rt_config_continue(rt_config *config, const rt_config *run);
 
+/* Writes the full name of the key that a word names with or without its section, here or in another
+ * program: "optimizer.lr" for "lr" and for "learning-rate". Returns false if it names none. */
+bool rt_config_key_meant(const char *word, char *name, size_t size);
+
 /* Write all keys with their defaults: lines for --help, a Markdown table for the manual. */
 char *rt_config_help(void);
+
+/* Writes the lines of one section, or what one key, "section.name", means, takes and needs; "" if
+ * there is neither. */
+char *rt_config_help_on(const char *part);
 char *rt_config_reference(void);
 
 /* ---- models without a configuration ---- */

@@ -254,27 +254,62 @@ static const char *const sweep_rows[][4] = {
 };
 enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
 
-char *rt_config_help(void)
+/* Adds "section.key=default  meaning (values of a choice)". */
+static void add_key_help(rt_writer *w, const rt_key *key)
 {
-    char name[RT_KEY_NAME_SIZE];
-    char values[RT_VALUES_SIZE];
+    char name[RT_KEY_NAME_SIZE], values[RT_VALUES_SIZE], setting[2 * RT_KEY_NAME_SIZE];
+    snprintf(setting, sizeof setting, "%s=%s", rt_key_full_name(key, name), key->initial);
+    rt_writer_add(w, "  %-*s  %s", SETTING_WIDTH, setting, key->help);
+    if (key->type == RT_KEY_CHOICE)
+        rt_writer_add(w, " (%s)", rt_key_values(key, values));
+    rt_writer_add(w, "\n");
+}
+
+static void add_sweep_help(rt_writer *w)
+{
     char setting[2 * RT_KEY_NAME_SIZE];
-    rt_writer w = {0};
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        snprintf(setting, sizeof setting, "%s=%s", rt_key_full_name(key, name), key->initial);
-        rt_writer_add(&w, "%s  %-*s  %s", i && rt_key_starts_section(i) ? "\n" : "", SETTING_WIDTH,
-                      setting, key->help);
-        if (key->type == RT_KEY_CHOICE)
-            rt_writer_add(&w, " (%s)", rt_key_values(key, values));
-        rt_writer_add(&w, "\n");
-    }
     for (int i = 0; i < SWEEP_ROWS; i++) {
         snprintf(setting, sizeof setting, "%s%s%s", sweep_rows[i][0], *sweep_rows[i][1] ? "=" : "",
                  sweep_rows[i][1]);
-        rt_writer_add(&w, "%s  %-*s  %s\n", i ? "" : "\n", SETTING_WIDTH, setting,
-                      sweep_rows[i][3]);
+        rt_writer_add(w, "  %-*s  %s\n", SETTING_WIDTH, setting, sweep_rows[i][3]);
     }
+}
+
+char *rt_config_help(void)
+{
+    rt_writer w = {0};
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        rt_writer_add(&w, "%s", i && rt_key_starts_section(i) ? "\n" : "");
+        add_key_help(&w, key);
+    }
+    rt_writer_add(&w, "\n");
+    add_sweep_help(&w);
+    return rt_writer_take(&w);
+}
+
+char *rt_config_help_on(const char *part)
+{
+    char values[RT_VALUES_SIZE];
+    rt_writer w = {0};
+    const int number = rt_key_find_full(part);
+    const rt_key *key = rt_key_at(number);
+    if (key) {
+        add_key_help(&w, key);
+        rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
+        if (rt_key_decoder_default(key))
+            rt_writer_add(&w, "  default of a decoder: %s\n", rt_key_decoder_default(key));
+        if (key->needs && *key->needs) {
+            rt_writer_add(&w, "  needs: ");
+            rt_key_report_needs(&w, number);
+            rt_writer_add(&w, "\n");
+        }
+    } else if (!strcmp(part, "sweep")) {
+        add_sweep_help(&w);
+    }
+    for (int i = 0; !key && rt_key_at(i); i++)
+        if (!strcmp(rt_key_at(i)->section, part))
+            add_key_help(&w, rt_key_at(i));
     return rt_writer_take(&w);
 }
 

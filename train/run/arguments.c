@@ -6,6 +6,7 @@
 #include "text/number.h"
 #include "text/program_name.h"
 #include "text/suggest.h"
+#include "train/config/config.h"
 
 #include <float.h>
 #include <getopt.h>
@@ -229,7 +230,8 @@ static const option_row rows[] = {
     {"version", .command = RT_COMMAND_VERSION,
      .help = "print the version, and stop"},
     {"help", .command = RT_COMMAND_HELP,
-     .help = "print this help and all configuration keys, and stop"},
+     .help = "print this help and all configuration keys, and stop;\n"
+             "--help SECTION or --help SECTION.KEY prints that part"},
 };
 /* clang-format on */
 
@@ -280,6 +282,12 @@ static rt_status set_command(rt_arguments *a, const option_row *row)
 static rt_status refuse(const char *written, bool known, bool lacks_value)
 {
     rt_nearest nearest = {.written = written + strspn(written, "-")};
+    char key[64], word[64];
+    const size_t length = strcspn(nearest.written, "=");
+    snprintf(word, sizeof word, "%.*s", (int)length, nearest.written);
+    if (!known && rt_config_key_meant(word, key, sizeof key))
+        return rt_error(RT_CONFIG, "unknown option '%s'; write %s%s", written, key,
+                        nearest.written[length] ? nearest.written + length : "=VALUE");
     for (int i = 0; !known && i < ROWS; i++)
         rt_nearest_try(&nearest, rows[i].name);
     if (nearest.name)
