@@ -18,7 +18,8 @@ void rt_objective_check(const rt_data_options *o, rt_rule_sink to)
 static int32_t any_token(const rt_data *data, uint32_t word)
 {
     const rt_vocabulary *v = data->vocabulary;
-    const int first = data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* of token ids */
+    const int first =
+        data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* without a vocabulary */
     return v ? rt_vocabulary_ordinary_token(v,
                                             rt_word_below(word, rt_vocabulary_ordinary_tokens(v)))
              : first + rt_word_below(word, data->vocab - first);

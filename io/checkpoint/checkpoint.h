@@ -18,12 +18,11 @@
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
  *                              (train/config/config.h)
- *   /joined                    of a branch: parameters that the trunk did not have, a line each: the
- *                              name, a space, the steps that the training had taken by then
- *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of
- *                              the model (io/checkpoint/options.h): position.base, theta.scope, ...
- *   /theta_start               of a learned theta: where it started, laid out as
- *                              rt_transformer_theta_shape has it, radians per position
+ *   /joined                    of a branch: parameters that the trunk did not have, a line each:
+ * the name, a space, the steps that the training had taken by then /model/a/b/c               the
+ * parameter a.b.c; the attributes of /model are the keys of the model (io/checkpoint/options.h):
+ * position.base, theta.scope, ... /theta_start               of a learned theta: where it started,
+ * laid out as rt_transformer_theta_shape has it, radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
  *       states (optim/rules.h), of the parameters that have them
  *                              attribute schedule_steps
@@ -138,7 +137,7 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
 
 /* What becomes of theta in a branch. */
 typedef enum rt_branch_theta {
-    RT_BRANCH_FRESH,     /* it stays as it is in the model: that of the trunk is fixed, or not wanted */
+    RT_BRANCH_FRESH, /* it stays as it is in the model: that of the trunk is fixed, or not wanted */
     RT_BRANCH_CARRIED,   /* with its states and its start, in the same scope and form */
     RT_BRANCH_CONVERTED, /* its values, in another scope or form: it starts from there */
 } rt_branch_theta;
@@ -197,6 +196,9 @@ int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
  * image that stays open. */
 rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
+
+/* The same without vocabulary and labels, which take time to read. */
+rt_status rt_checkpoint_look_at_run(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----
  *

@@ -97,11 +97,16 @@ static void expect_generator(rt_image *image)
                       RT_CHECKPOINT_GENERATOR);
 }
 
-void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
+static void get_run(rt_image *image, rt_checkpoint_info *info)
 {
     rt_checkpoint_expect_version(image);
     rt_checkpoint_get_fields(image, info);
     expect_generator(image);
+}
+
+void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
+{
+    get_run(image, info);
     info->vocabulary = rt_checkpoint_get_vocabulary(image);
     info->labels = rt_checkpoint_get_labels(image);
 }
@@ -397,14 +402,27 @@ int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
     return info->eval_loss < info->best_eval_loss ? info->step : info->best_eval_step;
 }
 
+/* Returns the status of the image; without success, nothing is left in the info. */
+static rt_status finish_look(const rt_image *image, rt_checkpoint_info *info)
+{
+    const rt_status status = rt_image_status(image);
+    if (status.code != RT_OK)
+        rt_checkpoint_info_free(info);
+    return status;
+}
+
 rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info)
 {
     *info = (rt_checkpoint_info){0};
     rt_checkpoint_get_info(image, info);
-    rt_status status = rt_image_status(image);
-    if (status.code != RT_OK)
-        rt_checkpoint_info_free(info);
-    return status;
+    return finish_look(image, info);
+}
+
+rt_status rt_checkpoint_look_at_run(rt_image *image, rt_checkpoint_info *info)
+{
+    *info = (rt_checkpoint_info){0};
+    get_run(image, info);
+    return finish_look(image, info);
 }
 
 rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info)

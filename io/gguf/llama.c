@@ -133,31 +133,28 @@ static rt_status check_qwen3(const rt_family *family, const rt_transformer_optio
 static const rt_family_class llama_classes[] = {{"llama", RT_HEAD_LM, true, NULL}, {0}};
 static const rt_family_class qwen3_classes[] = {{"qwen3", RT_HEAD_LM, true, NULL}, {0}};
 
+#define OF_LLAMA_CPP                                                                               \
+    .library = "llama.cpp", .prefix = "", .alike = rt_llama_options, .config = no_keys
+
 static const rt_family llama = {
+    OF_LLAMA_CPP,
     .name = "Llama",
-    .library = "llama.cpp",
     .type = "llama",
     .classes = llama_classes,
-    .prefix = "",
     .tensors = llama_tensors,
     .pairing = RT_INTERLEAVED,
-    .alike = rt_llama_options,
     .options = llama_options,
-    .config = no_keys,
     .check = check_llama,
 };
 
 static const rt_family qwen3 = {
+    OF_LLAMA_CPP,
     .name = "Qwen3",
-    .library = "llama.cpp",
     .type = "qwen3",
     .classes = qwen3_classes,
-    .prefix = "",
     .tensors = qwen3_tensors,
     .pairing = RT_HALF,
-    .alike = rt_llama_options,
     .options = qwen3_options,
-    .config = no_keys,
     .check = check_qwen3,
 };
 

@@ -146,6 +146,7 @@ rt_status rt_huggingface_tokenizer_text(char **text_new,
  * text: that of an encoder does, since transformers' users expect it, though rotor trains on texts
  * without it. A text that a decoder is to continue has no end. */
 bool rt_huggingface_keeps_end(const rt_transformer_options *o, const rt_vocabulary *v);
+
 rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
                                    const rt_transformer *model,
                                    const rt_huggingface_export *export) RT_MUST_CHECK;

@@ -204,7 +204,7 @@ static const refusal refusals[] = {
     {2, "$TRAIN --resme tiny.ini", "unknown option '--resme'; did you mean '--resume'?"},
     {2, "$TRAIN --lr=1e-3 tiny.ini", "unknown option '--lr=1e-3'; write optimizer.lr=1e-3"},
     {2, "$TRAIN tiny.ini --batch-size 4", "unknown option '--batch-size'; write train.batch_size="},
-    {2, "$TRAIN tiny.ini --epochs=3", "unknown option '--epochs=3'; write train.steps=3"},
+    {2, "$TRAIN tiny.ini --epochs=3", "unknown option '--epochs=3'; write train.steps=VALUE"},
     {2, "$TRAIN tiny.ini --data.file=x", "unknown option '--data.file=x'; write data.file=x"},
     {2, "$TRAIN tiny.ini -xy", "unknown option '-x'"},
     {2, "$TRAIN --threads", "needs a value"},

@@ -71,16 +71,18 @@ static const char *const names_elsewhere[][2] = {
     {"vocab_size", "data.vocab"},
 };
 
-bool rt_config_key_meant(const char *word, char *name, size_t size)
+bool rt_config_key_meant(const char *word, char *name, size_t size, bool *elsewhere)
 {
     char plain[RT_KEY_NAME_SIZE], full[RT_KEY_NAME_SIZE];
     const rt_key *key;
     snprintf(plain, sizeof plain, "%s", word);
     for (char *c = plain; *c; c++)
         *c = *c == '-' ? '_' : *c;
+    *elsewhere = true;
     for (size_t i = 0; i < sizeof names_elsewhere / sizeof *names_elsewhere; i++)
         if (!strcmp(names_elsewhere[i][0], plain))
             return snprintf(name, size, "%s", names_elsewhere[i][1]) < (int)size;
+    *elsewhere = false;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (!strcmp(key->name, plain) || !strcmp(rt_key_full_name(key, full), plain))
             return snprintf(name, size, "%s", rt_key_full_name(key, full)) < (int)size;

@@ -49,13 +49,9 @@ static void add_comment(rt_writer *w, const char *text)
 static void add_meaning(rt_writer *w, const rt_key *key)
 {
     char values[RT_VALUES_SIZE];
-    rt_writer meaning = {0};
-    rt_writer_add(&meaning, "%s", key->help);
+    rt_writer_add(w, "%s", key->help);
     if (key->type == RT_KEY_CHOICE)
-        rt_writer_add(&meaning, " (%s)", rt_key_values(key, values));
-    add_comment(w, meaning.bytes ? meaning.bytes : "");
-    w->failed |= meaning.failed;
-    rt_writer_free(&meaning);
+        rt_writer_add(w, " (%s)", rt_key_values(key, values));
 }
 
 char *rt_config_explain(const char *ini)
@@ -69,8 +65,13 @@ char *rt_config_explain(const char *ini)
         if (*ini == '[')
             snprintf(section, sizeof section, "%s", name);
         const rt_key *key = *ini == '[' ? NULL : rt_key_at(rt_key_find(section, name));
+        rt_writer meaning = {0};
         if (key)
-            add_meaning(&w, key);
+            add_meaning(&meaning, key);
+        if (meaning.bytes)
+            add_comment(&w, meaning.bytes);
+        w.failed |= meaning.failed;
+        rt_writer_free(&meaning);
         rt_writer_add(&w, "%.*s\n", (int)length, ini);
         ini += length + (ini[length] == '\n');
     }
@@ -257,11 +258,10 @@ enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
 /* Adds "section.key=default  meaning (values of a choice)". */
 static void add_key_help(rt_writer *w, const rt_key *key)
 {
-    char name[RT_KEY_NAME_SIZE], values[RT_VALUES_SIZE], setting[2 * RT_KEY_NAME_SIZE];
+    char name[RT_KEY_NAME_SIZE], setting[2 * RT_KEY_NAME_SIZE];
     snprintf(setting, sizeof setting, "%s=%s", rt_key_full_name(key, name), key->initial);
-    rt_writer_add(w, "  %-*s  %s", SETTING_WIDTH, setting, key->help);
-    if (key->type == RT_KEY_CHOICE)
-        rt_writer_add(w, " (%s)", rt_key_values(key, values));
+    rt_writer_add(w, "  %-*s  ", SETTING_WIDTH, setting);
+    add_meaning(w, key);
     rt_writer_add(w, "\n");
 }
 

@@ -152,7 +152,6 @@ static int add_log_tics(rt_writer *w, const char *digits, rt_figure_range range)
 void rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
 {
     static const double wide = 30; /* a solved task spans several powers of ten */
-    static const char *const sets[] = {"13", "125"};
     if (!(range.least > 0) || !(range.most > wide * range.least))
         return;
     rt_writer_add(w, "set logscale %c\n", axis);
@@ -160,7 +159,7 @@ void rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
         rt_writer_add(w, "set format %c '10^{%%L}'\n", axis);
         return;
     }
-    const char *digits = sets[add_log_tics(NULL, sets[0], range) < 3];
+    const char *digits = add_log_tics(NULL, "13", range) >= 3 ? "13" : "125";
     rt_writer_add(w, "set autoscale %cfix\nset format %c '%%g'\nset %ctics (", axis, axis, axis);
     add_log_tics(w, digits, range);
     rt_writer_add(w, ")\n");

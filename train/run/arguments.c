@@ -282,12 +282,14 @@ static rt_status set_command(rt_arguments *a, const option_row *row)
 static rt_status refuse(const char *written, bool known, bool lacks_value)
 {
     rt_nearest nearest = {.written = written + strspn(written, "-")};
-    char key[64], word[64];
+    char key[64], word[64]; /* longer than every name */
+    bool elsewhere;
     const size_t length = strcspn(nearest.written, "=");
     snprintf(word, sizeof word, "%.*s", (int)length, nearest.written);
-    if (!known && rt_config_key_meant(word, key, sizeof key))
+    if (!known && rt_config_key_meant(word, key, sizeof key, &elsewhere))
         return rt_error(RT_CONFIG, "unknown option '%s'; write %s%s", written, key,
-                        nearest.written[length] ? nearest.written + length : "=VALUE");
+                        nearest.written[length] && !elsewhere ? nearest.written + length
+                                                              : "=VALUE");
     for (int i = 0; !known && i < ROWS; i++)
         rt_nearest_try(&nearest, rows[i].name);
     if (nearest.name)

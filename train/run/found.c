@@ -63,7 +63,7 @@ static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_ch
 {
     rt_checkpoint_info info;
     char path[RT_PATH_SIZE];
-    rt_status status = rt_checkpoint_look(found->image, &info);
+    rt_status status = rt_checkpoint_look_at_run(found->image, &info);
     const int64_t best = status.code ? 0 : rt_checkpoint_best_step(&info);
     const bool wanted =
         which == RT_CHECKPOINT_BEST || (!status.code && best && has_patience(&info));
