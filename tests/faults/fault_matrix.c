@@ -297,24 +297,45 @@ static void judge_stop(row *r)
     judge(r, true);
 }
 
+/* Starts a training and returns when its run folder exists: from then on it answers a signal. */
+static pid_t start_and_await_folder(void)
+{
+    trial_empty();
+    const pid_t process = trial_start(NULL, no_arguments);
+    siginfo_t ended = {0};
+    while (access("trial/runs/tiny", F_OK) && !ended.si_pid) {
+        sleep_for(0.0002);
+        waitid(P_PID, (id_t)process, &ended, WEXITED | WNOHANG | WNOWAIT);
+    }
+    return process;
+}
+
+/* The seconds from the creation of the run folder to the end. */
+static double length_of_a_training(void)
+{
+    const pid_t process = start_and_await_folder();
+    const double start = now();
+    trial_wait(process);
+    return now() - start;
+}
+
 static void signals(void)
 {
     static const int sent[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     row r = begin("SIGINT, SIGTERM, SIGHUP, SIGUSR1 at a random moment");
-    const double longest = length_of_a_run();
+    const double longest = length_of_a_training();
     while (r.tries < several(500, 12)) {
-        trial_empty();
         const int number = sent[r.tries % 4];
-        const pid_t process = trial_start(NULL, no_arguments);
+        const pid_t process = start_and_await_folder();
         sleep_for(longest * (double)below(1000) / 1000);
         kill(process, number);
         const int code = trial_wait(process);
         r.tries += code == 75;
         if (code == 75)
             judge_stop(&r);
-        else if (code == 128 + number && !access("trial/runs", F_OK))
+        else if (code == 128 + number)
             crash(&r, "ended by the signal although it had begun");
-        else if (code && code != 128 + number)
+        else if (code)
             crash(&r, trial_errors());
     }
     end(&r);
@@ -323,10 +344,9 @@ static void signals(void)
 static void two_interrupts(void)
 {
     row r = begin("SIGINT twice at random moments");
-    const double longest = length_of_a_run();
+    const double longest = length_of_a_training();
     while (r.tries < several(100, 6)) {
-        trial_empty();
-        const pid_t process = trial_start(NULL, no_arguments);
+        const pid_t process = start_and_await_folder();
         sleep_for(longest * (double)below(1000) / 1000);
         kill(process, SIGINT);
         sleep_for(longest * (double)below(1000) / 50000);
@@ -335,7 +355,7 @@ static void two_interrupts(void)
         r.tries += code == 75 || code == 130;
         if (code == 75 || code == 130)
             judge(&r, true);
-        else if (code && code != 128 + SIGINT)
+        else if (code)
             crash(&r, trial_errors());
     }
     end(&r);
