@@ -66,6 +66,7 @@ expect 'notes.txt ' --vocab 100 no
 expect '--vocab ' --vo
 expect ' ' --train-tokenizer ''
 expect 'f16 f32 ' --dtype f
+expect 'classify ' --init c
 expect 'notes.txt ' --train-tokenizer 300 no
 expect ' ' --seed -
 exit $failed

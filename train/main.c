@@ -12,6 +12,7 @@
 #include "train/run/stop.h"
 #include "train/step/memory_estimate.h"
 #include "train/sweep/runs.h"
+#include "train/templates.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
 
@@ -210,6 +211,8 @@ static rt_exit obey(const rt_arguments *arguments)
         return conclude(rt_vocab_command(stdout, arguments));
     if (arguments->command == RT_COMMAND_TOKENIZER)
         return conclude(rt_tokenizer_command(stdout, arguments));
+    if (arguments->command == RT_COMMAND_INIT)
+        return conclude(rt_init_command(arguments));
     rt_config config;
     rt_sweep sweep = {0};
     rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);

@@ -52,6 +52,9 @@ _rotor() {
         mapfile -t COMPREPLY < <(compgen -W 'start base' -- "$word"; compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
         return ;;
+    --init)
+        mapfile -t COMPREPLY < <(compgen -W 'gpt mlm classify tag theta' -- "$word")
+        return ;;
     --dtype)
         mapfile -t COMPREPLY < <(compgen -W 'f32 f16' -- "$word")
         return ;;

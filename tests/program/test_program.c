@@ -221,6 +221,8 @@ static const refusal refusals[] = {
     {2, "$TRAIN ''", "an argument is empty"},
     {2, "$TRAIN tiny.ini run.dir=", "run.dir has no value"},
     {2, "$TRAIN tiny.ini other.ini", "one CONFIG.ini is expected"},
+    {2, "$TRAIN --init gpt", "--init NAME takes the FILE.ini to write"},
+    {2, "$TRAIN --init gpt tiny.ini", "tiny.ini: the file exists"},
     {2, "$TRAIN tiny.ini --resume --overwrite", "give --resume or --overwrite, not both"},
     {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint needs --eval"},
     {2, "$TRAIN tiny.ini --eval --check", "cannot be combined with another command"},

@@ -64,6 +64,7 @@ enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 #define ENCODING   COMMAND_BIT(RT_COMMAND_ENCODE)
 #define REPORT     COMMAND_BIT(RT_COMMAND_REPORT)
 #define VOCAB      COMMAND_BIT(RT_COMMAND_VOCAB)
+#define STARTING   COMMAND_BIT(RT_COMMAND_INIT)
 #define MEASUREMENTS                                                                               \
     (EVALUATION | COMMAND_BIT(RT_COMMAND_USAGE) | COMMAND_BIT(RT_COMMAND_DISTANCES))
 #define USES_OF_MODELS                                                                             \
@@ -74,9 +75,9 @@ static const option_row rows[] = {
     {"resume", FLAG(resume), .with = TRAINING, .against = "overwrite", .group = "training",
      .help = "resume from the latest valid checkpoint of the run; start\n"
              "the run if it has none"},
-    {"overwrite", FLAG(overwrite), .with = TRAINING | EXPORT | EMBEDDING | ENCODING,
+    {"overwrite", FLAG(overwrite), .with = TRAINING | EXPORT | EMBEDDING | ENCODING | STARTING,
      .help = "replace a run that exists; with --export, a model; with\n"
-             "--embed --output or --encode, a file"},
+             "--embed --output, --encode or --init, a file"},
     {"check", .command = RT_COMMAND_CHECK,
      .help = "validate the configuration and the data, estimate the\n"
              "memory that they need, and stop"},
@@ -223,6 +224,11 @@ static const option_row rows[] = {
      .help = "print a tokenizer.json: byte-level BPE of N tokens, trained\n"
              "on text files by lines, with GPT-2's pattern and the token\n"
              "<|endoftext|>; and stop. For data.level = bpe"},
+    {"init", "NAME FILE.ini", TEXT(init), .command = RT_COMMAND_INIT, .group = "starting",
+     .help = "write a short commented configuration to start from, and\n"
+             "stop. NAME is gpt (a decoder that continues a text), mlm\n"
+             "(an encoder that fills in masked tokens), classify or tag\n"
+             "(labelled texts), or theta (fixed against learned theta)"},
     {"quiet", FLAG(quiet), .group = "messages",
      .help = "print no progress"},
     {"no-color", FLAG(no_color),
@@ -481,13 +487,15 @@ static rt_status check_together(rt_arguments *a)
     if ((a->vocab || a->tokenizer) && (configured || !a->other_count))
         return rt_error(RT_CONFIG, "--%s N takes text files, and no configuration",
                         rt_command_name(a->command));
-    if (!a->config && !a->report && !a->checkpoint && !a->vocab && !a->tokenizer)
+    if (!a->config && !a->report && !a->checkpoint && !a->vocab && !a->tokenizer && !a->init)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
         return rt_error(
             RT_CONFIG,
             "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export or "
             "--decay, or --print-config without a CONFIG.ini");
+    if (a->init && (!a->config || a->override_count))
+        return rt_error(RT_CONFIG, "--init NAME takes the FILE.ini to write, and no keys");
     if (a->command == RT_COMMAND_ENCODE && !a->encode)
         return rt_error(RT_CONFIG, "--encode takes a CONFIG.ini and the file to write");
     if (a->dtype && !rt_is_gguf(a->export))
@@ -555,6 +563,7 @@ static const char synopsis[] =
     "             --decay|--print-config --checkpoint FILE [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
     "       %s --vocab N TEXT ...|--train-tokenizer N TEXT ...\n"
+    "       %s --init NAME FILE.ini\n"
     "\n";
 
 static const char purpose[] =
@@ -587,7 +596,7 @@ static void print_lines(FILE *to, const char *text)
 void rt_arguments_print_usage(FILE *to)
 {
     const char *name = rt_program_name();
-    fprintf(to, synopsis, name, name, name, name);
+    fprintf(to, synopsis, name, name, name, name, name);
     fputs(purpose, to);
     for (const option_row *row = rows; row < rows + ROWS; row++) {
         if (row->group)

@@ -26,6 +26,7 @@ typedef enum rt_command {
     RT_COMMAND_VOCAB,
     RT_COMMAND_ENCODE,
     RT_COMMAND_TOKENIZER,
+    RT_COMMAND_INIT,
     RT_COMMAND_HELP,
     RT_COMMAND_VERSION
 } rt_command;
@@ -48,6 +49,7 @@ typedef struct rt_arguments {
     int tokenizer;       /* tokens of the file that --train-tokenizer makes; 0: not given */
     int vocab;           /* lines of the vocabulary that --vocab makes; 0: not given */
     bool lowercase;      /* of its texts */
+    const char *init;    /* the name of a template (train/templates.h), or NULL */
     const char *encode;  /* the file that --encode writes, or NULL */
     const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
     const char *output;  /* the file of a comparison or of vectors, or NULL */
