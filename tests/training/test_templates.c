@@ -12,8 +12,8 @@ enum { TEMPLATES = 5 };
 
 static rt_status write_template(const char *name, const char *path, bool overwrite)
 {
-    return rt_init_command(&(rt_arguments){
-        .init = name, .config = path, .overwrite = overwrite, .quiet = true});
+    return rt_init_command(
+        &(rt_arguments){.init = name, .config = path, .overwrite = overwrite, .quiet = true});
 }
 
 TEST(there_are_templates_for_five_purposes)
@@ -28,8 +28,9 @@ static void expect_to_load(const char *path, const char *settings)
     rt_config config;
     rt_sweep sweep = {0};
     char *errors;
-    const rt_config_source source = {
-        .path = path, .settings = settings, .sweep = settings ? NULL : &sweep};
+    const rt_config_source source = {.path = path,
+                                     .settings = settings,
+                                     .sweep = settings ? NULL : &sweep};
     const rt_status status = rt_config_load(&config, &source, &errors);
     ck_assert_msg(!status.code, "%s", errors ? errors : status.message);
     for (int run = 0; rt_sweep_requested(&sweep) && run < rt_sweep_count(&sweep); run++) {
