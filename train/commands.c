@@ -252,7 +252,8 @@ rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
     int ids = 0;
     rt_status status = count_texts(&counts, arguments, &s, progress);
     if (!status.code)
-        status = rt_bpe_train(counts.part, arguments->tokenizer, progress, &text, &ids);
+        status =
+            rt_bpe_train(counts.part, arguments->tokenizer, arguments->mask, progress, &text, &ids);
     rt_bpe_counts_free(&counts);
     if (s.terminal && s.last > start)
         fputs("\r\033[K", stderr);

@@ -64,7 +64,7 @@ static const char mlm[] =
     "; a text in UTF-8, best of a megabyte or more; or several with commas between them\n"
     "file = my.txt\n"
     "; byte and char need no vocabulary. For wordpiece, set vocab_file to a vocab.txt, such as\n"
-    "; train --vocab 2000 my.txt >vocab.txt makes\n"
+    "; train --vocab 2000 my.txt >vocab.txt makes; for bpe, one of --train-tokenizer 2000 --mask\n"
     "level = byte\n"
     "; tokens in a sequence\n"
     "length = 128\n"

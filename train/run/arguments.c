@@ -64,6 +64,7 @@ enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 #define ENCODING   COMMAND_BIT(RT_COMMAND_ENCODE)
 #define REPORT     COMMAND_BIT(RT_COMMAND_REPORT)
 #define VOCAB      COMMAND_BIT(RT_COMMAND_VOCAB)
+#define TOKENIZER  COMMAND_BIT(RT_COMMAND_TOKENIZER)
 #define STARTING   COMMAND_BIT(RT_COMMAND_INIT)
 #define MEASUREMENTS                                                                               \
     (EVALUATION | COMMAND_BIT(RT_COMMAND_USAGE) | COMMAND_BIT(RT_COMMAND_DISTANCES))
@@ -224,6 +225,9 @@ static const option_row rows[] = {
      .help = "print a tokenizer.json: byte-level BPE of N tokens, trained\n"
              "on text files by lines, with GPT-2's pattern and the token\n"
              "<|endoftext|>; and stop. For data.level = bpe"},
+    {"mask", FLAG(mask), .with = TOKENIZER,
+     .help = "with --train-tokenizer: add the token [MASK], which\n"
+             "data.objective = mlm needs"},
     {"init", "NAME FILE.ini", TEXT(init), .command = RT_COMMAND_INIT, .group = "starting",
      .help = "write a short commented configuration to start from, and\n"
              "stop. NAME is gpt (a decoder that continues a text), mlm\n"
@@ -487,6 +491,9 @@ static rt_status check_together(rt_arguments *a)
     if ((a->vocab || a->tokenizer) && (configured || !a->other_count))
         return rt_error(RT_CONFIG, "--%s N takes text files, and no configuration",
                         rt_command_name(a->command));
+    if (a->mask && a->tokenizer == RT_BPE_LEAST_IDS)
+        return rt_error(RT_CONFIG, "--train-tokenizer must be at least %d with --mask",
+                        RT_BPE_LEAST_IDS + 1);
     if (!a->config && !a->report && !a->checkpoint && !a->vocab && !a->tokenizer && !a->init)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)

@@ -48,7 +48,8 @@ typedef struct rt_arguments {
     int other_count;
     int tokenizer;       /* tokens of the file that --train-tokenizer makes; 0: not given */
     int vocab;           /* lines of the vocabulary that --vocab makes; 0: not given */
-    bool lowercase;      /* of its texts */
+    bool mask;           /* the tokenizer has [MASK] */
+    bool lowercase;      /* of the texts of --vocab */
     const char *init;    /* the name of a template (train/templates.h), or NULL */
     const char *encode;  /* the file that --encode writes, or NULL */
     const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
