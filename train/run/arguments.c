@@ -207,7 +207,7 @@ static const option_row rows[] = {
     {"output", "FILE", TEXT(output), .with = REPORT | EMBEDDING,
      .help = "with --report of several runs: write the comparison to FILE\n"
              "(default: report.html); with --embed: write the vectors as\n"
-             "the dataset /embeddings of FILE.h5"},
+             "the dataset /embeddings of FILE.h5, or as FILE.npy"},
     {"vocab", "N TEXT ...", .sets = SETS_INT, AT(vocab), .low = 1, .high = MOST_LINES,
      .range = "a whole number from 1 to 1000000", .command = RT_COMMAND_VOCAB, .operands = "texts",
      .help = "print a WordPiece vocabulary of N lines, built from text\n"
@@ -473,13 +473,20 @@ static bool find_pooling(const char *word, rt_pooling *pool)
     return false;
 }
 
+/* Returns whether a path ends in `ending` and has something before it. */
+static bool ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), size = strlen(ending);
+    return length > size && !strcmp(path + length - size, ending);
+}
+
 static rt_status check_embedding(rt_arguments *a)
 {
-    const size_t length = a->output ? strlen(a->output) : 0;
     if (a->pool && !find_pooling(a->pool, &a->pooling))
         return rt_error(RT_CONFIG, "--pool must be first, mean or last; got '%s'", a->pool);
-    if (a->output && (length < 4 || strcmp(a->output + length - 3, ".h5") != 0))
-        return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5; got '%s'", a->output);
+    if (a->output && !ends_in(a->output, ".h5") && !ends_in(a->output, ".npy"))
+        return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5 or FILE.npy; got '%s'",
+                        a->output);
     return rt_ok();
 }
 
