@@ -61,9 +61,7 @@ expect 'no yes ' a.ini theta.learn =
 expect 'notes.txt ' a.ini data.file = no
 expect ' ' a.ini train.steps = 1
 expect ' ' --tokens ''
-expect ' ' --vocab ''
-expect 'notes.txt ' --vocab 100 no
-expect '--vocab ' --vo
+expect 'wordpiece ' --level w
 expect ' ' --train-tokenizer ''
 expect 'f16 f32 ' --dtype f
 expect 'classify ' --init c

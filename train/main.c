@@ -207,8 +207,6 @@ static rt_exit obey(const rt_arguments *arguments)
 {
     if (arguments->command == RT_COMMAND_REPORT)
         return rt_report_command(arguments);
-    if (arguments->command == RT_COMMAND_VOCAB)
-        return conclude(rt_vocab_command(stdout, arguments));
     if (arguments->command == RT_COMMAND_TOKENIZER)
         return conclude(rt_tokenizer_command(stdout, arguments));
     if (arguments->command == RT_COMMAND_INIT)

@@ -216,7 +216,7 @@ static const refusal refusals[] = {
     {2, "$TRAIN --report ''", "option '--report' needs a value"},
     {2, "$TRAIN --watch ''", "option '--watch' needs a value"},
     {2, "$TRAIN --report a b --output ''", "option '--output' needs a value"},
-    {2, "$TRAIN --vocab 20 ''", "an argument is empty"},
+    {2, "$TRAIN --train-tokenizer 20 ''", "an argument is empty"},
     {2, "$TRAIN --report a ''", "an argument is empty"},
     {2, "$TRAIN ''", "an argument is empty"},
     {2, "$TRAIN tiny.ini run.dir=", "run.dir has no value"},
