@@ -634,7 +634,10 @@ void rt_arguments_print_usage(FILE *to)
         const int column =
             fprintf(to, "  %s--%s%s%s", row->command == RT_COMMAND_HELP ? "-h, " : "", row->name,
                     row->value ? " " : "", row->value ? row->value : "");
-        fprintf(to, "%*s", column < HELP_COLUMN ? HELP_COLUMN - column : 1, "");
+        if (column >= HELP_COLUMN)
+            fprintf(to, "\n%*s", HELP_COLUMN, "");
+        else
+            fprintf(to, "%*s", HELP_COLUMN - column, "");
         print_lines(to, row->help);
     }
     fputs(ends, to);
