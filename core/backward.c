@@ -3,35 +3,6 @@
 #include <stdint.h>
 #include <string.h>
 
-real *rt_block_lend(rt_graph *g, size_t size)
-{
-    for (spare **link = &g->spares; *link; link = &(*link)->next) {
-        spare *found = *link;
-        if (found->size != size)
-            continue;
-        *link = found->next;
-        found->next = g->empty;
-        g->empty = found;
-        if (!g->arena.dry)
-            rt_unpoison(found->data, size * sizeof(real));
-        return found->data;
-    }
-    return rt_graph_numbers(g, size, sizeof(real));
-}
-
-void rt_block_return(rt_graph *g, real *block, size_t size)
-{
-    spare *record = g->empty;
-    if (record)
-        g->empty = record->next;
-    else if (!(record = rt_graph_memory(g, 1, sizeof *record)))
-        return;
-    *record = (spare){g->spares, size, block};
-    g->spares = record;
-    if (!g->arena.dry)
-        rt_poison(block, size * sizeof *block);
-}
-
 real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
 {
     rt_tensor *x = i < n->inputs ? n->in[i] : NULL;
@@ -112,7 +83,8 @@ void rt_grad_pass(const rt_node *n)
         rt_node_rows(n, rt_size(x), 1, add_span, dx);
 }
 
-void rt_node_lend_gradients(const rt_node *n)
+/* Borrows the gradients of the inputs as backward does, in a dry graph. */
+static void lend_gradients(const rt_node *n)
 {
     real beta;
     if (n->op->lend) {
@@ -131,7 +103,8 @@ void rt_graph_walk(rt_graph *g)
     for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
         if (!n->out->grad && !n->out->rounded_grad)
             continue; /* the output does not depend on it */
-        rt_node_run(n, RT_BACKWARD);
+        if (!rt_node_run(n, RT_BACKWARD))
+            lend_gradients(n);
         if (n->out->grad)
             rt_block_return(g, n->out->grad, rt_size(n->out));
         n->out->grad = n->out->rounded_grad = NULL;

@@ -256,6 +256,39 @@ void *rt_room(const rt_node *n)
     return n->graph ? n->graph->scratch : NULL;
 }
 
+/* ---- blocks of numbers ---- */
+
+real *rt_block_lend(rt_graph *g, size_t size)
+{
+    for (spare **link = &g->spares; *link; link = &(*link)->next) {
+        spare *found = *link;
+        if (found->size != size)
+            continue;
+        *link = found->next;
+        found->next = g->empty;
+        g->empty = found;
+        if (!g->arena.dry)
+            rt_unpoison(found->data, size * sizeof(real));
+        return found->data;
+    }
+    return rt_graph_numbers(g, size, sizeof(real));
+}
+
+void rt_block_return(rt_graph *g, real *block, size_t size)
+{
+    spare *record = g->empty;
+    if (record)
+        g->empty = record->next;
+    else if (!(record = rt_graph_memory(g, 1, sizeof *record)))
+        return;
+    *record = (spare){g->spares, size, block};
+    g->spares = record;
+    if (!g->arena.dry)
+        rt_poison(block, size * sizeof *block);
+}
+
+/* ---- passes ---- */
+
 static bool any_wants_grad(rt_tensor *const *inputs, int count)
 {
     for (int i = 0; i < count; i++)
@@ -281,27 +314,24 @@ static bool make_room(const rt_node *n, rt_pass pass)
     return scratch;
 }
 
-static void run_dry(const rt_node *n, rt_pass pass)
+static void note_library(const rt_node *n, rt_pass pass)
 {
-    rt_graph *g = n->graph;
     const size_t library = n->op->library ? n->op->library(n, pass) : 0;
-    g->library = library > g->library ? library : g->library;
-    if (pass == RT_BACKWARD)
-        rt_node_lend_gradients(n);
+    n->graph->library = library > n->graph->library ? library : n->graph->library;
 }
 
-void rt_node_run(const rt_node *n, rt_pass pass)
+bool rt_node_run(const rt_node *n, rt_pass pass)
 {
     const rt_observer *o = &n->graph->observer;
     if (n->op->composite) {
         n->op->backward(n);
-        return;
+        return true;
     }
     if (!make_room(n, pass))
-        return;
+        return true;
     if (n->graph->arena.dry) {
-        run_dry(n, pass);
-        return;
+        note_library(n, pass);
+        return false;
     }
     if (o->before)
         o->before(o->context, n, pass == RT_BACKWARD);
@@ -311,6 +341,7 @@ void rt_node_run(const rt_node *n, rt_pass pass)
         n->op->forward(n);
     if (o->after && !rt_graph_failed(n->graph))
         o->after(o->context, n, pass == RT_BACKWARD);
+    return true;
 }
 
 /* The numbers of the result are in `data`. */

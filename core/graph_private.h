@@ -41,8 +41,8 @@ static inline const rt_tensor *rt_memory_of(const rt_tensor *x)
     return x->viewed ? x->viewed : x;
 }
 
-/* Runs a pass of a node, once it has its room; in a dry graph, counts what it takes. */
-void rt_node_run(const rt_node *n, rt_pass pass);
+/* Runs a pass of a node in its scratch memory. A dry graph counts the memory and returns false. */
+bool rt_node_run(const rt_node *n, rt_pass pass);
 
 /* As rt_graph_keep, also in a graph that records: its newer nodes are gone. */
 rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
@@ -54,11 +54,8 @@ rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *co
 /* Goes back from the newest node, and from there on. */
 void rt_graph_walk(rt_graph *g);
 
-/* A block for so many numbers, and its return. */
+/* Borrows a block of `size` numbers, and returns it for the next borrower of the same size. */
 real *rt_block_lend(rt_graph *g, size_t size);
 void rt_block_return(rt_graph *g, real *block, size_t size);
-
-/* Asks for the gradients of the inputs as backward does, in a dry graph. */
-void rt_node_lend_gradients(const rt_node *n);
 
 #endif

@@ -84,6 +84,9 @@ typedef struct rt_parameters {
     rt_status status;      /* the first addition that failed */
 } rt_parameters;
 
+/* Sets the part of the parameters that are added from now on; `layer` is that of RT_PART_LAYER. */
+void rt_parameters_begin_part(rt_parameters *p, rt_model_part part, int layer);
+
 /* Adds a parameter; the tensor that is returned has its blocks after allocation. NULL if
  * that failed; rt_parameters_allocate then says why. */
 rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,

@@ -19,12 +19,6 @@ typedef struct rt_pair_features {
 } rt_pair_features;
 rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair);
 
-/* transformer.c: what is added from now on is of this part, and of this layer if it is one. */
-void rt_begin_part(rt_transformer *m, rt_model_part part, int layer);
-
-/* heads.c: the parameters of the head that the options name. */
-void rt_add_head(rt_transformer *m);
-
 /* What a layer rotates its queries, keys and, if asked, values by; NULL: nothing. */
 typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;

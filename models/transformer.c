@@ -7,12 +7,6 @@
 
 /* ---- construction ---- */
 
-void rt_begin_part(rt_transformer *m, rt_model_part part, int layer)
-{
-    m->parameters.part = part;
-    m->parameters.layer = layer;
-}
-
 /* "layers.2.attention.query" and the like. */
 static rt_affine add_matrix(rt_transformer *m, int l, const char *rest, rt_shape shape, bool biased)
 {
@@ -82,7 +76,7 @@ static void add_layer(rt_transformer *m, int l)
 {
     const rt_transformer_options *o = &m->options;
     rt_transformer_layer *layer = m->layers + l;
-    rt_begin_part(m, RT_PART_LAYER, l);
+    rt_parameters_begin_part(&m->parameters, RT_PART_LAYER, l);
     layer->row = rt_layer_row_of(o, l);
     add_attention(m, l);
     if (layer->row.has_attention_norm)
@@ -96,7 +90,7 @@ static void add_embeddings(rt_transformer *m)
     const rt_transformer_options *o = &m->options;
     rt_parameters *p = &m->parameters;
     const int E = o->embedding_dim;
-    rt_begin_part(m, RT_PART_EMBEDDINGS, -1);
+    rt_parameters_begin_part(p, RT_PART_EMBEDDINGS, -1);
     m->embeddings.tokens = rt_add_table(p, "embeddings.tokens", o->vocab, E);
     if (o->token_types > 0)
         m->embeddings.types = rt_add_table(p, "embeddings.types", o->token_types, E);
@@ -112,14 +106,74 @@ static void add_encoder(rt_transformer *m)
     const rt_transformer_options *o = &m->options;
     const rt_encoding *encoding = rt_encoding_of(o);
     add_embeddings(m);
-    rt_begin_part(m, RT_PART_POSITIONS, -1);
+    rt_parameters_begin_part(&m->parameters, RT_PART_POSITIONS, -1);
     m->encoding.weight = encoding->add ? encoding->add(m) : NULL;
     for (int l = 0; l < o->layers; l++)
         add_layer(m, l);
     if (o->norm != RT_NORM_PRE)
         return;
-    rt_begin_part(m, RT_PART_NORM, -1);
+    rt_parameters_begin_part(&m->parameters, RT_PART_NORM, -1);
     m->norm = add_norm(m, "norm", o->dim);
+}
+
+static bool has_output_bias(const rt_transformer_options *o)
+{
+    return o->bias == RT_BIAS_ALL || o->bias == RT_BIAS_OUTPUT;
+}
+
+static void add_lm_head(rt_transformer *m)
+{
+    const rt_transformer_options *o = &m->options;
+    rt_parameters *p = &m->parameters;
+    const bool transforms = o->kind == RT_KIND_ROFORMER;
+    const int E = transforms ? o->embedding_dim : o->dim;
+    if (transforms) {
+        m->head.dense =
+            rt_add_linear(p, RT_ROLE_WEIGHT, "head.dense", E, o->dim, o->bias == RT_BIAS_ALL);
+        m->head.norm = rt_add_norm(p, "head.norm", E, o->norm_kind, o->norm_bias == RT_WITH);
+    }
+    m->head.output.weight =
+        o->tie_embeddings ? m->embeddings.tokens : rt_add_table(p, "head.output", o->vocab, E);
+    if (transforms && has_output_bias(o))
+        m->head.output.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO,
+                                                RT_SHAPE_OF(o->vocab), RT_OUTPUT_BIAS_NAME);
+}
+
+static bool has_dense(const rt_transformer_options *o)
+{
+    return o->kind == RT_KIND_ROFORMER &&
+           (o->head == RT_HEAD_SEQUENCE || o->classifier == RT_CLASSIFIER_NORM);
+}
+
+/* The last map for a label of a text has no bias in a decoder, whatever its other maps have; that
+ * for labels of tokens has one, as in transformers. */
+static bool has_classifier_bias(const rt_transformer_options *o)
+{
+    if (o->kind == RT_KIND_DECODER)
+        return o->head == RT_HEAD_TOKEN;
+    return has_output_bias(o);
+}
+
+static void add_label_head(rt_transformer *m)
+{
+    const rt_transformer_options *o = &m->options;
+    rt_parameters *p = &m->parameters;
+    if (has_dense(o))
+        m->head.dense =
+            rt_add_linear(p, RT_ROLE_WEIGHT, "head.dense", o->dim, o->dim, o->bias == RT_BIAS_ALL);
+    if (has_dense(o) && o->classifier == RT_CLASSIFIER_NORM)
+        m->head.norm = rt_add_norm(p, "head.norm", o->dim, o->norm_kind, o->norm_bias == RT_WITH);
+    m->head.classifier = rt_add_linear(p, RT_ROLE_WEIGHT, "head.classifier", o->labels, o->dim,
+                                       has_classifier_bias(o));
+}
+
+static void add_head(rt_transformer *m)
+{
+    rt_parameters_begin_part(&m->parameters, RT_PART_HEAD, -1);
+    if (m->options.head == RT_HEAD_LM)
+        add_lm_head(m);
+    else
+        add_label_head(m);
 }
 
 /* ---- life ---- */
@@ -140,7 +194,7 @@ static rt_status list_parameters(rt_transformer **model_new, const rt_transforme
     m->layers = rt_alloc((size_t)options->layers, sizeof *m->layers);
     if (m->layers) {
         add_encoder(m);
-        rt_add_head(m);
+        add_head(m);
         *model_new = m;
         return m->parameters.status;
     }

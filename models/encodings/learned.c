@@ -21,7 +21,7 @@ static int capacity(const rt_transformer_options *o)
 static rt_tensor *add(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    rt_begin_part(m, RT_PART_EMBEDDINGS, -1);
+    rt_parameters_begin_part(&m->parameters, RT_PART_EMBEDDINGS, -1);
     return rt_add_encoding_weight(m, "embeddings.positions.weight", o->position.max_len,
                                   o->embedding_dim);
 }

@@ -310,6 +310,7 @@ static rt_status sampler_of_nothing(void)
     X(rt_affine_activate, failed(rt_affine_activate(g, leaf, (rt_affine){0}, RT_SILU)))            \
     X(rt_linear_form,                                                                              \
       failed(rt_linear_form(g, leaf, leaf, leaf, &(rt_linear_form_options){.causal = false})))     \
+    X(rt_parameters_begin_part, rt_parameters_begin_part(&parameters, RT_PART_LAYER, 0))           \
     X(rt_parameters_add,                                                                           \
       failed(                                                                                      \
           rt_parameters_add(&parameters, RT_ROLE_WEIGHT, RT_INIT_ZERO, (rt_shape){.ndim = 1}, "a") \
