@@ -79,19 +79,18 @@ static rt_status find_starts(starts *s, const rt_transformer_options *o)
     return rt_ok();
 }
 
-static rt_status print_decay(FILE *to, const rt_config *config, rt_image *checkpoint)
+static rt_status print_decay(FILE *to, const rt_config *config, rt_found *found)
 {
     const int longest = rt_config_longest(config) - 1;
     rt_checkpoint_theta l = {.values = NULL};
     starts s = {.theta = NULL};
-    if (!rt_transformer_pairs(&config->model)) {
-        rt_image_close(checkpoint);
+    if (!rt_transformer_pairs(&config->model))
         return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
                                    "above 0: nothing is rotated");
-    }
     rt_status status = rt_ok();
-    if (checkpoint)
-        status = rt_checkpoint_read_theta(checkpoint, &l);
+    if (found->image)
+        status = rt_checkpoint_read_theta(found->image, &l);
+    found->image = NULL; /* closed */
     if (!status.code)
         status = find_starts(&s, &config->model);
     if (!status.code) {
@@ -104,20 +103,20 @@ static rt_status print_decay(FILE *to, const rt_config *config, rt_image *checkp
     return status;
 }
 
-rt_status rt_decay_command(FILE *to, const rt_config *config, const rt_arguments *arguments)
+rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
+                           const rt_arguments *arguments)
 {
-    rt_found found = {0};
     rt_status status = rt_ok();
-    if (arguments->checkpoint || arguments->best)
-        status = rt_find_checkpoint(&found, arguments->checkpoint, rt_which_of(arguments), config);
-    if (*found.warnings)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
-    if (!status.code && found.imported)
+    if (arguments->config && (arguments->checkpoint || arguments->best)) {
+        status = rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), config);
+        if (*found->warnings)
+            fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
+    }
+    if (!status.code && found->imported)
         status = rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
-                          found.path);
+                          found->path);
     if (!status.code)
-        return print_decay(to, config, found.image);
-    rt_found_close(&found);
+        status = print_decay(to, config, found);
     return status;
 }
 

@@ -4,6 +4,7 @@
 /* Commands without a trained model, --decay and --report. */
 
 #include "train/config/config.h"
+#include "train/run/found.h"
 #include "train/run/run.h"
 
 #include <stdio.h>
@@ -12,8 +13,9 @@
  * decay of xPos if position.xpos is set. Columns r and C, of the initial theta of the
  * configuration, and C_sliding, of sliding layers that start from another base; with --checkpoint
  * or --best one more for every learned theta, C_layer_0, C_layer_0_head_1, or C_all. Rows from 0 to
- * 256, or to the longest sequence. Returns RT_CONFIG if nothing is rotated. */
-rt_status rt_decay_command(FILE *to, const rt_config *config,
+ * 256, or to the longest sequence. `found` has the checkpoint if it is open; it is closed. Returns
+ * RT_CONFIG if nothing is rotated. */
+rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
                            const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* --encode CONFIG.ini OUT: writes the tokens of data.file as a file of ids (data/encode_file.h). */
