@@ -106,8 +106,12 @@ enum { MOST_WORDS = 15 };
 
 static void become_train(const char *fault, const char *const *arguments)
 {
+    /* Under nohup, or behind an &, a trial would inherit that they are ignored. */
+    static const int reset[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     const char *all[MOST_WORDS + 1] = {"train"};
     int count = 1;
+    for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
+        signal(reset[i], SIG_DFL);
     while (*arguments && count < MOST_WORDS)
         all[count++] = *arguments++;
     const int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -188,6 +188,8 @@ static void become(const trial *t, const command *c)
     char *words[TORTURE_WORDS + 1] = {NULL};
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_DFL); /* behind an & they are ignored */
+    signal(SIGTERM, SIG_DFL);
     snprintf(sanitizer, sizeof sanitizer, "log_path=%s/sanitizer:exitcode=99:detect_leaks=%d",
              t->folder, !strcmp(t->kind, "run") || !strcmp(t->kind, "sweep"));
     setenv("ASAN_OPTIONS", sanitizer, 1);
