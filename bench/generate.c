@@ -1,6 +1,5 @@
-#include "bench/commands.h"
-#include "bench/measure.h"
-#include "bench/table.h"
+#include "bench/bench.h"
+
 #include "core/memory.h"
 #include "core/row_kernels.h"
 #include "models/session.h"

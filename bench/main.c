@@ -1,4 +1,5 @@
-#include "bench/commands.h"
+#include "bench/bench.h"
+
 #include "ops/engine.h"
 #include "train/run/kernels.h"
 #include "train/world/world.h"

@@ -1,6 +1,5 @@
-#include "bench/commands.h"
-#include "bench/measure.h"
-#include "bench/table.h"
+#include "bench/bench.h"
+
 #include "core/memory.h"
 #include "ops/engine.h"
 #include "ops/ops.h"

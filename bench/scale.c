@@ -1,7 +1,5 @@
-#include "bench/commands.h"
-#include "bench/measure.h"
-#include "bench/table.h"
-#include "bench/training.h"
+#include "bench/bench.h"
+
 #include "core/memory.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"

@@ -114,7 +114,7 @@ static extent extent_of(const rt_node *n, rt_pass pass)
 {
     const attention_args *args = n->args;
     const rt_tensor *q = n->in[0], *k = n->in[1];
-    const rt_batch most = rt_pack_most(q, k);
+    const rt_batch_size most = rt_pack_most(q, k);
     const size_t heads = (size_t)most.outer * (size_t)most.inner;
     const size_t rows = (size_t)smaller(q->shape[1], TILE);
     const size_t classes = args->o.distances ? (size_t)args->o.distances->classes : 0;
@@ -341,7 +341,7 @@ static void backward_pack(const rt_node *node, const room *w, const rt_pack *pac
 /* How the packs of an op follow one another: in each of some sequences, by heads of keys, those of
  * a run of query heads behind each other. */
 typedef struct order {
-    rt_batch most;
+    rt_batch_size most;
     int run, of_sequence, count;
 } order;
 

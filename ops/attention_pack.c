@@ -21,16 +21,16 @@ static int share_of(int count, int most)
     return (count + times - 1) / times;
 }
 
-rt_batch rt_pack_most(const rt_tensor *q, const rt_tensor *k)
+rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k)
 {
     const int rows = smaller(q->shape[1], RT_ATTENTION_TILE);
     const int columns = smaller(k->shape[1], RT_ATTENTION_TILE);
     const int G = k->shape[2], scores = rows * columns, heads = rt_gemm_batch_room() / scores;
     if (heads < 2)
-        return (rt_batch){1, 1};
+        return (rt_batch_size){1, 1};
     if (OF_SEQUENCES / scores < G)
-        return (rt_batch){1, share_of(G, heads)};
-    return (rt_batch){share_of(q->shape[0], OF_SEQUENCES / (scores * G)), G};
+        return (rt_batch_size){1, share_of(G, heads)};
+    return (rt_batch_size){share_of(q->shape[0], OF_SEQUENCES / (scores * G)), G};
 }
 
 static rt_operand first_of(const rt_tensor *x, int b, int h, int h_step)
@@ -46,9 +46,10 @@ rt_pack rt_pack_of(const rt_attention_options *o, const rt_tensor *q, const rt_t
                    const rt_tensor *v, int b, int g, int of_run)
 {
     const int H = q->shape[2], run = H / k->shape[2], E = v->shape[3];
-    const rt_batch most = rt_pack_most(q, k);
+    const rt_batch_size most = rt_pack_most(q, k);
     rt_pack a = {.o = o, .b = b, .h = g * run + of_run, .h_step = run};
-    a.size = (rt_batch){smaller(most.outer, q->shape[0] - b), smaller(most.inner, k->shape[2] - g)};
+    a.size =
+        (rt_batch_size){smaller(most.outer, q->shape[0] - b), smaller(most.inner, k->shape[2] - g)};
     a.Tq = q->shape[1];
     a.Tk = k->shape[1];
     a.H = H;
@@ -92,7 +93,7 @@ size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n)
 rt_pack rt_pack_single(const rt_pack *a, int n)
 {
     rt_pack one = *a;
-    one.size = (rt_batch){1, 1};
+    one.size = (rt_batch_size){1, 1};
     one.b = rt_pack_sequence(a, n);
     one.h = rt_pack_head(a, n);
     one.q = rt_operand_from(a->q, rt_pack_offset(a, a->q.step, n));

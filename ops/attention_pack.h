@@ -16,7 +16,7 @@ enum { RT_ATTENTION_TILE = 256 };
 
 typedef struct rt_pack {
     const rt_attention_options *o; /* scale and positions filled in */
-    rt_batch size;                 /* sequences, heads of each */
+    rt_batch_size size;            /* sequences, heads of each */
     int b, h;                      /* the first sequence, the first of the H heads of queries */
     int h_step;                    /* from one head of queries to the next */
     int Tq, Tk, H, D, E;
@@ -35,7 +35,7 @@ typedef struct rt_tile {
 } rt_tile;
 
 /* The sizes of the largest pack. */
-rt_batch rt_pack_most(const rt_tensor *q, const rt_tensor *k);
+rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k);
 
 /* The pack that begins with sequence b and, of every run of query heads that read the same keys,
  * head `of_run`; of the heads of keys it begins with g. */

@@ -93,7 +93,7 @@ typedef struct runs {
     size_t count[3], step[3], size;
 } runs;
 
-static runs runs_of(rt_batch batch, rt_operand x, size_t height, size_t width)
+static runs runs_of(rt_batch_size batch, rt_operand x, size_t height, size_t width)
 {
     const bool side = rt_side_by_side(batch, x.stride, x.step);
     const size_t stride = (size_t)x.stride, inner = (size_t)batch.inner;
@@ -120,7 +120,7 @@ static void gather(rt_bf16 *to, rt_operand x, const runs *r)
             }
 }
 
-const rt_bf16 *rt_bf16_operand(rt_batch batch, rt_operand x, int rows, int columns, int place)
+const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
     const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
     const runs r = runs_of(batch, x, height, width);

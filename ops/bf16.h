@@ -18,7 +18,7 @@ enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_PLACES };
 
 /* Whether the matrices of a batch lie side by side in longer rows, as heads do, and not each behind
  * the one before. */
-static inline bool rt_side_by_side(rt_batch batch, int stride, rt_steps step)
+static inline bool rt_side_by_side(rt_batch_size batch, int stride, rt_steps step)
 {
     return batch.inner > 1 && step.inner < (size_t)stride;
 }
@@ -26,7 +26,7 @@ static inline bool rt_side_by_side(rt_batch batch, int stride, rt_steps step)
 /* The operand without gaps between its rows, and between its matrices as they lie: where it is
  * stored so, or else in memory of the calling thread: that of the same place is used again. NULL if
  * memory is short. */
-const rt_bf16 *rt_bf16_operand(rt_batch batch, rt_operand x, int rows, int columns, int place);
+const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
 
 /* The same of parameters that are held (rt_engine_hold); NULL if the operand is none of them or its
  * rows do not follow one another. */

@@ -72,7 +72,7 @@ rt_product rt_product_of(const rt_product *batch, int i, int j)
 {
     const size_t outer = (size_t)i, inner = (size_t)j;
     rt_product p = *batch;
-    p.batch = (rt_batch){1, 1};
+    p.batch = (rt_batch_size){1, 1};
     p.a = rt_operand_from(p.a, outer * p.a.step.outer + inner * p.a.step.inner);
     p.b = rt_operand_from(p.b, outer * p.b.step.outer + inner * p.b.step.inner);
     p.c.data += outer * p.c.step.outer + inner * p.c.step.inner;
@@ -102,7 +102,7 @@ static void multiply(const rt_product *p)
         each(p, spoil);
 }
 
-void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
+void rt_gemm_batch(rt_batch_size batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
                    real beta, rt_result c)
 {
     const rt_product p = {batch, m, n, k, alpha, beta, a, b, c};
@@ -112,7 +112,7 @@ void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride)
 {
-    rt_gemm_batch((rt_batch){1, 1}, m, n, k, alpha, a, b, beta,
+    rt_gemm_batch((rt_batch_size){1, 1}, m, n, k, alpha, a, b, beta,
                   (rt_result){.data = c, .stride = c_stride});
 }
 
@@ -216,7 +216,7 @@ bool rt_gemm_rounds(void)
 }
 
 /* Without memory the product finds that there is none. */
-rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int columns, int place)
+rt_operand rt_gemm_share_batch(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
     if (rt_gemm_rounds() && rows && columns)
         x.rounded = rt_bf16_operand(batch, x, rows, columns, place);
@@ -230,7 +230,7 @@ uint16_t *rt_gemm_place(size_t size, int place)
 
 rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
 {
-    return rt_gemm_share_batch((rt_batch){1, 1}, x, rows, columns, place);
+    return rt_gemm_share_batch((rt_batch_size){1, 1}, x, rows, columns, place);
 }
 
 bool rt_gemm_holds(const real *values)
@@ -242,7 +242,7 @@ bool rt_gemm_holds(const real *values)
 static const void *rounded_rows(rt_operand x, int rows, int columns, int place)
 {
     const rt_bf16 *held = x.rounded ? x.rounded : rt_bf16_parameters(x, rows, columns);
-    return held ? held : rt_bf16_operand((rt_batch){1, 1}, x, rows, columns, place);
+    return held ? held : rt_bf16_operand((rt_batch_size){1, 1}, x, rows, columns, place);
 }
 
 void rt_gemm_few(int m, int n, int k, rt_operand x, rt_operand w, real beta, real *c, int c_stride)

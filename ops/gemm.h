@@ -13,9 +13,9 @@
 /* How many products a batch has, and how many elements its matrices are apart: product (i, j)
  * takes those that begin i * outer + j * inner elements after the first. In the products of
  * attention i counts sequences, and j the heads of each. */
-typedef struct rt_batch {
+typedef struct rt_batch_size {
     int outer, inner;
-} rt_batch;
+} rt_batch_size;
 
 typedef struct rt_steps {
     size_t outer, inner;
@@ -88,12 +88,12 @@ void rt_gemm_unrounded(int m, int n, int k, real alpha, rt_operand a, rt_operand
 
 /* The products of a batch, each as above, one after the other: with beta = 1 several may add to the
  * same matrix. */
-void rt_gemm_batch(rt_batch batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
+void rt_gemm_batch(rt_batch_size batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
                    real beta, rt_result c);
 
 /* A product, or a batch of them, as above. */
 typedef struct rt_product {
-    rt_batch batch;
+    rt_batch_size batch;
     int m, n, k;
     real alpha, beta;
     rt_operand a, b;
@@ -137,7 +137,7 @@ bool rt_gemm_rounds(void);
  * must not change before the last of them, and holds until the place is used again. */
 enum { RT_GEMM_PLACES = 5 };
 rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place);
-rt_operand rt_gemm_share_batch(rt_batch batch, rt_operand x, int rows, int columns, int place);
+rt_operand rt_gemm_share_batch(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
 
 /* Memory of that place, for who rounds into it himself (rt_engine_round); NULL where products are
  * not made of rounded numbers, or without memory. */

@@ -13,14 +13,14 @@ typedef rt_onednn_thread thread;
 
 /* ---- products ---- */
 
-static order order_of(rt_batch batch, rt_operand x)
+static order order_of(rt_batch_size batch, rt_operand x)
 {
     return (order){x.transposed, rt_side_by_side(batch, x.stride, x.step)};
 }
 
 /* Whether matrices (rows, columns), not transposed, lie as a primitive has them: without gaps. For
  * others oneDNN has kernels that are up to ten times slower. */
-static bool dense(rt_batch batch, int rows, int columns, int stride, rt_steps step)
+static bool dense(rt_batch_size batch, int rows, int columns, int stride, rt_steps step)
 {
     const size_t height = (size_t)rows, width = (size_t)columns, inner = (size_t)batch.inner;
     const bool side = rt_side_by_side(batch, stride, step);
@@ -29,7 +29,7 @@ static bool dense(rt_batch batch, int rows, int columns, int stride, rt_steps st
            (batch.outer == 1 || step.outer == height * width * inner);
 }
 
-static bool dense_operand(rt_batch batch, rt_operand x, int rows, int columns)
+static bool dense_operand(rt_batch_size batch, rt_operand x, int rows, int columns)
 {
     return x.transposed ? dense(batch, columns, rows, x.stride, x.step)
                         : dense(batch, rows, columns, x.stride, x.step);
@@ -52,7 +52,7 @@ static RT_ROW_KERNEL(add_product, (const rt_product *p, const real *restrict x),
 }
 
 /* What stands there in bf16 already, or is rounded for this product alone. */
-static const void *rounded(rt_batch batch, rt_operand x, int rows, int columns, int place)
+static const void *rounded(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
     if (x.rounded)
         return x.rounded;

@@ -161,7 +161,7 @@ static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
 #endif
 
 /* One matrix has two axes; a batch has those of its two steps before them. */
-static dnnl_status_t describe(dnnl_memory_desc_t *d, rt_batch batch, int rows, int columns,
+static dnnl_status_t describe(dnnl_memory_desc_t *d, rt_batch_size batch, int rows, int columns,
                               order lie, dnnl_data_type_t type)
 {
     const bool single = batch.outer == 1 && batch.inner == 1;

@@ -15,7 +15,7 @@ typedef struct rt_onednn_order {
 
 /* What a primitive is made for. */
 typedef struct rt_onednn_shape {
-    rt_batch batch;
+    rt_batch_size batch;
     int m, n, k;
     rt_onednn_order a, b, c;
     bool adds;

@@ -21,7 +21,7 @@ typedef enum layout {
 } layout;
 
 typedef struct sizes {
-    rt_batch batch;
+    rt_batch_size batch;
     int m, n, k;
     bool a_transposed, b_transposed;
     double alpha, beta;
@@ -67,7 +67,7 @@ typedef struct place {
     rt_steps step;
 } place;
 
-static place place_of(rt_batch batch, layout lie, int height, int width)
+static place place_of(rt_batch_size batch, layout lie, int height, int width)
 {
     const size_t size = (size_t)height * (size_t)width, inner = (size_t)batch.inner;
     const int gap = lie == LOOSE ? 3 : 0;
@@ -208,11 +208,11 @@ TEST_ROWS(sizes_may_be_zero, 0, ENGINES)
     if (use(engines + _i)) {
         draw(c, ROOM, 3);
         const real first = c[0], behind = c[16];
-        rt_gemm_batch((rt_batch){0, 2}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
-        rt_gemm_batch((rt_batch){2, 0}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
-        rt_gemm_batch((rt_batch){2, 2}, 0, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch_size){0, 2}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch_size){2, 0}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch_size){2, 2}, 0, 2, 4, 1, x, rt_transposed(x), 0, y);
         ck_assert(c[0] == first);
-        rt_gemm_batch((rt_batch){2, 2}, 2, 2, 0, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch_size){2, 2}, 2, 2, 0, 1, x, rt_transposed(x), 0, y);
         for (int i = 0; i < 16; i++)
             ck_assert(c[i] == 0);
         ck_assert(c[16] == behind);
