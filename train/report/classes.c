@@ -1,11 +1,8 @@
-#include "train/report/sections.h"
-
 #include "core/memory.h"
 #include "data/labelled_file.h"
 #include "data/labels.h"
-#include "text/csv.h"
 #include "text/number.h"
-#include "train/report/page.h"
+#include "train/report/private.h"
 #include "train/step/scores.h"
 
 #include <inttypes.h>

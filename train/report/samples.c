@@ -1,11 +1,9 @@
-#include "train/report/sections.h"
-
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "ops/engine.h"
-#include "train/report/page.h"
+#include "train/report/private.h"
 #include "train/step/batch_loss.h"
 
 #include <stdio.h>
