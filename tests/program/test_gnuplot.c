@@ -3,7 +3,7 @@
 
 #define _DEFAULT_SOURCE /* syscall */
 
-#include "train/report/figures.h"
+#include "train/report/private.h"
 
 #include "program.h"
 #include "suite.h"

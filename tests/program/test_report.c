@@ -1,6 +1,6 @@
 /* What the pages of runs and sweeps say, and what a gnuplot that misbehaves does to them. */
 
-#include "train/report/figures.h"
+#include "train/report/private.h"
 #include "train_program.h"
 
 #include <math.h>

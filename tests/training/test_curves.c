@@ -4,7 +4,7 @@
 #include "suite.h"
 
 #include "train/folder/results.h"
-#include "train/report/sections.h"
+#include "train/report/private.h"
 
 #include <sys/stat.h>
 

@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 #include "core/memory.h"
-#include "train/report/sections.h"
+#include "train/report/private.h"
 #include "train/world/world.h"
 
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
-#include "train/report/sections.h"
+#include "train/report/private.h"
 #include "train/step/batch_loss.h"
 
 enum { LENGTH = 16 };

@@ -5,7 +5,6 @@
 #include "suite.h"
 
 #include "text/number.h"
-#include "train/report/paired.h"
 #include "train/report/sweep_runs.h"
 
 #include <math.h>
@@ -333,8 +332,8 @@ TEST(results_can_come_before_the_settings)
                      "-              q  1\n"
                      "c            1       6.0000           4.0000           -         "
                      "-              q  2\n");
-    ck_assert_int_eq(table.first_setting, 6);
-    ck_assert_int_eq(table.settings, 2);
+    ck_assert_int_eq(table.list[5].kind, RT_COLUMN_RESULT);
+    ck_assert_int_eq(table.list[6].kind, RT_COLUMN_SETTING);
 }
 
 TEST(a_setting_that_all_runs_have_is_not_shown)

@@ -3,7 +3,7 @@
 #include "config_loading.h"
 #include "scratch.h"
 
-#include "train/report/sections.h"
+#include "train/report/private.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
-#include "train/report/sections.h"
+#include "train/report/private.h"
 
 static const char file[] =
     "{\"added_tokens\": [{\"id\": 5, \"content\": \"<s>\", \"special\": true}],"

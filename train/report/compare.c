@@ -1,15 +1,11 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp, realpath */
 
-#include "train/report/report.h"
-
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/csv.h"
 #include "text/text_file.h"
 #include "train/config/keys.h"
 #include "train/folder/results.h"
-#include "train/report/figures.h"
-#include "train/report/page.h"
+#include "train/report/private.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -31,6 +27,7 @@ typedef struct member {
 typedef struct comparison {
     int count;
     member *list[RT_MOST_COMPARED];
+    enum { HIDDEN, VALUE, FILE_NAME } shown[RT_MAX_KEYS]; /* of each key, in the table */
     char folder[RT_PATH_SIZE];
 } comparison;
 
@@ -39,35 +36,16 @@ typedef struct comparison {
 /* Returns whether something in the folder has that name already. */
 static bool has_name(const comparison *c, const char *name)
 {
-    if (!strcmp(name, "runs.csv") || !strcmp(name, "figures"))
-        return true;
-    for (int i = 0; i < c->count; i++)
-        if (!strcmp(c->list[i]->name, name))
-            return true;
-    return false;
-}
-
-static void name_after_folder(const comparison *c, member *m, const char *path)
-{
-    char stem[RT_RUN_NAME_SIZE];
-    snprintf(stem, sizeof stem, "%.*s", RT_RUN_NAME_SIZE - 1, rt_path_name(path));
-    snprintf(m->name, sizeof m->name, "%s", stem);
-    for (int n = 2; has_name(c, m->name); n++)
-        snprintf(m->name, sizeof m->name, "%s (%d)", stem, n);
-}
-
-static void find_implied(member *m)
-{
-    rt_config implied;
-    const rt_key *key;
-    rt_config_implied(&implied, &m->config);
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        m->implied[i] = rt_key_equal(key, &m->config, &implied);
+    bool known = !strcmp(name, "runs.csv") || !strcmp(name, "figures");
+    for (int i = 0; i < c->count && !known; i++)
+        known = !strcmp(c->list[i]->name, name);
+    return known;
 }
 
 static rt_status add_run(comparison *c, const char *folder)
 {
     char whole[PATH_MAX];
+    rt_config implied;
     if (c->count == RT_MOST_COMPARED)
         return rt_error(RT_CONFIG, "more than %d runs to compare", RT_MOST_COMPARED);
     member *m = rt_alloc(1, sizeof *m);
@@ -81,8 +59,13 @@ static rt_status add_run(comparison *c, const char *folder)
         rt_free(m);
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
     }
-    name_after_folder(c, m, whole);
-    find_implied(m);
+    const char *name = rt_path_name(whole);
+    snprintf(m->name, sizeof m->name, "%.*s", RT_RUN_NAME_SIZE - 1, name);
+    for (int n = 2; has_name(c, m->name); n++)
+        snprintf(m->name, sizeof m->name, "%.*s (%d)", RT_RUN_NAME_SIZE - 1, name, n);
+    rt_config_implied(&implied, &m->config);
+    for (int i = 0; rt_key_at(i); i++)
+        m->implied[i] = rt_key_equal(rt_key_at(i), &m->config, &implied);
     if (!rt_results_read(&m->results, folder))
         m->results = (rt_results){0};
     c->list[c->count++] = m;
@@ -110,25 +93,18 @@ static rt_status add_folder(comparison *c, const char *folder)
 
 /* ---- their table ---- */
 
-/* Returns whether the key follows from other keys in every run and is left out for that reason.
- * Keys of the data are always shown. */
-static bool follows(const comparison *c, int key)
-{
-    bool implied = strcmp(rt_key_at(key)->section, "data") != 0;
-    for (int i = 0; i < c->count && implied; i++)
-        implied = c->list[i]->implied[key];
-    return implied;
-}
-
+/* Returns whether the runs differ in a key that decides results. A key that follows from other keys
+ * in every run is left out, unless it is of the data or model.kind. */
 static bool differs(const comparison *c, int key)
 {
     const rt_key *k = rt_key_at(key);
     bool different = false;
-    if (!rt_key_decides(k))
-        return false;
-    for (int i = 1; i < c->count && !different; i++)
-        different = !rt_key_equal(k, &c->list[0]->config, &c->list[i]->config);
-    return different && (rt_key_find("model", "kind") == key || !follows(c, key));
+    bool follows = strcmp(k->section, "data") != 0 && rt_key_find("model", "kind") != key;
+    for (int i = 0; i < c->count; i++) {
+        different |= !rt_key_equal(k, &c->list[0]->config, &c->list[i]->config);
+        follows &= c->list[i]->implied[key];
+    }
+    return rt_key_decides(k) && different && !follows;
 }
 
 /* Returns whether different files of a key have different names: then the name is enough. */
@@ -159,53 +135,47 @@ static void collect_results(rt_results *all, const comparison *c)
         }
 }
 
-/* How a key is shown: not at all, by its value, or by the file name of its value. */
-typedef enum showing { HIDDEN, VALUE, FILE_NAME } showing;
-
-static showing choose_showing(const comparison *c, int key)
+/* Adds a cell for each key that is shown: its name or, of a run, its value. */
+static void add_settings(rt_writer *w, const comparison *c, const member *m)
 {
-    const rt_key *k = rt_key_at(key);
-    if (!differs(c, key))
-        return HIDDEN;
-    return k->type == RT_KEY_TEXT && names_suffice(c, k) ? FILE_NAME : VALUE;
+    char text[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
+    for (int i = 0; rt_key_at(i); i++) {
+        if (c->shown[i] == HIDDEN)
+            continue;
+        if (m)
+            rt_key_write(rt_key_at(i), &m->config, text);
+        const char *value = m ? text : rt_key_full_name(rt_key_at(i), name);
+        rt_writer_add(w, ",");
+        rt_csv_put(w, m && c->shown[i] == FILE_NAME ? rt_path_name(text) : value);
+    }
 }
 
-static void add_row(rt_writer *w, const member *m, const showing *shown, const rt_results *all)
+static rt_status write_table(comparison *c)
 {
-    char value[RT_VALUE_SIZE];
-    rt_csv_put(w, m->name);
-    for (int key = 0; rt_key_at(key); key++)
-        if (shown[key] != HIDDEN) {
-            rt_key_write(rt_key_at(key), &m->config, value);
-            rt_writer_add(w, ",");
-            rt_csv_put(w, shown[key] == FILE_NAME ? rt_path_name(value) : value);
-        }
-    rt_csv_add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
-    for (int i = 0; i < all->count; i++)
-        rt_csv_add_number(w, rt_results_get(&m->results, "%s", all->list[i].name));
-    rt_writer_add(w, "\n");
-}
-
-static rt_status write_table(const comparison *c)
-{
-    char name[RT_KEY_NAME_SIZE];
-    showing shown[RT_MAX_KEYS];
+    const rt_key *key;
     rt_results all = {0};
     rt_writer w = {0};
     collect_results(&all, c);
     w.failed = all.failed;
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        c->shown[i] = !differs(c, i)                                      ? HIDDEN
+                      : key->type == RT_KEY_TEXT && names_suffice(c, key) ? FILE_NAME
+                                                                          : VALUE;
     rt_writer_add(&w, "run");
-    for (int key = 0; rt_key_at(key); key++) {
-        shown[key] = choose_showing(c, key);
-        if (shown[key] != HIDDEN)
-            rt_writer_add(&w, ",%s", rt_key_full_name(rt_key_at(key), name));
-    }
+    add_settings(&w, c, NULL);
     rt_writer_add(&w, "," RT_RESULT_EXIT_CODE);
     for (int i = 0; i < all.count; i++)
         rt_writer_add(&w, ",%s", all.list[i].name);
     rt_writer_add(&w, "\n");
-    for (int i = 0; i < c->count; i++)
-        add_row(&w, c->list[i], shown, &all);
+    for (int i = 0; i < c->count; i++) {
+        const member *m = c->list[i];
+        rt_csv_put(&w, m->name);
+        add_settings(&w, c, m);
+        rt_csv_add_number(&w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
+        for (int r = 0; r < all.count; r++)
+            rt_csv_add_number(&w, rt_results_get(&m->results, "%s", all.list[r].name));
+        rt_writer_add(&w, "\n");
+    }
     rt_results_free(&all);
     char *table = rt_writer_take(&w);
     rt_status status =
@@ -215,18 +185,6 @@ static rt_status write_table(const comparison *c)
 }
 
 /* ---- their folder ---- */
-
-static rt_status link_runs(const comparison *c)
-{
-    char path[RT_PATH_SIZE];
-    rt_status status = rt_ok();
-    for (int i = 0; i < c->count && !status.code; i++) {
-        status = rt_path_join(path, c->folder, c->list[i]->name);
-        if (!status.code && symlink(c->list[i]->path, path))
-            status = rt_error(RT_IO, "%s cannot be made", path);
-    }
-    return status;
-}
 
 static void remove_folder(const comparison *c)
 {
@@ -244,19 +202,22 @@ static void remove_folder(const comparison *c)
 
 static rt_status write_page(comparison *c, const char *file)
 {
-    char title[64];
-    const char *given = getenv("TMPDIR"), *place = given && *given ? given : "/tmp";
-    rt_status status = rt_path_join(c->folder, place, "rotor-compare-XXXXXX");
+    char title[64], path[RT_PATH_SIZE];
+    const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
+    rt_status status = rt_path_join(c->folder, parent, "rotor-compare-XXXXXX");
     if (!status.code && !mkdtemp(c->folder)) {
         *c->folder = '\0';
-        status = rt_error(RT_IO, "no folder can be made in %s", place);
+        status = rt_error(RT_IO, "no folder can be made in %s", parent);
     }
     if (status.code)
         return status;
     snprintf(title, sizeof title, "%d runs compared", c->count);
     status = write_table(c);
-    if (!status.code)
-        status = link_runs(c);
+    for (int i = 0; i < c->count && !status.code; i++) {
+        status = rt_path_join(path, c->folder, c->list[i]->name);
+        if (!status.code && symlink(c->list[i]->path, path))
+            status = rt_error(RT_IO, "%s cannot be made", path);
+    }
     if (!status.code)
         status = rt_sweep_report_write(c->folder, title, file);
     return status;

@@ -1,12 +1,7 @@
-#include "train/report/sections.h"
-
-#include "core/memory.h"
 #include "core/path.h"
-#include "text/csv.h"
 #include "text/number.h"
 #include "train/config/keys.h"
-#include "train/report/page.h"
-#include "train/report/report.h"
+#include "train/report/private.h"
 #include "train/world/world.h"
 
 #include <math.h>
@@ -38,10 +33,28 @@ static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_
     rt_writer_add(w, "</td></tr>\n");
 }
 
-static void add_all_keys(rt_writer *w, const rt_config *config)
+/* Adds a table of the keys that are not at their defaults; `shown`, unless NULL, selects keys. */
+static void add_keys(rt_writer *w, const char *heading, const rt_config *config, const bool *shown)
+{
+    char name[RT_KEY_NAME_SIZE];
+    const rt_key *key;
+    rt_config implied;
+    rt_writer rows = {0};
+    rt_config_implied(&implied, config);
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        if (!shown || shown[i])
+            add_key(&rows, key, rt_key_full_name(key, name), config, &implied, true);
+    if (rows.length)
+        rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n%s</table>\n", heading, rows.bytes);
+    w->failed |= rows.failed;
+    rt_writer_free(&rows);
+}
+
+void rt_report_configuration(rt_writer *w, const rt_config *config)
 {
     const rt_key *key;
     rt_config implied;
+    add_keys(w, "Configuration", config, NULL);
     rt_config_implied(&implied, config);
     rt_writer_add(w, "<details><summary>every key, in bold what is not at its default</summary>\n"
                      "<div class=\"keys\">\n");
@@ -56,27 +69,64 @@ static void add_all_keys(rt_writer *w, const rt_config *config)
     rt_writer_add(w, "</table></section>\n</div>\n</details>\n");
 }
 
-static void add_keys(rt_writer *w, const char *heading, const rt_config *config,
-                     const bool shown[RT_MAX_KEYS])
+/* Returns whether the key may change when a run is continued with more steps, and the sweep does
+ * not set it. Schedule steps follow train.steps unless they are set. */
+static bool is_unset_schedule(const rt_sweep_runs *runs, const rt_key *key)
 {
     char name[RT_KEY_NAME_SIZE];
-    rt_config implied;
-    rt_writer rows = {0};
-    rt_config_implied(&implied, config);
-    for (int i = 0; rt_key_at(i); i++)
-        if (!shown || shown[i])
-            add_key(&rows, rt_key_at(i), rt_key_full_name(rt_key_at(i), name), config, &implied,
-                    true);
-    if (rows.length)
-        rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n%s</table>\n", heading, rows.bytes);
-    w->failed |= rows.failed;
-    rt_writer_free(&rows);
+    return (key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
+           rt_sweep_setting(runs, rt_key_full_name(key, name)) < 0 &&
+           (strcmp(name, "optimizer.schedule_steps") != 0 ||
+            rt_sweep_setting(runs, "train.steps") < 0);
 }
 
-void rt_report_configuration(rt_writer *w, const rt_config *config)
+/* Compares the configurations of the runs with that of the first that has one, `first`, and clears
+ * `same` for each key in which they differ. With `column`, only runs with the same cell there are
+ * compared. Returns false if no run has a configuration. */
+static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const char *folder,
+                             const rt_sweep_runs *runs, int column)
 {
-    add_keys(w, "Configuration", config, NULL);
-    add_all_keys(w, config);
+    rt_config other;
+    int known = -1;
+    for (int run = 0; run < runs->count; run++) {
+        if (known >= 0 && column >= 0 &&
+            strcmp(runs->list[run].cells[column], runs->list[known].cells[column]) != 0)
+            continue;
+        if (!rt_sweep_load_run(runs, folder, run, known < 0 ? first : &other))
+            continue;
+        for (int i = 0; rt_key_at(i) && known >= 0; i++)
+            same[i] = same[i] && rt_key_equal(rt_key_at(i), first, &other);
+        known = known < 0 ? run : known;
+    }
+    return known >= 0;
+}
+
+void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+{
+    char name[RT_KEY_NAME_SIZE];
+    bool same[RT_MAX_KEYS];
+    rt_config first;
+    const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
+    memset(same, true, sizeof same);
+    /* a variant may set anything */
+    find_common_keys(same, &first, folder, runs, rt_sweep_setting(runs, "variant"));
+    for (int i = 0; rt_key_at(i); i++)
+        if (!same[i] && is_unset_schedule(runs, rt_key_at(i))) {
+            rt_writer_add(w, "%s%s", separator, rt_key_full_name(rt_key_at(i), name));
+            separator = ", ";
+        }
+    if (*separator == ',')
+        rt_writer_add(w, "; their results may not be comparable\n");
+}
+
+void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+{
+    bool same[RT_MAX_KEYS];
+    rt_config first;
+    for (int i = 0; rt_key_at(i); i++)
+        same[i] = rt_key_decides(rt_key_at(i)) || strcmp(rt_key_at(i)->section, "run") != 0;
+    if (find_common_keys(same, &first, folder, runs, -1))
+        add_keys(w, "Configuration of all", &first, same);
 }
 
 /* ---- time ---- */
@@ -87,7 +137,8 @@ bool rt_timing_open(rt_timing *t, const char *folder)
     return rt_csv_open(&t->csv, folder, "timing.csv");
 }
 
-bool rt_timing_row(rt_timing *t)
+/* Reads the next row. Returns false behind the last. */
+static bool read_timing(rt_timing *t)
 {
     while (rt_csv_row(&t->csv)) {
         const double seconds = rt_csv_number(&t->csv, "seconds");
@@ -108,14 +159,9 @@ bool rt_timing_row(rt_timing *t)
 double rt_timing_seconds(rt_timing *t, int step)
 {
     bool more = true;
-    while (t->step < step && (more = rt_timing_row(t))) {
+    while (t->step < step && (more = read_timing(t))) {
     }
     return more && t->step == step ? t->seconds : (double)NAN;
-}
-
-void rt_timing_close(rt_timing *t)
-{
-    rt_csv_close(&t->csv);
 }
 
 /* Reads the last row. */
@@ -123,11 +169,13 @@ static rt_timing read_total(const char *folder)
 {
     rt_timing t;
     if (rt_timing_open(&t, folder))
-        while (rt_timing_row(&t)) {
+        while (read_timing(&t)) {
         }
-    rt_timing_close(&t);
+    rt_csv_close(&t.csv);
     return t;
 }
+
+/* ---- the run and the machine ---- */
 
 static void add_row(rt_writer *w, const char *what, const char *value)
 {
@@ -137,7 +185,7 @@ static void add_row(rt_writer *w, const char *what, const char *value)
     rt_writer_add(w, "</tr>");
 }
 
-/* "28.0 s", "3 min 20 s", "2 h 5 min" */
+/* Adds "28.0 s", "3 min 20 s", "2 h 5 min". */
 static void write_seconds(rt_writer *w, double seconds)
 {
     char text[RT_NUMBER_SIZE];
@@ -149,24 +197,6 @@ static void write_seconds(rt_writer *w, double seconds)
     else
         rt_writer_add(w, "%.0f h %.0f min", hours, minutes - 60 * hours);
 }
-
-static void add_timing(rt_writer *w, const char *folder)
-{
-    char steps[RT_NUMBER_SIZE], rate[RT_NUMBER_SIZE];
-    const rt_timing t = read_total(folder);
-    if (t.seconds <= 0 || t.step <= 0)
-        return;
-    rt_writer_add(w, "<tr><th>time</th><td>");
-    write_seconds(w, t.seconds);
-    rt_writer_add(w, " for %s steps", rt_number_show(steps, 0, t.step));
-    if (t.tokens > 0)
-        rt_writer_add(w, ", %s tokens a second", rt_number_show(rate, 0, t.tokens / t.seconds));
-    rt_writer_add(w, "</td></tr>");
-}
-
-/* ---- sessions ---- */
-
-enum { MOST_SESSIONS = 100 };
 
 /* Adds a cell of a session, unless the session before had the same. */
 static void add_change(rt_writer *w, const rt_csv *timing, const char *column, const char *what,
@@ -183,6 +213,7 @@ static void add_change(rt_writer *w, const rt_csv *timing, const char *column, c
 /* Adds the sessions of a run from timing.csv, see train/folder/session.h. */
 static void add_sessions(rt_writer *w, const char *folder)
 {
+    enum { MOST_SESSIONS = 100 };
     rt_writer program = {0}, data = {0};
     rt_csv timing;
     int sessions = 0;
@@ -205,55 +236,50 @@ static void add_sessions(rt_writer *w, const char *folder)
     rt_writer_free(&data);
 }
 
-/* ---- the model and the machine ---- */
-
-static void add_model(rt_writer *w, rt_trainer *trainer)
+/* Adds the version, the processor and the end of the section. All that differs between two runs of
+ * the same bytes is one line of the file, so that reports can be compared without it. */
+static void end_machine(rt_writer *w)
 {
-    char text[128];
-    snprintf(text, sizeof text, "%zu parameters, a vocabulary of %d token ids",
-             rt_parameters_count(&rt_trainer_state(trainer)->model->parameters),
-             rt_data_vocab(rt_trainer_data(trainer)));
-    add_row(w, "model", text);
-    rt_writer_add(w, "\n");
-}
-
-/* Finds the model name of the processor; "" if there is none. */
-static void find_processor(char name[128])
-{
-    char line[256];
+    char text[256], line[256], processor[128] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
-    name[0] = '\0';
-    while (file && !*name && fgets(line, sizeof line, file)) {
+    while (file && !*processor && fgets(line, sizeof line, file)) {
         const char *colon = strncmp(line, "model name", 10) ? NULL : strstr(line, ": ");
         if (colon)
-            snprintf(name, 128, "%.*s, ", (int)strcspn(colon + 2, "\n"), colon + 2);
+            snprintf(processor, sizeof processor, "%.*s, ", (int)strcspn(colon + 2, "\n"),
+                     colon + 2);
     }
     if (file)
         fclose(file);
-}
-
-static void add_machine(rt_writer *w)
-{
-    char text[256], processor[128];
-    find_processor(processor);
     snprintf(text, sizeof text, "rotor %s (%s), %s%d processor%s", ROTOR_VERSION, RT_PRECISION,
              processor, rt_processors(), rt_processors() > 1 ? "s" : "");
-    add_row(w, "report made by", text);
     rt_writer_add(w, "\n");
+    add_row(w, "report made by", text);
+    rt_writer_add(w, "\n</table>\n");
 }
 
-/* All that differs between two runs of the same bytes is one line of the file, so that reports can
- * be compared without it. */
 void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
 {
+    char text[128], number[RT_NUMBER_SIZE];
+    const rt_timing t = read_total(folder);
     rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n");
-    if (trainer)
-        add_model(w, trainer);
-    add_timing(w, folder);
+    if (trainer) {
+        snprintf(text, sizeof text, "%zu parameters, a vocabulary of %d token ids",
+                 rt_parameters_count(&rt_trainer_state(trainer)->model->parameters),
+                 rt_data_vocab(rt_trainer_data(trainer)));
+        add_row(w, "model", text);
+        rt_writer_add(w, "\n");
+    }
+    if (t.seconds > 0 && t.step > 0) {
+        rt_writer_add(w, "<tr><th>time</th><td>");
+        write_seconds(w, t.seconds);
+        rt_writer_add(w, " for %s steps", rt_number_show(number, 0, t.step));
+        if (t.tokens > 0)
+            rt_writer_add(w, ", %s tokens a second",
+                          rt_number_show(number, 0, t.tokens / t.seconds));
+        rt_writer_add(w, "</td></tr>");
+    }
     add_sessions(w, folder);
-    rt_writer_add(w, "\n");
-    add_machine(w);
-    rt_writer_add(w, "</table>\n");
+    end_machine(w);
 }
 
 void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
@@ -268,86 +294,5 @@ void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_ru
     rt_writer_add(w, ", the sum over %d runs</td></tr>", runs->count);
     if (runs->count && !rt_path_join(path, folder, runs->list[0].cells[0]).code)
         add_sessions(w, path);
-    rt_writer_add(w, "\n");
-    add_machine(w);
-    rt_writer_add(w, "</table>\n");
-}
-
-static void drop_differences(bool same[RT_MAX_KEYS], const rt_config *a, const rt_config *b)
-{
-    for (int i = 0; rt_key_at(i); i++)
-        same[i] = same[i] && rt_key_equal(rt_key_at(i), a, b);
-}
-
-/* ---- schedules ---- */
-
-/* Returns whether the key may change when a run is continued with more steps. */
-static bool is_of_schedule(const rt_key *key)
-{
-    return key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG;
-}
-
-/* Returns whether the sweep sets the key. Schedule steps follow train.steps unless they are set. */
-static bool sets_apart(const rt_sweep_runs *runs, const rt_key *key)
-{
-    char name[RT_KEY_NAME_SIZE];
-    return rt_sweep_setting(runs, rt_key_full_name(key, name)) >= 0 ||
-           (!strcmp(name, "optimizer.schedule_steps") &&
-            rt_sweep_setting(runs, "train.steps") >= 0);
-}
-
-void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
-{
-    char name[RT_KEY_NAME_SIZE];
-    bool differs[RT_MAX_KEYS] = {false};
-    const int variant = rt_sweep_setting(runs, "variant"); /* which may set anything */
-    const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
-    rt_config *first = rt_alloc(2, sizeof *first);
-    int known = -1;
-    if (!first) {
-        w->failed = true;
-        return;
-    }
-    rt_config *other = first + 1;
-    for (int run = 0; run < runs->count; run++) {
-        char *const *cells = runs->list[run].cells;
-        if (known >= 0 && variant >= 0 && strcmp(cells[variant], runs->list[known].cells[variant]))
-            continue;
-        if (!rt_sweep_load_run(runs, folder, run, known < 0 ? first : other))
-            continue;
-        for (int i = 0; rt_key_at(i) && known >= 0; i++)
-            differs[i] |= is_of_schedule(rt_key_at(i)) && !rt_key_equal(rt_key_at(i), first, other);
-        known = known < 0 ? run : known;
-    }
-    for (int i = 0; rt_key_at(i); i++)
-        if (differs[i] && !sets_apart(runs, rt_key_at(i))) {
-            rt_writer_add(w, "%s%s", separator, rt_key_full_name(rt_key_at(i), name));
-            separator = ", ";
-        }
-    if (*separator == ',')
-        rt_writer_add(w, "; their results may not be comparable\n");
-    rt_free(first);
-}
-
-/* ---- what is common ---- */
-
-void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
-{
-    bool same[RT_MAX_KEYS], any = false;
-    rt_config *first = rt_alloc(2, sizeof *first);
-    if (!first) {
-        w->failed = true;
-        return;
-    }
-    rt_config *other = first + 1;
-    for (int i = 0; rt_key_at(i); i++)
-        same[i] = rt_key_decides(rt_key_at(i)) || strcmp(rt_key_at(i)->section, "run") != 0;
-    for (int run = 0; run < runs->count; run++)
-        if (!any)
-            any = rt_sweep_load_run(runs, folder, run, first);
-        else if (rt_sweep_load_run(runs, folder, run, other))
-            drop_differences(same, first, other);
-    if (any)
-        add_keys(w, "Configuration of all", first, same);
-    rt_free(first);
+    end_machine(w);
 }

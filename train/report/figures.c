@@ -1,9 +1,8 @@
-#include "train/report/figures.h"
-
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/process.h"
 #include "text/text_file.h"
+#include "train/report/private.h"
 #include "train/step/observers.h"
 
 #include <ctype.h>
@@ -20,8 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LONGEST_DRAWING = 20 };             /* seconds */
-enum { NO_START = 126, NO_PROGRAM = 127 }; /* exit codes of the child, as those of a shell */
+enum { LONGEST_DRAWING = 20 }; /* seconds */
+enum {
+    NO_START = 126,
+    NO_PROGRAM = 127,
+    ENDLESS = -1
+}; /* exit codes of the child, as of a shell */
 
 /* Dark on light, and colours that a colour-blind reader can tell apart (after Okabe and Ito), with
  * a contrast of at least 3 to 1 on the page, whether that is light or dark. The key stands outside,
@@ -50,12 +53,6 @@ static void fail(rt_figures *f, const char *path)
 {
     if (!f->status.code)
         f->status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
-}
-
-const char *rt_figure_file(char file[RT_FIGURE_FILE_SIZE], const char *name, const char *ending)
-{
-    snprintf(file, RT_FIGURE_FILE_SIZE, "%s.%s", name, ending);
-    return file;
 }
 
 void rt_figures_begin(rt_figures *f, const char *folder)
@@ -94,13 +91,14 @@ void rt_figures_add(rt_figures *f, const char *name, const char *caption, int wi
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     char *text = rt_writer_take(commands);
     rt_writer w = {.failed = !text};
-    if (!rt_path_join(path, f->folder, rt_figure_file(file, name, "svg")).code && unlink(path) &&
-        errno != ENOENT)
+    snprintf(file, sizeof file, "%s.svg", name);
+    if (!rt_path_join(path, f->folder, file).code && unlink(path) && errno != ENOENT)
         fail(f, path);
     rt_writer_add(&w, preamble, width, height, name, name);
     rt_writer_add(&w, "%s", text);
     rt_free(text);
-    rt_figures_write(f, rt_figure_file(file, name, "gp"), &w);
+    snprintf(file, sizeof file, "%s.gp", name);
+    rt_figures_write(f, file, &w);
     if (f->count == RT_MOST_FIGURES)
         return;
     rt_figure *figure = &f->list[f->count++];
@@ -173,7 +171,7 @@ static _Noreturn void be_gnuplot(const rt_figures *f, int first, int count)
     char scripts[RT_MOST_FIGURES][RT_FIGURE_FILE_SIZE];
     char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
     for (int i = 0; i < count; i++) {
-        rt_figure_file(scripts[i], f->list[first + i].name, "gp");
+        snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[first + i].name);
         arguments[i + 2] = scripts[i];
     }
     const int nowhere = open("/dev/null", O_RDWR);
@@ -211,26 +209,12 @@ static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
     _exit(WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE);
 }
 
-/* Waits for the child; returns false if it took too long and was killed with its group. */
-static bool wait_for(pid_t child, int *how)
+/* Draws some of the figures. Returns the exit code of gnuplot, of which NO_START and NO_PROGRAM
+ * have a meaning of their own, or ENDLESS if it took too long and was killed with its group. */
+static int draw(const rt_figures *f, int first, int count)
 {
     const struct timespec moment = {0, 5000000L};
     const double start = rt_seconds();
-    while (!rt_process_ended(child, how)) {
-        if (rt_seconds() - start > LONGEST_DRAWING) {
-            kill(-child, SIGKILL);
-            rt_process_wait(child, how);
-            return false;
-        }
-        nanosleep(&moment, NULL);
-    }
-    return true;
-}
-
-typedef enum drawing { DRAWN, FAILED, MISSING, UNSTARTED, ENDLESS } drawing;
-
-static drawing draw(const rt_figures *f, int first, int count)
-{
     int how;
     fflush(stdout);
     fflush(stderr);
@@ -238,66 +222,47 @@ static drawing draw(const rt_figures *f, int first, int count)
     if (child == 0)
         keep_gnuplot(f, first, count);
     if (child < 0)
-        return UNSTARTED;
-    if (!wait_for(child, &how))
-        return ENDLESS;
-    switch (WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE) {
-    case EXIT_SUCCESS:
-        return DRAWN;
-    case NO_PROGRAM:
-        return MISSING;
-    case NO_START:
-        return UNSTARTED;
-    default:
-        return FAILED;
+        return NO_START;
+    while (!rt_process_ended(child, &how)) {
+        if (rt_seconds() - start > LONGEST_DRAWING) {
+            kill(-child, SIGKILL);
+            rt_process_wait(child, &how);
+            return ENDLESS;
+        }
+        nanosleep(&moment, NULL);
     }
-}
-
-/* Draws each figure by itself: gnuplot stops at the first script that fails. */
-static rt_status draw_one_by_one(const rt_figures *f)
-{
-    rt_writer failed = {0};
-    drawing result = DRAWN;
-    for (int i = 0; i < f->count && result != ENDLESS; i++) {
-        result = draw(f, i, 1);
-        if (result != DRAWN)
-            rt_writer_add(&failed, "%s%s.gp", failed.length ? ", " : "", f->list[i].name);
-    }
-    char *names = rt_writer_take(&failed);
-    const rt_status status =
-        !names ? rt_out_of_memory("a figure")
-        : *names
-            ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s", names, f->folder)
-            : rt_ok();
-    rt_free(names);
-    return status;
+    return WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE;
 }
 
 rt_status rt_figures_draw(rt_figures *f)
 {
     if (f->status.code || !f->count)
         return f->status;
-    switch (draw(f, 0, f->count)) {
-    case ENDLESS:
+    const int all = draw(f, 0, f->count);
+    if (all == EXIT_SUCCESS)
+        return rt_ok();
+    if (all == ENDLESS)
         return rt_error(RT_IO, "the figures could not be drawn: gnuplot did not end");
-    case UNSTARTED:
+    if (all == NO_START)
         return rt_error(RT_IO, "the figures could not be drawn: gnuplot cannot be started in %s",
                         f->folder);
-    case MISSING:
+    if (all == NO_PROGRAM)
         return rt_error(RT_IO, "the figures are not drawn: gnuplot is missing (apt install "
                                "gnuplot-nox)");
-    case FAILED:
-        return draw_one_by_one(f);
-    case DRAWN:
-        break;
+    /* gnuplot stops at the first script that fails: draw each figure by itself */
+    rt_writer failed = {0};
+    for (int i = 0, result = EXIT_SUCCESS; i < f->count && result != ENDLESS; i++) {
+        result = draw(f, i, 1);
+        if (result != EXIT_SUCCESS)
+            rt_writer_add(&failed, "%s%s.gp", failed.length ? ", " : "", f->list[i].name);
     }
-    return rt_ok();
-}
-
-static bool ends_in(const char *name, const char *ending)
-{
-    const size_t length = strlen(name), wanted = strlen(ending);
-    return length > wanted && !strcmp(name + length - wanted, ending);
+    const rt_status status =
+        failed.failed   ? rt_out_of_memory("a figure")
+        : failed.length ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s",
+                                   failed.bytes, f->folder)
+                        : rt_ok();
+    rt_writer_free(&failed);
+    return status;
 }
 
 void rt_figures_clear(const char *folder)
@@ -306,14 +271,15 @@ void rt_figures_clear(const char *folder)
     struct dirent *entry;
     const bool fits = !rt_path_join(path, folder, "figures").code;
     DIR *directory = fits && rt_is_own_folder(path) ? opendir(path) : NULL;
-    if (!directory)
-        return;
-    while ((entry = readdir(directory))) {
-        if (rt_path_join(file, path, entry->d_name).code)
-            continue;
-        if (ends_in(file, ".gp") || ends_in(file, ".svg") || ends_in(file, ".csv"))
+    while (directory && (entry = readdir(directory))) {
+        const char *ending = strrchr(entry->d_name, '.');
+        if (ending && ending != entry->d_name &&
+            (!strcmp(ending, ".gp") || !strcmp(ending, ".svg") || !strcmp(ending, ".csv")) &&
+            !rt_path_join(file, path, entry->d_name).code)
             unlink(file);
     }
-    closedir(directory);
-    rmdir(path); /* stays if somebody has put something else there */
+    if (directory) {
+        closedir(directory);
+        rmdir(path); /* stays if somebody has put something else there */
+    }
 }

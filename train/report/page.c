@@ -1,7 +1,6 @@
-#include "train/report/page.h"
-
 #include "core/memory.h"
 #include "text/text_file.h"
+#include "train/report/private.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -122,16 +121,16 @@ rt_status rt_page_end(rt_writer *w, const char *folder, const char *file)
 {
     char parent[RT_PATH_SIZE];
     const char *name = file ? rt_path_name(file) : "report.html";
-    const int length = file ? (int)(name - file) : 0;
     rt_status status = rt_ok();
-    if (file && snprintf(parent, sizeof parent, "%.*s", length ? length : 1, length ? file : ".") >=
-                    (int)sizeof parent)
+    if (!file || name == file)
+        snprintf(parent, sizeof parent, "%s", file ? "." : folder);
+    else if (snprintf(parent, sizeof parent, "%.*s", (int)(name - file), file) >=
+             (int)sizeof parent)
         status = rt_error(RT_CONFIG, "the path of the report is too long");
     rt_writer_add(w, "</body>\n</html>\n");
     char *page = rt_writer_take(w);
     if (!status.code)
-        status =
-            page ? rt_write_text(file ? parent : folder, name, page) : rt_out_of_memory("a report");
+        status = page ? rt_write_text(parent, name, page) : rt_out_of_memory("a report");
     rt_free(page);
     return status;
 }
@@ -192,47 +191,43 @@ static void add_parts(rt_writer *w, const char *svg, const char *name)
     rt_writer_add(w, "%s", svg);
 }
 
-/* Returns the text behind a beginning; NULL if the text begins otherwise. */
-static const char *behind(const char *svg, const char *beginning)
-{
-    const size_t length = strlen(beginning);
-    return strncmp(svg, beginning, length) ? NULL : svg + length;
-}
-
 /* Adds the SVG with titles, which every browser shows, in place of the hypertexts, which need
  * gnuplot's script. The names of plots are dropped. */
 static void add_titles(rt_writer *w, const char *svg, const char *name)
 {
     static const char shows[] = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'",
-                      hides[] = "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>";
+                      hides[] = "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>",
+                      ends[] = "</title>";
     char plot[RT_FIGURE_FILE_SIZE];
     snprintf(plot, sizeof plot, "<title>%s_plot_", name);
     for (const char *next, *end; *svg; svg = next) {
-        const size_t plain = strcspn(svg + 1, "<") + 1;
-        if ((next = behind(svg, shows)) && (end = strstr(next, hides))) {
-            rt_writer_add(w, "<g><title>%.*s</title>", (int)(end - next), next);
+        if (!strncmp(svg, shows, strlen(shows)) && (end = strstr(svg, hides))) {
+            svg += strlen(shows);
+            rt_writer_add(w, "<g><title>%.*s</title>", (int)(end - svg), svg);
             next = end + strlen(hides);
-        } else if ((next = behind(svg, plot)) && (end = strstr(next, "</title>"))) {
-            next = end + strlen("</title>");
+        } else if (!strncmp(svg, plot, strlen(plot)) && (end = strstr(svg, ends))) {
+            next = end + strlen(ends);
         } else {
+            const size_t plain = strcspn(svg + 1, "<") + 1;
             rt_writer_add(w, "%.*s", (int)plain, svg);
             next = svg + plain;
         }
     }
 }
 
-/* Adds the SVG without its own title, since the caption stands below. A figure of half the page
- * fits a narrow screen; a wider one is scrolled before its letters become too small. */
-static void add_svg(rt_writer *w, const char *svg, const rt_figure *figure)
+/* Adds an SVG of gnuplot without its own title, since the caption stands below. A figure of half
+ * the page fits a narrow screen; a wider one is scrolled before its letters become too small. */
+static void add_figure(rt_writer *w, const char *svg, const rt_figure *figure)
 {
     enum { SMALLEST_TEXT = 12 };
     static const char start[] = "<svg", end[] = "</title>";
-    const char *title = strstr(svg, "<title>");
-    const char *after = title ? strstr(title, end) : NULL;
-    rt_writer_add(w, "<svg role=\"img\" aria-label=\"");
+    const bool wide = figure->width > RT_FIGURE_WIDTH;
+    const char *title = strstr(svg, "<title>"), *after = title ? strstr(title, end) : NULL;
+    rt_writer_add(w, "<figure%s><div class=\"plot\">\n<svg role=\"img\" aria-label=\"",
+                  wide ? " class=\"wide\"" : "");
     rt_html_text(w, figure->caption);
     rt_writer_add(w, "\"");
-    if (figure->width > RT_FIGURE_WIDTH)
+    if (wide)
         rt_writer_add(w, " style=\"min-width:%dpx\"",
                       figure->width * SMALLEST_TEXT / RT_FIGURE_TEXT);
     svg += strlen(start);
@@ -242,33 +237,26 @@ static void add_svg(rt_writer *w, const char *svg, const rt_figure *figure)
     }
     rt_writer titled = {0};
     add_titles(&titled, svg, figure->name);
-    char *text = rt_writer_take(&titled);
-    w->failed |= !text;
-    add_parts(w, text ? text : "", figure->name);
-    rt_free(text);
-}
-
-static void add_figure(rt_writer *w, const char *folder, const rt_figure *figure)
-{
-    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
-    const rt_status fits = rt_path_join(path, folder, rt_figure_file(file, figure->name, "svg"));
-    char *text = fits.code ? NULL : rt_read_text(path);
-    const char *svg = text ? strstr(text, "<svg") : NULL; /* past the XML declaration */
-    if (svg && strstr(svg, "</svg>")) {
-        rt_writer_add(w, "<figure%s><div class=\"plot\">\n",
-                      figure->width > RT_FIGURE_WIDTH ? " class=\"wide\"" : "");
-        add_svg(w, svg, figure);
-        rt_writer_add(w, "</div>");
-        rt_page_cell(w, "figcaption", figure->caption);
-        rt_writer_add(w, "</figure>\n");
-    }
-    rt_free(text);
+    w->failed |= titled.failed;
+    add_parts(w, titled.bytes ? titled.bytes : "", figure->name);
+    rt_writer_free(&titled);
+    rt_writer_add(w, "</div>");
+    rt_page_cell(w, "figcaption", figure->caption);
+    rt_writer_add(w, "</figure>\n");
 }
 
 void rt_page_figures(rt_writer *w, const rt_figures *f)
 {
+    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     rt_writer_add(w, "<div class=\"figures\">\n");
-    for (int i = 0; i < f->count && !f->status.code; i++)
-        add_figure(w, f->folder, &f->list[i]);
+    for (int i = 0; i < f->count && !f->status.code; i++) {
+        snprintf(file, sizeof file, "%s.svg", f->list[i].name);
+        const bool fits = !rt_path_join(path, f->folder, file).code;
+        char *text = fits ? rt_read_text(path) : NULL;
+        const char *svg = text ? strstr(text, "<svg") : NULL; /* past the XML declaration */
+        if (svg && strstr(svg, "</svg>"))
+            add_figure(w, svg, &f->list[i]);
+        rt_free(text);
+    }
     rt_writer_add(w, "</div>\n");
 }

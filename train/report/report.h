@@ -31,6 +31,9 @@ rt_status rt_sweep_report_write(const char *folder, const char *title,
 enum { RT_MOST_COMPARED = 256 };
 rt_status rt_compare_write(const char *const *folders, int count, const char *file) RT_MUST_CHECK;
 
+/* Removes the figures of a run or a sweep, the files that rotor and gnuplot have written. */
+void rt_figures_clear(const char *folder);
+
 /* Returns whether the user has switched reports off: ROTOR_NO_REPORT is set. */
 bool rt_reports_are_off(void);
 

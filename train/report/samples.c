@@ -1,11 +1,9 @@
-#include "train/report/sections.h"
-
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "ops/engine.h"
-#include "train/report/page.h"
+#include "train/report/private.h"
 #include "train/step/batch_loss.h"
 
 #include <stdio.h>
@@ -150,6 +148,8 @@ void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int
     rt_writer_free(&bytes);
 }
 
+/* ---- masked tokens and continuations ---- */
+
 enum { SAMPLES = 3, MOST_CONTINUED = 128 };
 
 typedef struct sampling {
@@ -158,7 +158,6 @@ typedef struct sampling {
     rt_transformer *model;
     rt_graph *g;
     rt_labelled_batch b; /* one sequence */
-    int32_t *predicted;  /* for each of its labels */
     rt_session *session; /* of continuations */
     real *next;          /* (V): their logits */
 } sampling;
@@ -171,51 +170,40 @@ static int32_t most_likely(const rt_vocabulary *v, real *logits)
     return rt_largest(&row, 0);
 }
 
-/* Predicts the most likely token for every label. */
-static rt_status predict(sampling *s)
-{
-    const rt_vocabulary *v = rt_data_vocabulary(s->data);
-    rt_graph_clear(s->g);
-    rt_graph_record(s->g, false);
-    const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
-    for (int i = 0; logits && i < s->b.labels; i++)
-        s->predicted[i] = most_likely(v, logits->data + (size_t)i * rt_columns(logits));
-    return rt_graph_status(s->g);
-}
-
-static void add_in(sampling *s, const char *element, const int32_t *ids, int count)
+static void add_tokens(sampling *s, const char *element, const int32_t *ids, int count)
 {
     rt_writer_add(s->page, "<%s>", element);
     rt_token_text(s->page, s->data, ids, count);
     rt_writer_add(s->page, "</%s>", element);
 }
 
-/* ---- masked tokens ---- */
-
 /* Adds a text with its predicted labels. Tokens between labels are as drawn: masked tokens have
  * labels. */
-static rt_status fill(sampling *s)
+static rt_status fill_masks(sampling *s)
 {
-    rt_status status = predict(s);
+    const int32_t *ids = s->b.batch.ids;
     int from = 0;
+    rt_graph_clear(s->g);
+    rt_graph_record(s->g, false);
+    const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
     rt_writer_add(s->page, "<p class=\"sample\">");
-    for (int i = 0; i < s->b.labels && !status.code; i++) {
+    for (int i = 0; i < s->b.labels && logits; i++) {
         const int at = s->b.where[i];
-        rt_token_text(s->page, s->data, s->b.batch.ids + from, at - from);
-        if (s->predicted[i] != s->b.wanted[i])
-            add_in(s, "del", &s->predicted[i], 1);
-        add_in(s, s->predicted[i] == s->b.wanted[i] ? "ins" : "b", &s->b.wanted[i], 1);
+        const int32_t predicted =
+            most_likely(rt_data_vocabulary(s->data), logits->data + (size_t)i * rt_columns(logits));
+        rt_token_text(s->page, s->data, ids + from, at - from);
+        if (predicted != s->b.wanted[i])
+            add_tokens(s, "del", &predicted, 1);
+        add_tokens(s, predicted == s->b.wanted[i] ? "ins" : "b", &s->b.wanted[i], 1);
         from = at + 1;
     }
-    rt_token_text(s->page, s->data, s->b.batch.ids + from, s->b.batch.length - from);
+    rt_token_text(s->page, s->data, ids + from, s->b.batch.length - from);
     rt_writer_add(s->page, "</p>\n");
-    return status;
+    return rt_graph_status(s->g);
 }
 
-/* ---- continuation ---- */
-
 /* Replaces the second half of the sequence by the continuation of the first, and adds both. */
-static rt_status generate(sampling *s)
+static rt_status continue_text(sampling *s)
 {
     const int half = s->b.batch.length / 2, rest = s->b.batch.length - half;
     const int end = half + (rest < MOST_CONTINUED ? rest : MOST_CONTINUED);
@@ -227,20 +215,9 @@ static rt_status generate(sampling *s)
     }
     rt_writer_add(s->page, "<p class=\"sample\">");
     rt_token_text(s->page, s->data, ids, half);
-    add_in(s, "ins", ids + half, end - half);
+    add_tokens(s, "ins", ids + half, end - half);
     rt_writer_add(s->page, "</p>\n");
     return status;
-}
-
-/* ---- the section ---- */
-
-static void begin(rt_writer *page, bool lm)
-{
-    rt_writer_add(page, "<h2>Samples</h2>\n<p>%s</p>\n",
-                  lm ? "From the evaluation data: the first half of a sequence, and, underlined, "
-                       "how the model continues it with the most likely tokens."
-                     : "From the evaluation data: masked tokens that were predicted correctly are "
-                       "underlined; a wrong prediction is struck out before the true token.");
 }
 
 rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer *trainer)
@@ -252,31 +229,36 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
         return rt_ok();
     s.model = rt_trainer_state(trainer)->model;
     s.g = rt_graph_new();
-    s.predicted = rt_alloc((size_t)length, sizeof *s.predicted);
-    rt_status status = rt_labelled_batch_new(&s.b, 1, length);
     s.next = rt_alloc((size_t)s.model->options.vocab, sizeof *s.next);
-    if (!status.code && (!s.g || !s.predicted || !s.next))
+    rt_status status = rt_labelled_batch_new(&s.b, 1, length);
+    if (!status.code && (!s.g || !s.next))
         status = rt_out_of_memory("a sample");
     if (!status.code && lm)
         status = rt_session_new(&s.session, s.model, 0);
     const long rows = rt_data_evaluation_rows(s.data, length);
     if (!status.code)
-        begin(page, lm);
+        rt_writer_add(page, "<h2>Samples</h2>\n<p>%s</p>\n",
+                      lm ? "From the evaluation data: the first half of a sequence, and, "
+                           "underlined, how the model continues it with the most likely tokens."
+                         : "From the evaluation data: masked tokens that were predicted correctly "
+                           "are underlined; a wrong prediction is struck out before the true "
+                           "token.");
     rt_trainer_hold(trainer);
     for (int i = 0; i < SAMPLES && i < rows && !status.code; i++) {
         rt_draw_evaluation(&s.b, s.data, (uint32_t)i);
-        status = lm ? generate(&s) : fill(&s);
+        status = lm ? continue_text(&s) : fill_masks(&s);
     }
     rt_trainer_let_go();
     if (!status.code)
         status = rt_engine_status();
     rt_labelled_batch_free(&s.b);
-    rt_free(s.predicted);
     rt_free(s.next);
     rt_session_free(s.session);
     rt_graph_free(s.g);
     return status;
 }
+
+/* ---- attention ---- */
 
 enum {
     MOST_TOKENS = 64,
@@ -298,78 +280,51 @@ typedef struct view {
     int length;  /* of the sequence, of whose tokens the first are shown */
     bool named;  /* the tokens of a text stand at the axes, in place of numbers */
     bool chosen; /* the sequence is the longest of some */
+    real *probabilities[MOST_LAYERS]; /* (heads of the model, length, length) */
 } view;
 
 /* Writes the maps with two empty lines between them, as gnuplot's `index` wants them. */
-static void write_maps(rt_figures *f, real *const *probabilities, const view *v, int T)
+static void write_maps(rt_figures *f, const view *v)
 {
     rt_writer w = {0};
+    const size_t T = (size_t)v->length, tokens = (size_t)v->tokens;
     for (int l = 0; l < v->layers; l++)
-        for (int h = 0; h < v->heads; h++) {
-            for (int i = 0; i < v->tokens; i++)
-                for (int j = 0; j < v->tokens; j++)
-                    rt_writer_add(
-                        &w, "%.3f%s",
-                        (double)probabilities[l][((size_t)h * (size_t)T + (size_t)i) * (size_t)T +
-                                                 (size_t)j],
-                        j + 1 < v->tokens ? "," : "\n");
+        for (size_t h = 0; h < (size_t)v->heads; h++) {
+            for (size_t i = 0; i < tokens; i++)
+                for (size_t j = 0; j < tokens; j++)
+                    rt_writer_add(&w, "%.3f%s", (double)v->probabilities[l][(h * T + i) * T + j],
+                                  j + 1 < tokens ? "," : "\n");
             rt_writer_add(&w, "\n\n");
         }
     rt_figures_write(f, "attention.csv", &w);
 }
 
-static char *new_caption(const view *v, const rt_config *config)
-{
-    const rt_transformer_options *o = &config->model;
-    const struct {
-        const char *what;
-        int shown, all;
-    } cuts[] = {{"layers", v->layers, o->layers},
-                {"heads", v->heads, o->heads},
-                {"tokens", v->tokens, v->length}};
-    rt_writer w = {0};
-    rt_writer_add(&w, "Attention weights in %s: one row for each query, one column for each key",
-                  v->chosen ? "a long evaluation sequence" : "the first evaluation sequence");
-    for (int i = 0; i < 3; i++)
-        if (cuts[i].shown < cuts[i].all)
-            rt_writer_add(&w, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1, cuts[i].all);
-    return rt_writer_take(&w);
-}
-
-/* Returns the tokens of the sequence as tics of both axes. */
-static char *new_tics(const view *v, const rt_data *data, const int32_t *ids)
-{
-    char label[RT_TOKEN_LABEL_SIZE];
-    rt_writer w = {0};
-    for (int t = 0; t < v->tokens; t++) {
-        rt_writer_add(&w, t ? ", " : "(");
-        rt_figures_quote(&w, rt_token_label(label, data, ids[t]));
-        rt_writer_add(&w, " %d", t);
-    }
-    rt_writer_add(&w, ")");
-    return rt_writer_take(&w);
-}
-
 /* Adds the tics of an axis: tokens, numbers, or nothing where another map has them. */
 static void add_axis(rt_writer *w, char axis, const view *v, const char *tics, bool named)
 {
+    const char *distance = v->tokens > 16 ? "16" : "4";
     if (!named)
-        rt_writer_add(w, "set %ctics %s format ''\nset %clabel ''\n", axis,
-                      v->tokens > 16 ? "16" : "4", axis);
+        rt_writer_add(w, "set %ctics %s format ''\nset %clabel ''\n", axis, distance, axis);
     else if (tics)
         rt_writer_add(w, "set %ctics %s font ',12' %s\nset %clabel ''\n", axis, tics,
                       axis == 'x' ? "rotate by 90 right" : "", axis);
     else
         rt_writer_add(w, "set %ctics %s format '%%g' font ',12'\nset %clabel '%s' font ',12'%s\n",
-                      axis, v->tokens > 16 ? "16" : "4", axis, axis == 'x' ? "key" : "query",
+                      axis, distance, axis, axis == 'x' ? "key" : "query",
                       axis == 'x' ? " offset 0,0.5" : "");
 }
 
-/* All maps have one scale, of the root of the probability: attention that is spread over many
- * keys can be seen beside attention to one. */
-static void add_script(rt_figures *f, const view *v, const rt_config *config, const char *tics)
+/* Adds the figure. All maps have one scale, of the root of the probability: attention that is
+ * spread over many keys can be seen beside attention to one. `tics` are the tokens, or NULL. */
+static void add_maps(rt_figures *f, const view *v, const rt_config *config, const char *tics)
 {
-    rt_writer w = {0};
+    const struct {
+        const char *what;
+        int shown, all;
+    } cuts[] = {{"layers", v->layers, config->model.layers},
+                {"heads", v->heads, config->model.heads},
+                {"tokens", v->tokens, v->length}};
+    rt_writer w = {0}, caption = {0};
     const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
     const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
     const int height = v->layers * (v->size + GAP) + v->below;
@@ -400,43 +355,32 @@ static void add_script(rt_figures *f, const view *v, const rt_config *config, co
                       l, h, n, n ? "" : "unset colorbox\n");
     }
     rt_writer_add(&w, "unset multiplot\n");
-    char *caption = new_caption(v, config);
-    rt_figures_add(f, "attention", caption ? caption : "", width, height, &w);
-    rt_free(caption);
-}
-
-static rt_status compute(real **probabilities, rt_transformer *model, const rt_batch *b)
-{
-    rt_graph *g = rt_graph_new();
-    const rt_transformer_input in = {.B = 1,
-                                     .T = b->length,
-                                     .ids = b->ids,
-                                     .token_types = b->types,
-                                     .key_mask = b->mask,
-                                     .padding_id = RT_NO_PADDING,
-                                     .attentions = probabilities};
-    if (!g)
-        return rt_out_of_memory("a figure");
-    rt_graph_record(g, false);
-    rt_transformer_encode(model, g, &in);
-    const rt_status status = rt_engine_graph_status(g);
-    rt_graph_free(g);
-    return status;
+    rt_writer_add(&caption,
+                  "Attention weights in %s: one row for each query, one column for each key",
+                  v->chosen ? "a long evaluation sequence" : "the first evaluation sequence");
+    for (int i = 0; i < 3; i++)
+        if (cuts[i].shown < cuts[i].all)
+            rt_writer_add(&caption, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1,
+                          cuts[i].all);
+    rt_figures_add(f, "attention", caption.bytes ? caption.bytes : "", width, height, &w);
+    rt_writer_free(&caption);
 }
 
 /* Chooses as many layers as fit into memory, at most MOST_LAYERS. T is the whole sequence, since a
  * row sums to 1 over all keys. */
-static view choose_view(const rt_config *config, bool named)
+static view choose_view(const rt_config *config, const rt_data *data)
 {
     const rt_transformer_options *o = &config->model;
     const size_t T = (size_t)config->data.length, numbers = (size_t)o->heads * T * T;
+    const bool named = rt_data_vocabulary(data) != NULL;
     const size_t most = named ? MOST_NAMED : MOST_TOKENS;
     view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
               .heads = o->heads < MOST_HEADS ? o->heads : MOST_HEADS,
               .tokens = T < most ? (int)T : (int)most,
               .left = named ? LEFT + NAME_SIZE : LEFT,
               .below = named ? BELOW + NAME_SIZE : BELOW,
-              .named = named};
+              .named = named,
+              .chosen = rt_data_varies(data)};
     while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
         v.layers--;
     /* up to three in half of the page; a map of its own is not made huge */
@@ -464,48 +408,68 @@ static void draw_long(rt_labelled_batch *b, const rt_data *data)
     rt_draw_evaluation(b, data, (uint32_t)longest);
 }
 
-static rt_status draw_maps(rt_figures *f, view *v, const rt_config *config, rt_trainer *trainer,
-                           real **probabilities, rt_labelled_batch *b)
+static rt_status compute_attention(real **probabilities, rt_transformer *model, const rt_batch *b)
 {
-    draw_long(b, rt_trainer_data(trainer));
-    v->length = b->batch.length;
-    v->chosen = rt_data_varies(rt_trainer_data(trainer));
-    v->tokens = v->length < v->tokens ? v->length : v->tokens;
-    rt_status status = compute(probabilities, rt_trainer_state(trainer)->model, &b->batch);
-    char *tics = v->named ? new_tics(v, rt_trainer_data(trainer), b->batch.ids) : NULL;
-    if (!status.code && v->named && !tics)
-        status = rt_out_of_memory("a figure");
-    if (!status.code) {
-        write_maps(f, probabilities, v, b->batch.length);
-        add_script(f, v, config, tics);
-    }
-    rt_free(tics);
+    rt_graph *g = rt_graph_new();
+    const rt_transformer_input in = {.B = 1,
+                                     .T = b->length,
+                                     .ids = b->ids,
+                                     .token_types = b->types,
+                                     .key_mask = b->mask,
+                                     .padding_id = RT_NO_PADDING,
+                                     .attentions = probabilities};
+    if (!g)
+        return rt_out_of_memory("a figure");
+    rt_graph_record(g, false);
+    rt_transformer_encode(model, g, &in);
+    const rt_status status = rt_engine_graph_status(g);
+    rt_graph_free(g);
     return status;
 }
 
 void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
 {
     const rt_transformer_options *o = &config->model;
-    const int T = config->data.length;
-    view v = choose_view(config, rt_data_vocabulary(rt_trainer_data(trainer)) != NULL);
+    const rt_data *data = rt_trainer_data(trainer);
+    const size_t T = (size_t)config->data.length;
+    view v = choose_view(config, data);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
         return;
     rt_labelled_batch b;
-    real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities);
-    rt_status status = rt_labelled_batch_new(&b, 1, T);
-    if (!probabilities && !status.code)
-        status = rt_out_of_memory("a figure");
-    for (int l = 0; l < v.layers && !status.code; l++) {
-        probabilities[l] = rt_alloc((size_t)o->heads * (size_t)T * (size_t)T, sizeof(real));
-        if (!probabilities[l])
-            status = rt_out_of_memory("a figure");
+    rt_writer tics = {0};
+    real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities); /* NULL: not kept */
+    rt_status status = rt_labelled_batch_new(&b, 1, config->data.length);
+    bool in_memory = probabilities != NULL;
+    for (int l = 0; l < v.layers && in_memory; l++) {
+        v.probabilities[l] = rt_alloc((size_t)o->heads * T * T, sizeof(real));
+        probabilities[l] = v.probabilities[l];
+        in_memory = probabilities[l] != NULL;
     }
-    if (!status.code)
-        status = draw_maps(f, &v, config, trainer, probabilities, &b);
+    if (!status.code && in_memory) {
+        draw_long(&b, data);
+        v.length = b.batch.length;
+        v.tokens = v.length < v.tokens ? v.length : v.tokens;
+        status = compute_attention(probabilities, rt_trainer_state(trainer)->model, &b.batch);
+        for (int t = 0; t < v.tokens && v.named; t++) {
+            char label[RT_TOKEN_LABEL_SIZE];
+            rt_writer_add(&tics, t ? ", " : "(");
+            rt_figures_quote(&tics, rt_token_label(label, data, b.batch.ids[t]));
+            rt_writer_add(&tics, " %d", t);
+        }
+        rt_writer_add(&tics, ")");
+        in_memory = !tics.failed;
+    }
+    if (!status.code && !in_memory)
+        status = rt_out_of_memory("a figure");
+    if (!status.code) {
+        write_maps(f, &v);
+        add_maps(f, &v, config, v.named ? tics.bytes : NULL);
+    }
     if (!f->status.code)
         f->status = status;
-    for (int l = 0; probabilities && l < v.layers; l++)
-        rt_free(probabilities[l]);
+    for (int l = 0; l < v.layers; l++)
+        rt_free(v.probabilities[l]);
+    rt_writer_free(&tics);
     rt_free(probabilities);
     rt_labelled_batch_free(&b);
 }

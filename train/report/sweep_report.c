@@ -1,11 +1,6 @@
-#include "train/report/report.h"
-
 #include "core/path.h"
-#include "text/csv.h"
 #include "text/number.h"
-#include "train/folder/results.h"
-#include "train/report/page.h"
-#include "train/report/sections.h"
+#include "train/report/private.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -24,7 +19,7 @@ static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *r
     rt_writer lines = {0};
     rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.finished, v.endings.runs);
     rt_sweep_report_theta(&lines, &v);
-    if (!compared) /* whose columns are all that differs */
+    if (!compared) /* a comparison has a column for each difference */
         rt_sweep_report_schedules(&lines, folder, runs);
     rt_page_verdict(w, &lines,
                     v.endings.finished < v.endings.runs ? RT_VERDICT_BAD
@@ -33,6 +28,23 @@ static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *r
 }
 
 /* ---- the table over all runs ---- */
+
+/* Returns the row with the lowest mean of the ranked result; -1 if there is none, or one row only.
+ */
+static int best_row(const rt_ranking *ranking, const rt_sweep_runs *runs)
+{
+    const int column = ranking->result ? rt_sweep_column(runs, ranking->result) : -1;
+    double lowest = INFINITY;
+    int best = -1;
+    for (int row = 0; row < runs->row_count && runs->row_count > 1; row++) {
+        const rt_summary s = rt_sweep_summary(runs, row, column);
+        if (s.count && s.mean < lowest) {
+            lowest = s.mean;
+            best = row;
+        }
+    }
+    return best;
+}
 
 /* Returns whether no row has a value in the column. */
 static bool is_empty(const rt_sweep_table *t, int column)
@@ -43,20 +55,15 @@ static bool is_empty(const rt_sweep_table *t, int column)
     return t->rows > 1;
 }
 
-/* Returns whether a column has settings, which may be long and are wrapped. */
-static bool is_setting(const rt_sweep_table *t, int column)
-{
-    return (t->first_setting && !column) ||
-           (column >= t->first_setting && column < t->first_setting + t->settings);
-}
-
+/* Adds the cells of a row. Settings and names may be long and are wrapped. */
 static void add_cells(rt_writer *w, const rt_sweep_table *t, int row)
 {
     for (int c = 0; c < t->columns; c++) {
+        const rt_column_kind kind = t->list[c].kind;
         const char *text = t->cells[row * t->columns + c];
         if (is_empty(t, c))
             continue;
-        if (row && is_setting(t, c)) {
+        if (row && (kind == RT_COLUMN_SETTING || kind == RT_COLUMN_NAMES)) {
             rt_writer_add(w, "<td class=\"setting\">");
             rt_html_text(w, text);
             rt_writer_add(w, "</td>");
@@ -87,8 +94,8 @@ static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_ranking *r
     rt_writer_add(w, ".</p>\n");
 }
 
-/* Explains bits per byte. */
-static void explain_bits(rt_writer *w, const rt_sweep_runs *runs)
+/* Explains bits per byte and the columns of theta, if the table has them. */
+static void explain_columns(rt_writer *w, const rt_sweep_runs *runs)
 {
     if (rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE) >= 0)
         rt_writer_add(
@@ -96,11 +103,6 @@ static void explain_bits(rt_writer *w, const rt_sweep_runs *runs)
                "tokens that the evaluation predicts, and the bytes of their text. Losses per token "
                "of different vocabularies are not comparable; bits per byte are. Only runs on text "
                "with data.objective = lm at level byte, char or bpe have it.</dd>\n</dl>\n");
-}
-
-/* Explains the columns of theta. */
-static void explain_theta(rt_writer *w, const rt_sweep_runs *runs)
-{
     if (rt_sweep_judge(runs).learned)
         rt_writer_add(
             w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>the largest relative drift |θᵢ / "
@@ -113,87 +115,69 @@ static void explain_theta(rt_writer *w, const rt_sweep_runs *runs)
 
 /* ---- the runs ---- */
 
-/* Adds a name as part of a URL; characters with a meaning in URLs are escaped as %XX. */
-static void add_address(rt_writer *w, const char *name)
+/* Adds the name of a run, with a link to its report if the page lies beside the run. Characters
+ * with a meaning in URLs are escaped as %XX. */
+static void add_name(rt_writer *w, const char *folder, const char *name, bool linked)
 {
-    for (; *name; name++)
-        if (isalnum((unsigned char)*name) || strchr("-_.=+,~", *name))
-            rt_writer_add(w, "%c", *name);
-        else
-            rt_writer_add(w, "%%%02X", (unsigned)(unsigned char)*name);
+    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
+    const bool has_report = linked && !rt_path_join(member, folder, name).code &&
+                            !rt_path_join(path, member, "report.html").code && !access(path, R_OK);
+    if (has_report) {
+        rt_writer_add(w, "<a href=\"");
+        for (const char *c = name; *c; c++)
+            rt_writer_add(w, isalnum((unsigned char)*c) || strchr("-_.=+,~", *c) ? "%c" : "%%%02X",
+                          (unsigned char)*c);
+        rt_writer_add(w, "/report.html\">");
+    }
+    rt_html_text(w, name);
+    rt_writer_add(w, has_report ? "</a>" : "");
 }
 
-static void add_number(rt_writer *w, const rt_sweep_runs *runs, int run, const char *name,
-                       int decimals)
-{
-    char text[RT_NUMBER_SIZE];
-    const double x = rt_sweep_number(runs, run, rt_sweep_column(runs, name));
-    rt_page_cell(w, "td", isnan(x) ? "-" : rt_number_show(text, decimals, x));
-}
-
-/* Adds whether a run was new when the sweep last grew; nothing if the sweep never grew. */
+/* Adds whether a run was new when the sweep last grew. */
 static void add_growth(rt_writer *w, const char *folder, const char *name)
 {
     rt_csv csv;
-    if (rt_csv_open(&csv, folder, "growth.csv")) {
-        const char *word = "-";
+    const char *word = "-";
+    if (rt_csv_open(&csv, folder, "growth.csv"))
         while (rt_csv_row(&csv))
             if (!strcmp(rt_csv_cell(&csv, "run"), name))
                 word = strcmp(rt_csv_cell(&csv, "run_is"), "new") ? "before" : "new";
-        rt_page_cell(w, "td", word);
-    }
+    rt_page_cell(w, "td", word);
     rt_csv_close(&csv);
 }
 
-static void add_run(rt_writer *w, const char *folder, const rt_sweep_runs *runs, int run,
-                    bool linked)
-{
-    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    const char *name = runs->list[run].cells[0];
-    const char *code = runs->list[run].cells[runs->exit_column];
-    const bool has_report = linked && !rt_path_join(member, folder, name).code &&
-                            !rt_path_join(path, member, "report.html").code && !access(path, R_OK);
-    rt_writer_add(w, "<tr><td>");
-    if (has_report) {
-        rt_writer_add(w, "<a href=\"");
-        add_address(w, name);
-        rt_writer_add(w, "/report.html\">");
-        rt_html_text(w, name);
-        rt_writer_add(w, "</a>");
-    } else {
-        rt_html_text(w, name);
-    }
-    rt_writer_add(w, "</td>");
-    add_number(w, runs, run, RT_RESULT_LOSS, 4);
-    add_number(w, runs, run, RT_RESULT_ACCURACY, 4);
-    rt_page_cell(w, "td", *code ? code : "-");
-    add_growth(w, folder, name);
-    rt_writer_add(w, "</tr>\n");
-}
-
-static bool has_grown(const char *folder)
-{
-    rt_csv csv;
-    const bool grown = rt_csv_open(&csv, folder, "growth.csv");
-    rt_csv_close(&csv);
-    return grown;
-}
-
-/* Adds the list of the runs, with links to their reports if the page lies beside them. */
 static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool linked)
 {
-    const bool grown = has_grown(folder);
+    static const char *const results[] = {RT_RESULT_LOSS, RT_RESULT_ACCURACY};
+    char text[RT_NUMBER_SIZE];
+    rt_csv growth;
+    const bool grown = rt_csv_open(&growth, folder, "growth.csv");
+    rt_csv_close(&growth);
     rt_writer_add(w,
                   "<h2>Runs</h2>\n<div class=\"scroll\"><table>\n<tr><th>run</th><th>loss</th>"
                   "<th>accuracy</th><th>exit code</th>%s</tr>\n",
                   grown ? "<th>trained</th>" : "");
-    for (int i = 0; i < runs->count; i++)
-        add_run(w, folder, runs, i, linked);
+    for (int run = 0; run < runs->count; run++) {
+        char *const *cells = runs->list[run].cells;
+        rt_writer_add(w, "<tr><td>");
+        add_name(w, folder, cells[0], linked);
+        rt_writer_add(w, "</td>");
+        for (int i = 0; i < 2; i++) {
+            const double x = rt_sweep_number(runs, run, rt_sweep_column(runs, results[i]));
+            rt_page_cell(w, "td", isnan(x) ? "-" : rt_number_show(text, 4, x));
+        }
+        rt_page_cell(w, "td", *cells[runs->exit_column] ? cells[runs->exit_column] : "-");
+        if (grown)
+            add_growth(w, folder, cells[0]);
+        rt_writer_add(w, "</tr>\n");
+    }
     rt_writer_add(w, "</table></div>\n%s",
                   grown ? "<p>trained: before: the run had finished when the sweep last grew, and "
                           "was reused; new: it was trained after that.</p>\n"
                         : "");
 }
+
+/* ---- the page ---- */
 
 static rt_status add_differences(rt_writer *w, const rt_sweep_runs *runs)
 {
@@ -222,9 +206,8 @@ rt_status rt_sweep_report_write(const char *folder, const char *title, const cha
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title, false);
         add_verdict(&w, folder, &runs, file != NULL);
-        add_table(&w, &table, &ranking, rt_ranking_best(&ranking, &runs));
-        explain_bits(&w, &runs);
-        explain_theta(&w, &runs);
+        add_table(&w, &table, &ranking, best_row(&ranking, &runs));
+        explain_columns(&w, &runs);
         if (!ranking.differ)
             status = add_differences(&w, &runs);
         rt_page_figures(&w, &figures);

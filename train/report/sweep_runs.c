@@ -1,14 +1,27 @@
-#include "train/report/sweep_runs.h"
-
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/number.h"
-#include "train/folder/results.h"
+#include "train/report/private.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+void *rt_grown_list(void *list, int count, int *capacity, size_t size)
+{
+    if (count < *capacity)
+        return list;
+    const int larger = *capacity ? 2 * *capacity : 64;
+    void *moved = rt_alloc((size_t)larger, size);
+    if (!moved)
+        return NULL;
+    if (count)
+        memcpy(moved, list, (size_t)count * size);
+    rt_free(list);
+    *capacity = larger;
+    return moved;
+}
 
 rt_summary rt_summarise(const double *values, int count)
 {
@@ -64,94 +77,85 @@ static char **copy_cells(char *const *cells, int count)
     return copy;
 }
 
-/* Makes room for one more run in the three lists, which lie in one block. */
-static bool reserve_run(rt_sweep_runs *s)
+static bool add_run(rt_sweep_runs *s, const rt_csv *csv)
 {
-    if (s->count < s->capacity)
-        return true;
-    const size_t capacity = s->capacity ? 2 * (size_t)s->capacity : 64;
-    rt_sweep_run *list = rt_alloc(capacity, sizeof *list + sizeof *s->values + sizeof *s->rows);
-    if (!list)
-        return false;
-    double *values = (double *)(list + capacity);
-    rt_sweep_row *rows = (rt_sweep_row *)(values + capacity);
-    if (s->count) {
-        memcpy(list, s->list, (size_t)s->count * sizeof *list);
-        memcpy(rows, s->rows, (size_t)s->row_count * sizeof *rows);
-    }
-    rt_free(s->list);
-    s->list = list;
-    s->values = values;
-    s->rows = rows;
-    s->capacity = (int)capacity;
-    return true;
+    rt_sweep_run *list = rt_grown_list(s->list, s->count, &s->capacity, sizeof *list);
+    s->list = list ? list : s->list;
+    char **cells = list ? copy_cells(csv->cells, s->columns) : NULL;
+    if (cells)
+        s->list[s->count++] = (rt_sweep_run){cells, -1};
+    return cells != NULL;
 }
 
-bool rt_sweep_sets_apart(const rt_sweep_runs *s, int column)
+/* Returns whether a column is a setting that can set rows apart: any but the seed. */
+static bool can_set_apart(const rt_sweep_runs *s, int column)
 {
     return column > 0 && column < s->exit_column && strcmp(s->names[column], "run.seed") != 0;
-}
-
-bool rt_sweep_differs(const rt_sweep_runs *s, int column)
-{
-    bool differs = false;
-    for (int i = 1; i < s->count && !differs; i++)
-        differs = strcmp(s->list[i].cells[column], s->list[0].cells[column]) != 0;
-    return differs && rt_sweep_sets_apart(s, column);
 }
 
 static bool same_row(const rt_sweep_runs *s, char *const *a, char *const *b)
 {
     for (int i = 1; i < s->exit_column; i++)
-        if (rt_sweep_sets_apart(s, i) && strcmp(a[i], b[i]) != 0)
+        if (can_set_apart(s, i) && strcmp(a[i], b[i]) != 0)
             return false;
     return true;
 }
 
-static bool add_run(rt_sweep_runs *s, const rt_csv *csv)
+/* Groups the runs into rows. */
+static bool find_rows(rt_sweep_runs *s)
 {
-    char **cells = reserve_run(s) ? copy_cells(csv->cells, s->columns) : NULL;
-    int row = 0;
-    if (!cells)
-        return false;
-    while (row < s->row_count && !same_row(s, s->list[s->rows[row].first].cells, cells))
-        row++;
-    if (row == s->row_count)
-        s->rows[s->row_count++].first = s->count;
-    else
-        s->list[s->rows[row].last].next = s->count;
-    s->rows[row].last = s->count;
-    s->list[s->count++] = (rt_sweep_run){cells, -1};
-    return true;
-}
-
-/* Returns whether a folder of that name would lie in the folder of the sweep. */
-static bool is_folder_name(const char *name)
-{
-    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    s->rows = rt_alloc((size_t)s->count, sizeof *s->rows);
+    s->values = rt_alloc((size_t)s->count, sizeof *s->values);
+    for (int run = 0; run < s->count && s->rows; run++) {
+        int row = 0;
+        while (row < s->row_count &&
+               !same_row(s, s->list[s->rows[row].first].cells, s->list[run].cells))
+            row++;
+        if (row == s->row_count)
+            s->rows[s->row_count++].first = run;
+        else
+            s->list[s->rows[row].last].next = run;
+        s->rows[row].last = run;
+    }
+    return s->rows && s->values;
 }
 
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
 {
     rt_csv csv;
     rt_status status = rt_ok();
+    bool in_memory = true;
     *s = (rt_sweep_runs){0};
     if (rt_csv_open(&csv, folder, "runs.csv")) {
         s->columns = csv.columns;
         s->exit_column = rt_csv_column(&csv, RT_RESULT_EXIT_CODE);
         s->names = copy_cells(csv.names, csv.columns);
-        if (!s->names)
-            status = rt_out_of_memory("the runs of a sweep");
-        else if (strcmp(csv.names[0], "run") != 0 || s->exit_column == s->columns)
+        in_memory = s->names != NULL;
+        if (in_memory && (strcmp(csv.names[0], "run") != 0 || s->exit_column == s->columns))
             status = rt_error(RT_IO, "%s/runs.csv: not the table of the runs of a sweep", folder);
-        while (!status.code && rt_csv_row(&csv))
-            if (is_folder_name(csv.cells[0]) && !add_run(s, &csv))
-                status = rt_out_of_memory("the runs of a sweep");
+        while (!status.code && in_memory && rt_csv_row(&csv)) {
+            const char *name = csv.cells[0]; /* of a folder in that of the sweep */
+            if (*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+                in_memory = add_run(s, &csv);
+        }
+        if (!status.code && (!in_memory || !find_rows(s)))
+            status = rt_out_of_memory("the runs of a sweep");
     }
     if (!status.code)
         status = csv.status;
     rt_csv_close(&csv);
     return status;
+}
+
+void rt_sweep_runs_free(rt_sweep_runs *s)
+{
+    for (int i = 0; i < s->count; i++)
+        rt_free(s->list[i].cells);
+    rt_free(s->list);
+    rt_free(s->rows);
+    rt_free(s->values);
+    rt_free(s->names);
+    *s = (rt_sweep_runs){0};
 }
 
 bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_config *config)
@@ -161,33 +165,30 @@ bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_c
            !rt_config_load_folder(config, member).code;
 }
 
-void rt_sweep_runs_free(rt_sweep_runs *s)
+/* ---- columns and rows ---- */
+
+bool rt_sweep_differs(const rt_sweep_runs *s, int column)
 {
-    for (int i = 0; i < s->count; i++)
-        rt_free(s->list[i].cells);
-    rt_free(s->list);
-    rt_free(s->names);
-    *s = (rt_sweep_runs){0};
+    bool differs = false;
+    for (int i = 1; i < s->count && !differs; i++)
+        differs = strcmp(s->list[i].cells[column], s->list[0].cells[column]) != 0;
+    return differs && can_set_apart(s, column);
 }
 
-/* ---- sums ---- */
-
-static int find_column(const rt_sweep_runs *s, const char *name, int first, int end)
+int rt_sweep_column(const rt_sweep_runs *s, const char *name)
 {
-    for (int i = first; i < end; i++)
+    for (int i = s->exit_column + 1; i < s->columns; i++)
         if (!strcmp(s->names[i], name))
             return i;
     return -1;
 }
 
-int rt_sweep_column(const rt_sweep_runs *s, const char *name)
-{
-    return find_column(s, name, s->exit_column + 1, s->columns);
-}
-
 int rt_sweep_setting(const rt_sweep_runs *s, const char *name)
 {
-    return find_column(s, name, 1, s->exit_column);
+    for (int i = 1; i < s->exit_column; i++)
+        if (!strcmp(s->names[i], name))
+            return i;
+    return -1;
 }
 
 double rt_sweep_number(const rt_sweep_runs *s, int run, int column)
@@ -203,9 +204,9 @@ rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column)
     return rt_summarise(s->values, count);
 }
 
-static void count_run(rt_endings *count, const rt_sweep_runs *s, const rt_sweep_run *run)
+static void count_run(rt_endings *count, const rt_sweep_runs *s, int run)
 {
-    const double code = rt_csv_value(run->cells[s->exit_column]);
+    const double code = rt_sweep_number(s, run, s->exit_column);
     count->runs++;
     count->finished += code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
 }
@@ -214,11 +215,9 @@ rt_endings rt_sweep_endings(const rt_sweep_runs *s, int row)
 {
     rt_endings count = {0, 0};
     for (int i = s->rows[row].first; i >= 0; i = s->list[i].next)
-        count_run(&count, s, &s->list[i]);
+        count_run(&count, s, i);
     return count;
 }
-
-/* ---- the verdict ---- */
 
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
 {
@@ -230,7 +229,7 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
         const double is_near = rt_sweep_number(s, i, near);
         const double is_needed = rt_sweep_number(s, i, needed);
         const double far = rt_sweep_number(s, i, drift);
-        count_run(&v.endings, s, &s->list[i]);
+        count_run(&v.endings, s, i);
         if (isnan(is_near))
             continue;
         v.learned++;
@@ -258,199 +257,140 @@ void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v)
                       v->reset, v->dependent == 1 ? "depends" : "depend");
 }
 
-enum { LONGEST_SHOWN = 50 }; /* bytes of a cell on the terminal */
+/* ---- the table ---- */
 
-/* ---- columns ---- */
-
-/* A result in the table: how it is shown, and where it stands in the runs; -1 if nowhere. */
-typedef struct shown {
-    const rt_result_view *view;
-    int column;
-} shown;
-
-static bool is_family(const rt_result_view *view)
+static int list_settings(rt_table_column *list, const rt_sweep_runs *s)
 {
-    return view->name[strlen(view->name) - 1] == '_';
+    int count = 0;
+    for (int i = 0; i < s->exit_column; i++)
+        if (rt_sweep_differs(s, i))
+            list[count++] = (rt_table_column){.kind = RT_COLUMN_SETTING, .source = i};
+    return count;
 }
 
 static bool any_run_has(const rt_sweep_runs *s, int column)
 {
     for (int i = 0; i < s->count; i++)
-        if (!isnan(rt_csv_value(s->list[i].cells[column])))
+        if (!isnan(rt_sweep_number(s, i, column)))
             return true;
     return false;
 }
 
-/* Lists the results of the table. The list has room for every column and every view. */
-static int choose_shown(shown *list, const rt_sweep_runs *s)
+/* Returns whether a view stands for all results of a prefix and a number. */
+static bool is_family(const rt_result_view *view)
+{
+    return view->name[strlen(view->name) - 1] == '_';
+}
+
+static int list_results(rt_table_column *list, const rt_sweep_runs *s)
 {
     const rt_result_view *view;
     int count = 0;
     for (int v = 0; (view = rt_result_view_at(v)); v++) {
         const int column = rt_sweep_column(s, view->name);
-        if (!is_family(view) && (view->always || (column >= 0 && any_run_has(s, column))))
-            list[count++] = (shown){view, column};
+        if (!is_family(view) && (view->always || any_run_has(s, column)))
+            list[count++] = (rt_table_column){RT_COLUMN_RESULT, column, view, 0};
         for (int i = s->exit_column + 1; is_family(view) && i < s->columns; i++)
             if (!strncmp(s->names[i], view->name, strlen(view->name)))
-                list[count++] = (shown){view, i};
+                list[count++] = (rt_table_column){RT_COLUMN_RESULT, i, view, 0};
     }
     return count;
 }
 
-/* ---- cells ---- */
-
-typedef struct filling {
-    rt_sweep_table *table;
-    int used; /* cells */
-    bool failed;
-} filling;
-
-static void add_cell(filling *f, const char *text)
+/* Adds the heading of a column: "kind" for position.kind. */
+static void write_heading(rt_writer *w, const rt_sweep_runs *s, const rt_table_column *c)
 {
-    char *copy = rt_copy_text(text);
-    f->failed |= !copy;
-    f->table->cells[f->used++] = copy;
-}
-
-/* "kind" for position.kind */
-static const char *short_name(const char *key)
-{
-    const char *point = strchr(key, '.');
-    return point ? point + 1 : key;
-}
-
-static void fill_settings(filling *f, const rt_sweep_runs *s)
-{
-    for (int i = 0; i < s->exit_column; i++)
-        if (rt_sweep_differs(s, i))
-            add_cell(f, short_name(s->names[i]));
-}
-
-static void fill_headings(filling *f, const rt_sweep_runs *s, const shown *list, int count)
-{
-    const bool named = f->table->first_setting > 0;
-    if (named)
-        add_cell(f, "run");
+    const char *name = c->source < 0 ? "" : s->names[c->source], *point = strchr(name, '.');
+    if (c->kind == RT_COLUMN_SETTING)
+        rt_writer_add(w, "%s", point ? point + 1 : name);
+    else if (c->kind == RT_COLUMN_RESULT)
+        rt_writer_add(w, "%s%.40s", c->view->heading,
+                      is_family(c->view) ? name + strlen(c->view->name) : "");
     else
-        fill_settings(f, s);
-    add_cell(f, "runs");
-    for (int i = 0; i < count; i++) {
-        char heading[64];
-        const rt_result_view *view = list[i].view;
-        const char *rest = is_family(view) ? s->names[list[i].column] + strlen(view->name) : "";
-        snprintf(heading, sizeof heading, "%s%.40s", view->heading, rest);
-        add_cell(f, heading);
-    }
-    if (named)
-        fill_settings(f, s);
+        rt_writer_add(w, c->kind == RT_COLUMN_NAMES ? "run" : "runs");
 }
 
-static void fill_values(filling *f, const rt_sweep_runs *s, int row)
+static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_column *c, int row)
 {
-    for (int i = 0; i < s->exit_column; i++)
-        if (rt_sweep_differs(s, i))
-            add_cell(f, s->list[s->rows[row].first].cells[i]);
-}
-
-/* "a", "a, b", "a, b, ..." */
-static void fill_names(filling *f, const rt_sweep_runs *s, int row)
-{
-    enum { MOST_NAMES = 2 };
-    rt_writer w = {0};
-    int run = s->rows[row].first;
-    for (int count = 0; run >= 0 && count < MOST_NAMES; count++, run = s->list[run].next)
-        rt_writer_add(&w, "%s%s", count ? ", " : "", s->list[run].cells[0]);
-    if (run >= 0)
-        rt_writer_add(&w, ", ...");
-    if (w.bytes)
-        add_cell(f, w.bytes);
-    f->failed |= w.failed;
-    rt_writer_free(&w);
-}
-
-static void fill_row(filling *f, const rt_sweep_runs *s, int row, const shown *list, int count)
-{
+    enum { MOST_NAMES = 2 }; /* "a", "a, b" or "a, b, ..." */
     char text[RT_SUMMARY_SIZE];
-    const bool named = f->table->first_setting > 0;
     const rt_endings runs = rt_sweep_endings(s, row);
-    if (named)
-        fill_names(f, s, row);
-    else
-        fill_values(f, s, row);
-    if (runs.finished == runs.runs)
-        snprintf(text, sizeof text, "%d", runs.runs);
-    else
-        snprintf(text, sizeof text, "%d of %d", runs.finished, runs.runs);
-    add_cell(f, text);
-    for (int i = 0; i < count; i++) {
-        const rt_summary summary = rt_sweep_summary(s, row, list[i].column);
-        add_cell(f, rt_summary_text(text, &summary, list[i].view->decimals, runs.runs));
+    int run = s->rows[row].first;
+    if (c->kind == RT_COLUMN_NAMES) {
+        for (int count = 0; run >= 0 && count < MOST_NAMES; count++, run = s->list[run].next)
+            rt_writer_add(w, "%s%s", count ? ", " : "", s->list[run].cells[0]);
+        rt_writer_add(w, run >= 0 ? ", ..." : "");
+    } else if (c->kind == RT_COLUMN_SETTING) {
+        rt_writer_add(w, "%s", s->list[run].cells[c->source]);
+    } else if (c->kind == RT_COLUMN_RUNS) {
+        if (runs.finished < runs.runs)
+            rt_writer_add(w, "%d of ", runs.finished);
+        rt_writer_add(w, "%d", runs.runs);
+    } else {
+        const rt_summary summary = rt_sweep_summary(s, row, c->source);
+        rt_writer_add(w, "%s", rt_summary_text(text, &summary, c->view->decimals, runs.runs));
     }
-    if (named)
-        fill_values(f, s, row);
 }
-
-/* ---- widths ---- */
 
 static bool begins_character(char byte)
 {
     return ((unsigned char)byte & 0xc0) != 0x80;
 }
 
-/* Returns how many bytes of a cell are shown: whole characters of UTF-8. */
-static int shown_bytes(const char *cell)
+/* Returns how many bytes of a cell are printed: whole characters of UTF-8. */
+static int printed_bytes(const char *cell)
 {
+    enum { LONGEST = 50 };
     size_t length = strlen(cell);
-    if (length > LONGEST_SHOWN)
-        for (length = LONGEST_SHOWN; length && !begins_character(cell[length]);)
+    if (length > LONGEST)
+        for (length = LONGEST; length && !begins_character(cell[length]);)
             length--;
     return (int)length;
 }
 
-/* Returns the width of the shown bytes in narrow characters. */
+/* Returns the width of the printed bytes in narrow characters. */
 static int width_of(const char *cell)
 {
     int width = 0;
-    for (int i = 0; i < shown_bytes(cell); i++)
+    for (int i = 0; i < printed_bytes(cell); i++)
         width += begins_character(cell[i]);
     return width;
 }
 
-static void measure_columns(rt_sweep_table *t)
-{
-    for (int i = 0; i < t->rows * t->columns; i++) {
-        const int width = width_of(t->cells[i]);
-        if (width > t->widths[i % t->columns])
-            t->widths[i % t->columns] = width;
-    }
-}
-
-/* ---- life ---- */
-
 rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_sweep_order order)
 {
     const bool named = order == RT_RESULTS_FIRST;
-    int views = 0;
+    bool failed;
+    int views = 0, n = 0;
     *t = (rt_sweep_table){.rows = s->row_count + 1};
     while (rt_result_view_at(views))
         views++;
-    for (int i = 0; i < s->exit_column; i++)
-        t->settings += rt_sweep_differs(s, i);
-    shown *list = rt_alloc((size_t)s->columns + (size_t)views, sizeof *list);
-    const int count = list ? choose_shown(list, s) : 0;
-    t->first_setting = named ? 2 + count : 0;
-    t->columns = named + t->settings + 1 + count;
+    t->list = rt_alloc((size_t)(s->columns + views + 2), sizeof *t->list);
+    if (!t->list)
+        return rt_out_of_memory("the table of a sweep");
+    if (named)
+        t->list[n++] = (rt_table_column){.kind = RT_COLUMN_NAMES, .source = -1};
+    else
+        n += list_settings(t->list, s);
+    t->list[n++] = (rt_table_column){.kind = RT_COLUMN_RUNS, .source = -1};
+    n += list_results(t->list + n, s);
+    n += named ? list_settings(t->list + n, s) : 0;
+    t->columns = n;
     t->cells = rt_alloc((size_t)t->rows * (size_t)t->columns, sizeof *t->cells);
-    t->widths = rt_alloc((size_t)t->columns, sizeof *t->widths);
-    filling f = {.table = t, .failed = !list || !t->cells || !t->widths};
-    if (!f.failed)
-        fill_headings(&f, s, list, count);
-    for (int row = 0; row < s->row_count && !f.failed; row++)
-        fill_row(&f, s, row, list, count);
-    if (!f.failed)
-        measure_columns(t);
-    rt_free(list);
-    return f.failed ? rt_out_of_memory("the table of a sweep") : rt_ok();
+    failed = !t->cells;
+    for (int i = 0; i < t->rows * t->columns && !failed; i++) {
+        rt_table_column *column = &t->list[i % t->columns];
+        rt_writer w = {0};
+        if (i < t->columns)
+            write_heading(&w, s, column);
+        else
+            write_cell(&w, s, column, i / t->columns - 1);
+        t->cells[i] = rt_writer_take(&w);
+        failed = !t->cells[i];
+        const int width = failed ? 0 : width_of(t->cells[i]);
+        column->width = width > column->width ? width : column->width;
+    }
+    return failed ? rt_out_of_memory("the table of a sweep") : rt_ok();
 }
 
 void rt_sweep_table_free(rt_sweep_table *t)
@@ -458,53 +398,46 @@ void rt_sweep_table_free(rt_sweep_table *t)
     for (int i = 0; t->cells && i < t->rows * t->columns; i++)
         rt_free(t->cells[i]);
     rt_free(t->cells);
-    rt_free(t->widths);
+    rt_free(t->list);
     *t = (rt_sweep_table){0};
 }
 
-/* ---- print ---- */
-
-/* Prints a cell without control characters: settings may come from an untrusted file. */
-static void print_cell(FILE *to, const char *cell)
-{
-    for (int i = 0; i < shown_bytes(cell); i++)
-        fputc(iscntrl((unsigned char)cell[i]) ? '?' : cell[i], to);
-}
-
+/* Control characters become question marks: settings may come from an untrusted file. */
 void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
 {
     for (int r = 0; r < t->rows; r++) {
         for (int c = 0; c < t->columns; c++) {
             const char *cell = t->cells[r * t->columns + c];
             fputs(c ? "  " : "", to);
-            print_cell(to, cell);
+            for (int i = 0; i < printed_bytes(cell); i++)
+                fputc(iscntrl((unsigned char)cell[i]) ? '?' : cell[i], to);
             if (c + 1 < t->columns)
-                fprintf(to, "%*s", t->widths[c] - width_of(cell), "");
+                fprintf(to, "%*s", t->list[c].width - width_of(cell), "");
         }
         fputc('\n', to);
     }
 }
 
-/* ---- sweep.csv ---- */
+/* Adds a cell of sweep.csv for each setting but the seed. */
+static void add_settings(rt_writer *w, const rt_sweep_runs *s, char *const *cells)
+{
+    for (int i = 0; i < s->exit_column; i++)
+        if (can_set_apart(s, i)) {
+            rt_csv_put(w, cells[i]);
+            rt_writer_add(w, ",");
+        }
+}
 
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
 {
-    for (int i = 0; i < s->exit_column; i++)
-        if (rt_sweep_sets_apart(s, i)) {
-            rt_csv_put(w, s->names[i]);
-            rt_writer_add(w, ",");
-        }
+    add_settings(w, s, s->names);
     rt_writer_add(w, "runs,good");
     for (int i = s->exit_column + 1; i < s->columns; i++)
         rt_writer_add(w, ",%s_mean,%s_sd,%s_n", s->names[i], s->names[i], s->names[i]);
     rt_writer_add(w, "\n");
     for (int row = 0; row < s->row_count; row++) {
         const rt_endings runs = rt_sweep_endings(s, row);
-        for (int i = 0; i < s->exit_column; i++)
-            if (rt_sweep_sets_apart(s, i)) {
-                rt_csv_put(w, s->list[s->rows[row].first].cells[i]);
-                rt_writer_add(w, ",");
-            }
+        add_settings(w, s, s->list[s->rows[row].first].cells);
         rt_writer_add(w, "%d,%d", runs.runs, runs.finished);
         for (int i = s->exit_column + 1; i < s->columns; i++) {
             const rt_summary m = rt_sweep_summary(s, row, i);

@@ -1,11 +1,12 @@
 #ifndef ROTOR_TRAIN_REPORT_SWEEP_RUNS_H
 #define ROTOR_TRAIN_REPORT_SWEEP_RUNS_H
 
-/* The runs of a sweep as its runs.csv lists them, and the tables made of them: on the terminal, in
- * sweep.csv and in the report. Runs that differ in run.seed alone are one row of a table. */
+/* The runs of a sweep as its runs.csv lists them, their table, and statistics over them. Runs that
+ * differ in run.seed alone are one row of the table. */
 
 #include "text/csv.h"
 #include "train/config/config.h"
+#include "train/folder/results.h"
 
 #include <stdio.h>
 
@@ -41,9 +42,8 @@ typedef struct rt_sweep_runs {
     int columns;
     int exit_column; /* columns 1 ... exit_column - 1 are settings, those behind it results */
     char **names;    /* of the columns */
-    int count, row_count;
-    int capacity;       /* of the three lists */
-    rt_sweep_run *list; /* its block holds the other two as well */
+    int count, capacity, row_count;
+    rt_sweep_run *list;
     rt_sweep_row *rows;
     double *values; /* scratch memory for rt_sweep_summary */
 } rt_sweep_runs;
@@ -56,10 +56,7 @@ void rt_sweep_runs_free(rt_sweep_runs *s);
 /* Loads the configuration of a run in FOLDER; returns false if it has none. */
 bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_config *config);
 
-/* Returns whether a column can set rows apart: a setting other than the seed. */
-bool rt_sweep_sets_apart(const rt_sweep_runs *s, int column);
-
-/* Returns whether a column sets rows apart: its cells are not all the same. */
+/* Returns whether a column sets rows apart: a setting other than the seed with different values. */
 bool rt_sweep_differs(const rt_sweep_runs *s, int column);
 
 /* Returns the column of a result, or of a setting; -1 if there is none. */
@@ -95,16 +92,28 @@ void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v);
 
 /* ---- their table: a row for the runs that differ in the seed alone ---- */
 
-/* Whether a row begins with its settings, which are few in a sweep, or with the names of its runs
- * and ends with its settings. */
+/* Order of the columns: first the settings, which are few in a sweep, or first the names of the
+ * runs and last the settings. */
 typedef enum rt_sweep_order { RT_SETTINGS_FIRST, RT_RESULTS_FIRST } rt_sweep_order;
+
+typedef enum rt_column_kind {
+    RT_COLUMN_NAMES,   /* names of the runs */
+    RT_COLUMN_SETTING, /* a setting that differs */
+    RT_COLUMN_RUNS,    /* number of runs */
+    RT_COLUMN_RESULT
+} rt_column_kind;
+
+typedef struct rt_table_column {
+    rt_column_kind kind;
+    int source;                 /* column of the runs; -1: they have none */
+    const rt_result_view *view; /* of a result */
+    int width;                  /* in characters */
+} rt_table_column;
 
 typedef struct rt_sweep_table {
     int columns, rows; /* the first row has the headings */
-    int first_setting; /* columns of settings stand together */
-    int settings;
+    rt_table_column *list;
     char **cells; /* row after row */
-    int *widths;  /* of the columns, in characters */
 } rt_sweep_table;
 
 /* Makes the table of the settings that differ and of the results that rt_result_view_at names.
@@ -116,7 +125,65 @@ void rt_sweep_table_free(rt_sweep_table *t);
 /* Prints the table with aligned columns; long cells are truncated. */
 void rt_sweep_table_print(FILE *to, const rt_sweep_table *t);
 
-/* Adds the same rows with all results, as sweep.csv has them. */
+/* Adds the same rows with all settings and results, as sweep.csv has them. */
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *runs);
+
+/* ---- ranking ---- */
+
+/* Losses are comparable if they answer the same question on the same data with the same
+ * vocabulary. Bits per byte are comparable across vocabularies. */
+typedef struct rt_ranking {
+    const char *result; /* RT_RESULT_LOSS or RT_RESULT_BITS_PER_BYTE, the lower the better; NULL if
+                           the rows cannot be ranked */
+    const char *differ; /* what the runs differ in then: "objectives" */
+} rt_ranking;
+
+/* Ranks the runs whose folders in FOLDER have a configuration. */
+rt_ranking rt_report_rank(const char *folder, const rt_sweep_runs *runs);
+
+/* ---- paired differences ---- */
+
+/* Factors for the mean of `count` normal numbers, in standard deviations of the sample; NaN below
+ * two numbers. */
+typedef struct rt_student {
+    int count;
+    double interval; /* half of the 95 % interval of the mean: t(0.975, count - 1) / sqrt(count) */
+    double detectable; /* smallest true mean that a two-sided test at 5 % finds with a probability
+                          of 90 %, by the noncentral t distribution */
+} rt_student;
+
+rt_student rt_student_of(int count);
+
+/* Two runs are a pair if they agree in every setting but one, the seed included: both have drawn
+ * the same weights and batches. Pairs of one seed at several values of another key are not
+ * independent of each other; the intervals treat them as if they were. */
+typedef struct rt_paired_difference {
+    const char *key, *value, *against; /* texts of the runs; `against` is the key's first value */
+    int count;                         /* of pairs */
+    double mean;                       /* of loss(value) - loss(against) */
+    double low, high;                  /* 95 % interval by Student's t; NaN below two pairs */
+    double detectable;                 /* smallest difference that this design shows with 90 % */
+} rt_paired_difference;
+
+typedef struct rt_paired {
+    rt_paired_difference *list;
+    int count;
+    int seeds;       /* number of seeds; 0: run.seed does not set the runs apart */
+    double doubling; /* change of the loss by twice the steps; NaN if the sweep has no such runs */
+} rt_paired;
+
+/* Computes all differences. rt_paired_free is called in any case, before the runs are freed. */
+rt_status rt_paired_make(rt_paired *paired, const rt_sweep_runs *runs) RT_MUST_CHECK;
+void rt_paired_free(rt_paired *paired);
+
+/* Returns how much more compute a difference of the loss is worth: 0.034 is 3.4 % more steps. NaN
+ * unless twice the steps lower the loss. */
+double rt_paired_compute(const rt_paired *paired, double difference);
+
+/* Adds the differences as lines of text, as a table of a page, or as paired.csv. The first two add
+ * nothing if there is no pair. */
+void rt_paired_report(rt_writer *w, const rt_paired *paired);
+void rt_paired_page(rt_writer *w, const rt_paired *paired);
+void rt_paired_csv(rt_writer *w, const rt_paired *paired);
 
 #endif

@@ -4,47 +4,44 @@
 #include "optim/schedule.h"
 #include "text/csv.h"
 #include "text/number.h"
-#include "text/writer.h"
 
 #include <limits.h>
 #include <math.h>
 
-rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit, void *context)
+rt_status rt_theta_list(rt_theta_entry **list_new, int *count, const rt_transformer *model)
 {
     const rt_transformer_options *o = &model->options;
+    *list_new = NULL;
+    *count = 0;
     if (!o->theta.learn)
         return rt_ok();
     const rt_shape shape = rt_transformer_theta_shape(o);
-    const int rows = shape.axis[1], pairs = shape.axis[2];
-    double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
-    double *geometric = rt_alloc(rt_shape_size(shape), sizeof *geometric);
-    double *use = rt_alloc(rt_shape_size(shape), sizeof *use);
-    const bool ready = theta && geometric && use;
-    if (ready) {
-        rt_transformer_theta(model, theta);
-        rt_transformer_theta_use(model, use);
-        rt_transformer_theta_geometric(o, geometric);
-        for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
-            const rt_theta_entry entry = {.layer =
-                                              o->theta.scope == RT_THETA_MODEL
-                                                  ? -1
-                                                  : rt_transformer_theta_layer(o, n / pairs / rows),
-                                          .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows
-                                                                                  : -1,
-                                          .pair = n % pairs,
-                                          .index = n,
-                                          .theta = theta[n],
-                                          .start = rt_transformer_theta_start(model)[n],
-                                          .geometric = geometric[n],
-                                          .use = use[n]};
-            visit(context, &entry);
-        }
+    const int rows = shape.axis[1], pairs = shape.axis[2], all = (int)rt_shape_size(shape);
+    double *theta = rt_alloc((size_t)all, 3 * sizeof *theta);
+    rt_theta_entry *list = rt_alloc((size_t)all, sizeof *list);
+    if (!theta || !list) {
+        rt_free(theta);
+        rt_free(list);
+        return rt_out_of_memory("a report on theta");
     }
-    rt_status status = ready ? rt_ok() : rt_out_of_memory("a report on theta");
+    double *geometric = theta + all, *use = theta + 2 * all;
+    rt_transformer_theta(model, theta);
+    rt_transformer_theta_use(model, use);
+    rt_transformer_theta_geometric(o, geometric);
+    for (int n = 0; n < all; n++)
+        list[n] = (rt_theta_entry){.layer = o->theta.scope == RT_THETA_MODEL
+                                                ? -1
+                                                : rt_transformer_theta_layer(o, n / pairs / rows),
+                                   .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows : -1,
+                                   .pair = n % pairs,
+                                   .theta = theta[n],
+                                   .start = rt_transformer_theta_start(model)[n],
+                                   .geometric = geometric[n],
+                                   .use = use[n]};
     rt_free(theta);
-    rt_free(geometric);
-    rt_free(use);
-    return status;
+    *list_new = list;
+    *count = all;
+    return rt_ok();
 }
 
 /* ---- measures ---- */
@@ -68,52 +65,43 @@ static measures measure(const rt_config *c, int layer, double theta, double from
                       .moved = logarithm ? log_ratio : fabs(theta - from)};
 }
 
-typedef struct judging {
-    const rt_config *config;
-    rt_theta_verdict *verdict;
-    int count;
-    double product, squares, geometric_squares; /* of logarithms */
-} judging;
-
 static void keep_worst(rt_theta_worst *worst, double value, const rt_theta_entry *e, double grid)
 {
     if (!(value <= worst->value) && !isnan(worst->value)) /* nothing is worse than a NaN */
         *worst = (rt_theta_worst){value, e->layer, e->head, e->pair, grid, e->theta};
 }
 
-static void judge_one(void *context, const rt_theta_entry *e)
+rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const rt_config *config)
 {
-    judging *j = context;
-    const double logarithm = log(e->theta), geometric = log(e->geometric);
-    const measures m = measure(j->config, e->layer, e->theta, e->geometric);
-    const measures from_start = measure(j->config, e->layer, e->theta, e->start);
-    keep_worst(&j->verdict->drift, m.drift, e, m.grid);
-    keep_worst(&j->verdict->phase, m.phase, e, m.grid);
-    if (e->start != 0)
-        keep_worst(&j->verdict->from_start, from_start.drift, e, from_start.grid);
-    j->verdict->elsewhere |= e->start != e->geometric;
-    j->verdict->mean_drift += m.drift;
-    j->count++;
-    j->product += logarithm * geometric;
-    j->squares += logarithm * logarithm;
-    j->geometric_squares += geometric * geometric;
-}
-
-rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
-                         const rt_config *config)
-{
-    judging j = {.config = config, .verdict = verdict};
-    *verdict = (rt_theta_verdict){.drift.value = -1, .phase.value = -1, .from_start.value = -1};
-    rt_status status = rt_theta_visit(model, judge_one, &j);
-    verdict->mean_drift /= j.count;
-    verdict->cosine = j.product / sqrt(j.squares * j.geometric_squares);
-    verdict->near = verdict->drift.value <= config->theta.tolerance;
+    double product = 0, squares = 0, geometric_squares = 0; /* of logarithms */
+    rt_theta_entry *list;
+    int count;
+    rt_status status = rt_theta_list(&list, &count, model);
+    *v = (rt_theta_verdict){.drift.value = -1, .phase.value = -1, .from_start.value = -1};
+    for (const rt_theta_entry *e = list; e < list + count; e++) {
+        const double logarithm = log(e->theta), geometric = log(e->geometric);
+        const measures m = measure(config, e->layer, e->theta, e->geometric);
+        const measures from_start = measure(config, e->layer, e->theta, e->start);
+        keep_worst(&v->drift, m.drift, e, m.grid);
+        keep_worst(&v->phase, m.phase, e, m.grid);
+        if (e->start != 0)
+            keep_worst(&v->from_start, from_start.drift, e, from_start.grid);
+        v->elsewhere |= e->start != e->geometric;
+        v->mean_drift += m.drift;
+        product += logarithm * geometric;
+        squares += logarithm * logarithm;
+        geometric_squares += geometric * geometric;
+    }
+    rt_free(list);
+    v->mean_drift /= count;
+    v->cosine = product / sqrt(squares * geometric_squares);
+    v->near = v->drift.value <= config->theta.tolerance;
     return status;
 }
 
 /* ---- text ---- */
 
-/* Writes the number, or "all" where layers or heads share a theta. */
+/* Writes the number of a layer or head, or "all" where they share a theta. */
 static const char *number_or_all(char text[16], int number)
 {
     snprintf(text, 16, number < 0 ? "all" : "%d", number);
@@ -167,12 +155,13 @@ void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset
 
 /* ---- the table ---- */
 
+/* A printed table. */
 typedef struct printing {
     rt_writer text;
     const rt_config *config;
     const rt_theta_tolerance *tolerances; /* or NULL */
     double reach;                         /* how far Adam could have gone */
-    const char *mover;                    /* what has such a bound; or NULL */
+    const char *mover;                    /* name of an optimizer with such a bound, or NULL */
     bool crossed;                         /* some theta is 0 or below */
 } printing;
 
@@ -182,9 +171,8 @@ static void add_cell(rt_writer *w, int width, int decimals, double x, bool defin
     rt_writer_add(w, "  %*s", width, defined ? rt_number_show(text, decimals, x) : "-");
 }
 
-static void print_row(void *context, const rt_theta_entry *e)
+static void print_row(printing *p, const rt_theta_entry *e, const rt_theta_tolerance *tolerance)
 {
-    printing *p = context;
     rt_writer *w = &p->text;
     const measures m = measure(p->config, e->layer, e->theta, e->start);
     const bool raw = p->config->model.theta.form == RT_THETA_RAW;
@@ -198,9 +186,9 @@ static void print_row(void *context, const rt_theta_entry *e)
     add_cell(w, 6, 3, m.turns, true);
     add_cell(w, 4, 1, 100 * e->use, true);
     rt_writer_add(w, "%%");
-    if (p->tolerances) {
-        add_cell(w, 6, 3, p->tolerances[e->index].down, true);
-        add_cell(w, 6, 3, p->tolerances[e->index].up, true);
+    if (tolerance) {
+        add_cell(w, 6, 3, tolerance->down, true);
+        add_cell(w, 6, 3, tolerance->up, true);
     }
     if (p->mover) {
         add_cell(w, 5, 1, 100 * m.moved / p->reach, raw || !crossed);
@@ -210,10 +198,12 @@ static void print_row(void *context, const rt_theta_entry *e)
     p->crossed |= crossed;
 }
 
-/* Notes the distance that turns refer to: as far as attention reaches, which may differ by layer.
- */
-static void note_turns(rt_writer *w, const rt_config *c)
+/* Explains the columns. Turns refer to the distance that attention reaches, which may differ by
+ * layer. */
+static void print_notes(printing *p)
 {
+    const rt_config *c = p->config;
+    rt_writer *w = &p->text;
     int least = INT_MAX, most = 0;
     for (int l = 0; l < c->model.layers; l++) {
         const int reach = rt_transformer_reach(&c->model, l, c->data.length) - 1;
@@ -223,43 +213,35 @@ static void note_turns(rt_writer *w, const rt_config *c)
         most = reach > most ? reach : most;
     }
     rt_writer_add(w,
+                  "drift: change of theta as a share of theta0; grid: the same in steps between "
+                  "neighbouring theta; phase: extra rotation in radians over %d positions; ",
+                  c->data.length - 1);
+    rt_writer_add(w,
                   least < most ? "turns: full turns over %d to %d positions, as far as a layer "
                                  "reaches"
                                : "turns: full turns over %d positions",
                   least, most);
-}
-
-static void print_notes(printing *p)
-{
-    const rt_config *c = p->config;
-    rt_writer_add(&p->text,
-                  "drift: change of theta as a share of theta0; grid: the same in steps between "
-                  "neighbouring theta; phase: extra rotation in radians over %d positions; ",
-                  c->data.length - 1);
-    note_turns(&p->text, c);
-    rt_writer_add(&p->text, "; use: share of the query and key weights that the pair rotates");
+    rt_writer_add(w, "; use: share of the query and key weights that the pair rotates");
     if (p->tolerances)
         rt_writer_add(
-            &p->text,
-            "; down, up: how far ln theta can change before the model gets worse, at most %g",
+            w, "; down, up: how far ln theta can change before the model gets worse, at most %g",
             RT_THETA_FARTHEST);
     if (p->mover)
-        rt_writer_add(&p->text,
-                      "; used: movement as a share of %.3g, the most %s could have moved %s",
+        rt_writer_add(w, "; used: movement as a share of %.3g, the most %s could have moved %s",
                       p->reach, p->mover,
                       c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
     if (p->crossed)
-        rt_writer_add(&p->text, "; -: theta <= 0 has no logarithm");
-    rt_writer_add(&p->text, "\n");
+        rt_writer_add(w, "; -: theta <= 0 has no logarithm");
+    rt_writer_add(w, "\n");
 }
 
 /* Returns the first step that moved theta: in a branch, theta may have been added late. */
-static int64_t first_step(const rt_transformer *model)
+static int first_step(const rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
     for (int i = 0; i < p->count; i++)
         if (p->list[i]->role == RT_ROLE_THETA)
-            return p->list[i]->since + 1;
+            return (int)p->list[i]->since + 1;
     return 1;
 }
 
@@ -268,70 +250,65 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
 {
     printing p = {.config = config, .tolerances = tolerances};
     rt_theta_verdict verdict;
-    for (int step = (int)first_step(model); step <= steps; step++)
+    rt_theta_entry *list;
+    int count;
+    for (int step = first_step(model); step <= steps; step++)
         p.reach +=
             rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
     p.mover = p.reach > 0 ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     rt_status status = rt_theta_judge(&verdict, model, config);
+    if (!status.code)
+        status = rt_theta_list(&list, &count, model);
     if (status.code)
         return status;
     rt_writer_add(&p.text,
                   "layer  head    i        theta0         theta      drift    grid    phase   "
                   "turns    use%s%s\n",
                   tolerances ? "     down      up" : "", p.mover ? "    used" : "");
-    status = rt_theta_visit(model, print_row, &p);
+    for (int i = 0; i < count; i++)
+        print_row(&p, &list[i], tolerances ? &tolerances[i] : NULL);
+    rt_free(list);
     print_notes(&p);
     rt_theta_report_verdict(&p.text, &verdict, config);
-    char *text = rt_writer_take(&p.text);
-    if (!status.code && !text)
-        status = rt_out_of_memory("a report on theta");
-    if (!status.code)
-        fputs(text, to);
-    rt_free(text);
+    if (!p.text.failed)
+        fputs(p.text.bytes, to);
+    status = p.text.failed ? rt_out_of_memory("a report on theta") : rt_ok();
+    rt_writer_free(&p.text);
     return status;
-}
-
-/* ---- CSV ---- */
-
-typedef struct listing {
-    rt_writer text;
-    const rt_config *config;
-    const rt_theta_tolerance *tolerances; /* or NULL */
-} listing;
-
-static void add_row(void *context, const rt_theta_entry *e)
-{
-    listing *l = context;
-    const measures m = measure(l->config, e->layer, e->theta, e->start);
-    const double drift = fabs(e->theta / e->geometric - 1);
-    const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
-                              m.grid,   m.phase,  m.turns,      e->use};
-    char layer[16], head[16];
-    rt_writer_add(&l->text, "%s,%s,%d", number_or_all(layer, e->layer),
-                  number_or_all(head, e->head), e->pair);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        rt_csv_add_number(&l->text, numbers[i]);
-    if (l->tolerances) {
-        rt_csv_add_number(&l->text, l->tolerances[e->index].down);
-        rt_csv_add_number(&l->text, l->tolerances[e->index].up);
-    }
-    rt_writer_add(&l->text, "\n");
 }
 
 char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                    const rt_theta_tolerance *tolerances)
 {
-    listing l = {.config = config, .tolerances = tolerances};
-    rt_writer_add(&l.text,
+    rt_writer w = {0};
+    rt_theta_entry *list;
+    int count;
+    rt_status status = rt_theta_list(&list, &count, model);
+    if (status.code)
+        return NULL;
+    rt_writer_add(&w,
                   "layer,head,i,theta,theta_initial,geometric,drift,drift_from_start,grid,phase,"
                   "turns,use%s\n",
                   tolerances ? "," RT_TOLERANCE_DOWN "," RT_TOLERANCE_UP : "");
-    rt_status status = rt_theta_visit(model, add_row, &l);
-    if (status.code) {
-        rt_writer_free(&l.text);
-        return NULL;
+    for (int i = 0; i < count; i++) {
+        const rt_theta_entry *e = &list[i];
+        const measures m = measure(config, e->layer, e->theta, e->start);
+        const double drift = fabs(e->theta / e->geometric - 1);
+        const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
+                                  m.grid,   m.phase,  m.turns,      e->use};
+        char layer[16], head[16];
+        rt_writer_add(&w, "%s,%s,%d", number_or_all(layer, e->layer), number_or_all(head, e->head),
+                      e->pair);
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+            rt_csv_add_number(&w, numbers[n]);
+        if (tolerances) {
+            rt_csv_add_number(&w, tolerances[i].down);
+            rt_csv_add_number(&w, tolerances[i].up);
+        }
+        rt_writer_add(&w, "\n");
     }
-    return rt_writer_take(&l.text);
+    rt_free(list);
+    return rt_writer_take(&w);
 }
 
 /* ---- the usage of pairs ---- */

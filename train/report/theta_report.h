@@ -73,17 +73,16 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
 /* One learned theta; layer and head as in rt_theta_worst. */
 typedef struct rt_theta_entry {
     int layer, head, pair;
-    int index; /* in rt_transformer_theta */
     double theta;
     double start;     /* theta0 */
     double geometric; /* base^(-2i/R) */
     double use;       /* rt_transformer_theta_use */
 } rt_theta_entry;
 
-/* Calls `visit` for every learned theta. */
-typedef void (*rt_theta_visitor)(void *context, const rt_theta_entry *entry);
-rt_status rt_theta_visit(const rt_transformer *model, rt_theta_visitor visit,
-                         void *context) RT_MUST_CHECK;
+/* Lists every learned theta in the order of rt_transformer_theta; none if theta is fixed. The
+ * caller frees the list (rt_free). */
+rt_status rt_theta_list(rt_theta_entry **list_new, int *count,
+                        const rt_transformer *model) RT_MUST_CHECK;
 
 /* ---- the usage of pairs ---- */
 

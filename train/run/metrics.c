@@ -95,11 +95,6 @@ static void add_event(rt_metrics *m, int step, const rt_step_result *r, const rt
     rt_event_file_add(&m->events, step, scalars, (int)(sizeof scalars / sizeof *scalars));
 }
 
-typedef struct theta_row {
-    rt_step_table *table;
-    int step;
-} theta_row;
-
 static void add_number_or_all(rt_step_table *table, int number)
 {
     if (number < 0)
@@ -108,19 +103,21 @@ static void add_number_or_all(rt_step_table *table, int number)
         rt_step_table_add(table, ",%d", number);
 }
 
-static void add_theta(void *context, const rt_theta_entry *e)
-{
-    const theta_row *row = context;
-    rt_step_table_add(row->table, "%d", row->step);
-    add_number_or_all(row->table, e->layer);
-    add_number_or_all(row->table, e->head);
-    rt_step_table_add(row->table, ",%d,%.9g,%.9g\n", e->pair, e->theta, e->start);
-}
-
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
 {
-    theta_row row = {&m->theta, state->step};
-    return m->theta.file ? rt_theta_visit(state->model, add_theta, &row) : rt_ok();
+    rt_theta_entry *list;
+    int count;
+    if (!m->theta.file)
+        return rt_ok();
+    rt_status status = rt_theta_list(&list, &count, state->model);
+    for (int i = 0; i < count; i++) {
+        rt_step_table_add(&m->theta, "%d", state->step);
+        add_number_or_all(&m->theta, list[i].layer);
+        add_number_or_all(&m->theta, list[i].head);
+        rt_step_table_add(&m->theta, ",%d,%.9g,%.9g\n", list[i].pair, list[i].theta, list[i].start);
+    }
+    rt_free(list);
+    return status;
 }
 
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const rt_step_result *r,

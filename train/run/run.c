@@ -5,7 +5,6 @@
 #include "text/program_name.h"
 #include "text/writer.h"
 #include "train/config/config.h"
-#include "train/report/figures.h"
 #include "train/report/report.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"

@@ -7,7 +7,6 @@
 #include "core/path.h"
 #include "text/csv.h"
 #include "text/durable_file.h"
-#include "train/report/paired.h"
 #include "train/report/report.h"
 
 #include <string.h>
