@@ -358,25 +358,17 @@ static rt_status take_operand(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
-static rt_status set_key(rt_arguments *a, const option_row *row, const char *text)
-{
-    const int length = snprintf(a->threads, sizeof a->threads, "%s=%s", row->key, text);
-    return length < (int)sizeof a->threads
-               ? add_override(a, a->threads)
-               : rt_error(RT_CONFIG, "the value of --%s is too long", row->name);
-}
-
 static rt_status set_number(const option_row *row, void *member, const char *text)
 {
     int64_t whole = 0;
     double number = 0;
-    const bool read =
-        row->sets == SETS_NUMBER ? rt_number_read(text, &number) : rt_whole_read(text, &whole);
-    if (row->sets != SETS_NUMBER)
+    const bool is_whole = row->sets != SETS_NUMBER;
+    const bool read = is_whole ? rt_whole_read(text, &whole) : rt_number_read(text, &number);
+    if (is_whole)
         number = (double)whole;
     if (!read || !(number >= row->low && number <= row->high))
         return rt_error(RT_CONFIG, "--%s must be %s; got '%s'%s", row->name, row->range, text,
-                        row->sets == SETS_NUMBER && !read && rt_number_is_decimal(text)
+                        !is_whole && !read && rt_number_is_decimal(text)
                             ? ", which is outside of the range of a double"
                             : "");
     if (row->sets == SETS_INT)
@@ -388,34 +380,36 @@ static rt_status set_number(const option_row *row, void *member, const char *tex
     return rt_ok();
 }
 
-static rt_status set_member(rt_arguments *a, const option_row *row, const char *text)
-{
-    void *member = (char *)a + row->at;
-    switch (row->sets) {
-    case SETS_NOTHING:
-        return rt_ok();
-    case SETS_FLAG:
-        *(bool *)member = true;
-        return rt_ok();
-    case SETS_TEXT:
-    case SETS_ANY:
-        *(const char **)member = text;
-        return rt_ok();
-    case SETS_KEY:
-        return set_key(a, row, text);
-    default:
-        return set_number(row, member, text);
-    }
-}
-
 static rt_status take_option(rt_arguments *a, const option_row *row, const char *text)
 {
+    void *member = (char *)a + row->at;
+    rt_status status = rt_ok();
     if (row->value && !*text && row->sets != SETS_ANY)
         return rt_error(RT_CONFIG, "option '--%s' needs a value", row->name);
     if (row->operands && row->sets == SETS_TEXT && a->command == row->command)
         return rt_error(RT_CONFIG, "give --%s only once; list further %s after it", row->name,
                         row->operands);
-    const rt_status status = set_member(a, row, text);
+    switch (row->sets) {
+    case SETS_NOTHING:
+        break;
+    case SETS_FLAG:
+        *(bool *)member = true;
+        break;
+    case SETS_TEXT:
+    case SETS_ANY:
+        *(const char **)member = text;
+        break;
+    case SETS_KEY:
+        if (snprintf(a->threads, sizeof a->threads, "%s=%s", row->key, text) >=
+            (int)sizeof a->threads)
+            return rt_error(RT_CONFIG, "the value of --%s is too long", row->name);
+        status = add_override(a, a->threads);
+        break;
+    case SETS_INT:
+    case SETS_INT64:
+    case SETS_NUMBER:
+        status = set_number(row, member, text);
+    }
     return status.code || !row->command ? status : set_command(a, row);
 }
 
@@ -461,18 +455,6 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
     return rt_ok();
 }
 
-/* Parses the word of a pooling. Returns false if there is none of that name. */
-static bool find_pooling(const char *word, rt_pooling *pool)
-{
-    static const char *const words[] = {RT_POOLINGS(RT_CHOICE_WORD)};
-    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
-        if (!strcmp(words[i], word)) {
-            *pool = (rt_pooling)i;
-            return true;
-        }
-    return false;
-}
-
 /* Returns whether a path ends in `ending` and has something before it. */
 static bool ends_in(const char *path, const char *ending)
 {
@@ -482,8 +464,15 @@ static bool ends_in(const char *path, const char *ending)
 
 static rt_status check_embedding(rt_arguments *a)
 {
-    if (a->pool && !find_pooling(a->pool, &a->pooling))
+    static const char *const poolings[] = {RT_POOLINGS(RT_CHOICE_WORD)};
+    const int count = (int)(sizeof poolings / sizeof *poolings);
+    int found = 0;
+    while (a->pool && found < count && strcmp(poolings[found], a->pool))
+        found++;
+    if (found == count)
         return rt_error(RT_CONFIG, "--pool must be first, mean or last; got '%s'", a->pool);
+    if (a->pool)
+        a->pooling = (rt_pooling)found;
     if (a->output && !ends_in(a->output, ".h5") && !ends_in(a->output, ".npy"))
         return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5 or FILE.npy; got '%s'",
                         a->output);
@@ -613,16 +602,6 @@ static const char ends[] =
     "  7 a check that was asked for failed; 75 stopped by a signal with a checkpoint\n"
     "  saved; 130 second Ctrl-C, or a step that does not end after a signal\n";
 
-/* Prints each line of a text below the one before. */
-static void print_lines(FILE *to, const char *text)
-{
-    for (const char *line = text; *line;) {
-        const int length = (int)strcspn(line, "\n");
-        fprintf(to, "%*s%.*s\n", line == text ? 0 : HELP_COLUMN, "", length, line);
-        line += length + (line[length] == '\n');
-    }
-}
-
 void rt_arguments_print_usage(FILE *to)
 {
     const char *name = rt_program_name();
@@ -634,11 +613,16 @@ void rt_arguments_print_usage(FILE *to)
         const int column =
             fprintf(to, "  %s--%s%s%s", row->command == RT_COMMAND_HELP ? "-h, " : "", row->name,
                     row->value ? " " : "", row->value ? row->value : "");
-        if (column >= HELP_COLUMN)
-            fprintf(to, "\n%*s", HELP_COLUMN, "");
-        else
-            fprintf(to, "%*s", HELP_COLUMN - column, "");
-        print_lines(to, row->help);
+        int indent = HELP_COLUMN - column;
+        if (column >= HELP_COLUMN) {
+            fputc('\n', to);
+            indent = HELP_COLUMN;
+        }
+        for (const char *line = row->help; *line; indent = HELP_COLUMN) {
+            const int length = (int)strcspn(line, "\n");
+            fprintf(to, "%*s%.*s\n", indent, "", length, line);
+            line += length + (line[length] == '\n');
+        }
     }
     fputs(ends, to);
 }

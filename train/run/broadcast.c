@@ -39,25 +39,7 @@ typedef struct meaning {
     char *labels;     /* likewise */
 } meaning;
 
-static rt_status find_meaning(const rt_run *r, meaning *m)
-{
-    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
-    const rt_labels *labels = rt_data_labels(r->data);
-    rt_status status = rt_ok();
-    *m = (meaning){.words = r->words,
-                   .types = r->types,
-                   .begin = r->config->data.begin,
-                   .end = r->config->data.end};
-    if (vocabulary) {
-        m->kind = rt_vocabulary_kind_of(vocabulary);
-        status = rt_vocabulary_write(vocabulary, &m->vocabulary);
-    }
-    if (!status.code && labels)
-        status = rt_labels_write(labels, &m->labels);
-    return status;
-}
-
-/* Sends the meaning of process 0. The pointers stay those of each process. */
+/* Sends the meaning of process 0. The texts are copied, not the pointers. */
 static rt_status pass_meaning(rt_world *world, meaning *m)
 {
     char *own[] = {m->vocabulary, m->labels};
@@ -79,42 +61,42 @@ static void free_meaning(meaning *m)
 rt_status rt_run_broadcast(rt_run *r, rt_status status)
 {
     rt_world *world = r->world;
-    meaning m = {.words = 0};
+    const rt_vocabulary *vocabulary = status.code ? NULL : rt_data_vocabulary(r->data);
+    const rt_labels *labels = status.code ? NULL : rt_data_labels(r->data);
+    meaning m = {.words = r->words,
+                 .types = r->types,
+                 .begin = r->config->data.begin,
+                 .end = r->config->data.end};
     r->broadcast_done = true;
-    if (!status.code)
-        status = find_meaning(r, &m);
+    if (vocabulary) {
+        m.kind = rt_vocabulary_kind_of(vocabulary);
+        status = rt_vocabulary_write(vocabulary, &m.vocabulary);
+    }
+    if (!status.code && labels)
+        status = rt_labels_write(labels, &m.labels);
     status = rt_world_agree(world, status);
     if (!status.code)
         status = pass_meaning(world, &m);
     free_meaning(&m);
-    return status.code
-               ? status
-               : rt_world_agree(world,
-                                rt_ok()); /* waits until the other processes have opened the data */
+    if (!status.code) /* waits until the other processes have opened the data */
+        status = rt_world_agree(world, status);
+    return status;
 }
 
-static rt_status take_meaning(rt_run *r, const meaning *m)
+/* Opens the data of process 0, with its meaning. */
+static rt_status open_received_data(rt_run *r, const meaning *m)
 {
-    static const char name[] = "the vocabulary of process 0";
     rt_status status = rt_ok();
-    r->words = m->words;
-    r->types = m->types;
+    rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
+    rt_data_options o = r->config->data;
+    o.vocab_file = NULL; /* it has been read by process 0 */
     if (m->vocabulary)
-        status = rt_vocabulary_read(&r->vocabulary, m->kind, name,
+        status = rt_vocabulary_read(&r->vocabulary, m->kind, "the vocabulary of process 0",
                                     (const unsigned char *)m->vocabulary, strlen(m->vocabulary));
     if (!status.code && m->labels)
         status =
             rt_labels_read(&r->labels, "the labels of process 0", m->labels, strlen(m->labels));
-    return status;
-}
-
-static rt_status open_same(rt_run *r, const meaning *m)
-{
-    rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
-    rt_data_options o = r->config->data;
-    o.vocab_file = NULL; /* it has been read by process 0 */
-    rt_status status = take_meaning(r, m);
-    const rt_data_meaning known = {r->vocabulary, r->labels, r->words, r->types};
+    const rt_data_meaning known = {r->vocabulary, r->labels, m->words, m->types};
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)
@@ -124,7 +106,7 @@ static rt_status open_same(rt_run *r, const meaning *m)
                        : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);
 }
 
-static rt_status open_received(rt_run *r)
+void rt_run_assist(rt_run *r)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};
@@ -132,16 +114,10 @@ static rt_status open_received(rt_run *r)
     if (!status.code)
         status = pass_meaning(world, &m);
     if (!status.code)
-        status = rt_world_agree(world, open_same(r, &m));
+        status = rt_world_agree(world, open_received_data(r, &m));
     free_meaning(&m);
     if (!status.code)
         status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
-    return status;
-}
-
-void rt_run_assist(rt_run *r)
-{
-    rt_status status = open_received(r);
     if (status.code)
         return;
     status = rt_trainer_observe(r->trainer, r->arguments->trap, false);

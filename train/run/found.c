@@ -82,20 +82,6 @@ static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_ch
     return status;
 }
 
-/* Opens the newest checkpoint of a folder; `name` is for the message that there is none. */
-static rt_status open_newest(rt_found *found, const char *checkpoints, const char *name)
-{
-    rt_checkpoint_found newest;
-    rt_status status = rt_checkpoint_newest(checkpoints, RT_PARSE_MODEL, &newest);
-    found->image = newest.image;
-    found->step = newest.step;
-    memcpy(found->path, newest.path, sizeof found->path);
-    memcpy(found->warnings, newest.warnings, sizeof found->warnings);
-    if (!status.code && !newest.found)
-        status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", name);
-    return status;
-}
-
 rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
                              const rt_config *config)
 {
@@ -114,7 +100,14 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
     if (status.code)
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
-    status = open_newest(found, checkpoints, named ? named : folder.path);
+    rt_checkpoint_found newest;
+    status = rt_checkpoint_newest(checkpoints, RT_PARSE_MODEL, &newest);
+    found->image = newest.image;
+    found->step = newest.step;
+    memcpy(found->path, newest.path, sizeof found->path);
+    memcpy(found->warnings, newest.warnings, sizeof found->warnings);
+    if (!status.code && !newest.found)
+        status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", named ? named : folder.path);
     return status.code || which == RT_CHECKPOINT_LAST ? status
                                                       : open_best(found, checkpoints, which);
 }
@@ -170,14 +163,7 @@ static rt_status load_configuration(rt_config *config, const rt_found *found,
     else
         rt_free(list);
     rt_free(text);
-    return status;
-}
-
-/* Loads the configuration without the command line. */
-static rt_status load_own(rt_config *config, const rt_found *found)
-{
-    rt_status status = load_configuration(config, found, NULL, NULL);
-    if (status.code == RT_CONFIG)
+    if (!arguments && status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
     return status;
 }
@@ -192,7 +178,7 @@ static void train_as(rt_config *config, const rt_config *own)
 rt_status rt_found_training(rt_config *config, const rt_found *found)
 {
     rt_config own;
-    const rt_status status = load_own(&own, found);
+    const rt_status status = load_configuration(&own, found, NULL, NULL);
     if (!status.code)
         train_as(config, &own);
     return status;
@@ -202,8 +188,10 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
     rt_config own;
-    rt_status status = load_own(&own, found);
-    if (!status.code)
+    rt_status status = load_configuration(&own, found, NULL, NULL);
+    if (!status.code && !arguments)
+        *config = own;
+    else if (!status.code)
         status = load_configuration(config, found, arguments, errors);
     if (!status.code)
         train_as(config, &own);
@@ -218,46 +206,38 @@ void rt_ancestry_free(rt_ancestry *a)
     a->last = NULL;
 }
 
-/* Loads the configuration of a run that exists already. */
-static bool find_own(rt_ancestry *a, const rt_config *config)
-{
-    rt_run_folder folder;
-    return (rt_arguments_use_model(a->arguments) || a->arguments->resume) &&
-           !rt_run_folder_name(&folder, config->run.dir, config->run.name).code &&
-           !rt_config_load_folder(a->last, folder.path).code;
-}
-
-static rt_status find_model(rt_ancestry *a, const char *path)
-{
-    rt_found found;
-    rt_status status = rt_find_checkpoint(&found, path, RT_CHECKPOINT_LAST, NULL);
-    if (!status.code)
-        status = rt_found_configuration(a->last, &found, NULL, NULL);
-    a->found.imported = found.imported != NULL;
-    a->found.wordless = found.imported && !found.imported->vocabulary;
-    rt_found_close(&found);
-    return status;
-}
-
-static rt_status look_for_model(rt_ancestry *a, const rt_config *config)
-{
-    if (!a->last)
-        a->last = rt_alloc(1, sizeof *a->last);
-    if (!a->last)
-        return rt_out_of_memory("a configuration");
-    a->found = (rt_ancestor){.name = config->train.init_from, .own = find_own(a, config)};
-    rt_status status = a->found.own ? rt_ok() : find_model(a, a->found.name);
-    if (!status.code)
-        a->found.config = a->last;
-    return status;
-}
-
 rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *found)
 {
     rt_ancestry *a = context;
-    const bool known = a->received || (a->found.config && !a->found.own &&
-                                       !strcmp(a->found.name, config->train.init_from));
-    const rt_status status = known ? rt_ok() : look_for_model(a, config);
+    const char *path = config->train.init_from;
+    rt_run_folder folder;
+    rt_found model = {0};
+    rt_status status = rt_ok();
+    const bool known =
+        a->received || (a->found.config && !a->found.own && !strcmp(a->found.name, path));
+    if (!known) {
+        if (!a->last)
+            a->last = rt_alloc(1, sizeof *a->last);
+        if (!a->last) {
+            *found = a->found;
+            return rt_out_of_memory("a configuration");
+        }
+        /* a run that exists already has its own configuration */
+        const bool own = (rt_arguments_use_model(a->arguments) || a->arguments->resume) &&
+                         !rt_run_folder_name(&folder, config->run.dir, config->run.name).code &&
+                         !rt_config_load_folder(a->last, folder.path).code;
+        a->found = (rt_ancestor){.name = path, .own = own};
+        if (!own) {
+            status = rt_find_checkpoint(&model, path, RT_CHECKPOINT_LAST, NULL);
+            if (!status.code)
+                status = rt_found_configuration(a->last, &model, NULL, NULL);
+            a->found.imported = model.imported != NULL;
+            a->found.wordless = model.imported && !model.imported->vocabulary;
+            rt_found_close(&model);
+        }
+        if (!status.code)
+            a->found.config = a->last;
+    }
     *found = a->found;
     return status;
 }

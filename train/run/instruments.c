@@ -56,19 +56,7 @@ static rt_status refuse_cell(const reading *r, const rt_csv *csv, const char *na
                     rt_quote(quoted, rt_csv_cell(csv, name)));
 }
 
-static rt_status find_last_step(reading *r, const rt_csv *csv)
-{
-    int step;
-    if (rt_csv_column(csv, "step") == csv->columns)
-        return rt_ok();
-    if (!rt_csv_whole(csv, "step", &step))
-        return refuse_cell(r, csv, "step", "a whole number");
-    if (step > r->last_step)
-        r->last_step = step;
-    return rt_ok();
-}
-
-/* Parses a cell as a range: one number, or all of them. */
+/* Parses a cell as a range: one number below `count`, or all of them. */
 static rt_status read_range(const reading *r, const rt_csv *csv, const char *name, int count,
                             bool shared, int *first, int *end)
 {
@@ -90,10 +78,10 @@ static rt_status read_range(const reading *r, const rt_csv *csv, const char *nam
 static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
 {
     *theta = rt_csv_number(csv, "theta");
-    if (isfinite((double)(real)*theta) && (!r->positive || *theta > 0))
+    const bool signs = !r->positive || *theta > 0;
+    if (isfinite((double)(real)*theta) && signs)
         return rt_ok();
-    if (isfinite(*theta) ? !r->positive || *theta > 0
-                         : rt_number_is_decimal(rt_csv_cell(csv, "theta")))
+    if (isfinite(*theta) ? signs : rt_number_is_decimal(rt_csv_cell(csv, "theta")))
         return refuse_cell(r, csv, "theta", "in the range of numbers in " RT_PRECISION);
     return refuse_cell(r, csv, "theta",
                        r->positive ? "a number above 0, since theta.form = log" : "a number");
@@ -135,19 +123,7 @@ static rt_status take_row(reading *r, const rt_csv *csv)
                                 : refuse_cell(r, csv, "layer", "of a layer that has positions");
 }
 
-static rt_status find_missing(const reading *r)
-{
-    const int *axis = r->shape.axis;
-    for (int n = 0; n < axis[0] * axis[1] * axis[2]; n++)
-        if (isnan(r->theta[n]))
-            return rt_error(RT_CONFIG,
-                            "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
-                            "line needs all columns, and an end)",
-                            r->path, rt_transformer_theta_layer(r->model, n / axis[2] / axis[1]),
-                            n / axis[2] % axis[1], n % axis[2]);
-    return rt_ok();
-}
-
+/* Reads a table into `theta`, of `shape` layers, heads and pairs. */
 static rt_status read_file(const char *path, const rt_transformer_options *model, rt_shape shape,
                            bool positive, double *theta)
 {
@@ -159,21 +135,37 @@ static rt_status read_file(const char *path, const rt_transformer_options *model
                  .positive = positive,
                  .theta = theta,
                  .last_step = -1};
+    const int *axis = shape.axis, count = (int)rt_shape_size(shape);
     rt_status status = rt_ok();
-    for (size_t n = 0; n < rt_shape_size(shape); n++)
+    for (int n = 0; n < count; n++)
         theta[n] = (double)NAN;
     for (int pass = 0; pass < 2 && !status.code; pass++) { /* the first finds the last step */
         rt_csv csv = {0};
+        int step;
         status = open_table(&csv, path);
-        while (!status.code && rt_csv_row(&csv))
-            status = pass ? take_row(&r, &csv) : find_last_step(&r, &csv);
+        const bool has_steps = !status.code && rt_csv_column(&csv, "step") < csv.columns;
+        while (!status.code && (pass || has_steps) && rt_csv_row(&csv)) {
+            if (pass)
+                status = take_row(&r, &csv);
+            else if (!rt_csv_whole(&csv, "step", &step))
+                status = refuse_cell(&r, &csv, "step", "a whole number");
+            else if (step > r.last_step)
+                r.last_step = step;
+        }
         if (!status.code)
             status = csv.status;
         rt_csv_close(&csv);
     }
     if (status.code && status.code != RT_MEMORY)
         status.code = RT_CONFIG;
-    return status.code ? status : find_missing(&r);
+    for (int n = 0; n < count && !status.code; n++)
+        if (isnan(theta[n]))
+            status = rt_error(RT_CONFIG,
+                              "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
+                              "line needs all columns, and an end)",
+                              path, rt_transformer_theta_layer(model, n / axis[2] / axis[1]),
+                              n / axis[2] % axis[1], n % axis[2]);
+    return status;
 }
 
 rt_status rt_theta_file_read(const char *path, const rt_transformer *model, double *theta)
@@ -200,30 +192,6 @@ static void set_start(const rt_transformer *model, double *numbers, bool *factor
         const int row = of.axis[1] > 1 ? i / pairs % rows : 0;
         numbers[i] = start ? start[(layer * of.axis[1] + row) * pairs + i % pairs] : 1;
     }
-}
-
-static void set_base(const rt_transformer_options *o, double *numbers)
-{
-    const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int heads = shape.axis[1], pairs = shape.axis[2];
-    for (int n = 0; n < shape.axis[0] * heads; n++) {
-        const int layer = rt_transformer_theta_layer(o, n / heads);
-        rt_theta_geometric(numbers + (size_t)n * (size_t)pairs, pairs,
-                           rt_layer_row_of(o, layer).base);
-    }
-}
-
-static rt_status set_scale(const char *argument, const rt_transformer_options *o, double *factors)
-{
-    char quoted[RT_QUOTE_SIZE];
-    double factor;
-    if (!rt_number_read(argument, &factor))
-        return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
-                        rt_number_is_decimal(argument) ? " in the range of a double" : "",
-                        rt_quote(quoted, argument));
-    for (size_t i = 0; i < rt_shape_size(rt_transformer_rotation_shape(o)); i++)
-        factors[i] = factor;
-    return rt_ok();
 }
 
 static void switch_off(double *factors, const rt_transformer_options *o, int K)
@@ -277,79 +245,75 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     return rt_ok();
 }
 
-/* Returns what stands behind the prefix of a text; NULL if the text does not begin with it. */
-static const char *after(const char *prefix, const char *text)
-{
-    const size_t length = strlen(prefix);
-    return strncmp(text, prefix, length) ? NULL : text + length;
-}
-
-/* Finds the theta of --theta. */
+/* Resolves the word of --theta: numbers in the place of theta, or its factors. */
 static rt_status find_other_theta(rt_theta_change *change, double *numbers, const char *what,
                                   const rt_transformer *model, int length)
 {
     const rt_transformer_options *o = &model->options;
-    const char *argument;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int heads = shape.axis[1], pairs = shape.axis[2];
+    char quoted[RT_QUOTE_SIZE];
+    double factor;
     *change = (rt_theta_change){.numbers = numbers};
     if (!strcmp(what, "start")) {
         set_start(model, numbers, &change->factors);
     } else if (!strcmp(what, "base")) {
-        set_base(o, numbers);
-    } else if ((argument = after("off:", what))) {
+        for (int n = 0; n < shape.axis[0] * heads; n++) {
+            const int layer = rt_transformer_theta_layer(o, n / heads);
+            rt_theta_geometric(numbers + (size_t)n * (size_t)pairs, pairs,
+                               rt_layer_row_of(o, layer).base);
+        }
+    } else if (!strncmp(what, "off:", 4)) {
         change->factors = true;
-        return set_off(argument, model, length, numbers);
-    } else if ((argument = after("scale:", what))) {
+        return set_off(what + 4, model, length, numbers);
+    } else if (!strncmp(what, "scale:", 6)) {
+        what += 6;
         change->factors = true;
-        return set_scale(argument, o, numbers);
+        if (!rt_number_read(what, &factor))
+            return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
+                            rt_number_is_decimal(what) ? " in the range of a double" : "",
+                            rt_quote(quoted, what));
+        for (size_t i = 0; i < rt_shape_size(shape); i++)
+            numbers[i] = factor;
     } else {
-        return read_file(what, o, rt_transformer_rotation_shape(o), false, numbers);
+        return read_file(what, o, shape, false, numbers);
     }
     return rt_ok();
 }
 
-typedef struct extent {
-    double low, high; /* range of |theta| above 0 */
-    int least, most;  /* numbers of pairs of a head that rotate */
-} extent;
-
-static extent find_extent(const double *theta, int heads, int pairs)
+/* Prints a line on the effective theta of a model in texts of `length` tokens: the range of |theta|
+ * above 0, and how many pairs of a head rotate. */
+static rt_status print_theta(FILE *to, const char *what, const rt_transformer *model, int length)
 {
-    extent e = {.low = INFINITY, .least = pairs};
-    for (int h = 0; h < heads; h++) {
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, -1, length);
+    double low = INFINITY, high = 0;
+    int least = pairs, most = 0;
+    double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
+    if (!theta)
+        return rt_out_of_memory("theta");
+    rt_transformer_rotation(model, length, theta);
+    for (int h = 0; h < shape.axis[0] * shape.axis[1]; h++) {
         int count = 0;
         for (int i = 0; i < pairs; i++) {
             const double size = fabs(theta[h * pairs + i]);
             if (!(size > 0))
                 continue;
             count++;
-            e.low = fmin(e.low, size);
-            e.high = fmax(e.high, size);
+            low = fmin(low, size);
+            high = fmax(high, size);
         }
-        e.least = count < e.least ? count : e.least;
-        e.most = count > e.most ? count : e.most;
+        least = count < least ? count : least;
+        most = count > most ? count : most;
     }
-    return e;
-}
-
-/* Prints a line on the effective theta of a model in texts of `length` tokens. */
-static rt_status print_theta(FILE *to, const char *what, const rt_transformer *model, int length)
-{
-    const rt_transformer_options *o = &model->options;
-    const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, -1, length);
-    double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
-    if (!theta)
-        return rt_out_of_memory("theta");
-    rt_transformer_rotation(model, length, theta);
-    const extent e = find_extent(theta, shape.axis[0] * shape.axis[1], pairs);
     fprintf(to, "theta: %s in the place of the model's own: ", what);
-    if (e.least == e.most)
-        fprintf(to, "%d of %d pairs of a head rotate", e.most, pairs);
-    else
-        fprintf(to, "%d to %d of %d pairs of a head rotate", e.least, e.most, pairs);
-    if (e.most)
-        fprintf(to, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions", e.low,
-                e.high, rt_theta_turns(e.low, reach), rt_theta_turns(e.high, reach), reach - 1);
+    if (least < most)
+        fprintf(to, "%d to ", least);
+    fprintf(to, "%d of %d pairs of a head rotate", most, pairs);
+    if (most)
+        fprintf(to, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions", low,
+                high, rt_theta_turns(low, reach), rt_theta_turns(high, reach), reach - 1);
     fputc('\n', to);
     rt_free(theta);
     return rt_ok();
@@ -395,8 +359,8 @@ static rt_status write_usage(char **text_new, const rt_run *r)
     return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
 }
 
-/* Writes a table of the attention of each head to each distance over the evaluation data: a row for
- * each layer, head and distance. The caller frees it. Returns RT_CONFIG as write_usage does. */
+/* Writes, as write_usage, a table of the attention of each head to each distance: a row for each
+ * layer, head and distance. */
 static rt_status write_distances(char **text_new, const rt_run *r)
 {
     rt_attention_distances d;
@@ -430,27 +394,14 @@ rt_status rt_run_print_instrument(rt_run *r)
     return status;
 }
 
-/* Returns the most turns of a pair in any layer and head. */
-static double most_turns(const rt_transformer_options *o, const double *theta, int pair, int length)
-{
-    const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int pairs = shape.axis[2];
-    double most = 0;
-    for (int h = 0; h < shape.axis[0] * shape.axis[1]; h++) {
-        const int l = rt_transformer_theta_layer(o, h / shape.axis[1]);
-        most =
-            fmax(most, rt_theta_turns(theta[h * pairs + pair], rt_transformer_reach(o, l, length)));
-    }
-    return most;
-}
-
-/* Writes cutoffs.csv: the loss without the pairs from K on, for every K. */
+/* Writes cutoffs.csv: the loss without the pairs from K on, for every K, and the most turns of pair
+ * K in any layer and head. */
 static rt_status record_cutoffs(rt_run *r, bool *stopped)
 {
-    const rt_transformer *model = r->state->model;
-    const rt_transformer_options *o = &model->options;
-    const int pairs = rt_transformer_pairs(o), length = r->config->data.length;
-    const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
+    const rt_transformer_options *o = &r->state->model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int heads = shape.axis[1], pairs = shape.axis[2], length = r->config->data.length;
+    const size_t count = rt_shape_size(shape);
     double *theta = rt_alloc(2 * count, sizeof *theta);
     rt_writer w = {0};
     rt_status status = rt_ok();
@@ -458,10 +409,11 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
         return rt_out_of_memory("theta");
     double *factors = theta + count;
     const rt_theta_change change = {factors, .factors = true};
-    rt_transformer_rotation(model, length, theta);
+    rt_transformer_rotation(r->state->model, length, theta);
     rt_writer_add(&w, "off,turns,eval_loss,eval_accuracy\n");
     for (int K = pairs; K >= 0 && !status.code; K--) {
         rt_evaluation e;
+        double turns = 0;
         *stopped = rt_stop_requested();
         if (*stopped)
             break;
@@ -473,8 +425,13 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
             e = (rt_evaluation){.loss = (double)NAN, .accuracy = (double)NAN};
             status = rt_ok();
         }
+        for (int h = 0; h < shape.axis[0] * heads && K < pairs; h++) {
+            const int layer = rt_transformer_theta_layer(o, h / heads);
+            turns = fmax(turns, rt_theta_turns(theta[h * pairs + K],
+                                               rt_transformer_reach(o, layer, length)));
+        }
         rt_writer_add(&w, "%d", K);
-        rt_csv_add_number(&w, K < pairs ? most_turns(o, theta, K, length) : (double)NAN);
+        rt_csv_add_number(&w, K < pairs ? turns : (double)NAN);
         rt_csv_add_number(&w, e.loss);
         rt_csv_add_number(&w, e.accuracy);
         rt_writer_add(&w, "\n");

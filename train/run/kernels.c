@@ -16,23 +16,24 @@
 
 static const char portable_core[] = "Haswell";
 
-/* Returns the kernels that OpenBLAS was told to use instead of its choice; or NULL. */
-static const char *requested_core(void)
-{
-    return getenv("OPENBLAS_CORETYPE");
-}
-
 rt_status rt_kernels_of_environment(void)
 {
     const rt_status status = rt_row_set_use_named(getenv("ROTOR_ROW_KERNELS"));
     return status.code ? rt_error(status.code, "ROTOR_ROW_KERNELS: %s", status.message) : status;
 }
 
-/* Starts the program again with portable kernels. Returns only if that fails. */
-static rt_status start_again(const rt_arguments *arguments)
+static rt_status begin(rt_kernels kernels, const rt_arguments *arguments)
 {
-    const char *before = requested_core();
+    const char *before = getenv("OPENBLAS_CORETYPE");
     char quoted[RT_QUOTE_SIZE];
+    if (kernels != RT_KERNELS_PORTABLE)
+        return rt_ok();
+    if (!rt_row_set_works(RT_ROWS_AVX2))
+        return rt_error(
+            RT_CONFIG,
+            "run.kernels = portable needs a processor with AVX2 and FMA; set run.kernels = native");
+    if (!strcmp(rt_openblas_kernels(), portable_core))
+        return rt_row_set_use(RT_ROWS_AVX2);
     if (before && !strcmp(before, portable_core))
         return rt_error(
             RT_CONFIG,
@@ -45,19 +46,6 @@ static rt_status start_again(const rt_arguments *arguments)
         execv("/proc/self/exe", arguments->argv);
     return rt_error(RT_IO, "run.kernels = portable: the program cannot be started again: %s",
                     strerror(errno));
-}
-
-static rt_status begin(rt_kernels kernels, const rt_arguments *arguments)
-{
-    if (kernels != RT_KERNELS_PORTABLE)
-        return rt_ok();
-    if (!rt_row_set_works(RT_ROWS_AVX2))
-        return rt_error(
-            RT_CONFIG,
-            "run.kernels = portable needs a processor with AVX2 and FMA; set run.kernels = native");
-    if (strcmp(rt_openblas_kernels(), portable_core) != 0)
-        return start_again(arguments);
-    return rt_row_set_use(RT_ROWS_AVX2);
 }
 
 rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments)
@@ -125,20 +113,16 @@ static core core_of(const char *name)
     return (core){name, "SSE", 0.3};
 }
 
-static core best_core(void)
-{
-    return rt_row_set_works(RT_ROWS_AVX512) ? cores[BEST_OF_AVX512]
-           : rt_row_set_works(RT_ROWS_AVX2) ? cores[BEST_OF_AVX2]
-                                            : core_of(rt_openblas_kernels());
-}
-
 bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
 {
-    const core here = core_of(rt_openblas_kernels()), best = best_core();
+    const core here = core_of(rt_openblas_kernels());
+    const core best = rt_row_set_works(RT_ROWS_AVX512) ? cores[BEST_OF_AVX512]
+                      : rt_row_set_works(RT_ROWS_AVX2) ? cores[BEST_OF_AVX2]
+                                                       : here;
     const bool requested = config->run.kernels == RT_KERNELS_PORTABLE;
     if (requested || config->run.engine != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
         return false;
-    const char *variable = requested_core();
+    const char *variable = getenv("OPENBLAS_CORETYPE");
     char quoted[RT_QUOTE_SIZE];
     snprintf(text, RT_SLOWER_SIZE,
              "OpenBLAS computes with its kernels for %s (%s%s%s): those for the %s of this "

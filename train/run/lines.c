@@ -136,24 +136,20 @@ static rt_status read_line(line_reader *r, text_rows *all)
     return rt_data_labels(r->data) ? read_labelled(r, all, row) : read_running(r, all, row);
 }
 
-/* Opens a file, or standard input for "-". Returns RT_DATA if the file cannot be read. */
-static rt_status open_lines(line_reader *r, const char *path)
+/* Opens a file, or standard input for "-", and reads all lines. Returns RT_DATA for a file or a
+ * line that cannot be read, a line without a token, and a file without a line; RT_CONFIG if the
+ * data has no texts. */
+static rt_status read_lines(line_reader *r, const char *path, text_rows *all)
 {
     const bool standard = !strcmp(path, "-");
     r->name = standard ? "standard input" : path;
     r->lines.from = standard ? stdin : fopen(path, "r");
-    return r->lines.from ? rt_ok()
-                         : rt_error(RT_DATA, "%.900s: cannot be read: %s", path, strerror(errno));
-}
-
-/* Reads all lines. Returns RT_DATA for a line that cannot be read or has no token, and for a file
- * without a line; RT_CONFIG if the data has no texts. */
-static rt_status read_lines(line_reader *r, text_rows *all)
-{
-    rt_status status = rt_ok();
+    if (!r->lines.from)
+        return rt_error(RT_DATA, "%.900s: cannot be read: %s", path, strerror(errno));
     if (!rt_data_vocabulary(r->data))
         return rt_error(RT_CONFIG, "the model reads no texts: it needs data.task = text, classify "
                                    "or tag, and a vocabulary");
+    rt_status status = rt_ok();
     if (rt_data_labels(r->data)) {
         status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data));
         if (status.code)
@@ -294,14 +290,12 @@ rt_status rt_run_embed(rt_run *r, const char *checkpoint)
     line_reader reader = {.data = r->data, .last = rt_run_last_token(r)};
     text_rows rows = {0};
     rt_status status = a->output ? rt_output_check(a->output, a->overwrite, inputs) : rt_ok();
-    if (!status.code)
-        status = open_lines(&reader, a->embed);
     if (!status.code && a->layer > model->layers)
         status = rt_error(RT_CONFIG,
                           "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",
                           a->layer, model->layers);
     if (!status.code)
-        status = read_lines(&reader, &rows);
+        status = read_lines(&reader, a->embed, &rows);
     const size_t kept = a->output || rows.count < MOST_AT_ONCE ? rows.count : MOST_AT_ONCE;
     if (!status.code && !(e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *e.vectors)))
         status = rt_out_of_memory("the vectors of the lines");
@@ -431,9 +425,7 @@ static rt_status print_text(rt_run *r)
     if (!path || strchr(path, ','))
         return rt_error(RT_CONFIG,
                         "--per-line evaluates the lines of one text: give data.eval_file=FILE");
-    rt_status status = open_lines(&reader, path);
-    if (!status.code)
-        status = read_lines(&reader, &rows);
+    rt_status status = read_lines(&reader, path, &rows);
     if (!status.code)
         status = print_scores(&rows, reader.last != RT_NO_ID, r->trainer);
     if (!status.code)

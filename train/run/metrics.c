@@ -53,18 +53,12 @@ static bool keep_timing(rt_csv *row, int step, const void *context)
     return step <= ((const cut *)context)->finished_steps;
 }
 
-static rt_status open_events(rt_metrics *m, const char *folder, int finished_steps)
-{
-    char path[RT_PATH_SIZE];
-    rt_status status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
-    return status.code ? status : rt_event_file_open(&m->events, path, finished_steps);
-}
-
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session)
 {
     const cut c = {finished_steps, config->run.log_every, config->train.eval_every,
                    config->theta.log};
+    char path[RT_PATH_SIZE];
     *m = (rt_metrics){.config = config, .session = session};
     rt_status status = rt_step_table_open(
         &m->metrics, folder, "metrics.csv",
@@ -78,21 +72,12 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
         status = rt_step_table_open(&m->theta, folder, "theta.csv",
                                     "step,layer,head,i,theta,theta_initial",
                                     finished_steps ? keep_theta : NULL, &c);
-    if (!status.code && config->run.tensorboard)
-        status = open_events(m, folder, finished_steps);
+    if (!status.code && config->run.tensorboard) {
+        status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
+        if (!status.code)
+            status = rt_event_file_open(&m->events, path, finished_steps);
+    }
     return status;
-}
-
-static void add_event(rt_metrics *m, int step, const rt_step_result *r, const rt_evaluation *e)
-{
-    const rt_scalar scalars[] = {{"loss/training", r->loss},
-                                 {"loss/evaluation", e ? e->loss : (double)NAN},
-                                 {"accuracy/training", r->accuracy},
-                                 {"accuracy/evaluation", e ? e->accuracy : (double)NAN},
-                                 {"learning_rate", r->lr},
-                                 {"gradient_norm/all", r->grad_norm},
-                                 {"gradient_norm/theta", r->theta_grad_norm}};
-    rt_event_file_add(&m->events, step, scalars, (int)(sizeof scalars / sizeof *scalars));
 }
 
 static void add_number_or_all(rt_step_table *table, int number)
@@ -138,23 +123,29 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
                       seconds > 0 ? (double)m->tokens / seconds : 0,
                       m->session ? m->session : ",,,,");
     m->session = NULL;
-    add_event(m, state->step, r, evaluation);
+    const rt_scalar scalars[] = {{"loss/training", r->loss},
+                                 {"loss/evaluation", evaluation ? evaluation->loss : (double)NAN},
+                                 {"accuracy/training", r->accuracy},
+                                 {"accuracy/evaluation",
+                                  evaluation ? evaluation->accuracy : (double)NAN},
+                                 {"learning_rate", r->lr},
+                                 {"gradient_norm/all", r->grad_norm},
+                                 {"gradient_norm/theta", r->theta_grad_norm}};
+    rt_event_file_add(&m->events, state->step, scalars, (int)(sizeof scalars / sizeof *scalars));
     return evaluation || m->config->theta.log ? rt_metrics_theta(m, state) : rt_ok();
 }
 
 const char *rt_metrics_failure(rt_metrics *m)
 {
-    const rt_step_table *const tables[] = {&m->metrics, &m->theta, &m->timing};
-    for (int i = 0; i < 3 && !m->warned; i++)
-        if (tables[i]->failed) {
-            m->warned = true;
-            return tables[i]->name;
-        }
-    if (!m->warned && m->events.failed) {
-        m->warned = true;
-        return RT_EVENTS_FOLDER;
-    }
-    return NULL;
+    const char *name = m->metrics.failed  ? m->metrics.name
+                       : m->theta.failed  ? m->theta.name
+                       : m->timing.failed ? m->timing.name
+                       : m->events.failed ? RT_EVENTS_FOLDER
+                                          : NULL;
+    if (m->warned)
+        return NULL;
+    m->warned = name != NULL;
+    return name;
 }
 
 void rt_metrics_close(rt_metrics *m)
@@ -181,39 +172,26 @@ double rt_metrics_first_step(const char *folder, double accuracy)
 
 /* ---- the tables of a run ---- */
 
-/* Returns the files of data of the newest session of the run, which the caller frees; NULL if they
- * are not known. */
-static char *data_before(const rt_run *r)
+/* Warns if the files of data are not those of the newest session in timing.csv. The vocabulary,
+ * which is the last file, does not count: that of the checkpoint is used. */
+static void warn_of_data(rt_run *r, const char *data)
 {
     rt_csv timing;
-    char *data = NULL;
+    rt_data_options o = r->config->data;
+    char *earlier = NULL, path[RT_PATH_SIZE];
+    int files = 0;
     if (rt_csv_open(&timing, r->folder.path, "timing.csv"))
         while (rt_csv_row(&timing))
             if (*rt_csv_cell(&timing, "data")) {
-                rt_free(data);
-                data = rt_copy_text(rt_csv_cell(&timing, "data"));
+                rt_free(earlier);
+                earlier = rt_copy_text(rt_csv_cell(&timing, "data"));
             }
     rt_csv_close(&timing);
-    return data;
-}
-
-/* Counts the files of data without the vocabulary, which is the last: that of the checkpoint holds.
- */
-static int files_of(rt_data_options data)
-{
-    char path[RT_PATH_SIZE];
-    int count = 0;
-    data.vocab_file = NULL;
-    while (rt_data_file_at(&data, count, path))
-        count++;
-    return count;
-}
-
-static void warn_of_data(rt_run *r, const char *data)
-{
-    char *earlier = data_before(r);
+    o.vocab_file = NULL;
+    while (rt_data_file_at(&o, files, path))
+        files++;
     rt_session_part before = {.text = earlier}, now = {.text = data};
-    if (earlier && rt_session_data_differs(&before, &now, files_of(r->config->data)))
+    if (earlier && rt_session_data_differs(&before, &now, files))
         rt_run_say(r,
                    "warning: the data has changed since the run was stopped: it was %.*s, it is "
                    "%.*s; the continuation will not be bitwise identical",

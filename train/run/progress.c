@@ -7,6 +7,7 @@
 #include "train/step/observers.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,20 +160,15 @@ void rt_progress_clear(rt_progress *p)
     p->shown = false;
 }
 
-void rt_progress_print(rt_progress *p, const char *format, va_list arguments)
-{
-    rt_progress_clear(p);
-    fprintf(stderr, "%s: ", rt_program_name());
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-}
-
 void rt_progress_say(rt_progress *p, const char *format, ...)
 {
     va_list arguments;
+    rt_progress_clear(p);
+    fprintf(stderr, "%s: ", rt_program_name());
     va_start(arguments, format);
-    rt_progress_print(p, format, arguments);
+    vfprintf(stderr, format, arguments);
     va_end(arguments);
+    fputc('\n', stderr);
 }
 
 void rt_progress_end(rt_progress *p)

@@ -8,7 +8,6 @@
 #include "train/step/trainer.h"
 #include "train/world/world.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 
 typedef struct rt_progress {
@@ -35,7 +34,6 @@ void rt_progress_share(rt_progress *p, const char *what, double share);
 
 /* Prints a message on a line of its own; the progress goes on below it. */
 void rt_progress_say(rt_progress *p, const char *format, ...) RT_PRINTF(2, 3);
-void rt_progress_print(rt_progress *p, const char *format, va_list arguments) RT_PRINTF(2, 0);
 
 /* Removes the line that is updated in place. */
 void rt_progress_clear(rt_progress *p);

@@ -1,13 +1,24 @@
+/* The life of a run:
+ *
+ *     start    afresh, perhaps with the values of another model; as a branch of another run; or
+ *              resumed from its own checkpoint, perhaps extended to more steps (start.c)
+ *     steps    after each an evaluation, the records and a checkpoint, where they are due
+ *     end      all steps are taken, train.target_accuracy is reached or train.patience has run
+ *              out: the results are printed and recorded (outcome.c), and the report is drawn
+ *     stop     by a signal, after the current step: a checkpoint is saved, and --resume continues
+ *     failure  a loss that is not finite is recorded as the result; before data that cannot be read
+ *              a checkpoint is saved
+ *
+ * A run that has ended and is resumed takes no step: it is evaluated again. */
+
 #include "train/run/state.h"
 
-#include "core/memory.h"
 #include "text/durable_file.h"
 #include "text/program_name.h"
 #include "text/writer.h"
 #include "train/config/config.h"
 #include "train/report/report.h"
 #include "train/run/kernels.h"
-#include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
 
@@ -15,65 +26,112 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- beginning ---- */
+/* ---- evaluations, and the end that follows from them ---- */
 
-static rt_status refuse_used_folder(const rt_run *r)
+rt_evaluations rt_evaluations_none(void)
 {
-    const rt_arguments *a = r->arguments;
-    if (a->command != RT_COMMAND_TRAIN)
-        return rt_ok();
-    if (rt_run_folder_is_sweep(&r->folder))
-        return rt_error(RT_CONFIG, "%s holds a sweep: choose another run.name", r->folder.path);
-    if (rt_is_huggingface(r->folder.path) && !a->resume)
-        return rt_error(RT_CONFIG, "%s holds an exported model: choose another run.name",
-                        r->folder.path);
-    if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))
-        return rt_ok();
-    return rt_error(RT_CONFIG,
-                    "%s already holds a run: give --resume to continue it, --overwrite to replace "
-                    "it, or another run.name",
-                    r->folder.path);
+    return (rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY};
 }
 
-/* Opens what a run needs, before anything is created. */
-static rt_status open_run(rt_run *r)
+bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss)
 {
-    rt_checkpoint_found found = {0};
-    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
-    if (!status.code)
-        status = refuse_used_folder(r);
-    if (!status.code && r->arguments->resume)
-        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
-    if (!status.code && found.found)
-        status = rt_run_compare(r, &found);
-    if (!status.code)
-        status = found.found ? rt_run_open(r, found.path) : rt_run_prepare(r);
+    e->loss = loss;
+    if (step % o->eval_every)
+        return false;
+    const bool improved = loss < e->reference && loss <= e->reference - o->min_delta;
+    e->stalled = improved ? 0 : e->stalled + 1;
+    if (improved)
+        e->reference = loss;
+    const bool best = loss < e->best_loss;
+    if (best) {
+        e->best_loss = loss;
+        e->best_step = step;
+    }
+    return best;
+}
+
+bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o)
+{
+    return o->patience && e->stalled >= o->patience;
+}
+
+void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info)
+{
+    info->eval_loss = e->loss;
+    info->best_eval_loss = e->best_loss;
+    info->best_eval_step = e->best_step;
+    info->patience_loss = e->reference;
+    info->patience_count = e->stalled;
+}
+
+rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info)
+{
+    return (rt_evaluations){.loss = info->eval_loss,
+                            .best_loss = info->best_eval_loss,
+                            .best_step = (int)info->best_eval_step,
+                            .reference = info->patience_loss,
+                            .stalled = (int)info->patience_count};
+}
+
+static bool reached_target(const rt_train_options *o, const rt_evaluation *evaluation)
+{
+    return o->target_accuracy > 0 && evaluation->accuracy >= o->target_accuracy;
+}
+
+/* Sets r->finished and r->stopped_early after a step. `evaluation` is NULL if there was none. */
+static void find_end(rt_run *r, const rt_evaluation *evaluation)
+{
+    const rt_train_options *o = &r->config->train;
+    r->finished = r->state->step >= o->steps || (evaluation && reached_target(o, evaluation));
+    r->stopped_early = !r->finished && evaluation && rt_evaluations_stalled(&r->evaluations, o);
+    r->finished |= r->stopped_early;
+}
+
+/* Sets r->finished and r->stopped_early for a run that was opened, and reports an end. */
+static rt_status find_earlier_end(rt_run *r)
+{
+    rt_train_options *o = &r->config->train;
+    const int step = r->state->step;
+    rt_evaluation evaluation;
+    rt_status status = rt_ok();
+    rt_writer w = {0};
+    if (step >= o->steps) {
+        r->finished = true;
+        if (step > o->steps)
+            rt_run_note(r,
+                        "nothing is left to train: the run has taken %d steps, more than "
+                        "train.steps = %d",
+                        step, o->steps);
+        else
+            rt_run_note(r, "nothing is left to train: the run has taken %d steps", step);
+        o->steps = step; /* reports give the steps that were taken */
+        return status;
+    }
+    /* The target is checked at the same steps as in a run that was never interrupted. */
+    if (step && o->target_accuracy > 0 && step % o->eval_every == 0) {
+        status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
+        r->finished = !status.code && reached_target(o, &evaluation);
+    }
+    if (status.code || r->finished || !rt_evaluations_stalled(&r->evaluations, o))
+        return status;
+    if (!r->before || o->steps > r->before->train.steps) {
+        rt_run_note(r,
+                    "the run had stopped early at step %d; it continues, and train.patience is "
+                    "counted from 0 again",
+                    step);
+        r->evaluations.stalled = 0;
+        return status;
+    }
+    r->finished = r->stopped_early = true;
+    rt_early_stop_report(&w, step, o);
+    if (w.bytes)
+        rt_run_note(r, "nothing is left to train: %.*s", (int)strcspn(w.bytes, "\n"), w.bytes);
+    rt_writer_free(&w);
+    rt_run_note(r, "set a larger train.patience or more train.steps to continue the run");
     return status;
 }
 
-/* Opens the run and its folder. Returns every error that is possible before the first step. */
-static rt_status begin(rt_run *r)
-{
-    rt_status status = open_run(r);
-    if (r->world && !r->broadcast_done)
-        status = rt_run_broadcast(r, status);
-    if (!status.code)
-        status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
-    if (!status.code)
-        status = rt_run_folder_open(&r->folder, true);
-    if (!status.code && r->arguments->resume)
-        status = rt_run_resume(r);
-    if (!status.code && r->arguments->overwrite) {
-        rt_figures_clear(r->folder.path);
-        status = rt_run_folder_clear(&r->folder);
-    }
-    if (status.code)
-        return status;
-    rt_trainer_on_stop(r->trainer, rt_stop_request);
-    rt_trainer_share(r->trainer);
-    r->config_text = rt_config_ini(r->config);
-    return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
-}
+/* ---- the steps ---- */
 
 /* Writes config.ini, with the kernels as a comment, which are not keys; schedules.csv for a run
  * whose schedule was changed by an extension; and the vocabulary. */
@@ -95,25 +153,28 @@ static rt_status write_files(const rt_run *r)
     return status.code ? status : rt_durable_given(folder, rt_vocabulary_file(vocabulary), text);
 }
 
+/* Prints the size of the model and of a step, and warns of slow kernels and of steps at a learning
+ * rate of 0; with --quiet only if the run is extended: the schedule of a fresh run was chosen. */
 static void describe(rt_run *r)
 {
     const rt_config *c = r->config;
-    const size_t parameters = rt_parameters_count(&r->state->model->parameters);
+    const int threads = rt_trainer_threads(r->trainer);
+    const int zero_rate = rt_zero_rate_from(c, r->state->step);
     char processes[64] = "", kernels[RT_KERNELS_SIZE], slower[RT_SLOWER_SIZE];
     if (r->world)
         snprintf(processes, sizeof processes, "%d processes, here ", rt_world_size(r->world));
     rt_run_note(r,
                 "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on %s%d "
                 "thread%s; %s",
-                c->run.name, parameters, RT_PRECISION, c->train.batch_size,
-                rt_data_varies(r->data) ? "up to " : "", c->data.length, c->train.shards,
-                c->train.shards > 1 ? "s" : "", processes, rt_trainer_threads(r->trainer),
-                rt_trainer_threads(r->trainer) > 1 ? "s" : "", rt_kernels_describe(kernels));
+                c->run.name, rt_parameters_count(&r->state->model->parameters), RT_PRECISION,
+                c->train.batch_size, rt_data_varies(r->data) ? "up to " : "", c->data.length,
+                c->train.shards, c->train.shards > 1 ? "s" : "", processes, threads,
+                threads > 1 ? "s" : "", rt_kernels_describe(kernels));
     if (rt_kernels_are_slower(c, slower))
         rt_run_note(r, "%s", slower);
+    if (zero_rate && (r->extended || !r->arguments->quiet))
+        rt_zero_rate_warn(&r->progress, c, zero_rate, "");
 }
-
-/* ---- the loop ---- */
 
 /* Saves a checkpoint if it is due. A failure is a warning, and the save is tried again every
  * run.log_every steps; but parameters that are not finite end the run. */
@@ -139,7 +200,11 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     const bool due = step >= c->train.steps || step % c->train.eval_every == 0;
     bool best = false;
     r->evaluations.loss = INFINITY;
-    rt_status status = due ? rt_run_evaluate(r, &evaluation, &best) : rt_ok();
+    rt_status status = due ? rt_run_evaluate(r, &evaluation, NULL) : rt_ok();
+    if (due && !status.code)
+        best = rt_evaluations_add(&r->evaluations, &c->train, step, evaluation.loss);
+    if (due)
+        r->progress.eval_accuracy = evaluation.accuracy;
     rt_progress_step(&r->progress, step, result);
     if (!status.code)
         status = rt_metrics_step(&r->metrics, r->state, result, due ? &evaluation : NULL,
@@ -148,7 +213,7 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     if (lost)
         rt_run_say(r, "warning: %s/%s cannot be written", r->folder.path, lost);
     if (!status.code)
-        rt_run_look_for_end(r, due ? &evaluation : NULL);
+        find_end(r, due ? &evaluation : NULL);
     r->stopping = rt_stop_requested();
     rt_stop_watch(NULL, 0); /* a disk may take its time */
     if (!status.code)
@@ -175,107 +240,15 @@ static rt_status loop(rt_run *r)
     return status;
 }
 
-/* ---- the end ---- */
-
-static rt_exit fail(rt_run *r, rt_status status)
-{
-    rt_run_say(r, "%s", status.message);
-    return rt_exit_of(status.code);
-}
-
-/* Records the exit code of a run that has failed as its result. */
-static void record_failure(rt_run *r, rt_exit code)
+/* Records the result of a run whose loss is not finite. */
+static void record_failure(rt_run *r)
 {
     rt_outcome o = {0};
     rt_results_put(&o.results, r->state->step, RT_RESULT_STEPS);
-    rt_status status = rt_outcome_record(&o, r, code);
+    rt_status status = rt_outcome_record(&o, r, RT_EXIT_NONFINITE);
     rt_outcome_free(&o);
     if (status.code)
         rt_run_say(r, "%s", status.message);
-}
-
-/* Draws the report. A failure is only a message. */
-static void report(rt_run *r)
-{
-    if (rt_reports_are_off())
-        return;
-    rt_trainer_rest(r->trainer);
-    rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
-    if (status.code)
-        rt_run_say(r, "%s; %s --report %s tries again", status.message, rt_program_name(),
-                   r->folder.path);
-}
-
-static rt_exit stopped(rt_run *r)
-{
-    rt_run_say(r, "stopped by a signal after step %d; --resume continues it", r->state->step);
-    return RT_EXIT_STOPPED;
-}
-
-/* Prints the best evaluation if it was better than the last one. */
-static void print_best(const rt_run *r, double last)
-{
-    const rt_evaluations *e = &r->evaluations;
-    if (e->best_step && e->best_step != r->state->step && !(last < e->best_loss))
-        printf("best: loss %.6g at step %d\n", e->best_loss, e->best_step);
-}
-
-static void print_early_stop(const rt_run *r)
-{
-    rt_writer w = {0};
-    if (r->stopped_early)
-        rt_early_stop_report(&w, r->state->step, &r->config->train);
-    printf("%s", w.bytes ? w.bytes : "");
-    rt_writer_free(&w);
-}
-
-/* Prints and records the results. Returns RT_EXIT_CHECK if a requested check failed. */
-static rt_exit conclude(rt_run *r)
-{
-    rt_outcome o = {0};
-    printf("steps: %d, %ld tokens\n", r->state->step,
-           (long)r->state->sequences * r->config->data.length);
-    rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
-    if (!status.code)
-        status = rt_outcome_print(&o, r);
-    const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
-    const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
-    if (r->config->train.patience)
-        rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
-    if (!status.code && !o.stopped)
-        status = rt_outcome_record(&o, r, code);
-    rt_outcome_free(&o);
-    if (status.code)
-        return fail(r, status);
-    if (o.stopped)
-        return stopped(r);
-    print_best(r, o.evaluation.loss);
-    if (r->arguments->profile)
-        rt_trainer_print_profile(stdout, r->trainer);
-    printf("run: %s\n", r->folder.path);
-    print_early_stop(r);
-    fflush(stdout);
-    rt_trainer_dismiss(r->trainer); /* the rest is done by process 0 alone */
-    rt_world_leave(r->world);
-    status = rt_run_record_instruments(r, &o.stopped);
-    if (status.code)
-        return fail(r, status);
-    if (o.stopped)
-        return stopped(r);
-    report(r);
-    if (o.target_missed)
-        rt_run_say(r, "the accuracy %.4f is below train.target_accuracy = %g",
-                   o.evaluation.accuracy, r->config->train.target_accuracy);
-    return code;
-}
-
-/* Warns of steps at a rate of 0. The schedule of a fresh run was chosen: --quiet omits the warning.
- */
-static void warn_of_rate_zero(rt_run *r)
-{
-    const int from = rt_zero_rate_from(r->config, r->state->step);
-    if (from && (r->extended || !r->arguments->quiet))
-        rt_zero_rate_warn(&r->progress, r->config, from, "");
 }
 
 /* Saves the steps taken before data became unreadable. */
@@ -294,7 +267,6 @@ static void save_before_failure(rt_run *r)
 static rt_status take_steps(rt_run *r)
 {
     describe(r);
-    warn_of_rate_zero(r);
     rt_results_forget(r->folder.path);
     rt_status status = write_files(r);
     if (!status.code)
@@ -308,48 +280,105 @@ static rt_status take_steps(rt_run *r)
         status = loop(r);
     rt_progress_end(&r->progress);
     if (status.code == RT_NONFINITE)
-        record_failure(r, RT_EXIT_NONFINITE);
+        record_failure(r);
     if (status.code == RT_DATA)
         save_before_failure(r);
     return status;
 }
 
-/* Ends a run that has not failed. */
-static rt_exit end(rt_run *r)
+/* ---- the end ---- */
+
+static rt_exit fail(rt_run *r, rt_status status)
 {
-    if (r->finished && !r->unsaved)
-        return conclude(r);
-    if (!r->unsaved)
+    rt_run_say(r, "%s", status.message);
+    return rt_exit_of(status.code);
+}
+
+static rt_exit stopped(rt_run *r)
+{
+    rt_run_say(r, "stopped by a signal after step %d; --resume continues it", r->state->step);
+    return RT_EXIT_STOPPED;
+}
+
+/* Draws the report. A failure is only a message. */
+static void report(rt_run *r)
+{
+    if (rt_reports_are_off())
+        return;
+    rt_trainer_rest(r->trainer);
+    rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
+    if (status.code)
+        rt_run_say(r, "%s; %s --report %s tries again", status.message, rt_program_name(),
+                   r->folder.path);
+}
+
+/* Prints the last lines: the best evaluation if it was better than the last one, the profile, the
+ * folder, an early stop. */
+static void print_end(const rt_run *r, double last)
+{
+    const rt_evaluations *e = &r->evaluations;
+    rt_writer w = {0};
+    if (e->best_step && e->best_step != r->state->step && !(last < e->best_loss))
+        printf("best: loss %.6g at step %d\n", e->best_loss, e->best_step);
+    if (r->arguments->profile)
+        rt_trainer_print_profile(stdout, r->trainer);
+    printf("run: %s\n", r->folder.path);
+    if (r->stopped_early)
+        rt_early_stop_report(&w, r->state->step, &r->config->train);
+    printf("%s", w.bytes ? w.bytes : "");
+    rt_writer_free(&w);
+    fflush(stdout);
+}
+
+/* Prints and records the results. Returns RT_EXIT_CHECK if a requested check failed. */
+static rt_exit conclude(rt_run *r)
+{
+    rt_outcome o = {0};
+    printf("steps: %d, %ld tokens\n", r->state->step,
+           (long)r->state->sequences * r->config->data.length);
+    rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
+    if (!status.code)
+        status = rt_outcome_print(&o, r);
+    const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
+    const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
+    if (r->config->train.patience)
+        rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
+    if (!status.code && !o.stopped)
+        status = rt_outcome_record(&o, r, code);
+    rt_outcome_free(&o);
+    if (!status.code && !o.stopped) {
+        print_end(r, o.evaluation.loss);
+        rt_trainer_dismiss(r->trainer); /* the rest is done by process 0 alone */
+        rt_world_leave(r->world);
+        status = rt_run_record_instruments(r, &o.stopped);
+    }
+    if (status.code)
+        return fail(r, status);
+    if (o.stopped)
         return stopped(r);
-    rt_run_say(r, "the last checkpoint could not be written");
-    return RT_EXIT_UNSAVED;
+    report(r);
+    if (o.target_missed)
+        rt_run_say(r, "the accuracy %.4f is below train.target_accuracy = %g",
+                   o.evaluation.accuracy, r->config->train.target_accuracy);
+    return code;
 }
 
 static rt_exit train(rt_run *r)
 {
-    rt_status status = begin(r);
+    rt_status status = rt_run_begin(r);
     if (!status.code)
-        status = rt_run_look_whether_ended(r);
+        status = find_earlier_end(r);
     r->ended_before = r->finished;
     if (!status.code && r->finished)
         rt_run_compare_data(r);
-    if (!status.code && !r->finished)
+    else if (!status.code)
         status = take_steps(r);
-    return status.code ? fail(r, status) : end(r);
-}
-
-rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments, rt_memory_need *need)
-{
-    rt_config own = *config;
-    rt_arguments silent = *arguments;
-    silent.quiet = true;
-    rt_run r = rt_run_new(&own, &silent);
-    r.checks = true;
-    rt_status status = open_run(&r);
-    if (need)
-        *need = r.memory;
-    rt_run_free(&r);
-    return status;
+    if (status.code)
+        return fail(r, status);
+    if (!r->unsaved)
+        return r->finished ? conclude(r) : stopped(r);
+    rt_run_say(r, "the last checkpoint could not be written");
+    return RT_EXIT_UNSAVED;
 }
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)

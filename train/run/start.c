@@ -10,7 +10,9 @@
 #include "text/program_name.h"
 #include "train/config/config.h"
 #include "train/config/keys.h"
+#include "train/report/report.h"
 #include "train/run/found.h"
+#include "train/run/stop.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,10 @@
 
 /* ---- resuming ---- */
 
-rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
+/* Checks whether the run that left this checkpoint can be resumed with the present configuration:
+ * only some keys may change. Returns RT_CONFIG with a list of the differences. Takes the tokens of
+ * the checkpoint over, and closes it. */
+static rt_status compare_with_checkpoint(rt_run *r, rt_checkpoint_found *found)
 {
     rt_checkpoint_info info = {0};
     char *errors = NULL;
@@ -28,7 +33,6 @@ rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found)
         rt_image_close(found->image);
     else
         status = rt_checkpoint_read_info(found->image, &info);
-    found->image = NULL;
     r->vocabulary = info.vocabulary;
     info.vocabulary = NULL;
     r->labels = info.labels;
@@ -77,7 +81,9 @@ static rt_status extend(rt_run *r)
     return status;
 }
 
-rt_status rt_run_resume(rt_run *r)
+/* Loads the newest checkpoint, and reports the changes of an extension. To be called under the lock
+ * of the folder: there may be a newer checkpoint than before. */
+static rt_status resume(rt_run *r)
 {
     rt_checkpoint_found found;
     rt_status status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
@@ -138,25 +144,6 @@ static bool starts_anew(const rt_config *trunk, const rt_config *branch)
         if (!rt_key_equal(rt_key_at(rt_key_find_full(keys[i])), trunk, branch))
             return true;
     return false;
-}
-
-/* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of the steps before. */
-static void find_folder(rt_run *r, const char *path)
-{
-    static const char folder[] = "/checkpoints/";
-    const char *name = rt_path_name(path);
-    const size_t length = (size_t)(name - path), own = sizeof folder - 1;
-    *r->trunk = '\0';
-    if (length > own && !strncmp(name - own, folder, own))
-        snprintf(r->trunk, sizeof r->trunk, "%.*s", (int)(length - own), path);
-}
-
-/* Returns whether the trunk is this run, which a branch must not replace. */
-static bool is_own_folder(const rt_run *r)
-{
-    struct stat own, trunk;
-    return *r->trunk && !stat(r->folder.path, &own) && !stat(r->trunk, &trunk) &&
-           own.st_dev == trunk.st_dev && own.st_ino == trunk.st_ino;
 }
 
 static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
@@ -221,12 +208,12 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
 static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
 {
     rt_checkpoint_info info = {0};
-    rt_status status = found->imported
-                           ? rt_error(RT_CONFIG,
-                                      "train.trunk: %s is a folder of Hugging Face, which has no "
-                                      "training to continue: train.init_from starts from it",
-                                      found->path)
-                           : rt_found_configuration(trunk, found, NULL, NULL);
+    if (found->imported)
+        return rt_error(RT_CONFIG,
+                        "train.trunk: %s is a folder of Hugging Face, which has no training to "
+                        "continue: train.init_from starts from it",
+                        found->path);
+    rt_status status = rt_found_configuration(trunk, found, NULL, NULL);
     if (!status.code)
         status = rt_checkpoint_look(found->image, &info);
     if (!status.code)
@@ -235,24 +222,47 @@ static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
     return status;
 }
 
+/* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of the steps before.
+ * Returns RT_CONFIG if it is that of this run, which a branch must not replace. */
+static rt_status find_trunk_folder(rt_run *r, const char *path)
+{
+    static const char folder[] = "/checkpoints/";
+    const char *name = rt_path_name(path);
+    const size_t length = (size_t)(name - path), own = sizeof folder - 1;
+    struct stat here, trunk;
+    *r->trunk = '\0';
+    if (length > own && !strncmp(name - own, folder, own))
+        snprintf(r->trunk, sizeof r->trunk, "%.*s", (int)(length - own), path);
+    return *r->trunk && !stat(r->folder.path, &here) && !stat(r->trunk, &trunk) &&
+                   here.st_dev == trunk.st_dev && here.st_ino == trunk.st_ino
+               ? rt_error(
+                     RT_CONFIG,
+                     "train.trunk: %.600s is a checkpoint of this run: choose another run.name",
+                     path)
+               : rt_ok();
+}
+
+/* Opens a checkpoint or a folder of Hugging Face that the run starts from. */
+static rt_status find_model(rt_run *r, rt_found *found, const char *path)
+{
+    rt_status status = rt_find_checkpoint(found, path, RT_CHECKPOINT_LAST, NULL);
+    if (*found->warnings)
+        rt_run_say(r, "%s", found->warnings);
+    return status;
+}
+
 /* Opens the trunk. rt_find_checkpoint does not read the states of the optimizer: the file is opened
  * again. */
 static rt_status open_trunk(rt_run *r, rt_config *trunk, char path[RT_PATH_SIZE])
 {
     rt_found found;
-    rt_status status = rt_find_checkpoint(&found, r->config->train.trunk, RT_CHECKPOINT_LAST, NULL);
-    if (*found.warnings)
-        rt_run_say(r, "%s", found.warnings);
+    rt_status status = find_model(r, &found, r->config->train.trunk);
     if (!status.code)
         status = check_trunk(r, &found, trunk);
     snprintf(path, RT_PATH_SIZE, "%s", found.path);
     rt_found_close(&found);
-    find_folder(r, path);
-    if (!status.code && is_own_folder(r))
-        status =
-            rt_error(RT_CONFIG,
-                     "train.trunk: %.600s is a checkpoint of this run: choose another run.name",
-                     path);
+    if (!status.code)
+        status = find_trunk_folder(r, path);
     if (status.code)
         return status;
     r->image = rt_image_open(path, RT_PARSE_APART);
@@ -272,20 +282,6 @@ static rt_status branch(rt_run *r)
 
 /* ---- a fresh run ---- */
 
-/* Opens the model of train.init_from, before the trainer has threads. */
-static rt_status open_start(rt_run *r)
-{
-    rt_found found;
-    if (!r->config->train.init_from)
-        return rt_ok();
-    rt_status status = rt_find_checkpoint(&found, r->config->train.init_from, RT_CHECKPOINT_LAST, NULL);
-    if (*found.warnings)
-        rt_run_say(r, "%s", found.warnings);
-    r->image = found.image;
-    r->imported = found.imported;
-    return status;
-}
-
 static void report_start(rt_run *r, bool theta)
 {
     rt_transformer *model = r->state->model;
@@ -297,17 +293,11 @@ static void report_start(rt_run *r, bool theta)
                                              : "");
 }
 
-/* Returns whether the head of the model has the classes of the data. */
-static bool has_same_classes(const rt_run *r)
-{
-    return rt_labels_equal(rt_data_labels(r->data), r->labels);
-}
-
-static rt_status start_from_folder(rt_run *r)
+static rt_status start_from_folder(rt_run *r, bool has_head)
 {
     rt_huggingface_taken taken;
     rt_run_warn_of_folder(r);
-    rt_status status = rt_imported_load(r->imported, r->state->model, has_same_classes(r), &taken);
+    rt_status status = rt_imported_load(r->imported, r->state->model, has_head, &taken);
     if (status.code)
         return status;
     report_start(r, taken.theta);
@@ -325,16 +315,16 @@ static rt_status start_from_folder(rt_run *r)
 /* Takes the parameters of train.init_from. */
 static rt_status start_from(rt_run *r)
 {
-    const char *path = r->config->train.init_from;
-    if (!path)
+    if (!r->config->train.init_from)
         return rt_ok();
+    /* The head of the model is taken if it has the classes of the data. */
+    const bool has_head = rt_labels_equal(rt_data_labels(r->data), r->labels);
     if (r->imported)
-        return start_from_folder(r);
+        return start_from_folder(r, has_head);
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint_info info = {0};
     rt_checkpoint_start start;
-    rt_status status =
-        rt_checkpoint_start_from(r->image, &model, has_same_classes(r), &start, &info);
+    rt_status status = rt_checkpoint_start_from(r->image, &model, has_head, &start, &info);
     r->image = NULL;
     rt_checkpoint_info_free(&info);
     if (status.code)
@@ -360,14 +350,98 @@ static rt_status start_theta(rt_run *r)
     return status;
 }
 
-rt_status rt_run_prepare(rt_run *r)
+/* Opens a run that starts afresh or as a branch, with the parameters of train.init_from and the
+ * theta of theta.init_from, if they are set. */
+static rt_status prepare(rt_run *r)
 {
-    const bool branches = r->config->train.trunk != NULL;
-    rt_status status = branches ? branch(r) : open_start(r);
-    if (!status.code && !branches)
-        status = rt_run_open(r, NULL);
-    if (!status.code && !branches)
-        status = start_from(r);
+    rt_found found = {0};
+    rt_status status = rt_ok();
+    if (r->config->train.trunk) {
+        status = branch(r);
+    } else {
+        if (r->config->train.init_from) /* before the trainer has threads */
+            status = find_model(r, &found, r->config->train.init_from);
+        r->image = found.image;
+        r->imported = found.imported;
+        if (!status.code)
+            status = rt_run_open(r, NULL);
+        if (!status.code)
+            status = start_from(r);
+    }
     /* a branch may have the theta of its trunk */
     return status.code || r->theta != RT_BRANCH_FRESH ? status : start_theta(r);
+}
+
+/* ---- any run ---- */
+
+static rt_status refuse_used_folder(const rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    if (a->command != RT_COMMAND_TRAIN)
+        return rt_ok();
+    if (rt_run_folder_is_sweep(&r->folder))
+        return rt_error(RT_CONFIG, "%s holds a sweep: choose another run.name", r->folder.path);
+    if (rt_is_huggingface(r->folder.path) && !a->resume)
+        return rt_error(RT_CONFIG, "%s holds an exported model: choose another run.name",
+                        r->folder.path);
+    if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "%s already holds a run: give --resume to continue it, --overwrite to replace "
+                    "it, or another run.name",
+                    r->folder.path);
+}
+
+/* Opens what a run needs, before anything is created. Returns every error of a configuration that
+ * cannot be trained, apart from errors of creating the run folder. */
+static rt_status open_run(rt_run *r)
+{
+    rt_checkpoint_found found = {0};
+    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
+    if (!status.code)
+        status = refuse_used_folder(r);
+    if (!status.code && r->arguments->resume)
+        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
+    if (!status.code && found.found)
+        status = compare_with_checkpoint(r, &found);
+    if (!status.code)
+        status = found.found ? rt_run_open(r, found.path) : prepare(r);
+    return status;
+}
+
+rt_status rt_run_begin(rt_run *r)
+{
+    rt_status status = open_run(r);
+    if (r->world && !r->broadcast_done)
+        status = rt_run_broadcast(r, status);
+    if (!status.code)
+        status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
+    if (!status.code)
+        status = rt_run_folder_open(&r->folder, true);
+    if (!status.code && r->arguments->resume)
+        status = resume(r);
+    if (!status.code && r->arguments->overwrite) {
+        rt_figures_clear(r->folder.path);
+        status = rt_run_folder_clear(&r->folder);
+    }
+    if (status.code)
+        return status;
+    rt_trainer_on_stop(r->trainer, rt_stop_request);
+    rt_trainer_share(r->trainer);
+    r->config_text = rt_config_ini(r->config);
+    return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
+}
+
+rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments, rt_memory_need *need)
+{
+    rt_config own = *config;
+    rt_arguments silent = *arguments;
+    silent.quiet = true;
+    rt_run r = rt_run_new(&own, &silent);
+    r.checks = true;
+    rt_status status = open_run(&r);
+    if (need)
+        *need = r.memory;
+    rt_run_free(&r);
+    return status;
 }

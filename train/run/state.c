@@ -38,23 +38,6 @@ void rt_run_free(rt_run *r)
     rt_free(r->before);
 }
 
-void rt_run_say(rt_run *r, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    rt_progress_print(&r->progress, format, arguments);
-    va_end(arguments);
-}
-
-void rt_run_note(rt_run *r, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    if (!r->arguments->quiet)
-        rt_progress_print(&r->progress, format, arguments);
-    va_end(arguments);
-}
-
 /* ---- data and trainer ---- */
 
 /* The tokens of a model and of the data must be the same. */
@@ -97,28 +80,6 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
                    unknown->count, unknown->name, unknown->at);
 }
 
-static void report_cut(rt_run *r)
-{
-    const rt_cut cut = rt_data_cut(r->data);
-    if (cut.count)
-        rt_run_say(r,
-                   "warning: of %zu labelled texts %zu are longer than data.length = %d and are "
-                   "cut at the end",
-                   cut.of, cut.count, r->config->data.length);
-}
-
-/* Warns of token ids that the file and rotor give different meanings. */
-static void report_special_use(rt_run *r)
-{
-    const rt_special_use use = rt_data_special_use(r->data);
-    if (use.count)
-        rt_progress_say(&r->progress,
-                        "warning: data.task = tokens takes the ids 0 to 3 for [PAD], [CLS], [MASK] "
-                        "and [SEP], and %zu of the first %zu tokens of data.file have one of the "
-                        "first three; set data.special_tokens=no if they are ordinary tokens",
-                        use.count, use.of);
-}
-
 /* Reads the vocabulary and the labels of a checkpoint. */
 static rt_status read_meaning(rt_run *r)
 {
@@ -138,27 +99,34 @@ static rt_status read_meaning(rt_run *r)
     return status.code ? status : rt_checkpoint_tables(r->image, &r->words, &r->types);
 }
 
-/* Returns the meaning for opening the data. A fresh run has the labels of its own file. */
-static rt_data_meaning meaning_of(const rt_run *r, bool continues)
-{
-    return (rt_data_meaning){r->vocabulary, continues ? r->labels : NULL, r->words, r->types};
-}
-
-/* Reports texts that are unknown, cut or short. */
+/* Reports texts that are unknown, cut or short, and token ids that the file and rotor give
+ * different meanings. */
 static void report_data(rt_run *r)
 {
+    const int length = r->config->data.length;
     const rt_unknown training = rt_data_unknown(r->data);
     const rt_unknown evaluation = rt_data_evaluation_unknown(r->data);
+    const rt_special_use use = rt_data_special_use(r->data);
+    const rt_cut cut = rt_data_cut(r->data);
     const rt_short_texts texts = rt_data_short_texts(r->data);
     rt_run_report_unknown(r, &training, "data.file");
     rt_run_report_unknown(r, &evaluation, "data.eval_file");
-    report_special_use(r);
-    report_cut(r);
+    if (use.count)
+        rt_run_say(r,
+                   "warning: data.task = tokens takes the ids 0 to 3 for [PAD], [CLS], [MASK] and "
+                   "[SEP], and %zu of the first %zu tokens of data.file have one of the first "
+                   "three; set data.special_tokens=no if they are ordinary tokens",
+                   use.count, use.of);
+    if (cut.count)
+        rt_run_say(r,
+                   "warning: of %zu labelled texts %zu are longer than data.length = %d and are "
+                   "cut at the end",
+                   cut.of, cut.count, length);
     if (texts.count)
         rt_run_note(r,
                     "%zu text%s for evaluation shorter than data.length = %d (the shortest has %zu "
                     "tokens): evaluated as one shorter sequence%s",
-                    texts.count, texts.count > 1 ? "s" : "", r->config->data.length, texts.least,
+                    texts.count, texts.count > 1 ? "s" : "", length, texts.least,
                     texts.count > 1 ? " each" : "");
 }
 
@@ -185,7 +153,6 @@ static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
 
 static rt_status open_data(rt_run *r, const char *checkpoint)
 {
-    const bool evaluates = rt_arguments_evaluate(r->arguments);
     rt_data_options o = r->config->data;
     const char *path = checkpoint ? checkpoint : r->config->train.init_from;
     rt_status status = r->image || r->imported ? read_meaning(r) : rt_ok();
@@ -195,9 +162,12 @@ static rt_status open_data(rt_run *r, const char *checkpoint)
         compare_vocabulary_file(r, &o);
     if (checkpoint) /* the vocabulary of the checkpoint is used, even if the file has changed */
         o.vocab_file = NULL;
+    /* a fresh run has the labels of its own file */
+    const rt_data_meaning known = {r->vocabulary, checkpoint ? r->labels : NULL, r->words,
+                                   r->types};
     if (!status.code)
-        status = evaluates ? rt_data_open_evaluation(&r->data, &o, meaning_of(r, checkpoint))
-                           : rt_data_open_as(&r->data, &o, meaning_of(r, checkpoint));
+        status = rt_arguments_evaluate(r->arguments) ? rt_data_open_evaluation(&r->data, &o, known)
+                                                     : rt_data_open_as(&r->data, &o, known);
     rt_opening_end(&opening);
     if (!status.code && path)
         status = check_vocabulary(r, r->vocabulary, path);
@@ -222,20 +192,19 @@ static rt_status check_lengths(const rt_run *r)
     return rt_ok();
 }
 
-static rt_memory_use use_of(const rt_arguments *a)
-{
-    if (rt_arguments_evaluate(a) || a->command == RT_COMMAND_REPORT)
-        return RT_USE_EVALUATE;
-    return rt_arguments_use_model(a) ? RT_USE_MODEL : a->resume ? RT_USE_RESUME : RT_USE_TRAIN;
-}
-
 /* `blank`: the parameters are going to be loaded. */
 static rt_status make_trainer(rt_run *r, bool blank)
 {
+    const rt_arguments *a = r->arguments;
     rt_world *world = r->world;
-    rt_status status = rt_kernels_use(r->config, r->arguments);
+    const bool evaluates = rt_arguments_evaluate(a) || a->command == RT_COMMAND_REPORT;
+    const rt_memory_use use = evaluates                   ? RT_USE_EVALUATE
+                              : rt_arguments_use_model(a) ? RT_USE_MODEL
+                              : a->resume                 ? RT_USE_RESUME
+                                                          : RT_USE_TRAIN;
+    rt_status status = rt_kernels_use(r->config, a);
     if (!status.code)
-        status = rt_memory_check(&r->memory, r->config, r->data, world, use_of(r->arguments),
+        status = rt_memory_check(&r->memory, r->config, r->data, world, use,
                                  (double)rt_image_size(r->image));
     if (world)
         status = rt_run_broadcast(r, status);
@@ -261,23 +230,17 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint)
     return status.code ? status : make_trainer(r, loads);
 }
 
-/* Returns an error if texts are to be read and the folder has no vocabulary. */
-static rt_status check_readable(const rt_run *r)
-{
-    const rt_command command = r->arguments->command;
-    const bool reads = command == RT_COMMAND_PREDICT || command == RT_COMMAND_EMBED;
-    if (!r->imported || r->vocabulary || !reads)
-        return rt_ok();
-    return rt_imported_no_vocabulary(r->imported, r->arguments->checkpoint);
-}
-
 rt_status rt_run_open_model(rt_run *r)
 {
+    const rt_command command = r->arguments->command;
+    const bool reads_texts = command == RT_COMMAND_PREDICT || command == RT_COMMAND_EMBED;
     rt_status status = read_meaning(r);
+    if (!status.code && r->imported && !r->vocabulary && reads_texts)
+        status = rt_imported_no_vocabulary(r->imported, r->arguments->checkpoint);
     if (!status.code)
-        status = check_readable(r);
-    if (!status.code)
-        status = rt_data_open_without(&r->data, &r->config->data, meaning_of(r, true));
+        status =
+            rt_data_open_without(&r->data, &r->config->data,
+                                 (rt_data_meaning){r->vocabulary, r->labels, r->words, r->types});
     return status.code ? status : make_trainer(r, true);
 }
 
@@ -317,47 +280,6 @@ rt_status rt_run_save(rt_run *r)
     return status;
 }
 
-/* Checks that the seed and the position of a continued run follow from its configuration. */
-static rt_status check_history(const rt_run *r, const rt_checkpoint_info *info, const char *path)
-{
-    const int64_t drawn = info->step * r->config->train.batch_size;
-    if (info->seed != r->config->run.seed)
-        return rt_error(RT_CHECKPOINT, "%s: seed is %" PRIu64 ", %" PRIu64 " expected", path,
-                        info->seed, r->config->run.seed);
-    if (info->position != drawn)
-        return rt_error(RT_CHECKPOINT, "%s: position is %" PRId64 ", %" PRId64 " expected", path,
-                        info->position, drawn);
-    return rt_ok();
-}
-
-/* Warns of another precision, of a continued run, and of other kernels. */
-static void warn_of_other_digits(rt_run *r, const rt_checkpoint_info *info, bool continues,
-                                 const char *path)
-{
-    char here[RT_KERNELS_SIZE];
-    if (continues && strcmp(info->precision, RT_PRECISION) != 0)
-        rt_run_say(r,
-                   "warning: %s was computed in %s, this program computes in %s: the continuation "
-                   "will not be bitwise identical",
-                   path, info->precision, RT_PRECISION);
-    if (strcmp(info->blas, rt_kernels_describe(here)) != 0)
-        rt_run_say(r, "warning: %s was computed with %s, this process computes with %s: %s", path,
-                   info->blas, here,
-                   continues ? "the continuation will not be bitwise identical"
-                             : "the last digits will differ");
-}
-
-/* Takes over the past schedules of the run. */
-static rt_status take_past(rt_run *r, const rt_checkpoint_info *info, const char *path)
-{
-    rt_optimizer_options *o = &r->config->optimizer;
-    o->past_count = 0;
-    if (!info->past_schedules)
-        return rt_ok();
-    rt_status status = rt_past_schedules_read(o, info->past_schedules, info->step);
-    return status.code ? rt_error(RT_CHECKPOINT, "%s: %s", path, status.message) : status;
-}
-
 void rt_run_warn_of_folder(rt_run *r)
 {
     const char *line = r->imported->there->warnings;
@@ -387,15 +309,34 @@ static rt_status load_imported(rt_run *r)
 rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
                               const char *path)
 {
-    rt_status status = continues ? check_history(r, info, path) : rt_ok();
-    if (!status.code)
-        status = take_past(r, info, path);
-    if (status.code)
-        return status;
-    warn_of_other_digits(r, info, continues, path);
+    rt_optimizer_options *o = &r->config->optimizer;
+    const int64_t drawn = info->step * r->config->train.batch_size;
+    char here[RT_KERNELS_SIZE];
+    if (continues && info->seed != r->config->run.seed)
+        return rt_error(RT_CHECKPOINT, "%s: seed is %" PRIu64 ", %" PRIu64 " expected", path,
+                        info->seed, r->config->run.seed);
+    if (continues && info->position != drawn)
+        return rt_error(RT_CHECKPOINT, "%s: position is %" PRId64 ", %" PRId64 " expected", path,
+                        info->position, drawn);
+    o->past_count = 0;
+    if (info->past_schedules) {
+        const rt_status status = rt_past_schedules_read(o, info->past_schedules, info->step);
+        if (status.code)
+            return rt_error(RT_CHECKPOINT, "%s: %s", path, status.message);
+    }
+    if (continues && strcmp(info->precision, RT_PRECISION) != 0)
+        rt_run_say(r,
+                   "warning: %s was computed in %s, this program computes in %s: the continuation "
+                   "will not be bitwise identical",
+                   path, info->precision, RT_PRECISION);
+    if (strcmp(info->blas, rt_kernels_describe(here)) != 0)
+        rt_run_say(r, "warning: %s was computed with %s, this process computes with %s: %s", path,
+                   info->blas, here,
+                   continues ? "the continuation will not be bitwise identical"
+                             : "the last digits will differ");
     r->state->step = (int)info->step;
     r->state->sequences = info->position;
-    return status;
+    return rt_ok();
 }
 
 rt_status rt_run_load(rt_run *r, const char *path)

@@ -82,9 +82,9 @@ typedef struct rt_run {
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
 void rt_run_free(rt_run *r);
 
-/* Prints a message on stderr, on a line of its own; a note is omitted with --quiet. */
-void rt_run_say(rt_run *r, const char *format, ...) RT_PRINTF(2, 3);
-void rt_run_note(rt_run *r, const char *format, ...) RT_PRINTF(2, 3);
+/* Print a message on stderr, on a line of its own; a note is omitted with --quiet. */
+#define rt_run_say(r, ...)  rt_progress_say(&(r)->progress, __VA_ARGS__)
+#define rt_run_note(r, ...) ((r)->arguments->quiet ? (void)0 : rt_run_say(r, __VA_ARGS__))
 
 /* Opens the data, checks the memory, and makes the trainer. Texts and labels are read with the
  * vocabulary and the classes of the checkpoint that is to be loaded; if that is NULL, with those of
@@ -95,11 +95,6 @@ rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
 
 /* Opens a model that is only used, without its data. */
 rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
-
-/* Opens a run that starts afresh or as a branch, with the parameters of train.init_from and the
- * theta of theta.init_from, if they are set. Returns every error of a configuration that cannot be
- * trained, apart from errors of the run folder. */
-rt_status rt_run_prepare(rt_run *r) RT_MUST_CHECK;
 
 /* Warns of words or characters that the vocabulary lacks; `text` names the text. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
@@ -122,14 +117,9 @@ rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool co
 
 /* ---- the beginning of a run ---- */
 
-/* Checks whether the run that left this checkpoint can be resumed with the present configuration:
- * only some keys may change. Returns RT_CONFIG with a list of the differences. Closes found->image.
- */
-rt_status rt_run_compare(rt_run *r, rt_checkpoint_found *found) RT_MUST_CHECK;
-
-/* Loads the newest checkpoint, and reports the changes of an extension. To be called under the lock
- * of the folder: there may be a newer checkpoint than before. */
-rt_status rt_run_resume(rt_run *r) RT_MUST_CHECK;
+/* Opens a run afresh, as a branch or from its checkpoint, and its folder. Returns every error that
+ * is possible before the first step. */
+rt_status rt_run_begin(rt_run *r) RT_MUST_CHECK;
 
 /* Opens the tables of r->metrics. A run that is resumed warns if the files of data are not those in
  * timing.csv, with size and XXH128 of both, and of tables that lack rows of earlier steps. */
@@ -137,18 +127,6 @@ rt_status rt_run_open_tables(rt_run *r) RT_MUST_CHECK;
 
 /* Warns of changed data only, for a run that has nothing left to train and is evaluated. */
 void rt_run_compare_data(rt_run *r);
-
-/* ---- the end of a run ---- */
-
-/* Evaluates the model; *best tells whether no regular evaluation before was as good. Returns
- * RT_NONFINITE if the loss is not finite. */
-rt_status rt_run_evaluate(rt_run *r, rt_evaluation *evaluation, bool *best) RT_MUST_CHECK;
-
-/* Sets r->finished and r->stopped_early after a step. `evaluation` is NULL if there was none. */
-void rt_run_look_for_end(rt_run *r, const rt_evaluation *evaluation);
-
-/* Sets r->finished and r->stopped_early for a run that was opened, and reports an end. */
-rt_status rt_run_look_whether_ended(rt_run *r) RT_MUST_CHECK;
 
 /* ---- the outcome: results of a trained model ---- */
 
@@ -167,6 +145,11 @@ typedef struct rt_outcome {
 } rt_outcome;
 
 void rt_outcome_free(rt_outcome *o);
+
+/* Evaluates at the trained length; counts the confusion of the classes unless that is NULL. Returns
+ * RT_NONFINITE if the loss is not finite. */
+rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *evaluation,
+                          int64_t *confusion) RT_MUST_CHECK;
 
 /* Evaluates at the trained length and at train.eval_lengths, and prints a line for each; for
  * labelled data also a table of the scores of the classes at the trained length. Returns
