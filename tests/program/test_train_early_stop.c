@@ -159,6 +159,23 @@ TEST(the_runs_of_a_sweep_stop_early_each_for_itself)
     ck_assert_str_eq(w->out, "steps,40\nsteps,80\n");
 }
 
+/* ---- the last lines ---- */
+
+/* exp(loss), and what result.csv has. */
+TEST(a_language_model_ends_with_its_perplexity)
+{
+    expect_exit(w, 0,
+                "sed '/^vocab/d' tiny.ini >lm.ini; $TRAIN lm.ini --quiet data.task=text "
+                "data.file=lm.ini data.objective=lm model.causal=yes >out; "
+                "loss=$(sed -n 's/^eval_loss,//p' runs/lm/result.csv); "
+                "bits=$(sed -n 's/^bits_per_byte,//p' runs/lm/result.csv); "
+                "awk -v loss=$loss -v bits=$bits 'BEGIN { printf \"perplexity %%.4g, "
+                "%%.4g bits per byte\\n\", exp(loss), bits }' >wanted; "
+                "grep '^perplexity ' out | cmp - wanted");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    expect_no_text(w->out, "perplexity");
+}
+
 /* ---- the best evaluation ---- */
 
 /* The loss of the task falls all the way to step 39. */

@@ -170,19 +170,22 @@ TEST_WITH(tests_options, the_line_is_one_less_than_the_terminal_is_wide, 0, 1)
     NEEDS_TERMINAL;
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
-    expect_screen("25/100 [=====>              ] loss 2.5000  accuracy 0.500  12k tok/s  "
-                  "5:00 left\n");
+    expect_screen(
+        "25/100 [==>        ] smoothed loss 2.5000, accuracy 0.500  12k tok/s  5:00 left\n");
     ck_assert_uint_eq(strlen(t.screen[0]), 79);
 }
 
 TEST_WITH(widths_options, a_wide_terminal_shows_all, 0, 1)
 {
-    open_terminal(120);
+    open_terminal(136);
     NEEDS_TERMINAL;
     begin(false, false);
+    progress.eval_accuracy = 0.75;
+    progress.eval_loss = 2.125;
     step_at(100, 25, 2.5, 1200000);
-    expect_screen("25/100 [=======>                    ] loss 2.5000  accuracy 0.500  lr 1.0e-03  "
-                  "12k tok/s  1:40, 5:00 left\n");
+    expect_screen(
+        "25/100 [===>           ] smoothed loss 2.5000, accuracy 0.500  eval loss 2.1250, "
+        "accuracy 0.750  lr 1.0e-03  12k tok/s  1:40, 5:00 left\n");
 }
 
 TEST_WITH(widths_options, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3)
@@ -190,8 +193,8 @@ TEST_WITH(widths_options, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3)
     static const struct {
         int columns;
         const char *line;
-    } terminals[] = {{40, "25/100 loss 2.5000  accuracy 0.500  12k\n"},
-                     {12, "25/100 loss\n"},
+    } terminals[] = {{40, "25/100 smoothed loss 2.5000, accuracy 0\n"},
+                     {12, "25/100 smoo\n"},
                      {6, "25/10\n"}};
     open_terminal(terminals[_i].columns);
     NEEDS_TERMINAL;
@@ -206,7 +209,7 @@ TEST_WITH(tests_options, the_variable_columns_beats_the_terminal, 0, 1)
     begin(false, false);
     setenv("COLUMNS", "40", 1);
     step_at(100, 25, 2.5, 1200000);
-    expect_screen("25/100 loss 2.5000  accuracy 0.500  12k\n");
+    expect_screen("25/100 smoothed loss 2.5000, accuracy 0\n");
     setenv("COLUMNS", "wide", 1);
     step_at(101, 26, 2.5, 0);
     draw();
@@ -220,9 +223,9 @@ TEST_WITH(tests_options, a_later_line_takes_the_place_of_the_one_before, 0, 1)
     begin(false, false);
     step_at(100, 25, 2.5, 1200000);
     progress.eval_accuracy = 0.75;
+    progress.eval_loss = 2.125;
     step_at(150, 50, 0.5, 149850000);
-    expect_screen("50/100 [===>  ] loss 2.4000  accuracy 0.500 (eval 0.750)  1.0M tok/s  "
-                  "2:30 left\n");
+    expect_screen("50/100 smoothed loss 2.4000  eval loss 2.1250, accuracy 0.750  2:30 left\n");
     ck_assert_int_eq(t.row, 0);
 }
 
@@ -233,7 +236,7 @@ TEST_WITH(tests_options, a_line_that_is_shorter_leaves_nothing_of_the_one_before
     step_at(100, 25, 2.5, 1200000);
     setenv("COLUMNS", "12", 1);
     step_at(101, 26, 2.5, 0);
-    expect_screen("26/100 loss\n");
+    expect_screen("26/100 smoo\n");
 }
 
 TEST_WITH(tests_options, times_have_hours_when_there_are_any, 0, 1)
@@ -241,10 +244,10 @@ TEST_WITH(tests_options, times_have_hours_when_there_are_any, 0, 1)
     NEEDS_TERMINAL;
     begin(false, false);
     step_at(3600, 50, 2.5, 3600000);
-    expect_screen("50/100 [=========>        ] loss 2.5000  accuracy 0.500  1k tok/s  "
+    expect_screen("50/100 [====>    ] smoothed loss 2.5000, accuracy 0.500  1k tok/s  "
                   "1:00:00 left\n");
     step_at(3599.4 * 4, 80, 2.5, 0);
-    expect_screen("80/100 [================>   ] loss 2.5000  accuracy 0.500  0k tok/s  "
+    expect_screen("80/100 [========>  ] smoothed loss 2.5000, accuracy 0.500  0k tok/s  "
                   "59:59 left\n");
 }
 
@@ -294,7 +297,7 @@ TEST_WITH(tests_options, a_message_stands_above_the_line, 0, 1)
     rt_progress_say(&progress, "another");
     setenv("COLUMNS", "12", 1);
     step_at(101, 26, 2.5, 0);
-    expect_screen("test_training: checkpoint of step 25\ntest_training: another\n26/100 loss\n");
+    expect_screen("test_training: checkpoint of step 25\ntest_training: another\n26/100 smoo\n");
 }
 
 TEST_WITH(tests_options, what_is_cleared_is_gone, 0, 1)
@@ -317,7 +320,7 @@ TEST_WITH(tests_options, the_last_line_stays, 0, 1)
     setenv("COLUMNS", "12", 1);
     step_at(100, 100, 2.5, 1200000);
     rt_progress_end(&progress);
-    expect_screen("100/100 los\n");
+    expect_screen("100/100 smo\n");
     ck_assert_int_eq(t.row, 1);
     ck_assert_int_eq(t.column, 0);
 }
@@ -360,7 +363,8 @@ TEST(elsewhere_there_is_a_line_a_minute)
     const char *line = text;
     for (int i = 0; i < 3; i++) {
         int step;
-        ck_assert_msg(sscanf(line, "step %d/100  loss 2.5", &step) == 1 && step == shown[i],
+        ck_assert_msg(sscanf(line, "step %d/100  smoothed loss 2.5", &step) == 1 &&
+                          step == shown[i],
                       "no step %d in:\n%s", shown[i], text);
         line = strchr(line, '\n') + 1;
     }

@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 512, NARROWEST_BAR = 8, WIDEST_BAR = 30, DEFAULT_WIDTH = 80, WIDE = 100 };
+enum { LINE_SIZE = 512, NARROWEST_BAR = 8, WIDEST_BAR = 30, DEFAULT_WIDTH = 80, WIDE = 130 };
 
 static const double between_updates = 0.1; /* seconds, on a terminal */
 static const double between_lines = 60;    /* elsewhere */
@@ -56,27 +56,32 @@ static void write_time(char text[24], double seconds)
         snprintf(text, 24, "%ld:%02ld", s / 60, s % 60);
 }
 
-/* Writes all numbers, or those that fit 80 columns. */
+/* Writes all numbers, or those that fit 80 columns: the loss of the batches, smoothed, and the
+ * newest evaluation. */
 static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r,
                           bool all)
 {
-    char elapsed[24], left[24], rate[24], eval[32] = "";
+    char elapsed[24], left[24], rate[24], batch[32] = "", eval[64] = "";
+    const bool evaluated = p->eval_accuracy >= 0;
     const double seconds = rt_seconds() - p->start;
     const double tokens_per_second = (double)p->tokens / (seconds > 0 ? seconds : 1);
     write_time(elapsed, seconds);
     write_time(left, seconds / (step - p->first_step) * (p->steps - step));
     if (tokens_per_second >= 1e6)
-        snprintf(rate, sizeof rate, "%.1fM tok/s", tokens_per_second * 1e-6);
+        snprintf(rate, sizeof rate, "  %.1fM tok/s", tokens_per_second * 1e-6);
     else
-        snprintf(rate, sizeof rate, "%.0fk tok/s", tokens_per_second * 1e-3);
-    if (p->eval_accuracy >= 0)
-        snprintf(eval, sizeof eval, " (eval %.3f)", p->eval_accuracy);
+        snprintf(rate, sizeof rate, "  %.0fk tok/s", tokens_per_second * 1e-3);
+    if (all || !evaluated)
+        snprintf(batch, sizeof batch, ", accuracy %.3f", r->accuracy);
+    if (evaluated)
+        snprintf(eval, sizeof eval, "  eval loss %.4f, accuracy %.3f", p->eval_loss,
+                 p->eval_accuracy);
     if (all)
-        snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  lr %.1e  %s  %s, %s left",
-                 p->smooth_loss, r->accuracy, eval, r->lr, rate, elapsed, left);
+        snprintf(text, LINE_SIZE, "smoothed loss %.4f%s%s  lr %.1e%s  %s, %s left", p->smooth_loss,
+                 batch, eval, r->lr, rate, elapsed, left);
     else
-        snprintf(text, LINE_SIZE, "loss %.4f  accuracy %.3f%s  %s  %s left", p->smooth_loss,
-                 r->accuracy, eval, rate, left);
+        snprintf(text, LINE_SIZE, "smoothed loss %.4f%s%s%s  %s left", p->smooth_loss, batch, eval,
+                 evaluated ? "" : rate, left);
 }
 
 /* Writes a bar of `width` characters, brackets included. */

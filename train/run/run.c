@@ -203,8 +203,10 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     rt_status status = due ? rt_run_evaluate(r, &evaluation, NULL) : rt_ok();
     if (due && !status.code)
         best = rt_evaluations_add(&r->evaluations, &c->train, step, evaluation.loss);
-    if (due)
+    if (due && !status.code) {
+        r->progress.eval_loss = evaluation.loss;
         r->progress.eval_accuracy = evaluation.accuracy;
+    }
     rt_progress_step(&r->progress, step, result);
     if (!status.code)
         status = rt_metrics_step(&r->metrics, r->state, result, due ? &evaluation : NULL,
@@ -312,14 +314,30 @@ static void report(rt_run *r)
                    r->folder.path);
 }
 
-/* Prints the last lines: the best evaluation if it was better than the last one, the profile, the
- * folder, an early stop. */
-static void print_end(const rt_run *r, double last)
+/* Prints the perplexity of a language model, and the bits for each byte of its text. */
+static void print_perplexity(const rt_run *r, const rt_outcome *o)
+{
+    const rt_data_options *data = &r->config->data;
+    const double bits = rt_results_get(&o->results, RT_RESULT_BITS_PER_BYTE);
+    if (rt_data_task_files(data->task) == RT_NO_FILE || data->objective != RT_OBJECTIVE_LM ||
+        o->labels)
+        return;
+    printf("perplexity %.4g", exp(o->evaluation.loss));
+    if (isfinite(bits))
+        printf(", %.4g bits per byte", bits);
+    printf("\n");
+}
+
+/* Prints the last lines: the perplexity, the best evaluation if it was better than the last one,
+ * the profile, the folder, an early stop. */
+static void print_end(const rt_run *r, const rt_outcome *o)
 {
     const rt_evaluations *e = &r->evaluations;
     rt_writer w = {0};
-    if (e->best_step && e->best_step != r->state->step && !(last < e->best_loss))
-        printf("best: loss %.6g at step %d\n", e->best_loss, e->best_step);
+    print_perplexity(r, o);
+    if (e->best_step && e->best_step != r->state->step && !(o->evaluation.loss < e->best_loss))
+        printf("best: loss %.6g at step %d%s\n", e->best_loss, e->best_step,
+               r->config->train.patience ? ", which --predict and other uses take" : "");
     if (r->arguments->profile)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
@@ -345,9 +363,10 @@ static rt_exit conclude(rt_run *r)
         rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
         status = rt_outcome_record(&o, r, code);
+    if (!status.code && !o.stopped)
+        print_end(r, &o);
     rt_outcome_free(&o);
     if (!status.code && !o.stopped) {
-        print_end(r, o.evaluation.loss);
         rt_trainer_dismiss(r->trainer); /* the rest is done by process 0 alone */
         rt_world_leave(r->world);
         status = rt_run_record_instruments(r, &o.stopped);
