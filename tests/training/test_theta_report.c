@@ -2,7 +2,7 @@
 
 #include "config_loading.h"
 
-#include "train/report/theta_report.h"
+#include "train/report/report.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_REPORT_PRIVATE_H
 #define ROTOR_TRAIN_REPORT_PRIVATE_H
 
-/* What the files of this folder share: figures, the parts of a page, and the sections of a report.
+/* Shared by the files of this folder: figures, the parts of a page, and the sections of a report.
  * Only this folder and its tests include this header. */
 
 #include "models/transformer.h"

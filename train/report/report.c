@@ -2,7 +2,6 @@
 #include "text/number.h"
 #include "train/folder/results.h"
 #include "train/report/private.h"
-#include "train/report/theta_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +15,30 @@ bool rt_reports_are_off(void)
 
 /* ---- figures ---- */
 
+/* Columns of training.csv for gnuplot, which counts from 1. */
+static const char *const columns[] = {NULL,        "step",          "loss",
+                                      "eval_loss", "eval_accuracy", "lr",
+                                      "grad_norm", "accuracy",      "theta_grad_norm",
+                                      "tokens"};
+enum {
+    STEP = 1,
+    LOSS,
+    EVAL_LOSS,
+    EVAL_ACCURACY,
+    RATE,
+    NORM,
+    ACCURACY,
+    THETA_NORM,
+    TOKENS,
+    COLUMNS
+};
+
 /* Points of the figures: gnuplot fails for an empty figure, and the logarithm of a norm of 0 is no
  * point. */
 typedef struct drawable {
     bool rows;
-    bool timed;                  /* an evaluation has seconds */
-    double tokens;               /* most tokens of an evaluation; 0: none has any */
+    bool has_tokens, has_times, has_norms;
+    double tokens;               /* most tokens of an evaluation */
     rt_figure_range losses;      /* of steps and evaluations */
     rt_figure_range evaluations; /* losses of evaluations */
     rt_figure_range norms;       /* of gradients, above 0 */
@@ -29,24 +46,32 @@ typedef struct drawable {
     rt_status status;            /* of the table */
 } drawable;
 
+/* Notes what a row of training.csv adds to the figures; `seconds` may be NaN. */
+static void note_points(drawable *d, const double row[COLUMNS], double seconds)
+{
+    const bool evaluated = isfinite(row[EVAL_LOSS]);
+    d->has_times |= evaluated && isfinite(seconds);
+    if (evaluated && isfinite(row[TOKENS]))
+        d->tokens = fmax(d->tokens, row[TOKENS]);
+    d->has_tokens = d->tokens > 0;
+    rt_figure_range_take(&d->losses, row[LOSS]);
+    rt_figure_range_take(&d->losses, row[EVAL_LOSS]);
+    rt_figure_range_take(&d->evaluations, row[EVAL_LOSS]);
+    if (row[EVAL_LOSS] < d->best) {
+        d->best = row[EVAL_LOSS];
+        d->best_step = row[STEP];
+    }
+    d->rows |= isfinite(row[STEP]) && isfinite(row[LOSS]);
+    if (d->rows && row[NORM] > 0)
+        rt_figure_range_take(&d->norms, row[NORM]);
+    if (d->rows && row[NORM] > 0 && row[THETA_NORM] > 0)
+        rt_figure_range_take(&d->norms, row[THETA_NORM]);
+    d->has_norms = d->norms.most > 0;
+}
+
 /* Writes training.csv and timing.csv for the scripts below, with numbers alone. */
 static drawable write_training(rt_figures *f, const char *folder)
 {
-    enum {
-        STEP,
-        LOSS,
-        EVAL_LOSS,
-        EVAL_ACCURACY,
-        RATE,
-        NORM,
-        ACCURACY,
-        THETA_NORM,
-        TOKENS,
-        COLUMNS
-    };
-    static const char *const names[COLUMNS] = {"step",  "loss",      "eval_loss", "eval_accuracy",
-                                               "lr",    "grad_norm", "accuracy",  "theta_grad_norm",
-                                               "tokens"};
     drawable d = {.losses = RT_NO_RANGE,
                   .evaluations = RT_NO_RANGE,
                   .norms = RT_NO_RANGE,
@@ -59,34 +84,18 @@ static drawable write_training(rt_figures *f, const char *folder)
     const bool has_times = rt_timing_open(&timing, folder);
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (rt_csv_row(&metrics)) {
-            double row[COLUMNS];
-            for (int i = 0; i < COLUMNS; i++) {
-                row[i] = rt_csv_number(&metrics, names[i]);
+            double row[COLUMNS] = {0};
+            for (int i = STEP; i < COLUMNS; i++) {
+                row[i] = rt_csv_number(&metrics, columns[i]);
                 if (isfinite(row[i]))
                     rt_writer_add(&w, "%.9g", row[i]);
-                rt_writer_add(&w, ",");
+                rt_writer_add(&w, i + 1 < COLUMNS ? "," : ",\n");
             }
-            rt_writer_add(&w, "\n");
             const bool known = has_times && rt_csv_whole(&metrics, "step", &step);
             const double seconds = known ? rt_timing_seconds(&timing, step) : (double)NAN;
-            if (isfinite(row[EVAL_LOSS]) && isfinite(row[TOKENS]))
-                d.tokens = fmax(d.tokens, row[TOKENS]);
-            if (isfinite(row[EVAL_LOSS]) && isfinite(seconds)) {
-                d.timed = true;
+            if (isfinite(row[EVAL_LOSS]) && isfinite(seconds))
                 rt_writer_add(&times, "%.9g,%.9g\n", seconds, row[EVAL_LOSS]);
-            }
-            rt_figure_range_take(&d.losses, row[LOSS]);
-            rt_figure_range_take(&d.losses, row[EVAL_LOSS]);
-            rt_figure_range_take(&d.evaluations, row[EVAL_LOSS]);
-            if (row[EVAL_LOSS] < d.best) {
-                d.best = row[EVAL_LOSS];
-                d.best_step = row[STEP];
-            }
-            d.rows |= isfinite(row[STEP]) && isfinite(row[LOSS]);
-            if (d.rows && row[NORM] > 0)
-                rt_figure_range_take(&d.norms, row[NORM]);
-            if (d.rows && row[NORM] > 0 && row[THETA_NORM] > 0)
-                rt_figure_range_take(&d.norms, row[THETA_NORM]);
+            note_points(&d, row, seconds);
         }
     d.status = metrics.status;
     rt_csv_close(&metrics);
@@ -96,80 +105,87 @@ static drawable write_training(rt_figures *f, const char *folder)
     return d;
 }
 
-#define BY_STEP(axis)  "set xlabel 'step'\nset ylabel '" axis "'\nset xrange [0:*]\n"
-#define TRAINING(y)    "'training.csv' using 1:" y " with lines linetype 6 dashtype 2 title 'training'"
-#define EVALUATION(xy) xy " with linespoints linetype 1 pointtype 7 pointsize 0.5 "
-#define NEXT           ", \\\n     "
-#define HYPERTEXT(table, x, y, what)                                                               \
-    NEXT "'" table "' using " x ":" y ":(sprintf('" what " %.6g: %.4g',$" x ",$" y                 \
-         ")) " RT_HYPERTEXT_POINTS("0.5") "\n"
+#define BY_STEP(axis) "set xlabel 'step'\nset ylabel '" axis "'\nset xrange [0:*]\n"
+#define TRAINING      "lines linetype 6 dashtype 2 title 'training'"
+#define EVALUATION    "linespoints linetype 1 pointtype 7 pointsize 0.5"
 
-typedef enum run_figure {
-    LOSS,
-    ACCURACY,
-    BY_TOKENS,
-    BY_TIME,
-    GRADIENT,
-    THETA_GRADIENT,
-    RATE
+typedef struct run_figure {
+    const char *name, *caption, *axes;
+    struct {
+        const char *table;
+        int x, y;
+        const char *with; /* gnuplot options; NULL: no curve */
+    } curves[2];
+    const char *hover; /* of labels where the pointer rests on a point of the last curve, or NULL */
+    size_t shown;      /* offset of a bool in a drawable */
+    size_t range;      /* offset in a drawable of what y shows, logarithmic where needed; or 0 */
 } run_figure;
 
-/* The figures of a training; `range` is the offset in a drawable of what the vertical axis shows,
- * which is logarithmic where the values need it, or 0. */
-static const struct {
-    const char *name, *caption, *axes, *plot;
-    size_t range;
-} run_figures[] = {
-    [LOSS] = {"loss", "Loss of the training steps and of the evaluations",
-              BY_STEP("cross entropy (nats)"),
-              "plot " TRAINING("2")
-                  NEXT EVALUATION("'training.csv' using 1:3") "title 'evaluation'" HYPERTEXT(
-                      "training.csv", "1", "3", "evaluation, step"),
-              offsetof(drawable, losses)},
-    [ACCURACY] = {"accuracy", "Accuracy: the fraction of labels that were predicted correctly",
-                  BY_STEP("accuracy") "set yrange [0:1.02]\n",
-                  "plot " TRAINING("7")
-                      NEXT EVALUATION("'training.csv' using 1:4") "title 'evaluation'\n",
-                  0},
-    [BY_TOKENS] = {"loss_by_tokens", "Evaluation loss by tokens of training",
-                   "set xlabel 'tokens'\nset format x '%.1s%c'\n"
-                   "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
-                   "plot " EVALUATION("'training.csv' using 9:3") "notitle" HYPERTEXT(
-                       "training.csv", "9", "3", "tokens"),
-                   offsetof(drawable, evaluations)},
-    [BY_TIME] = {"loss_by_time", "Evaluation loss by seconds of training",
-                 "set xlabel 'seconds'\nset ylabel 'cross entropy (nats)'\n"
-                 "set xrange [0:*]\nunset key\n",
-                 "plot " EVALUATION("'timing.csv' using 1:2") "notitle" HYPERTEXT("timing.csv", "1",
-                                                                                  "2", "seconds"),
-                 offsetof(drawable, evaluations)},
-    [GRADIENT] = {"gradient", "Gradient norm before clipping", BY_STEP("gradient norm"),
-                  "plot 'training.csv' using 1:6 with lines linetype 1 title 'all parameters'\n",
-                  offsetof(drawable, norms)},
-    [THETA_GRADIENT] = {"gradient", "Gradient norm before clipping", BY_STEP("gradient norm"),
-                        "plot 'training.csv' using 1:6 with lines linetype 1 title 'all "
-                        "parameters'" NEXT "'training.csv' using 1:8 with lines linetype 2 "
-                        "dashtype 2 title 'theta'\n",
-                        offsetof(drawable, norms)},
-    [RATE] = {"rate", "Learning rate",
-              BY_STEP("learning rate") "set yrange [0:*]\nunset key\nset format y '%g'\n",
-              "plot 'training.csv' using 1:5 with lines linetype 1\n", 0},
+/* The figures of a training, in their order; those of theta follow the first FIRST_FIGURES. */
+enum { FIRST_FIGURES = 4, RUN_FIGURES = 6 };
+static const run_figure run_figures[RUN_FIGURES] = {
+    {"loss",
+     "Loss of the training steps and of the evaluations",
+     BY_STEP("cross entropy (nats)"),
+     {{"training.csv", STEP, LOSS, TRAINING},
+      {"training.csv", STEP, EVAL_LOSS, EVALUATION " title 'evaluation'"}},
+     "evaluation, step",
+     offsetof(drawable, rows),
+     offsetof(drawable, losses)},
+    {"accuracy",
+     "Accuracy: the fraction of labels that were predicted correctly",
+     BY_STEP("accuracy") "set yrange [0:1.02]\n",
+     {{"training.csv", STEP, ACCURACY, TRAINING},
+      {"training.csv", STEP, EVAL_ACCURACY, EVALUATION " title 'evaluation'"}},
+     NULL,
+     offsetof(drawable, rows),
+     0},
+    {"loss_by_tokens",
+     "Evaluation loss by tokens of training",
+     "set xlabel 'tokens'\nset format x '%.1s%c'\n"
+     "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
+     {{"training.csv", TOKENS, EVAL_LOSS, EVALUATION " notitle"}},
+     "tokens",
+     offsetof(drawable, has_tokens),
+     offsetof(drawable, evaluations)},
+    {"loss_by_time",
+     "Evaluation loss by seconds of training",
+     "set xlabel 'seconds'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
+     {{"timing.csv", 1, 2, EVALUATION " notitle"}},
+     "seconds",
+     offsetof(drawable, has_times),
+     offsetof(drawable, evaluations)},
+    {"gradient",
+     "Gradient norm before clipping",
+     BY_STEP("gradient norm"),
+     {{"training.csv", STEP, NORM, "lines linetype 1 title 'all parameters'"},
+      {"training.csv", STEP, THETA_NORM, "lines linetype 2 dashtype 2 title 'theta'"}},
+     NULL,
+     offsetof(drawable, has_norms),
+     offsetof(drawable, norms)},
+    {"rate",
+     "Learning rate",
+     BY_STEP("learning rate") "set yrange [0:*]\nunset key\nset format y '%g'\n",
+     {{"training.csv", STEP, RATE, "lines linetype 1"}},
+     NULL,
+     offsetof(drawable, rows),
+     0},
 };
 
-static void add_run_figure(rt_figures *f, const drawable *d, run_figure which, bool drawn)
+static void add_run_figure(rt_figures *f, const drawable *d, const run_figure *g, bool learns_theta)
 {
     char caption[RT_CAPTION_SIZE];
-    const size_t range = run_figures[which].range;
+    int last = 0;
     rt_writer w = {0};
-    if (!drawn)
+    if (!*(const bool *)((const char *)d + g->shown))
         return;
-    snprintf(caption, sizeof caption, "%s", run_figures[which].caption);
-    rt_writer_add(&w, "%s", run_figures[which].axes);
-    if (range)
-        rt_figures_scale(&w, 'y', *(const rt_figure_range *)((const char *)d + range));
-    if (which == BY_TOKENS)
+    snprintf(caption, sizeof caption, "%s", g->caption);
+    rt_writer_add(&w, "%s", g->axes);
+    if (g->range)
+        rt_figures_scale(&w, 'y', *(const rt_figure_range *)((const char *)d + g->range));
+    if (g->curves[0].x == TOKENS)
         rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(d->tokens));
-    if (which == LOSS && isfinite(d->best) && isfinite(d->best_step)) {
+    if (g->curves[1].y == EVAL_LOSS && isfinite(d->best) && isfinite(d->best_step)) {
         rt_writer_add(&w,
                       "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 linecolor "
                       "rgb '#444444'\n",
@@ -178,8 +194,21 @@ static void add_run_figure(rt_figures *f, const drawable *d, run_figure which, b
                  "Training and evaluation loss; the lowest evaluation loss, %.4g, at step %.9g",
                  d->best, d->best_step);
     }
-    rt_writer_add(&w, "%s", run_figures[which].plot);
-    rt_figures_add(f, run_figures[which].name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+    for (int i = 0; i < 2 && g->curves[i].with; i++)
+        if (g->curves[i].y != THETA_NORM || learns_theta) {
+            rt_writer_add(&w, "%s'%s' using %d:%d with %s", i ? ", \\\n     " : "plot ",
+                          g->curves[i].table, g->curves[i].x, g->curves[i].y, g->curves[i].with);
+            last = i;
+        }
+    const int x = g->curves[last].x, y = g->curves[last].y;
+    if (g->hover)
+        rt_writer_add(
+            &w,
+            ", \\\n     '%s' using %d:%d:(sprintf('%s %%.6g: %%.4g',$%d,$%d)) " RT_HYPERTEXT_POINTS(
+                "0.5"),
+            g->curves[last].table, x, y, g->hover, x, y);
+    rt_writer_add(&w, "\n");
+    rt_figures_add(f, g->name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
 }
 
 static rt_status draw_figures(rt_figures *f, const char *folder, const rt_config *config,
@@ -188,16 +217,14 @@ static rt_status draw_figures(rt_figures *f, const char *folder, const rt_config
     const bool learns_theta = config->model.theta.learn;
     rt_figures_begin(f, folder);
     const drawable d = write_training(f, folder);
-    add_run_figure(f, &d, LOSS, d.rows);
-    add_run_figure(f, &d, ACCURACY, d.rows);
-    add_run_figure(f, &d, BY_TOKENS, d.tokens > 0);
-    add_run_figure(f, &d, BY_TIME, d.timed);
+    for (int n = 0; n < FIRST_FIGURES; n++)
+        add_run_figure(f, &d, &run_figures[n], learns_theta);
     if (learns_theta)
         rt_report_theta(f, folder, config);
     if (config->model.position.kind == RT_POSITION_ROPE)
         rt_report_usage(f, folder);
-    add_run_figure(f, &d, learns_theta ? THETA_GRADIENT : GRADIENT, d.norms.most > 0);
-    add_run_figure(f, &d, RATE, d.rows);
+    for (int n = FIRST_FIGURES; n < RUN_FIGURES; n++)
+        add_run_figure(f, &d, &run_figures[n], learns_theta);
     if (trainer)
         rt_report_attention(f, config, trainer);
     const rt_status drawn = rt_figures_draw(f);

@@ -2,7 +2,6 @@
 #include "models/positions.h"
 #include "text/number.h"
 #include "train/report/private.h"
-#include "train/report/theta_report.h"
 
 #include <math.h>
 #include <stdio.h>

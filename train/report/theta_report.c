@@ -1,4 +1,4 @@
-#include "train/report/theta_report.h"
+#include "train/report/report.h"
 
 #include "core/memory.h"
 #include "optim/schedule.h"

@@ -11,7 +11,7 @@
 #include "text/durable_file.h"
 #include "text/number.h"
 #include "text/quote.h"
-#include "train/report/theta_report.h"
+#include "train/report/report.h"
 #include "train/run/stop.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "text/csv.h"
 #include "text/text_file.h"
 #include "train/folder/session.h"
-#include "train/report/theta_report.h"
+#include "train/report/report.h"
 #include "train/run/state.h"
 
 #include <math.h>

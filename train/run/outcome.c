@@ -8,7 +8,6 @@
 #include "text/quote.h"
 #include "text/writer.h"
 #include "train/report/report.h"
-#include "train/report/theta_report.h"
 #include "train/run/stop.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "io/gguf/gguf.h"
 #include "text/durable_file.h"
 #include "train/config/keys.h"
-#include "train/report/theta_report.h"
+#include "train/report/report.h"
 #include "train/run/found.h"
 #include "train/run/predict.h"
 
