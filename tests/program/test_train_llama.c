@@ -51,6 +51,8 @@ TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
     expect_exit(w, 4, "$TRAIN --checkpoint m --predict 'a b'");
     expect_text(w->err, "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and "
                         "'WordPiece' are read; the model reads token ids, not texts\n");
+    expect_exit(w, 2, "$TRAIN --checkpoint m --usage");
+    expect_text(w->err, "train: --usage needs data: give data.file=FILE\n");
     expect_exit(w, 2, "$TRAIN --checkpoint m --eval data.file=ids.txt");
     expect_text(w->err, "warning: tokenizer.json: the type of model is 'Unigram'; ");
     expect_exit(w, 4,

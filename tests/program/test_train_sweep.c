@@ -348,6 +348,9 @@ TEST(the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign)
     expect_exit(w, 0, "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
     expect_text(w->out, "\nseed = 7\n");
     expect_exit(w, 2, "$TRAIN runs/tiny/seed=3/config.ini");
+    expect_exit(w, 4, "$TRAIN --checkpoint runs/tiny --eval");
+    expect_text(w->err, "runs/tiny is the folder of a sweep: add the name of one of its 2 runs: "
+                        "'seed=1', 'seed=2'\n");
 }
 
 TEST(a_run_that_diverges_is_a_row_that_says_so)

@@ -1,6 +1,8 @@
 #include "train/run/found.h"
 
 #include "core/memory.h"
+#include "text/csv.h"
+#include "text/quote.h"
 #include "train/config/config.h"
 #include "train/folder/run_folder.h"
 #include "train/run/state.h"
@@ -82,6 +84,29 @@ static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_ch
     return status;
 }
 
+/* Returns the error for a folder without a checkpoint. For a sweep it names runs. */
+static rt_status no_checkpoint(const char *folder)
+{
+    enum { SHOWN = 3 };
+    rt_csv runs;
+    rt_writer names = {0};
+    char quoted[RT_QUOTE_SIZE];
+    int count = 0;
+    for (bool table = rt_csv_open(&runs, folder, "runs.csv"); table && rt_csv_row(&runs); count++)
+        if (count < SHOWN)
+            rt_writer_add(&names, "%s%s", count ? ", " : "",
+                          rt_quote(quoted, rt_csv_cell(&runs, "run")));
+    rt_csv_close(&runs);
+    const rt_status status =
+        count
+            ? rt_error(RT_CHECKPOINT,
+                       "%s is the folder of a sweep: add the name of one of its %d runs: %s%s",
+                       folder, count, names.bytes ? names.bytes : "", count > SHOWN ? ", ..." : "")
+            : rt_error(RT_CHECKPOINT, "%s has no checkpoint", folder);
+    rt_writer_free(&names);
+    return status;
+}
+
 rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
                              const rt_config *config)
 {
@@ -107,7 +132,7 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
     memcpy(found->path, newest.path, sizeof found->path);
     memcpy(found->warnings, newest.warnings, sizeof found->warnings);
     if (!status.code && !newest.found)
-        status = rt_error(RT_CHECKPOINT, "%s has no checkpoint", named ? named : folder.path);
+        status = no_checkpoint(named ? named : folder.path);
     return status.code || which == RT_CHECKPOINT_LAST ? status
                                                       : open_best(found, checkpoints, which);
 }

@@ -67,6 +67,10 @@ static rt_status check_options(rt_run *r)
                         "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                         "data.eval_file=FILE to evaluate on another one",
                         rt_command_name(a->command), o->eval_file);
+    if (rt_arguments_evaluate(a) && rt_data_task_files(o->task) != RT_NO_FILE && !o->file &&
+        !o->eval_file)
+        return rt_error(RT_CONFIG, "--%s needs data: give data.file=FILE",
+                        rt_command_name(a->command));
     if (a->special && strcmp(rt_data_task_name(o->task), "text") != 0)
         return rt_error(RT_CONFIG, "--special needs data.task = text; got %s",
                         rt_data_task_name(o->task));
