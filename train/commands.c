@@ -29,83 +29,62 @@
 
 enum { FARTHEST = 256 }; /* distance of the last row, at least */
 
-/* Initial theta: of all layers, or of those that see all tokens and of those that have a window, if
- * their theta starts from different bases. */
-typedef struct starts {
-    double *theta; /* (count, pairs) */
-    int count, pairs;
-} starts;
-
-static void print_decay_header(FILE *to, const starts *s, const rt_checkpoint_theta *l)
+/* Computes the initial theta, (count, pairs): of all layers, or of those that see all tokens and of
+ * those that have a window, if their theta starts from different bases. */
+static double *find_starts(const rt_transformer_options *o, int *count)
 {
-    fprintf(to, s->count > 1 ? "r,C,C_sliding" : "r,C");
-    for (int n = 0; l->values && n < l->shape.axis[0] * l->shape.axis[1]; n++) {
-        const int layer = l->layers[n / l->shape.axis[1]], head = n % l->shape.axis[1];
-        if (l->scope == RT_THETA_MODEL)
-            fprintf(to, ",C_all");
-        else if (l->scope == RT_THETA_LAYER)
-            fprintf(to, ",C_layer_%d", layer);
-        else
-            fprintf(to, ",C_layer_%d_head_%d", layer, head);
-    }
-    fputc('\n', to);
-}
-
-static void print_decay_row(FILE *to, int r, const starts *s, double xpos,
-                            const rt_checkpoint_theta *l)
-{
-    fprintf(to, "%d", r);
-    for (int n = 0; n < s->count; n++)
-        fprintf(to, ",%.9g", rt_decay(s->theta + n * s->pairs, s->pairs, r, xpos));
-    for (int n = 0; l->values && n < l->shape.axis[0] * l->shape.axis[1]; n++)
-        fprintf(to, ",%.9g", rt_decay(l->values + n * l->shape.axis[2], l->shape.axis[2], r, xpos));
-    fputc('\n', to);
-}
-
-static rt_status find_starts(starts *s, const rt_transformer_options *o)
-{
+    const int pairs = rt_transformer_pairs(o);
     rt_frequency_options of[2] = {rt_layer_frequencies(o, -1)};
-    *s = (starts){.count = 1, .pairs = rt_transformer_pairs(o)};
+    *count = 1;
     if (rt_layers_start_apart(o)) {
-        s->count = 2;
+        *count = 2;
         of[0] = of[1] = o->position.frequencies;
         of[1].base = o->position.local_base;
     }
-    s->theta = rt_alloc((size_t)(s->count * s->pairs), sizeof *s->theta);
-    if (!s->theta)
-        return rt_out_of_memory("theta");
-    for (int n = 0; n < s->count; n++)
-        rt_frequencies(s->theta + n * s->pairs, s->pairs, &of[n]);
-    return rt_ok();
+    double *theta = rt_alloc((size_t)(*count * pairs), sizeof *theta);
+    for (int n = 0; theta && n < *count; n++)
+        rt_frequencies(theta + n * pairs, pairs, &of[n]);
+    return theta;
 }
 
-static rt_status print_decay(FILE *to, const rt_config *config, rt_found *found)
+/* Prints the table of the initial theta and of the learned ones, if there are any. */
+static rt_status print_table(FILE *to, const rt_config *config, const rt_checkpoint_theta *l)
 {
-    const int longest = rt_config_longest(config) - 1;
-    rt_checkpoint_theta l = {.values = NULL};
-    starts s = {.theta = NULL};
-    if (!rt_transformer_pairs(&config->model))
-        return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
-                                   "above 0: nothing is rotated");
-    rt_status status = rt_ok();
-    if (found->image)
-        status = rt_checkpoint_read_theta(found->image, &l);
-    found->image = NULL; /* closed */
-    if (!status.code)
-        status = find_starts(&s, &config->model);
-    if (!status.code) {
-        print_decay_header(to, &s, &l);
-        for (int r = 0; r <= (longest > FARTHEST ? longest : FARTHEST); r++)
-            print_decay_row(to, r, &s, config->model.position.xpos, &l);
+    const rt_transformer_options *o = &config->model;
+    const int pairs = rt_transformer_pairs(o), longest = rt_config_longest(config) - 1;
+    const int heads = l->shape.axis[1], learned = l->values ? l->shape.axis[0] * heads : 0;
+    const double xpos = o->position.xpos;
+    int starts;
+    double *theta = find_starts(o, &starts);
+    if (!theta)
+        return rt_out_of_memory("theta");
+    fprintf(to, starts > 1 ? "r,C,C_sliding" : "r,C");
+    for (int n = 0; n < learned; n++) {
+        if (l->scope == RT_THETA_MODEL)
+            fprintf(to, ",C_all");
+        else if (l->scope == RT_THETA_LAYER)
+            fprintf(to, ",C_layer_%d", l->layers[n / heads]);
+        else
+            fprintf(to, ",C_layer_%d_head_%d", l->layers[n / heads], n % heads);
     }
-    rt_free(s.theta);
-    rt_checkpoint_theta_free(&l);
-    return status;
+    fputc('\n', to);
+    for (int r = 0; r <= (longest > FARTHEST ? longest : FARTHEST); r++) {
+        fprintf(to, "%d", r);
+        for (int n = 0; n < starts; n++)
+            fprintf(to, ",%.9g", rt_decay(theta + n * pairs, pairs, r, xpos));
+        for (int n = 0; n < learned; n++)
+            fprintf(to, ",%.9g",
+                    rt_decay(l->values + n * l->shape.axis[2], l->shape.axis[2], r, xpos));
+        fputc('\n', to);
+    }
+    rt_free(theta);
+    return rt_ok();
 }
 
 rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
                            const rt_arguments *arguments)
 {
+    rt_checkpoint_theta learned = {.values = NULL};
     rt_status status = rt_ok();
     if (arguments->config && (arguments->checkpoint || arguments->best)) {
         status = rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), config);
@@ -115,31 +94,32 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
     if (!status.code && found->imported)
         status = rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
                           found->path);
+    if (!status.code && !rt_transformer_pairs(&config->model))
+        status = rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
+                                     "above 0: nothing is rotated");
+    if (!status.code && found->image) {
+        status = rt_checkpoint_read_theta(found->image, &learned);
+        found->image = NULL; /* closed */
+    }
     if (!status.code)
-        status = print_decay(to, config, found);
+        status = print_table(to, config, &learned);
+    rt_checkpoint_theta_free(&learned);
     return status;
 }
 
 /* ---- --encode ---- */
-
-/* Returns RT_CONFIG if the file to write is one that the configuration names. */
-static rt_status check_output(const rt_config *config, const rt_arguments *arguments)
-{
-    char path[RT_PATH_SIZE];
-    const char *inputs[] = {arguments->config, NULL};
-    rt_status status = rt_output_check(arguments->encode, arguments->overwrite, inputs);
-    inputs[0] = path;
-    for (int i = 0; !status.code && rt_data_file_at(&config->data, i, path); i++)
-        status = rt_output_check(arguments->encode, arguments->overwrite, inputs);
-    return status;
-}
 
 rt_status rt_encode_command(const rt_config *config, const rt_arguments *arguments)
 {
     rt_data_options o = config->data;
     rt_opening opening;
     size_t count;
-    rt_status status = check_output(config, arguments);
+    char path[RT_PATH_SIZE];
+    const char *inputs[] = {arguments->config, NULL};
+    rt_status status = rt_output_check(arguments->encode, arguments->overwrite, inputs);
+    inputs[0] = path;
+    for (int i = 0; !status.code && rt_data_file_at(&o, i, path); i++)
+        status = rt_output_check(arguments->encode, arguments->overwrite, inputs);
     if (status.code)
         return status;
     rt_stop_on_signals();
@@ -328,15 +308,6 @@ static rt_exit report_one(const rt_arguments *arguments)
     return rt_exit_of(status.code);
 }
 
-/* Returns whether no earlier row names this run: one report of it is enough. */
-static bool is_first_of_name(const rt_sweep_runs *runs, int run)
-{
-    for (int before = 0; before < run; before++)
-        if (!strcmp(runs->list[before].cells[0], runs->list[run].cells[0]))
-            return false;
-    return true;
-}
-
 /* Writes the reports of the runs of a sweep that have begun. Stops at a failure: most likely it
  * concerns all runs, such as a missing gnuplot. */
 static rt_exit report_members(const rt_arguments *arguments)
@@ -347,8 +318,10 @@ static rt_exit report_members(const rt_arguments *arguments)
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
     for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
         rt_arguments one = *arguments;
-        if (!is_first_of_name(&runs, i) ||
-            rt_path_join(member, arguments->report, runs.list[i].cells[0]).code ||
+        int first = 0; /* row that names the run: one report of it is enough */
+        while (strcmp(runs.list[first].cells[0], runs.list[i].cells[0]))
+            first++;
+        if (first < i || rt_path_join(member, arguments->report, runs.list[i].cells[0]).code ||
             rt_path_join(path, member, "config.ini").code || access(path, R_OK))
             continue;
         one.report = member;

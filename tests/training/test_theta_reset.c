@@ -87,7 +87,7 @@ static rt_evaluation evaluate(int batches)
 static rt_evaluation evaluate_with(const double *theta, int batches)
 {
     rt_evaluation e;
-    expect_ok(rt_theta_evaluate(trainer, config.data.length, batches, theta, &e));
+    expect_ok(rt_theta_evaluate(trainer, config.data.length, batches, theta, NULL, &e));
     return e;
 }
 

@@ -15,7 +15,7 @@ static const char prefix[] = "events.out.tfevents.";
 
 enum { MOST_BYTES = 2048, TAG_SIZE = 64 };
 
-/* A record under way. */
+/* Buffer of a record. */
 typedef struct bytes {
     unsigned char at[MOST_BYTES];
     size_t count;
@@ -35,15 +35,15 @@ static uint32_t crc32c(const unsigned char *at, size_t count)
     return ~crc;
 }
 
-/* Lowest byte first. */
+/* Appends an integer in little-endian order. */
 static void put_integer(bytes *b, uint64_t value, int size)
 {
     for (int i = 0; i < size && b->count < MOST_BYTES; i++)
         b->at[b->count++] = (unsigned char)(value >> 8 * i);
 }
 
-/* The format stores a checksum turned and shifted, lest one of a text with checksums in it is
- * special. */
+/* Appends a masked checksum, as the format has it: a checksum of bytes that contain checksums would
+ * be weak. */
 static void put_checksum(bytes *b, const unsigned char *at, size_t count)
 {
     const uint32_t crc = crc32c(at, count);
@@ -116,23 +116,7 @@ static void put_scalar(bytes *summary, const rt_scalar *s)
 
 /* ---- files ---- */
 
-static rt_status open_file(rt_event_file *f, const char *folder)
-{
-    char host[64] = "", name[160], path[RT_PATH_SIZE];
-    rt_status status = rt_ok();
-    if (gethostname(host, sizeof host - 1) || !*host || strchr(host, '/'))
-        strcpy(host, "localhost");
-    for (int number = 0; !status.code && !f->file; number++) {
-        snprintf(name, sizeof name, "%s%" PRId64 ".%s.%ld.%d", prefix, (int64_t)time(NULL), host,
-                 (long)getpid(), number);
-        status = rt_path_join(path, folder, name);
-        if (!status.code && !(f->file = fopen(path, "wbx")) && errno != EEXIST)
-            status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
-    }
-    return status;
-}
-
-/* A session that starts at a step takes back what was written of it and of later ones. */
+/* Writes a session start, which makes readers drop this step and later ones of earlier files. */
 static bool write_start(FILE *file, int64_t step)
 {
     bytes event = {.count = 0}, session = {.count = 0};
@@ -148,15 +132,25 @@ static bool write_start(FILE *file, int64_t step)
 rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)
 {
     static const char version[] = "brain.Event:2";
+    char host[64] = "", name[160], path[RT_PATH_SIZE];
     bytes event = {.count = 0};
     *f = (rt_event_file){.file = NULL};
     if (mkdir(folder, 0777) && errno != EEXIST)
         return rt_error(RT_IO, "%s: %s", folder, strerror(errno));
     if (!rt_is_own_folder(folder))
         return rt_error(RT_IO, "%s: not a folder", folder);
-    rt_status status = open_file(f, folder);
-    if (status.code)
-        return status;
+    if (gethostname(host, sizeof host - 1) || !*host || strchr(host, '/'))
+        strcpy(host, "localhost");
+    for (int number = 0; !f->file; number++) {
+        snprintf(name, sizeof name, "%s%" PRId64 ".%s.%ld.%d", prefix, (int64_t)time(NULL), host,
+                 (long)getpid(), number);
+        const rt_status status = rt_path_join(path, folder, name);
+        if (status.code)
+            return status;
+        f->file = fopen(path, "wbx");
+        if (!f->file && errno != EEXIST)
+            return rt_error(RT_IO, "%s: %s", path, strerror(errno));
+    }
     put_time(&event);
     put_bytes(&event, EVENT_VERSION, version, strlen(version));
     f->failed = !write_record(f->file, &event) ||

@@ -2,8 +2,7 @@
 #define ROTOR_TRAIN_FOLDER_EVENT_FILE_H
 
 /* A file of scalars for TensorBoard: records of a length, a message of protocol buffers
- * (tensorflow.Event), and a CRC-32C of each. A file that is cut off keeps what is before the cut.
- */
+ * (tensorflow.Event), and a CRC-32C of each. A truncated file keeps its complete records. */
 
 #include "core/path.h"
 
@@ -11,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Where those of a run are, in its folder. */
+/* Name of the folder of event files in the folder of a run. */
 #define RT_EVENTS_FOLDER "tensorboard"
 
 typedef struct rt_scalar {
@@ -24,20 +23,20 @@ typedef struct rt_event_file {
     bool failed; /* a record could not be written */
 } rt_event_file;
 
-/* Makes the folder, and in it a new events.out.tfevents.SECONDS.HOST.PID.N, whose steps begin after
- * `finished_steps`: a reader drops those that an earlier file has beyond them. RT_IO; RT_CONFIG if
- * the path is too long. */
+/* Creates the folder, and in it a new events.out.tfevents.SECONDS.HOST.PID.N, whose steps begin
+ * after `finished_steps`: a reader drops later steps of earlier files. Returns RT_IO if the file
+ * cannot be created, RT_CONFIG if the path is too long. */
 rt_status rt_event_file_open(rt_event_file *f, const char *folder,
                              int64_t finished_steps) RT_MUST_CHECK;
 
-/* Adds a record with the values of a step, at most RT_MOST_SCALARS, and hands it to the system. */
+/* Adds a record with the values of a step, at most RT_MOST_SCALARS, and flushes it. */
 enum { RT_MOST_SCALARS = 16 };
 void rt_event_file_add(rt_event_file *f, int64_t step, const rt_scalar *values, int count);
 
-/* May be called for a file that is not open. */
+/* Closes the file, if it is open. */
 void rt_event_file_close(rt_event_file *f);
 
-/* Removes the files of this kind in a folder, and the folder if nothing else is in it. */
+/* Removes the event files of a folder, and the folder if it is empty then. */
 void rt_event_files_clear(const char *folder);
 
 #endif

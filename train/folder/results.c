@@ -73,21 +73,14 @@ static bool is_name(const char *name)
     return length && !name[length] && length < RT_RESULT_NAME_SIZE;
 }
 
-static void write_name(char name[RT_RESULT_NAME_SIZE], const char *format, va_list arguments)
-{
-    const int length = vsnprintf(name, RT_RESULT_NAME_SIZE, format, arguments);
-    if (length < 0 || length >= RT_RESULT_NAME_SIZE)
-        name[0] = '\0';
-}
-
 void rt_results_put(rt_results *r, double value, const char *name_format, ...)
 {
     rt_result result = {.value = value};
     va_list arguments;
     va_start(arguments, name_format);
-    write_name(result.name, name_format, arguments);
+    const int length = vsnprintf(result.name, sizeof result.name, name_format, arguments);
     va_end(arguments);
-    if (is_name(result.name) && grow_results(r))
+    if (length < (int)sizeof result.name && is_name(result.name) && grow_results(r))
         r->list[r->count++] = result;
     else
         r->failed = true;
@@ -95,12 +88,12 @@ void rt_results_put(rt_results *r, double value, const char *name_format, ...)
 
 double rt_results_get(const rt_results *r, const char *name_format, ...)
 {
-    char name[RT_RESULT_NAME_SIZE];
+    char name[RT_RESULT_NAME_SIZE] = "";
     va_list arguments;
     va_start(arguments, name_format);
-    write_name(name, name_format, arguments);
+    const int length = vsnprintf(name, sizeof name, name_format, arguments);
     va_end(arguments);
-    for (int i = 0; i < r->count; i++)
+    for (int i = 0; i < r->count && length < (int)sizeof name; i++)
         if (!strcmp(r->list[i].name, name))
             return r->list[i].value;
     return (double)NAN;

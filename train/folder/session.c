@@ -66,9 +66,9 @@ char *rt_session_data(const rt_data_options *data)
     return rt_writer_take(&w);
 }
 
-/* ---- whether they are the same ---- */
+/* ---- comparison ---- */
 
-/* The bytes of what add_file says behind a path; 0 if it is something else. */
+/* Returns the length of the facts that add_file writes behind a path; 0 for another text. */
 static int length_of_facts(const char *text)
 {
     static const char hex[] = "0123456789abcdef", unread[] = " (cannot be read)";
@@ -118,20 +118,15 @@ bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int 
     return false;
 }
 
-/* ---- the command line ---- */
+/* ---- the session ---- */
 
-/* Whether a shell takes the word for what it is. */
-static bool is_plain(const char *word)
+/* Adds a word of the command line so that it can be typed again: in single quotes if a shell would
+ * change it. */
+static void add_word(rt_writer *w, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "%+,-./:=@_";
-    return *word && !word[strspn(word, plain)];
-}
-
-/* As it can be typed again: in single quotes if a shell would take it for something else. */
-static void add_word(rt_writer *w, const char *word)
-{
-    if (is_plain(word)) {
+    if (*word && !word[strspn(word, plain)]) {
         rt_writer_add(w, " %s", word);
         return;
     }
@@ -144,66 +139,33 @@ static void add_word(rt_writer *w, const char *word)
     rt_writer_add(w, "'");
 }
 
-static void tell_command(rt_writer *w, int argc, char *const *argv)
-{
-    rt_writer_add(w, "%s", rt_program_name());
-    for (int i = 1; i < argc; i++)
-        add_word(w, argv[i]);
-}
-
-/* ---- the machine ---- */
-
-static void tell_program(rt_writer *w, const char *revision)
-{
-    unsigned major, minor, patch;
-    char kernels[RT_KERNELS_SIZE];
-    H5get_libversion(&major, &minor, &patch);
-    rt_writer_add(w, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, %s", ROTOR_VERSION, RT_PRECISION,
-                  *revision ? ", revision " : "", revision, major, minor, patch,
-                  rt_kernels_describe(kernels));
-}
-
-static void tell_host(rt_writer *w)
-{
-    char name[256];
-    if (!gethostname(name, sizeof name)) {
-        name[sizeof name - 1] = '\0';
-        rt_writer_add(w, "%s", name);
-    }
-}
-
-static void tell_time(rt_writer *w)
-{
-    char text[32];
-    struct tm parts;
-    const time_t now = time(NULL);
-    if (gmtime_r(&now, &parts) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts))
-        rt_writer_add(w, "%s", text);
-}
-
-/* ---- the session ---- */
-
-/* Hands the text of a cell over. */
-static void add_cell(rt_writer *cells, rt_writer *text)
-{
-    if (cells->length)
-        rt_writer_add(cells, ",");
-    if (text->length)
-        rt_csv_put(cells, text->bytes);
-    cells->failed |= text->failed;
-    rt_writer_free(text);
-}
-
 char *rt_session_cells(const char *data, const char *revision, int argc, char *const *argv)
 {
-    rt_writer cells = {0}, begun = {0}, host = {0}, program = {0}, command = {0}, files = {0};
-    tell_time(&begun);
-    tell_host(&host);
-    tell_program(&program, revision);
-    tell_command(&command, argc, argv);
-    rt_writer_add(&files, "%s", data);
-    rt_writer *const columns[] = {&begun, &host, &program, &command, &files};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        add_cell(&cells, columns[i]);
+    char begun[32] = "", host[256] = "", kernels[RT_KERNELS_SIZE];
+    unsigned major, minor, patch;
+    struct tm parts;
+    const time_t now = time(NULL);
+    rt_writer cells = {0}, program = {0}, command = {0};
+    if (!gmtime_r(&now, &parts) || !strftime(begun, sizeof begun, "%Y-%m-%d %H:%M:%S", &parts))
+        *begun = '\0';
+    if (gethostname(host, sizeof host - 1))
+        *host = '\0';
+    H5get_libversion(&major, &minor, &patch);
+    rt_writer_add(&program, "rotor %s (%s)%s%s, HDF5 %u.%u.%u, %s", ROTOR_VERSION, RT_PRECISION,
+                  *revision ? ", revision " : "", revision, major, minor, patch,
+                  rt_kernels_describe(kernels));
+    rt_writer_add(&command, "%s", rt_program_name());
+    for (int i = 1; i < argc; i++)
+        add_word(&command, argv[i]);
+    const char *const columns[] = {begun, host, program.bytes, command.bytes, data};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (i)
+            rt_writer_add(&cells, ",");
+        if (columns[i] && *columns[i])
+            rt_csv_put(&cells, columns[i]);
+    }
+    cells.failed |= program.failed || command.failed;
+    rt_writer_free(&program);
+    rt_writer_free(&command);
     return rt_writer_take(&cells);
 }

@@ -9,21 +9,21 @@
 #include "train/run/arguments.h"
 #include "train/world/world.h"
 
-/* Which checkpoint of a folder. */
+/* Choice among the checkpoints of a folder. */
 typedef enum rt_which_checkpoint {
-    RT_CHECKPOINT_OF_RUN, /* that of the best evaluation if the run had train.patience, else the
-                             newest */
+    RT_CHECKPOINT_OF_RUN, /* best evaluation if the run had train.patience, else the newest */
     RT_CHECKPOINT_LAST,   /* newest */
-    RT_CHECKPOINT_BEST    /* that of the best evaluation */
+    RT_CHECKPOINT_BEST    /* best evaluation */
 } rt_which_checkpoint;
 
-/* Either the image of a checkpoint or a folder of Hugging Face. */
+/* A checkpoint that was found: an image, or a folder of Hugging Face. */
 typedef struct rt_found {
     rt_image *image;
     rt_imported *imported;
     int64_t step;
     char path[RT_PATH_SIZE];
-    int64_t newest; /* step of the newest, if it is not used for that of the best evaluation */
+    int64_t
+        newest; /* step of the newest checkpoint, if the best evaluation is used instead; or 0 */
     char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that is skipped */
 } rt_found;
 
@@ -33,8 +33,8 @@ void rt_found_close(rt_found *found);
 rt_which_checkpoint rt_which_of(const rt_arguments *arguments);
 
 /* Opens the checkpoint at `named`: a file, the folder of a run, its folder of checkpoints, or a
- * folder of Hugging Face; for NULL, that of the run of the configuration. Returns RT_CHECKPOINT if
- * there is none. To be closed in any case. */
+ * folder of Hugging Face. NULL: the checkpoint of the run of the configuration. Returns
+ * RT_CHECKPOINT if there is none. The caller closes `found`, after an error as well. */
 rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
                              const rt_config *config) RT_MUST_CHECK;
 
@@ -51,12 +51,12 @@ rt_status rt_found_training(rt_config *config, const rt_found *found) RT_MUST_CH
 
 /* ---- the model of train.init_from, whose configuration is needed before there is a run ---- */
 
-/* The newest result, which is kept: the runs of a sweep mostly start from one model. A run that is
+/* Cache of the newest result: the runs of a sweep mostly start from one model. A run that is
  * resumed or used needs no model: its own config.ini has the values of the model, and the folder of
  * the model may be gone. */
 typedef struct rt_ancestry {
     const rt_arguments *arguments;
-    rt_config *last; /* configuration of the newest model; NULL: none was found yet */
+    rt_config *last; /* configuration of the newest model; NULL: none has been found */
     rt_ancestor found;
     bool received; /* from process 0, the only one that looks */
 } rt_ancestry;

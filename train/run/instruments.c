@@ -202,35 +202,28 @@ static void switch_off(double *factors, const rt_transformer_options *o, int K)
         factors[i] = i % pairs < (size_t)K;
 }
 
-/* Switches pairs of fewer turns off. */
-static void switch_turns_off(const rt_transformer *model, int length, double turns, double *factors)
-{
-    const rt_transformer_options *o = &model->options;
-    const rt_shape shape = rt_transformer_rotation_shape(o);
-    const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
-    rt_transformer_rotation(model, length, factors);
-    for (int n = 0; n < shape.axis[0]; n++) {
-        const int reach = rt_transformer_reach(o, rt_transformer_theta_layer(o, n), length);
-        double *numbers = factors + (size_t)n * of_layer;
-        for (size_t i = 0; i < of_layer; i++)
-            numbers[i] = rt_theta_turns(numbers[i], reach) >= turns;
-    }
-}
-
-/* Parses "12" or "0.5turns", and switches pairs off. */
+/* Parses "12" or "0.5turns", and switches off the pairs from that on, or of fewer turns. */
 static rt_status set_off(const char *argument, const rt_transformer *model, int length,
                          double *factors)
 {
     static const char unit[] = "turns";
     char quoted[RT_QUOTE_SIZE], number[RT_NUMBER_SIZE];
-    const int pairs = rt_transformer_pairs(&model->options);
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
+    const int pairs = rt_transformer_pairs(o);
     const size_t size = strlen(argument), behind = size < strlen(unit) ? 0 : strlen(unit);
     double turns;
     int64_t K;
     snprintf(number, sizeof number, "%.*s", (int)(size - behind), argument);
     if (behind && !strcmp(argument + size - behind, unit) && rt_number_read(number, &turns) &&
         turns >= 0) {
-        switch_turns_off(model, length, turns, factors);
+        rt_transformer_rotation(model, length, factors);
+        for (size_t i = 0; i < rt_shape_size(shape); i++) {
+            const int layer = rt_transformer_theta_layer(o, (int)(i / of_layer));
+            const int reach = rt_transformer_reach(o, layer, length);
+            factors[i] = rt_theta_turns(factors[i], reach) >= turns;
+        }
         return rt_ok();
     }
     if (!rt_whole_read(argument, &K) || K < 0)
@@ -241,7 +234,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     if (K >= pairs)
         return rt_error(RT_CONFIG, "--theta off:%.96s: the model has pairs 0 to %d", argument,
                         pairs - 1);
-    switch_off(factors, &model->options, (int)K);
+    switch_off(factors, o, (int)K);
     return rt_ok();
 }
 
@@ -418,13 +411,8 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
         if (*stopped)
             break;
         switch_off(factors, o, K);
-        rt_trainer_change_theta(r->trainer, K < pairs ? &change : NULL);
-        status = rt_trainer_evaluate(r->trainer, length, &e);
-        rt_trainer_change_theta(r->trainer, NULL);
-        if (status.code == RT_NONFINITE) { /* --trap has found it */
-            e = (rt_evaluation){.loss = (double)NAN, .accuracy = (double)NAN};
-            status = rt_ok();
-        }
+        status = rt_theta_evaluate(r->trainer, length, r->config->train.eval_batches, NULL,
+                                   K < pairs ? &change : NULL, &e);
         for (int h = 0; h < shape.axis[0] * heads && K < pairs; h++) {
             const int layer = rt_transformer_theta_layer(o, h / heads);
             turns = fmax(turns, rt_theta_turns(theta[h * pairs + K],
@@ -433,7 +421,7 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
         rt_writer_add(&w, "%d", K);
         rt_csv_add_number(&w, K < pairs ? turns : (double)NAN);
         rt_csv_add_number(&w, e.loss);
-        rt_csv_add_number(&w, e.accuracy);
+        rt_csv_add_number(&w, e.labels ? e.accuracy : (double)NAN);
         rt_writer_add(&w, "\n");
     }
     rt_free(theta);

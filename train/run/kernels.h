@@ -1,11 +1,11 @@
 #ifndef ROTOR_TRAIN_RUN_KERNELS_H
 #define ROTOR_TRAIN_RUN_KERNELS_H
 
-/* Which kernels a run computes with, run.kernels.
+/* The kernels of a run, run.kernels.
  *
- * OpenBLAS chooses its kernels when it is loaded, by the processor or by OPENBLAS_CORETYPE. So
- * portable ones need that variable before the program is loaded: the program is started once more
- * with it, by execve, with the same arguments. */
+ * OpenBLAS chooses its kernels when it is loaded, by the processor or by OPENBLAS_CORETYPE. For
+ * portable kernels the program sets that variable and starts itself again by execve, with the same
+ * arguments. */
 
 #include "train/config/config.h"
 #include "train/run/arguments.h"
@@ -14,21 +14,20 @@
  * RT_CONFIG if there are none of that name, or the processor lacks them. */
 rt_status rt_kernels_of_environment(void) RT_MUST_CHECK;
 
-/* Has the program compute with the kernels of the configuration. Does not return where the program
- * must be started again, so nothing may have been printed or read, there are no other threads but
- * those of OpenBLAS, and MPI has not begun. RT_CONFIG if the processor or OpenBLAS lacks them. */
+/* Selects the kernels of the configuration. Does not return if the program must be started again,
+ * so call it before anything is printed or read from standard input, before MPI starts, and while
+ * only OpenBLAS has threads. Returns RT_CONFIG if the processor or OpenBLAS lacks the kernels. */
 rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* Calls rt_kernels_begin for the given configuration file; errors in the file are reported when it
  * is loaded. For a training, before the processes of a world know of each other. */
 rt_status rt_kernels_begin_early(const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* Has matrix products computed as the configuration says, with its kernels, engine and math.
- * Returns RT_CONFIG if that is impossible. */
+/* Selects the kernels, the engine and the math of matrix products. Returns RT_CONFIG if this build
+ * or processor lacks them. */
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* Writes a sentence on kernels that are slower than the processor's best. Returns false if they are
- * not. */
+/* Writes a warning and returns true if the kernels are slower than the processor's best. */
 enum { RT_SLOWER_SIZE = 256 };
 bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE]);
 

@@ -319,23 +319,23 @@ static rt_status print_labelled(rt_trainer *trainer)
 {
     char *const *names = rt_data_labels(rt_trainer_data(trainer))->names;
     rt_line_scores scores;
+    rt_writer w = {0};
     rt_status status = rt_line_scores_find(&scores, trainer);
-    if (!status.code)
-        printf("line,loss,label,predicted\n");
+    rt_writer_add(&w, "line,loss,label,predicted\n");
     for (size_t i = 0; i < scores.count && !status.code; i++) {
         const rt_line_score *s = scores.lines + i;
-        rt_writer w = {0};
         rt_writer_add(&w, "%d,%.9g,", s->line, s->loss);
         rt_csv_put(&w, names[s->label]);
         rt_writer_add(&w, ",");
         rt_csv_put(&w, names[s->predicted]);
-        char *row = rt_writer_take(&w);
-        if (row)
-            printf("%s\n", row);
-        else
-            status = rt_out_of_memory("a row of a table");
-        rt_free(row);
+        rt_writer_add(&w, "\n");
     }
+    char *table = rt_writer_take(&w);
+    if (!status.code && !table)
+        status = rt_out_of_memory("a table");
+    if (!status.code)
+        fputs(table, stdout);
+    rt_free(table);
     rt_line_scores_free(&scores);
     return status;
 }

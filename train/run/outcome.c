@@ -193,16 +193,6 @@ static rt_results results_before(const rt_run *r)
     return before;
 }
 
-/* Prints the number of evaluations that theta.tolerances needs, which can take long. */
-static void announce_tolerances(rt_run *r)
-{
-    const size_t count = rt_transformer_theta_count(&r->state->model->options);
-    if (r->config->theta.tolerances)
-        rt_run_note(
-            r, "measuring how far each of %zu theta can change: up to %zu evaluations of one batch",
-            count, 2 * RT_THETA_EVALUATIONS * count);
-}
-
 /* Reads the tolerances of all pairs from the folder. Returns false if any is missing. */
 static bool read_tolerances(rt_theta_tolerance *tolerances, size_t count, const char *folder)
 {
@@ -249,7 +239,8 @@ static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_run 
                        .accuracy = rt_results_get(before, "%s", accuracy)};
     rt_status status = rt_ok();
     if (isnan(e.accuracy))
-        status = rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches, theta, &e);
+        status =
+            rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches, theta, NULL, &e);
     if (status.code)
         return status;
     const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
@@ -311,14 +302,18 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
 
 rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
 {
-    const bool learned = r->config->model.theta.learn;
+    const rt_config *c = r->config;
     rt_results before = {0};
-    if (learned)
+    if (c->model.theta.learn)
         before = results_before(r);
-    if (learned && !before.count)
-        announce_tolerances(r);
+    if (c->model.theta.learn && c->theta.tolerances && !before.count) { /* which can take long */
+        const size_t count = rt_transformer_theta_count(&r->state->model->options);
+        rt_run_note(
+            r, "measuring how far each of %zu theta can change: up to %zu evaluations of one batch",
+            count, 2 * RT_THETA_EVALUATIONS * count);
+    }
     rt_status status = rt_outcome_evaluate(o, r);
-    if (!status.code && learned)
+    if (!status.code && c->model.theta.learn)
         status = report_theta(o, r, &before);
     rt_results_free(&before);
     return status;
@@ -326,24 +321,22 @@ rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
 
 /* ---- recording ---- */
 
-static void add_length(rt_writer *w, int length, double loss, double accuracy)
-{
-    rt_writer_add(w, "%d", length);
-    rt_csv_add_number(w, loss);
-    rt_csv_add_number(w, accuracy);
-    rt_writer_add(w, "\n");
-}
-
 static char *list_lengths(const rt_outcome *o, const rt_config *c)
 {
     const rt_lengths *lengths = &c->train.eval_lengths;
     rt_writer w = {0};
     rt_writer_add(&w, "length,eval_loss,eval_accuracy\n");
-    add_length(&w, c->data.length, o->evaluation.loss, o->evaluation.accuracy);
-    for (int i = 0; i < lengths->count; i++)
-        add_length(&w, lengths->at[i],
-                   rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", lengths->at[i]),
-                   rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", lengths->at[i]));
+    for (int i = -1; i < lengths->count; i++) {
+        const int length = i < 0 ? c->data.length : lengths->at[i];
+        const rt_evaluation *e = &o->evaluation;
+        rt_writer_add(&w, "%d", length);
+        rt_csv_add_number(&w, i < 0 ? e->loss
+                                    : rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
+        rt_csv_add_number(&w,
+                          i < 0 ? e->accuracy
+                                : rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
+        rt_writer_add(&w, "\n");
+    }
     return rt_writer_take(&w);
 }
 

@@ -152,17 +152,6 @@ static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *w
         rt_run_note(r, "%s: %d, the first is %s", what, rest->count, rest->first);
 }
 
-static void report_branch(rt_run *r, const rt_checkpoint_branched *b)
-{
-    static const char *const theta[] = {[RT_BRANCH_FRESH] = "",
-                                        [RT_BRANCH_CARRIED] = ", theta included",
-                                        [RT_BRANCH_CONVERTED] = ", with the values of its theta"};
-    rt_run_note(r, "branching from %s at step %d%s", r->config->train.trunk, r->state->step,
-                theta[b->theta]);
-    report_rest(r, &b->fresh, "parameters that join");
-    report_rest(r, &b->left, "parameters of the trunk that are left behind");
-}
-
 /* Resets the optimizer states of parameters that the trunk froze and the branch trains: they have
  * seen no gradient. */
 static void thaw(rt_run *r, const rt_config *trunk)
@@ -183,6 +172,9 @@ static void thaw(rt_run *r, const rt_config *trunk)
 
 static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
 {
+    static const char *const origins[] = {[RT_BRANCH_FRESH] = "",
+                                          [RT_BRANCH_CARRIED] = ", theta included",
+                                          [RT_BRANCH_CONVERTED] = ", with the values of its theta"};
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint_info info = {0};
     rt_checkpoint_branched branched;
@@ -200,7 +192,10 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
     if (r->theta == RT_BRANCH_CONVERTED)
         rt_transformer_set_theta(r->state->model, rt_transformer_theta_start(r->state->model));
     thaw(r, trunk);
-    report_branch(r, &branched);
+    rt_run_note(r, "branching from %s at step %d%s", r->config->train.trunk, r->state->step,
+                origins[r->theta]);
+    report_rest(r, &branched.fresh, "parameters that join");
+    report_rest(r, &branched.left, "parameters of the trunk that are left behind");
     return status;
 }
 

@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_RUN_STATE_H
 #define ROTOR_TRAIN_RUN_STATE_H
 
-/* The state of a run, which a training (run.c) and the use of a trained model (use.c) share, and
- * how it is opened, saved and loaded. */
+/* Private to train/run and train/commands.c: the state of a run, which a training (run.c) and the
+ * use of a trained model (use.c) share, and the functions that open, save and load it. */
 
 #include "data/labels.h"
 #include "io/checkpoint/checkpoint.h"
@@ -18,14 +18,14 @@
 
 /* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
  *
- * Regular evaluations are those every train.eval_every steps. One at the last step alone counts as
- * the best if it is, but nothing else follows from it: a run that is extended is as one that was
- * to take all the steps from the start. */
+ * Regular evaluations are those every train.eval_every steps. The evaluation after the last step
+ * does not count unless it is regular, so that a run that is extended equals one that was given all
+ * its steps at the start. */
 typedef struct rt_evaluations {
     double loss;      /* at the current step; infinite: it was not evaluated */
     double best_loss; /* of regular evaluations; infinite: there was none */
     int best_step;
-    double reference; /* the next loss must be lower by at least train.min_delta */
+    double reference; /* loss from which an improvement by train.min_delta is counted */
     int stalled;      /* regular evaluations since the one with the reference loss */
 } rt_evaluations;
 
@@ -38,11 +38,11 @@ bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, 
 /* Returns whether train.patience has run out. */
 bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o);
 
-/* Writes the summary to a checkpoint; reads it from one. */
+/* Write the summary to the info of a checkpoint, and read it from there. */
 void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info);
 rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info);
 
-/* A run: its configuration, data, model, files, and where it stands. */
+/* A run: its configuration, data, model and files, and its progress. */
 typedef struct rt_run {
     rt_config *config;
     const rt_arguments *arguments;
@@ -51,17 +51,17 @@ typedef struct rt_run {
     rt_vocabulary *vocabulary; /* of the checkpoint that the run resumes or starts from; or NULL */
     rt_labels *labels;         /* likewise */
     rt_data *data;
-    rt_image *image;       /* the checkpoint to load or to start from, until that is done */
-    rt_imported *imported; /* likewise, of Hugging Face */
-    int words, types;      /* rows of its tables of embeddings */
-    rt_memory_need memory; /* needed memory, once it was checked */
+    rt_image *image;       /* checkpoint to load or to start from, until that is done */
+    rt_imported *imported; /* folder of Hugging Face to load or to start from */
+    int words, types;      /* rows of the tables of embeddings of either */
+    rt_memory_need memory; /* set when the memory is checked */
     bool checks;           /* --check: nothing is created */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;
     rt_progress progress;
     rt_theta_change change; /* of --theta */
-    double *other_theta;    /* its numbers; or NULL */
+    double *other_theta;    /* numbers of `change`; or NULL */
     char *config_text;
     char *session; /* cells of timing.csv */
     rt_evaluations evaluations;
@@ -70,7 +70,7 @@ typedef struct rt_run {
     char trunk[RT_PATH_SIZE]; /* of a branch: folder of the trunk; "": not known */
     rt_config *before;        /* configuration that a resumed run had; or NULL */
     int extended;             /* step at which the run is extended to more steps; 0: it is not */
-    bool broadcast_done;      /* the other processes know whether the run has been opened */
+    bool broadcast_done;      /* rt_run_broadcast was called */
     bool unsaved;             /* the newest checkpoint that was due could not be written */
     bool stopping;            /* a signal has requested a stop */
     bool finished;            /* all steps are taken, or the run has ended early */
@@ -78,7 +78,7 @@ typedef struct rt_run {
     bool ended_before;        /* finished when the run was opened */
 } rt_run;
 
-/* Returns a run of which nothing is open. Borrows the configuration and the arguments. */
+/* Returns a run that has opened nothing yet. Borrows the configuration and the arguments. */
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments);
 void rt_run_free(rt_run *r);
 
@@ -86,32 +86,34 @@ void rt_run_free(rt_run *r);
 #define rt_run_say(r, ...)  rt_progress_say(&(r)->progress, __VA_ARGS__)
 #define rt_run_note(r, ...) ((r)->arguments->quiet ? (void)0 : rt_run_say(r, __VA_ARGS__))
 
-/* Opens the data, checks the memory, and makes the trainer. Texts and labels are read with the
- * vocabulary and the classes of the checkpoint that is to be loaded; if that is NULL, with those of
- * train.init_from; without both, with their own. The trainer has threads: files that a child
- * process parses must be read before. A check makes a trainer only if it takes values from
- * elsewhere: the dry run returns the same errors. */
+/* Opens the data, checks the memory, and creates the trainer. Texts and labels are read with the
+ * vocabulary and the classes of `checkpoint`, which is loaded later; if that is NULL, with those of
+ * train.init_from; without either, with their own. The trainer has threads: files that a child
+ * process parses must be read before. A check creates a trainer only if the run starts from values
+ * of another model: otherwise the dry run returns the same errors. */
 rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
 
-/* Opens a model that is only used, without its data. */
+/* Opens a model for a use that reads no data of the configuration. */
 rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
 
 /* Warns of words or characters that the vocabulary lacks; `text` names the text. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
 
-/* Warns of what rotor treats otherwise than the folder of Hugging Face says. */
+/* Prints the warnings of the folder of Hugging Face: parts of it that rotor treats differently. */
 void rt_run_warn_of_folder(rt_run *r);
 
 /* Returns the parts of the run that a checkpoint holds. */
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 
-/* Saves a checkpoint of the current step; loads r->image, the checkpoint at `path`. */
+/* Saves a checkpoint of the current step. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
+
+/* Loads r->imported or r->image, the checkpoint at `path`. */
 rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
 
 /* Takes over the step, the number of drawn sequences and the past schedules of the checkpoint at
- * `path`. If the run `continues` the training, returns RT_CHECKPOINT if the configuration draws
- * other sequences. */
+ * `path`, and warns of other kernels. If the run `continues` the training, also warns of another
+ * precision, and returns RT_CHECKPOINT if the configuration draws other sequences. */
 rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
                               const char *path) RT_MUST_CHECK;
 
@@ -125,17 +127,17 @@ rt_status rt_run_begin(rt_run *r) RT_MUST_CHECK;
  * timing.csv, with size and XXH128 of both, and of tables that lack rows of earlier steps. */
 rt_status rt_run_open_tables(rt_run *r) RT_MUST_CHECK;
 
-/* Warns of changed data only, for a run that has nothing left to train and is evaluated. */
+/* Warns of changed data only, for a run that has ended and is evaluated again. */
 void rt_run_compare_data(rt_run *r);
 
 /* ---- the outcome: results of a trained model ---- */
 
-/* Starts zeroed. */
+/* Results of a trained model. Starts zeroed. */
 typedef struct rt_outcome {
     rt_evaluation evaluation;       /* at the trained length */
     bool target_missed;             /* train.target_accuracy was not reached */
-    bool theta_moved;               /* against theta.check = unmoved */
-    bool theta_needed;              /* against theta.check = unneeded */
+    bool theta_moved;               /* theta.check = unmoved has failed */
+    bool theta_needed;              /* theta.check = unneeded has failed */
     bool stopped;                   /* a signal has stopped the measurements */
     rt_theta_tolerance *tolerances; /* or NULL */
     const rt_labels *labels;        /* of labelled data, which must stay open; or NULL */
@@ -165,11 +167,11 @@ rt_status rt_outcome_print(rt_outcome *o, rt_run *r) RT_MUST_CHECK;
  * theta_final.csv where there are such results. */
 rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code) RT_MUST_CHECK;
 
-/* ---- instruments, and theta from elsewhere ---- */
+/* ---- instruments, and another theta ---- */
 
 /* Reads columns layer, head, i and theta of a CSV file, such as theta.csv and theta_final.csv of a
- * run, into `theta`, laid out as rt_transformer_theta, in radians per position. `all` in layer or
- * head stands for each. If there is a column `step`, the rows of the last step are read. Lines with
+ * run, into `theta`, laid out as rt_transformer_theta, in radians per position. `all` as layer or
+ * head stands for every one. With a column `step`, the rows of the last step are read. Lines with
  * another number of cells than the heading are skipped.
  *
  * Returns RT_CONFIG if the model learns no theta, if the file cannot be read, and if its rows do
@@ -177,10 +179,10 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code) RT_MUS
 rt_status rt_theta_file_read(const char *path, const rt_transformer *model,
                              double *theta) RT_MUST_CHECK;
 
-/* Replaces the effective theta of the model, behind scalings, learned or fixed, by that of --theta:
- * start, base, off:K, off:Xturns, scale:X, or the path of a CSV file, of which any finite theta is
- * taken; its heads are those of keys. Prints a line on it. Returns RT_CONFIG if the model has no
- * theta, there is no such pair, or the file does not suit. */
+/* Overrides the effective theta of the model, after context scaling, learned or fixed, by --theta:
+ * start, base, off:K, off:Xturns, scale:X, or the path of a CSV file with any finite theta, whose
+ * heads are those of keys. Prints a line on the result. Returns RT_CONFIG if the model has no theta
+ * or no such pair, or if the file does not fit the model. */
 rt_status rt_run_change_theta(rt_run *r) RT_MUST_CHECK;
 
 /* Prints the table of --usage or --distances. Returns RT_CONFIG, with the reason, if the model has
@@ -188,13 +190,13 @@ rt_status rt_run_change_theta(rt_run *r) RT_MUST_CHECK;
 rt_status rt_run_print_instrument(rt_run *r) RT_MUST_CHECK;
 
 /* Writes usage.csv, for a model with rope and softmax attention, and cutoffs.csv, with
- * theta.cutoffs, into the folder of a run that has ended. Sets *stopped if a signal asked for a
- * stop between two evaluations. Not for a world of several processes. */
+ * theta.cutoffs, into the folder of a run that has ended. Sets *stopped if a signal requested a
+ * stop between two evaluations. For a single process. */
 rt_status rt_run_record_instruments(rt_run *r, bool *stopped) RT_MUST_CHECK;
 
 /* ---- uses of a trained model that read lines ---- */
 
-/* Returns the token that the tokenizer of a folder of Hugging Face puts behind a text, RT_NO_ID if
+/* Returns the token that the tokenizer of a folder of Hugging Face appends to a text, RT_NO_ID if
  * there is none: rotor itself trains on texts without it. */
 int32_t rt_run_last_token(const rt_run *r);
 
@@ -223,15 +225,15 @@ rt_status rt_run_per_line(rt_run *r) RT_MUST_CHECK;
 
 /* ---- a world of processes ---- */
 
-/* Sends the text of process 0, which may be NULL, to all others, which free it. */
+/* Broadcasts the text of process 0, which may be NULL; the others free their copies. */
 rt_status rt_pass_text(rt_world *world, char **text) RT_MUST_CHECK;
 
-/* Process 0: sends the meaning of the data to the others, or the `status` if the data could not be
- * opened. Returns an error of any process. To be called once in any case. */
+/* Process 0: broadcasts the tokens and labels of the data, or the `status` if the data could not be
+ * opened. Returns the error of any process. Must be called once in any case. */
 rt_status rt_run_broadcast(rt_run *r, rt_status status) RT_MUST_CHECK;
 
-/* Other processes: take part in the run until process 0 is done. Process 0 alone reports errors and
- * returns an exit code. */
+/* Other processes: open the data of process 0, and serve its trainer until the run ends. Process 0
+ * alone reports errors and returns an exit code. */
 void rt_run_assist(rt_run *r);
 
 #endif

@@ -12,7 +12,7 @@ enum { EXIT_SECOND_INTERRUPT = 130 };
 static volatile sig_atomic_t requested;
 static volatile sig_atomic_t interrupted;
 
-/* What the handlers read; the thread that trains writes it, and is the one that they interrupt. */
+/* Read by the handlers; written by the training thread, which is the one that they interrupt. */
 static const atomic_long *volatile watched;
 static volatile sig_atomic_t patience;
 static volatile long seen;
@@ -28,8 +28,8 @@ static void ask(int number)
     requested = number;
 }
 
-/* Every second since the signal. An alarm before it was set by whoever started this program, and
- * asks for a stop as well. */
+/* Handles the alarm of every second after the signal. An alarm before it was set by the process
+ * that started this program, and requests a stop as well. */
 static void look(int number)
 {
     static const char message[] = ": the step does not end: stopped without a checkpoint\n";

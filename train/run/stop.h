@@ -2,27 +2,27 @@
 #define ROTOR_TRAIN_RUN_STOP_H
 
 /* Stopping by signal: SIGINT, SIGTERM, SIGHUP, SIGUSR1, and SIGALRM of an alarm that was set before
- * the program began, ask for a stop after the step under way; a second SIGINT ends the process at
- * once with exit code 130, and so does a step that does not end (see rt_stop_watch). SIGPIPE is
+ * the program began, request a stop after the current step. A second SIGINT ends the process at
+ * once with exit code 130, and so does a step that does not end (rt_stop_watch). SIGPIPE is
  * ignored, so that writing returns an error instead. */
 
 #include <stdatomic.h>
 
+/* Installs the handlers. */
 void rt_stop_on_signals(void);
 
-/* The signal that asked for a stop, or 0. */
+/* Returns the signal that requested a stop, or 0. */
 int rt_stop_requested(void);
 
-/* As a signal does, for one that another process had. */
+/* Requests a stop, for a signal that another process received. */
 void rt_stop_request(void);
 
-/* The seconds that one part of a step may take once a stop has been asked for: 20 and five times
- * the longest step so far with what follows it, at most a day. */
+/* Returns the seconds that one part of a step may take once a stop has been requested: 20 and five
+ * times the longest step so far, evaluation and records included; at most a day. */
 int rt_stop_patience(double longest_step);
 
-/* From now on a stop that was asked for is enforced: if *progress does not change for that many
- * seconds, counted from the signal, the process ends. NULL: it may take any time. `progress` must
- * outlive the watching. */
+/* Enforces a stop that is requested: if *progress does not change for that many seconds after the
+ * signal, the process ends. NULL: no limit. `progress` is borrowed until the next call. */
 void rt_stop_watch(const atomic_long *progress, int seconds);
 
 #endif

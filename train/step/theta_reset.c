@@ -15,8 +15,8 @@ bool rt_theta_reset_hurts(const rt_theta_reset *r)
 
 /* ---- another theta ---- */
 
-/* Copies the parameters that hold theta between the model and `kept`, which has room for all of
- * its parameters; returns how many numbers they are. */
+/* Copies the parameters that hold theta to `kept`, or back from it; NULL: only counts. Returns how
+ * many numbers they are. */
 static size_t copy_theta(rt_parameters *p, real *kept, bool keep)
 {
     size_t count = 0;
@@ -33,17 +33,25 @@ static size_t copy_theta(rt_parameters *p, real *kept, bool keep)
 }
 
 rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
-                            rt_evaluation *result)
+                            const rt_theta_change *change, rt_evaluation *result)
 {
     rt_transformer *model = rt_trainer_state(trainer)->model;
     rt_parameters *p = &model->parameters;
-    real *kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
-    if (!kept)
-        return rt_out_of_memory("theta");
-    copy_theta(p, kept, true);
-    rt_transformer_set_theta(model, theta);
+    real *kept = NULL;
+    if (theta) {
+        kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
+        if (!kept)
+            return rt_out_of_memory("theta");
+        copy_theta(p, kept, true);
+        rt_transformer_set_theta(model, theta);
+    } else {
+        rt_trainer_change_theta(trainer, change);
+    }
     rt_status status = rt_trainer_evaluate_batches(trainer, length, batches, result);
-    copy_theta(p, kept, false);
+    if (theta)
+        copy_theta(p, kept, false);
+    else
+        rt_trainer_change_theta(trainer, NULL);
     rt_free(kept);
     if (status.code != RT_NONFINITE)
         return status;
@@ -61,34 +69,28 @@ typedef struct search {
     int (*stop)(void); /* or NULL */
 } search;
 
-/* Whether e^step times the n-th theta hurts the model. */
-static rt_status try_step(const search *s, size_t n, double step, bool *hurts)
-{
-    const double theta = s->theta[n];
-    rt_evaluation other = {0};
-    s->theta[n] = theta * exp(step);
-    rt_status status = rt_theta_evaluate(s->trainer, s->length, 1, s->theta, &other);
-    s->theta[n] = theta;
-    *hurts = rt_theta_reset_hurts(
-        &(rt_theta_reset){s->own.loss, s->own.accuracy, other.loss, other.accuracy});
-    return status;
-}
-
-/* The bounds of the range that holds the limit: steps of nearest ... RT_THETA_FARTHEST. */
+/* Steps of ln theta that are tried outwards, until one hurts. */
 static const double rungs[] = {0.03, 0.1, 0.3, 1, RT_THETA_FARTHEST};
-static const double nearest = 0.003;
+static const double nearest = 0.003; /* lower end of the range below the first rung */
 _Static_assert(sizeof rungs / sizeof *rungs <= RT_THETA_EVALUATIONS, "the last rung is reached");
 
+/* Finds the largest step of the n-th theta, in the direction `sign`, that does not hurt the model.
+ */
 static rt_status find_tolerance(const search *s, size_t n, int sign, double *tolerance)
 {
+    const double theta = s->theta[n];
     double good = 0, bad = 0;
     rt_status status = rt_ok();
     for (int i = 0; i < RT_THETA_EVALUATIONS && !status.code && good < RT_THETA_FARTHEST; i++) {
         const double step = bad > 0 ? sqrt(fmax(good, nearest) * bad) : rungs[i];
-        bool hurts;
+        rt_evaluation e = {0};
         if (s->stop && s->stop())
             return rt_ok();
-        status = try_step(s, n, sign * step, &hurts);
+        s->theta[n] = theta * exp(sign * step);
+        status = rt_theta_evaluate(s->trainer, s->length, 1, s->theta, NULL, &e);
+        s->theta[n] = theta;
+        const bool hurts = rt_theta_reset_hurts(
+            &(rt_theta_reset){s->own.loss, s->own.accuracy, e.loss, e.accuracy});
         *(hurts ? &bad : &good) = step;
     }
     *tolerance = good;
@@ -105,7 +107,7 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
     if (!s.theta)
         return rt_out_of_memory("theta");
     rt_transformer_theta(model, s.theta);
-    rt_status status = rt_theta_evaluate(trainer, length, 1, s.theta, &s.own);
+    rt_status status = rt_theta_evaluate(trainer, length, 1, s.theta, NULL, &s.own);
     for (size_t n = 0; n < count && !status.code; n++) {
         status = find_tolerance(&s, n, -1, &tolerances[n].down);
         if (!status.code)
