@@ -112,6 +112,49 @@ TEST(ids_that_begin_at_0_are_told_and_can_be_ordinary)
     expect_text(w->err, "data.special_tokens = no has no effect: it needs data.task = tokens");
 }
 
+/* The ids 0 to 9 in their order, again and again. */
+TEST(a_model_of_token_ids_continues_ids)
+{
+    static const struct {
+        const char *text, *says;
+    } refusals[] = {{"3 x", "train: 'x' is no token id from 0 to 9\n"},
+                    {"10", "train: '10' is no token id from 0 to 9\n"},
+                    {"-1", "train: '-1' is no token id from 0 to 9\n"},
+                    {" ", "train: there is no token id to continue\n"}};
+    expect_exit(
+        w, 0,
+        "for i in $(seq 400); do printf "
+        "'\\0\\0\\1\\0\\2\\0\\3\\0\\4\\0\\5\\0\\6\\0\\7\\0\\10\\0\\11\\0'; done >ids.bin; "
+        "$TRAIN tiny.ini --quiet data.task=tokens data.file=ids.bin data.special_tokens=no "
+        "data.objective=lm model.causal=yes data.vocab=10 train.steps=150 optimizer.lr=1e-2");
+    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --predict '3 4 5' --tokens 7 --temperature 0");
+    ck_assert_str_eq(w->out, "3 4 5 6 7 8 9 0 1 2\n");
+    expect_exit(w, 0,
+                "printf '1 2\\n8 9\\n' >two; "
+                "$TRAIN runs/tiny/config.ini --predict - --tokens 3 --temperature 0 <two");
+    ck_assert_str_eq(w->out, "1 2 3 4 5\n8 9 0 1 2\n");
+    expect_exit(w, 0,
+                "$TRAIN runs/tiny/config.ini --predict 7 --temperature 0 --stop ' 0 1' --jsonl");
+    ck_assert_str_eq(w->out, "{\"text\": \"7\", \"continuation\": \" 8 9 0 1\", \"tokens\": 4, "
+                             "\"end\": \"stop\"}\n");
+    for (int i = 0; i < ROWS(refusals); i++) {
+        expect_exit(w, 2, "$TRAIN runs/tiny/config.ini --predict '%s'", refusals[i].text);
+        expect_text(w->err, refusals[i].says);
+    }
+}
+
+/* The ids of [PAD], [CLS], [MASK] and [SEP]. */
+TEST(special_ids_are_never_predicted)
+{
+    expect_exit(w, 0,
+                "for i in $(seq 200); do printf '\\4\\0\\5\\0'; done >ids.bin; "
+                "$TRAIN tiny.ini --quiet data.task=tokens data.file=ids.bin data.objective=lm "
+                "model.causal=yes data.vocab=6 train.steps=1 >out; "
+                "$TRAIN runs/tiny/config.ini --predict 4 --tokens 50 --temperature 100 --seed 1 | "
+                "tr ' ' '\\n' | sort -u | tr '\\n' ' '");
+    ck_assert_str_eq(w->out, "4 5 ");
+}
+
 TEST(an_evaluation_length_that_no_file_has_is_refused)
 {
     expect_exit(w, 3, "$TRAIN " OWN "train.eval_lengths=20,400");

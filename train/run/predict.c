@@ -5,6 +5,8 @@
 #include "models/session.h"
 #include "text/capture.h"
 #include "text/lines.h"
+#include "text/number.h"
+#include "text/quote.h"
 #include "text/utf8_stream.h"
 
 #include <limits.h>
@@ -54,7 +56,8 @@ typedef struct prediction {
     FILE *to;
     rt_transformer *model;
     const rt_data *data;
-    const rt_vocabulary *vocabulary;
+    const rt_vocabulary *vocabulary; /* NULL: texts are token ids */
+    int special_ids;                 /* then: the first so many ids are never predicted */
     const rt_predict_options *o;
     rt_sampler *sampler; /* masks, continuation; one for all texts */
     rt_graph *g;
@@ -129,9 +132,41 @@ static void count_text(const prediction *p, rt_predicted *total)
     rt_unknown_add(&total->unknown, &p->unknown, p->start);
 }
 
+static rt_status append_id(prediction *p, int32_t id);
+
+/* Parses the text as token ids with blanks between them, for a model without a vocabulary. */
+static rt_status parse_ids(prediction *p)
+{
+    static const char blanks[] = " \t\r\n";
+    const int most = p->model->options.vocab - 1;
+    const char *at = p->text + strspn(p->text, blanks);
+    rt_status status = rt_ok();
+    p->count = 0;
+    if (!*at)
+        return rt_error(RT_ARGUMENT, "there is no token id to continue");
+    if (rt_data_begins(p->data))
+        status = append_id(p, RT_ID_CLS);
+    while (*at && !status.code) {
+        char word[24], quoted[RT_QUOTE_SIZE];
+        const size_t length = strcspn(at, blanks);
+        int64_t id;
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (length >= sizeof word || !rt_whole_read(word, &id) || id < 0 || id > most)
+            return rt_error(RT_ARGUMENT, "%s is no token id from 0 to %d", rt_quote(quoted, word),
+                            most);
+        status = append_id(p, (int32_t)id);
+        at += length;
+        at += strspn(at, blanks);
+    }
+    return status;
+}
+
 /* Encodes the text as p->ids, and counts its masks. */
 static rt_status encode_text(prediction *p, int *masks)
 {
+    *masks = 0;
+    if (!p->vocabulary)
+        return parse_ids(p);
     rt_free(p->ids);
     rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->o->special,
                                              p->text, &p->ids, &p->count, masks, &p->unknown);
@@ -450,7 +485,11 @@ static rt_status begin_continuation(prediction *p)
  */
 static bool write_token(prediction *p, int32_t id)
 {
-    const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
+    char number[16];
+    snprintf(number, sizeof number, "%d", (int)id);
+    const rt_spelling s =
+        p->vocabulary ? rt_vocabulary_spell(p->vocabulary, id)
+                      : (rt_spelling){.bytes = number, .size = strlen(number), .space = true};
     const size_t space = s.space && p->count > rt_data_begins(p->data);
     const size_t length = p->tail ? strlen(p->o->stop) : 0;
     bool stop = false;
@@ -493,11 +532,14 @@ static rt_status print_captured(prediction *p)
 static rt_status add_token(prediction *p, int n)
 {
     int32_t id;
-    rt_vocabulary_mask_logits(p->vocabulary, true, p->logits);
+    if (p->vocabulary)
+        rt_vocabulary_mask_logits(p->vocabulary, true, p->logits);
+    for (int i = 0; i < p->special_ids; i++)
+        p->logits[i] = (real)-INFINITY;
     rt_status status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)n, &id);
     if (status.code)
         return status;
-    const bool over = rt_vocabulary_is_end(p->vocabulary, id);
+    const bool over = p->vocabulary && rt_vocabulary_is_end(p->vocabulary, id);
     const bool stop = !over && write_token(p, id);
     p->added += !over;
     p->end = over ? "token" : stop ? "stop" : "length";
@@ -700,15 +742,23 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
                             .vocabulary = rt_data_vocabulary(data),
                             .o = options};
     rt_status status = rt_ok();
+    const bool continues =
+        rt_data_task_has_objective(config->data.task) && config->data.objective == RT_OBJECTIVE_LM;
     *predicted = (rt_predicted){0};
-    if (!shared.vocabulary)
-        return rt_error(RT_CONFIG, "--predict needs data.task = text, classify or tag");
+    if (!shared.vocabulary && !continues)
+        return rt_error(
+            RT_CONFIG, "--predict needs data.task = text, classify or tag, or a model of token ids "
+                       "with data.objective = lm");
+    if (!shared.vocabulary && rt_data_begins(data))
+        shared.special_ids = RT_FIRST_SYMBOL;
     if (rt_data_labels(data))
         predict = rt_data_target(data) == RT_TARGET_SEQUENCE ? predict_class : predict_tags;
-    else if (config->data.objective == RT_OBJECTIVE_LM)
+    else if (continues)
         predict = predict_continuation;
     if (!rt_data_labels(data))
-        status = rt_sampler_new(&shared.sampler, &options->sampling, shared.vocabulary->count);
+        status =
+            rt_sampler_new(&shared.sampler, &options->sampling,
+                           shared.vocabulary ? shared.vocabulary->count : model->options.vocab);
     if (status.code)
         return status;
     status = prediction_new(&p, &shared);

@@ -8,7 +8,8 @@
  *     lm         continues the text, token by token, each written as soon as it is chosen (UTF-8 is
  *                never broken). At data.length tokens the model continues from the newest half of
  *                them. The text ends at a token that ends a text (vocabulary.h), and where the
- *                model has no more positions; position.scaling = dynamic has no such limit
+ *                model has no more positions; position.scaling = dynamic has no such limit.
+ *                Without a vocabulary texts are token ids with blanks between them
  *     classify   label<TAB>probability, of the most likely label; of pairs the text is
  *                text<TAB>text_b
  *     tag        token<TAB>label<TAB>probability for every token, and an empty line; the text is
@@ -59,10 +60,10 @@ typedef struct rt_predicted {
 } rt_predicted;
 
 /* Prints the prediction for the text, or for the lines up to the first bad one. Returns RT_CONFIG
- * if the data has no text. Returns RT_ARGUMENT, for a line with its number, if the text cannot be
- * read with the vocabulary of the model, has no [MASK] to fill or one where there is none to fill,
- * has more tokens than the model has positions, or is no row of labelled data
- * (data/example_text.h). Returns RT_DATA for a line with a zero byte. */
+ * if the data has no text and no token ids to continue. Returns RT_ARGUMENT, for a line with its
+ * number, if the text cannot be read with the vocabulary of the model, has no [MASK] to fill or one
+ * where there is none to fill, has more tokens than the model has positions, or is no row of
+ * labelled data (data/example_text.h). Returns RT_DATA for a line with a zero byte. */
 rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
 
