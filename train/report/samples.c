@@ -253,7 +253,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     s.model = rt_trainer_state(trainer)->model;
     s.g = rt_graph_new();
     s.predicted = rt_alloc((size_t)length, sizeof *s.predicted);
-    rt_status status = rt_labelled_batch_new(&s.b, 1, length);
+    rt_status status = rt_labelled_batch_new(&s.b, 1, length, NULL);
     s.next = rt_alloc((size_t)s.model->options.vocab, sizeof *s.next);
     if (!status.code && (!s.g || !s.predicted || !s.next))
         status = rt_out_of_memory("a sample");
@@ -492,7 +492,7 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
         return;
     rt_labelled_batch b;
     real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities);
-    rt_status status = rt_labelled_batch_new(&b, 1, T);
+    rt_status status = rt_labelled_batch_new(&b, 1, T, NULL);
     if (!probabilities && !status.code)
         status = rt_out_of_memory("a figure");
     for (int l = 0; l < v.layers && !status.code; l++) {

@@ -135,7 +135,8 @@ static rt_status open_received(rt_run *r)
         status = rt_world_agree(world, open_same(r, &m));
     free_meaning(&m);
     if (!status.code)
-        status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
+        status =
+            rt_trainer_new(&r->trainer, r->config, r->data, &(rt_trainer_options){.world = world});
     return status;
 }
 

@@ -154,7 +154,7 @@ static rt_status read_lines(line_reader *r, text_rows *all)
         return rt_error(RT_CONFIG, "the model reads no texts: it needs data.task = text, classify "
                                    "or tag, and a vocabulary");
     if (rt_data_labels(r->data)) {
-        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data));
+        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data), NULL);
         if (status.code)
             return status;
     }
