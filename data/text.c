@@ -71,8 +71,10 @@ rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void
         status = rt_error(RT_CONFIG, "data.vocab_file must name a tokenizer.json for data.level = "
                                      "bpe");
     else if (!given && o->level == RT_LEVEL_WORDPIECE)
-        status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = "
-                                     "wordpiece; train --vocab builds one from texts");
+        status =
+            rt_error(RT_CONFIG,
+                     "data.vocab_file must name a vocab.txt for data.level = "
+                     "wordpiece; train --train-tokenizer N --level wordpiece makes one of texts");
     else if (!given && o->level == RT_LEVEL_RESIDUE)
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt of ESM for data.level "
                                      "= residue");

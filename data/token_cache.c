@@ -326,7 +326,7 @@ static bool has_header(const char *path, size_t width, size_t count)
 {
     unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
     FILE *file = rt_open_regular(path);
-    rt_npy_header(wanted, width, count);
+    rt_npy_header_of_ids(wanted, width, count);
     const bool same = file && fread(there, 1, sizeof there, file) == sizeof there &&
                       !memcmp(there, wanted, sizeof there);
     if (file)

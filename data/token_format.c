@@ -223,13 +223,16 @@ static rt_status find_in_npy(const rt_token_bytes *b, rt_token_place *place)
     return status.code ? status : read_shape(b, (const char *)start + before, place);
 }
 
-void rt_npy_header(unsigned char header[RT_NPY_HEADER], size_t width, size_t count)
+void rt_npy_header(unsigned char header[RT_NPY_HEADER], const char *type, size_t rows,
+                   size_t columns)
 {
-    char text[RT_NPY_HEADER];
+    char text[RT_NPY_HEADER], second[24] = "";
     const int size = RT_NPY_HEADER - NPY_START;
-    const int length =
-        snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu,), }",
-                 is_little_endian() ? '<' : '>', width == sizeof(uint16_t) ? "u2" : "i4", count);
+    if (columns)
+        snprintf(second, sizeof second, " %zu", columns);
+    const int length = snprintf(text, sizeof text,
+                                "{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu,%s), }",
+                                is_little_endian() ? '<' : '>', type, rows, second);
     memset(header, ' ', RT_NPY_HEADER);
     memcpy(header, npy_magic, NPY_MAGIC);
     header[NPY_MAGIC] = 1;
@@ -238,6 +241,11 @@ void rt_npy_header(unsigned char header[RT_NPY_HEADER], size_t width, size_t cou
     header[9] = 0;
     memcpy(header + NPY_START, text, (size_t)length);
     header[RT_NPY_HEADER - 1] = '\n';
+}
+
+void rt_npy_header_of_ids(unsigned char header[RT_NPY_HEADER], size_t width, size_t count)
+{
+    rt_npy_header(header, width == sizeof(uint16_t) ? "u2" : "i4", count, 0);
 }
 
 /* ---- all ---- */

@@ -41,9 +41,13 @@ typedef struct rt_token_format {
 /* The format of a file by its name; NULL for HDF5. */
 const rt_token_format *rt_token_format_of(const char *path);
 
-/* The header of a FILE.npy of so many ids of 2 bytes (uint16) or 4 (int32), in this machine's byte
- * order; its size does not depend on their number. */
+/* Writes the header of a FILE.npy in this machine's byte order, whose size does not depend on the
+ * shape: `rows` numbers, or with `columns` above 0 a matrix. The type is one of NumPy's, "f4". */
 enum { RT_NPY_HEADER = 128 };
-void rt_npy_header(unsigned char header[RT_NPY_HEADER], size_t width, size_t count);
+void rt_npy_header(unsigned char header[RT_NPY_HEADER], const char *type, size_t rows,
+                   size_t columns);
+
+/* Writes the header of so many ids of 2 bytes (uint16) or 4 (int32). */
+void rt_npy_header_of_ids(unsigned char header[RT_NPY_HEADER], size_t width, size_t count);
 
 #endif

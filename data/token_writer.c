@@ -11,7 +11,7 @@ rt_status rt_token_writer_open(rt_token_writer *w, const char *path, bool header
     unsigned char bytes[RT_NPY_HEADER];
     *w = (rt_token_writer){.header = header, .width = width};
     rt_status status = rt_durable_open(&w->file, path);
-    rt_npy_header(bytes, width, 0);
+    rt_npy_header_of_ids(bytes, width, 0);
     return status.code || !header ? status : rt_durable_write(&w->file, bytes, sizeof bytes);
 }
 
@@ -26,7 +26,7 @@ rt_status rt_token_writer_take(void *writer, rt_id_list *ids)
 static rt_status write_header(const rt_token_writer *w)
 {
     unsigned char bytes[RT_NPY_HEADER];
-    rt_npy_header(bytes, w->width, w->count);
+    rt_npy_header_of_ids(bytes, w->width, w->count);
     const ssize_t written = pwrite(w->file.descriptor, bytes, sizeof bytes, 0);
     return written == (ssize_t)sizeof bytes
                ? rt_ok()

@@ -61,11 +61,10 @@ expect 'no yes ' a.ini theta.learn =
 expect 'notes.txt ' a.ini data.file = no
 expect ' ' a.ini train.steps = 1
 expect ' ' --tokens ''
-expect ' ' --vocab ''
-expect 'notes.txt ' --vocab 100 no
-expect '--vocab ' --vo
+expect 'wordpiece ' --level w
 expect ' ' --train-tokenizer ''
 expect 'f16 f32 ' --dtype f
+expect 'classify ' --init c
 expect 'notes.txt ' --train-tokenizer 300 no
 expect ' ' --seed -
 exit $failed

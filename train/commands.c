@@ -79,19 +79,18 @@ static rt_status find_starts(starts *s, const rt_transformer_options *o)
     return rt_ok();
 }
 
-static rt_status print_decay(FILE *to, const rt_config *config, rt_image *checkpoint)
+static rt_status print_decay(FILE *to, const rt_config *config, rt_found *found)
 {
     const int longest = rt_config_longest(config) - 1;
     rt_checkpoint_theta l = {.values = NULL};
     starts s = {.theta = NULL};
-    if (!rt_transformer_pairs(&config->model)) {
-        rt_image_close(checkpoint);
+    if (!rt_transformer_pairs(&config->model))
         return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
                                    "above 0: nothing is rotated");
-    }
     rt_status status = rt_ok();
-    if (checkpoint)
-        status = rt_checkpoint_read_theta(checkpoint, &l);
+    if (found->image)
+        status = rt_checkpoint_read_theta(found->image, &l);
+    found->image = NULL; /* closed */
     if (!status.code)
         status = find_starts(&s, &config->model);
     if (!status.code) {
@@ -104,20 +103,20 @@ static rt_status print_decay(FILE *to, const rt_config *config, rt_image *checkp
     return status;
 }
 
-rt_status rt_decay_command(FILE *to, const rt_config *config, const rt_arguments *arguments)
+rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
+                           const rt_arguments *arguments)
 {
-    rt_found found = {0};
     rt_status status = rt_ok();
-    if (arguments->checkpoint || arguments->best)
-        status = rt_find_checkpoint(&found, arguments->checkpoint, rt_which_of(arguments), config);
-    if (*found.warnings)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
-    if (!status.code && found.imported)
+    if (arguments->config && (arguments->checkpoint || arguments->best)) {
+        status = rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), config);
+        if (*found->warnings)
+            fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
+    }
+    if (!status.code && found->imported)
         status = rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
-                          found.path);
+                          found->path);
     if (!status.code)
-        return print_decay(to, config, found.image);
-    rt_found_close(&found);
+        status = print_decay(to, config, found);
     return status;
 }
 
@@ -152,20 +151,33 @@ rt_status rt_encode_command(const rt_config *config, const rt_arguments *argumen
     return status;
 }
 
-/* ---- --vocab ---- */
+/* ---- --train-tokenizer ---- */
+
+/* Prints a text that is freed, and warns if it has fewer tokens than were asked for. */
+static void print_tokenizer(FILE *to, char *text, int tokens, const char *what,
+                            const rt_arguments *arguments)
+{
+    fputs(text, to);
+    rt_free(text);
+    if (tokens < arguments->tokenizer && !arguments->quiet)
+        fprintf(stderr, "%s: warning: %d %s, not %d: every word of the texts is a %s\n",
+                rt_program_name(), tokens, what, arguments->tokenizer,
+                !strcmp(what, "lines") ? "piece" : "token");
+}
 
 static rt_status count_words(rt_word_counts *counts, const char *path)
 {
     unsigned char *text;
     size_t bytes;
-    rt_status status = rt_file_read("--vocab", path, &text, &bytes);
+    rt_status status = rt_file_read("--train-tokenizer", path, &text, &bytes);
     if (!status.code)
         status = rt_word_counts_add(counts, path, text, bytes);
     rt_free(text);
     return status;
 }
 
-rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments)
+/* Prints a vocab.txt. */
+static rt_status train_wordpiece(FILE *to, const rt_arguments *arguments)
 {
     rt_word_counts counts = {.lowercase = arguments->lowercase};
     rt_status status = rt_ok();
@@ -174,24 +186,17 @@ rt_status rt_vocab_command(FILE *to, const rt_arguments *arguments)
     for (int i = 0; i < arguments->other_count && !status.code; i++)
         status = count_words(&counts, arguments->others[i]);
     if (!status.code)
-        status = rt_wordpiece_build(&counts, arguments->vocab, &text, &lines);
+        status = rt_wordpiece_build(&counts, arguments->tokenizer, &text, &lines);
     rt_word_counts_free(&counts);
     if (status.code == RT_CONFIG)
         return rt_error(RT_CONFIG,
-                        "--vocab %d is too few: %s; give a larger number, or texts with fewer "
-                        "different characters",
-                        arguments->vocab, status.message);
-    if (status.code)
-        return status;
-    fputs(text, to);
-    rt_free(text);
-    if (lines < arguments->vocab && !arguments->quiet)
-        fprintf(stderr, "%s: warning: %d lines, not %d: every word of the texts is a piece\n",
-                rt_program_name(), lines, arguments->vocab);
-    return rt_ok();
+                        "--train-tokenizer %d is too few: %s; give a larger number, or texts with "
+                        "fewer different characters",
+                        arguments->tokenizer, status.message);
+    if (!status.code)
+        print_tokenizer(to, text, lines, "lines", arguments);
+    return status;
 }
-
-/* ---- --train-tokenizer ---- */
 
 static const double between_updates = 0.1; /* seconds, on a terminal */
 static const double between_lines = 60;    /* elsewhere */
@@ -242,7 +247,8 @@ static rt_status count_texts(rt_bpe_counts *counts, const rt_arguments *argument
     return status.code ? status : rt_bpe_counts_join(counts);
 }
 
-rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
+/* Prints a tokenizer.json. */
+static rt_status train_bpe(FILE *to, const rt_arguments *arguments)
 {
     showing s = {.terminal = isatty(STDERR_FILENO), .last = rt_seconds()};
     const double start = s.last;
@@ -252,18 +258,20 @@ rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
     int ids = 0;
     rt_status status = count_texts(&counts, arguments, &s, progress);
     if (!status.code)
-        status = rt_bpe_train(counts.part, arguments->tokenizer, progress, &text, &ids);
+        status =
+            rt_bpe_train(counts.part, arguments->tokenizer, arguments->mask, progress, &text, &ids);
     rt_bpe_counts_free(&counts);
     if (s.terminal && s.last > start)
         fputs("\r\033[K", stderr);
-    if (status.code)
-        return status;
-    fputs(text, to);
-    rt_free(text);
-    if (ids < arguments->tokenizer && !arguments->quiet)
-        fprintf(stderr, "%s: warning: %d tokens, not %d: every word of the texts is a token\n",
-                rt_program_name(), ids, arguments->tokenizer);
-    return rt_ok();
+    if (!status.code)
+        print_tokenizer(to, text, ids, "tokens", arguments);
+    return status;
+}
+
+rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
+{
+    const bool wordpiece = arguments->level && !strcmp(arguments->level, "wordpiece");
+    return wordpiece ? train_wordpiece(to, arguments) : train_bpe(to, arguments);
 }
 
 /* ---- --report ---- */

@@ -12,6 +12,7 @@
 #include "train/run/stop.h"
 #include "train/step/memory_estimate.h"
 #include "train/sweep/runs.h"
+#include "train/templates.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
 
@@ -42,137 +43,86 @@ static rt_exit print_help(const char *part)
     return print_text(stdout, rt_config_help());
 }
 
-/* Prints the message of a status, and returns its exit code. */
-static rt_exit conclude(rt_status status)
+/* Prints the message of a status, and returns its exit code. In a world, where all processes have
+ * the status, process 0 alone prints it. */
+static rt_exit conclude(const rt_world *world, rt_status status)
 {
-    if (status.code)
+    if (status.code && rt_world_rank(world) == 0)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     return rt_exit_of(status.code);
 }
 
-/* Concludes a status that all processes of a world have: process 0 prints it. */
-static rt_exit conclude_in(const rt_world *world, rt_status status)
-{
-    return rt_world_rank(world) ? rt_exit_of(status.code) : conclude(status);
-}
-
-/* Prints the most memory of each phase, beyond the program and its data. */
-static void print_memory(const rt_memory_need *need)
-{
-    static const char *const names[] = {RT_MEMORY_PHASES(RT_CHOICE_WORD)};
-    const double mega = 1e6;
-    printf("memory, MB:");
-    for (int i = 0; i < RT_PHASES; i++)
-        printf("%s %s %.0f", i ? "," : "", names[i], need->at[i].resident / mega);
-    printf("\n");
-}
-
+/* Checks the configuration and the data, and prints the most memory of each phase, beyond the
+ * program and its data. */
 static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 {
+    static const char *const phases[] = {RT_MEMORY_PHASES(RT_CHOICE_WORD)};
     rt_memory_need need;
     const rt_status status = rt_run_check(config, arguments, &need);
-    if (!status.code) {
-        printf("%s: configuration and data are valid\n", config->file);
-        print_memory(&need);
-    }
-    return conclude(status);
+    if (status.code)
+        return conclude(NULL, status);
+    printf("%s: configuration and data are valid\nmemory, MB:", config->file);
+    for (int i = 0; i < RT_PHASES; i++)
+        printf("%s %s %.0f", i ? "," : "", phases[i], need.at[i].resident / 1e6);
+    printf("\n");
+    return RT_EXIT_DONE;
 }
 
-/* Loads the configuration of the checkpoint that is named. */
-static rt_status load_found(rt_config *config, const rt_arguments *arguments, char **errors)
+/* ---- the configuration ---- */
+
+/* Opens the checkpoint that is named, and loads its configuration. */
+static rt_status load_checkpoint(rt_config *config, rt_found *found, const rt_arguments *arguments,
+                                 char **errors)
 {
-    rt_found found;
     rt_status status =
-        rt_find_checkpoint(&found, arguments->checkpoint, rt_which_of(arguments), NULL);
-    if (*found.warnings)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), found.warnings);
+        rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), NULL);
+    if (*found->warnings)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
     if (!status.code)
-        status = rt_found_configuration(config, &found, arguments, errors);
-    if (status.code && found.imported && found.imported->refused)
+        status = rt_found_configuration(config, found, arguments, errors);
+    if (status.code && found->imported && found->imported->refused)
         fprintf(stderr, "%s: warning: %s; the model reads token ids, but no texts\n",
-                rt_program_name(), found.imported->refused);
-    rt_found_close(&found);
+                rt_program_name(), found->imported->refused);
     return status;
 }
 
-/* Returns whether the model of a checkpoint is used with a configuration file. */
-static bool uses_model(const rt_arguments *arguments)
-{
-    return arguments->checkpoint || (arguments->best && arguments->command == RT_COMMAND_DECAY);
-}
-
-/* Loads the configuration file. With `sweep` NULL, a sweep in the file is ignored. */
+/* Loads the configuration file. With `sweep` NULL, a sweep in the file is ignored. Process 0 of a
+ * world alone needs the folder of train.init_from; the others receive its configuration. */
 static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep,
                            char **errors)
 {
+    const bool uses_model =
+        arguments->checkpoint || (arguments->best && arguments->command == RT_COMMAND_DECAY);
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
-                                     .purpose = uses_model(arguments) ? RT_CONFIG_TO_USE
-                                                                      : RT_CONFIG_TO_TRAIN,
+                                     .purpose = uses_model ? RT_CONFIG_TO_USE : RT_CONFIG_TO_TRAIN,
                                      .find_ancestor = rt_ancestry_find,
                                      .finder = arguments->ancestry,
                                      .sweep = sweep};
-    return rt_config_load(config, &source, errors);
-}
-
-/* Loads the configuration file at all processes of a world. Process 0 alone needs the folder of
- * train.init_from; the others receive its configuration. */
-static rt_status load_in(rt_world *world, rt_config *config, const rt_arguments *arguments,
-                         rt_sweep *sweep, char **errors)
-{
-    const bool first = rt_world_rank(world) == 0;
-    rt_status status = first ? load_file(config, arguments, sweep, errors) : rt_ok();
-    const rt_status broadcast = rt_ancestry_broadcast(arguments->ancestry, world);
+    const bool first = rt_world_rank(arguments->world) == 0;
+    rt_status status = first ? rt_config_load(config, &source, errors) : rt_ok();
+    const rt_status broadcast =
+        arguments->world ? rt_ancestry_broadcast(arguments->ancestry, arguments->world) : rt_ok();
     if (!first && !broadcast.code)
-        status = load_file(config, arguments, sweep, errors);
+        status = rt_config_load(config, &source, errors);
     return status.code ? status : broadcast;
 }
 
-static rt_exit load(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep)
+/* Loads the configuration file; without one, that of the checkpoint, which `found` has then. */
+static rt_exit load(rt_config *config, rt_found *found, const rt_arguments *arguments,
+                    rt_sweep *sweep)
 {
     rt_world *world = arguments->world;
     char *errors = NULL;
-    rt_status status = !arguments->config ? load_found(config, arguments, &errors)
-                       : world            ? load_in(world, config, arguments, sweep, &errors)
-                                          : load_file(config, arguments, sweep, &errors);
+    rt_status status = arguments->config ? load_file(config, arguments, sweep, &errors)
+                                         : load_checkpoint(config, found, arguments, &errors);
     const bool listed = errors && rt_world_rank(world) == 0;
     status = rt_world_agree(world, status);
     if (listed)
         fputs(errors, stderr);
     rt_free(errors);
-    return listed ? rt_exit_of(status.code) : conclude_in(world, status);
-}
-
-/* Returns whether the command can be given for a sweep. Others use what all runs of a sweep share.
- */
-static bool knows_sweeps(rt_command command)
-{
-    return command == RT_COMMAND_TRAIN || command == RT_COMMAND_CHECK ||
-           command == RT_COMMAND_PRINT_CONFIG;
-}
-
-static rt_exit obey_one(rt_config *config, const rt_arguments *arguments)
-{
-    switch (arguments->command) {
-    case RT_COMMAND_CHECK:
-        return check(config, arguments);
-    case RT_COMMAND_GRADCHECK:
-        return conclude(rt_model_check(stdout, config, RT_MODEL_CHECK_SAMPLES, NULL));
-    case RT_COMMAND_DECAY:
-        return conclude(rt_decay_command(stdout, config, arguments));
-    case RT_COMMAND_ENCODE:
-        return conclude(rt_encode_command(config, arguments));
-    case RT_COMMAND_EVAL:
-    case RT_COMMAND_USAGE:
-    case RT_COMMAND_DISTANCES:
-    case RT_COMMAND_PREDICT:
-    case RT_COMMAND_EMBED:
-    case RT_COMMAND_EXPORT:
-        return rt_run_use(config, arguments);
-    default:
-        return rt_run_train(config, arguments);
-    }
+    return listed ? rt_exit_of(status.code) : conclude(world, status);
 }
 
 /* Prints the configuration with the meaning of each key on stdout, and the origins of its values on
@@ -190,6 +140,8 @@ static rt_exit print_configuration(const rt_config *config, const rt_sweep *swee
     return print_text(stdout, explained);
 }
 
+/* ---- the command ---- */
+
 static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
                           const rt_arguments *arguments)
 {
@@ -202,31 +154,60 @@ static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
     return code;
 }
 
+/* Runs a command with its configuration. */
+static rt_exit obey_configured(rt_config *config, const rt_sweep *sweep, rt_found *found,
+                               const rt_arguments *arguments)
+{
+    rt_world *world = arguments->world;
+    rt_status status = rt_kernels_begin(config, arguments);
+    if (!status.code && !arguments->quiet && arguments->override_count)
+        print_text(stderr, rt_config_overrides(config));
+    if (!status.code && world)
+        status = rt_compare_hosts(config, sweep, arguments);
+    if (status.code)
+        return conclude(world, status);
+    if (rt_sweep_requested(sweep))
+        return obey_sweep(config, sweep, arguments);
+    if (rt_arguments_use_model(arguments) && arguments->command != RT_COMMAND_DECAY)
+        return rt_run_use(config, found, arguments);
+    switch (arguments->command) {
+    case RT_COMMAND_CHECK:
+        return check(config, arguments);
+    case RT_COMMAND_GRADCHECK:
+        return conclude(NULL, rt_model_check(stdout, config, RT_MODEL_CHECK_SAMPLES, NULL));
+    case RT_COMMAND_DECAY:
+        return conclude(NULL, rt_decay_command(stdout, config, found, arguments));
+    case RT_COMMAND_ENCODE:
+        return conclude(NULL, rt_encode_command(config, arguments));
+    default:
+        return rt_run_train(config, arguments);
+    }
+}
+
 static rt_exit obey(const rt_arguments *arguments)
 {
-    if (arguments->command == RT_COMMAND_REPORT)
-        return rt_report_command(arguments);
-    if (arguments->command == RT_COMMAND_VOCAB)
-        return conclude(rt_vocab_command(stdout, arguments));
-    if (arguments->command == RT_COMMAND_TOKENIZER)
-        return conclude(rt_tokenizer_command(stdout, arguments));
     rt_config config;
     rt_sweep sweep = {0};
-    rt_exit code = load(&config, arguments, knows_sweeps(arguments->command) ? &sweep : NULL);
-    const bool prints = arguments->command == RT_COMMAND_PRINT_CONFIG;
-    if (!code && !prints)
-        code = conclude_in(arguments->world, rt_kernels_begin(&config, arguments));
-    if (!code && prints) {
-        code = print_configuration(&config, &sweep, arguments);
-    } else if (!code) {
-        if (!arguments->quiet && arguments->override_count)
-            print_text(stderr, rt_config_overrides(&config));
-        if (arguments->world)
-            code = conclude_in(arguments->world, rt_compare_hosts(&config, &sweep, arguments));
-        if (!code)
-            code = rt_sweep_requested(&sweep) ? obey_sweep(&config, &sweep, arguments)
-                                              : obey_one(&config, arguments);
+    rt_found found = {0};
+    switch (arguments->command) {
+    case RT_COMMAND_REPORT:
+        return rt_report_command(arguments);
+    case RT_COMMAND_TOKENIZER:
+        return conclude(NULL, rt_tokenizer_command(stdout, arguments));
+    case RT_COMMAND_INIT:
+        return conclude(NULL, rt_init_command(arguments));
+    default:
+        break;
     }
+    const bool prints = arguments->command == RT_COMMAND_PRINT_CONFIG;
+    /* The other commands use what all runs of a sweep share. */
+    const bool knows_sweeps =
+        prints || arguments->command == RT_COMMAND_TRAIN || arguments->command == RT_COMMAND_CHECK;
+    rt_exit code = load(&config, &found, arguments, knows_sweeps ? &sweep : NULL);
+    if (!code)
+        code = prints ? print_configuration(&config, &sweep, arguments)
+                      : obey_configured(&config, &sweep, &found, arguments);
+    rt_found_close(&found);
     rt_sweep_free(&sweep);
     rt_ancestry_free(arguments->ancestry);
     return code;
@@ -289,12 +270,26 @@ static void ignore_signals_again(void)
 typedef void initializer(int argc, char **argv, char **environment);
 __attribute__((section(".preinit_array"), used)) static initializer *const before_libraries = start;
 
-/* Reports why the world could not begin: process 0 alone if all processes find the same error. */
-static rt_exit conclude_beginning(const rt_world *world, rt_status status)
+/* Trains, in the world of processes that a launcher started. */
+static rt_exit obey_in_world(rt_arguments *arguments)
 {
-    const bool tells = rt_world_launched_rank() == 0 || status.code != RT_CONFIG ||
-                       (world && rt_world_size(world) == 1);
-    return tells ? conclude(status) : rt_exit_of(status.code);
+    rt_status status = rt_kernels_begin_early(arguments);
+    if (!status.code && rt_world_launched_size() > 1)
+        status =
+            rt_helper_begin(&arguments->helper, rt_stop_on_signals, rt_sweep_member, arguments);
+    if (!status.code)
+        status = rt_world_begin(&arguments->world);
+    rt_world *world = arguments->world;
+    rt_exit code = rt_exit_of(status.code);
+    arguments->quiet |= rt_world_rank(world) > 0;
+    if (!status.code)
+        code = obey(arguments);
+    else if (rt_world_launched_rank() == 0 || status.code != RT_CONFIG ||
+             (world && rt_world_size(world) == 1)) /* an error that all processes find, once */
+        conclude(NULL, status);
+    rt_world_end(world);
+    rt_helper_end(arguments->helper);
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -312,7 +307,7 @@ int main(int argc, char **argv)
     }
     status = rt_kernels_of_environment();
     if (status.code)
-        return end(conclude(status));
+        return end(conclude(NULL, status));
     if (!first && arguments.command != RT_COMMAND_TRAIN)
         return RT_EXIT_DONE; /* process 0 alone does anything but train */
     arguments.revision = ROTOR_REVISION;
@@ -326,19 +321,7 @@ int main(int argc, char **argv)
     }
     status = rt_address_space_check();
     if (status.code)
-        return end(conclude(status));
-    if (arguments.command != RT_COMMAND_TRAIN)
-        return end(obey(&arguments));
-    status = rt_kernels_begin_early(&arguments);
-    if (!status.code && rt_world_launched_size() > 1)
-        status =
-            rt_helper_begin(&arguments.helper, rt_stop_on_signals, rt_sweep_member, &arguments);
-    if (!status.code)
-        status = rt_world_begin(&arguments.world);
-    arguments.quiet |= rt_world_rank(arguments.world) > 0;
-    const rt_exit code =
-        status.code ? conclude_beginning(arguments.world, status) : obey(&arguments);
-    rt_world_end(arguments.world);
-    rt_helper_end(arguments.helper);
-    return end(code);
+        return end(conclude(NULL, status));
+    return end(arguments.command == RT_COMMAND_TRAIN ? obey_in_world(&arguments)
+                                                     : obey(&arguments));
 }

@@ -52,13 +52,19 @@ _rotor() {
         mapfile -t COMPREPLY < <(compgen -W 'start base' -- "$word"; compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
         return ;;
+    --init)
+        mapfile -t COMPREPLY < <(compgen -W 'gpt mlm classify tag theta' -- "$word")
+        return ;;
+    --level)
+        mapfile -t COMPREPLY < <(compgen -W 'bpe wordpiece' -- "$word")
+        return ;;
     --dtype)
         mapfile -t COMPREPLY < <(compgen -W 'f32 f16' -- "$word")
         return ;;
-    --predict | --temperature | --top-k | --top-p | --stop | --seed | --layer | --tokens | --threads | --vocab | --train-tokenizer)
+    --predict | --temperature | --top-k | --top-p | --stop | --seed | --layer | --tokens | --threads | --train-tokenizer)
         return ;;
     esac
-    if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --'@(vocab|train-tokenizer|encode)' '* ]]; then
+    if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --'@(train-tokenizer|encode)' '* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
         return

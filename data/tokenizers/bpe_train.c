@@ -28,6 +28,7 @@ typedef struct list {
 
 typedef struct training {
     const rt_word_counts *from;
+    int specials;       /* number of special tokens */
     rt_byte_map tokens; /* as they are written in the file; their numbers are the ids */
     int32_t *symbols;   /* the tokens of all words, one word after the other */
     size_t *starts;     /* of each word there */
@@ -245,7 +246,9 @@ static void count_all_pairs(training *t)
 /* The tokens that there are before any merge, and the ids of bytes. */
 static void add_first_tokens(training *t, int32_t *ids)
 {
-    t->failed |= rt_byte_map_add(&t->tokens, RT_BPE_END, strlen(RT_BPE_END)) < 0;
+    for (int i = 0; i < t->specials; i++)
+        t->failed |=
+            rt_byte_map_add(&t->tokens, rt_bpe_specials[i], strlen(rt_bpe_specials[i])) < 0;
     for (int32_t c = 0; c < 2 * RT_BPE_BYTE_COUNT && !t->failed; c++) {
         char text[RT_UTF8_SIZE];
         const int32_t byte = rt_bpe_byte_of(c);
@@ -308,10 +311,10 @@ static void free_all(training *t)
     rt_free(t->text.items);
 }
 
-rt_status rt_bpe_train(const rt_word_counts *words, int size, const rt_bpe_progress *progress,
-                       char **text_new, int *ids)
+rt_status rt_bpe_train(const rt_word_counts *words, int size, bool mask,
+                       const rt_bpe_progress *progress, char **text_new, int *ids)
 {
-    training t = {.from = words, .places.count = 1};
+    training t = {.from = words, .specials = mask ? 2 : 1, .places.count = 1};
     *text_new = NULL;
     *ids = 0;
     if (!words->words.count)
@@ -319,7 +322,7 @@ rt_status rt_bpe_train(const rt_word_counts *words, int size, const rt_bpe_progr
     rt_status status = run(&t, size, progress);
     if (!status.code) {
         *ids = (int)t.tokens.count;
-        *text_new = rt_bpe_write(&t.tokens, t.merges.items, t.merges.count);
+        *text_new = rt_bpe_write(&t.tokens, t.specials, t.merges.items, t.merges.count);
         status = *text_new ? rt_ok() : rt_out_of_memory("a tokenizer");
     }
     free_all(&t);

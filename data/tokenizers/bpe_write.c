@@ -36,45 +36,54 @@ int32_t rt_bpe_character_of(unsigned char byte)
 
 /* ---- the file ---- */
 
+const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS] = {"<|endoftext|>", "[MASK]"};
+
+static void put_special(rt_writer *w, int id, bool last)
+{
+    rt_writer_add(w,
+                  "    {\n"
+                  "      \"id\": %d,\n"
+                  "      \"content\": \"%s\",\n"
+                  "      \"single_word\": false,\n"
+                  "      \"lstrip\": false,\n"
+                  "      \"rstrip\": false,\n"
+                  "      \"normalized\": false,\n"
+                  "      \"special\": true\n"
+                  "    }%s\n",
+                  id, rt_bpe_specials[id], last ? "" : ",");
+}
+
 static const char before[] = "{\n"
                              "  \"version\": \"1.0\",\n"
                              "  \"truncation\": null,\n"
                              "  \"padding\": null,\n"
-                             "  \"added_tokens\": [\n"
-                             "    {\n"
-                             "      \"id\": 0,\n"
-                             "      \"content\": \"" RT_BPE_END "\",\n"
-                             "      \"single_word\": false,\n"
-                             "      \"lstrip\": false,\n"
-                             "      \"rstrip\": false,\n"
-                             "      \"normalized\": false,\n"
-                             "      \"special\": true\n"
-                             "    }\n"
-                             "  ],\n"
-                             "  \"normalizer\": null,\n"
-                             "  \"pre_tokenizer\": {\n"
-                             "    \"type\": \"ByteLevel\",\n"
-                             "    \"add_prefix_space\": false,\n"
-                             "    \"trim_offsets\": true,\n"
-                             "    \"use_regex\": true\n"
-                             "  },\n"
-                             "  \"post_processor\": null,\n"
-                             "  \"decoder\": {\n"
-                             "    \"type\": \"ByteLevel\",\n"
-                             "    \"add_prefix_space\": true,\n"
-                             "    \"trim_offsets\": true,\n"
-                             "    \"use_regex\": true\n"
-                             "  },\n"
-                             "  \"model\": {\n"
-                             "    \"type\": \"BPE\",\n"
-                             "    \"dropout\": null,\n"
-                             "    \"unk_token\": null,\n"
-                             "    \"continuing_subword_prefix\": null,\n"
-                             "    \"end_of_word_suffix\": null,\n"
-                             "    \"fuse_unk\": false,\n"
-                             "    \"byte_fallback\": false,\n"
-                             "    \"ignore_merges\": false,\n"
-                             "    \"vocab\": {\n";
+                             "  \"added_tokens\": [\n";
+
+static const char between[] = "  ],\n"
+                              "  \"normalizer\": null,\n"
+                              "  \"pre_tokenizer\": {\n"
+                              "    \"type\": \"ByteLevel\",\n"
+                              "    \"add_prefix_space\": false,\n"
+                              "    \"trim_offsets\": true,\n"
+                              "    \"use_regex\": true\n"
+                              "  },\n"
+                              "  \"post_processor\": null,\n"
+                              "  \"decoder\": {\n"
+                              "    \"type\": \"ByteLevel\",\n"
+                              "    \"add_prefix_space\": true,\n"
+                              "    \"trim_offsets\": true,\n"
+                              "    \"use_regex\": true\n"
+                              "  },\n"
+                              "  \"model\": {\n"
+                              "    \"type\": \"BPE\",\n"
+                              "    \"dropout\": null,\n"
+                              "    \"unk_token\": null,\n"
+                              "    \"continuing_subword_prefix\": null,\n"
+                              "    \"end_of_word_suffix\": null,\n"
+                              "    \"fuse_unk\": false,\n"
+                              "    \"byte_fallback\": false,\n"
+                              "    \"ignore_merges\": false,\n"
+                              "    \"vocab\": {\n";
 
 /* In quotes. Of the characters that bytes are written as, two have a meaning in JSON. */
 static void put_token(rt_writer *w, const rt_byte_map *tokens, int32_t id)
@@ -90,10 +99,14 @@ static void put_token(rt_writer *w, const rt_byte_map *tokens, int32_t id)
     rt_writer_add(w, "%s\"", text + done);
 }
 
-char *rt_bpe_write(const rt_byte_map *tokens, const rt_bpe_merge *merges, size_t count)
+char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_bpe_merge *merges,
+                   size_t count)
 {
     rt_writer w = {0};
     rt_writer_add(&w, "%s", before);
+    for (int id = 0; id < specials; id++)
+        put_special(&w, id, id + 1 == specials);
+    rt_writer_add(&w, "%s", between);
     for (int32_t id = 0; id < tokens->count; id++) {
         rt_writer_add(&w, "      ");
         put_token(&w, tokens, id);

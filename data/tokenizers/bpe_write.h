@@ -6,8 +6,10 @@
 #include "core/status.h"
 #include "data/tokenizers/byte_map.h"
 
-/* The token between texts. */
-#define RT_BPE_END "<|endoftext|>"
+/* Special tokens of a new tokenizer, whose ids are their places: the token between texts, and the
+ * token that stands for a masked one, which a tokenizer may lack. */
+enum { RT_BPE_MOST_SPECIALS = 2 };
+extern const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS];
 
 /* Bytes, and the most characters that GPT-2 writes them as are twice as many. */
 enum { RT_BPE_BYTE_COUNT = 256 };
@@ -22,10 +24,10 @@ typedef struct rt_bpe_merge {
     int32_t left, right, made; /* ids */
 } rt_bpe_merge;
 
-/* The file, with GPT-2's pattern, as tokenizers 0.23 saves it, byte for byte: tokens by their ids,
- * of which 0 is RT_BPE_END, as they are written. The caller frees it; NULL when the heap is
- * exhausted. */
-char *rt_bpe_write(const rt_byte_map *tokens, const rt_bpe_merge *merges,
+/* Writes the file, with GPT-2's pattern, as tokenizers 0.23 saves it, byte for byte: tokens by
+ * their ids, of which the first are the first `specials` of rt_bpe_specials, as they are written.
+ * The caller frees it; NULL when the heap is exhausted. */
+char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_bpe_merge *merges,
                    size_t count) RT_MUST_CHECK;
 
 #endif

@@ -70,7 +70,8 @@ static void make_texts(void)
     expect_exit(w, 0,
                 "for i in $(seq 200); do printf 'one \303\244\342\202\254\n'; done >text.txt; cp "
                 "text.txt other.txt");
-    expect_exit(w, 0, "$TRAIN --vocab 40 text.txt >vocab.txt 2>/dev/null");
+    expect_exit(w, 0,
+                "$TRAIN --train-tokenizer 40 --level wordpiece text.txt >vocab.txt 2>/dev/null");
 }
 
 /* The page over these runs, which were trained before. */

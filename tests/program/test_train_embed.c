@@ -109,6 +109,35 @@ TEST(vectors_are_a_dataset_of_hdf5)
                 "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
 }
 
+/* A header of 128 bytes (version 1.0 of the format), then the numbers of the CSV. */
+TEST(vectors_are_an_array_of_numpy)
+{
+    enum { LINES = 3, DIM = 16, HEADER = 128 };
+    static const char description[] =
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 16), }";
+    float vectors[LINES * DIM];
+    char header[HEADER + 1] = "";
+    expect_exit(w, 0, C_INI);
+    expect_exit(w, 0, C_INI "--embed lines.txt --output v.npy");
+    expect_text(w->out, "embeddings: v.npy\n");
+    FILE *file = fopen("v.npy", "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fread(header, 1, HEADER, file), HEADER);
+    ck_assert_uint_eq(fread(vectors, sizeof *vectors, LINES * DIM, file), LINES * DIM);
+    ck_assert_int_eq(fgetc(file), EOF);
+    fclose(file);
+    ck_assert_mem_eq(header, "\x93NUMPY\1\0\x76\0", 10);
+    ck_assert_int_eq(strncmp(header + 10, description, strlen(description)), 0);
+    ck_assert_int_eq(header[HEADER - 1], '\n');
+    expect_exit(w, 0, C_INI "--embed lines.txt");
+    for (int line = 0; line < LINES; line++) {
+        double row[DIM];
+        ck_assert_int_eq(read_row(w->out, line + 1, row, DIM), DIM);
+        for (int i = 0; i < DIM; i++)
+            ck_assert_double_eq_tol((double)vectors[line * DIM + i], row[i], 1e-7);
+    }
+}
+
 /* A checkpoint, whether the command reads it or not. */
 TEST(vectors_replace_a_file_with_overwrite_alone)
 {
@@ -153,7 +182,8 @@ TEST_ROWS(arguments_that_do_not_fit_are_exit_2, 0, 8)
 {
     static const char *const wrong[][2] = {
         {"--embed lines.txt --pool max", "--pool must be first, mean or last; got 'max'"},
-        {"--embed lines.txt --output v.csv", "--output of --embed must be FILE.h5; got 'v.csv'"},
+        {"--embed lines.txt --output v.csv",
+         "--output of --embed must be FILE.h5 or FILE.npy; got 'v.csv'"},
         {"--embed lines.txt --layer 3", "--layer 3: the model has layers 1 to 2, and 0 for the"},
         {"--embed lines.txt --layer -1", "--layer must be a whole number >= 0; got '-1'"},
         {"--pool mean", "--pool needs --embed"},

@@ -3,7 +3,7 @@
 
 #include "train_program.h"
 
-#include "train/run/prediction.h"
+#include "train/run/predict.h"
 
 #include <math.h>
 

@@ -25,6 +25,25 @@ TEST(the_file_is_that_of_tokenizers)
     expect_exit(w, 0, "$TRAIN64 --train-tokenizer 800 ties.txt scripts.txt | cmp - t.json");
 }
 
+/* tokenizers with special_tokens=["<|endoftext|>", "[MASK]"] and vocab_size=801. */
+TEST(a_mask_token_has_id_1_and_moves_the_others)
+{
+    expect_exit(w, 0,
+                "cp " TRAINED "*.txt .; "
+                "$TRAIN --train-tokenizer 801 --mask scripts.txt ties.txt >mask.json; "
+                "sed -n '/\"merges\"/,$p' mask.json >merges; "
+                "sed -n '/\"merges\"/,$p' " TRAINED "tokenizer.json | cmp - merges; "
+                "sed -n 's/^ *\"content\": //p' mask.json; "
+                "grep -E ': (1|2|800),?$' mask.json");
+    expect_text(w->out, "\"<|endoftext|>\",\n\"[MASK]\",\n      \"id\": 1,\n"
+                        "      \"[MASK]\": 1,\n      \"!\": 2,\n");
+    expect_exit(w, 0,
+                "sed '/^vocab/d' tiny.ini >masked.ini; $TRAIN masked.ini --quiet data.task=text "
+                "data.file=scripts.txt data.level=bpe "
+                "data.vocab_file=mask.json; "
+                "$TRAIN runs/masked/config.ini --predict 'a[MASK]b'");
+}
+
 TEST(lines_are_read_by_themselves)
 {
     /* In one line with what follows, two newlines would be a word. */
@@ -73,8 +92,10 @@ static const refusal refusals[] = {
     {2, "$TRAIN --train-tokenizer 256 tiny.ini",
      "--train-tokenizer must be a whole number from 257 to 500000; got '256'"},
     {2, "$TRAIN --train-tokenizer 500001 tiny.ini", "from 257 to 500000; got '500001'"},
-    {2, "$TRAIN --train-tokenizer 300 --vocab 300 tiny.ini", "cannot be combined"},
-    {2, "$TRAIN --train-tokenizer 300 --lowercase tiny.ini", "--lowercase needs --vocab"},
+    {2, "$TRAIN --train-tokenizer 257 --mask tiny.ini",
+     "from 258 to 500000 with --mask; got '257'"},
+    {2, "$TRAIN --mask tiny.ini", "--mask needs --train-tokenizer"},
+    {2, "$TRAIN --train-tokenizer 300 --lowercase tiny.ini", "--lowercase needs --level wordpiece"},
     {3, "$TRAIN --train-tokenizer 300 tiny.ini none.txt",
      "none.txt: No such file or directory (--train-tokenizer)"},
     {3, "$TRAIN --train-tokenizer 300 .", ".: Is a directory (--train-tokenizer)"},

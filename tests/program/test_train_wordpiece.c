@@ -1,6 +1,9 @@
-/* `train --vocab`, and models of texts with a WordPiece vocabulary. */
+/* `train --train-tokenizer N --level wordpiece`, and models of texts with a WordPiece vocabulary.
+ */
 
 #include "train_program.h"
+
+#define WORDPIECE "$TRAIN --level wordpiece --train-tokenizer "
 
 /* A text of which every word follows from the one before. */
 #define WORDS "Spin and round, the wheels turning; \xc3\x89t\xc3\xa9! "
@@ -13,7 +16,9 @@ static void make_text(void)
 static void make_vocabulary(void)
 {
     make_text();
-    expect_exit(w, 0, "$TRAIN --vocab 1000 --lowercase --quiet text.txt >v.txt");
+    expect_exit(
+        w, 0,
+        "$TRAIN --level wordpiece --train-tokenizer 1000 --lowercase --quiet text.txt >v.txt");
     ck_assert_str_eq(w->err, "");
 }
 
@@ -28,7 +33,7 @@ static void make_vocabulary(void)
 
 static const char newest[] = "runs/tiny/checkpoints/step-00000060.h5";
 
-/* ---- --vocab ---- */
+/* ---- vocabularies ---- */
 
 SUITE(PROGRAM_OPTIONS)
 
@@ -36,10 +41,14 @@ TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
 {
     make_text();
     for (int lines = 42; lines < 55; lines += 6) {
-        expect_exit(w, 0, "$TRAIN --vocab %d text.txt >v.txt; wc -l <v.txt", lines);
+        expect_exit(w, 0,
+                    "$TRAIN --level wordpiece --train-tokenizer %d text.txt >v.txt; wc -l <v.txt",
+                    lines);
         ck_assert_int_eq(atoi(w->out), lines);
         ck_assert_str_eq(w->err, "");
-        expect_exit(w, 0, "$TRAIN64 --vocab %d text.txt text.txt | cmp - v.txt", lines);
+        expect_exit(
+            w, 0, "$TRAIN64 --level wordpiece --train-tokenizer %d text.txt text.txt | cmp - v.txt",
+            lines);
     }
     expect_exit(w, 0, "head -5 v.txt | tr '\\n' ' '");
     ck_assert_str_eq(w->out, "[PAD] [UNK] [CLS] [SEP] [MASK] ");
@@ -48,10 +57,11 @@ TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
 TEST(a_vocabulary_of_all_words_is_shorter)
 {
     make_text();
-    expect_exit(w, 0, "$TRAIN --vocab 1000 text.txt >v.txt");
+    expect_exit(w, 0, "$TRAIN --level wordpiece --train-tokenizer 1000 text.txt >v.txt");
     expect_text(w->err, "train: warning: ");
     expect_text(w->err, " lines, not 1000: every word of the texts is a piece\n");
-    expect_exit(w, 0, "$TRAIN --quiet --vocab 1000 text.txt | cmp - v.txt");
+    expect_exit(w, 0,
+                "$TRAIN --quiet --level wordpiece --train-tokenizer 1000 text.txt | cmp - v.txt");
     ck_assert_str_eq(w->err, "");
     expect_exit(w, 0, "grep -cx 'wheels\\|turning\\|Spin\\|round' v.txt");
     ck_assert_str_eq(w->out, "4\n");
@@ -63,40 +73,47 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {2, "$TRAIN --vocab", "option '--vocab' needs a value"},
-    {2, "$TRAIN --vocab 100", "--vocab N takes text files, and no configuration"},
-    {2, "$TRAIN --vocab 100 --threads 2 tiny.ini", "--vocab N takes text files"},
-    {2, "$TRAIN tiny.ini --vocab 100", "--vocab N takes text files"},
-    {2, "$TRAIN --vocab 0 tiny.ini", "--vocab must be a whole number from 1 to 1000000; got '0'"},
-    {2, "$TRAIN --vocab x tiny.ini", "--vocab must be a whole number from 1 to 1000000; got 'x'"},
-    {2, "$TRAIN --vocab 1000001 tiny.ini", "from 1 to 1000000; got '1000001'"},
-    {2, "$TRAIN --vocab 20 tiny.ini", "a vocabulary of these texts needs at least "},
-    {2, "$TRAIN --vocab 100 --eval tiny.ini", "--eval cannot be combined with another command"},
-    {2, "$TRAIN --report x --vocab 100", "--vocab cannot be combined with another command"},
-    {2, "$TRAIN --vocab 100 --resume tiny.ini", "--resume goes with training only"},
-    {2, "$TRAIN --vocab 100 --output x tiny.ini", "--output needs --embed or --report"},
+    {2, "$TRAIN --vocab 100 tiny.ini",
+     "--vocab N is now called --train-tokenizer N --level wordpiece"},
+    {2, WORDPIECE "0 tiny.ini",
+     "--train-tokenizer must be a whole number from 1 to 1000000; got '0'"},
+    {2, WORDPIECE "x tiny.ini", "from 1 to 1000000; got 'x'"},
+    {2, WORDPIECE "1000001 tiny.ini", "from 1 to 1000000; got '1000001'"},
+    {2, WORDPIECE "20 tiny.ini", "a vocabulary of these texts needs at least "},
+    {2, WORDPIECE "100 --eval tiny.ini", "--eval cannot be combined with another command"},
+    {2, "$TRAIN --report x --train-tokenizer 100",
+     "--train-tokenizer cannot be combined with another command"},
+    {2, WORDPIECE "100 --resume tiny.ini", "--resume goes with training only"},
+    {2, WORDPIECE "100 --output x tiny.ini", "--output needs --embed or --report"},
+    {2, WORDPIECE "100 --mask tiny.ini", "--mask needs --level bpe"},
+    {2, "$TRAIN --level words --train-tokenizer 300 tiny.ini",
+     "--level must be bpe or wordpiece; got 'words'"},
+    {2, "$TRAIN --level bpe tiny.ini", "--level needs --train-tokenizer"},
     {2, "$TRAIN --lowercase tiny.ini",
-     "--lowercase needs --vocab; in a configuration, set data.lowercase"},
-    {3, "$TRAIN --vocab 100 tiny.ini none.txt", "none.txt: No such file or directory (--vocab)"},
-    {3, "$TRAIN --vocab 100 data.lowercase=yes", "data.lowercase=yes: No such file or directory"},
-    {3, "$TRAIN --vocab 100 .", ".: Is a directory (--vocab)"},
-    {2, "echo abc >.err2; $TRAIN --vocab 6 .err2",
-     "--vocab 6 is too few: a vocabulary of these texts needs at least "},
-    {3, ": >.err2; $TRAIN --vocab 100 .err2", ".err2: --vocab needs text; the file is empty"},
-    {3, "printf 'ab\\377' >.err2; $TRAIN --vocab 100 .err2",
+     "--lowercase needs --train-tokenizer; in a configuration, set data.lowercase"},
+    {3, WORDPIECE "100 tiny.ini none.txt",
+     "none.txt: No such file or directory (--train-tokenizer)"},
+    {3, WORDPIECE "100 data.lowercase=yes", "data.lowercase=yes: No such file or directory"},
+    {3, WORDPIECE "100 .", ".: Is a directory (--train-tokenizer)"},
+    {2, "echo abc >.err2; $TRAIN --level wordpiece --train-tokenizer 6 .err2",
+     "--train-tokenizer 6 is too few: a vocabulary of these texts needs at least "},
+    {3, ": >.err2; $TRAIN --level wordpiece --train-tokenizer 100 .err2",
+     ".err2: --train-tokenizer needs text; the file is empty"},
+    {3, "printf 'ab\\377' >.err2; $TRAIN --level wordpiece --train-tokenizer 100 .err2",
      ".err2: a vocabulary needs UTF-8; byte 0xff at offset 2 is not"},
-    {3, "echo >.err2; $TRAIN --vocab 100 .err2",
+    {3, "echo >.err2; $TRAIN --level wordpiece --train-tokenizer 100 .err2",
      "the texts have no word of up to 100 characters to build a vocabulary from"},
     {2, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.level=wordpiece",
-     "data.vocab_file must name a vocab.txt for data.level = wordpiece; train --vocab builds one"},
+     "data.vocab_file must name a vocab.txt for data.level = wordpiece; train --train-tokenizer N "
+     "--level wordpiece makes one"},
     {2,
      "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.lowercase=yes --check",
      "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "
      "data.level "
      "= wordpiece"},
     {3,
-     "$TRAIN --vocab 80 tiny.ini | tail -n +2 >.err2; $TRAIN tiny.ini data.task=text data.vocab=32 "
-     "data.file=tiny.ini data.level=wordpiece data.vocab_file=.err2",
+     WORDPIECE "80 tiny.ini | tail -n +2 >.err2; $TRAIN tiny.ini data.task=text data.vocab=32 "
+               "data.file=tiny.ini data.level=wordpiece data.vocab_file=.err2",
      ".err2: has no line [PAD]"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
@@ -111,7 +128,7 @@ TEST_ROWS(what_makes_no_vocabulary_is_refused, 0, REFUSALS)
 TEST(a_vocabulary_that_cannot_be_printed_is_a_failure)
 {
     make_text();
-    expect_exit(w, 1, "$TRAIN --vocab 60 text.txt >/dev/full");
+    expect_exit(w, 1, "$TRAIN --level wordpiece --train-tokenizer 60 text.txt >/dev/full");
     expect_text(w->err, "the results could not be printed");
 }
 

@@ -352,7 +352,7 @@ static void write_plain_tokens(const trial *t)
     memcpy(bytes + sizeof header, ids, sizeof ids);
     path_in(t, path, "samples/header.bin");
     write_text(path, bytes, sizeof header + sizeof ids);
-    rt_npy_header((unsigned char *)bytes, sizeof *ids, 300);
+    rt_npy_header_of_ids((unsigned char *)bytes, sizeof *ids, 300);
     memcpy(bytes + RT_NPY_HEADER, ids, sizeof ids);
     path_in(t, path, "samples/tokens.npy");
     write_text(path, bytes, RT_NPY_HEADER + sizeof ids);

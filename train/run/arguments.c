@@ -48,7 +48,7 @@ typedef struct option_row {
     const char *help;    /* lines of at most 59 characters */
 } option_row;
 
-enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
+enum { MOST_TOKENS = 1000000 };
 
 #define COMMAND_BIT(command) (1u << (command))
 
@@ -63,7 +63,8 @@ enum { MOST_TOKENS = 1000000, MOST_LINES = 1000000 };
 #define EMBEDDING  COMMAND_BIT(RT_COMMAND_EMBED)
 #define ENCODING   COMMAND_BIT(RT_COMMAND_ENCODE)
 #define REPORT     COMMAND_BIT(RT_COMMAND_REPORT)
-#define VOCAB      COMMAND_BIT(RT_COMMAND_VOCAB)
+#define TOKENIZER  COMMAND_BIT(RT_COMMAND_TOKENIZER)
+#define STARTING   COMMAND_BIT(RT_COMMAND_INIT)
 #define MEASUREMENTS                                                                               \
     (EVALUATION | COMMAND_BIT(RT_COMMAND_USAGE) | COMMAND_BIT(RT_COMMAND_DISTANCES))
 #define USES_OF_MODELS                                                                             \
@@ -74,9 +75,9 @@ static const option_row rows[] = {
     {"resume", FLAG(resume), .with = TRAINING, .against = "overwrite", .group = "training",
      .help = "resume from the latest valid checkpoint of the run; start\n"
              "the run if it has none"},
-    {"overwrite", FLAG(overwrite), .with = TRAINING | EXPORT | EMBEDDING | ENCODING,
+    {"overwrite", FLAG(overwrite), .with = TRAINING | EXPORT | EMBEDDING | ENCODING | STARTING,
      .help = "replace a run that exists; with --export, a model; with\n"
-             "--embed --output or --encode, a file"},
+             "--embed --output, --encode or --init, a file"},
     {"check", .command = RT_COMMAND_CHECK,
      .help = "validate the configuration and the data, estimate the\n"
              "memory that they need, and stop"},
@@ -205,24 +206,31 @@ static const option_row rows[] = {
     {"output", "FILE", TEXT(output), .with = REPORT | EMBEDDING,
      .help = "with --report of several runs: write the comparison to FILE\n"
              "(default: report.html); with --embed: write the vectors as\n"
-             "the dataset /embeddings of FILE.h5"},
-    {"vocab", "N TEXT ...", .sets = SETS_INT, AT(vocab), .low = 1, .high = MOST_LINES,
-     .range = "a whole number from 1 to 1000000", .command = RT_COMMAND_VOCAB, .operands = "texts",
-     .help = "print a WordPiece vocabulary of N lines, built from text\n"
-             "files, and stop; save it as the vocab.txt of\n"
-             "data.vocab_file"},
+             "the dataset /embeddings of FILE.h5, or as FILE.npy"},
     {"encode", "CONFIG.ini OUT", TEXT(config), .command = RT_COMMAND_ENCODE,
      .help = "write the tokens of data.file into OUT, a file of ids whose\n"
              "name ends in .h5, .npy or .bin, and stop"},
-    {"lowercase", FLAG(lowercase), .with = VOCAB, .note = "; in a configuration, set data.lowercase",
-     .help = "with --vocab: read the texts in lower case and without\n"
-             "accents, as data.lowercase = yes does"},
-    {"train-tokenizer", "N TEXT ...", .sets = SETS_INT, AT(tokenizer), .low = RT_BPE_LEAST_IDS,
-     .high = RT_BPE_MOST_IDS, .range = "a whole number from 257 to 500000",
+    {"train-tokenizer", "N TEXT ...", .sets = SETS_INT, AT(tokenizer), .low = 1,
+     .high = MOST_TOKENS, .range = "a whole number from 1 to 1000000",
      .command = RT_COMMAND_TOKENIZER, .operands = "texts",
-     .help = "print a tokenizer.json: byte-level BPE of N tokens, trained\n"
-             "on text files by lines, with GPT-2's pattern and the token\n"
-             "<|endoftext|>; and stop. For data.level = bpe"},
+     .help = "print a tokenizer of N tokens, trained on text files, and\n"
+             "stop; save it as the file of data.vocab_file"},
+    {"level", "bpe|wordpiece", TEXT(level), .with = TOKENIZER,
+     .help = "with --train-tokenizer: bpe (default) is a tokenizer.json\n"
+             "with byte-level BPE, trained by lines, with GPT-2's pattern\n"
+             "and the token <|endoftext|>; wordpiece is a vocab.txt"},
+    {"mask", FLAG(mask), .with = TOKENIZER,
+     .help = "with --train-tokenizer: add [MASK] to a tokenizer.json, for\n"
+             "data.objective = mlm; a vocab.txt always has it"},
+    {"lowercase", FLAG(lowercase), .with = TOKENIZER, .note = "; in a configuration, set data.lowercase",
+     .help = "with --train-tokenizer and --level wordpiece: read the texts\n"
+             "in lower case and without accents, as data.lowercase = yes\n"
+             "does"},
+    {"init", "NAME FILE.ini", TEXT(init), .command = RT_COMMAND_INIT, .group = "starting",
+     .help = "write a short commented configuration to start from, and\n"
+             "stop. NAME is gpt (a decoder that continues a text), mlm\n"
+             "(an encoder that fills in masked tokens), classify or tag\n"
+             "(labelled texts), or theta (fixed against learned theta)"},
     {"quiet", FLAG(quiet), .group = "messages",
      .help = "print no progress"},
     {"no-color", FLAG(no_color),
@@ -286,6 +294,8 @@ static rt_status refuse(const char *written, bool known, bool lacks_value)
     bool elsewhere;
     const size_t length = strcspn(nearest.written, "=");
     snprintf(word, sizeof word, "%.*s", (int)length, nearest.written);
+    if (!known && !strcmp(word, "vocab"))
+        return rt_error(RT_CONFIG, "--vocab N is now called --train-tokenizer N --level wordpiece");
     if (!known && rt_config_key_meant(word, key, sizeof key, &elsewhere))
         return rt_error(RT_CONFIG, "unknown option '%s'; write %s%s", written, key,
                         nearest.written[length] && !elsewhere ? nearest.written + length
@@ -320,7 +330,7 @@ static bool is_path(const char *text)
             (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
 }
 
-/* Takes an operand: another run after --report, a text after --vocab or --train-tokenizer. An
+/* Takes an operand: another run after --report, a text after --train-tokenizer. An
  * operand with '=' sets a key, unless it names a file or a folder. The other operand is the
  * configuration. */
 static rt_status take_operand(rt_arguments *a, const char *text)
@@ -463,13 +473,40 @@ static bool find_pooling(const char *word, rt_pooling *pool)
     return false;
 }
 
+/* Returns whether a path ends in `ending` and has something before it. */
+static bool ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), size = strlen(ending);
+    return length > size && !strcmp(path + length - size, ending);
+}
+
 static rt_status check_embedding(rt_arguments *a)
 {
-    const size_t length = a->output ? strlen(a->output) : 0;
     if (a->pool && !find_pooling(a->pool, &a->pooling))
         return rt_error(RT_CONFIG, "--pool must be first, mean or last; got '%s'", a->pool);
-    if (a->output && (length < 4 || strcmp(a->output + length - 3, ".h5") != 0))
-        return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5; got '%s'", a->output);
+    if (a->output && !ends_in(a->output, ".h5") && !ends_in(a->output, ".npy"))
+        return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5 or FILE.npy; got '%s'",
+                        a->output);
+    return rt_ok();
+}
+
+static rt_status check_tokenizer(const rt_arguments *a)
+{
+    const bool wordpiece = a->level && !strcmp(a->level, "wordpiece");
+    const int least = RT_BPE_LEAST_IDS + a->mask;
+    if (a->config || a->override_count || !a->other_count)
+        return rt_error(RT_CONFIG, "--train-tokenizer N takes text files, and no configuration");
+    if (a->level && !wordpiece && strcmp(a->level, "bpe") != 0)
+        return rt_error(RT_CONFIG, "--level must be bpe or wordpiece; got '%s'", a->level);
+    if (wordpiece && a->mask)
+        return rt_error(RT_CONFIG, "--mask needs --level bpe: a vocab.txt always has [MASK]");
+    if (!wordpiece && a->lowercase)
+        return rt_error(RT_CONFIG, "--lowercase needs --level wordpiece");
+    if (!wordpiece && (a->tokenizer < least || a->tokenizer > RT_BPE_MOST_IDS))
+        return rt_error(RT_CONFIG,
+                        "--train-tokenizer must be a whole number from %d to %d%s; got "
+                        "'%d'",
+                        least, RT_BPE_MOST_IDS, a->mask ? " with --mask" : "", a->tokenizer);
     return rt_ok();
 }
 
@@ -478,16 +515,17 @@ static rt_status check_together(rt_arguments *a)
     const bool configured = a->config || a->override_count;
     if (a->report && configured)
         return rt_error(RT_CONFIG, "--report takes folders of runs, and no configuration");
-    if ((a->vocab || a->tokenizer) && (configured || !a->other_count))
-        return rt_error(RT_CONFIG, "--%s N takes text files, and no configuration",
-                        rt_command_name(a->command));
-    if (!a->config && !a->report && !a->checkpoint && !a->vocab && !a->tokenizer)
+    if (a->tokenizer)
+        return check_tokenizer(a);
+    if (!a->config && !a->report && !a->checkpoint && !a->init)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
         return rt_error(
             RT_CONFIG,
             "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export or "
             "--decay, or --print-config without a CONFIG.ini");
+    if (a->init && (!a->config || a->override_count))
+        return rt_error(RT_CONFIG, "--init NAME takes the FILE.ini to write, and no keys");
     if (a->command == RT_COMMAND_ENCODE && !a->encode)
         return rt_error(RT_CONFIG, "--encode takes a CONFIG.ini and the file to write");
     if (a->dtype && !rt_is_gguf(a->export))
@@ -554,7 +592,8 @@ static const char synopsis[] =
     "       %s --eval|--usage|--distances|--predict TEXT|--embed FILE|--export DIR|\n"
     "             --decay|--print-config --checkpoint FILE [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
-    "       %s --vocab N TEXT ...|--train-tokenizer N TEXT ...\n"
+    "       %s --train-tokenizer N [--level bpe|wordpiece] TEXT ...\n"
+    "       %s --init NAME FILE.ini\n"
     "\n";
 
 static const char purpose[] =
@@ -587,7 +626,7 @@ static void print_lines(FILE *to, const char *text)
 void rt_arguments_print_usage(FILE *to)
 {
     const char *name = rt_program_name();
-    fprintf(to, synopsis, name, name, name, name);
+    fprintf(to, synopsis, name, name, name, name, name);
     fputs(purpose, to);
     for (const option_row *row = rows; row < rows + ROWS; row++) {
         if (row->group)
@@ -595,7 +634,10 @@ void rt_arguments_print_usage(FILE *to)
         const int column =
             fprintf(to, "  %s--%s%s%s", row->command == RT_COMMAND_HELP ? "-h, " : "", row->name,
                     row->value ? " " : "", row->value ? row->value : "");
-        fprintf(to, "%*s", column < HELP_COLUMN ? HELP_COLUMN - column : 1, "");
+        if (column >= HELP_COLUMN)
+            fprintf(to, "\n%*s", HELP_COLUMN, "");
+        else
+            fprintf(to, "%*s", HELP_COLUMN - column, "");
         print_lines(to, row->help);
     }
     fputs(ends, to);

@@ -23,9 +23,9 @@ typedef enum rt_command {
     RT_COMMAND_GRADCHECK,
     RT_COMMAND_DECAY,
     RT_COMMAND_REPORT,
-    RT_COMMAND_VOCAB,
     RT_COMMAND_ENCODE,
     RT_COMMAND_TOKENIZER,
+    RT_COMMAND_INIT,
     RT_COMMAND_HELP,
     RT_COMMAND_VERSION
 } rt_command;
@@ -43,11 +43,13 @@ typedef struct rt_arguments {
     const char *checkpoint; /* of --checkpoint: a file or a folder; or NULL */
     const char *report;     /* the folder of --report, or NULL */
     const char
-        *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of a vocabulary */
+        *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of a tokenizer */
     int other_count;
-    int tokenizer;       /* tokens of the file that --train-tokenizer makes; 0: not given */
-    int vocab;           /* lines of the vocabulary that --vocab makes; 0: not given */
-    bool lowercase;      /* of its texts */
+    int tokenizer;       /* number of tokens of --train-tokenizer; 0: not given */
+    const char *level;   /* of --train-tokenizer: bpe or wordpiece; NULL: bpe */
+    bool mask;           /* the tokenizer has [MASK] */
+    bool lowercase;      /* its texts are read in lower case */
+    const char *init;    /* the name of a template (train/templates.h), or NULL */
     const char *encode;  /* the file that --encode writes, or NULL */
     const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
     const char *output;  /* the file of a comparison or of vectors, or NULL */

@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "data/labelled_batch.h"
 #include "data/labels.h"
+#include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 #include "io/checkpoint/image.h"
 #include "text/csv.h"
@@ -241,9 +242,33 @@ static rt_status print_vectors(rt_trainer *trainer, embedding *e, const text_row
     return status;
 }
 
-/* Writes the vectors as the dataset /embeddings of the file --output. */
+/* Writes the vectors as an array of NumPy. */
+static rt_status write_npy(rt_durable_file *file, const embedding *e, size_t lines)
+{
+    unsigned char header[RT_NPY_HEADER];
+    rt_npy_header(header, sizeof *e->vectors == sizeof(float) ? "f4" : "f8", lines, (size_t)e->dim);
+    const rt_status status = rt_durable_write(file, header, sizeof header);
+    return status.code
+               ? status
+               : rt_durable_write(file, e->vectors, lines * (size_t)e->dim * sizeof *e->vectors);
+}
+
+/* Writes the vectors as the dataset /embeddings of a file of HDF5. */
+static rt_status write_hdf5(rt_durable_file *file, const embedding *e, size_t lines)
+{
+    rt_image *image = rt_image_new();
+    rt_image_put_reals(image, "/embeddings", e->vectors, RT_SHAPE_OF((int)lines, e->dim));
+    rt_status status = rt_image_status(image);
+    if (!status.code)
+        status = rt_image_write(image, file);
+    rt_image_close(image);
+    return status;
+}
+
+/* Writes the vectors to the file --output, as its name says. */
 static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows, const char *name)
 {
+    const char *path = r->arguments->output;
     rt_durable_file file;
     if (rows->count > (size_t)(INT_MAX / e->dim))
         return rt_error(RT_DATA,
@@ -253,17 +278,11 @@ static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows, c
     rt_status status = rt_trainer_run_jobs(r->trainer, embed_row, e, (int)rows->count);
     if (status.code)
         return status;
-    rt_image *image = rt_image_new();
-    rt_image_put_reals(image, "/embeddings", e->vectors, RT_SHAPE_OF((int)rows->count, e->dim));
-    status = rt_image_status(image);
-    if (!status.code) {
-        status = rt_durable_open(&file, r->arguments->output);
-        if (!status.code)
-            status = rt_image_write(image, &file);
-        status = rt_durable_close(&file, status);
-    }
-    rt_image_close(image);
-    return status;
+    status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_token_format_of(path) ? write_npy(&file, e, rows->count)
+                                          : write_hdf5(&file, e, rows->count);
+    return rt_durable_close(&file, status);
 }
 
 rt_status rt_run_embed(rt_run *r, const char *checkpoint)

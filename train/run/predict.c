@@ -1,12 +1,13 @@
-/* --predict: answers in JSON and the buffers of a text, for all kinds of predictions; labels of
- * texts, tags of tokens, filled masks, and the lines of a stream. The continuation of texts is in
- * predict_continuation.c. */
-
-#include "train/run/prediction.h"
+#include "train/run/predict.h"
 
 #include "core/memory.h"
+#include "data/masked_text.h"
+#include "models/session.h"
 #include "text/capture.h"
+#include "text/lines.h"
+#include "text/utf8_stream.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,7 +49,40 @@ rt_status rt_answer_print(FILE *to, json_t *answer)
 
 /* ---- a text ---- */
 
-rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *shared)
+/* A text that is predicted for, and buffers that later texts use again. */
+typedef struct prediction {
+    FILE *to;
+    rt_transformer *model;
+    const rt_data *data;
+    const rt_vocabulary *vocabulary;
+    const rt_predict_options *o;
+    rt_sampler *sampler; /* masks, continuation; one for all texts */
+    rt_graph *g;
+    const char *text; /* current text */
+    size_t size;
+    size_t start;       /* bytes before the text in its stream */
+    rt_unknown unknown; /* unknown tokens of the text, by bytes in it */
+    bool cut;
+    double *probabilities; /* (V) of masks, special tokens included; or of labels */
+    rt_labelled_batch row; /* classes, tags */
+    int32_t *ids;          /* masks, continuation: tokens of the text, [CLS] first */
+    int count, capacity;   /* of ids */
+    real *logits;          /* (V), masks, continuation */
+    bool full, ended;      /* continuation: the context was full; and the text ended there */
+    char *line;            /* continuation of a batch: copy of the line; or NULL */
+    rt_session *session;   /* continuation */
+    rt_utf8_stream stream; /* continuation: to the output, or to `captured` */
+    rt_capture captured;   /* output that is printed later */
+    char *tail;            /* newest bytes, up to the length of --stop */
+    size_t tail_used;
+    int added;       /* number of tokens */
+    bool done;       /* the continuation is complete */
+    const char *end; /* of a complete continuation: token, that ends a text, stop, or length */
+} prediction;
+
+/* Initializes a prediction as a copy of `shared`, with a graph and buffers of its own. To be freed
+ * in any case. */
+static rt_status prediction_new(prediction *p, const prediction *shared)
 {
     *p = *shared;
     p->g = rt_graph_new();
@@ -63,81 +97,71 @@ rt_status rt_prediction_new(rt_prediction *p, const rt_prediction *shared)
                : rt_ok();
 }
 
-void rt_prediction_free(rt_prediction *p)
+static void prediction_free(prediction *p)
 {
     rt_graph_free(p->g);
     rt_free(p->logits);
     rt_free(p->probabilities);
-    rt_free(p->s.ids);
-    rt_free(p->continued.last);
+    rt_free(p->ids);
+    rt_free(p->line);
+    rt_free(p->tail);
+    rt_capture_free(&p->captured);
     rt_session_free(p->session);
     rt_labelled_batch_free(&p->row);
 }
 
-void rt_prediction_next(rt_prediction *p, const char *text, size_t size)
+/* Begins the next text, which has `start` bytes before it in its stream. */
+static void next_text(prediction *p, const char *text, size_t size, size_t start)
 {
     p->text = text;
     p->size = size;
+    p->start = start;
     p->unknown = (rt_unknown){0};
     p->cut = p->full = p->ended = false;
 }
 
-void rt_prediction_count(const rt_prediction *p, size_t before, rt_predicted *total)
+/* Adds the warnings of an answered text to the total. */
+static void count_text(const prediction *p, rt_predicted *total)
 {
     total->texts++;
     total->cut += p->cut;
     total->full += p->full;
     total->ended += p->ended;
-    rt_unknown_add(&total->unknown, &p->unknown, before);
+    rt_unknown_add(&total->unknown, &p->unknown, p->start);
 }
 
-rt_status rt_prediction_check_line(const rt_lines *line)
+/* Encodes the text as p->ids, and counts its masks. */
+static rt_status encode_text(prediction *p, int *masks)
 {
-    const char *zero = memchr(line->bytes, '\0', line->size);
-    return zero ? rt_error(RT_DATA, "byte 0x00 at byte %zu is not text",
-                           (size_t)(zero - line->bytes))
-                : rt_ok();
+    rt_free(p->ids);
+    rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->o->special,
+                                             p->text, &p->ids, &p->count, masks, &p->unknown);
+    p->capacity = p->count;
+    return status;
 }
 
-bool rt_prediction_flush(FILE *to)
+static rt_status append_id(prediction *p, int32_t id)
 {
-    return !fflush(to) && !ferror(to);
-}
-
-rt_status rt_prediction_append(rt_prediction_ids *s, const int32_t *ids, int count)
-{
-    if (s->count + count > s->capacity) {
-        const int capacity = 2 * (s->count + count);
+    if (p->count == p->capacity) {
+        const int capacity = 2 * (p->count + 1);
         int32_t *larger = rt_alloc((size_t)capacity, sizeof *larger);
         if (!larger)
             return rt_out_of_memory("a prediction");
-        if (s->count)
-            memcpy(larger, s->ids, (size_t)s->count * sizeof *larger);
-        rt_free(s->ids);
-        s->ids = larger;
-        s->capacity = capacity;
+        if (p->count)
+            memcpy(larger, p->ids, (size_t)p->count * sizeof *larger);
+        rt_free(p->ids);
+        p->ids = larger;
+        p->capacity = capacity;
     }
-    memcpy(s->ids + s->count, ids, (size_t)count * sizeof *ids);
-    s->count += count;
+    p->ids[p->count++] = id;
     return rt_ok();
-}
-
-rt_status rt_prediction_read(rt_prediction *p, int *masks)
-{
-    rt_prediction_ids *s = &p->s;
-    rt_free(s->ids);
-    rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->o->special,
-                                             p->text, &s->ids, &s->count, masks, &p->unknown);
-    s->capacity = s->count;
-    return status;
 }
 
 /* ---- labelled data ---- */
 
 /* Lays the text out as a row and computes the logits of its labels. Returns NULL on an error. */
-static const rt_tensor *find_logits(rt_prediction *p, rt_example_text *x, rt_status *status)
+static const rt_tensor *compute_labels(prediction *p, rt_example_text *x, rt_status *status)
 {
-    const rt_tensor *logits = NULL;
     *status = rt_draw_text(&p->row, p->data, p->text, p->size, x);
     p->unknown = x->unknown;
     p->cut = x->cut;
@@ -145,13 +169,13 @@ static const rt_tensor *find_logits(rt_prediction *p, rt_example_text *x, rt_sta
         return NULL;
     rt_graph_clear(p->g);
     rt_graph_record(p->g, false);
-    logits = rt_batch_logits(p->model, p->g, &p->row);
+    const rt_tensor *logits = rt_batch_logits(p->model, p->g, &p->row);
     *status = rt_engine_graph_status(p->g);
     return logits;
 }
 
 /* Computes p->probabilities of the labels of a row, and finds the most likely label. */
-static rt_status guess_label(rt_prediction *p, const rt_tensor *logits, size_t row, int *best)
+static rt_status choose_label(prediction *p, const rt_tensor *logits, size_t row, int *best)
 {
     const int classes = rt_columns(logits);
     *best = rt_largest(logits, row);
@@ -159,15 +183,15 @@ static rt_status guess_label(rt_prediction *p, const rt_tensor *logits, size_t r
 }
 
 /* Prints the most likely label of the text. */
-static rt_status predict_class(rt_prediction *p)
+static rt_status predict_class(prediction *p)
 {
     rt_example_text x;
     rt_status status;
-    const rt_tensor *logits = find_logits(p, &x, &status);
+    const rt_tensor *logits = compute_labels(p, &x, &status);
     char *const *names = rt_data_labels(p->data)->names;
     int label = 0;
     if (!status.code)
-        status = guess_label(p, logits, 0, &label);
+        status = choose_label(p, logits, 0, &label);
     if (!status.code && p->o->jsonl) {
         json_t *all = json_object();
         for (int c = 0; c < p->model->options.labels; c++)
@@ -186,15 +210,15 @@ static rt_status predict_class(rt_prediction *p)
 }
 
 /* Prints the most likely label of every token. A token that was cut off has none. */
-static rt_status predict_tags(rt_prediction *p)
+static rt_status predict_tags(prediction *p)
 {
     rt_example_text x;
     rt_status status;
-    const rt_tensor *logits = find_logits(p, &x, &status);
+    const rt_tensor *logits = compute_labels(p, &x, &status);
     json_t *words = p->o->jsonl ? json_array() : NULL;
     for (int i = 0, label; !status.code && i < p->row.labels; i++) {
         const rt_text_span word = x.texts[p->row.wanted[i]];
-        status = guess_label(p, logits, (size_t)i, &label);
+        status = choose_label(p, logits, (size_t)i, &label);
         if (status.code)
             break;
         const char *name = rt_data_labels(p->data)->names[label];
@@ -224,13 +248,13 @@ static rt_status predict_tags(rt_prediction *p)
 
 enum { SHOWN = 5 }; /* most likely tokens that are printed for a mask */
 
-/* Computes the prediction for one place among the tokens of the text: p->probabilities of all
- * tokens, and p->logits, where special tokens, which are not chosen, have -infinity. */
-static rt_status compute_logits(rt_prediction *p, int32_t place)
+/* Computes the prediction for the token at `place`: p->probabilities of all tokens, and p->logits,
+ * where special tokens, which are not chosen, have -infinity. */
+static rt_status compute_mask(prediction *p, int32_t place)
 {
     rt_graph_clear(p->g);
     rt_graph_record(p->g, false);
-    const rt_tensor *logits = rt_text_logits(p->model, p->g, p->s.ids, p->s.count, &place);
+    const rt_tensor *logits = rt_text_logits(p->model, p->g, p->ids, p->count, &place);
     rt_status status = rt_engine_graph_status(p->g);
     if (!status.code)
         status = rt_probabilities(logits->data, p->model->options.vocab, p->probabilities);
@@ -243,7 +267,7 @@ static rt_status compute_logits(rt_prediction *p, int32_t place)
 
 /* Prints the most likely tokens of a mask, as they stand in the vocabulary. Overwrites p->logits.
  */
-static void print_likely(FILE *to, rt_prediction *p, int number)
+static void print_likely(FILE *to, prediction *p, int number)
 {
     const rt_tensor row = rt_tensor_of(p->logits, NULL, RT_SHAPE_OF(p->vocabulary->count));
     fprintf(to, "mask %d:", number);
@@ -262,14 +286,14 @@ static void print_likely(FILE *to, rt_prediction *p, int number)
     fputc('\n', to);
 }
 
-/* Prints the given text with every mask replaced by a token. */
-static void print_filled(FILE *to, const rt_prediction *p, const int32_t *filled)
+/* Prints the text with every mask replaced by its token in `filled`. */
+static void print_filled(FILE *to, const prediction *p, const int32_t *filled)
 {
     const char *rest = p->text;
     rt_utf8_stream stream = {.to = to};
     rt_mask_place found = rt_mask_find(p->vocabulary, rest);
     for (int t = rt_data_begins(p->data); found.at; t++) {
-        while (p->s.ids[t] != p->vocabulary->special.mask)
+        while (p->ids[t] != p->vocabulary->special.mask)
             t++;
         const rt_spelling s = rt_vocabulary_spell(p->vocabulary, filled[t]);
         rt_utf8_stream_put(&stream, rest, (size_t)(found.at - rest));
@@ -283,146 +307,381 @@ static void print_filled(FILE *to, const rt_prediction *p, const int32_t *filled
     rt_utf8_stream_end(&stream);
 }
 
-/* Appends the token that fills a mask, and its probability. */
-static void append_mask(json_t *masks, const rt_prediction *p, int32_t id)
-{
-    size_t size = 0;
-    const char *token = rt_vocabulary_decode(p->vocabulary, id, &size);
-    json_array_append_new(masks, json_pack("{s:o,s:o}", "token",
-                                           rt_answer_string(token ? token : "", size),
-                                           "probability", rt_answer_number(p->probabilities[id])));
-}
-
 /* Draws a token for every mask, each from the text as it was given. Appends each to `masks`, or
  * prints the most likely tokens to `lines`. */
-static rt_status fill_masks(rt_prediction *p, int32_t *filled, json_t *masks, FILE *lines)
+static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE *lines)
 {
     int number = 0;
     rt_status status = rt_ok();
-    memcpy(filled, p->s.ids, (size_t)p->s.count * sizeof *filled);
-    for (int t = rt_data_begins(p->data); t < p->s.count && !status.code; t++) {
-        if (p->s.ids[t] != p->vocabulary->special.mask)
+    memcpy(filled, p->ids, (size_t)p->count * sizeof *filled);
+    for (int t = rt_data_begins(p->data); t < p->count && !status.code; t++) {
+        if (p->ids[t] != p->vocabulary->special.mask)
             continue;
-        status = compute_logits(p, t);
+        status = compute_mask(p, t);
         if (!status.code)
             status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)t, filled + t);
-        if (!status.code && lines)
+        if (!status.code && !masks) {
             print_likely(lines, p, ++number);
-        else if (!status.code)
-            append_mask(masks, p, filled[t]);
+        } else if (!status.code) {
+            size_t size = 0;
+            const char *token = rt_vocabulary_decode(p->vocabulary, filled[t], &size);
+            const double probability = p->probabilities[filled[t]];
+            json_array_append_new(masks, json_pack("{s:o,s:o}", "token",
+                                                   rt_answer_string(token ? token : "", size),
+                                                   "probability", rt_answer_number(probability)));
+        }
     }
     return status;
 }
 
-static rt_status print_masks(rt_prediction *p, int32_t *filled)
-{
-    rt_capture lines = {0};
-    rt_status status = rt_capture_begin(&lines) ? fill_masks(p, filled, NULL, lines.file)
-                                                : rt_out_of_memory("a prediction");
-    if (!status.code && !rt_capture_end(&lines))
-        status = rt_out_of_memory("a prediction");
-    if (!status.code) {
-        print_filled(p->to, p, filled);
-        fputc('\n', p->to);
-        fwrite(lines.bytes, 1, lines.size, p->to);
-    }
-    rt_capture_free(&lines);
-    return status;
-}
-
-static rt_status answer_masks(rt_prediction *p, int32_t *filled)
-{
-    rt_capture text = {0};
-    json_t *masks = json_array(), *string = NULL;
-    const rt_status status = fill_masks(p, filled, masks, NULL);
-    if (!status.code && rt_capture_begin(&text)) {
-        print_filled(text.file, p, filled);
-        if (rt_capture_end(&text))
-            string = rt_answer_string(text.bytes, text.size);
-    }
-    rt_capture_free(&text);
-    if (!status.code)
-        return rt_answer_print(p->to, json_pack("{s:o,s:o,s:o}", "text",
-                                                rt_answer_string(p->text, p->size), "filled",
-                                                string, "masks", masks));
-    json_decref(masks);
-    return status;
-}
-
-static rt_status predict_masks(rt_prediction *p)
+/* Prints the text with its masks filled, and the most likely tokens of each. */
+static rt_status predict_masks(prediction *p)
 {
     int masks;
-    rt_status status = rt_prediction_read(p, &masks);
+    rt_status status = encode_text(p, &masks);
     if (!status.code && !masks)
         status = rt_error(RT_ARGUMENT, "the text must have a [MASK] to fill");
     if (!status.code && p->o->last)
-        status = rt_prediction_append(&p->s, p->o->last, 1);
+        status = append_id(p, *p->o->last);
     if (status.code)
         return status;
-    int32_t *filled = rt_alloc((size_t)p->s.count, sizeof *filled);
-    if (!filled)
-        return rt_out_of_memory("a prediction");
-    status = p->o->jsonl ? answer_masks(p, filled) : print_masks(p, filled);
+    json_t *answers = p->o->jsonl ? json_array() : NULL;
+    rt_capture text = {0}, lines = {0};
+    int32_t *filled = rt_alloc((size_t)p->count, sizeof *filled);
+    if (!filled || (p->o->jsonl && !answers) || !rt_capture_begin(&text) ||
+        !rt_capture_begin(&lines))
+        status = rt_out_of_memory("a prediction");
+    if (!status.code)
+        status = fill_masks(p, filled, answers, lines.file);
+    if (!status.code) {
+        print_filled(text.file, p, filled);
+        if (!rt_capture_end(&text) || !rt_capture_end(&lines))
+            status = rt_out_of_memory("a prediction");
+    }
+    if (!status.code && p->o->jsonl) {
+        status = rt_answer_print(p->to, json_pack("{s:o,s:o,s:O}", "text",
+                                                  rt_answer_string(p->text, p->size), "filled",
+                                                  rt_answer_string(text.bytes, text.size), "masks",
+                                                  answers));
+    } else if (!status.code) {
+        fwrite(text.bytes, 1, text.size, p->to);
+        fputc('\n', p->to);
+        fwrite(lines.bytes, 1, lines.size, p->to);
+    }
+    json_decref(answers);
+    rt_capture_free(&text);
+    rt_capture_free(&lines);
     rt_free(filled);
     return status;
 }
 
-/* ---- a text, or the lines of a stream ---- */
+/* ---- continuation: the context ---- */
 
-typedef rt_status rt_answer(rt_prediction *p);
-
-static rt_answer *find_answer(const rt_data *data, const rt_config *config)
+/* Returns the most tokens that the model is given: as many as it was trained on. Only
+ * position.scaling = dynamic is made for more. */
+static int context_of(const prediction *p)
 {
-    switch (rt_data_target(data)) {
-    case RT_TARGET_SEQUENCE:
-        return predict_class;
-    case RT_TARGET_TOKENS:
-        return predict_tags;
-    case RT_TARGET_IDS:
-        break;
-    }
-    return config->data.objective == RT_OBJECTIVE_LM ? rt_predict_continuation : predict_masks;
+    const int length = rt_data_length(p->data), positions = p->o->positions;
+    if (p->model->options.position.frequencies.scaling == RT_SCALING_DYNAMIC)
+        return INT_MAX;
+    return positions && positions < length ? positions : length;
 }
 
-/* Answers a text that begins `before` bytes behind the beginning of its stream. */
-static rt_status answer_text(rt_prediction *p, rt_answer *answer, const char *text, size_t size,
-                             size_t before, rt_predicted *total)
+/* Truncates a text that exceeds the context: one that is too long to its newest tokens that fit,
+ * one that has grown to its newest half, so that most tokens still cost one row. Keeps the first
+ * token if it begins every text. Sets *end, and keeps all, if the model has no more positions. */
+static rt_status fit_context(prediction *p, bool *end)
 {
-    rt_prediction_next(p, text, size);
-    rt_status status = answer(p);
-    rt_prediction_count(p, before, total);
+    const int context = context_of(p), read = rt_session_count(p->session);
+    *end = p->count > context && context == p->o->positions;
+    if (p->count <= context)
+        return rt_ok();
+    if (*end && !read)
+        return rt_error(RT_ARGUMENT, "the text has %d tokens; the model has positions for %d",
+                        p->count, context);
+    p->full = true;
+    p->ended = *end;
+    if (*end)
+        return rt_ok();
+    const int count = read ? (context + 1) / 2 : context;
+    const int first = rt_data_begins(p->data) && count > 1;
+    const int kept = count > 1 ? count - first : 1;
+    memmove(p->ids + first, p->ids + p->count - kept, (size_t)kept * sizeof *p->ids);
+    p->count = first + kept;
+    return rt_session_keep(p->session, 0);
+}
+
+/* Feeds the new tokens to the model; p->logits are those of the next token. */
+static rt_status read_new(prediction *p)
+{
+    const int read = rt_session_count(p->session);
+    return rt_session_feed(p->session, p->ids + read, p->count - read, 1, p->logits);
+}
+
+/* Reads the text, up to the logits of the first token to add. */
+static rt_status begin_continuation(prediction *p)
+{
+    const char *stop = p->o->stop;
+    int masks;
+    bool end;
+    rt_status status = encode_text(p, &masks);
+    if (!status.code && masks)
+        status = rt_error(RT_ARGUMENT, "a text to continue must have no [MASK]");
+    p->stream = (rt_utf8_stream){.to = p->to};
+    p->tail_used = 0;
+    p->added = 0;
+    p->done = false;
+    if (!status.code && stop && *stop && !p->tail && !(p->tail = rt_alloc(strlen(stop), 1)))
+        status = rt_out_of_memory("a continuation");
+    if (!status.code && p->session) {
+        status = rt_session_keep(p->session, 0);
+    } else if (!status.code) {
+        status = rt_session_new(&p->session, p->model, 0);
+        if (!status.code)
+            rt_session_set_crew(p->session, p->o->crew);
+    }
+    if (!status.code)
+        status = fit_context(p, &end);
+    return status.code ? status : read_new(p);
+}
+
+/* ---- continuation: the output ---- */
+
+/* Writes a token. Returns whether --stop was reached, perhaps within the token, or writing failed.
+ */
+static bool write_token(prediction *p, int32_t id)
+{
+    const rt_spelling s = rt_vocabulary_spell(p->vocabulary, id);
+    const size_t space = s.space && p->count > rt_data_begins(p->data);
+    const size_t length = p->tail ? strlen(p->o->stop) : 0;
+    bool stop = false;
+    for (size_t i = 0; i < space + s.size && !stop; i++) {
+        const char byte = i < space ? ' ' : s.bytes[i - space];
+        rt_utf8_stream_put(&p->stream, &byte, 1);
+        if (!length)
+            continue;
+        if (p->tail_used == length)
+            memmove(p->tail, p->tail + 1, --p->tail_used);
+        p->tail[p->tail_used++] = byte;
+        stop = p->tail_used == length && !memcmp(p->tail, p->o->stop, length);
+    }
+    return fflush(p->stream.to) || stop;
+}
+
+/* Prints the captured output of a text, with `jsonl` as an answer, and sends further output to
+ * p->to. */
+static rt_status print_captured(prediction *p)
+{
+    rt_capture *c = &p->captured;
+    rt_status status = rt_ok();
+    if (!rt_capture_end(c))
+        status = rt_out_of_memory("a continuation");
+    else if (p->o->jsonl)
+        status =
+            rt_answer_print(p->to, json_pack("{s:o,s:o,s:i,s:s}", "text",
+                                             rt_answer_string(p->text, p->size), "continuation",
+                                             rt_answer_string(c->bytes, c->size), "tokens",
+                                             p->added, "end", p->end));
+    else
+        fwrite(c->bytes, 1, c->size, p->to);
+    rt_capture_free(c);
+    fflush(p->to);
+    p->stream.to = p->to;
     return status;
+}
+
+/* Draws token number n from the logits, adds it, and finds whether the text ends with it. */
+static rt_status add_token(prediction *p, int n)
+{
+    int32_t id;
+    rt_vocabulary_mask_logits(p->vocabulary, true, p->logits);
+    rt_status status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)n, &id);
+    if (status.code)
+        return status;
+    const bool over = rt_vocabulary_is_end(p->vocabulary, id);
+    const bool stop = !over && write_token(p, id);
+    p->added += !over;
+    p->end = over ? "token" : stop ? "stop" : "length";
+    p->done = over || stop || n + 1 == p->o->count;
+    if (!p->done)
+        status = append_id(p, id);
+    if (!status.code && !p->done)
+        status = fit_context(p, &p->done);
+    if (!p->done)
+        return status;
+    rt_utf8_stream_end(&p->stream);
+    if (!p->o->jsonl)
+        fputc('\n', p->stream.to);
+    return status;
+}
+
+/* ---- continuation: several texts ---- */
+
+enum { MOST_BATCHED = 16 }; /* texts that are continued together */
+
+/* Feeds the new tokens of all texts to the model: those of texts that have grown by one token in
+ * one pass, those of a text that was truncated alone. `logits` has room for all texts. */
+static rt_status feed_texts(prediction *p, int count, real *logits)
+{
+    const size_t V = (size_t)p->model->options.vocab;
+    rt_session *sessions[MOST_BATCHED];
+    real *rows_of[MOST_BATCHED];
+    int32_t ids[MOST_BATCHED];
+    int rows = 0;
+    rt_status status = rt_ok();
+    for (int i = 0; i < count && !status.code; i++) {
+        const bool grown = rt_session_count(p[i].session) + 1 == p[i].count;
+        if (p[i].done)
+            continue;
+        if (!grown || count == 1) {
+            status = read_new(p + i);
+            continue;
+        }
+        sessions[rows] = p[i].session;
+        rows_of[rows] = p[i].logits;
+        ids[rows++] = p[i].ids[p[i].count - 1];
+    }
+    if (rows && !status.code)
+        status = rt_session_feed_each(sessions, rows, ids, logits);
+    for (int i = 0; i < rows && !status.code; i++)
+        memcpy(rows_of[i], logits + (size_t)i * V, V * sizeof *logits);
+    return status;
+}
+
+/* Continues the texts together, each as if it were alone. A text is written as it grows once those
+ * before it are complete, and captured until then; a JSON object is printed when it is complete. */
+static rt_status continue_texts(prediction *p, int count)
+{
+    const size_t V = (size_t)p->model->options.vocab;
+    const bool jsonl = p->o->jsonl;
+    real *logits = count > 1 ? rt_alloc_unset((size_t)count, V * sizeof *logits) : NULL;
+    rt_status status = count > 1 && !logits ? rt_out_of_memory("continuations") : rt_ok();
+    for (int i = jsonl ? 0 : 1; i < count && !status.code; i++) {
+        if (!rt_capture_begin(&p[i].captured))
+            status = rt_out_of_memory("a continuation");
+        p[i].stream.to = p[i].captured.file;
+    }
+    for (int i = 0; i < count && !status.code && !jsonl; i++) {
+        rt_utf8_stream_put(&p[i].stream, p[i].text, p[i].size);
+        fflush(p[i].stream.to);
+    }
+    for (int n = 0, front = 0; front < count && !status.code; n++) {
+        for (int i = front; i < count && !status.code; i++)
+            if (!p[i].done)
+                status = add_token(p + i, n);
+        while (front < count && p[front].done && !status.code) {
+            if (jsonl)
+                status = print_captured(p + front++);
+            else if (++front < count)
+                status = print_captured(p + front);
+        }
+        if (!status.code)
+            status = feed_texts(p, count, logits);
+    }
+    rt_free(logits);
+    return status;
+}
+
+static rt_status predict_continuation(prediction *p)
+{
+    const rt_status status = begin_continuation(p);
+    return status.code ? status : continue_texts(p, 1);
+}
+
+/* ---- the lines of a stream ---- */
+
+typedef rt_status predictor(prediction *p);
+
+/* Begins the text of a line. Returns RT_DATA if the line contains a zero byte. */
+static rt_status begin_line(prediction *p, const rt_lines *line, const char *text)
+{
+    const char *zero = memchr(line->bytes, '\0', line->size);
+    if (zero)
+        return rt_error(RT_DATA, "byte 0x00 at byte %zu is not text", (size_t)(zero - line->bytes));
+    next_text(p, text, line->size, line->start);
+    return rt_ok();
 }
 
 /* Answers each line before the next one is read: somebody may wait for the answer. Stops early if
  * nothing can be printed, which is reported at the end of the program. */
-static rt_status answer_each(rt_prediction *p, rt_answer *answer, rt_lines *lines,
+static rt_status answer_each(prediction *p, predictor *predict, rt_lines *lines,
                              rt_predicted *total)
 {
     rt_status status = rt_ok();
     while (!status.code && rt_lines_next(lines)) {
-        status = rt_prediction_check_line(lines);
-        if (!status.code)
-            status = answer_text(p, answer, lines->bytes, lines->size, lines->start, total);
-        if (!rt_prediction_flush(p->to))
+        status = begin_line(p, lines, lines->bytes);
+        if (!status.code) {
+            status = predict(p);
+            count_text(p, total);
+        }
+        if (fflush(p->to) || ferror(p->to))
             break;
     }
     return status;
 }
 
-/* Returns whether a stream is a regular file, whose lines can be answered in batches. */
-static bool is_file(FILE *stream)
+/* Adds the text of a line to a batch of `count` texts, read up to its first logits. */
+static rt_status add_line(prediction *p, int count, int *made, const prediction *shared,
+                          const rt_lines *line)
 {
-    struct stat facts;
-    return !fstat(fileno(stream), &facts) && S_ISREG(facts.st_mode);
+    rt_status status = rt_ok();
+    if (*made == count)
+        status = prediction_new(p + (*made)++, shared);
+    p += count;
+    if (status.code)
+        return status;
+    rt_free(p->line);
+    p->line = rt_alloc_unset(line->size + 1, 1);
+    if (!p->line)
+        return rt_out_of_memory("a line");
+    memcpy(p->line, line->bytes, line->size + 1);
+    status = begin_line(p, line, p->line);
+    return status.code ? status : begin_continuation(p);
 }
 
-static rt_status answer_lines(rt_prediction *p, rt_answer *answer, rt_predicted *total)
+/* Continues the lines of a file, several together, as answer_each. */
+static rt_status answer_batches(const prediction *shared, rt_lines *lines, rt_predicted *total)
 {
+    const double most_bytes = 1 << 30; /* limit on the keys and values of a batch */
+    const int context = context_of(shared);
+    prediction *p = rt_alloc(MOST_BATCHED, sizeof *p);
+    rt_status status = p ? rt_ok() : rt_out_of_memory("predictions");
+    int made = 0;
+    for (bool more = p != NULL; more;) {
+        int count = 0;
+        double bytes = 0; /* about the most that the texts will take */
+        while (!status.code && count < MOST_BATCHED && bytes < most_bytes &&
+               (more = rt_lines_next(lines))) {
+            status = add_line(p, count, &made, shared, lines);
+            if (status.code)
+                break;
+            const double tokens = (double)p[count++].count + shared->o->count;
+            bytes += rt_session_bytes(shared->model, tokens < context ? (int)tokens : context);
+        }
+        rt_status answered = count ? continue_texts(p, count) : rt_ok();
+        for (int i = 0; i < count; i++)
+            count_text(p + i, total);
+        if (answered.code && count > 1)
+            answered = rt_error(answered.code, "and %d before it, of one batch: %.900s", count - 1,
+                                answered.message);
+        if (!status.code)
+            status = answered;
+        more = more && !status.code && !fflush(shared->to) && !ferror(shared->to);
+    }
+    for (int i = 0; i < made; i++)
+        prediction_free(p + i);
+    rt_free(p);
+    return status;
+}
+
+static rt_status answer_lines(prediction *p, predictor *predict, rt_predicted *total)
+{
+    struct stat facts;
     rt_lines lines = {.from = p->o->from};
-    rt_status status = answer == rt_predict_continuation && is_file(lines.from)
-                           ? rt_predict_batch(p, &lines, total)
-                           : answer_each(p, answer, &lines, total);
+    const bool is_file = !fstat(fileno(lines.from), &facts) && S_ISREG(facts.st_mode);
+    rt_status status = predict == predict_continuation && is_file
+                           ? answer_batches(p, &lines, total)
+                           : answer_each(p, predict, &lines, total);
     if (!status.code)
         status = lines.status;
     if (status.code)
@@ -435,26 +694,33 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
                      const rt_predict_options *options, rt_predicted *predicted)
 {
     const char *text = options->text;
-    rt_prediction shared = {.to = to,
+    predictor *predict = predict_masks;
+    prediction p, shared = {.to = to,
                             .model = model,
                             .data = data,
                             .vocabulary = rt_data_vocabulary(data),
                             .o = options};
-    rt_prediction p;
+    rt_status status = rt_ok();
     *predicted = (rt_predicted){0};
     if (!shared.vocabulary)
         return rt_error(RT_CONFIG, "--predict needs data.task = text, classify or tag");
-    rt_answer *answer = find_answer(data, config);
-    rt_status status = rt_data_labels(data) ? rt_ok()
-                                            : rt_sampler_new(&shared.sampler, &options->sampling,
-                                                             shared.vocabulary->count);
+    if (rt_data_labels(data))
+        predict = rt_data_target(data) == RT_TARGET_SEQUENCE ? predict_class : predict_tags;
+    else if (config->data.objective == RT_OBJECTIVE_LM)
+        predict = predict_continuation;
+    if (!rt_data_labels(data))
+        status = rt_sampler_new(&shared.sampler, &options->sampling, shared.vocabulary->count);
     if (status.code)
         return status;
-    status = rt_prediction_new(&p, &shared);
-    if (!status.code)
-        status = text ? answer_text(&p, answer, text, strlen(text), 0, predicted)
-                      : answer_lines(&p, answer, predicted);
-    rt_prediction_free(&p);
+    status = prediction_new(&p, &shared);
+    if (!status.code && text) {
+        next_text(&p, text, strlen(text), 0);
+        status = predict(&p);
+        count_text(&p, predicted);
+    } else if (!status.code) {
+        status = answer_lines(&p, predict, predicted);
+    }
+    prediction_free(&p);
     rt_sampler_free(shared.sampler);
     return status;
 }
@@ -468,58 +734,44 @@ static double temperature_of(const rt_arguments *a, const rt_data_options *o)
     return a->temperature >= 0 ? a->temperature : o->objective == RT_OBJECTIVE_LM;
 }
 
-/* Effect of an option of --predict. */
-typedef enum effect {
-    ON_GROWTH = 1, /* on the length of a continuation */
-    ON_CHOICE = 2, /* on the choice of a token */
-    ON_DRAW = 4    /* on sampling at a temperature above 0 */
-} effect;
-
-static const char *find_given(const rt_arguments *a, unsigned effects)
-{
-    const struct {
-        const char *name;
-        effect on;
-        bool given;
-    } options[] = {{"tokens", ON_GROWTH, a->tokens > 0},
-                   {"stop", ON_GROWTH, a->stop != NULL},
-                   {"temperature", ON_CHOICE, a->temperature >= 0},
-                   {"top-k", ON_DRAW, a->top_k > 0},
-                   {"top-p", ON_DRAW, a->top_p > 0},
-                   {"seed", ON_DRAW, a->seed >= 0}};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].given && (options[i].on & effects))
-            return options[i].name;
-    return NULL;
-}
-
 rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_options *o)
 {
     const bool labels = rt_data_task_labelled(o->task);
-    const bool lm = !labels && o->objective == RT_OBJECTIVE_LM;
-    const char *given = labels ? find_given(a, ON_GROWTH | ON_CHOICE | ON_DRAW) : NULL;
-    if (given)
-        return rt_error(RT_CONFIG,
-                        "--%s has no effect with data.task = %s, whose labels are not sampled",
-                        given, rt_data_task_name(o->task));
-    if (labels && a->special)
-        return rt_error(RT_CONFIG,
-                        "--special has no effect with data.task = %s, which always reads special "
-                        "tokens as tokens",
-                        rt_data_task_name(o->task));
-    given = lm ? NULL : find_given(a, ON_GROWTH);
-    if (given)
-        return rt_error(
-            RT_CONFIG,
-            "--%s has no effect with data.objective = mlm, which fills masks and continues no text",
-            given);
-    given = temperature_of(a, o) > 0 ? NULL : find_given(a, ON_DRAW);
-    if (given)
-        return rt_error(RT_CONFIG,
-                        "--%s has no effect at temperature 0, where the most likely token is "
-                        "chosen: give --temperature above 0",
-                        given);
-    return rt_ok();
+    const bool grows = !labels && o->objective == RT_OBJECTIVE_LM;
+    const bool draws = temperature_of(a, o) > 0;
+    const struct {
+        const char *name;
+        bool given;
+        bool growth, draw; /* has an effect only if the text grows, or a token is drawn */
+    } options[] = {{"tokens", a->tokens > 0, true, false},
+                   {"stop", a->stop != NULL, true, false},
+                   {"temperature", a->temperature >= 0, false, false},
+                   {"top-k", a->top_k > 0, false, true},
+                   {"top-p", a->top_p > 0, false, true},
+                   {"seed", a->seed >= 0, false, true}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const char *name = options[i].name;
+        if (options[i].given && labels)
+            return rt_error(RT_CONFIG,
+                            "--%s has no effect with data.task = %s, whose labels are not sampled",
+                            name, rt_data_task_name(o->task));
+        if (options[i].given && options[i].growth && !grows)
+            return rt_error(RT_CONFIG,
+                            "--%s has no effect with data.objective = mlm, which fills masks and "
+                            "continues no text",
+                            name);
+        if (options[i].given && options[i].draw && !draws)
+            return rt_error(RT_CONFIG,
+                            "--%s has no effect at temperature 0, where the most likely token is "
+                            "chosen: give --temperature above 0",
+                            name);
+    }
+    return labels && a->special
+               ? rt_error(RT_CONFIG,
+                          "--special has no effect with data.task = %s, which always reads special "
+                          "tokens as tokens",
+                          rt_data_task_name(o->task))
+               : rt_ok();
 }
 
 rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *config)

@@ -6,46 +6,46 @@
  *     mlm        fills every [MASK]: the filled text, and a line with the most likely tokens for
  *                each
  *     lm         continues the text, token by token, each written as soon as it is chosen (UTF-8 is
- *                never broken). At data.length tokens the model goes on from the newest half of
- *                them; where it chooses a token that ends a text (vocabulary.h), and at the end
- *                of its positions, the text ends; position.scaling = dynamic has no
- *                such limit
+ *                never broken). At data.length tokens the model continues from the newest half of
+ *                them. The text ends at a token that ends a text (vocabulary.h), and where the
+ *                model has no more positions; position.scaling = dynamic has no such limit
  *     classify   label<TAB>probability, of the most likely label; of pairs the text is
  *                text<TAB>text_b
  *     tag        token<TAB>label<TAB>probability for every token, and an empty line; the text is
  *                tokens with blanks between them
  *
- * With `jsonl` an answer is one line, an object of JSON, whatever is in the text: a newline is
- * \n there, and what is no UTF-8 is U+FFFD. A continuation is printed when it is done.
+ * With `jsonl` an answer is one line, a JSON object; bytes that are not UTF-8 become U+FFFD. A
+ * continuation is printed when it is complete.
  *
- *     mlm        text, filled, masks: of each, in their order, the token that fills it and the
- *                probability of that, whatever the temperature
- *     lm         text, continuation, which ends with what --stop says if that ended it, tokens,
- *                how many it has, and end: token, stop or length
+ *     mlm        text, filled, masks: of each, in their order, the token that fills it and its
+ *                probability, whatever the temperature
+ *     lm         text, continuation (with the text of --stop if that ended it), tokens (their
+ *                number), and end: token, stop or length
  *     classify   text, label, probability, and probabilities, by label
  *     tag        text, words: word, label, probability
  *
- * A line of a stream is answered as if it had been given alone, and before the next one is read. Of
- * a file several lines are continued together: each as if it were alone, with the same random
- * numbers, but for the rounding of its logits; and those before a line that is bad. */
+ * A line of a stream is answered as if it had been given alone, and before the next one is read.
+ * Lines of a file are continued several together: each with the random numbers that it has alone,
+ * but its logits may be rounded differently. Lines before a bad one are answered. */
 
 #include "models/sampler.h"
 #include "train/config/config.h"
 #include "train/run/arguments.h"
 #include "train/step/batch_loss.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 typedef struct rt_predict_options {
-    const char *text;     /* or NULL: every line of */
-    FILE *from;           /* this stream */
+    const char *text;     /* NULL: every line of `from` */
+    FILE *from;           /* stream */
     rt_sampling sampling; /* of tokens */
     const char *stop;     /* lm: stop sequence; or NULL */
     int count;            /* lm: tokens to add */
     const int32_t *last;  /* mlm: token that is appended to a text; or NULL */
     const rt_crew *crew;  /* lm: threads for the weights; NULL: the calling thread */
     int positions;        /* lm: the most tokens that the model has positions for; 0: no limit */
-    bool jsonl;           /* an object of JSON a line */
+    bool jsonl;           /* a JSON object per line */
     bool special;         /* lm, mlm: special tokens in a text are tokens */
 } rt_predict_options;
 
@@ -58,11 +58,11 @@ typedef struct rt_predicted {
     rt_unknown unknown; /* tokens read as [UNK]; positions are bytes of the whole stream */
 } rt_predicted;
 
-/* Prints the prediction for the text, or for the lines up to the first bad one. RT_CONFIG
- * if the data has no text. RT_ARGUMENT, for a line with its number, if the text cannot be read with
- * the vocabulary of the model; has no [MASK] to fill, or one where there is none to fill; has
- * more tokens than the model has positions; or is no row of labelled data (see
- * data/example_text.h). RT_DATA for a line with a zero byte, as --embed has it. */
+/* Prints the prediction for the text, or for the lines up to the first bad one. Returns RT_CONFIG
+ * if the data has no text. Returns RT_ARGUMENT, for a line with its number, if the text cannot be
+ * read with the vocabulary of the model, has no [MASK] to fill or one where there is none to fill,
+ * has more tokens than the model has positions, or is no row of labelled data
+ * (data/example_text.h). Returns RT_DATA for a line with a zero byte. */
 rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
 
@@ -73,5 +73,20 @@ rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_option
 /* Returns the options that the command line sets: all but the threads and positions of the model.
  */
 rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *config);
+
+/* ---- answers in JSON ---- */
+
+/* The functions return NULL when the heap is exhausted and accept NULL, so that only
+ * rt_answer_print needs a check. */
+
+/* Returns a string of any bytes; those that are not UTF-8 become U+FFFD (text/utf8_stream.h). */
+json_t *rt_answer_string(const char *bytes, size_t size);
+
+/* Returns null for a number that is not finite, which JSON cannot represent. */
+json_t *rt_answer_number(double x);
+
+/* Prints the object and a newline, and releases the object. Failures of the file are left to the
+ * caller (ferror). */
+rt_status rt_answer_print(FILE *to, json_t *answer) RT_MUST_CHECK;
 
 #endif

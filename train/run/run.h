@@ -7,6 +7,7 @@
 #include "train/config/sweep.h"
 #include "train/folder/results.h"
 #include "train/run/arguments.h"
+#include "train/run/found.h"
 #include "train/step/memory_estimate.h"
 
 /* Checks what rt_run_train checks before the first step: data, memory, the checkpoint that the run
@@ -17,10 +18,11 @@ rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments,
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
 
-/* Uses the model of a checkpoint: --eval, --usage, --distances, --predict, --embed, --export. A run
- * is used with its own configuration and the overrides of the command line; `config` names the run.
+/* Uses the model of a checkpoint: --eval, --usage, --distances, --predict, --embed, --export. With
+ * a CONFIG.ini, finds the checkpoint of its run, which is used with its own configuration and the
+ * overrides of the command line; without one, `found` is open, and `config` is its configuration.
  */
-rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments);
+rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments *arguments);
 
 /* Compares what must be the same at all processes of a world before they begin: the program, the
  * configuration, the sweep, the kernels, the data. Returns the first difference at every process:

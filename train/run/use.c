@@ -16,24 +16,8 @@
 
 /* ---- the model ---- */
 
-/* Reports how the given file differs from the configuration of the run, which is used. */
-static rt_status report_differences(rt_run *r, const rt_config *run)
-{
-    rt_config given = *r->config;
-    given.optimizer = run->optimizer; /* a use does not depend on how the model was trained */
-    given.train.steps = run->train.steps;
-    char *differences = rt_config_differences(run, &given, RT_RESUMED);
-    if (!differences)
-        return rt_out_of_memory("a comparison");
-    if (*differences)
-        rt_run_note(r, "using the configuration of the run, which differs from %s:\n%.*s",
-                    r->config->file, (int)strlen(differences) - 1, differences);
-    rt_free(differences);
-    return rt_ok();
-}
-
-/* Chooses the configuration: that of the run; with --checkpoint beside a CONFIG.ini, the given one.
- */
+/* Resolves the configuration of a use with a CONFIG.ini: that of the run, with the keys of the
+ * command line; with --checkpoint, the given one. */
 static rt_status configure(rt_run *r, const rt_found *found)
 {
     rt_config own;
@@ -47,23 +31,19 @@ static rt_status configure(rt_run *r, const rt_found *found)
                    r->config->file, status.message);
         return rt_ok();
     }
-    if (!status.code)
-        status = report_differences(r, &own);
-    if (!status.code)
-        *r->config = own;
-    return status;
-}
-
-/* Applies --special. Labelled data always reads special tokens as tokens, and ids have no text. */
-static rt_status take_special(rt_run *r)
-{
-    rt_data_options *o = &r->config->data;
-    if (!r->arguments->special)
-        return rt_ok();
-    if (strcmp(rt_data_task_name(o->task), "text") != 0)
-        return rt_error(RT_CONFIG, "--special needs data.task = text; got %s",
-                        rt_data_task_name(o->task));
-    o->special = true;
+    if (status.code)
+        return status;
+    rt_config given = *r->config;
+    given.optimizer = own.optimizer; /* a use does not depend on how the model was trained */
+    given.train.steps = own.train.steps;
+    char *differences = rt_config_differences(&own, &given, RT_RESUMED);
+    if (!differences)
+        return rt_out_of_memory("a comparison");
+    if (*differences)
+        rt_run_note(r, "using the configuration of the run, which differs from %s:\n%.*s",
+                    r->config->file, (int)strlen(differences) - 1, differences);
+    rt_free(differences);
+    *r->config = own;
     return rt_ok();
 }
 
@@ -72,64 +52,72 @@ static bool on_command_line(const rt_config *c, const char *key)
     return c->origin[rt_key_find("data", key)] == RT_FROM_COMMAND_LINE;
 }
 
-/* Returns RT_CONFIG if data.file is given for an evaluation that reads data.eval_file of the run.
- */
-static rt_status check_evaluated(const rt_run *r)
+/* Checks the options that depend on the data, and applies --special. Labelled data always reads
+ * special tokens as tokens, and ids have no text. */
+static rt_status check_options(rt_run *r)
 {
-    const rt_config *c = r->config;
-    if (!rt_arguments_evaluate(r->arguments) || !c->data.eval_file || !on_command_line(c, "file") ||
-        on_command_line(c, "eval_file"))
-        return rt_ok();
-    return rt_error(RT_CONFIG,
-                    "--%s does not read data.file: the run has data.eval_file = %.600s; give "
-                    "data.eval_file=FILE to evaluate on another one",
-                    rt_command_name(r->arguments->command), c->data.eval_file);
+    const rt_arguments *a = r->arguments;
+    rt_data_options *o = &r->config->data;
+    rt_status status = a->predict ? rt_predict_arguments_check(a, o) : rt_ok();
+    if (status.code)
+        return status;
+    if (rt_arguments_evaluate(a) && o->eval_file && on_command_line(r->config, "file") &&
+        !on_command_line(r->config, "eval_file"))
+        return rt_error(RT_CONFIG,
+                        "--%s does not read data.file: the run has data.eval_file = %.600s; give "
+                        "data.eval_file=FILE to evaluate on another one",
+                        rt_command_name(a->command), o->eval_file);
+    if (a->special && strcmp(rt_data_task_name(o->task), "text") != 0)
+        return rt_error(RT_CONFIG, "--special needs data.task = text; got %s",
+                        rt_data_task_name(o->task));
+    o->special |= a->special;
+    return rt_ok();
 }
 
-/* Opens the model of --checkpoint, or of the newest or best checkpoint of the run. */
-static rt_status open_checkpoint(rt_run *r, rt_found *found)
+/* Opens the model of --checkpoint, or of the newest or best checkpoint of the run. Without a
+ * CONFIG.ini, `found` has been opened for its configuration. The run takes its content over. */
+static rt_status open_model(rt_run *r, rt_found *found)
 {
-    rt_status status =
-        rt_find_checkpoint(found, r->arguments->checkpoint, rt_which_of(r->arguments), r->config);
-    if (*found->warnings)
-        rt_run_say(r, "%s", found->warnings);
-    if (!status.code && found->newest && !r->arguments->best)
+    const rt_arguments *a = r->arguments;
+    rt_status status = rt_ok();
+    if (a->config) {
+        status = rt_find_checkpoint(found, a->checkpoint, rt_which_of(a), r->config);
+        if (*found->warnings)
+            rt_run_say(r, "%s", found->warnings);
+    }
+    if (!status.code && found->newest && !a->best)
         rt_run_note(r,
                     "using the best evaluation, of step %" PRId64 ", since train.patience is set; "
                     "--last uses the newest, of step %" PRId64,
                     found->step, found->newest);
     r->image = found->image;
     r->imported = found->imported;
-    if (!status.code)
+    if (!status.code && a->config)
         status = configure(r, found);
-    if (!status.code && r->arguments->predict)
-        status = rt_predict_arguments_check(r->arguments, &r->config->data);
+    found->image = NULL;
+    found->imported = NULL;
     if (!status.code)
-        status = check_evaluated(r);
+        status = check_options(r);
     if (!status.code)
-        status = take_special(r);
-    if (!status.code)
-        status = rt_arguments_evaluate(r->arguments) ? rt_run_open(r, found->path)
-                                                     : rt_run_open_model(r);
+        status = rt_arguments_evaluate(a) ? rt_run_open(r, found->path) : rt_run_open_model(r);
     return status.code ? status : rt_run_load(r, found->path);
 }
 
 /* ---- --predict ---- */
 
-/* Returns the most tokens that the model has positions for; 0: no limit. */
-static int positions_of(const rt_run *r)
+int32_t rt_run_last_token(const rt_run *r)
 {
-    const int most = rt_transformer_capacity(&r->state->model->options);
-    if (most)
-        return most;
-    return r->imported && !r->imported->there->own ? r->imported->there->max_positions : 0;
+    const rt_vocabulary *v = rt_data_vocabulary(r->data);
+    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
+        v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
+        return RT_NO_ID;
+    return rt_vocabulary_frame(v).last;
 }
 
-static void report_predicted(rt_run *r, const rt_predicted *p)
+static void report_predicted(rt_run *r, const rt_predicted *p, int positions)
 {
     const bool one = strcmp(r->arguments->predict, "-") != 0;
     const int length = r->config->data.length;
-    const long went_on = p->full - p->ended;
     rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
     if (p->cut && one)
         rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
@@ -142,97 +130,81 @@ static void report_predicted(rt_run *r, const rt_predicted *p)
         rt_run_say(
             r,
             "warning: %ld of %ld texts ended where the model has no more positions, at %d tokens",
-            p->ended, p->texts, positions_of(r));
-    if (went_on)
+            p->ended, p->texts, positions);
+    if (p->full > p->ended)
         rt_run_note(r,
                     "%ld of %ld texts filled the context window, data.length = %d tokens: its "
                     "older half was dropped",
-                    went_on, p->texts, length);
-}
-
-int32_t rt_run_last_token(const rt_run *r)
-{
-    const rt_vocabulary *v = rt_data_vocabulary(r->data);
-    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
-        v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
-        return RT_NO_ID;
-    return rt_vocabulary_frame(v).last;
+                    p->full - p->ended, p->texts, length);
 }
 
 static rt_status predict(rt_run *r)
 {
     rt_predict_options o = rt_predict_arguments(r->arguments, r->config);
+    rt_predicted predicted;
     const int32_t last = rt_run_last_token(r);
     if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* masks alone */
         o.last = &last;
     o.crew = rt_trainer_crew(r->trainer);
-    o.positions = positions_of(r);
-    rt_predicted predicted;
+    o.positions = rt_transformer_capacity(&r->state->model->options);
+    if (!o.positions && r->imported && !r->imported->there->own)
+        o.positions = r->imported->there->max_positions;
     rt_trainer_hold(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
     rt_trainer_let_go();
     if (!status.code)
-        report_predicted(r, &predicted);
+        report_predicted(r, &predicted, o.positions);
     return status;
 }
 
 /* ---- evaluations ---- */
 
-/* Reports that a given text is evaluated in part, as the text of the training was. */
-static void report_part(rt_run *r)
+static rt_status evaluate(rt_run *r, const char *checkpoint)
 {
+    const rt_arguments *a = r->arguments;
     const rt_config *c = r->config;
+    rt_outcome outcome = {0};
+    rt_status status = rt_ok();
+    if (a->command == RT_COMMAND_EVAL && !a->per_line)
+        printf("checkpoint: %s, step %d\n", checkpoint, r->state->step);
     if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
         !c->data.eval_file && c->data.eval_fraction > 0)
         rt_run_note(r,
                     "evaluating on the last %g of data.file (data.eval_fraction); set "
                     "data.eval_fraction=0 to evaluate on all of it",
                     c->data.eval_fraction);
-}
-
-static rt_status evaluate(rt_run *r, const rt_found *found)
-{
-    const rt_arguments *a = r->arguments;
-    rt_outcome outcome = {0};
-    if (!a->per_line)
-        printf("checkpoint: %s, step %d\n", found->path, r->state->step);
-    report_part(r);
-    rt_status status = a->theta ? rt_run_change_theta(r) : rt_ok();
+    if (a->theta)
+        status = rt_run_change_theta(r);
     if (!status.code)
-        status = a->per_line ? rt_run_per_line(r)
-                 : a->theta  ? rt_outcome_evaluate(&outcome, r)
-                             : rt_outcome_print(&outcome, r);
+        status = a->command != RT_COMMAND_EVAL ? rt_run_print_instrument(r)
+                 : a->per_line                 ? rt_run_per_line(r)
+                 : a->theta                    ? rt_outcome_evaluate(&outcome, r)
+                                               : rt_outcome_print(&outcome, r);
     rt_outcome_free(&outcome);
     return status;
 }
 
 /* ---- --export ---- */
 
-enum { MOST_FACTS = 16 };
-
-/* Adds the results in result.csv of the run, if the run ended at this checkpoint. */
-static void add_results(rt_writer *w, const rt_run *r, const char *checkpoint)
+/* Adds the facts of a model card: the length of its training, the results in result.csv if the run
+ * ended at this checkpoint, and the drift of its theta. */
+static rt_status add_facts(rt_writer *w, const rt_run *r, const char *checkpoint)
 {
-    char folder[RT_PATH_SIZE];
-    rt_results results;
+    rt_results results = {0};
+    rt_theta_verdict verdict;
+    const char *folder = strstr(checkpoint, "/checkpoints/");
+    char path[RT_PATH_SIZE];
     int steps;
-    snprintf(folder, sizeof folder, "%s", checkpoint);
-    char *slash = strstr(folder, "/checkpoints/");
-    if (!slash)
-        return;
-    *slash = '\0';
-    if (!rt_results_read(&results, folder))
-        return;
-    if (rt_results_whole(&results, RT_RESULT_STEPS, &steps) && steps == r->state->step)
+    if (r->state->step)
+        rt_writer_add(w, "training: %d steps with seed %llu\n", r->state->step,
+                      (unsigned long long)r->config->run.seed);
+    snprintf(path, sizeof path, "%.*s", folder ? (int)(folder - checkpoint) : 0, checkpoint);
+    if (folder && rt_results_read(&results, path) &&
+        rt_results_whole(&results, RT_RESULT_STEPS, &steps) && steps == r->state->step)
         rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
                       rt_results_get(&results, RT_RESULT_LOSS),
                       rt_results_get(&results, RT_RESULT_ACCURACY));
     rt_results_free(&results);
-}
-
-static rt_status add_theta(rt_writer *w, const rt_run *r)
-{
-    rt_theta_verdict verdict;
     if (!r->config->model.theta.learn) {
         rt_writer_add(w, "theta: fixed\n");
         return rt_ok();
@@ -243,70 +215,56 @@ static rt_status add_theta(rt_writer *w, const rt_run *r)
     return status;
 }
 
-/* Cuts a text into its lines, in place. */
-static int cut_lines(char *text, const char *lines[MOST_FACTS])
-{
-    int count = 0;
-    for (char *end; *text && count < MOST_FACTS && (end = strchr(text, '\n')); text = end + 1) {
-        *end = '\0';
-        lines[count++] = text;
-    }
-    return count;
-}
-
-/* Returns max_position_embeddings of a folder that rotor did not write; 0 for other models, and if
- * the user gives data.length. */
-static int positions_of_folder(const rt_run *r)
-{
-    const rt_huggingface *there = r->imported ? r->imported->there : NULL;
-    const bool said = there && !there->own && r->config->data.length == r->imported->data.length;
-    return said ? there->max_positions : 0;
-}
-
 static rt_status export_model(const rt_run *r, const char *checkpoint)
 {
+    enum { MOST_FACTS = 16 };
     const rt_arguments *a = r->arguments;
-    const char *folder = r->imported ? checkpoint : r->config->train.init_from; /* of the model */
-    const char *lines[MOST_FACTS];
+    const rt_data_options *data = &r->config->data;
+    const char *origin = r->imported ? checkpoint : r->config->train.init_from;
+    const rt_huggingface *there = r->imported ? r->imported->there : NULL;
+    const rt_labels *labels = rt_data_labels(r->data);
+    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    const char *facts[MOST_FACTS];
     char *chat_template = NULL;
+    rt_writer w = {0};
     if (rt_is_run_folder(a->export))
         return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
                         a->export);
-    const rt_labels *labels = rt_data_labels(r->data);
-    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
-    rt_writer w = {0};
-    if (r->state->step)
-        rt_writer_add(&w, "training: %d steps with seed %llu\n", r->state->step,
-                      (unsigned long long)r->config->run.seed);
-    add_results(&w, r, checkpoint);
-    rt_status status = add_theta(&w, r);
-    char *facts = rt_writer_take(&w);
-    if (!status.code && folder && rt_is_huggingface(folder))
-        status = rt_huggingface_chat_template(&chat_template, folder);
-    if (!status.code && !facts)
+    rt_status status = add_facts(&w, r, checkpoint);
+    char *text = rt_writer_take(&w);
+    if (!status.code && origin && rt_is_huggingface(origin))
+        status = rt_huggingface_chat_template(&chat_template, origin);
+    if (!status.code && !text)
         status = rt_out_of_memory("a model card");
     if (!status.code) {
-        const int positions = positions_of_folder(r);
-        const rt_huggingface_export export = {.vocabulary = vocabulary,
-                                              .lowercase = vocabulary && vocabulary->lowercase,
-                                              .labels = labels ? (const char *const *)labels->names
-                                                               : NULL,
-                                              .length =
-                                                  positions ? positions : r->config->data.length,
-                                              .table_rows = positions,
-                                              .bare = !rt_data_begins(r->data),
-                                              .open_ended = !rt_data_ends(r->data),
-                                              .title = r->config->run.name,
-                                              .facts = lines,
-                                              .fact_count = cut_lines(facts, lines),
-                                              .chat_template = chat_template,
-                                              .overwrite = a->overwrite};
-        const rt_gguf_dtype dtype =
-            a->dtype && !strcmp(a->dtype, "f16") ? RT_GGUF_F16 : RT_GGUF_F32;
-        status = rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, &export, dtype)
+        /* max_position_embeddings of a folder that rotor did not write stays, unless the user gives
+         * data.length */
+        const bool kept = there && !there->own && data->length == r->imported->data.length;
+        const int positions = kept ? there->max_positions : 0;
+        rt_huggingface_export export = {.vocabulary = vocabulary,
+                                        .lowercase = vocabulary && vocabulary->lowercase,
+                                        .labels =
+                                            labels ? (const char *const *)labels->names : NULL,
+                                        .length = positions ? positions : data->length,
+                                        .table_rows = positions,
+                                        .bare = !rt_data_begins(r->data),
+                                        .open_ended = !rt_data_ends(r->data),
+                                        .title = r->config->run.name,
+                                        .facts = facts,
+                                        .chat_template = chat_template,
+                                        .overwrite = a->overwrite};
+        char *line = text;
+        for (char *end; export.fact_count < MOST_FACTS && (end = strchr(line, '\n'));
+             line = end + 1) {
+            *end = '\0';
+            facts[export.fact_count++] = line;
+        }
+        const bool f16 = a->dtype && !strcmp(a->dtype, "f16");
+        status = rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, &export,
+                                                       f16 ? RT_GGUF_F16 : RT_GGUF_F32)
                                        : rt_huggingface_write(a->export, r->state->model, &export);
     }
-    rt_free(facts);
+    rt_free(text);
     rt_free(chat_template);
     if (!status.code)
         printf("export: %s\n", a->export);
@@ -315,37 +273,20 @@ static rt_status export_model(const rt_run *r, const char *checkpoint)
 
 /* ---- the command ---- */
 
-static rt_status use_model(rt_run *r, const rt_found *found)
-{
-    const rt_arguments *a = r->arguments;
-    if (a->command != RT_COMMAND_EVAL || a->per_line)
-        rt_run_note(r, "checkpoint: %s, step %d", found->path, r->state->step);
-    switch (a->command) {
-    case RT_COMMAND_PREDICT:
-        return predict(r);
-    case RT_COMMAND_EMBED:
-        return rt_run_embed(r, found->path);
-    case RT_COMMAND_EXPORT:
-        return export_model(r, found->path);
-    case RT_COMMAND_USAGE:
-    case RT_COMMAND_DISTANCES:
-        report_part(r);
-        return rt_run_print_instrument(r);
-    default:
-        return evaluate(r, found);
-    }
-}
-
-rt_exit rt_run_use(const rt_config *config, const rt_arguments *arguments)
+rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments *arguments)
 {
     rt_config own = *config;
-    rt_found found = {0};
     rt_run r = rt_run_new(&own, arguments);
-    rt_status status = open_checkpoint(&r, &found);
+    rt_status status = open_model(&r, found);
     if (own.origin[rt_key_find("theta", "tolerances")] != RT_FROM_COMMAND_LINE)
         own.theta.tolerances = false; /* the run has measured them; an evaluation is quick */
+    if (!status.code && (arguments->command != RT_COMMAND_EVAL || arguments->per_line))
+        rt_run_note(&r, "checkpoint: %s, step %d", found->path, r.state->step);
     if (!status.code)
-        status = use_model(&r, &found);
+        status = arguments->command == RT_COMMAND_PREDICT  ? predict(&r)
+                 : arguments->command == RT_COMMAND_EMBED  ? rt_run_embed(&r, found->path)
+                 : arguments->command == RT_COMMAND_EXPORT ? export_model(&r, found->path)
+                                                           : evaluate(&r, found->path);
     if (status.code)
         rt_run_say(&r, "%s", status.message);
     rt_run_free(&r);

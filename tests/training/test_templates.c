@@ -1,0 +1,74 @@
+/* The configurations that --init writes. */
+
+#include "config_loading.h"
+#include "scratch.h"
+
+#include "train/config/sweep.h"
+#include "train/templates.h"
+
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
+
+enum { TEMPLATES = 5 };
+
+static rt_status write_template(const char *name, const char *path, bool overwrite)
+{
+    return rt_init_command(
+        &(rt_arguments){.init = name, .config = path, .overwrite = overwrite, .quiet = true});
+}
+
+TEST(there_are_templates_for_five_purposes)
+{
+    ck_assert_ptr_nonnull(rt_template_at(TEMPLATES - 1));
+    ck_assert_ptr_null(rt_template_at(TEMPLATES));
+}
+
+/* Loads a configuration, and the configurations of its runs if it is a sweep. */
+static void expect_to_load(const char *path, const char *settings)
+{
+    rt_config config;
+    rt_sweep sweep = {0};
+    char *errors;
+    const rt_config_source source = {.path = path,
+                                     .settings = settings,
+                                     .sweep = settings ? NULL : &sweep};
+    const rt_status status = rt_config_load(&config, &source, &errors);
+    ck_assert_msg(!status.code, "%s", errors ? errors : status.message);
+    for (int run = 0; rt_sweep_requested(&sweep) && run < rt_sweep_count(&sweep); run++) {
+        char *own = rt_sweep_overrides(&sweep, run);
+        expect_to_load(path, own);
+        rt_free(own);
+    }
+    rt_sweep_free(&sweep);
+}
+
+TEST_ROWS(a_template_is_a_configuration_without_errors, 0, TEMPLATES)
+{
+    const char *path = in_scratch("own.ini");
+    assert_status(write_template(rt_template_at(_i)->name, path, false), RT_OK, "");
+    expect_to_load(path, NULL);
+}
+
+TEST(a_template_replaces_a_file_with_overwrite_alone)
+{
+    const char *path = in_scratch("own.ini");
+    assert_status(write_template("gpt", path, false), RT_OK, "");
+    const rt_status again = write_template("mlm", path, false);
+    ck_assert_int_eq(again.code, RT_CONFIG);
+    ck_assert_ptr_nonnull(strstr(again.message, "own.ini: the file exists; give --overwrite"));
+    assert_status(write_template("mlm", path, true), RT_OK, "");
+    expect_to_load(path, NULL);
+}
+
+TEST(an_unknown_template_is_answered_with_the_names)
+{
+    const rt_status status = write_template("gtp", in_scratch("own.ini"), false);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    ck_assert_str_eq(status.message,
+                     "--init must be one of gpt, classify, tag, mlm, theta; got 'gtp'");
+    ck_assert_int_ne(access(in_scratch("own.ini"), F_OK), 0);
+}
+
+TEST(a_template_in_a_folder_that_is_not_there_is_an_error)
+{
+    ck_assert_int_eq(write_template("gpt", in_scratch("none/own.ini"), false).code, RT_IO);
+}
