@@ -331,7 +331,9 @@ rt_status bench_training_new(bench_training *t, const bench_options *o, int argc
     if (!status.code)
         status = rt_data_open(&t->data, &t->config.data, NULL);
     status = rt_world_agree(o->world, status);
-    return status.code ? status : rt_trainer_new_in(&t->trainer, &t->config, t->data, o->world);
+    return status.code ? status
+                       : rt_trainer_new(&t->trainer, &t->config, t->data,
+                                        &(rt_trainer_options){.world = o->world});
 }
 
 void bench_training_free(bench_training *t)

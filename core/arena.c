@@ -6,49 +6,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef ADDRESS_SANITIZER
-#include <sanitizer/asan_interface.h>
-#endif
-
 enum { ALIGNMENT = 64, SMALLEST_CHUNK = 1 << 18 };
 
-/* The bytes follow the header, which fills one alignment unit; a dry chunk has the header alone. */
+/* The bytes follow the header, which fills one alignment unit. Those of a dry arena are reserved.
+ */
 struct rt_arena_chunk {
     rt_arena_chunk *next;
+    char *bytes;
     size_t size;
     size_t used;
     size_t touched; /* the most that was used */
 };
-
-void rt_poison(const void *memory, size_t bytes)
-{
-#ifdef ADDRESS_SANITIZER
-    __asan_poison_memory_region(memory, bytes);
-#else
-    (void)memory, (void)bytes;
-#endif
-}
-
-void rt_unpoison(const void *memory, size_t bytes)
-{
-#ifdef ADDRESS_SANITIZER
-    __asan_unpoison_memory_region(memory, bytes);
-#else
-    (void)memory, (void)bytes;
-#endif
-}
-
-static char *chunk_bytes(rt_arena_chunk *chunk)
-{
-    return (char *)chunk + ALIGNMENT;
-}
 
 static bool fits(const rt_arena_chunk *chunk, size_t bytes)
 {
@@ -56,10 +24,9 @@ static bool fits(const rt_arena_chunk *chunk, size_t bytes)
 }
 
 /* What lies in a chunk behind its first bytes is out of bounds. */
-static void poison_rest(const rt_arena *arena, rt_arena_chunk *chunk)
+static void poison_rest(const rt_arena_chunk *chunk)
 {
-    if (!arena->dry)
-        rt_poison(chunk_bytes(chunk) + chunk->used, chunk->size - chunk->used);
+    rt_poison(chunk->bytes + chunk->used, chunk->size - chunk->used);
 }
 
 /* A chunk behind the last one. Its pages cost nothing before they are used. */
@@ -71,8 +38,9 @@ static rt_arena_chunk *append(rt_arena *arena, size_t bytes)
     rt_arena_chunk *chunk = rt_alloc_unset(arena->dry ? ALIGNMENT : size + ALIGNMENT, 1);
     if (!chunk)
         return NULL;
-    *chunk = (rt_arena_chunk){.size = size};
-    poison_rest(arena, chunk);
+    *chunk = (rt_arena_chunk){.size = size,
+                              .bytes = arena->dry ? RT_RESERVED : (char *)chunk + ALIGNMENT};
+    poison_rest(chunk);
     if (last)
         last->next = chunk;
     else
@@ -94,13 +62,18 @@ void *rt_arena_take(rt_arena *arena, size_t bytes)
         arena->current = chunk;
     }
     rt_arena_chunk *chunk = arena->current;
-    void *memory = arena->dry ? RT_NOWHERE : chunk_bytes(chunk) + chunk->used;
+    void *memory = chunk->bytes + chunk->used;
     chunk->used += wanted;
     chunk->touched = chunk->used > chunk->touched ? chunk->used : chunk->touched;
     arena->used += wanted;
-    if (!arena->dry)
-        rt_unpoison(memory, bytes);
+    rt_unpoison(memory, bytes);
     return memory;
+}
+
+void *rt_arena_take_present(rt_arena *arena, rt_arena *present, size_t bytes)
+{
+    void *memory = rt_arena_take(arena, bytes);
+    return memory && arena->dry ? rt_arena_take(present, bytes) : memory;
 }
 
 static void note_peak(rt_arena *arena)
@@ -124,10 +97,9 @@ void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_
     arena->current = first;
     arena->used = mark.used;
     void *memory = rt_arena_take(arena, bytes);
-    if (!arena->dry && bytes)
-        memmove(memory, kept, bytes);
+    rt_memory_copy(memory, kept, bytes);
     for (rt_arena_chunk *chunk = first; chunk; chunk = chunk->next)
-        poison_rest(arena, chunk);
+        poison_rest(chunk);
     return memory;
 }
 
@@ -138,7 +110,7 @@ void rt_arena_clear(rt_arena *arena)
     arena->current = arena->first;
     for (rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next) {
         chunk->used = 0;
-        poison_rest(arena, chunk);
+        poison_rest(chunk);
     }
 }
 
@@ -161,8 +133,8 @@ size_t rt_arena_space(const rt_arena *arena)
 void rt_arena_rest(rt_arena *arena)
 {
     rt_arena_clear(arena);
-    for (rt_arena_chunk *chunk = arena->first; chunk && !arena->dry; chunk = chunk->next)
-        rt_memory_rest(chunk_bytes(chunk), chunk->size);
+    for (rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next)
+        rt_memory_rest(chunk->bytes, chunk->size);
 }
 
 void rt_arena_free(rt_arena *arena)
@@ -170,8 +142,7 @@ void rt_arena_free(rt_arena *arena)
     rt_arena_chunk *chunk = arena->first;
     while (chunk) {
         rt_arena_chunk *next = chunk->next;
-        if (!arena->dry)
-            rt_unpoison(chunk_bytes(chunk), chunk->size);
+        rt_unpoison(chunk->bytes, chunk->size);
         rt_free(chunk);
         chunk = next;
     }

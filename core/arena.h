@@ -6,8 +6,7 @@
  * an earlier one asked for gets the same memory, and does not call the heap.
  * Under AddressSanitizer what has been taken back is poisoned.
  *
- * A dry arena counts what it is asked for, chunk by chunk as any other, and has none of it: what it
- * hands out is RT_NOWHERE (core/memory.h).
+ * A dry arena has reserved memory (core/memory.h), counted chunk by chunk as that of any other.
  */
 
 #include <stdbool.h>
@@ -25,6 +24,10 @@ typedef struct rt_arena {
 
 /* Aligned to 64 bytes, not zeroed; NULL when the heap is exhausted. */
 void *rt_arena_take(rt_arena *arena, size_t bytes);
+
+/* Takes memory as rt_arena_take that can be used even if the arena is dry: then the arena counts
+ * the bytes, and `present`, which is not dry, has them. */
+void *rt_arena_take_present(rt_arena *arena, rt_arena *present, size_t bytes);
 
 /* Takes everything back. */
 void rt_arena_clear(rt_arena *arena);
@@ -51,9 +54,5 @@ void rt_arena_rest(rt_arena *arena);
 
 /* Gives the memory back to the heap. */
 void rt_arena_free(rt_arena *arena);
-
-/* Marks memory as out of bounds for AddressSanitizer, and back; else nothing. */
-void rt_poison(const void *memory, size_t bytes);
-void rt_unpoison(const void *memory, size_t bytes);
 
 #endif

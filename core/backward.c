@@ -65,22 +65,28 @@ static void add_span(const rt_node *n, rt_row_span span, void *context, void *ro
         dx[k] += dy[k];
 }
 
-void rt_grad_pass(const rt_node *n)
+/* Hands the gradient of the result on by pointer. Returns false if the input has a gradient, to
+ * which that of the result is to be added. */
+static bool pass_pointer(const rt_node *n)
 {
     const int i = n->op ? n->op->passes - 1 : -1;
-    if (i < 0 || i >= n->inputs)
-        return;
-    rt_tensor *x = n->in[i];
+    rt_tensor *x = i >= 0 && i < n->inputs ? n->in[i] : NULL;
     if (!x || !x->wants_grad)
-        return;
-    if (!x->grad) {
-        x->grad = n->out->grad;
-        n->out->grad = NULL;
-        return;
+        return true;
+    if (x->grad) {
+        x->reached = true;
+        return false;
     }
-    real *dx = rt_grad(n, i);
-    if (!n->graph->arena.dry)
-        rt_node_rows(n, rt_size(x), 1, add_span, dx);
+    x->grad = n->out->grad;
+    n->out->grad = NULL;
+    return true;
+}
+
+void rt_grad_pass(const rt_node *n)
+{
+    if (pass_pointer(n))
+        return;
+    rt_node_rows(n, rt_size(n->out), 1, add_span, n->in[n->op->passes - 1]->grad);
 }
 
 /* Borrows the gradients of the inputs as backward does, in a dry graph. */
@@ -94,8 +100,7 @@ static void lend_gradients(const rt_node *n)
     for (int i = 0; i < n->inputs; i++)
         if (i + 1 != n->op->passes)
             rt_grad_or_fresh(n, i, &beta);
-    if (n->op->passes)
-        rt_grad_pass(n);
+    pass_pointer(n);
 }
 
 void rt_graph_walk(rt_graph *g)
@@ -135,9 +140,7 @@ rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *ups
     output->grad = rt_block_lend(g, rt_size(output));
     if (!output->grad)
         return rt_graph_status(g);
-    if (!g->arena.dry)
-        memcpy(output->grad, upstream, rt_size(output) * sizeof(real));
-
+    rt_memory_copy(output->grad, upstream, rt_size(output) * sizeof(real));
     rt_graph_walk(g);
     return rt_graph_status(g);
 }

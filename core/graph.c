@@ -25,11 +25,6 @@ rt_graph *rt_graph_new_dry(void)
     return g;
 }
 
-bool rt_graph_is_dry(const rt_graph *g)
-{
-    return g->arena.dry;
-}
-
 void rt_graph_free(rt_graph *g)
 {
     if (!g)
@@ -235,11 +230,10 @@ void *rt_graph_numbers(rt_graph *g, size_t count, size_t size)
 
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size)
 {
-    void *memory = rt_graph_numbers(g, count, size);
-    if (!memory || !g->arena.dry)
-        return memory;
-    memory = rt_arena_take(&g->present, count * size);
-    return memory ? memory : rt_graph_fail(g, RT_MEMORY, "out of memory for a dry graph");
+    void *memory = size && count > SIZE_MAX / size
+                       ? NULL
+                       : rt_arena_take_present(&g->arena, &g->present, count * size);
+    return memory ? memory : rt_graph_fail(g, RT_MEMORY, "out of memory for a graph");
 }
 
 void *rt_graph_scratch(rt_graph *g, size_t count, size_t size)
@@ -267,8 +261,7 @@ real *rt_block_lend(rt_graph *g, size_t size)
         *link = found->next;
         found->next = g->empty;
         g->empty = found;
-        if (!g->arena.dry)
-            rt_unpoison(found->data, size * sizeof(real));
+        rt_unpoison(found->data, size * sizeof(real));
         return found->data;
     }
     return rt_graph_numbers(g, size, sizeof(real));
@@ -283,8 +276,7 @@ void rt_block_return(rt_graph *g, real *block, size_t size)
         return;
     *record = (spare){g->spares, size, block};
     g->spares = record;
-    if (!g->arena.dry)
-        rt_poison(block, size * sizeof *block);
+    rt_poison(block, size * sizeof *block);
 }
 
 /* ---- passes ---- */
@@ -310,7 +302,7 @@ static bool make_room(const rt_node *n, rt_pass pass)
         return !room || rt_graph_scratch(g, room, 1);
     room = (room + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     char *scratch = rt_graph_scratch(g, room + part, 1);
-    g->part_room.own = scratch && !g->arena.dry ? scratch + room : NULL;
+    g->part_room.own = scratch ? scratch + room : NULL;
     return scratch;
 }
 

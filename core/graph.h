@@ -19,6 +19,7 @@
 
 #include "core/arena.h"
 #include "core/crew.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "core/status.h"
 #include "core/tensor.h"
@@ -29,12 +30,11 @@ typedef struct rt_node rt_node;
 /* NULL when the heap is exhausted. */
 rt_graph *rt_graph_new(void);
 
-/* A graph for a dry run: ops check shapes and arguments, put their nodes on the tape and count the
- * memory that they need, but compute nothing and have no numbers. What stands in leaves is not
- * looked at: they may be RT_NOWHERE (core/memory.h). The tape, the lending of gradients and every
- * count are those of a graph that computes. */
+/* Returns a graph for a dry run: its numbers, and those of leaves, are in reserved memory
+ * (core/memory.h). Ops check shapes and arguments and put their nodes on the tape, but neither pass
+ * of an op runs. The tape, the lending of gradients and every count are those of a graph that
+ * computes. */
 rt_graph *rt_graph_new_dry(void);
-bool rt_graph_is_dry(const rt_graph *g);
 void rt_graph_free(rt_graph *g);
 
 /* Forgets the tape, the results and the error. */
@@ -187,10 +187,10 @@ typedef struct rt_input {
  * this before it looks at an input, which is a leaf of the caller's or what another op returned. */
 bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count);
 
+/* Inputs for RT_TAKES. RT_FACTOR: a factor of products, which may be rounded alone. */
 #define RT_INPUT(x)    ((rt_input){.name = #x, .tensor = x})
 #define RT_OPTIONAL(x) ((rt_input){.name = #x, .tensor = x, .optional = true})
-#define RT_FACTOR(x)   ((rt_input){.name = #x, .tensor = x, .rounded = true}) /* of products alone \
-                                                                               */
+#define RT_FACTOR(x)   ((rt_input){.name = #x, .tensor = x, .rounded = true})
 #define RT_TAKES(g, op, ...)                                                                       \
     rt_graph_takes(g, op, (const rt_input[]){__VA_ARGS__},                                         \
                    (int)(sizeof((const rt_input[]){__VA_ARGS__}) / sizeof(rt_input)))
@@ -219,8 +219,8 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
  * bytes. Not zeroed. NULL, with the graph failed, when there is none. */
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
 
-/* The same for numbers that forward saves for backward. A dry graph returns RT_NOWHERE: whoever
- * fills such memory in a constructor asks rt_graph_is_dry first. */
+/* The same for numbers that forward saves for backward. They are reserved in a dry graph: what a
+ * constructor computes is filled in by rt_memory_fill (core/memory.h). */
 void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
 
 /* Room to work in until the next call of this function or the next op; otherwise as above. */

@@ -14,8 +14,8 @@ typedef struct spare {
 } spare;
 
 struct rt_graph {
-    rt_arena arena;   /* dry in a dry graph, ... */
-    rt_arena present; /* ... which has here what constructors fill in */
+    rt_arena arena;   /* dry in a dry graph */
+    rt_arena present; /* nodes and arguments of a dry graph */
     rt_node *newest;
     spare *spares; /* blocks to lend */
     spare *empty;  /* records whose block is lent */
@@ -41,7 +41,8 @@ static inline const rt_tensor *rt_memory_of(const rt_tensor *x)
     return x->viewed ? x->viewed : x;
 }
 
-/* Runs a pass of a node in its scratch memory. A dry graph counts the memory and returns false. */
+/* Runs a pass of a node in its scratch memory. In a dry graph, counts that memory and returns
+ * false: the pass is not run. */
 bool rt_node_run(const rt_node *n, rt_pass pass);
 
 /* As rt_graph_keep, also in a graph that records: its newer nodes are gone. */

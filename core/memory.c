@@ -15,6 +15,17 @@
 #include <unistd.h>
 #endif
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
 enum { ALIGNMENT = 64, LARGE_BLOCK = 1 << 25, LEAST_REST = 1 << 20 };
 
 const char rt_precision_guard = 0;
@@ -24,6 +35,11 @@ static struct {
     atomic_size_t requests;
     atomic_size_t fail_at; /* counts down; the request that takes it to 0 fails */
 } counter;
+
+static bool is_reserved(const void *memory)
+{
+    return (uintptr_t)memory / (uintptr_t)RT_RESERVED == 1;
+}
 
 static int must_fail(void)
 {
@@ -137,16 +153,6 @@ void *rt_alloc(size_t count, size_t size)
     return memory;
 }
 
-void *rt_alloc_or_count(rt_tally *tally, size_t count, size_t size)
-{
-    if (!tally)
-        return rt_alloc(count, size);
-    if (size && count > (SIZE_MAX - tally->bytes) / size)
-        return NULL;
-    tally->bytes += count * size;
-    return RT_NOWHERE;
-}
-
 char *rt_copy_text(const char *text)
 {
     size_t bytes = strlen(text) + 1;
@@ -156,7 +162,7 @@ char *rt_copy_text(const char *text)
 
 void rt_free(void *memory)
 {
-    if (!memory || memory == RT_NOWHERE)
+    if (!memory || is_reserved(memory))
         return;
     atomic_fetch_sub(&counter.live, 1);
     free(memory);
@@ -164,9 +170,62 @@ void rt_free(void *memory)
 
 void rt_memory_rest(void *memory, size_t bytes)
 {
-    if (memory && memory != RT_NOWHERE && bytes >= LEAST_REST)
+    if (memory && !is_reserved(memory) && bytes >= LEAST_REST)
         drop(whole_pages(memory, bytes));
 }
+
+/* ---- reserved memory ---- */
+
+void *rt_account_alloc(rt_account *account, rt_purpose purpose, size_t count, size_t size)
+{
+    if (!account)
+        return rt_alloc(count, size);
+    size_t *bytes = &account->bytes[purpose];
+    if (size && count > (SIZE_MAX - *bytes) / size)
+        return NULL;
+    *bytes += count * size;
+    return RT_RESERVED;
+}
+
+void rt_memory_fill(const void *memory, rt_fill *fill, void *context)
+{
+    if (memory && !is_reserved(memory))
+        fill(context);
+}
+
+void rt_memory_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes && !is_reserved(to) && !is_reserved(from))
+        memmove(to, from, bytes);
+}
+
+void rt_memory_zero(void *memory, size_t bytes)
+{
+    if (!is_reserved(memory))
+        memset(memory, 0, bytes);
+}
+
+void rt_poison(const void *memory, size_t bytes)
+{
+#ifdef ADDRESS_SANITIZER
+    if (!is_reserved(memory))
+        __asan_poison_memory_region(memory, bytes);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
+void rt_unpoison(const void *memory, size_t bytes)
+{
+#ifdef ADDRESS_SANITIZER
+    if (!is_reserved(memory))
+        __asan_unpoison_memory_region(memory, bytes);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
+/* ---- for tests ---- */
 
 size_t rt_memory_live(void)
 {

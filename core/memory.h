@@ -6,6 +6,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Zeroed memory for `count` elements of `size` bytes, aligned to 64 bytes; NULL
  * when the heap is exhausted or count * size overflows. Never NULL for 0 bytes. */
@@ -31,19 +32,50 @@ const char *rt_intern_text(const char *text);
  * stood there is lost, and what stands there then is arbitrary. */
 void rt_memory_rest(void *memory, size_t bytes);
 
-/* ---- a dry run: memory that is counted, not allocated ---- */
+/* ---- reserved memory: what a dry run has in place of the memory of a run ----
+ *
+ * Reserved memory is counted, but not allocated: its addresses are RT_RESERVED and those behind it,
+ * 2^55 on a machine of 64 bits, where nothing is. Pointers into it can be computed, passed on and
+ * freed, but a read or a write of it ends the program. So numbers are written by ops, or by the
+ * functions below, which leave reserved memory alone. */
+#define RT_RESERVED ((void *)(UINTPTR_MAX / 512 + 1))
 
-typedef struct rt_tally {
-    size_t bytes;
-} rt_tally;
+/* Purposes of large memory. */
+typedef enum rt_purpose {
+    RT_FOR_VALUES,    /* of parameters */
+    RT_FOR_GRADIENTS, /* of parameters */
+    RT_FOR_TABLES,    /* of positions */
+    RT_FOR_ROUNDED,   /* parameters in bf16 */
+    RT_FOR_STATES,    /* of the optimizer */
+    RT_FOR_UPDATES,   /* scratch memory of the optimizer */
+    RT_FOR_RECEIVED,  /* gradients of other processes */
+    RT_FOR_BATCHES,
+    RT_PURPOSES
+} rt_purpose;
 
-/* The pointer that a dry run has instead of memory: not NULL, and never to be read or written. */
-#define RT_NOWHERE ((void *)64)
+/* Bytes that have been reserved. */
+typedef struct rt_account {
+    size_t bytes[RT_PURPOSES];
+} rt_account;
 
-/* rt_alloc if there is no tally. With one, nothing is allocated: the bytes are added to it, and the
- * memory is RT_NOWHERE, which rt_free leaves alone. NULL when count * size overflows. */
-void *rt_alloc_or_count(rt_tally *tally, size_t count, size_t size)
+/* Allocates as rt_alloc if there is no account (NULL). Otherwise adds the bytes to the account and
+ * returns reserved memory. Returns NULL if the heap is exhausted or a size overflows. */
+void *rt_account_alloc(rt_account *account, rt_purpose purpose, size_t count, size_t size)
     __attribute__((warn_unused_result));
+
+/* Calls fill(context), which reads or writes the memory, unless the memory is reserved or NULL. */
+typedef void rt_fill(void *context);
+void rt_memory_fill(const void *memory, rt_fill *fill, void *context);
+
+/* Copies as memmove, unless the source or the target is reserved. */
+void rt_memory_copy(void *to, const void *from, size_t bytes);
+
+/* Zeroes the bytes, unless they are reserved. */
+void rt_memory_zero(void *memory, size_t bytes);
+
+/* Marks memory as out of bounds for AddressSanitizer, and as valid again. */
+void rt_poison(const void *memory, size_t bytes);
+void rt_unpoison(const void *memory, size_t bytes);
 
 /* Blocks that were allocated and not yet freed; requests made since the start. */
 size_t rt_memory_live(void);

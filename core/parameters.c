@@ -88,17 +88,23 @@ void rt_parameter_draw(const rt_parameters *p, rt_parameter *parameter)
             value[i] = 1;
 }
 
+static void draw_all(void *context)
+{
+    const rt_parameters *p = context;
+    for (int i = 0; i < p->count; i++)
+        rt_parameter_draw(p, p->list[i]);
+}
+
 rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_parameters *values_of)
 {
     if (p->status.code)
         return p->status;
-    rt_model_tally *tally = p->tally;
     p->seed = seed;
     p->borrows_values = values_of != NULL;
     p->values = values_of
                     ? values_of->values
-                    : rt_alloc_or_count(tally ? &tally->values : NULL, p->block_size, sizeof(real));
-    p->grads = rt_alloc_or_count(tally ? &tally->gradients : NULL, p->block_size, sizeof(real));
+                    : rt_account_alloc(p->account, RT_FOR_VALUES, p->block_size, sizeof(real));
+    p->grads = rt_account_alloc(p->account, RT_FOR_GRADIENTS, p->block_size, sizeof(real));
     if (!p->values || !p->grads)
         return rt_error(RT_MEMORY, "out of memory for %zu parameters", rt_parameters_count(p));
     for (int i = 0; i < p->count; i++) {
@@ -106,9 +112,9 @@ rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_param
         parameter->tensor.data = p->values + parameter->offset;
         parameter->tensor.grad = p->grads + parameter->offset;
         parameter->tensor.wants_grad = true;
-        if (!values_of && !p->blank && !tally)
-            rt_parameter_draw(p, parameter);
     }
+    if (!values_of && !p->blank)
+        rt_memory_fill(p->values, draw_all, p);
     return rt_ok();
 }
 

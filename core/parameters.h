@@ -61,12 +61,6 @@ typedef struct rt_parameter {
     int64_t since;   /* steps that the training had taken when the parameter joined it */
 } rt_parameter;
 
-/* What the models of a dry run would take; see rt_transformer_new_dry. */
-typedef struct rt_model_tally {
-    rt_tally values, gradients;
-    rt_tally tables; /* of positions */
-} rt_model_tally;
-
 typedef struct rt_parameters {
     rt_parameter **list;
     int count;
@@ -75,13 +69,13 @@ typedef struct rt_parameters {
     real *values;
     real *grads;
     bool borrows_values;
-    bool blank; /* set before the allocation: values are 0, for a caller that sets them */
-    rt_model_tally *tally; /* likewise, of a dry run: blocks are counted there, not allocated */
-    uint64_t seed;         /* that they are drawn from, or would be */
-    double init_std;       /* of those that are added from now on; 0 = RT_INIT_STD */
-    rt_model_part part;    /* likewise */
-    int layer;             /* likewise, of RT_PART_LAYER */
-    rt_status status;      /* the first addition that failed */
+    bool blank;          /* set before the allocation: values are 0, for a caller that sets them */
+    rt_account *account; /* likewise, of a dry run: the blocks are reserved (core/memory.h) */
+    uint64_t seed;       /* that they are drawn from, or would be */
+    double init_std;     /* of those that are added from now on; 0 = RT_INIT_STD */
+    rt_model_part part;  /* likewise */
+    int layer;           /* likewise, of RT_PART_LAYER */
+    rt_status status;    /* the first addition that failed */
 } rt_parameters;
 
 /* Sets the part of the parameters that are added from now on; `layer` is that of RT_PART_LAYER. */

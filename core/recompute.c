@@ -10,22 +10,32 @@ typedef struct segment_args {
     rt_random random; /* of its first dropout */
 } segment_args;
 
+typedef struct sum {
+    real *to;
+    const real *from;
+    size_t size;
+} sum;
+
+static void add(void *context)
+{
+    const sum *s = context;
+    for (size_t i = 0; i < s->size; i++)
+        s->to[i] += s->from[i];
+}
+
 /* Hands the gradient of the segment's own x on to x. Both are alive, the former alone behind what
  * is to be taken back. */
-static void hand_on(rt_graph *g, rt_tensor *x, const rt_tensor *own, real *fresh)
+static void hand_on(rt_tensor *x, const rt_tensor *own, real *fresh)
 {
-    const size_t size = rt_size(x);
     if (!own->grad)
         return;
     x->reached = true;
-    if (!x->grad) {
-        x->grad = fresh;
-        if (!g->arena.dry)
-            memcpy(fresh, own->grad, size * sizeof *fresh);
+    if (x->grad) {
+        rt_memory_fill(x->grad, add, &(sum){x->grad, own->grad, rt_size(x)});
         return;
     }
-    for (size_t i = 0; !g->arena.dry && i < size; i++)
-        x->grad[i] += own->grad[i];
+    x->grad = fresh;
+    rt_memory_copy(fresh, own->grad, rt_size(x) * sizeof *fresh);
 }
 
 /* Lends nothing that is there, and notes nothing new, as what is new will be forgotten. */
@@ -72,7 +82,7 @@ static void recompute_backward(const rt_node *n)
     g->spares = g->empty = NULL;
     go_back(g, n, &own);
     if (!rt_graph_failed(g))
-        hand_on(g, x, &own, fresh);
+        hand_on(x, &own, fresh);
     g->newest = newest;
     g->spares = spares;
     g->empty = empty;

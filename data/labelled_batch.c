@@ -4,21 +4,21 @@
 
 #include <string.h>
 
-rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length)
+static void *alloc_tokens(const rt_labelled_batch *b, size_t size, rt_account *account)
 {
-    return rt_labelled_batch_new_dry(b, rows, length, NULL);
+    const size_t tokens = (size_t)b->batch.rows * (size_t)b->batch.length;
+    return rt_account_alloc(account, RT_FOR_BATCHES, tokens, size);
 }
 
-rt_status rt_labelled_batch_new_dry(rt_labelled_batch *b, int rows, int length, rt_tally *tally)
+rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length, rt_account *account)
 {
-    const size_t tokens = (size_t)rows * (size_t)length;
     *b = (rt_labelled_batch){.batch = {.rows = rows, .length = length}, .length = length};
-    b->batch.ids = rt_alloc_or_count(tally, tokens, sizeof *b->batch.ids);
-    b->batch.labels = rt_alloc_or_count(tally, tokens, sizeof *b->batch.labels);
-    b->batch.mask = rt_alloc_or_count(tally, tokens, sizeof *b->batch.mask);
-    b->batch.types = rt_alloc_or_count(tally, tokens, sizeof *b->batch.types);
-    b->where = rt_alloc_or_count(tally, tokens, sizeof *b->where);
-    b->wanted = rt_alloc_or_count(tally, tokens, sizeof *b->wanted);
+    b->batch.ids = alloc_tokens(b, sizeof *b->batch.ids, account);
+    b->batch.labels = alloc_tokens(b, sizeof *b->batch.labels, account);
+    b->batch.mask = alloc_tokens(b, sizeof *b->batch.mask, account);
+    b->batch.types = alloc_tokens(b, sizeof *b->batch.types, account);
+    b->where = alloc_tokens(b, sizeof *b->where, account);
+    b->wanted = alloc_tokens(b, sizeof *b->wanted, account);
     if (!b->batch.ids || !b->batch.labels || !b->batch.mask || !b->batch.types || !b->where ||
         !b->wanted)
         return rt_out_of_memory("a batch");

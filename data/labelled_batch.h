@@ -18,11 +18,10 @@ typedef struct rt_labelled_batch {
                            of its class and the column of the class that is predicted */
 } rt_labelled_batch;
 
-rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length) RT_MUST_CHECK;
-
-/* The same for a dry run, which counts its bytes: there is nothing to be drawn into. */
-rt_status rt_labelled_batch_new_dry(rt_labelled_batch *b, int rows, int length,
-                                    rt_tally *tally) RT_MUST_CHECK;
+/* Allocates a batch, to be freed in any case. With the account of a dry run (core/memory.h; else
+ * NULL) its memory is reserved, and no rows can be drawn. */
+rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length,
+                                rt_account *account) RT_MUST_CHECK;
 void rt_labelled_batch_free(rt_labelled_batch *b);
 
 /* Draw the rows of the batch as rt_data_training and rt_data_evaluation do, and gather their

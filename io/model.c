@@ -122,7 +122,9 @@ static rt_status prepare(rt_model *m, rt_image *image, const char *path)
         status = check_size(&options, image, path);
     if (!status.code)
         status =
-            as_checkpoint(rt_transformer_new_blank(&m->transformer, &options, m->origin->info.seed),
+            as_checkpoint(rt_transformer_new_from(&m->transformer, &options,
+                                                  &(rt_model_start){.seed = m->origin->info.seed,
+                                                                    .blank = true}),
                           path);
     return status;
 }
@@ -185,7 +187,8 @@ static rt_status open_folder(rt_model *m, const char *path)
     if (!status.code)
         status = configure(m, &options, options.vocab, options.token_types);
     if (!status.code)
-        status = rt_transformer_new_blank(&m->transformer, &options, FOLDER_SEED);
+        status = rt_transformer_new_from(&m->transformer, &options,
+                                         &(rt_model_start){.seed = FOLDER_SEED, .blank = true});
     status = as_checkpoint(status, path);
     if (!status.code)
         status = take_values(m, imported);

@@ -61,7 +61,7 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
                                  rt_row *row)
 {
     rt_labelled_batch b;
-    rt_status status = rt_labelled_batch_new(&b, 1, m->length);
+    rt_status status = rt_labelled_batch_new(&b, 1, m->length, NULL);
     if (!status.code)
         status = encode_example(m, text, second, row, &b.batch);
     rt_labelled_batch_free(&b);

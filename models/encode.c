@@ -38,8 +38,8 @@ static bool is_made(const rt_transformer *m, rt_graph *g)
 /* What is kept has no gradient, and no place for padding. */
 static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
-    bool fit = !in->caches || (m->options.causal && !rt_graph_records(g) && !rt_graph_is_dry(g) &&
-                               !in->key_mask && !in->attentions);
+    bool fit = !in->caches ||
+               (m->options.causal && !rt_graph_records(g) && !in->key_mask && !in->attentions);
     for (int b = 0; in->caches && fit && b < in->B; b++)
         fit = in->caches[b]->layer_count == m->options.layers;
     if (!fit)
@@ -128,8 +128,8 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
         int32_t *zeros = types ? NULL : rt_graph_numbers(g, count, sizeof *zeros);
-        if (zeros && !rt_graph_is_dry(g))
-            memset(zeros, 0, count * sizeof *zeros);
+        if (zeros)
+            rt_memory_zero(zeros, count * sizeof *zeros);
         types = types ? types : zeros;
         x = types ? rt_add(g, x, rt_embedding(g, m->embeddings.types, types, shape, RT_NO_PADDING))
                   : NULL;

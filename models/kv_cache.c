@@ -186,8 +186,8 @@ bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_te
         return false;
     }
     const size_t end = (size_t)(c->count - layer->first) * c->row;
-    memcpy(layer->keys + end, (*k)->data, rt_size(*k) * sizeof(real));
-    memcpy(layer->values + end, (*v)->data, rt_size(*v) * sizeof(real));
+    rt_memory_copy(layer->keys + end, (*k)->data, rt_size(*k) * sizeof(real));
+    rt_memory_copy(layer->values + end, (*v)->data, rt_size(*v) * sizeof(real));
     const int behind = seen(layer, c->count), start = c->count - behind;
     const size_t begin = (size_t)(start - layer->first) * c->row;
     *k = leaf(g, layer->keys + begin, *k, behind + T);
@@ -224,6 +224,6 @@ rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int co
         *all = rt_tensor_of(rows, NULL, shape);
     }
     if (all)
-        memcpy(all->data + (size_t)i * size, part->data, size * sizeof(real));
+        rt_memory_copy(all->data + (size_t)i * size, part->data, size * sizeof(real));
     return all;
 }

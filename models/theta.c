@@ -282,7 +282,7 @@ static rt_status init_table(const rt_transformer *m, rt_rotation_table *table,
     rt_status status =
         rt_rotation_table_init(table, frequencies, rt_transformer_pairs(&m->options), o->pairing,
                                rt_frequencies_magnitude(&o->frequencies));
-    table->tally = m->parameters.tally ? &m->parameters.tally->tables : NULL;
+    table->account = m->parameters.account;
     return status;
 }
 
@@ -313,6 +313,12 @@ static rt_status start_fixed(rt_transformer *m, theta_state *state, double *freq
     return status;
 }
 
+static void set_start(void *context)
+{
+    rt_transformer *m = context;
+    rt_transformer_set_theta(m, ((const theta_state *)m->encoding.state)->start);
+}
+
 static rt_status start_learning(rt_transformer *m, theta_state *state, double *frequencies)
 {
     const rt_parameters *p = &m->parameters;
@@ -320,8 +326,8 @@ static rt_status start_learning(rt_transformer *m, theta_state *state, double *f
     if (!state->start)
         return rt_out_of_memory("theta");
     draw_start(m, state->start, frequencies);
-    if (!p->borrows_values && !p->tally)
-        rt_transformer_set_theta(m, state->start);
+    if (!p->borrows_values)
+        rt_memory_fill(p->values, set_start, m);
     return rt_ok();
 }
 

@@ -21,12 +21,20 @@ static real factor_of_text(const rt_transformer_input *in, int first, int mask_i
     return masks < tokens ? (real)((1 - pretraining) / (double)shown) : 0;
 }
 
-static void fill_factors(real *factors, const rt_transformer_input *in, int mask_id)
+typedef struct token_factors {
+    real *factors; /* of each token, to be filled in */
+    const rt_transformer_input *in;
+    int mask_id;
+} token_factors;
+
+static void fill_factors(void *context)
 {
+    const token_factors *t = context;
+    const rt_transformer_input *in = t->in;
     for (int b = 0; b < in->B; b++) {
-        const real factor = factor_of_text(in, b * in->T, mask_id);
-        for (int t = b * in->T; t < (b + 1) * in->T; t++)
-            factors[t] = is_token(in, t) && in->ids[t] != mask_id ? factor : 0;
+        const real factor = factor_of_text(in, b * in->T, t->mask_id);
+        for (int i = b * in->T; i < (b + 1) * in->T; i++)
+            t->factors[i] = is_token(in, i) && in->ids[i] != t->mask_id ? factor : 0;
     }
 }
 
@@ -43,8 +51,7 @@ rt_tensor *rt_token_dropout(const rt_transformer_options *o, rt_graph *g, rt_ten
     real *numbers = rt_graph_numbers(g, (size_t)rows, sizeof *numbers);
     if (!factors || !numbers)
         return NULL;
-    if (!rt_graph_is_dry(g))
-        fill_factors(numbers, in, o->mask_id);
+    rt_memory_fill(numbers, fill_factors, &(token_factors){numbers, in, o->mask_id});
     *factors = rt_tensor_of(numbers, NULL, RT_SHAPE_OF(rows));
     const rt_shape shape = rt_tensor_shape(x);
     x = rt_scale_heads(g, rt_reshape(g, x, RT_SHAPE_OF(rows, rt_columns(x))), factors);

@@ -12,7 +12,7 @@
  *     (1 - 0.15 * 0.8) / (1 - masks / tokens)
  *
  * of their text, padding not counted: 0.15 * 0.8 is the share of masks in its pretraining. A text
- * of masks alone is 0. Ids are not looked at in a dry graph. */
+ * of masks alone is 0. */
 rt_tensor *rt_token_dropout(const rt_transformer_options *options, rt_graph *g, rt_tensor *x,
                             const rt_transformer_input *input);
 

@@ -202,22 +202,16 @@ static rt_status list_parameters(rt_transformer **model_new, const rt_transforme
     return rt_out_of_memory("a model");
 }
 
-/* How a model is made that is not drawn from a seed. */
-typedef struct manner {
-    bool blank;
-    rt_model_tally *tally;
-} manner;
-
-static rt_status make(rt_transformer **model_new, const rt_transformer_options *options,
-                      uint64_t seed, const rt_transformer *values_of, manner how)
+rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transformer_options *options,
+                                  const rt_model_start *start)
 {
     rt_transformer *m;
     rt_status status = list_parameters(&m, options);
     if (!status.code) {
-        m->parameters.blank = how.blank;
-        m->parameters.tally = how.tally;
-        status =
-            rt_parameters_allocate(&m->parameters, seed, values_of ? &values_of->parameters : NULL);
+        m->parameters.blank = start->blank;
+        m->parameters.account = start->account;
+        status = rt_parameters_allocate(&m->parameters, start->seed,
+                                        start->values_of ? &start->values_of->parameters : NULL);
     }
     if (!status.code && rt_encoding_of(options)->start)
         status = rt_encoding_of(options)->start(m);
@@ -230,19 +224,8 @@ static rt_status make(rt_transformer **model_new, const rt_transformer_options *
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
                              uint64_t seed, const rt_transformer *values_of)
 {
-    return make(model_new, options, seed, values_of, (manner){0});
-}
-
-rt_status rt_transformer_new_blank(rt_transformer **model_new,
-                                   const rt_transformer_options *options, uint64_t seed)
-{
-    return make(model_new, options, seed, NULL, (manner){.blank = true});
-}
-
-rt_status rt_transformer_new_dry(rt_transformer **model_new, const rt_transformer_options *options,
-                                 const rt_transformer *values_of, rt_model_tally *tally)
-{
-    return make(model_new, options, 0, values_of, (manner){.tally = tally});
+    const rt_model_start start = {.seed = seed, .values_of = values_of};
+    return rt_transformer_new_from(model_new, options, &start);
 }
 
 rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size)

@@ -123,18 +123,20 @@ typedef struct rt_transformer_input {
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
                              uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
 
-/* The same for a caller that sets the parameters, as from a file: they are 0, except theta, which
- * has its initial value. Drawing the numbers of a large model takes as long as reading them. */
-rt_status rt_transformer_new_blank(rt_transformer **model_new,
-                                   const rt_transformer_options *options,
-                                   uint64_t seed) RT_MUST_CHECK;
+/* Start of a model. */
+typedef struct rt_model_start {
+    uint64_t seed;                   /* of the drawn parameters */
+    const rt_transformer *values_of; /* model whose values are used; NULL: the model has its own */
+    bool blank; /* the caller sets the parameters, as from a file: they are 0, except theta, which
+                   has its initial value. Drawing them takes as long as reading them. */
+    rt_account *account; /* of a dry run (core/memory.h), which outlives the model: parameters,
+                            gradients and tables of positions are reserved; NULL: allocated */
+} rt_model_start;
 
-/* The same for a dry run, in dry graphs alone (core/graph.h): the model has no numbers, and what
- * its parameters, their gradients and tables of positions would take is added to the tally, which
- * outlives it. */
-rt_status rt_transformer_new_dry(rt_transformer **model_new, const rt_transformer_options *options,
-                                 const rt_transformer *values_of,
-                                 rt_model_tally *tally) RT_MUST_CHECK;
+/* Creates a model as rt_transformer_new, from a start. A model in reserved memory is used in dry
+ * graphs (rt_graph_new_dry). */
+rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transformer_options *options,
+                                  const rt_model_start *start) RT_MUST_CHECK;
 void rt_transformer_free(rt_transformer *model);
 
 /* The number of values in the parameters, without making the model. RT_ARGUMENT as above. */

@@ -28,9 +28,10 @@ typedef struct span {
 } span;
 
 typedef struct attention_args {
-    rt_attention_options o; /* scale and positions filled in */
-    const span *query_spans, *key_spans;
-    rt_random random; /* of dropout */
+    rt_attention_options o;                 /* scale and positions filled in */
+    double *counted_queries, *counted_keys; /* positions 0, 1, 2, ..., if none are given */
+    span *query_spans, *key_spans;          /* of each tile */
+    rt_random random;                       /* of dropout */
     uint64_t first;
     real *shift;   /* (B, H, Tq): m, or 0 of a row that sees no key */
     real *inverse; /* (B, H, Tq): 1/l, or 0 */
@@ -424,10 +425,27 @@ static void share_packs(const rt_node *n, rt_part *part, packs_pass *p, int part
         rt_node_do(n, part, p, parts);
 }
 
+/* Fills in the positions of T tokens, if they are counted, and the span of each tile of them. */
+static void find_spans(span *spans, double *counted, const double *position, int T)
+{
+    for (int t = 0; counted && t < T; t++)
+        counted[t] = t;
+    for (int first = 0; first < T; first += TILE, spans++) {
+        *spans = (span){position[first], position[first]};
+        for (int t = first; t < T && t < first + TILE; t++) {
+            spans->first = fmin(spans->first, position[t]);
+            spans->last = fmax(spans->last, position[t]);
+        }
+    }
+}
+
 static void attention_forward(const rt_node *n)
 {
     const attention_args *args = n->args;
     packs_pass p = pass_of(n, RT_FORWARD);
+    find_spans(args->query_spans, args->counted_queries, args->o.query_positions,
+               n->in[0]->shape[1]);
+    find_spans(args->key_spans, args->counted_keys, args->o.key_positions, n->in[1]->shape[1]);
     share_packs(n, forward_part, &p, p.order.count * p.blocks);
     if (args->o.probabilities)
         share_packs(n, show_part, &p, p.order.count);
@@ -464,34 +482,12 @@ const rt_op rt_op_attention = {.name = "attention",
 
 /* ---- constructor ---- */
 
-static const double *counting(rt_graph *g, int T)
-{
-    double *at = rt_graph_numbers(g, (size_t)T, sizeof *at);
-    for (int t = 0; at && t < T && !rt_graph_is_dry(g); t++)
-        at[t] = t;
-    return at;
-}
-
-static const span *spans_of(rt_graph *g, const double *position, int T)
-{
-    const int tiles = (T + TILE - 1) / TILE;
-    span *spans = rt_graph_numbers(g, (size_t)tiles, sizeof *spans);
-    for (int n = 0; spans && position && n < tiles && !rt_graph_is_dry(g); n++) {
-        spans[n] = (span){position[n * TILE], position[n * TILE]};
-        for (int t = n * TILE; t < T && t < (n + 1) * TILE; t++) {
-            spans[n].first = fmin(spans[n].first, position[t]);
-            spans[n].last = fmax(spans[n].last, position[t]);
-        }
-    }
-    return spans;
-}
-
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options)
 {
     if (!rt_attention_fits(g, q, k, v, options))
         return NULL;
-    const int B = q->shape[0], Tq = q->shape[1], H = q->shape[2];
+    const int B = q->shape[0], Tq = q->shape[1], Tk = k->shape[1], H = q->shape[2];
     attention_args args = {.o = *options};
     if (!rt_graph_drops(g))
         args.o.dropout = 0;
@@ -500,11 +496,13 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     if (args.o.scale == 0)
         args.o.scale = 1 / sqrt((double)q->shape[3]);
     if (!args.o.query_positions)
-        args.o.query_positions = counting(g, Tq);
+        args.o.query_positions = args.counted_queries =
+            rt_graph_numbers(g, (size_t)Tq, sizeof *args.counted_queries);
     if (!args.o.key_positions)
-        args.o.key_positions = counting(g, k->shape[1]);
-    args.query_spans = spans_of(g, args.o.query_positions, Tq);
-    args.key_spans = spans_of(g, args.o.key_positions, k->shape[1]);
+        args.o.key_positions = args.counted_keys =
+            rt_graph_numbers(g, (size_t)Tk, sizeof *args.counted_keys);
+    args.query_spans = rt_graph_numbers(g, ((size_t)Tq + TILE - 1) / TILE, sizeof(span));
+    args.key_spans = rt_graph_numbers(g, ((size_t)Tk + TILE - 1) / TILE, sizeof(span));
     args.shift = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     args.inverse = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,

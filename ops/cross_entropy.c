@@ -71,11 +71,27 @@ static size_t cross_entropy_room(const rt_node *n, rt_pass pass)
     return pass == RT_FORWARD ? (size_t)parts_of(n->in[0]) * sizeof(double) : 0;
 }
 
+static bool labels_fit(const rt_node *n)
+{
+    const cross_entropy_args *a = n->args;
+    const int classes = rt_columns(n->in[0]);
+    for (size_t r = 0, rows = rt_rows(n->in[0]); r < rows; r++)
+        if (a->labels[r] != RT_IGNORE && (a->labels[r] < 0 || a->labels[r] >= classes)) {
+            rt_graph_fail(n->graph, RT_ARGUMENT,
+                          "[cross_entropy] label %zu must be from 0 to %d; got %d", r, classes - 1,
+                          a->labels[r]);
+            return false;
+        }
+    return true;
+}
+
 static void cross_entropy_forward(const rt_node *n)
 {
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
     double *losses = rt_room(n), loss = 0;
+    if (!labels_fit(n))
+        return;
     rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), lose_span, losses);
     for (int i = 0; i < parts_of(x); i++)
         loss += losses[i];
@@ -169,18 +185,13 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
     if (!RT_TAKES(g, "cross_entropy", RT_INPUT(logits)) ||
         !rt_graph_given(g, "cross_entropy", "labels", labels))
         return NULL;
-    const size_t rows = rt_rows(logits);
     if (!(divisor > 0 && divisor < INFINITY) || !(smoothing >= 0 && smoothing < 1))
         return rt_graph_fail(g, RT_ARGUMENT,
                              "[cross_entropy] divisor must be positive, smoothing in [0, 1); "
                              "got %g, %g",
                              divisor, smoothing);
-    for (size_t r = 0; r < rows && !rt_graph_is_dry(g); r++)
-        if (labels[r] != RT_IGNORE && (labels[r] < 0 || labels[r] >= rt_columns(logits)))
-            return rt_graph_fail(g, RT_ARGUMENT,
-                                 "[cross_entropy] label %zu must be from 0 to %d; got %d", r,
-                                 rt_columns(logits) - 1, labels[r]);
-    cross_entropy_args args = {labels, smoothing, divisor, rt_graph_numbers(g, rows, sizeof(real))};
+    cross_entropy_args args = {labels, smoothing, divisor,
+                               rt_graph_numbers(g, rt_rows(logits), sizeof(real))};
     return RT_APPLY(g, &rt_op_cross_entropy, RT_SCALAR, &args, logits);
 }
 

@@ -18,9 +18,23 @@ static void look_up(const rt_node *n, rt_row_span span, void *context, void *roo
                width * sizeof(real));
 }
 
+static bool ids_fit(const rt_node *n)
+{
+    const embedding_args *a = n->args;
+    const int rows = n->in[0]->shape[0];
+    for (size_t i = 0, count = rt_rows(n->out); i < count; i++)
+        if (a->ids[i] < 0 || a->ids[i] >= rows) {
+            rt_graph_fail(n->graph, RT_ARGUMENT, "[embedding] id %zu is %d; the table has %d rows",
+                          i, a->ids[i], rows);
+            return false;
+        }
+    return true;
+}
+
 static void embedding_forward(const rt_node *n)
 {
-    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), look_up, NULL);
+    if (ids_fit(n))
+        rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), look_up, NULL);
 }
 
 /* A row of the table may be several rows of the result, so that parts have columns. */
@@ -66,10 +80,6 @@ rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_sh
                              "[embedding] the shape of the ids must have up to %d axes and at "
                              "least one element; got %s",
                              RT_MAX_AXES - 1, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
-    for (size_t i = 0; i < count && !rt_graph_is_dry(g); i++)
-        if (ids[i] < 0 || ids[i] >= table->shape[0])
-            return rt_graph_fail(g, RT_ARGUMENT, "[embedding] id %zu is %d; the table has %d rows",
-                                 i, ids[i], table->shape[0]);
     embedding_args args = {ids, padding};
     shape.axis[shape.ndim++] = table->shape[1];
     return RT_APPLY(g, &rt_op_embedding, shape, &args, table);

@@ -246,8 +246,7 @@ typedef struct rt_rotation_table {
     rt_rotation rotation; /* valid after rt_rotation_reserve */
     double *theta;
     void *memory;
-    struct rt_tally *tally; /* of a dry run (core/memory.h), set after init: rt_rotation_reserve
-                               counts memory there and makes no table; else NULL */
+    rt_account *account; /* set after init: memory of a dry run (core/memory.h); else NULL */
 } rt_rotation_table;
 
 rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,

@@ -12,13 +12,29 @@ void rt_theta_geometric(double *theta, int pairs, double base)
         theta[i] = pow(base, -(double)i / pairs);
 }
 
-/* One row of the table: the angles of one position for all heads and pairs. */
-static void fill_row(real *cosine, real *sine, double position, const double *theta, int count,
-                     double magnitude)
+/* Rows of a table: the angles of one position for all heads and pairs. */
+typedef struct table_rows {
+    double *position;    /* of each row, to be filled in */
+    real *cosine, *sine; /* (count, columns), likewise */
+    size_t count;
+    int columns;
+    rt_positions positions;
+    const double *theta; /* of each column */
+    double magnitude;
+} table_rows;
+
+static void fill_rows(void *context)
 {
-    for (int i = 0; i < count; i++) {
-        cosine[i] = (real)(magnitude * cos(position * theta[i]));
-        sine[i] = (real)(magnitude * sin(position * theta[i]));
+    const table_rows *t = context;
+    real *cosine = t->cosine, *sine = t->sine;
+    for (size_t row = 0; row < t->count; row++) {
+        const double position =
+            t->positions.at ? t->positions.at[row] : t->positions.offset + (double)row;
+        t->position[row] = position;
+        for (int i = 0; i < t->columns; i++) {
+            *cosine++ = (real)(t->magnitude * cos(position * t->theta[i]));
+            *sine++ = (real)(t->magnitude * sin(position * t->theta[i]));
+        }
     }
 }
 
@@ -58,38 +74,45 @@ static RT_ROW_KERNEL(add_angles,
     }
 }
 
-/* The rows of positions first, first + 1, ...; false if memory is short. */
-static bool fill_consecutive(rt_graph *g, real *cosine, real *sine, double first, size_t rows,
-                             const double *theta, int count, double magnitude)
+/* Fills the rows of consecutive positions. */
+static void fill_consecutive(const table_rows *t, double *scratch)
 {
-    const size_t columns = (size_t)count;
-    double *room = rt_graph_scratch(g, 2 * (BLOCK + 1) * columns, sizeof *room);
-    if (!room || rt_graph_is_dry(g))
-        return room;
-    const angles a = {room + 2 * BLOCK * columns, room + (2 * BLOCK + 1) * columns};
+    const size_t columns = (size_t)t->columns;
+    const angles a = {scratch + 2 * BLOCK * columns, scratch + (2 * BLOCK + 1) * columns};
     angles b[BLOCK];
     for (size_t k = 0; k < BLOCK; k++) {
-        b[k] = (angles){room + 2 * k * columns, room + (2 * k + 1) * columns};
-        fill_angles(b[k], (double)k, theta, count, 1);
+        b[k] = (angles){scratch + 2 * k * columns, scratch + (2 * k + 1) * columns};
+        fill_angles(b[k], (double)k, t->theta, t->columns, 1);
     }
-    for (size_t row = 0; row < rows; row++, cosine += columns, sine += columns) {
+    for (size_t row = 0; row < t->count; row++) {
         const angles *rest = b + row % BLOCK;
+        t->position[row] = t->positions.offset + (double)row;
         if (row % BLOCK == 0)
-            fill_angles(a, first + (double)row, theta, count, magnitude);
-        add_angles(cosine, sine, a.cosine, a.sine, rest->cosine, rest->sine, count);
+            fill_angles(a, t->position[row], t->theta, t->columns, t->magnitude);
+        add_angles(t->cosine + row * columns, t->sine + row * columns, a.cosine, a.sine,
+                   rest->cosine, rest->sine, t->columns);
     }
-    return true;
 }
 
-static double *theta_values(rt_graph *g, const rt_tensor *theta, rt_theta_form form)
+typedef struct learned_rows {
+    table_rows rows;
+    const rt_tensor *theta;
+    rt_theta_form form;
+    double *values;  /* of theta, to be filled in */
+    double *scratch; /* NULL unless positions are consecutive */
+} learned_rows;
+
+static void fill_learned_rows(void *context)
 {
-    size_t count = rt_size(theta);
-    double *values = rt_graph_numbers(g, count, sizeof *values);
-    for (size_t i = 0; values && i < count && !rt_graph_is_dry(g); i++) {
-        double held = (double)theta->data[i];
-        values[i] = form == RT_THETA_LOG ? exp(held) : held;
+    learned_rows *t = context;
+    for (size_t i = 0; i < rt_size(t->theta); i++) {
+        const double held = (double)t->theta->data[i];
+        t->values[i] = t->form == RT_THETA_LOG ? exp(held) : held;
     }
-    return values;
+    if (t->scratch)
+        fill_consecutive(&t->rows, t->scratch);
+    else
+        fill_rows(&t->rows);
 }
 
 static bool are_choices(rt_theta_form form, rt_pairing pairing)
@@ -120,7 +143,7 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
     const int sequences = positions.at && positions.per_sequence ? B : 1;
     const int columns = (int)rt_size(theta);
     const rt_shape table = RT_SHAPE_OF(sequences, T, columns);
-    const size_t rows = (size_t)sequences * (size_t)T;
+    const size_t count = (size_t)sequences * (size_t)T;
     if (B < 1 || !rt_shape_size(table))
         return rt_graph_fail(g, RT_ARGUMENT,
                              "[rope] B and T must be positive, and a table of cosines not too "
@@ -131,24 +154,25 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
             g, RT_ARGUMENT,
             "[rope] form and pairing must be valid, and the magnitude finite; got %d, %d and %g",
             (int)form, (int)pairing, magnitude);
-    if (!are_finite(g, positions, rows))
+    if (!are_finite(g, positions, count))
         return NULL;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
-    double *values = theta_values(g, theta, form);
-    double *position = rt_graph_numbers(g, rows, sizeof *position);
-    real *cosine = rt_graph_numbers(g, rows * (size_t)columns, sizeof *cosine);
-    real *sine = rt_graph_numbers(g, rows * (size_t)columns, sizeof *sine);
-    if (!r || !values || !position || !cosine || !sine)
+    double *values = rt_graph_numbers(g, (size_t)columns, sizeof *values);
+    double *position = rt_graph_numbers(g, count, sizeof *position);
+    real *cosine = rt_graph_numbers(g, count * (size_t)columns, sizeof *cosine);
+    real *sine = rt_graph_numbers(g, count * (size_t)columns, sizeof *sine);
+    double *scratch = positions.at
+                          ? NULL
+                          : rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *scratch);
+    if (rt_graph_failed(g))
         return NULL;
-    for (size_t row = 0; row < rows && !rt_graph_is_dry(g); row++) {
-        position[row] = positions.at ? positions.at[row] : positions.offset + (double)row;
-        if (positions.at)
-            fill_row(cosine + row * (size_t)columns, sine + row * (size_t)columns, position[row],
-                     values, columns, magnitude);
-    }
-    if (!positions.at &&
-        !fill_consecutive(g, cosine, sine, positions.offset, rows, values, columns, magnitude))
-        return NULL;
+    learned_rows learned = {.rows = {position, cosine, sine, count, columns, positions, values,
+                                     magnitude},
+                            .theta = theta,
+                            .form = form,
+                            .values = values,
+                            .scratch = scratch};
+    rt_memory_fill(cosine, fill_learned_rows, &learned);
     *r = (rt_rotation){.sequences = sequences,
                        .length = T,
                        .heads = theta->ndim == 2 ? theta->shape[0] : 1,
@@ -197,18 +221,18 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int 
                              "pairing, a finite magnitude and offset; got %d, %d, %d, %d, %g and "
                              "%g",
                              heads, pairs, T, (int)pairing, magnitude, offset);
-    const size_t rows = (size_t)T, columns = (size_t)heads * (size_t)pairs;
+    const int columns = heads * pairs;
+    const size_t count = (size_t)T, size = count * (size_t)columns;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
-    double *position = rt_graph_numbers(g, rows, sizeof *position);
-    real *cosine = rt_graph_numbers(g, 2 * rows * columns + 1, sizeof *cosine);
+    double *position = rt_graph_numbers(g, count, sizeof *position);
+    real *cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *cosine);
     if (!r || !position || !cosine)
         return NULL;
-    real *sine = cosine + rows * columns;
-    for (size_t row = 0; row < rows && !rt_graph_is_dry(g); row++) {
-        position[row] = offset + (double)row;
-        fill_row(cosine + row * columns, sine + row * columns, position[row], theta, (int)columns,
-                 magnitude);
-    }
+    real *sine = cosine + size;
+    const rt_positions positions = {.offset = offset};
+    rt_memory_fill(cosine, fill_rows,
+                   &(table_rows){position, cosine, sine, count, columns, positions, theta,
+                                 magnitude});
     *r = (rt_rotation){.sequences = 1,
                        .length = T,
                        .heads = heads,
@@ -249,17 +273,16 @@ rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
         return rt_ok();
     if (!table->theta)
         return rt_error(RT_ARGUMENT, "[rope] the table was not made by rt_rotation_table_init");
-    const size_t rows = (size_t)length, columns = (size_t)r->pairs;
-    double *position =
-        rt_alloc_or_count(table->tally, rows, sizeof(double) + 2 * columns * sizeof(real));
+    const size_t count = (size_t)length, columns = (size_t)r->pairs;
+    double *position = rt_account_alloc(table->account, RT_FOR_TABLES, count,
+                                        sizeof(double) + 2 * columns * sizeof(real));
     if (!position)
         return rt_out_of_memory("a rotation table");
-    real *cosine = (real *)(position + rows), *sine = cosine + rows * columns;
-    for (size_t m = 0; m < rows && !table->tally; m++) {
-        position[m] = (double)m;
-        fill_row(cosine + m * columns, sine + m * columns, (double)m, table->theta, r->pairs,
-                 r->magnitude);
-    }
+    real *cosine = (real *)(position + count), *sine = cosine + count * columns;
+    rt_memory_fill(
+        position, fill_rows,
+        &(table_rows){
+            position, cosine, sine, count, r->pairs, {.at = NULL}, table->theta, r->magnitude});
     rt_free(table->memory);
     table->memory = position;
     r->length = length;

@@ -21,7 +21,7 @@ static bool is_decay(rt_graph *g, const rt_rotation *r, int T, double scale)
     return !rt_graph_failed(g);
 }
 
-/* zeta_i^(position / scale) of each pair; false if the graph has failed. */
+/* Computes zeta_i^(position / scale) of each pair. */
 static bool fill_factors(rt_graph *g, double *factor, const double *log_zeta, int pairs,
                          double position, double scale)
 {
@@ -48,33 +48,57 @@ static void multiply_row(const rt_rotation *r, real *cosine, real *sine, size_t 
         }
 }
 
+/* Table of a rotation with a decay, that is to be filled. */
+typedef struct decayed_rows {
+    rt_graph *graph;
+    const rt_rotation *from;
+    size_t count; /* T tokens of each sequence */
+    int T;
+    double scale;
+    double *position, *log_zeta, *factor;
+    real *cosine, *sine;
+} decayed_rows;
+
+static void fill_decayed_rows(void *context)
+{
+    const decayed_rows *t = context;
+    const rt_rotation *r = t->from;
+    const size_t columns = (size_t)r->heads * (size_t)r->pairs, T = (size_t)t->T;
+    for (int i = 0; i < r->pairs; i++)
+        t->log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
+    for (size_t row = 0; row < t->count; row++) {
+        const size_t from = row / T * (size_t)r->length + row % T;
+        t->position[row] = r->position[from];
+        if (!fill_factors(t->graph, t->factor, t->log_zeta, r->pairs, t->position[row], t->scale))
+            return;
+        multiply_row(r, t->cosine + row * columns, t->sine + row * columns, from * columns,
+                     t->factor);
+    }
+}
+
 rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, double scale)
 {
     if (!rt_graph_given(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
         !is_decay(g, r, T, scale))
         return NULL;
     const size_t columns = (size_t)r->heads * (size_t)r->pairs, pairs = (size_t)r->pairs;
-    const size_t rows = (size_t)r->sequences * (size_t)T;
+    decayed_rows t = {
+        .graph = g, .from = r, .count = (size_t)r->sequences * (size_t)T, .T = T, .scale = scale};
     rt_rotation *decayed = rt_graph_memory(g, 1, sizeof *decayed);
-    double *position = rt_graph_numbers(g, rows + 2 * pairs, sizeof *position);
-    real *cosine = rt_graph_numbers(g, 2 * rows * columns + 1, sizeof *cosine);
-    if (!decayed || !position || !cosine)
+    t.position = rt_graph_numbers(g, t.count + 2 * pairs, sizeof *t.position);
+    t.cosine = rt_graph_numbers(g, 2 * t.count * columns + 1, sizeof *t.cosine);
+    if (!decayed || !t.position || !t.cosine)
         return NULL;
-    double *log_zeta = position + rows, *factor = log_zeta + pairs;
-    real *sine = cosine + rows * columns;
-    for (int i = 0; i < r->pairs && !rt_graph_is_dry(g); i++)
-        log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
-    for (size_t row = 0; row < rows && !rt_graph_is_dry(g); row++) {
-        const size_t from = row / (size_t)T * (size_t)r->length + row % (size_t)T;
-        position[row] = r->position[from];
-        if (!fill_factors(g, factor, log_zeta, r->pairs, position[row], scale))
-            return NULL;
-        multiply_row(r, cosine + row * columns, sine + row * columns, from * columns, factor);
-    }
+    t.log_zeta = t.position + t.count;
+    t.factor = t.log_zeta + pairs;
+    t.sine = t.cosine + t.count * columns;
+    rt_memory_fill(t.position, fill_decayed_rows, &t);
+    if (rt_graph_failed(g))
+        return NULL;
     *decayed = *r;
     decayed->length = T;
-    decayed->position = position;
-    decayed->cosine = cosine;
-    decayed->sine = sine;
+    decayed->position = t.position;
+    decayed->cosine = t.cosine;
+    decayed->sine = t.sine;
     return decayed;
 }

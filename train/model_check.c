@@ -28,11 +28,10 @@ typedef struct model_check {
 static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
 {
     const model_check *c = context;
-    rt_batch_result result;
     (void)inputs; /* they are the parameters, which the model knows */
     rt_graph_set_random(g, c->config->run.seed, 0, 0);
     rt_graph_set_recomputes(g, c->config->train.recompute == RT_RECOMPUTE_LAYERS);
-    return rt_batch_loss(c->model, g, &c->sequences, c->sequences.labels, &result);
+    return rt_batch_loss(c->model, g, &c->sequences, c->sequences.labels, NULL);
 }
 
 /* Uniform in [-0.5, 0.5], around 1 for the weights of norms; theta from 0.1 to 0.6. */
@@ -57,7 +56,7 @@ static rt_status prepare(model_check *c)
     rt_status status = rt_data_open(&c->data, &o, NULL);
     rt_opening_end(&opening);
     if (!status.code)
-        status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length);
+        status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length, NULL);
     if (status.code)
         return status;
     rt_draw_training(&c->sequences, c->data, c->config->run.seed, 0, 0);

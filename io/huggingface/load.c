@@ -334,7 +334,9 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model
 rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **model_new)
 {
     rt_huggingface_taken taken;
-    rt_status status = rt_transformer_new_blank(model_new, &there->options, SEED_OF_HEAD);
+    rt_status status =
+        rt_transformer_new_from(model_new, &there->options,
+                                &(rt_model_start){.seed = SEED_OF_HEAD, .blank = true});
     if (status.code == RT_ARGUMENT)
         status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
     if (!status.code)

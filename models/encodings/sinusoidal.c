@@ -25,16 +25,25 @@ static void free_table(void *state)
     rt_free(((sine_table *)state)->sines);
 }
 
-static bool fill(real *sines, int T, int E, double base)
+/* Rows of sines that are to be computed. */
+typedef struct new_rows {
+    real *sines;
+    int T, E;
+    double base;
+    bool full; /* false: out of memory */
+} new_rows;
+
+static void fill(void *context)
 {
-    const size_t size = (size_t)T * (size_t)E;
+    new_rows *rows = context;
+    const size_t size = (size_t)rows->T * (size_t)rows->E;
     double *exact = rt_alloc(size, sizeof *exact);
     if (exact)
-        rt_sinusoidal_table(exact, T, E, base, RT_INTERLEAVED);
+        rt_sinusoidal_table(exact, rows->T, rows->E, rows->base, RT_INTERLEAVED);
     for (size_t i = 0; exact && i < size; i++)
-        sines[i] = (real)exact[i];
+        rows->sines[i] = (real)exact[i];
+    rows->full = exact;
     rt_free(exact);
-    return exact;
 }
 
 /* The sines of at least T positions. */
@@ -44,16 +53,18 @@ static const real *sines_for(const rt_transformer *m, rt_graph *g, int T)
     if (T <= table->rows)
         return table->sines;
     T = T < INT_MAX / 2 && T < 2 * table->rows ? 2 * table->rows : T;
-    const size_t E = (size_t)m->options.embedding_dim, size = (size_t)T * E;
-    rt_model_tally *tally = m->parameters.tally;
-    real *sines = rt_alloc_or_count(tally ? &tally->tables : NULL, size, sizeof *sines);
-    if (!sines || (!tally && !fill(sines, T, (int)E, m->options.position.frequencies.base))) {
-        rt_free(sines);
+    const size_t E = (size_t)m->options.embedding_dim;
+    new_rows rows = {rt_account_alloc(m->parameters.account, RT_FOR_TABLES, (size_t)T * E,
+                                      sizeof *rows.sines),
+                     T, (int)E, m->options.position.frequencies.base, true};
+    rt_memory_fill(rows.sines, fill, &rows);
+    if (!rows.sines || !rows.full) {
+        rt_free(rows.sines);
         return rt_graph_fail(g, RT_MEMORY, "out of memory for a table of %d positions", T);
     }
     rt_free(table->sines);
-    *table = (sine_table){sines, T};
-    return sines;
+    *table = (sine_table){rows.sines, T};
+    return rows.sines;
 }
 
 /* x sqrt(E) + sines, as Vaswani et al. have it: at their start the embeddings are far smaller than

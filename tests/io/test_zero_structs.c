@@ -200,6 +200,7 @@ static rt_status sampler_of_nothing(void)
 
 #define CALLS(X)                                                                                   \
     X(rt_arena_take, IS_NOTHING(rt_arena_take(&arena, 1)))                                         \
+    X(rt_arena_take_present, IS_NOTHING(rt_arena_take_present(&arena, &arena, 1)))                 \
     X(rt_arena_clear, rt_arena_clear(&arena))                                                      \
     X(rt_arena_here, IS_NOTHING(rt_arena_here(&arena)))                                            \
     X(rt_arena_keep, IS_NOTHING(rt_arena_keep(&arena, (rt_arena_mark){NULL, 0, 0}, NULL, 0)))      \
@@ -230,7 +231,8 @@ static rt_status sampler_of_nothing(void)
     X(rt_grad_or_fresh, ck_assert_ptr_null(rt_grad_or_fresh(&node, 0, numbers)))                   \
     X(rt_grad_rounded, ck_assert_ptr_null(rt_grad_rounded(&node, 0)))                              \
     X(rt_grad_pass, rt_grad_pass(&node))                                                           \
-    X(rt_alloc_or_count, ck_assert(rt_alloc_or_count(&(rt_tally){0}, 1, 1) != NULL))               \
+    X(rt_account_alloc,                                                                            \
+      ck_assert(rt_account_alloc(&(rt_account){{0}}, RT_FOR_VALUES, 1, 1) != NULL))                \
     X(rt_random_words, rt_random_words((rt_random){0}, 0, (uint32_t[4]){0}))                       \
     X(rt_random_uniform, IS_NOTHING(rt_random_uniform((rt_random){0}, 0)))                         \
     X(rt_random_normal, IS_NOTHING(rt_random_normal((rt_random){0}, 0)))                           \
@@ -326,11 +328,9 @@ static rt_status sampler_of_nothing(void)
     X(rt_transformer_rules, rt_transformer_rules(&options, ignore_rule, NULL))                     \
     X(rt_transformer_check, refused(rt_transformer_check(&options)))                               \
     X(rt_transformer_new, refused(make(&options)))                                                 \
-    X(rt_transformer_new_blank,                                                                    \
-      refused(rt_transformer_new_blank(&(rt_transformer *){NULL}, &options, 1)))                   \
-    X(rt_transformer_new_dry,                                                                      \
-      refused(rt_transformer_new_dry(&(rt_transformer *){NULL}, &options, NULL,                    \
-                                     &(rt_model_tally){.values = {0}})))                           \
+    X(rt_transformer_new_from,                                                                     \
+      refused(rt_transformer_new_from(&(rt_transformer *){NULL}, &options,                         \
+                                      &(rt_model_start){.blank = true})))                          \
     X(rt_transformer_new_of_nothing,                                                               \
       refused(rt_transformer_new(&(rt_transformer *){NULL}, &a_transformer()->options, 1,          \
                                  &transformer)))                                                   \
@@ -499,7 +499,6 @@ static const char *const without_structs[] = {
     "rt_unpoison",
     "rt_graph_new",
     "rt_graph_new_dry",
-    "rt_graph_is_dry",
     "rt_graph_free",
     "rt_graph_clear",
     "rt_graph_rest",
@@ -529,6 +528,9 @@ static const char *const without_structs[] = {
     "rt_intern_text",
     "rt_free",
     "rt_memory_rest",
+    "rt_memory_fill",
+    "rt_memory_copy",
+    "rt_memory_zero",
     "rt_memory_live",
     "rt_memory_requests",
     "rt_memory_fail_at",

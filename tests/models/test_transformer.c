@@ -310,7 +310,8 @@ TEST(a_blank_model_becomes_the_one_that_is_drawn)
         .theta = {.learn = true, .init = RT_THETA_PERTURBED, .init_sigma = 1}};
     rt_transformer *drawn, *blank;
     ck_assert(!rt_transformer_new(&drawn, &o, 7, NULL).code);
-    ck_assert(!rt_transformer_new_blank(&blank, &o, 7).code);
+    ck_assert(
+        !rt_transformer_new_from(&blank, &o, &(rt_model_start){.seed = 7, .blank = true}).code);
     const rt_parameters *a = &drawn->parameters, *b = &blank->parameters;
     for (int i = 0; i < b->count; i++) {
         const rt_tensor *t = &b->list[i]->tensor;

@@ -761,7 +761,7 @@ TEST_ROWS(a_dry_run_counts_the_memory_of_a_run, 0, ROWS)
     const row *r = rows + _i;
     prepared p = prepare(r), dry = p;
     for (int i = 0; i < p.count; i++)
-        dry.tensors[i].data = dry.tensors[i].grad = RT_NOWHERE;
+        dry.tensors[i].data = dry.tensors[i].grad = RT_RESERVED;
     for (int backward = 0; backward < 2; backward++)
         ck_assert_uint_eq(bytes_of(r, &dry, rt_graph_new_dry(), backward),
                           bytes_of(r, &p, rt_graph_new(), backward));

@@ -29,7 +29,7 @@ static void read_run(trained *t, const char *run, int step)
     *t = (trained){0};
     expect_ok(rt_config_load(&t->config, &source, &errors));
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
     const rt_training_state *state = rt_trainer_state(t->trainer);
     const rt_checkpoint_model model =
         rt_checkpoint_model_of(state->model, &t->config.data,

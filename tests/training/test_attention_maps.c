@@ -46,7 +46,7 @@ static void draw(const char *const *overrides)
     load_sound(&config, tiny, overrides);
     config.model.init_std = 0.5;
     assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
-    assert_status(rt_trainer_new(&trainer, &config, data), RT_OK, "");
+    assert_status(rt_trainer_new(&trainer, &config, data, NULL), RT_OK, "");
     rt_figures_begin(&figures, scratch);
     rt_report_attention(&figures, &config, trainer);
     assert_status(figures.status, RT_OK, "");
@@ -117,7 +117,7 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     real *maps[LAYERS] = {expected[0], expected[1], expected[2]};
     rt_labelled_batch b;
     draw(NULL);
-    assert_status(rt_labelled_batch_new(&b, 1, T), RT_OK, "");
+    assert_status(rt_labelled_batch_new(&b, 1, T, NULL), RT_OK, "");
     rt_data_evaluation(data, 0, &b.batch);
     rt_graph *g = rt_graph_new();
     const rt_transformer_input in = {.B = 1,

@@ -135,8 +135,9 @@ static void expect_ok(rt_status status)
 static void open_training(training *t, bool blank)
 {
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(blank ? rt_trainer_new_blank(&t->trainer, &t->config, t->data)
-                    : rt_trainer_new(&t->trainer, &t->config, t->data));
+    expect_ok(blank ? rt_trainer_new(&t->trainer, &t->config, t->data,
+                                     &(rt_trainer_options){.blank = true})
+                    : rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
     t->state = rt_trainer_state(t->trainer);
 }
 

@@ -6,6 +6,8 @@
 #include "train/step/memory_estimate.h"
 #include "train/step/trainer_private.h"
 
+#include <sys/resource.h>
+
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                            "[data]\nlength = 12\nvocab = 10\n"
                            "[optimizer]\nlr = 0.01\n"
@@ -66,7 +68,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static rt_trainer *trainer_of(const rt_config *c, const rt_data *data)
 {
     rt_trainer *t;
-    expect_ok(rt_trainer_new(&t, c, data));
+    expect_ok(rt_trainer_new(&t, c, data, NULL));
     return t;
 }
 
@@ -247,12 +249,13 @@ TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS)
     rt_trainer *t = trainer_of(&c, data);
     const size_t bytes = t->state.model->parameters.block_size * sizeof(real);
     const size_t shard = (size_t)((c.train.batch_size + t->shards - 1) / t->shards);
-    ck_assert_uint_eq(run.values, bytes);
-    ck_assert_uint_eq(run.moments, 2 * bytes);
+    ck_assert_uint_eq(run.reserved.bytes[RT_FOR_VALUES], bytes);
+    ck_assert_uint_eq(run.reserved.bytes[RT_FOR_STATES], 2 * bytes);
     ck_assert_int_eq(run.blocks, t->blocks);
-    ck_assert_uint_eq(run.gradients, (size_t)t->blocks * bytes);
-    ck_assert_uint_eq(run.batches, (size_t)t->shards * shard * (size_t)c.data.length * 21);
-    ck_assert_uint_eq(run.rounded + run.received, 0);
+    ck_assert_uint_eq(run.reserved.bytes[RT_FOR_GRADIENTS], (size_t)t->blocks * bytes);
+    ck_assert_uint_eq(run.reserved.bytes[RT_FOR_BATCHES],
+                      (size_t)t->shards * shard * (size_t)c.data.length * 21);
+    ck_assert_uint_eq(run.reserved.bytes[RT_FOR_ROUNDED] + run.reserved.bytes[RT_FOR_RECEIVED], 0);
     ck_assert_int_eq(run.parameters, t->state.model->parameters.count);
     ck_assert_int_eq(run.places, 1);
     rt_trainer_free(t);
@@ -275,7 +278,7 @@ TEST(tables_of_positions_are_counted_once_for_each_model)
         load_sound(&c, tiny, OVERRIDES(kinds[i].kind));
         expect_ok(rt_data_open(&data, &c.data, NULL));
         expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
-        ck_assert_uint_eq(run.tables, kinds[i].bytes);
+        ck_assert_uint_eq(run.reserved.bytes[RT_FOR_TABLES], kinds[i].bytes);
         rt_data_close(data);
     }
 }
@@ -321,6 +324,31 @@ TEST(a_dry_run_refuses_what_a_trainer_refuses)
                      "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
 }
 
+/* AddressSanitizer does not run with a limit of address space. */
+#ifndef __SANITIZE_ADDRESS__
+TEST(a_dry_run_of_gigabytes_reserves_no_address_space)
+{
+    rt_config c;
+    rt_data *data;
+    rt_dry_run run;
+    struct rlimit limit, before;
+    load_sound(&c, tiny, OVERRIDES("model.dim=4096", "model.layers=20", "data.length=2048"));
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    rt_memory_limits used;
+    rt_memory_limits_read(&used, "");
+    limit.rlim_cur = (rlim_t)used.addresses_used + (64 << 20);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    const rt_status status = rt_dry_run_training(&run, &c, data, NULL, true);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+    expect_ok(status);
+    ck_assert_uint_gt(run.reserved.bytes[RT_FOR_STATES], (size_t)30e9);
+    ck_assert_uint_gt(run.step.touched, (size_t)1e9);
+    rt_data_close(data);
+}
+#endif
+
 TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
 {
     rt_config c;
@@ -358,7 +386,7 @@ TEST(the_most_labels_are_a_little_above_those_of_shards)
                          "data.length=64"));
     expect_ok(rt_data_open(&data, &c.data, NULL));
     expect_ok(rt_most_labels(&most, &c, data, SHARD, 64));
-    expect_ok(rt_labelled_batch_new(&b, SHARD, 64));
+    expect_ok(rt_labelled_batch_new(&b, SHARD, 64, NULL));
     for (uint32_t i = 0; i < SHARDS; i++) {
         rt_draw_training(&b, data, 7, 3, i * SHARD);
         above += b.labels > most;

@@ -81,7 +81,7 @@ static void open_trainer(rt_config *config, rt_data **data, rt_trainer **trainer
 {
     load_sound(config, tiny, OVERRIDES(freeze));
     assert_status(rt_data_open(data, &config->data, NULL), RT_OK, "");
-    assert_status(rt_trainer_new(trainer, config, *data), RT_OK, "");
+    assert_status(rt_trainer_new(trainer, config, *data, NULL), RT_OK, "");
 }
 
 /* Each of the parts, after steps whose decay and moments would move everything. */
@@ -146,7 +146,7 @@ TEST(something_must_be_left_to_train)
     rt_trainer *trainer;
     load_sound(&config, tiny, OVERRIDES("train.freeze=embeddings,layers.0,layers.1,head"));
     assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
-    assert_status(rt_trainer_new(&trainer, &config, data), RT_CONFIG,
+    assert_status(rt_trainer_new(&trainer, &config, data, NULL), RT_CONFIG,
                   "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
     rt_trainer_free(trainer);
     rt_data_close(data);

@@ -42,7 +42,7 @@ static pair *new_pair(const char *const *overrides)
     ck_assert_ptr_nonnull(t);
     load_sound(&t->config, tiny, overrides);
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
     const rt_transformer *theirs = rt_trainer_state(t->trainer)->model;
     expect_ok(rt_transformer_new(&t->mine, &theirs->options, t->config.run.seed, NULL));
     return t;

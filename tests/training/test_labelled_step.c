@@ -51,7 +51,7 @@ static training *new_training(const char *task, const char *more)
     snprintf(file, sizeof file, "data.file=%s", in_scratch("a.tsv"));
     load_sound(&t->config, tiny, OVERRIDES(task, file, "data.eval_fraction=0", more));
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
     return t;
 }
 
@@ -117,7 +117,7 @@ TEST(a_batch_is_as_long_as_its_longest_row)
     training *t = new_labelled(true, false, "run.seed=1");
     const int length = t->config.data.length;
     rt_labelled_batch cut;
-    expect_ok(rt_labelled_batch_new(&cut, 8, length));
+    expect_ok(rt_labelled_batch_new(&cut, 8, length, NULL));
     int shorter = 0;
     for (uint32_t step = 0; step < 16; step++) {
         int32_t ids[8 * LENGTH], labels[8 * LENGTH], types[8 * LENGTH];
@@ -155,7 +155,7 @@ TEST(sequences_of_one_length_are_never_cut)
     rt_labelled_batch b;
     load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
     expect_ok(rt_data_open(&data, &c.data, NULL));
-    expect_ok(rt_labelled_batch_new(&b, 2, 13));
+    expect_ok(rt_labelled_batch_new(&b, 2, 13, NULL));
     rt_draw_training(&b, data, 1, 0, 0);
     ck_assert_int_eq(b.batch.mask[12], 0);
     ck_assert_int_eq(b.batch.length, 13);
@@ -173,7 +173,7 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
     rt_step_result result;
     double loss = 0;
     long labels = 0, correct = 0;
-    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length));
+    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, NULL));
     for (uint32_t r = 0; r < 8; r++) {
         rt_batch_result alone;
         rt_draw_training(&one, t->data, t->config.run.seed, 0, r);
@@ -202,7 +202,7 @@ TEST(any_number_of_threads_takes_the_same_steps)
         t[i] = new_labelled(true, false, threads[i]);
         t[i]->config.train.shards = 4;
         rt_trainer_free(t[i]->trainer);
-        expect_ok(rt_trainer_new(&t[i]->trainer, &t[i]->config, t[i]->data));
+        expect_ok(rt_trainer_new(&t[i]->trainer, &t[i]->config, t[i]->data, NULL));
         rt_step_result result;
         for (int step = 0; step < 12; step++)
             expect_ok(rt_trainer_step(t[i]->trainer, &result));
@@ -229,7 +229,7 @@ TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
     long labels = 0;
     const long rows = rt_data_evaluation_rows(t->data, LENGTH);
     ck_assert_int_eq(rows, _i == 2 ? 21 : COUNT);
-    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length));
+    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, NULL));
     for (uint32_t r = 0; r < (uint32_t)rows; r++) {
         rt_batch_result alone;
         int64_t before = 0, after = 0;

@@ -32,7 +32,7 @@ static void make_model(const char *causal, const char *objective, int rows)
     load_sound(&config, text, NULL);
     const rt_data_meaning meaning = {.ids = rows};
     assert_status(rt_data_open_as(&data, &config.data, meaning), RT_OK, "");
-    assert_status(rt_trainer_new(&trainer, &config, data), RT_OK, "");
+    assert_status(rt_trainer_new(&trainer, &config, data, NULL), RT_OK, "");
 }
 
 static void end(void)
@@ -81,7 +81,7 @@ TEST_ROWS(masked_tokens_are_filled_in, 0, 2)
     make_model("no", "mlm", _i ? 64 : 0);
     ck_assert(!_i || rt_data_vocab(data) > rt_data_vocabulary(data)->count);
     assert_status(rt_report_samples(&page, &config, trainer), RT_OK, "");
-    assert_status(rt_labelled_batch_new(&b, 1, LENGTH), RT_OK, "");
+    assert_status(rt_labelled_batch_new(&b, 1, LENGTH, NULL), RT_OK, "");
     for (int row = 0; row < 3; row++) {
         rt_data_evaluation(data, (uint32_t)row, &b.batch);
         rt_writer_add(&expected, "<p class=\"sample\">");
@@ -111,7 +111,7 @@ TEST(a_text_is_continued_from_its_first_half)
     rt_writer expected = {0};
     make_model("yes", "lm", 0);
     assert_status(rt_report_samples(&page, &config, trainer), RT_OK, "");
-    assert_status(rt_labelled_batch_new(&b, 1, LENGTH), RT_OK, "");
+    assert_status(rt_labelled_batch_new(&b, 1, LENGTH, NULL), RT_OK, "");
     rt_data_evaluation(data, 1, &b.batch);
     rt_writer_add(&expected, "<p class=\"sample\">");
     rt_token_text(&expected, data, b.batch.ids, LENGTH / 2);
@@ -129,7 +129,7 @@ TEST(a_toy_task_has_no_samples)
 {
     load_sound(&config, "[model]\nlayers = 1\ndim = 16\nheads = 2\n[data]\nlength = 8\n", NULL);
     assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
-    assert_status(rt_trainer_new(&trainer, &config, data), RT_OK, "");
+    assert_status(rt_trainer_new(&trainer, &config, data, NULL), RT_OK, "");
     assert_status(rt_report_samples(&page, &config, trainer), RT_OK, "");
     ck_assert_ptr_null(page.bytes);
 }

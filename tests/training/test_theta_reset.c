@@ -63,7 +63,7 @@ static void train(int steps, const char *scope)
     rt_step_result result;
     load_sound(&config, tiny, OVERRIDES(scope));
     expect_ok(rt_data_open(&data, &config.data, NULL));
-    expect_ok(rt_trainer_new(&trainer, &config, data));
+    expect_ok(rt_trainer_new(&trainer, &config, data, NULL));
     model = rt_trainer_state(trainer)->model;
     for (int i = 0; i < steps; i++)
         expect_ok(rt_trainer_step(trainer, &result));
@@ -198,7 +198,7 @@ TEST_WITH(trained_options, what_lies_behind_a_barrier_is_not_reached, 0, 1)
                OVERRIDES("theta.scope=model", "model.layers=1", "model.heads=1",
                          "position.fraction=0.125", "theta.lr_scale=0"));
     expect_ok(rt_data_open(&data, &config.data, NULL));
-    expect_ok(rt_trainer_new(&trainer, &config, data));
+    expect_ok(rt_trainer_new(&trainer, &config, data, NULL));
     model = rt_trainer_state(trainer)->model;
     theta[0] = 6 * acos(-1) / (exp(3) - 1);
     rt_transformer_set_theta(model, theta);
@@ -217,7 +217,7 @@ TEST_WITH(trained_options, a_theta_of_0_cannot_go_anywhere, 0, 1)
     double theta[16];
     load_sound(&config, tiny, OVERRIDES("theta.form=raw"));
     expect_ok(rt_data_open(&data, &config.data, NULL));
-    expect_ok(rt_trainer_new(&trainer, &config, data));
+    expect_ok(rt_trainer_new(&trainer, &config, data, NULL));
     model = rt_trainer_state(trainer)->model;
     rt_transformer_theta(model, theta);
     theta[0] = 0;

@@ -32,7 +32,7 @@ static training *new_training(const char *const *overrides)
     ck_assert_ptr_nonnull(t);
     load_sound(&t->config, tiny, overrides);
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
     t->state = rt_trainer_state(t->trainer);
     return t;
 }
@@ -424,7 +424,7 @@ static rt_status live_once(const rt_config *c, const rt_data *data)
     rt_step_result result;
     rt_evaluation evaluation;
     rt_trainer *trainer;
-    rt_status status = rt_trainer_new(&trainer, c, data);
+    rt_status status = rt_trainer_new(&trainer, c, data, NULL);
     if (!status.code)
         status = rt_trainer_step(trainer, &result);
     if (!status.code)
@@ -474,7 +474,7 @@ TEST(a_shard_draws_its_dropout_by_its_number)
     long labels = 0;
     ck_assert_ptr_nonnull(sum);
     for (int i = 0; i < SHARDS; i++) {
-        expect_ok(rt_labelled_batch_new(&shard[i], ROWS, t->config.data.length));
+        expect_ok(rt_labelled_batch_new(&shard[i], ROWS, t->config.data.length, NULL));
         rt_draw_training(&shard[i], t->data, t->config.run.seed, 0, (uint32_t)(i * ROWS));
         labels += shard[i].labels;
     }

@@ -230,7 +230,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     s.model = rt_trainer_state(trainer)->model;
     s.g = rt_graph_new();
     s.next = rt_alloc((size_t)s.model->options.vocab, sizeof *s.next);
-    rt_status status = rt_labelled_batch_new(&s.b, 1, length);
+    rt_status status = rt_labelled_batch_new(&s.b, 1, length, NULL);
     if (!status.code && (!s.g || !s.next))
         status = rt_out_of_memory("a sample");
     if (!status.code && lm)
@@ -438,7 +438,7 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
     rt_labelled_batch b;
     rt_writer tics = {0};
     real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities); /* NULL: not kept */
-    rt_status status = rt_labelled_batch_new(&b, 1, config->data.length);
+    rt_status status = rt_labelled_batch_new(&b, 1, config->data.length, NULL);
     bool in_memory = probabilities != NULL;
     for (int l = 0; l < v.layers && in_memory; l++) {
         v.probabilities[l] = rt_alloc((size_t)o->heads * T * T, sizeof(real));

@@ -117,7 +117,8 @@ void rt_run_assist(rt_run *r)
         status = rt_world_agree(world, open_received_data(r, &m));
     free_meaning(&m);
     if (!status.code)
-        status = rt_trainer_new_in(&r->trainer, r->config, r->data, world);
+        status =
+            rt_trainer_new(&r->trainer, r->config, r->data, &(rt_trainer_options){.world = world});
     if (status.code)
         return;
     status = rt_trainer_observe(r->trainer, r->arguments->trap, false);

@@ -151,7 +151,7 @@ static rt_status read_lines(line_reader *r, const char *path, text_rows *all)
                                    "or tag, and a vocabulary");
     rt_status status = rt_ok();
     if (rt_data_labels(r->data)) {
-        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data));
+        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data), NULL);
         if (status.code)
             return status;
     }

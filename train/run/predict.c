@@ -95,8 +95,9 @@ static rt_status prediction_new(prediction *p, const prediction *shared)
     p->probabilities = rt_alloc((size_t)shown, sizeof *p->probabilities);
     if (!p->g || !p->logits || !p->probabilities)
         return rt_out_of_memory("a prediction");
-    return rt_data_labels(p->data) ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data))
-                                   : rt_ok();
+    return rt_data_labels(p->data)
+               ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data), NULL)
+               : rt_ok();
 }
 
 static void prediction_free(prediction *p)

@@ -212,8 +212,8 @@ static rt_status make_trainer(rt_run *r, bool blank)
     if (r->checks && !takes)
         return status;
     if (!status.code)
-        status = blank && !world ? rt_trainer_new_blank(&r->trainer, r->config, r->data)
-                                 : rt_trainer_new_in(&r->trainer, r->config, r->data, world);
+        status = rt_trainer_new(&r->trainer, r->config, r->data,
+                                &(rt_trainer_options){.world = world, .blank = blank && !world});
     if (!status.code)
         r->state = rt_trainer_state(r->trainer);
     return status;

@@ -52,7 +52,7 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
 {
     rt_tensor *logits = rt_batch_logits(model, g, b);
     rt_tensor *loss = rt_cross_entropy(g, logits, b->wanted, 0, divisor);
-    if (loss && !rt_graph_is_dry(g)) {
+    if (loss && result) {
         result->loss = (double)loss->data[0] * divisor;
         result->correct = rt_count_correct(logits, b->wanted);
         if (b->confusion)

@@ -24,7 +24,7 @@ rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids
                           const int32_t *place);
 
 /* The summed loss over `divisor`, for backward; NULL if the graph has failed. There must be
- * at least one label. A dry graph leaves the result as it is. */
+ * at least one label. With a dry graph, `result` must be NULL, as it may with any. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 

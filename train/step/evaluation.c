@@ -93,7 +93,7 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, long mo
     if (!p->batches)
         return rt_out_of_memory("an evaluation");
     for (int i = 0; i < t->place_count && !status.code; i++)
-        status = rt_labelled_batch_new(p->batches + i, rows, length);
+        status = rt_labelled_batch_new(p->batches + i, rows, length, NULL);
     return status;
 }
 

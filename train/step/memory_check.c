@@ -198,8 +198,10 @@ static void format_parts(char *text, size_t size, const rt_memory_need *need, rt
 {
     const rt_dry_run *r = &need->run;
     const bool alone = use == RT_USE_EVALUATE || use == RT_USE_MODEL;
-    const double parameters = (double)r->values + (double)(alone ? r->to_use : r->rounded);
-    const double gradients = (double)r->gradients + (double)r->received;
+    const size_t *bytes = r->reserved.bytes;
+    const double parameters =
+        (double)bytes[RT_FOR_VALUES] + (double)(alone ? r->to_use : bytes[RT_FOR_ROUNDED]);
+    const double gradients = (double)bytes[RT_FOR_GRADIENTS] + (double)bytes[RT_FOR_RECEIVED];
     const double graphs = r->places * (double)r->training.touched;
     const double step = need->at[RT_PHASE_STEP].resident;
     if (alone)
@@ -210,8 +212,8 @@ static void format_parts(char *text, size_t size, const rt_memory_need *need, rt
     else
         snprintf(text, size,
                  "parameters and moments %.1f, %d block%s of gradients %.1f, activations %.1f%s",
-                 (parameters + (double)r->moments) / giga, r->blocks, r->blocks > 1 ? "s" : "",
-                 gradients / giga, graphs / giga,
+                 (parameters + (double)bytes[RT_FOR_STATES]) / giga, r->blocks,
+                 r->blocks > 1 ? "s" : "", gradients / giga, graphs / giga,
                  phase == RT_PHASE_SAVE ? ", and a checkpoint that is being written" : "");
 }
 

@@ -30,7 +30,7 @@ static rt_status sample_labels(const rt_config *c, const rt_data *data, int leng
     const int count = room < batch ? room : batch;
     double sum = 0, squares = 0;
     rt_labelled_batch row;
-    rt_status status = rt_labelled_batch_new(&row, 1, tokens);
+    rt_status status = rt_labelled_batch_new(&row, 1, tokens, NULL);
     for (int i = 0; i < count && !status.code; i++) {
         draw_one(&row, c, data, (uint32_t)i);
         sum += row.labels;
@@ -67,7 +67,6 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
 static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool records)
 {
     const rt_config *c = t->config;
-    rt_batch_result ignored = {0};
     b->batch.length = rt_data_longest(t->data, b->length);
     rt_status status = rt_most_labels(&b->labels, c, t->data, b->batch.rows, b->batch.length);
     if (status.code)
@@ -76,7 +75,7 @@ static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool
     rt_graph_record(g, records);
     if (records)
         rt_graph_set_random(g, c->run.seed, 0, 0);
-    rt_tensor *loss = rt_batch_loss(t->models[0], g, b, 1, &ignored);
+    rt_tensor *loss = rt_batch_loss(t->models[0], g, b, 1, NULL);
     return records ? rt_graph_backward(g, loss) : rt_graph_status(g);
 }
 
@@ -95,11 +94,11 @@ static rt_status dry_step(rt_trainer *t, rt_graph *g)
     return status;
 }
 
-static rt_status dry_evaluation(rt_trainer *t, rt_graph *g, int length, rt_tally *batches)
+static rt_status dry_evaluation(rt_trainer *t, rt_graph *g, int length, rt_account *account)
 {
     rt_labelled_batch part;
     rt_status status =
-        rt_labelled_batch_new_dry(&part, t->config->train.batch_size / t->shards, length, batches);
+        rt_labelled_batch_new(&part, t->config->train.batch_size / t->shards, length, account);
     if (!status.code)
         status = dry_pass(t, g, &part, false);
     rt_labelled_batch_free(&part);
@@ -112,9 +111,10 @@ static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
     const rt_lengths *lengths = &t->config->train.eval_lengths;
     rt_status status = rt_ok();
     for (int i = -1; i < lengths->count && !status.code; i++) {
-        rt_tally tally = {0};
-        status = dry_evaluation(t, g, i < 0 ? t->config->data.length : lengths->at[i], &tally);
-        *batches = tally.bytes > *batches ? tally.bytes : *batches;
+        rt_account account = {{0}};
+        status = dry_evaluation(t, g, i < 0 ? t->config->data.length : lengths->at[i], &account);
+        const size_t bytes = account.bytes[RT_FOR_BATCHES];
+        *batches = bytes > *batches ? bytes : *batches;
     }
     return status;
 }
@@ -123,51 +123,68 @@ static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
 
 static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
 {
-    rt_graph *steps = t->places[0].graph, *alone = rt_graph_new_dry();
+    rt_graph *steps = rt_graph_new_dry(), *alone = rt_graph_new_dry();
     size_t batches = 0;
-    if (!alone)
-        return rt_out_of_memory("a graph");
-    rt_status status = dry_step(t, steps);
-    run->step = rt_graph_needs(steps);
-    if (!status.code)
+    rt_status status = steps && alone ? rt_ok() : rt_out_of_memory("a graph");
+    if (!status.code) {
+        rt_graph_set_recomputes(steps, t->config->train.recompute == RT_RECOMPUTE_LAYERS);
+        status = dry_step(t, steps);
+        run->step = rt_graph_needs(steps);
+    }
+    if (!status.code) {
         status = dry_evaluations(t, steps, &batches);
-    run->training = rt_graph_needs(steps);
-    if (!status.code)
+        run->training = rt_graph_needs(steps);
+    }
+    if (!status.code) {
         status = dry_evaluations(t, alone, &batches);
-    run->evaluation = rt_graph_needs(alone);
+        run->evaluation = rt_graph_needs(alone);
+    }
     run->evaluated = (size_t)run->places * batches;
+    rt_graph_free(steps);
     rt_graph_free(alone);
     return status;
 }
 
-rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
-                              rt_world *world, bool passes)
+/* Counts the numbers of this process that have no such state, whose memory is never touched. */
+static size_t numbers_without(const rt_trainer *t, int state)
 {
-    rt_trainer_tally tally = {0};
-    rt_trainer *t;
-    *run = (rt_dry_run){.threads = rt_threads_of(config, world),
-                        .places = rt_trainer_places(config, world)};
-    rt_status status = rt_trainer_new_dry(&t, config, data, world, &tally);
-    if (status.code)
-        return status;
-    if (passes)
-        status = take_passes(run, t);
+    const bool has_all = rt_world_rank(t->world) == 0;
+    const int first = has_all ? 0 : rt_shares_first(&t->shares);
+    const int end = has_all ? t->stretch_count : first + rt_shares_count(&t->shares);
+    size_t numbers = 0;
+    for (int i = first; i < end; i++)
+        if (state >=
+            rt_states_of(t->rule, t->state.model->parameters.list[t->stretches[i].parameter]))
+            numbers += t->stretches[i].size;
+    return numbers;
+}
+
+static void take_bytes(rt_dry_run *run, const rt_trainer *t)
+{
     const rt_parameters *p = &t->state.model->parameters;
     run->blocks = t->blocks;
-    run->values = tally.model.values.bytes;
-    run->gradients = tally.model.gradients.bytes;
-    run->tables = tally.model.tables.bytes;
-    run->rounded = tally.rounded.bytes;
-    run->to_use = config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
-    run->moments = tally.states.bytes;
-    run->rooms = tally.rooms.bytes;
-    run->received = tally.received.bytes;
-    run->batches = tally.batches.bytes;
+    run->to_use = t->config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
     run->parameters = p->count;
     for (int i = 0; i < p->count; i++) {
         const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
         run->largest = bytes > run->largest ? bytes : run->largest;
     }
+    for (int i = 0; i < t->rule->state_count; i++)
+        run->reserved.bytes[RT_FOR_STATES] -= numbers_without(t, i) * sizeof(real);
+}
+
+rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
+                              rt_world *world, bool passes)
+{
+    rt_trainer *t;
+    *run = (rt_dry_run){.threads = rt_threads_of(config, world),
+                        .places = rt_trainer_places(config, world)};
+    const rt_trainer_options options = {.world = world, .account = &run->reserved, .threads = 1};
+    rt_status status = rt_trainer_new_alone(&t, config, data, &options);
+    if (!status.code && passes)
+        status = take_passes(run, t);
+    if (!status.code)
+        take_bytes(run, t);
     rt_trainer_end(t);
     return status;
 }
@@ -216,19 +233,25 @@ static rt_memory_bytes graph_bytes(const rt_dry_run *r, rt_graph_need of_one)
                              r->places * (double)of_one.space + threads};
 }
 
+static double bytes_for(const rt_dry_run *r, rt_purpose purpose)
+{
+    return (double)r->reserved.bytes[purpose];
+}
+
 /* Returns the bytes of a checkpoint with optimizer states, in a file or in memory. */
 static double checkpoint_bytes(const rt_dry_run *r)
 {
-    return (double)r->values + (double)r->moments + 3.0 * r->parameters * bytes_of_tensor +
-           bytes_of_file;
+    return bytes_for(r, RT_FOR_VALUES) + bytes_for(r, RT_FOR_STATES) +
+           3.0 * r->parameters * bytes_of_tensor + bytes_of_file;
 }
 
 /* Returns the bytes of a trainer without its graphs. */
 static double trainer_bytes(const rt_dry_run *r)
 {
-    return (double)r->values + (double)r->rounded + (double)r->moments + (double)r->gradients +
-           (double)r->received + (double)r->batches + (double)r->rooms +
-           (double)r->blocks * (double)r->tables;
+    double bytes = (r->blocks - 1) * bytes_for(r, RT_FOR_TABLES);
+    for (int i = 0; i < RT_PURPOSES; i++)
+        bytes += bytes_for(r, (rt_purpose)i);
+    return bytes;
 }
 
 /* Fills the phases of a training. A checkpoint is built in memory, after the trainer has returned
@@ -238,7 +261,7 @@ static void find_training(rt_memory_need *need, rt_memory_bytes threads, bool sa
     const rt_dry_run *r = &need->run;
     const rt_memory_bytes kept = add_bytes(same_bytes(trainer_bytes(r)), threads);
     const rt_memory_bytes trained = add_bytes(kept, graph_bytes(r, r->training));
-    const double rested = (double)r->gradients + r->places * (double)r->training.touched;
+    const double rested = bytes_for(r, RT_FOR_GRADIENTS) + r->places * (double)r->training.touched;
     const double piece = fmin((double)r->largest, largest_piece);
     const double written = saves ? checkpoint_bytes(r) + 2 * piece : 0;
     need->at[RT_PHASE_STEP] = add_bytes(kept, graph_bytes(r, r->step));
@@ -252,15 +275,16 @@ static void find_training(rt_memory_need *need, rt_memory_bytes threads, bool sa
 static void find_uses(rt_memory_need *need, rt_memory_bytes threads)
 {
     const rt_dry_run *r = &need->run;
-    const double file = checkpoint_bytes(r), values = (double)r->values;
-    const double touched = values + (double)r->to_use + (double)r->places * (double)r->tables;
+    const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
+    const double touched =
+        values + (double)r->to_use + (double)r->places * bytes_for(r, RT_FOR_TABLES);
     const double piece = fmin((double)r->largest, largest_piece);
     const rt_memory_bytes made = add_bytes(threads, (rt_memory_bytes){0, trainer_bytes(r)});
     need->model = add_bytes(made, (rt_memory_bytes){touched, 0});
     need->used = add_bytes(add_bytes(need->model, graph_bytes(r, r->evaluation)),
                            same_bytes((double)r->evaluated));
     need->at[RT_PHASE_RESUME] =
-        add_bytes(add_bytes(made, (rt_memory_bytes){values + (double)r->moments, 0}),
+        add_bytes(add_bytes(made, (rt_memory_bytes){values + bytes_for(r, RT_FOR_STATES), 0}),
                   same_bytes(file + 2 * piece));
     need->at[RT_PHASE_EXPORT] = max_bytes(same_bytes(file + values + 2 * piece),
                                           add_bytes(need->model, same_bytes(values)));

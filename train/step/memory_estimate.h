@@ -4,9 +4,9 @@
 /* Memory of a training, or of the use of a trained model: a dry run, an estimate of each phase from
  * it, and the comparison with the limits of this process.
  *
- * A dry run creates the trainer, a step and an evaluation with the shapes of the run, but with
- * tallies instead of memory, and graphs that compute nothing. So it refuses what the run would
- * refuse, and counts the memory before any is allocated. */
+ * A dry run creates the trainer, a step and an evaluation with the shapes of the run in reserved
+ * memory (core/memory.h). So it refuses what the run would refuse, and counts the memory before any
+ * is allocated. */
 
 #include "core/graph.h"
 #include "core/path.h"
@@ -22,17 +22,10 @@ typedef struct rt_dry_run {
     int places; /* number of shards that are computed at the same time */
     int blocks; /* of gradients */
 
-    size_t values;    /* of the parameters */
-    size_t rounded;   /* parameters in bf16 of a step, with run.math = bf16 */
-    size_t to_use;    /* parameters in bf16 of a use of the model alone */
-    size_t moments;   /* and other states of the optimizer */
-    size_t rooms;     /* scratch memory of all threads for updates of matrices */
-    size_t gradients; /* of all blocks */
-    size_t received;  /* gradients of other processes */
-    size_t batches;   /* of a step */
-    size_t tables;    /* of positions, of one block */
-    size_t largest;   /* values of the largest parameter */
-    int parameters;   /* number of tensors */
+    rt_account reserved; /* by the trainer: tables of one block, batches of a step */
+    size_t to_use;       /* parameters in bf16 of a use of the model alone */
+    size_t largest;      /* values of the largest parameter */
+    int parameters;      /* number of tensors */
 
     rt_graph_need step;       /* of a place that takes steps */
     rt_graph_need training;   /* of a place that takes steps and evaluates */

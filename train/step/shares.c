@@ -142,15 +142,15 @@ static size_t numbers_here(const rt_shares *s)
 }
 
 /* Allocates the buffers for nodes of other processes, one after the other. */
-static rt_status make_received(rt_shares *s)
+static rt_status make_received(rt_shares *s, rt_account *account)
 {
     const size_t numbers = numbers_here(s);
     const int others = rt_world_size(s->world) - 1;
     int own = 0;
     for (int k = 0; k < s->node_count; k++)
         own += s->owners[k] == rank_of(s);
-    s->received =
-        rt_alloc_or_count(s->tally, (size_t)(s->node_count - own) * numbers, sizeof(real));
+    s->received = rt_account_alloc(account, RT_FOR_RECEIVED,
+                                   (size_t)(s->node_count - own) * numbers, sizeof(real));
     s->sent = rt_alloc((size_t)own * (size_t)others, sizeof *s->sent);
     s->taken = rt_alloc((size_t)(s->node_count - own), sizeof *s->taken);
     return s->received && s->sent && s->taken ? rt_ok() : rt_out_of_memory("the sums of others");
@@ -174,13 +174,14 @@ rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
     return rt_ok();
 }
 
-rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count, size_t numbers)
+rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count, size_t numbers,
+                           rt_account *account)
 {
     if (s->world && numbers > INT_MAX)
         return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
     s->parts = stretches;
     share_stretches(s, count);
-    return make_received(s);
+    return make_received(s, account);
 }
 
 void rt_shares_free(rt_shares *s)

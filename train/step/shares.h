@@ -82,15 +82,16 @@ typedef struct rt_shares {
     rt_summation *sums;      /* of nodes */
     int sum_count;
     rt_parcel *sent, *taken;
-    rt_tally *tally; /* counts `received` in a dry run, set before rt_shares_divide; else NULL */
 } rt_shares;
 
 /* Assigns shards to processes; then rt_shares_divide assigns the stretches of a block of `numbers`
- * parameters. The stretches are borrowed. RT_CONFIG if there are too many parameters for a world.
+ * parameters. The stretches are borrowed. With the account of a dry run (else NULL), memory
+ * for the nodes of other processes is reserved. RT_CONFIG if there are too many parameters for a
+ * world.
  */
 rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards) RT_MUST_CHECK;
-rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count,
-                           size_t numbers) RT_MUST_CHECK;
+rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count, size_t numbers,
+                           rt_account *account) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
 
 /* Returns the first of `count` consecutive items of the process `rank` of `size`. */

@@ -112,8 +112,7 @@ static rt_status make_shard(rt_trainer *t, int number)
     s->first_row = (int)((long)c->train.batch_size * number / t->shards);
     const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
     const int most = (c->train.batch_size + t->shards - 1) / t->shards;
-    rt_status status = rt_labelled_batch_new_dry(&s->sequences, most, c->data.length,
-                                                 t->tally ? &t->tally->batches : NULL);
+    rt_status status = rt_labelled_batch_new(&s->sequences, most, c->data.length, t->account);
     s->sequences.batch.rows = next - s->first_row;
     return status;
 }
@@ -163,21 +162,7 @@ static rt_status make_stretches(rt_trainer *t)
     for (int i = 0; i < p->count; i++)
         for (size_t k = 0; k < stretches_of(t, p->list[i]); k++)
             t->stretches[t->stretch_count++] = rt_stretch_at(t->rule, p, i, k);
-    return rt_shares_divide(&t->shares, t->stretches, t->stretch_count, p->block_size);
-}
-
-/* Counts the numbers of this process that have no such state, whose memory is never touched. */
-static size_t numbers_without(const rt_trainer *t, int state)
-{
-    const bool has_all = rt_world_rank(t->world) == 0;
-    const int first = has_all ? 0 : rt_shares_first(&t->shares);
-    const int end = has_all ? t->stretch_count : first + rt_shares_count(&t->shares);
-    size_t numbers = 0;
-    for (int i = first; i < end; i++)
-        if (state >=
-            rt_states_of(t->rule, t->state.model->parameters.list[t->stretches[i].parameter]))
-            numbers += t->stretches[i].size;
-    return numbers;
+    return rt_shares_divide(&t->shares, t->stretches, t->stretch_count, p->block_size, t->account);
 }
 
 /* Process 0 holds all states, because it writes the checkpoints. */
@@ -185,25 +170,20 @@ static rt_status make_states(rt_trainer *t)
 {
     const size_t size =
         rt_world_rank(t->world) ? rt_share_size(&t->shares) : t->state.model->parameters.block_size;
-    rt_tally *tally = t->tally ? &t->tally->states : NULL;
-    for (int i = 0; i < t->rule->state_count; i++) {
-        if (!(t->state.states[i] = rt_alloc_or_count(tally, size, sizeof(real))))
+    for (int i = 0; i < t->rule->state_count; i++)
+        if (!(t->state.states[i] = rt_account_alloc(t->account, RT_FOR_STATES, size, sizeof(real))))
             return rt_out_of_memory("the optimizer's states");
-        if (tally)
-            tally->bytes -= numbers_without(t, i) * sizeof(real);
-    }
     return rt_ok();
 }
 
 static rt_status make_model(rt_trainer *t, int block, bool blank)
 {
     const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
-    const uint64_t seed = t->config->run.seed;
-    const rt_transformer *first = block ? t->models[0] : NULL;
-    if (t->tally)
-        return rt_transformer_new_dry(t->models + block, &options, first, &t->tally->model);
-    return blank && !first ? rt_transformer_new_blank(t->models, &options, seed)
-                           : rt_transformer_new(t->models + block, &options, seed, first);
+    const rt_model_start start = {.seed = t->config->run.seed,
+                                  .values_of = block ? t->models[0] : NULL,
+                                  .blank = blank,
+                                  .account = t->account};
+    return rt_transformer_new_from(t->models + block, &options, &start);
 }
 
 static rt_status make_models(rt_trainer *t, bool blank)
@@ -223,7 +203,6 @@ static rt_status make_state(rt_trainer *t, bool blank)
     t->left = rt_alloc(RT_MOST_SUBTREES, sizeof(real *));
     if (!t->shard || !t->results || !t->block_of || !t->sums || !t->left)
         return rt_out_of_memory("a trainer");
-    t->shares.tally = t->tally ? &t->tally->received : NULL;
     rt_status status = rt_shares_new(&t->shares, t->world, t->shards);
     if (status.code)
         return status;
@@ -240,44 +219,34 @@ static rt_status make_state(rt_trainer *t, bool blank)
     t->state.model = t->models[0];
     freeze(t);
     if (holds_rounded(t->config, blank) &&
-        !(t->rounded =
-              rt_alloc_or_count(t->tally ? &t->tally->rounded : NULL,
-                                t->state.model->parameters.block_size, sizeof *t->rounded)))
+        !(t->rounded = rt_account_alloc(t->account, RT_FOR_ROUNDED,
+                                        t->state.model->parameters.block_size, sizeof *t->rounded)))
         return rt_out_of_memory("parameters in bf16");
     status = make_stretches(t);
     return status.code ? status : make_states(t);
 }
 
-/* Returns the number of threads; 0 in a dry run. */
-static int thread_count(const rt_trainer *t)
-{
-    return t->workers ? rt_workers_count(t->workers) : 0;
-}
-
-/* Allocates the scratch memory of all threads; a dry run counts it. */
+/* Allocates the scratch memory of all threads. */
 static rt_status make_rooms(rt_trainer *t)
 {
     const size_t room = rt_update_room(t->rule, &t->state.model->parameters);
-    const int threads = rt_threads_of(t->config, t->world);
-    t->rooms = rt_alloc((size_t)threads, sizeof(real *));
-    if (t->tally)
-        t->tally->rooms.bytes = room * sizeof(real) * (size_t)threads;
-    for (int i = 0; t->rooms && room && i < thread_count(t); i++)
-        if (!(t->rooms[i] = rt_alloc_unset(room, sizeof(real))))
+    t->rooms = rt_alloc((size_t)t->threads, sizeof(real *));
+    if (!t->rooms)
+        return rt_out_of_memory("a trainer");
+    for (int i = 0; room && i < t->threads; i++)
+        if (!(t->rooms[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, room, sizeof(real))))
             return rt_out_of_memory("the optimizer's room for a matrix");
-    return t->rooms ? rt_ok() : rt_out_of_memory("a trainer");
+    return rt_ok();
 }
 
-static rt_status make_workers(rt_trainer *t)
+static rt_status make_workers(rt_trainer *t, int threads)
 {
-    rt_status status = rt_ok();
-    if (!t->tally)
-        status = rt_workers_new(&t->workers, rt_threads_of(t->config, t->world));
+    rt_status status = rt_workers_new(&t->workers, threads);
     if (status.code)
         return status;
     t->places = rt_alloc((size_t)t->place_count, sizeof *t->places);
     for (int i = 0; t->places && i < t->place_count; i++) {
-        if (!(t->places[i].graph = t->tally ? rt_graph_new_dry() : rt_graph_new()))
+        if (!(t->places[i].graph = rt_graph_new()))
             return rt_out_of_memory("a graph");
         rt_graph_set_recomputes(t->places[i].graph,
                                 t->config->train.recompute == RT_RECOMPUTE_LAYERS);
@@ -285,7 +254,7 @@ static rt_status make_workers(rt_trainer *t)
     return t->places ? make_rooms(t) : rt_out_of_memory("graphs");
 }
 
-static rt_status init_trainer(rt_trainer *t, bool blank)
+static rt_status init_trainer(rt_trainer *t, const rt_trainer_options *o)
 {
     const rt_config *c = t->config;
     rt_status status = rt_world_check(c, t->world);
@@ -293,53 +262,34 @@ static rt_status init_trainer(rt_trainer *t, bool blank)
         return status;
     t->rule = rt_update_rule_of(&c->optimizer.settings);
     t->shards = c->train.shards;
-    t->place_count = t->tally ? 1 : rt_trainer_places(c, t->world);
-    t->group = rt_summation_group(shards_here(c, t->world), rt_trainer_places(c, t->world));
-    status = make_state(t, blank);
-    return status.code ? status : make_workers(t);
+    t->threads = rt_threads_of(c, t->world);
+    t->place_count = rt_trainer_places(c, t->world);
+    t->group = rt_summation_group(shards_here(c, t->world), t->place_count);
+    status = make_state(t, o->blank);
+    return status.code ? status : make_workers(t, o->threads ? o->threads : t->threads);
 }
 
-/* `blank`: the model has no drawn values. `tally`: of a dry run, or NULL. */
-static rt_status new_trainer(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                             rt_world *world, bool blank, rt_trainer_tally *tally)
+rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config,
+                               const rt_data *data, const rt_trainer_options *o)
 {
-    rt_status status = rt_out_of_memory("a trainer");
-    *trainer_new = NULL;
-    rt_trainer *t = rt_alloc(1, sizeof *t);
-    if (t) {
-        *t = (rt_trainer){.config = config, .data = data, .world = world, .tally = tally};
-        status = init_trainer(t, blank);
+    rt_trainer *t = *trainer_new = rt_alloc(1, sizeof *t);
+    if (!t)
+        return rt_out_of_memory("a trainer");
+    *t = (rt_trainer){.config = config, .data = data, .world = o->world, .account = o->account};
+    return init_trainer(t, o);
+}
+
+rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                         const rt_trainer_options *options)
+{
+    static const rt_trainer_options usual = {.world = NULL};
+    const rt_trainer_options *o = options ? options : &usual;
+    rt_status status = rt_world_agree(o->world, rt_trainer_new_alone(trainer_new, config, data, o));
+    if (status.code) {
+        rt_trainer_end(*trainer_new);
+        *trainer_new = NULL;
     }
-    if (!tally)
-        status = rt_world_agree(world, status);
-    if (!status.code)
-        *trainer_new = t;
-    else
-        rt_trainer_end(t);
     return status;
-}
-
-rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data)
-{
-    return new_trainer(trainer_new, config, data, NULL, false, NULL);
-}
-
-rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                            rt_world *world)
-{
-    return new_trainer(trainer_new, config, data, world, false, NULL);
-}
-
-rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
-                               const rt_data *data)
-{
-    return new_trainer(trainer_new, config, data, NULL, true, NULL);
-}
-
-rt_status rt_trainer_new_dry(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                             rt_world *world, rt_trainer_tally *tally)
-{
-    return new_trainer(trainer_new, config, data, world, false, tally);
 }
 
 void rt_trainer_end(rt_trainer *t)
@@ -348,7 +298,7 @@ void rt_trainer_end(rt_trainer *t)
         return;
     for (int i = 0; t->places && i < t->place_count; i++)
         rt_graph_free(t->places[i].graph);
-    for (int i = 0; t->rooms && i < thread_count(t); i++)
+    for (int i = 0; t->rooms && i < t->threads; i++)
         rt_free(t->rooms[i]);
     rt_workers_free(t->workers);
     for (int i = t->blocks - 1; t->models && i >= 0; i--)

@@ -67,18 +67,21 @@ int rt_trainer_places(const rt_config *config, const rt_world *world);
 /* Returns RT_CONFIG if there are more processes than shards. */
 rt_status rt_world_check(const rt_config *config, const rt_world *world) RT_MUST_CHECK;
 
-/* Creates a trainer. Configuration and data are borrowed; `data` must match the configuration. */
-rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config,
-                         const rt_data *data) RT_MUST_CHECK;
+/* Options of rt_trainer_new. */
+typedef struct rt_trainer_options {
+    rt_world *world; /* borrowed; all processes have the same configuration and data. NULL: a single
+                        process */
+    bool blank;      /* the model is blank (models/transformer.h), to be loaded */
+    rt_account *account; /* of a dry run (core/memory.h): large memory is reserved, and the trainer
+                            takes no step; NULL: allocated */
+    int threads;         /* that are started; 0: rt_threads_of */
+} rt_trainer_options;
 
-/* Creates a trainer with a blank model (models/transformer.h), to be loaded. */
-rt_status rt_trainer_new_blank(rt_trainer **trainer_new, const rt_config *config,
-                               const rt_data *data) RT_MUST_CHECK;
-
-/* Creates a trainer in a world, which is borrowed; all processes have the same configuration and
- * data. When the trainer of process 0 is freed, rt_trainer_serve of the others returns. */
-rt_status rt_trainer_new_in(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                            rt_world *world) RT_MUST_CHECK;
+/* Creates a trainer; without options (NULL) that of a single process. Configuration and data are
+ * borrowed; `data` must match the configuration. In a world, all processes return the first error
+ * of any. When the trainer of process 0 is freed, rt_trainer_serve of the others returns. */
+rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
+                         const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
 
 /* Sets a function that a step or an evaluation calls if another process was asked to stop. */

@@ -3,7 +3,7 @@
 
 /* The parts of a trainer, for the files of this folder: trainer.c creates and frees it, step.c
  * takes a step and sends orders to the processes of a world, evaluation.c evaluates,
- * memory_estimate.c runs it dry. */
+ * memory_estimate.c counts its memory. */
 
 #include "ops/engine.h"
 #include "optim/clip.h"
@@ -33,16 +33,6 @@ typedef struct rt_place {
     atomic_bool taken;
 } rt_place;
 
-/* Memory of a trainer in a dry run. */
-typedef struct rt_trainer_tally {
-    rt_model_tally model; /* of all models: the gradients of all blocks */
-    rt_tally rounded;     /* parameters in bf16 */
-    rt_tally states;      /* of the optimizer */
-    rt_tally rooms;       /* scratch memory for updates of matrices */
-    rt_tally received;    /* gradients of other processes */
-    rt_tally batches;
-} rt_trainer_tally;
-
 struct rt_trainer {
     const rt_config *config;
     const rt_data *data;
@@ -66,13 +56,14 @@ struct rt_trainer {
     real **left;          /* gradients of the blocks that hold the subtrees of this process */
     rt_profile *profiles; /* of each place; NULL without --profile */
     rt_training_state state;
-    rt_trainer_tally *tally; /* of a dry run, which has one graph and no threads; else NULL */
-    uint16_t *rounded;       /* the parameters in bf16, with run.math = bf16 */
-    int (*stop)(void);       /* returns whether this process was asked to stop; or NULL */
-    void (*on_stop)(void);   /* called by process 0 if another one was; or NULL */
+    rt_account *account;   /* of a dry run; NULL */
+    uint16_t *rounded;     /* the parameters in bf16, with run.math = bf16 */
+    int (*stop)(void);     /* returns whether this process was asked to stop; or NULL */
+    void (*on_stop)(void); /* called by process 0 if another one was; or NULL */
 
     const rt_update_rule *rule;
-    real **rooms;   /* scratch memory of each worker for updates of matrices */
+    int threads;    /* of a step: rt_threads_of */
+    real **rooms;   /* scratch memory of each thread for updates of matrices */
     rt_rates rates; /* of the current step */
     double scale;   /* of the gradient in the current step: clipping */
     double divisor; /* number of labels of the current step */
@@ -92,10 +83,11 @@ void rt_trainer_leave(rt_trainer *t, int place);
 /* Frees the trainer as rt_trainer_free, without an order to other processes. */
 void rt_trainer_end(rt_trainer *t);
 
-/* Creates a trainer for a dry run, as one process of a world: the same errors as any trainer, but
- * no large memory, no threads and no communication. To be freed with rt_trainer_end. */
-rt_status rt_trainer_new_dry(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
-                             rt_world *world, rt_trainer_tally *tally) RT_MUST_CHECK;
+/* Creates a trainer as rt_trainer_new, without communication in the world: the processes may have
+ * different errors. To be freed with rt_trainer_end. */
+rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config,
+                               const rt_data *data,
+                               const rt_trainer_options *options) RT_MUST_CHECK;
 
 /* Evaluates, in every process of a world, as rt_trainer_confusion. */
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,

@@ -1,0 +1,117 @@
+/* Heap memory: shared copies of texts and lists of options; reserved memory. */
+
+#include "suite.h"
+
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+SUITE(.timeout = 20)
+
+/* ---- shared copies ---- */
+
+TEST(equal_texts_have_one_copy)
+{
+    char text[] = "first";
+    const char *copy = rt_intern_text(text);
+    ck_assert_ptr_ne(copy, text);
+    ck_assert_str_eq(copy, "first");
+    ck_assert_ptr_eq(copy, rt_intern_text("first"));
+    ck_assert_ptr_ne(copy, rt_intern_text("firs"));
+    text[0] = 't';
+    ck_assert_str_eq(copy, "first");
+}
+
+TEST(bytes_of_lists_are_aligned_and_compared_whole)
+{
+    const double list[] = {1, 0.5, 3}, other[] = {1, 0.5, 4};
+    const double *copy = rt_intern(list, sizeof list);
+    ck_assert_uint_eq((uintptr_t)copy % sizeof(double), 0);
+    ck_assert(copy[0] == 1 && copy[2] == 3);
+    ck_assert_ptr_eq(copy, rt_intern(list, sizeof list));
+    ck_assert_ptr_ne(copy, rt_intern(list, 2 * sizeof *list));
+    ck_assert_ptr_ne(copy, rt_intern(other, sizeof other));
+}
+
+TEST(an_exhausted_heap_is_null_and_a_known_text_needs_none)
+{
+    const char *known = rt_intern_text("known");
+    rt_memory_fail_at(1);
+    ck_assert_ptr_eq(rt_intern_text("known"), known);
+    ck_assert_ptr_null(rt_intern_text("unknown"));
+    rt_memory_fail_at(0);
+    ck_assert_str_eq(rt_intern_text("unknown"), "unknown");
+}
+
+TEST(copies_do_not_count_as_blocks_to_free)
+{
+    const size_t live = rt_memory_live();
+    ck_assert_ptr_nonnull(rt_intern_text("a text that nobody has"));
+    ck_assert_uint_eq(rt_memory_live(), live);
+}
+
+/* ---- reserved memory ---- */
+
+TEST(an_account_counts_bytes_by_purpose_and_allocates_nothing)
+{
+    rt_account account = {{0}};
+    const size_t live = rt_memory_live(), requests = rt_memory_requests();
+    void *values = rt_account_alloc(&account, RT_FOR_VALUES, (size_t)1 << 40, 8);
+    void *more = rt_account_alloc(&account, RT_FOR_VALUES, 3, 8);
+    void *tables = rt_account_alloc(&account, RT_FOR_TABLES, 5, 2);
+    ck_assert(values && more && tables);
+    ck_assert_uint_eq(account.bytes[RT_FOR_VALUES], ((size_t)1 << 43) + 24);
+    ck_assert_uint_eq(account.bytes[RT_FOR_TABLES], 10);
+    ck_assert_ptr_null(rt_account_alloc(&account, RT_FOR_VALUES, SIZE_MAX / 8, 8));
+    rt_memory_rest(values, (size_t)1 << 43);
+    rt_free(values);
+    rt_free(more);
+    rt_free(tables);
+    ck_assert_uint_eq(rt_memory_live(), live);
+    ck_assert_uint_eq(rt_memory_requests(), requests);
+}
+
+TEST(without_an_account_memory_is_allocated_and_zeroed)
+{
+    int *numbers = rt_account_alloc(NULL, RT_FOR_BATCHES, 3, sizeof *numbers);
+    ck_assert(numbers && !numbers[0] && !numbers[2]);
+    rt_free(numbers);
+}
+
+static void count_call(void *context)
+{
+    ++*(int *)context;
+}
+
+TEST(reserved_memory_is_neither_filled_nor_copied)
+{
+    int calls = 0, numbers[2] = {1, 2}, others[2] = {3, 4};
+    char *inside = (char *)RT_RESERVED + ((size_t)1 << 40);
+    rt_memory_fill(NULL, count_call, &calls);
+    rt_memory_fill(RT_RESERVED, count_call, &calls);
+    rt_memory_fill(inside, count_call, &calls);
+    rt_memory_copy(inside, numbers, sizeof numbers);
+    rt_memory_copy(numbers, inside, sizeof numbers);
+    rt_memory_zero(inside, sizeof numbers);
+    ck_assert(calls == 0 && numbers[0] == 1 && numbers[1] == 2);
+    rt_memory_fill(numbers, count_call, &calls);
+    rt_memory_copy(numbers, others, sizeof numbers);
+    rt_memory_zero(others, sizeof *others);
+    ck_assert(calls == 1 && numbers[0] == 3 && numbers[1] == 4 && others[0] == 0);
+}
+
+TEST(a_write_of_reserved_memory_ends_the_program)
+{
+    static const size_t offsets[] = {0, (size_t)1 << 30, (size_t)1 << 46};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        int status;
+        const pid_t child = fork();
+        if (!child) {
+            close(STDERR_FILENO);
+            *((volatile char *)RT_RESERVED + offsets[i]) = 1;
+            _exit(0);
+        }
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(!WIFEXITED(status) || WEXITSTATUS(status));
+    }
+}
