@@ -19,8 +19,8 @@ TEST(a_run_prints_its_results_and_leaves_its_files)
     expect_text(w->out, "\nrun: runs/tiny\n");
     expect_text(w->err, "step 10/60 ");
     char line[LINE_SIZE];
-    expect_no_text(line_of(w->err, "step 10/60 ", line), " (eval 0.");
-    expect_text(line_of(w->err, "step 60/60 ", line), " (eval 0.");
+    expect_no_text(line_of(w->err, "step 10/60 ", line), "  eval loss 0.");
+    expect_text(line_of(w->err, "step 60/60 ", line), "  eval loss 0.");
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         ck_assert_msg(exists(left[i]), "%s is missing", left[i]);
     char *metrics = read_file("runs/tiny/metrics.csv"), *theta = read_file("runs/tiny/theta.csv");

@@ -60,7 +60,7 @@ TEST(a_folder_is_evaluated_on_a_text)
     evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt theta.learn=yes", again);
     ck_assert_str_eq(line, again);
     expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval");
-    expect_text(w->err, "data.file must name a file");
+    expect_text(w->err, "--eval needs data: give data.file=FILE");
     expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval --best");
     expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --decay");
     expect_text(w->err, "--decay reads the learned theta of a checkpoint");
