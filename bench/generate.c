@@ -38,10 +38,10 @@ static size_t bytes_read(const generation *w)
 static RT_ROW_FUNCTION(uint64_t, mark_of, (const char *restrict bytes, size_t words),
                        (bytes, words))
 {
-    uint64_t mark = 0, word;
+    uint64_t mark = 0, number;
     for (size_t i = 0; i < words; i++) {
-        memcpy(&word, bytes + i * sizeof word, sizeof word);
-        mark ^= word;
+        memcpy(&number, bytes + i * sizeof number, sizeof number);
+        mark ^= number;
     }
     return mark;
 }

@@ -13,6 +13,53 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- the evaluations of a run ---- */
+
+rt_evaluations rt_evaluations_none(void)
+{
+    return (rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY};
+}
+
+bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss)
+{
+    e->loss = loss;
+    if (step % o->eval_every)
+        return false;
+    const bool improved = loss < e->reference && loss <= e->reference - o->min_delta;
+    e->stalled = improved ? 0 : e->stalled + 1;
+    if (improved)
+        e->reference = loss;
+    const bool best = loss < e->best_loss;
+    if (best) {
+        e->best_loss = loss;
+        e->best_step = step;
+    }
+    return best;
+}
+
+bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o)
+{
+    return o->patience && e->stalled >= o->patience;
+}
+
+void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info)
+{
+    info->eval_loss = e->loss;
+    info->best_eval_loss = e->best_loss;
+    info->best_eval_step = e->best_step;
+    info->patience_loss = e->reference;
+    info->patience_count = e->stalled;
+}
+
+rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info)
+{
+    return (rt_evaluations){.loss = info->eval_loss,
+                            .best_loss = info->best_eval_loss,
+                            .best_step = (int)info->best_eval_step,
+                            .reference = info->patience_loss,
+                            .stalled = (int)info->patience_count};
+}
+
 /* ---- life ---- */
 
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
@@ -242,6 +289,15 @@ rt_status rt_run_open_model(rt_run *r)
             rt_data_open_without(&r->data, &r->config->data,
                                  (rt_data_meaning){r->vocabulary, r->labels, r->words, r->types});
     return status.code ? status : make_trainer(r, true);
+}
+
+int32_t rt_run_last_token(const rt_run *r)
+{
+    const rt_vocabulary *v = rt_data_vocabulary(r->data);
+    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
+        v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
+        return RT_NO_ID;
+    return rt_vocabulary_frame(v).last;
 }
 
 /* ---- checkpoints ---- */

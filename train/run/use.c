@@ -109,15 +109,6 @@ static rt_status open_model(rt_run *r, rt_found *found)
 
 /* ---- --predict ---- */
 
-int32_t rt_run_last_token(const rt_run *r)
-{
-    const rt_vocabulary *v = rt_data_vocabulary(r->data);
-    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
-        v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
-        return RT_NO_ID;
-    return rt_vocabulary_frame(v).last;
-}
-
 static void report_predicted(rt_run *r, const rt_predicted *p, int positions)
 {
     const bool one = strcmp(r->arguments->predict, "-") != 0;
