@@ -305,7 +305,8 @@ static double write_decay(rt_figures *f, const final_theta *end, const rt_config
     double highest = 0;
     for (int r = 0; r <= last; r++) {
         rt_writer_add(&w, "%d", r);
-        for (const theta_curve *t = end->curves; t < end->curves + end->curve_count; t++) {
+        for (int i = 0; i < end->curve_count; i++) {
+            const theta_curve *t = &end->curves[i];
             const double xpos = c->model.position.xpos;
             const double first = rt_decay(end->start + t->first, t->pairs, r, xpos);
             const double learned = rt_decay(end->end + t->first, t->pairs, r, xpos);
@@ -378,7 +379,8 @@ static void add_wavelengths(rt_figures *f, const final_theta *end)
     char title[24];
     rt_figure_range range = RT_NO_RANGE;
     rt_writer w = {0};
-    for (const theta_row *row = end->rows; row < end->rows + end->count; row++) {
+    for (int n = 0; n < end->count; n++) {
+        const theta_row *row = &end->rows[n];
         const double use = row->use * end->most_pairs;
         const double initial = fabs(row->theta / row->start) / row->turns, last = 1 / row->turns;
         if (!isfinite(use) || !(row->turns > 0) || row->start == 0)

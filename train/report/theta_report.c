@@ -78,7 +78,8 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
     int count;
     rt_status status = rt_theta_list(&list, &count, model);
     *v = (rt_theta_verdict){.drift.value = -1, .phase.value = -1, .from_start.value = -1};
-    for (const rt_theta_entry *e = list; e < list + count; e++) {
+    for (int i = 0; i < count; i++) {
+        const rt_theta_entry *e = &list[i];
         const double logarithm = log(e->theta), geometric = log(e->geometric);
         const measures m = measure(config, e->layer, e->theta, e->geometric);
         const measures from_start = measure(config, e->layer, e->theta, e->start);
