@@ -108,7 +108,7 @@ TEST(an_override_is_repeated_unless_quiet)
 TEST(quiet_still_warns)
 {
     expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini --quiet");
-    ck_assert_int_eq(count_of(w->err, "\n"), 2);
+    ck_assert_int_eq(count_of(w->err, "train: "), 2); /* gcov prints lines of its own */
     ck_assert(!strncmp(w->err, "train: warning: ", 16));
     expect_text(w->err, "\ntrain: the last checkpoint could not be written\n");
 }
