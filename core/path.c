@@ -18,3 +18,9 @@ const char *rt_path_name(const char *path)
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
+
+bool rt_path_ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), size = strlen(ending);
+    return length > size && !strcmp(path + length - size, ending);
+}

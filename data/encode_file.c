@@ -11,12 +11,6 @@
 /* Ids that are copied at a time. */
 enum { BLOCK = 1 << 16 };
 
-static bool ends_in(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), size = strlen(ending);
-    return length > size && !strcmp(path + length - size, ending);
-}
-
 /* ---- ids in a file of their own ---- */
 
 typedef struct encoding {
@@ -53,7 +47,7 @@ static rt_status encode(encoding *e, const rt_data_options *o)
 
 static rt_status encode_plain(const rt_data_options *o, const char *path, size_t *count)
 {
-    const bool bin = ends_in(path, ".bin");
+    const bool bin = rt_path_ends_in(path, ".bin");
     encoding e = {.path = path, .ids = path, .bin = bin, .header = !bin};
     rt_status status = encode(&e, o);
     if (e.writer.file.made)
@@ -143,9 +137,9 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
     *count = 0;
     if (strlen(path) >= RT_PATH_SIZE - sizeof ".ids" RT_TEMPORARY_SUFFIX)
         return rt_error(RT_CONFIG, "--encode: the path of the file is too long");
-    if (ends_in(path, ".h5") || ends_in(path, ".hdf5"))
+    if (rt_path_ends_in(path, ".h5") || rt_path_ends_in(path, ".hdf5"))
         return encode_hdf5(o, path, count);
-    if (ends_in(path, ".npy") || ends_in(path, ".bin"))
+    if (rt_path_ends_in(path, ".npy") || rt_path_ends_in(path, ".bin"))
         return encode_plain(o, path, count);
     return rt_error(RT_CONFIG,
                     "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",

@@ -14,12 +14,6 @@ enum { ITEM_SIZE = RT_FILE_LIST_SIZE };
 #define LEAST_WEIGHT 1e-100
 #define MOST_WEIGHT  1e100
 
-static bool ends_in(const char *name, const char *ending)
-{
-    const size_t length = strlen(name), size = strlen(ending);
-    return length > size && !strcmp(name + length - size, ending);
-}
-
 /* The ':' before the data set in "file.h5:/dataset", NULL if there is none. A path may hold a ':'
  * and even a ":/", hence the last one. */
 static char *find_dataset(char *name, bool any_set)
@@ -30,7 +24,7 @@ static char *find_dataset(char *name, bool any_set)
     if (!colon || colon == name)
         return NULL;
     *colon = '\0';
-    const bool is_set = any_set || ends_in(name, ".h5") || ends_in(name, ".hdf5");
+    const bool is_set = any_set || rt_path_ends_in(name, ".h5") || rt_path_ends_in(name, ".hdf5");
     *colon = ':';
     return is_set ? colon : NULL;
 }
@@ -70,7 +64,7 @@ static const char *take(const char *list, bool any_set, rt_data_file *file, size
         *colon = '\0';
         snprintf(file->dataset, sizeof file->dataset, "%.*s", RT_PATH_SIZE - 1, colon + 1);
     }
-    file->ids = colon || ends_in(name, ".bin") || ends_in(name, ".npy");
+    file->ids = colon || rt_path_ends_in(name, ".bin") || rt_path_ends_in(name, ".npy");
     *size = strlen(name);
     snprintf(file->path, sizeof file->path, "%.*s", RT_PATH_SIZE - 1, name);
     return rest;
@@ -100,7 +94,8 @@ static bool check_file(const char *key, const rt_data_file *file, size_t size, b
                        "%s must name a file and a data set for tokens, as in ids.h5:/train, or a "
                        "file that ends in .bin or .npy; got '%.600s'",
                        key, file->path);
-    else if (!file->ids && (ends_in(file->path, ".h5") || ends_in(file->path, ".hdf5")))
+    else if (!file->ids &&
+             (rt_path_ends_in(file->path, ".h5") || rt_path_ends_in(file->path, ".hdf5")))
         rt_rule_broken(to, options,
                        "%s must name the data set of an HDF5 file behind it, as in ids.h5:/train; "
                        "got '%.600s'",

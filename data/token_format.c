@@ -1,5 +1,7 @@
 #include "data/token_format.h"
 
+#include "core/path.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -253,10 +255,8 @@ void rt_npy_header_of_ids(unsigned char header[RT_NPY_HEADER], size_t width, siz
 const rt_token_format *rt_token_format_of(const char *path)
 {
     static const rt_token_format formats[] = {{".bin", find_in_bin}, {".npy", find_in_npy}};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const size_t length = strlen(path), size = strlen(formats[i].ending);
-        if (length > size && !strcmp(path + length - size, formats[i].ending))
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (rt_path_ends_in(path, formats[i].ending))
             return &formats[i];
-    }
     return NULL;
 }

@@ -8,12 +8,9 @@
 
 enum { VERSION = 3, ALIGNMENT = 32, BLOCK = 4096 };
 
-#define ENDING ".gguf"
-
 bool rt_is_gguf(const char *path)
 {
-    const size_t length = strlen(path), size = strlen(ENDING);
-    return length > size && !strcmp(path + length - size, ENDING);
+    return rt_path_ends_in(path, ".gguf");
 }
 
 /* ---- numbers ---- */

@@ -456,13 +456,6 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
     return rt_ok();
 }
 
-/* Returns whether a path ends in `ending` and has something before it. */
-static bool ends_in(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), size = strlen(ending);
-    return length > size && !strcmp(path + length - size, ending);
-}
-
 static rt_status check_embedding(rt_arguments *a)
 {
     static const char *const poolings[] = {RT_POOLINGS(RT_CHOICE_WORD)};
@@ -474,25 +467,25 @@ static rt_status check_embedding(rt_arguments *a)
         return rt_error(RT_CONFIG, "--pool must be first, mean or last; got '%s'", a->pool);
     if (a->pool)
         a->pooling = (rt_pooling)found;
-    if (a->output && !ends_in(a->output, ".h5") && !ends_in(a->output, ".npy"))
+    if (a->output && !rt_path_ends_in(a->output, ".h5") && !rt_path_ends_in(a->output, ".npy"))
         return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5 or FILE.npy; got '%s'",
                         a->output);
     return rt_ok();
 }
 
-static rt_status check_tokenizer(const rt_arguments *a)
+static rt_status check_tokenizer(rt_arguments *a)
 {
-    const bool wordpiece = a->level && !strcmp(a->level, "wordpiece");
     const int least = RT_BPE_LEAST_IDS + a->mask;
     if (a->config || a->override_count || !a->other_count)
         return rt_error(RT_CONFIG, "--train-tokenizer N takes text files, and no configuration");
-    if (a->level && !wordpiece && strcmp(a->level, "bpe") != 0)
+    a->wordpiece = a->level && !strcmp(a->level, "wordpiece");
+    if (a->level && !a->wordpiece && strcmp(a->level, "bpe") != 0)
         return rt_error(RT_CONFIG, "--level must be bpe or wordpiece; got '%s'", a->level);
-    if (wordpiece && a->mask)
+    if (a->wordpiece && a->mask)
         return rt_error(RT_CONFIG, "--mask needs --level bpe: a vocab.txt always has [MASK]");
-    if (!wordpiece && a->lowercase)
+    if (!a->wordpiece && a->lowercase)
         return rt_error(RT_CONFIG, "--lowercase needs --level wordpiece");
-    if (!wordpiece && (a->tokenizer < least || a->tokenizer > RT_BPE_MOST_IDS))
+    if (!a->wordpiece && (a->tokenizer < least || a->tokenizer > RT_BPE_MOST_IDS))
         return rt_error(RT_CONFIG,
                         "--train-tokenizer must be a whole number from %d to %d%s; got "
                         "'%d'",
