@@ -133,16 +133,16 @@ rt_status rt_encode_command(const rt_config *config, const rt_arguments *argumen
 
 /* ---- --train-tokenizer ---- */
 
-/* Prints a text that is freed, and warns if it has fewer tokens than were asked for. */
-static void print_tokenizer(FILE *to, char *text, int tokens, const char *what,
+/* Prints a tokenizer, and frees it. Warns if it has fewer tokens than were asked for; `unit` is
+ * what they are called in the file, `word` what a word of the texts has become. */
+static void print_tokenizer(FILE *to, char *text, int tokens, const char *unit, const char *word,
                             const rt_arguments *arguments)
 {
     fputs(text, to);
     rt_free(text);
     if (tokens < arguments->tokenizer && !arguments->quiet)
         fprintf(stderr, "%s: warning: %d %s, not %d: every word of the texts is a %s\n",
-                rt_program_name(), tokens, what, arguments->tokenizer,
-                !strcmp(what, "lines") ? "piece" : "token");
+                rt_program_name(), tokens, unit, arguments->tokenizer, word);
 }
 
 static rt_status count_words(rt_word_counts *counts, const char *path)
@@ -174,7 +174,7 @@ static rt_status train_wordpiece(FILE *to, const rt_arguments *arguments)
                         "fewer different characters",
                         arguments->tokenizer, status.message);
     if (!status.code)
-        print_tokenizer(to, text, lines, "lines", arguments);
+        print_tokenizer(to, text, lines, "lines", "piece", arguments);
     return status;
 }
 
@@ -244,14 +244,13 @@ static rt_status train_bpe(FILE *to, const rt_arguments *arguments)
     if (s.terminal && s.last > start)
         fputs("\r\033[K", stderr);
     if (!status.code)
-        print_tokenizer(to, text, ids, "tokens", arguments);
+        print_tokenizer(to, text, ids, "tokens", "token", arguments);
     return status;
 }
 
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
 {
-    const bool wordpiece = arguments->level && !strcmp(arguments->level, "wordpiece");
-    return wordpiece ? train_wordpiece(to, arguments) : train_bpe(to, arguments);
+    return arguments->wordpiece ? train_wordpiece(to, arguments) : train_bpe(to, arguments);
 }
 
 /* ---- --report ---- */

@@ -28,6 +28,11 @@ rt_status rt_encode_command(const rt_config *config, const rt_arguments *argumen
  * read, is empty or is not UTF-8; RT_CONFIG if N is too small for a vocab.txt. */
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments) RT_MUST_CHECK;
 
+/* --init NAME FILE.ini: writes a short commented configuration to start from. Returns RT_CONFIG if
+ * there is none of that name, or if the file exists and --overwrite is not given; RT_IO if it
+ * cannot be written. */
+rt_status rt_init_command(const rt_arguments *arguments) RT_MUST_CHECK;
+
 /* --report, --watch: draws the report of a run; of a sweep, with those of its runs. */
 rt_exit rt_report_command(const rt_arguments *arguments);
 

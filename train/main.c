@@ -12,7 +12,6 @@
 #include "train/run/stop.h"
 #include "train/step/memory_estimate.h"
 #include "train/sweep/runs.h"
-#include "train/templates.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
 

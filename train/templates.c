@@ -1,4 +1,6 @@
-#include "train/templates.h"
+/* --init: short commented configurations to start from. */
+
+#include "train/commands.h"
 
 #include "text/durable_file.h"
 #include "text/quote.h"
@@ -113,7 +115,8 @@ static const char classify[] =
     "eval_every = 50\n"
     "; stop after five evaluations without improvement, and use the best model:\n"
     "patience = 5\n"
-    "; start from an encoder that you have trained, or from a folder of Hugging Face:\n"
+    "; to start from an encoder that you have trained, or from a folder of Hugging Face, leave\n"
+    "; out [model] and data.level, and set:\n"
     "; init_from = runs/mlm\n";
 
 static const char tag[] =
@@ -187,7 +190,11 @@ static const char theta[] =
     "run.seed = 1, 2, 3\n"
     "jobs = 2\n";
 
-static const rt_template templates[] = {
+static const struct {
+    const char *name;    /* word after --init */
+    const char *purpose; /* for messages */
+    const char *ini;     /* content of the file */
+} templates[] = {
     {"gpt", "a decoder that continues a text", gpt},
     {"classify", "an encoder that labels texts", classify},
     {"tag", "an encoder that labels the words of sentences", tag},
@@ -195,17 +202,14 @@ static const rt_template templates[] = {
     {"theta", "a sweep that compares a fixed with a learned theta", theta},
 };
 
-const rt_template *rt_template_at(int i)
-{
-    return i < (int)(sizeof templates / sizeof *templates) ? &templates[i] : NULL;
-}
+enum { TEMPLATES = sizeof templates / sizeof *templates };
 
 static rt_status unknown_template(const char *name)
 {
     char quoted[RT_QUOTE_SIZE];
     rt_writer names = {0};
-    for (int i = 0; rt_template_at(i); i++)
-        rt_writer_add(&names, "%s%s", i ? ", " : "", rt_template_at(i)->name);
+    for (int i = 0; i < TEMPLATES; i++)
+        rt_writer_add(&names, "%s%s", i ? ", " : "", templates[i].name);
     const rt_status status = rt_error(RT_CONFIG, "--init must be one of %s; got %s",
                                       names.bytes ? names.bytes : "", rt_quote(quoted, name));
     rt_writer_free(&names);
@@ -214,11 +218,10 @@ static rt_status unknown_template(const char *name)
 
 rt_status rt_init_command(const rt_arguments *arguments)
 {
-    const rt_template *t;
     int i = 0;
-    while ((t = rt_template_at(i)) && strcmp(t->name, arguments->init) != 0)
+    while (i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0)
         i++;
-    if (!t)
+    if (i == TEMPLATES)
         return unknown_template(arguments->init);
     rt_status status = rt_output_check(arguments->config, arguments->overwrite, NULL);
     if (status.code)
@@ -226,9 +229,9 @@ rt_status rt_init_command(const rt_arguments *arguments)
     rt_durable_file file;
     status = rt_durable_open(&file, arguments->config);
     if (!status.code)
-        status = rt_durable_write(&file, t->ini, strlen(t->ini));
+        status = rt_durable_write(&file, templates[i].ini, strlen(templates[i].ini));
     status = rt_durable_close(&file, status);
     if (!status.code && !arguments->quiet)
-        printf("%s: %s\n", arguments->config, t->purpose);
+        printf("%s: %s\n", arguments->config, templates[i].purpose);
     return status;
 }

@@ -3,23 +3,17 @@
 #include "config_loading.h"
 #include "scratch.h"
 
+#include "train/commands.h"
 #include "train/config/sweep.h"
-#include "train/templates.h"
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-enum { TEMPLATES = 5 };
+static const char *const templates[] = {"gpt", "classify", "tag", "mlm", "theta"};
 
 static rt_status write_template(const char *name, const char *path, bool overwrite)
 {
     return rt_init_command(
         &(rt_arguments){.init = name, .config = path, .overwrite = overwrite, .quiet = true});
-}
-
-TEST(there_are_templates_for_five_purposes)
-{
-    ck_assert_ptr_nonnull(rt_template_at(TEMPLATES - 1));
-    ck_assert_ptr_null(rt_template_at(TEMPLATES));
 }
 
 /* Loads a configuration, and the configurations of its runs if it is a sweep. */
@@ -41,10 +35,10 @@ static void expect_to_load(const char *path, const char *settings)
     rt_sweep_free(&sweep);
 }
 
-TEST_ROWS(a_template_is_a_configuration_without_errors, 0, TEMPLATES)
+TEST_ROWS(a_template_is_a_configuration_without_errors, 0, ROWS(templates))
 {
     const char *path = in_scratch("own.ini");
-    assert_status(write_template(rt_template_at(_i)->name, path, false), RT_OK, "");
+    assert_status(write_template(templates[_i], path, false), RT_OK, "");
     expect_to_load(path, NULL);
 }
 

@@ -47,9 +47,10 @@ typedef struct rt_arguments {
     int other_count;
     int tokenizer;       /* number of tokens of --train-tokenizer; 0: not given */
     const char *level;   /* of --train-tokenizer: bpe or wordpiece; NULL: bpe */
+    bool wordpiece;      /* whether the level is wordpiece */
     bool mask;           /* the tokenizer has [MASK] */
     bool lowercase;      /* its texts are read in lower case */
-    const char *init;    /* the name of a template (train/templates.h), or NULL */
+    const char *init;    /* the name of a template (train/templates.c), or NULL */
     const char *encode;  /* the file that --encode writes, or NULL */
     const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
     const char *output;  /* the file of a comparison or of vectors, or NULL */

@@ -133,7 +133,22 @@ static void count_text(const prediction *p, rt_predicted *total)
     rt_unknown_add(&total->unknown, &p->unknown, p->start);
 }
 
-static rt_status append_id(prediction *p, int32_t id);
+static rt_status append_id(prediction *p, int32_t id)
+{
+    if (p->count == p->capacity) {
+        const int capacity = 2 * (p->count + 1);
+        int32_t *larger = rt_alloc((size_t)capacity, sizeof *larger);
+        if (!larger)
+            return rt_out_of_memory("a prediction");
+        if (p->count)
+            memcpy(larger, p->ids, (size_t)p->count * sizeof *larger);
+        rt_free(p->ids);
+        p->ids = larger;
+        p->capacity = capacity;
+    }
+    p->ids[p->count++] = id;
+    return rt_ok();
+}
 
 /* Parses the text as token ids with blanks between them, for a model without a vocabulary. */
 static rt_status parse_ids(prediction *p)
@@ -173,23 +188,6 @@ static rt_status encode_text(prediction *p, int *masks)
                                              p->text, &p->ids, &p->count, masks, &p->unknown);
     p->capacity = p->count;
     return status;
-}
-
-static rt_status append_id(prediction *p, int32_t id)
-{
-    if (p->count == p->capacity) {
-        const int capacity = 2 * (p->count + 1);
-        int32_t *larger = rt_alloc((size_t)capacity, sizeof *larger);
-        if (!larger)
-            return rt_out_of_memory("a prediction");
-        if (p->count)
-            memcpy(larger, p->ids, (size_t)p->count * sizeof *larger);
-        rt_free(p->ids);
-        p->ids = larger;
-        p->capacity = capacity;
-    }
-    p->ids[p->count++] = id;
-    return rt_ok();
 }
 
 /* ---- labelled data ---- */
