@@ -270,7 +270,7 @@ static rt_status report_again(const rt_arguments *arguments)
 {
     char path[RT_PATH_SIZE];
     rt_config config;
-    rt_checkpoint_found found = {0};
+    rt_found found = {0};
     rt_status status = rt_config_load_folder(&config, arguments->report);
     if (status.code)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
@@ -278,13 +278,13 @@ static rt_status report_again(const rt_arguments *arguments)
     rt_run r = rt_run_new(&config, arguments);
     status = rt_path_join(path, arguments->report, "checkpoints");
     if (!status.code)
-        status = rt_checkpoint_newest(path, RT_PARSE_MODEL, &found);
+        status = rt_find_checkpoint(&found, path, RT_CHECKPOINT_OF_RUN, &config);
     r.image = found.image;
-    if (!status.code && found.found)
+    if (!status.code)
         status = rt_run_open(&r, found.path);
-    if (!status.code && found.found)
+    if (!status.code)
         status = rt_run_load(&r, found.path);
-    const bool has_model = found.found && !status.code;
+    const bool has_model = !status.code;
     if (!has_model)
         rt_run_note(&r, "no attention maps%s%s", status.code ? ": " : "", status.message);
     status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,

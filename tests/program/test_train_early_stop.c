@@ -189,6 +189,58 @@ TEST(the_last_evaluation_can_be_the_best)
     expect_no_text(w->out, "best: ");
 }
 
+/* A run that becomes worse: the last lines, result.csv and the report are of the model that --eval
+ * uses, also when the ended run is resumed. */
+TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
+{
+    static const char run[] = "$TRAIN " RUN "optimizer.lr=10 optimizer.warmup_steps=60 "
+                              "train.steps=100 train.patience=3 --quiet";
+    char eval[LINE_SIZE], again[LINE_SIZE], best[LINE_SIZE], expected[LINE_SIZE];
+    int best_step, last_step;
+    double last_loss;
+    expect_exit(w, 0, "%s", run);
+    line_of(w->out, "eval: ", eval);
+    ck_assert_int_eq(sscanf(line_of(w->out, "best: ", best),
+                            "best: step %d, which these results, the report, --predict and other "
+                            "uses take; last: loss %lf at step %d",
+                            &best_step, &last_loss, &last_step),
+                     3);
+    ck_assert_msg(best_step < last_step, "the test needs a run that becomes worse");
+    expect_exit(w, 0, "cat runs/tiny/result.csv");
+    snprintf(expected, sizeof expected, "steps,%d\nmodel_step,%d\nlast_eval_loss,", last_step,
+             best_step);
+    expect_text(w->out, expected);
+    expect_exit(w, 0, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval --quiet");
+    expect_text(w->out, eval);
+    expect_exit(w, 0, "%s --resume", run);
+    ck_assert_str_eq(line_of(w->out, "eval: ", again), eval);
+    ck_assert_str_eq(line_of(w->out, "best: ", again), best);
+    expect_same_files("before.csv", "runs/tiny/result.csv");
+    expect_exit(w, 0, "$TRAIN tiny.ini --eval --last --quiet");
+    ck_assert_double_eq_tol(last_loss, atof(strstr(w->out, "eval: loss ") + 11), 1e-5 * last_loss);
+    shell(w, "$TRAIN --report runs/tiny");
+    snprintf(expected, sizeof expected,
+             " after %d steps, the best evaluation; at the end, after %d steps, loss %.6g<",
+             best_step, last_step, last_loss);
+    char *page = read_file("runs/tiny/report.html");
+    expect_text(page, expected);
+    rt_free(page);
+}
+
+/* A best checkpoint that is gone costs a warning. */
+TEST(without_its_best_checkpoint_a_run_ends_with_the_last)
+{
+    static const char run[] = "$TRAIN " RUN "optimizer.lr=10 optimizer.warmup_steps=60 "
+                              "train.steps=100 train.patience=3 --quiet";
+    int step;
+    char best[LINE_SIZE];
+    expect_exit(w, 0, "%s", run);
+    ck_assert_int_eq(sscanf(line_of(w->out, "best: ", best), "best: step %d", &step), 1);
+    expect_exit(w, 0, "rm runs/tiny/checkpoints/step-%08d.h5; %s --resume", step, run);
+    expect_text(w->err, "warning: the results are those of the last step, not of the best: ");
+    expect_exit(w, 1, "grep -q model_step runs/tiny/result.csv");
+}
+
 TEST(an_extended_run_knows_nothing_of_where_it_once_ended)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");

@@ -108,6 +108,12 @@ bool rt_results_whole(const rt_results *r, const char *name, int *value)
     return true;
 }
 
+bool rt_results_model_step(const rt_results *r, int *step)
+{
+    return rt_results_whole(r, RT_RESULT_MODEL_STEP, step) ||
+           rt_results_whole(r, RT_RESULT_STEPS, step);
+}
+
 rt_status rt_results_write(const rt_results *r, const char *folder)
 {
     rt_writer w = {.failed = r->failed};

@@ -49,8 +49,11 @@ rt_exit rt_exit_of(rt_code code);
 #define RT_RESULT_RESET_BASE_LOSS     "theta_reset_base_loss" /* with base^(-2i/R) */
 #define RT_RESULT_RESET_BASE_ACCURACY "theta_reset_base_accuracy"
 #define RT_RESULT_STOPPED_EARLY       "stopped_early" /* 1 or 0; only with train.patience */
-#define RT_RESULT_FIRST_STEP          "first_step_with_accuracy_0.99"
-#define RT_RESULT_EXIT_CODE           "exit_code"
+/* only if the results are those of an earlier step, the best evaluation with train.patience */
+#define RT_RESULT_MODEL_STEP "model_step"     /* that step */
+#define RT_RESULT_LAST_LOSS  "last_eval_loss" /* loss of the evaluation after the last step */
+#define RT_RESULT_FIRST_STEP "first_step_with_accuracy_0.99"
+#define RT_RESULT_EXIT_CODE  "exit_code"
 
 enum { RT_RESULT_NAME_SIZE = 40 };
 
@@ -76,6 +79,9 @@ double rt_results_get(const rt_results *r, const char *name_format, ...) RT_PRIN
 
 /* Stores a result that is a whole number; false, storing nothing, if there is none. */
 bool rt_results_whole(const rt_results *r, const char *name, int *value);
+
+/* Stores the step of the model that was evaluated; false, storing nothing, if it is not known. */
+bool rt_results_model_step(const rt_results *r, int *step);
 
 /* Writes result.csv. RT_MEMORY if a result was lost. */
 rt_status rt_results_write(const rt_results *r, const char *folder) RT_MUST_CHECK;

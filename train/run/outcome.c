@@ -148,7 +148,7 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
-    o->target_missed = e->accuracy < c->train.target_accuracy;
+    o->target_missed = e->accuracy < c->train.target_accuracy && !r->reached_target;
     if (o->labels)
         report_classes(o);
     const double limit = rt_divergence_limit(&r->state->model->options);
@@ -163,7 +163,11 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
 {
     const rt_lengths *lengths = &r->config->train.eval_lengths;
     *o = (rt_outcome){0};
-    rt_results_put(&o->results, r->state->step, RT_RESULT_STEPS);
+    rt_results_put(&o->results, r->last_step ? r->last_step : r->state->step, RT_RESULT_STEPS);
+    if (r->last_step) {
+        rt_results_put(&o->results, r->state->step, RT_RESULT_MODEL_STEP);
+        rt_results_put(&o->results, r->evaluations.loss, RT_RESULT_LAST_LOSS);
+    }
     rt_status status = evaluate_outcome(o, r);
     for (int i = 0; i < lengths->count && !status.code; i++) {
         const int length = lengths->at[i];
@@ -188,7 +192,7 @@ static rt_results results_before(const rt_run *r)
     rt_results before = {0};
     int step;
     if (r->ended_before && rt_results_read(&before, r->folder.path) &&
-        !(rt_results_whole(&before, RT_RESULT_STEPS, &step) && step == r->state->step))
+        !(rt_results_model_step(&before, &step) && step == r->state->step))
         rt_results_free(&before);
     return before;
 }

@@ -37,7 +37,8 @@ static bool reached_target(const rt_train_options *o, const rt_evaluation *evalu
 static void find_end(rt_run *r, const rt_evaluation *evaluation)
 {
     const rt_train_options *o = &r->config->train;
-    r->finished = r->state->step >= o->steps || (evaluation && reached_target(o, evaluation));
+    r->reached_target = evaluation && reached_target(o, evaluation);
+    r->finished = r->state->step >= o->steps || r->reached_target;
     r->stopped_early = !r->finished && evaluation && rt_evaluations_stalled(&r->evaluations, o);
     r->finished |= r->stopped_early;
 }
@@ -65,7 +66,7 @@ static rt_status find_earlier_end(rt_run *r)
     /* The target is checked at the same steps as in a run that was never interrupted. */
     if (step && o->target_accuracy > 0 && step % o->eval_every == 0) {
         status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
-        r->finished = !status.code && reached_target(o, &evaluation);
+        r->finished = r->reached_target = !status.code && reached_target(o, &evaluation);
     }
     if (status.code || r->finished || !rt_evaluations_stalled(&r->evaluations, o))
         return status;
@@ -283,6 +284,31 @@ static void print_perplexity(const rt_run *r, const rt_outcome *o)
     printf("\n");
 }
 
+/* Replaces the model by that of the best evaluation, which the results of a run with
+ * train.patience are of. A checkpoint that cannot be loaded leaves the last model. */
+static void take_best(rt_run *r)
+{
+    const int best = r->evaluations.best_step;
+    rt_checkpoint_model model = rt_run_checkpoint_model(r);
+    rt_checkpoint_info info = {0};
+    char path[RT_PATH_SIZE];
+    if (!r->config->train.patience || !best || best == r->state->step)
+        return;
+    rt_status status = rt_checkpoint_path(path, r->folder.checkpoints, best);
+    model.rule = NULL;
+    if (!status.code)
+        status = rt_checkpoint_load(rt_image_open(path, RT_PARSE_HERE), &model, &info);
+    rt_checkpoint_info_free(&info);
+    if (status.code) {
+        rt_run_say(r, "warning: the results are those of the last step, not of the best: %s",
+                   status.message);
+        return;
+    }
+    r->last_step = r->state->step;
+    r->state->step = best;
+    rt_trainer_share(r->trainer);
+}
+
 /* Prints the last lines: the perplexity, the best evaluation if it was better than the last one,
  * the profile, the folder, an early stop. */
 static void print_end(const rt_run *r, const rt_outcome *o)
@@ -290,14 +316,17 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     const rt_evaluations *e = &r->evaluations;
     rt_writer w = {0};
     print_perplexity(r, o);
-    if (e->best_step && e->best_step != r->state->step && !(o->evaluation.loss < e->best_loss))
-        printf("best: loss %.6g at step %d%s\n", e->best_loss, e->best_step,
-               r->config->train.patience ? ", which --predict and other uses take" : "");
+    if (r->last_step)
+        printf("best: step %d, which these results, the report, --predict and other uses take; "
+               "last: loss %.6g at step %d\n",
+               r->state->step, e->loss, r->last_step);
+    else if (e->best_step && e->best_step != r->state->step && !(o->evaluation.loss < e->best_loss))
+        printf("best: loss %.6g at step %d\n", e->best_loss, e->best_step);
     if (r->arguments->profile)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
     if (r->stopped_early)
-        rt_early_stop_report(&w, r->state->step, &r->config->train);
+        rt_early_stop_report(&w, r->last_step ? r->last_step : r->state->step, &r->config->train);
     printf("%s", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
     fflush(stdout);
@@ -310,6 +339,7 @@ static rt_exit conclude(rt_run *r)
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
     rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
+    take_best(r);
     if (!status.code)
         status = rt_outcome_print(&o, r);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;

@@ -70,6 +70,8 @@ typedef struct rt_run {
     char trunk[RT_PATH_SIZE]; /* of a branch: folder of the trunk; "": not known */
     rt_config *before;        /* configuration that a resumed run had; or NULL */
     int extended;             /* step at which the run is extended to more steps; 0: it is not */
+    int last_step;            /* step of the last model, once another is in its place; or 0 */
+    bool reached_target;      /* finished because of train.target_accuracy */
     bool broadcast_done;      /* rt_run_broadcast was called */
     bool unsaved;             /* the newest checkpoint that was due could not be written */
     bool stopping;            /* a signal has requested a stop */

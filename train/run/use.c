@@ -194,8 +194,8 @@ static rt_status add_facts(rt_writer *w, const rt_run *r, const char *checkpoint
         rt_writer_add(w, "training: %d steps with seed %llu\n", r->state->step,
                       (unsigned long long)r->config->run.seed);
     snprintf(path, sizeof path, "%.*s", folder ? (int)(folder - checkpoint) : 0, checkpoint);
-    if (folder && rt_results_read(&results, path) &&
-        rt_results_whole(&results, RT_RESULT_STEPS, &steps) && steps == r->state->step)
+    if (folder && rt_results_read(&results, path) && rt_results_model_step(&results, &steps) &&
+        steps == r->state->step)
         rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
                       rt_results_get(&results, RT_RESULT_LOSS),
                       rt_results_get(&results, RT_RESULT_ACCURACY));
