@@ -37,13 +37,14 @@ TEST(a_run_ends_with_a_page_of_its_own)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
-    expect_text(page, "Drift of θ during training: ");
+    expect_text(page, "Relative drift of θ during training: ");
     expect_text(page, "<g><title>evaluation, step ");
-    expect_text(page, "<figcaption>Evaluation loss by tokens of training");
-    expect_text(page, "<figcaption>Evaluation loss by seconds of training");
+    ck_assert_int_eq(count_of(page, "<input type=\"radio\""), 3);
+    expect_text(page, "<label for=\"by-tokens\">tokens</label>");
+    expect_text(page, "<label for=\"by-seconds\">seconds</label>");
     expect_no_text(page, "onmousemove");
     ck_assert_int_eq(count_of(page, "<svg"), 12);
-    ck_assert_int_eq(count_of(page, "<figcaption>"), 12);
+    ck_assert_int_eq(count_of(page, "<figcaption>"), 10); /* three figures of the loss are one */
     rt_free(page);
     expect_exit(w, 0, "cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
 }
@@ -138,7 +139,7 @@ TEST(a_run_without_rows_has_a_page_without_their_figures)
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     expect_no_text(page, "Learning rate");
-    expect_text(page, "Drift of θ during training: ");
+    expect_text(page, "Relative drift of θ during training: ");
     rt_free(page);
 }
 
@@ -268,7 +269,8 @@ static double last_of(const char *folder, const char *column)
 /* The clock of timing.csv starts again at --resume. */
 TEST(the_time_of_a_resumed_run_goes_on)
 {
-    double seconds[3];
+    enum { ROWS_OF_TIMING = 6, SECONDS = 9 };
+    double seconds[ROWS_OF_TIMING];
     expect_exit(w, 0,
                 "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=40 "
                 "optimizer.schedule_steps=60 train.eval_batches=200");
@@ -278,11 +280,11 @@ TEST(the_time_of_a_resumed_run_goes_on)
                 "optimizer.schedule_steps=60 train.eval_batches=200");
     const double second = last_of("runs/tiny", "seconds");
     shell(w, "$TRAIN --report runs/tiny");
-    for (int row = 0; row < 3; row++)
-        seconds[row] = number_in("runs/tiny/figures/timing.csv", row, 0);
-    for (int row = 1; row < 3; row++)
+    for (int row = 0; row < ROWS_OF_TIMING; row++)
+        seconds[row] = number_in("runs/tiny/figures/timing.csv", row, SECONDS);
+    for (int row = 1; row < ROWS_OF_TIMING; row++)
         ck_assert_double_ge(seconds[row], seconds[row - 1]);
-    ck_assert_double_eq_tol(seconds[2], first + second, 1e-6);
+    ck_assert_double_eq_tol(seconds[ROWS_OF_TIMING - 1], first + second, 1e-6);
 }
 
 /* Most of a sequence is padding: the rate is that of timing.csv, which counts tokens. */

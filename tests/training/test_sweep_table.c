@@ -22,6 +22,7 @@ static void free_all(void)
 
 static void read_runs(const char *rows)
 {
+    rt_sweep_runs_free(&runs);
     write_bytes(in_scratch("runs.csv"), rows, strlen(rows));
     assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
 }
@@ -170,16 +171,16 @@ TEST(runs_are_paired_that_differ_in_one_key)
          "4,b,1,100,0,11\n5,b,2,100,0,22\n6,b,3,100,0,33\n"
          "7,c,2,100,0,19\n8,c,3,100,5,\n9,b,1,200,0,7\n");
     const rt_paired_difference *b = difference("model.kind", "b");
-    ck_assert_int_eq(b->count, 3);
+    ck_assert_int_eq(b->loss.count, 3);
     ck_assert_str_eq(b->against, "a");
-    ck_assert_double_eq(b->mean, 2);
-    ck_assert_double_eq_tol(b->high - b->mean, 2.4841377117503303, 1e-9);
-    ck_assert_double_eq_tol(b->mean - b->low, 2.4841377117503303, 1e-9);
-    ck_assert_double_eq_tol(b->detectable, 3.923448508085805, 1e-9);
+    ck_assert_double_eq(b->loss.mean, 2);
+    ck_assert_double_eq_tol(b->loss.high - b->loss.mean, 2.4841377117503303, 1e-9);
+    ck_assert_double_eq_tol(b->loss.mean - b->loss.low, 2.4841377117503303, 1e-9);
+    ck_assert_double_eq_tol(b->loss.detectable, 3.923448508085805, 1e-9);
     const rt_paired_difference *c = difference("model.kind", "c");
-    ck_assert_int_eq(c->count, 1);
-    ck_assert_double_eq(c->mean, -1);
-    ck_assert(isnan(c->low) && isnan(c->high) && isnan(c->detectable));
+    ck_assert_int_eq(c->loss.count, 1);
+    ck_assert_double_eq(c->loss.mean, -1);
+    ck_assert(isnan(c->loss.low) && isnan(c->loss.high) && isnan(c->loss.detectable));
     /* twice the steps lower the loss by 4: half of that is worth a factor of sqrt(2) */
     ck_assert_double_eq(paired.doubling, -4);
     ck_assert_double_eq_tol(rt_paired_compute(&paired, -2), 0.4142135623730951, 1e-12);
@@ -197,6 +198,57 @@ TEST(runs_are_paired_that_differ_in_one_key)
     rt_paired_free(&paired);
 }
 
+static const rt_ranking by_loss = {RT_RESULT_LOSS, NULL};
+
+/* The verdict on the rows a, b and c. b is higher than a by 1, 2 and 3 at the three seeds. */
+static const struct {
+    const char *c, *line;
+    bool apart;
+} bests[] = {
+    {"7,c,1,0,20\n8,c,2,0,31\n9,c,3,0,40\n",
+     "lowest loss: kind=a, 20.0000; kind=b is higher by 5 [2.52, 7.48] (95 % interval, 3 pairs); "
+     "the others are told apart, too\n",
+     true},
+    {"7,c,1,0,10\n8,c,2,0,25\n9,c,3,0,40\n",
+     "lowest loss: kind=a, 20.0000; not told apart from kind=c, which is higher by 5 [-7.42, 17.4] "
+     "(95 % interval, 3 pairs)\n",
+     false},
+    {"7,c,9,0,21\n",
+     "lowest loss: kind=a, 20.0000; kind=c has 21.0000, without an interval: that needs two common "
+     "seeds\n",
+     false},
+};
+
+TEST_ROWS(the_best_row_is_told_apart_by_its_seeds, 0, ROWS(bests))
+{
+    char rows[512];
+    rt_writer w = {0};
+    snprintf(rows, sizeof rows,
+             "run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,a,2,0,20\n3,a,3,0,30\n"
+             "4,b,1,0,14\n5,b,2,0,25\n6,b,3,0,36\n%s",
+             bests[_i].c);
+    read_runs(rows);
+    rt_sweep_report_best(&w, &runs, &by_loss);
+    ck_assert_str_eq(w.bytes, bests[_i].line);
+    rt_writer_free(&w);
+    const rt_sweep_best best = rt_sweep_find_best(&runs, &by_loss);
+    ck_assert_int_eq(rt_sweep_best_is_apart(&best), bests[_i].apart);
+}
+
+TEST(a_row_alone_and_losses_that_are_not_comparable_have_no_best)
+{
+    rt_writer w = {0};
+    read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,a,2,0,20\n");
+    rt_sweep_report_best(&w, &runs, &by_loss);
+    ck_assert_int_eq((int)w.length, 0);
+    read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,b,1,5,\n");
+    rt_sweep_report_best(&w, &runs, &by_loss);
+    ck_assert_int_eq((int)w.length, 0);
+    read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,b,1,0,11\n");
+    rt_sweep_report_best(&w, &runs, &(rt_ranking){NULL, "tasks"});
+    ck_assert_int_eq((int)w.length, 0);
+}
+
 /* A file that a stranger sent: each run has one partner at most. */
 TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
 {
@@ -206,7 +258,7 @@ TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
                  i % 2 ? "b" : "a", i);
     pair(rows);
     ck_assert_int_eq(paired.count, 1);
-    ck_assert_int_eq(paired.list[0].count, 50);
+    ck_assert_int_eq(paired.list[0].loss.count, 50);
     rt_paired_free(&paired);
 }
 

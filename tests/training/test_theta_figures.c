@@ -88,14 +88,16 @@ TEST_ROWS(a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3)
     ck_assert_int_eq(r, rows[_i].last + 1);
     read_into(script, sizeof script, "figures/decay.gp");
     expect_in(script, "set multiplot layout 1,2\n");
-    expect_in(script, "set ylabel 'C(r), layer 0'\nplot 'decay.csv' using 1:2 with lines linewidth "
-                      "2.5 linecolor rgb '#888888' title 'start', \\\n     'decay.csv' using 1:3 "
-                      "with lines linewidth 1 linetype 1 title 'end', \\\n     'decay.csv' using "
-                      "1:5 with lines linewidth 1 linetype 1 notitle\n");
-    expect_in(script, "set ylabel 'C(r), layer 1'\nplot 'decay.csv' using 1:6 with lines linewidth "
-                      "2.5 linecolor rgb '#888888' title 'start', \\\n     'decay.csv' using 1:7 "
-                      "with lines linewidth 1 linetype 2 title 'end', \\\n     'decay.csv' using "
-                      "1:9 with lines linewidth 1 linetype 2 notitle\nunset multiplot\n");
+    expect_in(script,
+              "set ylabel 'C(r), layer 0'\nplot 'decay.csv' using 1:2 with lines linewidth "
+              "2.5 linecolor rgb '#888888' title 'initial', \\\n     'decay.csv' using 1:3 "
+              "with lines linewidth 1 linetype 1 title 'learned', \\\n     'decay.csv' using "
+              "1:5 with lines linewidth 1 linetype 1 notitle\n");
+    expect_in(script,
+              "set ylabel 'C(r), layer 1'\nplot 'decay.csv' using 1:6 with lines linewidth "
+              "2.5 linecolor rgb '#888888' title 'initial', \\\n     'decay.csv' using 1:7 "
+              "with lines linewidth 1 linetype 2 title 'learned', \\\n     'decay.csv' using "
+              "1:9 with lines linewidth 1 linetype 2 notitle\nunset multiplot\n");
     const char *caption = caption_of("decay");
     ck_assert_str_eq(caption + strlen(caption) - 22, "; a line for each head");
 }
@@ -110,11 +112,12 @@ TEST(starts_of_their_own_are_all_drawn)
     draw("data.length=20");
     read_into(script, sizeof script, "figures/decay.gp");
     expect_in(script, "set multiplot layout 1,1\n");
-    expect_in(script, "'C(r), all layers'\nplot 'decay.csv' using 1:2 with lines linewidth 2.5 "
-                      "linecolor rgb '#888888' title 'start', \\\n     'decay.csv' using 1:4 with "
-                      "lines linewidth 2.5 linecolor rgb '#888888' notitle, \\\n");
+    expect_in(script,
+              "'C(r), all layers'\nplot 'decay.csv' using 1:2 with lines linewidth 2.5 "
+              "linecolor rgb '#888888' title 'initial', \\\n     'decay.csv' using 1:4 with "
+              "lines linewidth 2.5 linecolor rgb '#888888' notitle, \\\n");
     read_into(script, sizeof script, "figures/theta.gp");
-    expect_in(script, " title 'start'");
+    expect_in(script, " title 'initial'");
 }
 
 /* At most six panels, 32 layers, 128 thetas. */

@@ -85,25 +85,22 @@ void rt_figures_quote(rt_writer *w, const char *text)
     rt_writer_add(w, "'");
 }
 
-void rt_figures_add(rt_figures *f, const char *name, const char *caption, int width, int height,
-                    rt_writer *commands)
+void rt_figures_add(rt_figures *f, const rt_figure *figure, int height, rt_writer *commands)
 {
+    const char *name = figure->name;
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     char *text = rt_writer_take(commands);
     rt_writer w = {.failed = !text};
     snprintf(file, sizeof file, "%s.svg", name);
     if (!rt_path_join(path, f->folder, file).code && unlink(path) && errno != ENOENT)
         fail(f, path);
-    rt_writer_add(&w, preamble, width, height, name, name);
+    rt_writer_add(&w, preamble, figure->width, height, name, name);
     rt_writer_add(&w, "%s", text);
     rt_free(text);
     snprintf(file, sizeof file, "%s.gp", name);
     rt_figures_write(f, file, &w);
-    if (f->count == RT_MOST_FIGURES)
-        return;
-    rt_figure *figure = &f->list[f->count++];
-    *figure = (rt_figure){.name = name, .width = width};
-    snprintf(figure->caption, sizeof figure->caption, "%s", caption);
+    if (f->count < RT_MOST_FIGURES)
+        f->list[f->count++] = *figure;
 }
 
 double rt_figures_tics(double range)

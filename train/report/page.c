@@ -2,6 +2,8 @@
 #include "text/text_file.h"
 #include "train/report/private.h"
 
+#include "page_css.h" /* of page.css, made by CMake */
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -21,71 +23,6 @@ void rt_html_text(rt_writer *w, const char *text)
     }
 }
 
-/* Light or dark, as the browser prefers. Figures are dark on white; in dark mode they are inverted
- * and each colour is rotated by half a circle, which restores the hues. Attention maps have few
- * pixels, which must not be blurred. */
-static const char style[] =
-    ":root{color-scheme:light dark;--text:#222;--page:#fff;--soft:#555;--line:#ddd;"
-    "--edge:#bbb;--link:#0068a6;"
-    "--good:#0072b2;--good-box:#f3f7fa;--moved:#b07a00;--moved-box:#fdf8ec;--bad:#d55e00;"
-    "--bad-box:#fdf4ee;--right:0,114,178;--wrong:213,94,0}"
-    "@media(prefers-color-scheme:dark){:root{--text:#e4e4e4;--page:#1c1c1c;--soft:#b0b0b0;"
-    "--line:#444;--edge:#777;--link:#6db9f2;--good:#56b4e9;--good-box:#1d2830;--moved:#e69f00;"
-    "--moved-box:#2d271a;--bad:#ff8340;--bad-box:#33231a;--right:86,180,233;"
-    "--wrong:255,131,64}"
-    "figure svg{filter:invert(.89) hue-rotate(180deg);mix-blend-mode:lighten!important}}"
-    "body{font:16px/1.5 system-ui,sans-serif;color:var(--text);background:var(--page);"
-    "max-width:64rem;margin:0 auto;padding:1rem}"
-    "h1{font-size:1.6rem;margin:.5rem 0;overflow-wrap:anywhere}"
-    "h2{font-size:1.15rem;margin:2rem 0 .5rem}"
-    "h3{font-size:.95rem;margin:0 0 .2rem;color:var(--soft)}"
-    ".verdict{border-left:4px solid var(--good);background:var(--good-box);padding:.6rem 1rem;"
-    "margin:1rem 0}"
-    ".verdict p{margin:.2rem 0;overflow-wrap:anywhere}"
-    ".moved{border-color:var(--moved);background:var(--moved-box)}"
-    ".bad{border-color:var(--bad);background:var(--bad-box)}"
-    ".words{color:var(--soft);font-size:.95rem}.words dt{font-weight:600;float:left;"
-    "margin-right:.5rem}.words dd{margin:0 0 .3rem}"
-    ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(28rem,100%),1fr));"
-    "gap:1.5rem 2rem;margin:1.5rem 0}"
-    "figure{margin:0;min-width:0;break-inside:avoid}figure.wide{grid-column:1/-1}"
-    ".plot,.scroll{overflow-x:auto;background:"
-    "linear-gradient(to right,var(--page) 1.5rem,transparent 3rem) left/3rem 100% no-repeat local,"
-    "linear-gradient(to left,var(--page) 1.5rem,transparent 3rem) right/3rem 100% no-repeat local,"
-    "linear-gradient(to right,var(--edge),transparent) left/1rem 100% no-repeat scroll,"
-    "linear-gradient(to left,var(--edge),transparent) right/1rem 100% no-repeat scroll}"
-    "figure svg{width:100%;height:auto;display:block;mix-blend-mode:multiply}figure "
-    "image{image-rendering:pixelated}"
-    "figcaption{color:var(--soft);font-size:.9rem;margin-top:.3rem}"
-    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.95rem}"
-    "th,td{text-align:left;padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);"
-    "vertical-align:top;font-weight:400}tr:first-child th{font-weight:600}"
-    ".scroll th,.scroll td{white-space:nowrap}"
-    ".scroll td.text{white-space:normal;overflow-wrap:anywhere;min-width:12rem}"
-    ".scroll td.setting{white-space:normal;overflow-wrap:break-word;max-width:14rem}"
-    ".keys{columns:18rem;column-gap:2rem}.keys section{break-inside:avoid;margin:0 0 1.2rem}"
-    ".keys table,.facts{width:100%}.keys th{width:50%}.keys tr:first-child th{font-weight:400}"
-    ".keys td,.facts td{overflow-wrap:anywhere}.keys tr.set th,.keys tr.set td{font-weight:600}"
-    ".keys small{font-weight:400;color:var(--soft);display:block}"
-    ".facts th,.facts tr:first-child th{white-space:nowrap;width:1%;font-weight:400}"
-    ".sample{font-family:ui-monospace,monospace;white-space:break-spaces;overflow-wrap:anywhere;"
-    "border-left:2px solid var(--line);padding-left:.8rem}"
-    ".sample ins{color:var(--good);text-decoration:underline}"
-    ".sample del{color:var(--bad)}.sample b{font-weight:600}"
-    ".confusion td{text-align:right;padding:.25rem .5rem;border:1px solid var(--line);"
-    "min-width:1.5rem}.confusion th{padding:.25rem .5rem}"
-    ".confusion tr:first-child td{border:0}.confusion tr:first-child th{text-align:right;"
-    "vertical-align:bottom;font-weight:400}"
-    ".confusion tr:first-child span{writing-mode:vertical-rl;transform:rotate(180deg)}"
-    ".confusion .right{background:rgba(var(--right),calc(.08 + .5*var(--share)))}"
-    ".confusion .wrong{background:rgba(var(--wrong),calc(.08 + .5*var(--share)))}"
-    "tr.best td{font-weight:600}summary{cursor:pointer;color:var(--link)}a{color:var(--link)}"
-    "@media print{body{max-width:none;font-size:10.5pt;padding:0}"
-    ".figures{grid-template-columns:1fr 1fr;gap:1rem}figure svg{min-width:0!important;filter:none}"
-    ".keys{columns:3}.keys table{font-size:8pt}.scroll,.plot"
-    "{overflow:visible}h2{break-after:avoid}"
-    ".verdict,.confusion td{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
-
 /* Marks the pages of this program, in their head. */
 static const char generator[] = "<meta name=\"generator\" content=\"rotor\">";
 
@@ -98,7 +35,7 @@ void rt_page_begin(rt_writer *w, const char *title, bool watched)
                   "<title>",
                   generator, watched ? "<meta http-equiv=\"refresh\" content=\"5\">\n" : "");
     rt_html_text(w, title);
-    rt_writer_add(w, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", style);
+    rt_writer_add(w, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", page_css);
     rt_html_text(w, title);
     rt_writer_add(w, "</h1>\n");
 }
@@ -217,17 +154,15 @@ static void add_titles(rt_writer *w, const char *svg, const char *name)
 
 /* Adds an SVG of gnuplot without its own title, since the caption stands below. A figure of half
  * the page fits a narrow screen; a wider one is scrolled before its letters become too small. */
-static void add_figure(rt_writer *w, const char *svg, const rt_figure *figure)
+static void add_plot(rt_writer *w, const char *svg, const rt_figure *figure)
 {
     enum { SMALLEST_TEXT = 12 };
     static const char start[] = "<svg", end[] = "</title>";
-    const bool wide = figure->width > RT_FIGURE_WIDTH;
     const char *title = strstr(svg, "<title>"), *after = title ? strstr(title, end) : NULL;
-    rt_writer_add(w, "<figure%s><div class=\"plot\">\n<svg role=\"img\" aria-label=\"",
-                  wide ? " class=\"wide\"" : "");
+    rt_writer_add(w, "<div class=\"plot\">\n<svg role=\"img\" aria-label=\"");
     rt_html_text(w, figure->caption);
     rt_writer_add(w, "\"");
-    if (wide)
+    if (figure->width > RT_FIGURE_WIDTH)
         rt_writer_add(w, " style=\"min-width:%dpx\"",
                       figure->width * SMALLEST_TEXT / RT_FIGURE_TEXT);
     svg += strlen(start);
@@ -241,21 +176,66 @@ static void add_figure(rt_writer *w, const char *svg, const rt_figure *figure)
     add_parts(w, titled.bytes ? titled.bytes : "", figure->name);
     rt_writer_free(&titled);
     rt_writer_add(w, "</div>");
-    rt_page_cell(w, "figcaption", figure->caption);
+}
+
+/* Returns the SVG that gnuplot has drawn, past the XML declaration, in a text that the caller
+ * frees. NULL if it is missing or incomplete. */
+static const char *read_svg(const rt_figures *f, const rt_figure *figure, char **text_new)
+{
+    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
+    snprintf(file, sizeof file, "%s.svg", figure->name);
+    const bool fits = !rt_path_join(path, f->folder, file).code;
+    *text_new = fits ? rt_read_text(path) : NULL;
+    const char *svg = *text_new ? strstr(*text_new, "<svg") : NULL;
+    return svg && strstr(svg, "</svg>") ? svg : NULL;
+}
+
+/* Adds the plots of all figures with a choice, and the buttons to choose one. */
+static void add_choice(rt_writer *w, const rt_figures *f)
+{
+    rt_writer plots = {0};
+    const char *caption = NULL;
+    rt_writer_add(w, "<figure class=\"choice\">");
+    for (int i = 0; i < f->count; i++) {
+        const rt_figure *figure = &f->list[i];
+        char *text = NULL;
+        const char *svg = figure->choice ? read_svg(f, figure, &text) : NULL;
+        if (svg) {
+            rt_writer_add(w,
+                          "<input type=\"radio\" name=\"choice\" id=\"by-%s\"%s><label "
+                          "for=\"by-%s\">%s</label>",
+                          figure->choice, caption ? "" : " checked", figure->choice,
+                          figure->choice);
+            add_plot(&plots, svg, figure);
+            caption = caption ? caption : figure->caption;
+        }
+        rt_free(text);
+    }
+    w->failed |= plots.failed;
+    rt_writer_add(w, "%s", plots.bytes ? plots.bytes : "");
+    rt_page_cell(w, "figcaption", caption ? caption : "");
     rt_writer_add(w, "</figure>\n");
+    rt_writer_free(&plots);
 }
 
 void rt_page_figures(rt_writer *w, const rt_figures *f)
 {
-    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
+    bool chosen = false;
     rt_writer_add(w, "<div class=\"figures\">\n");
     for (int i = 0; i < f->count && !f->status.code; i++) {
-        snprintf(file, sizeof file, "%s.svg", f->list[i].name);
-        const bool fits = !rt_path_join(path, f->folder, file).code;
-        char *text = fits ? rt_read_text(path) : NULL;
-        const char *svg = text ? strstr(text, "<svg") : NULL; /* past the XML declaration */
-        if (svg && strstr(svg, "</svg>"))
-            add_figure(w, svg, &f->list[i]);
+        const rt_figure *figure = &f->list[i];
+        char *text;
+        const char *svg = read_svg(f, figure, &text);
+        if (svg && figure->choice && !chosen) {
+            add_choice(w, f);
+            chosen = true;
+        } else if (svg && !figure->choice) {
+            rt_writer_add(w, "<figure%s>",
+                          figure->width > RT_FIGURE_WIDTH ? " class=\"wide\"" : "");
+            add_plot(w, svg, figure);
+            rt_page_cell(w, "figcaption", figure->caption);
+            rt_writer_add(w, "</figure>\n");
+        }
         rt_free(text);
     }
     rt_writer_add(w, "</div>\n");

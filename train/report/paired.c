@@ -220,11 +220,31 @@ static double find_doubling(const rt_sweep_runs *s, double *scratch)
     return count ? sum / count : (double)NAN;
 }
 
+/* Summarises paired differences. `t` keeps the factors of the previous call, which often has as
+ * many pairs. */
+static rt_difference difference_of(const double *values, int count, rt_student *t)
+{
+    const rt_summary s = rt_summarise(values, count);
+    if (t->count != count)
+        *t = rt_student_of(count);
+    return (rt_difference){.count = count,
+                           .mean = s.mean,
+                           .low = s.mean - t->interval * s.deviation,
+                           .high = s.mean + t->interval * s.deviation,
+                           .detectable = t->detectable * s.deviation};
+}
+
+/* Returns whether the interval of a difference excludes 0; false without an interval. */
+static bool is_apart(const rt_difference *d)
+{
+    return d->low > 0 || d->high < 0;
+}
+
 /* Fills the list unless it is NULL; returns the number of differences. */
 static int list_differences(rt_paired_difference *list, const rt_sweep_runs *s, double *scratch)
 {
     int count = 0;
-    rt_student t = rt_student_of(0); /* of the previous row, which often has as many pairs */
+    rt_student t = rt_student_of(0);
     for (int column = 1; column < s->exit_column; column++)
         for (int run = 1; run < s->count && rt_sweep_differs(s, column); run++) {
             if (!is_first(s, column, run))
@@ -236,14 +256,8 @@ static int list_differences(rt_paired_difference *list, const rt_sweep_runs *s, 
             *d = (rt_paired_difference){.key = s->names[column],
                                         .value = s->list[run].cells[column],
                                         .against = s->list[0].cells[column]};
-            d->count = find_pairs(s, column, d->value, d->against, scratch);
-            const rt_summary sum = rt_summarise(scratch, d->count);
-            if (t.count != d->count)
-                t = rt_student_of(d->count);
-            d->mean = sum.mean;
-            d->low = sum.mean - t.interval * sum.deviation;
-            d->high = sum.mean + t.interval * sum.deviation;
-            d->detectable = t.detectable * sum.deviation;
+            d->loss =
+                difference_of(scratch, find_pairs(s, column, d->value, d->against, scratch), &t);
         }
     return count;
 }
@@ -271,6 +285,101 @@ void rt_paired_free(rt_paired *p)
     *p = (rt_paired){.list = NULL};
 }
 
+/* ---- the best row ---- */
+
+/* Returns the differences of a result, `row` minus `best`, between runs with the same seed. */
+static rt_difference compare_rows(const rt_sweep_runs *s, int best, int row, int column,
+                                  rt_student *t)
+{
+    const int seed = rt_sweep_setting(s, "run.seed");
+    int count = 0;
+    for (int a = s->rows[row].first; a >= 0; a = s->list[a].next)
+        for (int b = s->rows[best].first; b >= 0; b = s->list[b].next) {
+            if (seed >= 0 && strcmp(s->list[a].cells[seed], s->list[b].cells[seed]) != 0)
+                continue;
+            const double d = rt_sweep_number(s, a, column) - rt_sweep_number(s, b, column);
+            if (isfinite(d))
+                s->values[count++] = d;
+            break;
+        }
+    return difference_of(s->values, count, t);
+}
+
+rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranking)
+{
+    const int column = ranking->result ? rt_sweep_column(s, ranking->result) : -1;
+    rt_sweep_best best = {.row = -1, .mean = INFINITY, .rival = -1};
+    rt_student t = rt_student_of(0);
+    int ranked = 0;
+    for (int row = 0; row < s->row_count; row++) {
+        const rt_summary summary = rt_sweep_summary(s, row, column);
+        ranked += summary.count > 0;
+        if (summary.count && summary.mean < best.mean) {
+            best.row = row;
+            best.mean = summary.mean;
+        }
+    }
+    for (int row = 0; row < s->row_count && ranked > 1 && best.row >= 0; row++) {
+        const double mean = rt_sweep_summary(s, row, column).mean;
+        if (row == best.row || isnan(mean))
+            continue;
+        const rt_difference d = compare_rows(s, best.row, row, column, &t);
+        const bool same = !isnan(d.low) && !is_apart(&d);
+        if (best.rival < 0 || (same && !best.same) ||
+            (mean < best.rival_mean && same == (best.same > 0))) {
+            best.rival = row;
+            best.from_rival = d;
+            best.rival_mean = mean;
+        }
+        best.same += same;
+        best.unknown += isnan(d.low);
+    }
+    if (ranked < 2)
+        best.row = -1;
+    return best;
+}
+
+bool rt_sweep_best_is_apart(const rt_sweep_best *best)
+{
+    return best->row >= 0 && !best->same && !best->unknown;
+}
+
+/* Adds the settings of a row, or the name of its first run if they are those of all rows. */
+static void add_row_name(rt_writer *w, const rt_sweep_runs *s, int row)
+{
+    const size_t before = w->length;
+    rt_sweep_row_settings(w, s, row, 0, false);
+    if (w->length == before)
+        rt_writer_add(w, "%s", s->list[s->rows[row].first].cells[0]);
+}
+
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking)
+{
+    const rt_sweep_best best = rt_sweep_find_best(s, ranking);
+    const rt_difference *d = &best.from_rival;
+    if (best.row < 0)
+        return;
+    rt_writer_add(w, strcmp(ranking->result, RT_RESULT_LOSS) ? "fewest bits per byte: "
+                                                             : "lowest loss: ");
+    add_row_name(w, s, best.row);
+    rt_writer_add(w, ", %.4f; ", best.mean);
+    if (best.same)
+        rt_writer_add(w, "not told apart from ");
+    add_row_name(w, s, best.rival);
+    if (best.same > 1)
+        rt_writer_add(w, " and %d more", best.same - 1);
+    if (d->count > 1)
+        rt_writer_add(w, "%s %.3g [%.3g, %.3g] (95 %% interval, %d pairs)",
+                      best.same ? ", which is higher by" : " is higher by", d->mean, d->low,
+                      d->high, d->count);
+    else
+        rt_writer_add(w, " has %.4f, without an interval: that needs two common seeds",
+                      best.rival_mean);
+    if (!best.same && !best.unknown && s->row_count > 2)
+        rt_writer_add(w, "; the others are told apart, too");
+    rt_writer_add(w, "\n");
+}
+
 /* ---- lines, a section of a page, and a file ---- */
 
 double rt_paired_compute(const rt_paired *p, double difference)
@@ -289,23 +398,24 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
     bool any = false;
     for (int i = 0; i < p->count; i++) {
         const rt_paired_difference *d = &p->list[i];
-        const double more = compute_of(p, d, d->mean);
-        if (!d->count)
+        const double more = compute_of(p, d, d->loss.mean);
+        if (!d->loss.count)
             continue;
         if (!any)
             rt_writer_add(w, "paired differences of the loss [95 %% interval]; detectable: the "
                              "smallest that this design shows with 90 %% power\n");
         any = true;
-        rt_writer_add(w, "  %s = %s against %s: %+.3g", d->key, d->value, d->against, d->mean);
-        if (d->count > 1)
-            rt_writer_add(w, " [%+.3g, %+.3g], detectable %.3g", d->low, d->high, d->detectable);
+        rt_writer_add(w, "  %s = %s against %s: %+.3g", d->key, d->value, d->against, d->loss.mean);
+        if (d->loss.count > 1)
+            rt_writer_add(w, " [%+.3g, %+.3g], detectable %.3g", d->loss.low, d->loss.high,
+                          d->loss.detectable);
         if (!isnan(more))
             rt_writer_add(w, ", worth %+.1f %% of compute", more);
-        if (!isnan(more) && d->count > 1) /* a lower loss is worth more */
-            rt_writer_add(w, " [%+.1f, %+.1f]", compute_of(p, d, d->high),
-                          compute_of(p, d, d->low));
-        rt_writer_add(w, " (%d pair%s", d->count, d->count > 1 ? "s" : "");
-        if (p->seeds && d->count > p->seeds)
+        if (!isnan(more) && d->loss.count > 1) /* a lower loss is worth more */
+            rt_writer_add(w, " [%+.1f, %+.1f]", compute_of(p, d, d->loss.high),
+                          compute_of(p, d, d->loss.low));
+        rt_writer_add(w, " (%d pair%s", d->loss.count, d->loss.count > 1 ? "s" : "");
+        if (p->seeds && d->loss.count > p->seeds)
             rt_writer_add(w, " of %d seeds, not independent", p->seeds);
         rt_writer_add(w, ")\n");
     }
@@ -316,7 +426,7 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
     const bool has_compute = p->doubling < 0; /* the sweep measures what twice the steps gain */
     int pairs = 0;
     for (int i = 0; i < p->count; i++)
-        pairs += p->list[i].count;
+        pairs += p->list[i].loss.count;
     if (!pairs)
         return;
     rt_writer_add(w,
@@ -326,26 +436,26 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
                   has_compute ? "<th>compute</th>" : "");
     for (int i = 0; i < p->count; i++) {
         const rt_paired_difference *d = &p->list[i];
-        const double more = compute_of(p, d, d->mean);
-        if (!d->count)
+        const double more = compute_of(p, d, d->loss.mean);
+        if (!d->loss.count)
             continue;
-        rt_writer_add(w, "<tr>");
+        rt_writer_add(w, is_apart(&d->loss) ? "<tr class=\"best\">" : "<tr>");
         rt_page_cell(w, "td", d->key);
         rt_page_cell(w, "td", d->value);
         rt_page_cell(w, "td", d->against);
-        rt_page_number(w, "%+.3g", d->mean);
-        rt_page_number(w, d->count > 1 ? "%+.3g to %+.3g" : "-", d->low, d->high);
-        rt_page_number(w, d->count > 1 ? "%.3g" : "-", d->detectable);
+        rt_page_number(w, "%+.3g", d->loss.mean);
+        rt_page_number(w, d->loss.count > 1 ? "%+.3g to %+.3g" : "-", d->loss.low, d->loss.high);
+        rt_page_number(w, d->loss.count > 1 ? "%.3g" : "-", d->loss.detectable);
         if (has_compute)
             rt_page_number(w, isnan(more) ? "-" : "%+.1f %%", more);
-        rt_page_number(w, "%d", d->count);
+        rt_page_number(w, "%d", d->loss.count);
         rt_writer_add(w, "</tr>\n");
     }
     rt_writer_add(w,
                   "</table></div>\n<p>Two runs are a pair if they differ in that key alone: "
                   "their seeds, and so their first weights and their batches, are the same. "
                   "Detectable: the smallest difference that so many pairs with this spread "
-                  "show with a probability of 90 %%.%s</p>\n",
+                  "show with a probability of 90 %%. In bold: the interval excludes 0.%s</p>\n",
                   has_compute ? " Compute: how much more of it gives the same loss, by what "
                                 "twice the steps gain in this sweep."
                               : "");
@@ -357,12 +467,12 @@ void rt_paired_csv(rt_writer *w, const rt_paired *p)
     for (int i = 0; i < p->count; i++) {
         const rt_paired_difference *d = &p->list[i];
         const char *const texts[] = {d->key, d->value, d->against};
-        const double numbers[] = {d->mean, d->low, d->high, d->detectable};
+        const double numbers[] = {d->loss.mean, d->loss.low, d->loss.high, d->loss.detectable};
         for (int n = 0; n < 3; n++) {
             rt_csv_put(w, texts[n]);
             rt_writer_add(w, ",");
         }
-        rt_writer_add(w, "%d", d->count);
+        rt_writer_add(w, "%d", d->loss.count);
         for (int n = 0; n < 4; n++)
             rt_csv_add_number(w, numbers[n]);
         rt_writer_add(w, "\n");

@@ -38,7 +38,9 @@ enum {
 typedef struct rt_figure {
     const char *name; /* of NAME.gp and NAME.svg */
     char caption[RT_CAPTION_SIZE];
-    int width; /* in points of the SVG; above RT_FIGURE_WIDTH it takes the whole page */
+    int width;          /* in points of the SVG; above RT_FIGURE_WIDTH it takes the whole page */
+    const char *choice; /* label of a figure that shares a place: the reader chooses between all
+                           that have one. The first has the caption. NULL: a place of its own */
 } rt_figure;
 
 typedef struct rt_figures {
@@ -58,10 +60,9 @@ void rt_figures_write(rt_figures *f, const char *name, rt_writer *text);
  * stands for every control character and every character that gnuplot interprets elsewhere. */
 void rt_figures_quote(rt_writer *script, const char *text);
 
-/* Adds NAME.gp with the common preamble and these commands; empties the writer. Removes the
- * NAME.svg of an earlier report. */
-void rt_figures_add(rt_figures *f, const char *name, const char *caption, int width, int height,
-                    rt_writer *commands);
+/* Adds a copy of the figure, and NAME.gp with the common preamble and these commands; empties the
+ * writer. Removes the NAME.svg of an earlier report. */
+void rt_figures_add(rt_figures *f, const rt_figure *figure, int height, rt_writer *commands);
 
 /* Draws all figures with gnuplot. Returns RT_IO, with what is missing, if gnuplot is missing or
  * fails. A script that fails does not affect the other figures. */

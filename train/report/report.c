@@ -15,7 +15,8 @@ bool rt_reports_are_off(void)
 
 /* ---- figures ---- */
 
-/* Columns of training.csv for gnuplot, which counts from 1. */
+/* Columns of training.csv, those of metrics.csv and the seconds, for gnuplot, which counts from 1.
+ */
 static const char *const columns[] = {NULL,        "step",          "loss",
                                       "eval_loss", "eval_accuracy", "lr",
                                       "grad_norm", "accuracy",      "theta_grad_norm",
@@ -30,205 +31,202 @@ enum {
     ACCURACY,
     THETA_NORM,
     TOKENS,
+    SECONDS,
     COLUMNS
 };
 
-/* Points of the figures: gnuplot fails for an empty figure, and the logarithm of a norm of 0 is no
- * point. */
-typedef struct drawable {
-    bool rows;
-    bool has_tokens, has_times, has_norms;
-    double tokens;               /* most tokens of an evaluation */
-    rt_figure_range losses;      /* of steps and evaluations */
-    rt_figure_range evaluations; /* losses of evaluations */
-    rt_figure_range norms;       /* of gradients, above 0 */
-    double best, best_step;      /* of the evaluations */
-    rt_status status;            /* of the table */
-} drawable;
+/* What training.csv has to show. */
+typedef struct training {
+    rt_figure_range ranges[COLUMNS]; /* of each column; of norms, which may be 0, of those above */
+    double best[COLUMNS];            /* row of the best evaluation; its loss is infinite: none */
+    rt_status status;                /* of the table */
+} training;
 
-/* Notes what a row of training.csv adds to the figures; `seconds` may be NaN. */
-static void note_points(drawable *d, const double row[COLUMNS], double seconds)
+static void take_row(training *t, const double row[COLUMNS])
 {
-    const bool evaluated = isfinite(row[EVAL_LOSS]);
-    d->has_times |= evaluated && isfinite(seconds);
-    if (evaluated && isfinite(row[TOKENS]))
-        d->tokens = fmax(d->tokens, row[TOKENS]);
-    d->has_tokens = d->tokens > 0;
-    rt_figure_range_take(&d->losses, row[LOSS]);
-    rt_figure_range_take(&d->losses, row[EVAL_LOSS]);
-    rt_figure_range_take(&d->evaluations, row[EVAL_LOSS]);
-    if (row[EVAL_LOSS] < d->best) {
-        d->best = row[EVAL_LOSS];
-        d->best_step = row[STEP];
-    }
-    d->rows |= isfinite(row[STEP]) && isfinite(row[LOSS]);
-    if (d->rows && row[NORM] > 0)
-        rt_figure_range_take(&d->norms, row[NORM]);
-    if (d->rows && row[NORM] > 0 && row[THETA_NORM] > 0)
-        rt_figure_range_take(&d->norms, row[THETA_NORM]);
-    d->has_norms = d->norms.most > 0;
+    for (int i = STEP; i < COLUMNS; i++)
+        if ((i != NORM && i != THETA_NORM) || row[i] > 0)
+            rt_figure_range_take(&t->ranges[i], row[i]);
+    if (row[EVAL_LOSS] < t->best[EVAL_LOSS])
+        memcpy(t->best, row, sizeof t->best);
 }
 
-/* Writes training.csv and timing.csv for the scripts below, with numbers alone. */
-static drawable write_training(rt_figures *f, const char *folder)
+static void add_cells(rt_writer *w, const double row[COLUMNS])
 {
-    drawable d = {.losses = RT_NO_RANGE,
-                  .evaluations = RT_NO_RANGE,
-                  .norms = RT_NO_RANGE,
-                  .best = INFINITY,
-                  .status = rt_ok()};
-    rt_writer w = {0}, times = {0};
+    for (int i = STEP; i < COLUMNS; i++) {
+        if (isfinite(row[i]))
+            rt_writer_add(w, "%.9g", row[i]);
+        rt_writer_add(w, i + 1 < COLUMNS ? "," : "\n");
+    }
+}
+
+/* Writes training.csv for the scripts below, with numbers alone, and timing.csv, the same rows with
+ * their seconds: all else is the same whenever a run is repeated. */
+static training write_training(rt_figures *f, const char *folder)
+{
+    training t = {.best = {[EVAL_LOSS] = INFINITY}};
+    rt_writer w = {0}, timed = {0};
     rt_csv metrics;
     rt_timing timing;
-    int step = 0;
+    int step;
     const bool has_times = rt_timing_open(&timing, folder);
+    for (int i = 0; i < COLUMNS; i++)
+        t.ranges[i] = (rt_figure_range)RT_NO_RANGE;
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (rt_csv_row(&metrics)) {
-            double row[COLUMNS] = {0};
-            for (int i = STEP; i < COLUMNS; i++) {
+            double row[COLUMNS] = {[SECONDS] = NAN};
+            for (int i = STEP; i < SECONDS; i++)
                 row[i] = rt_csv_number(&metrics, columns[i]);
-                if (isfinite(row[i]))
-                    rt_writer_add(&w, "%.9g", row[i]);
-                rt_writer_add(&w, i + 1 < COLUMNS ? "," : ",\n");
-            }
-            const bool known = has_times && rt_csv_whole(&metrics, "step", &step);
-            const double seconds = known ? rt_timing_seconds(&timing, step) : (double)NAN;
-            if (isfinite(row[EVAL_LOSS]) && isfinite(seconds))
-                rt_writer_add(&times, "%.9g,%.9g\n", seconds, row[EVAL_LOSS]);
-            note_points(&d, row, seconds);
+            add_cells(&w, row);
+            if (has_times && rt_csv_whole(&metrics, "step", &step))
+                row[SECONDS] = rt_timing_seconds(&timing, step);
+            if (isfinite(row[SECONDS]))
+                add_cells(&timed, row);
+            take_row(&t, row);
         }
-    d.status = metrics.status;
+    t.status = metrics.status;
     rt_csv_close(&metrics);
     rt_csv_close(&timing.csv);
     rt_figures_write(f, "training.csv", &w);
-    rt_figures_write(f, "timing.csv", &times);
-    return d;
+    rt_figures_write(f, "timing.csv", &timed);
+    return t;
 }
 
-#define BY_STEP(axis) "set xlabel 'step'\nset ylabel '" axis "'\nset xrange [0:*]\n"
-#define TRAINING      "lines linetype 6 dashtype 2 title 'training'"
-#define EVALUATION    "linespoints linetype 1 pointtype 7 pointsize 0.5"
+#define TRAINING   "lines linetype 6 dashtype 2 title 'training'"
+#define EVALUATION "linespoints linetype 1 pointtype 7 pointsize 0.5 title 'evaluation'"
+#define LOSS_CURVES                                                                                \
+    {                                                                                              \
+        {LOSS, TRAINING},                                                                          \
+        {                                                                                          \
+            EVAL_LOSS, EVALUATION                                                                  \
+        }                                                                                          \
+    }
+#define CROSS_ENTROPY "set ylabel 'cross entropy (nats)'\n"
 
 typedef struct run_figure {
-    const char *name, *caption, *axes;
+    const char *name, *caption;
+    const char *choice; /* as in rt_figure */
+    int x;              /* column: STEP, TOKENS or SECONDS */
+    const char *axes;   /* gnuplot commands for y */
     struct {
-        const char *table;
-        int x, y;
+        int y;            /* column */
         const char *with; /* gnuplot options; NULL: no curve */
     } curves[2];
-    const char *hover; /* of labels where the pointer rests on a point of the last curve, or NULL */
-    size_t shown;      /* offset of a bool in a drawable */
-    size_t range;      /* offset in a drawable of what y shows, logarithmic where needed; or 0 */
+    bool fits; /* y shows the range of its values, and is logarithmic where that is wide */
 } run_figure;
 
 /* The figures of a training, in their order; those of theta follow the first FIRST_FIGURES. */
 enum { FIRST_FIGURES = 4, RUN_FIGURES = 6 };
 static const run_figure run_figures[RUN_FIGURES] = {
-    {"loss",
-     "Loss of the training steps and of the evaluations",
-     BY_STEP("cross entropy (nats)"),
-     {{"training.csv", STEP, LOSS, TRAINING},
-      {"training.csv", STEP, EVAL_LOSS, EVALUATION " title 'evaluation'"}},
-     "evaluation, step",
-     offsetof(drawable, rows),
-     offsetof(drawable, losses)},
+    {"loss", "Loss of the training steps and of the evaluations", "steps", STEP, CROSS_ENTROPY,
+     LOSS_CURVES, true},
+    {"loss_by_tokens", "Loss by tokens of training", "tokens", TOKENS, CROSS_ENTROPY, LOSS_CURVES,
+     true},
+    {"loss_by_time", "Loss by seconds of training", "seconds", SECONDS, CROSS_ENTROPY, LOSS_CURVES,
+     true},
     {"accuracy",
      "Accuracy: the fraction of labels that were predicted correctly",
-     BY_STEP("accuracy") "set yrange [0:1.02]\n",
-     {{"training.csv", STEP, ACCURACY, TRAINING},
-      {"training.csv", STEP, EVAL_ACCURACY, EVALUATION " title 'evaluation'"}},
      NULL,
-     offsetof(drawable, rows),
-     0},
-    {"loss_by_tokens",
-     "Evaluation loss by tokens of training",
-     "set xlabel 'tokens'\nset format x '%.1s%c'\n"
-     "set ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
-     {{"training.csv", TOKENS, EVAL_LOSS, EVALUATION " notitle"}},
-     "tokens",
-     offsetof(drawable, has_tokens),
-     offsetof(drawable, evaluations)},
-    {"loss_by_time",
-     "Evaluation loss by seconds of training",
-     "set xlabel 'seconds'\nset ylabel 'cross entropy (nats)'\nset xrange [0:*]\nunset key\n",
-     {{"timing.csv", 1, 2, EVALUATION " notitle"}},
-     "seconds",
-     offsetof(drawable, has_times),
-     offsetof(drawable, evaluations)},
+     STEP,
+     "set ylabel 'accuracy'\nset yrange [0<*:*<1.02]\n",
+     {{ACCURACY, TRAINING}, {EVAL_ACCURACY, EVALUATION}},
+     false},
     {"gradient",
      "Gradient norm before clipping",
-     BY_STEP("gradient norm"),
-     {{"training.csv", STEP, NORM, "lines linetype 1 title 'all parameters'"},
-      {"training.csv", STEP, THETA_NORM, "lines linetype 2 dashtype 2 title 'theta'"}},
      NULL,
-     offsetof(drawable, has_norms),
-     offsetof(drawable, norms)},
+     STEP,
+     "set ylabel 'gradient norm'\n",
+     {{NORM, "lines linetype 1 title 'all parameters'"},
+      {THETA_NORM, "lines linetype 2 dashtype 2 title 'theta'"}},
+     true},
     {"rate",
      "Learning rate",
-     BY_STEP("learning rate") "set yrange [0:*]\nunset key\nset format y '%g'\n",
-     {{"training.csv", STEP, RATE, "lines linetype 1"}},
      NULL,
-     offsetof(drawable, rows),
-     0},
+     STEP,
+     "set ylabel 'learning rate'\nset yrange [0:*]\nunset key\nset format y '%g'\n",
+     {{RATE, "lines linetype 1"}},
+     false},
 };
 
-static void add_run_figure(rt_figures *f, const drawable *d, const run_figure *g, bool learns_theta)
+/* Adds x, and the step of the best evaluation as a vertical line. */
+static void add_x(rt_writer *w, const training *t, const run_figure *g)
 {
-    char caption[RT_CAPTION_SIZE];
-    int last = 0;
-    rt_writer w = {0};
-    if (!*(const bool *)((const char *)d + g->shown))
-        return;
-    snprintf(caption, sizeof caption, "%s", g->caption);
-    rt_writer_add(&w, "%s", g->axes);
-    if (g->range)
-        rt_figures_scale(&w, 'y', *(const rt_figure_range *)((const char *)d + g->range));
-    if (g->curves[0].x == TOKENS)
-        rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(d->tokens));
-    if (g->curves[1].y == EVAL_LOSS && isfinite(d->best) && isfinite(d->best_step)) {
-        rt_writer_add(&w,
+    static const char *const labels[COLUMNS] = {
+        [STEP] = "step", [TOKENS] = "tokens", [SECONDS] = "seconds"};
+    rt_writer_add(w, "set xlabel '%s'\nset xrange [0:*]\n", labels[g->x]);
+    if (g->x == TOKENS)
+        rt_writer_add(w, "set format x '%%.1s%%c'\nset xtics %.9g\n",
+                      rt_figures_tics(t->ranges[TOKENS].most));
+    if (g->x != SECONDS && g->curves[1].y == EVAL_LOSS && isfinite(t->best[EVAL_LOSS]) &&
+        isfinite(t->best[g->x]))
+        rt_writer_add(w,
                       "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 linecolor "
                       "rgb '#444444'\n",
-                      d->best_step, d->best_step);
-        snprintf(caption, sizeof caption,
-                 "Training and evaluation loss; the lowest evaluation loss, %.4g, at step %.9g",
-                 d->best, d->best_step);
-    }
-    for (int i = 0; i < 2 && g->curves[i].with; i++)
-        if (g->curves[i].y != THETA_NORM || learns_theta) {
-            rt_writer_add(&w, "%s'%s' using %d:%d with %s", i ? ", \\\n     " : "plot ",
-                          g->curves[i].table, g->curves[i].x, g->curves[i].y, g->curves[i].with);
-            last = i;
-        }
-    const int x = g->curves[last].x, y = g->curves[last].y;
-    if (g->hover)
-        rt_writer_add(
-            &w,
-            ", \\\n     '%s' using %d:%d:(sprintf('%s %%.6g: %%.4g',$%d,$%d)) " RT_HYPERTEXT_POINTS(
-                "0.5"),
-            g->curves[last].table, x, y, g->hover, x, y);
-    rt_writer_add(&w, "\n");
-    rt_figures_add(f, g->name, caption, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+                      t->best[g->x], t->best[g->x]);
 }
 
-static rt_status draw_figures(rt_figures *f, const char *folder, const rt_config *config,
-                              rt_trainer *trainer)
+static void add_run_figure(rt_figures *f, const training *t, const run_figure *g)
 {
-    const bool learns_theta = config->model.theta.learn;
+    rt_figure figure = {.name = g->name, .choice = g->choice, .width = RT_FIGURE_WIDTH};
+    rt_figure_range range = RT_NO_RANGE;
+    const char *table = g->x == SECONDS ? "timing.csv" : "training.csv";
+    rt_writer w = {0}, plots = {0};
+    for (int i = 0; i < 2 && g->curves[i].with; i++) {
+        const rt_figure_range *y = &t->ranges[g->curves[i].y];
+        if (y->most < y->least) /* no values */
+            continue;
+        rt_writer_add(&plots, "%s'%s' using %d:%d with %s", plots.length ? ", \\\n     " : "plot ",
+                      table, g->x, g->curves[i].y, g->curves[i].with);
+        rt_figure_range_take(&range, y->least);
+        rt_figure_range_take(&range, y->most);
+    }
+    if (plots.length && g->curves[1].y == EVAL_LOSS)
+        rt_writer_add(&plots,
+                      ", \\\n     '%s' using %d:%d:(sprintf('evaluation, step %%d: "
+                      "%%.4g',$%d,$%d)) " RT_HYPERTEXT_POINTS("0.5"),
+                      table, g->x, EVAL_LOSS, STEP, EVAL_LOSS);
+    if (plots.length && t->ranges[g->x].most >= t->ranges[g->x].least) {
+        add_x(&w, t, g);
+        rt_writer_add(&w, "%s", g->axes);
+        if (g->fits)
+            rt_figures_scale(&w, 'y', range);
+        rt_writer_add(&w, "%s\n", plots.bytes);
+        w.failed |= plots.failed;
+        snprintf(figure.caption, sizeof figure.caption, "%s", g->caption);
+        if (g->curves[1].y == EVAL_LOSS && isfinite(t->best[EVAL_LOSS]))
+            snprintf(figure.caption, sizeof figure.caption,
+                     "%s; the lowest evaluation loss, %.4g, at step %.9g", g->caption,
+                     t->best[EVAL_LOSS], t->best[STEP]);
+        rt_figures_add(f, &figure, RT_FIGURE_HEIGHT, &w);
+    }
+    rt_writer_free(&plots);
+}
+
+/* Returns whether the run is about theta: its usage by the pairs is drawn. */
+static bool is_about_theta(const rt_config *c)
+{
+    return c->model.position.kind == RT_POSITION_ROPE &&
+           (c->model.theta.learn || c->theta.cutoffs || c->theta.init_from);
+}
+
+static training draw_figures(rt_figures *f, const char *folder, const rt_config *config,
+                             rt_trainer *trainer)
+{
     rt_figures_begin(f, folder);
-    const drawable d = write_training(f, folder);
+    training t = write_training(f, folder);
     for (int n = 0; n < FIRST_FIGURES; n++)
-        add_run_figure(f, &d, &run_figures[n], learns_theta);
-    if (learns_theta)
+        add_run_figure(f, &t, &run_figures[n]);
+    if (config->model.theta.learn)
         rt_report_theta(f, folder, config);
-    if (config->model.position.kind == RT_POSITION_ROPE)
+    if (is_about_theta(config))
         rt_report_usage(f, folder);
     for (int n = FIRST_FIGURES; n < RUN_FIGURES; n++)
-        add_run_figure(f, &d, &run_figures[n], learns_theta);
+        add_run_figure(f, &t, &run_figures[n]);
     if (trainer)
         rt_report_attention(f, config, trainer);
     const rt_status drawn = rt_figures_draw(f);
-    return drawn.code ? drawn : d.status;
+    t.status = drawn.code ? drawn : t.status;
+    return t;
 }
 
 /* ---- the verdict ---- */
@@ -248,16 +246,28 @@ static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c
     rt_writer_add(w, "\n");
 }
 
-static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c)
+static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c,
+                            const training *t)
 {
-    char accuracy[RT_NUMBER_SIZE], steps[RT_NUMBER_SIZE];
+    char accuracy[RT_NUMBER_SIZE], number[RT_NUMBER_SIZE];
     int first, last;
+    const double steps = rt_results_get(r, RT_RESULT_STEPS);
+    const double model_step = rt_results_get(r, RT_RESULT_MODEL_STEP);
     const double loss = rt_results_get(r, RT_RESULT_LOSS);
     const double macro_f1 = rt_results_get(r, RT_RESULT_MACRO_F1);
     const double limit = rt_results_get(r, RT_RESULT_DIVERGED);
-    rt_writer_add(w, "eval: loss %.6g, accuracy %s after %s steps\n", loss,
+    rt_writer_add(w, "eval: loss %.6g, accuracy %s after %s steps", loss,
                   rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)),
-                  rt_number_show(steps, 0, rt_results_get(r, RT_RESULT_STEPS)));
+                  rt_number_show(number, 0, isnan(model_step) ? steps : model_step));
+    if (!isnan(model_step))
+        rt_writer_add(w, ", the best evaluation; at the end, after %s steps, loss %.6g",
+                      rt_number_show(number, 0, steps), rt_results_get(r, RT_RESULT_LAST_LOSS));
+    else if (t->best[EVAL_LOSS] < loss && t->best[STEP] < steps)
+        rt_writer_add(w, "; the best evaluation: loss %.6g after %s steps", t->best[EVAL_LOSS],
+                      rt_number_show(number, 0, t->best[STEP]));
+    else if (isfinite(t->best[EVAL_LOSS]))
+        rt_writer_add(w, ", the best evaluation");
+    rt_writer_add(w, "\n");
     if (!isnan(macro_f1))
         rt_writer_add(w, "macro F1 %s\n", rt_number_show(accuracy, 4, macro_f1));
     add_perplexity(w, r, c);
@@ -287,8 +297,8 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
                                              RT_RESULT_RESET_BASE_ACCURACY}};
     const rt_training_state *state = trainer ? rt_trainer_state(trainer) : NULL;
     rt_theta_verdict verdict;
-    int steps;
-    if (state && rt_results_whole(r, RT_RESULT_STEPS, &steps) && state->step == steps &&
+    int step;
+    if (state && rt_results_model_step(r, &step) && state->step == step &&
         !rt_theta_judge(&verdict, state->model, c).code)
         rt_theta_report_verdict(w, &verdict, c);
     else
@@ -329,7 +339,8 @@ static void explain_theta(rt_writer *w, const rt_config *c)
 
 /* Adds the verdict box and, of labelled data, the classes. A run that has not ended has no results,
  * and its tables of classes are those of an earlier end. */
-static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer)
+static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer,
+                        const training *t)
 {
     char number[RT_NUMBER_SIZE];
     rt_results r;
@@ -346,7 +357,7 @@ static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt
         rt_writer_add(&lines, "failed after %s steps: the loss is not finite\n",
                       rt_number_show(number, 0, rt_results_get(&r, RT_RESULT_STEPS)));
     if (evaluated)
-        add_evaluations(&lines, &r, c);
+        add_evaluations(&lines, &r, c, t);
     if (evaluated && missed)
         rt_writer_add(&lines, "the accuracy %s is below train.target_accuracy = %g\n",
                       rt_number_show(number, 4, accuracy), c->train.target_accuracy);
@@ -375,9 +386,10 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
 {
     rt_figures figures;
     rt_writer w = {0};
-    rt_status status = draw_figures(&figures, folder, config, trainer);
+    const training t = draw_figures(&figures, folder, config, trainer);
+    rt_status status = t.status;
     rt_page_begin(&w, config->run.name, watched);
-    add_results(&w, config, folder, trainer);
+    add_results(&w, config, folder, trainer, &t);
     if (trainer && rt_data_task_labelled(config->data.task))
         status = first_failure(status, rt_report_mistakes(&w, config, trainer));
     rt_page_figures(&w, &figures);

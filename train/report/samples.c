@@ -324,10 +324,11 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
     } cuts[] = {{"layers", v->layers, config->model.layers},
                 {"heads", v->heads, config->model.heads},
                 {"tokens", v->tokens, v->length}};
-    rt_writer w = {0}, caption = {0};
+    rt_writer w = {0};
     const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
     const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
     const int height = v->layers * (v->size + GAP) + v->below;
+    rt_figure figure = {.name = "attention", .width = width};
     rt_writer_add(
         &w,
         "unset key\nunset grid\nset border 15 linecolor rgb '#888888' linewidth 0.6\n"
@@ -355,15 +356,17 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
                       l, h, n, n ? "" : "unset colorbox\n");
     }
     rt_writer_add(&w, "unset multiplot\n");
-    rt_writer_add(&caption,
-                  "Attention weights in %s: one row for each query, one column for each key",
-                  v->chosen ? "a long evaluation sequence" : "the first evaluation sequence");
+    size_t used =
+        (size_t)snprintf(figure.caption, sizeof figure.caption,
+                         "Attention weights in %s: one row for each query, one column for each key",
+                         v->chosen ? "a long evaluation sequence"
+                                   : "the first evaluation sequence");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)
-            rt_writer_add(&caption, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1,
-                          cuts[i].all);
-    rt_figures_add(f, "attention", caption.bytes ? caption.bytes : "", width, height, &w);
-    rt_writer_free(&caption);
+            used += (size_t)snprintf(figure.caption + used, sizeof figure.caption - used,
+                                     "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1,
+                                     cuts[i].all);
+    rt_figures_add(f, &figure, height, &w);
 }
 
 /* Chooses as many layers as fit into memory, at most MOST_LAYERS. T is the whole sequence, since a

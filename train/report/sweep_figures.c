@@ -13,18 +13,6 @@ static const char *cell_of(const rt_sweep_runs *runs, int row, int column)
     return runs->list[runs->rows[row].first].cells[column];
 }
 
-/* Adds the settings of a row that differ, "kind=rope, lr=0.001", or the name of a variant. Leaves
- * out one column and, unless they are `shown`, empty values. */
-static void add_settings(rt_writer *w, const rt_sweep_runs *runs, int row, int left_out, bool shown)
-{
-    for (int c = 1; c < runs->exit_column; c++) {
-        const char *value = cell_of(runs, row, c), *dot = strchr(runs->names[c], '.');
-        if (c != left_out && rt_sweep_differs(runs, c) && (shown || *value))
-            rt_writer_add(w, "%s%s%s%s", w->length ? ", " : "", dot ? dot + 1 : "", dot ? "=" : "",
-                          value);
-    }
-}
-
 static bool is_in_bits(const rt_ranking *ranking)
 {
     return ranking->result && !strcmp(ranking->result, RT_RESULT_BITS_PER_BYTE);
@@ -59,11 +47,12 @@ typedef struct group {
     bool beside; /* x is the second value; the points are averaged by step */
     struct {
         const char *name, *what, *axis; /* NULL behind the last */
+        const char *choice;             /* as in rt_figure */
     } figures[VALUES];
 } group;
 
 #define LOSS_AXIS     "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"
-#define ACCURACY_AXIS "set ylabel 'accuracy'\nset yrange [0:1.02]"
+#define ACCURACY_AXIS "set ylabel 'accuracy'\nset yrange [0<*:*<1.02]"
 #define LINES_POINTS  "linespoints pointtype 7 pointsize 0.4"
 #define OVER_SEEDS    "the mean over the seeds"
 
@@ -77,7 +66,8 @@ static const group groups[] = {
      OVER_SEEDS,
      "step",
      false,
-     {{"loss", "Evaluation loss", LOSS_AXIS}, {"accuracy", "Evaluation accuracy", ACCURACY_AXIS}}},
+     {{"loss", "Evaluation loss", LOSS_AXIS, "steps"},
+      {"accuracy", "Evaluation accuracy", ACCURACY_AXIS, NULL}}},
     {"theta_curves.csv",
      "set xlabel 'pair i'\nset xrange [-0.5:*]",
      THETA,
@@ -88,7 +78,7 @@ static const group groups[] = {
      "pair",
      false,
      {{"theta", "Drift of the learned θᵢ from base^(-2i/R), as the logarithm of their ratio",
-       "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis"}}},
+       "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis", NULL}}},
     {"length_curves.csv",
      "set xlabel 'sequence length (tokens)'\nset logscale x 2",
      RESULTS,
@@ -98,8 +88,8 @@ static const group groups[] = {
      OVER_SEEDS,
      "tokens",
      false,
-     {{"length_loss", "Evaluation loss by sequence length", LOSS_AXIS},
-      {"length_accuracy", "Evaluation accuracy by sequence length", ACCURACY_AXIS}}},
+     {{"length_loss", "Evaluation loss by sequence length", LOSS_AXIS, NULL},
+      {"length_accuracy", "Evaluation accuracy by sequence length", ACCURACY_AXIS, NULL}}},
     {"token_curves.csv",
      "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'",
      METRICS,
@@ -109,7 +99,7 @@ static const group groups[] = {
      OVER_SEEDS,
      "tokens",
      true,
-     {{"loss_by_tokens", "Evaluation loss by tokens of training", LOSS_AXIS}}},
+     {{"loss_by_tokens", "Evaluation loss by tokens of training", LOSS_AXIS, "tokens"}}},
     {"time_curves.csv",
      "set xlabel 'seconds'\nset xrange [0:*]",
      TIMING,
@@ -119,7 +109,7 @@ static const group groups[] = {
      OVER_SEEDS,
      "seconds",
      true,
-     {{"loss_by_time", "Evaluation loss by time of training", LOSS_AXIS}}},
+     {{"loss_by_time", "Evaluation loss by time of training", LOSS_AXIS, "seconds"}}},
 };
 
 typedef struct curves {
@@ -225,7 +215,7 @@ static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row
     static const char more[] = "…";
     const bool alone = runs->rows[row].first == runs->rows[row].last;
     rt_writer w = {0};
-    add_settings(&w, runs, row, 0, false);
+    rt_sweep_row_settings(&w, runs, row, 0, false);
     if (!w.length)
         rt_writer_add(&w, "all runs");
     if (!w.failed) {
@@ -339,7 +329,9 @@ static int key_height(const curves *c)
 static void add_curves(rt_figures *f, const curves *c, const group *g, int value,
                        const rt_ranking *ranking)
 {
-    char caption[RT_CAPTION_SIZE];
+    rt_figure figure = {.name = g->figures[value].name,
+                        .choice = g->figures[value].choice,
+                        .width = RT_FIGURE_WIDTH};
     const bool loss = !value && g->source != THETA;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
     rt_writer w = {0};
@@ -349,12 +341,12 @@ static void add_curves(rt_figures *f, const curves *c, const group *g, int value
     if (bits)
         rt_writer_add(&w, "set ylabel 'bits per byte'\n");
     add_plots(&w, c, g, 2 + 2 * value);
-    snprintf(caption, sizeof caption, "%s%s: %s, and one standard deviation around it%s%s%s%s",
-             g->figures[value].what, bits ? " in bits per byte" : "", g->over,
-             differs ? "; losses of different " : "", differs ? ranking->differ : "",
-             differs ? " are not comparable" : "",
+    snprintf(figure.caption, sizeof figure.caption,
+             "%s%s: %s, and one standard deviation around it%s%s%s%s", g->figures[value].what,
+             bits ? " in bits per byte" : "", g->over, differs ? "; losses of different " : "",
+             differs ? ranking->differ : "", differs ? " are not comparable" : "",
              c->cut ? "; only the first groups of runs are drawn" : "");
-    rt_figures_add(f, g->figures[value].name, caption, RT_FIGURE_WIDTH, 320 + key_height(c), &w);
+    rt_figures_add(f, &figure, 320 + key_height(c), &w);
 }
 
 void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs,
@@ -422,6 +414,19 @@ static double position_of(const swept *s, int value)
     return s->numeric ? rt_csv_value(s->values[value]) : value;
 }
 
+static bool is_logarithmic(const swept *s)
+{
+    const double least = position_of(s, 0), most = position_of(s, s->value_count - 1);
+    return s->numeric && least > 0 && most >= 8 * least;
+}
+
+/* Returns a place on the axis to the right of x, by a share of the axis. */
+static double right_of(const swept *s, double x, double share)
+{
+    const double least = position_of(s, 0), most = position_of(s, s->value_count - 1);
+    return is_logarithmic(s) ? x * pow(most / least, share) : x + share * (most - least);
+}
+
 /* Returns whether two rows agree in all other settings. */
 static bool same_otherwise(const swept *s, int row, int other)
 {
@@ -447,47 +452,55 @@ static void find_series(swept *s)
     }
 }
 
-/* Summarises the runs of a series with a value; the scratch memory has a number for each run. */
-static rt_summary summarise_value(const swept *s, int series, int value, double *scratch)
+/* Collects the results of a series with a value, a number for each run; returns their number. */
+static int collect_value(const swept *s, int series, int value, double *results)
 {
     int count = 0;
     for (int row = 0; row < s->runs->row_count; row++)
         if (!strcmp(cell_of(s->runs, row, s->column), s->values[value]) &&
             (!s->series_count || same_otherwise(s, row, s->series[series])))
             for (int i = s->runs->rows[row].first; i >= 0; i = s->runs->list[i].next)
-                scratch[count++] = rt_sweep_number(s->runs, i, s->result);
-    return rt_summarise(scratch, count);
+                results[count++] = rt_sweep_number(s->runs, i, s->result);
+    return count;
 }
 
-/* Writes the columns x, mean, deviation and runs. Series stand beside each other on the axis, a
- * little apart. Returns whether several values have points. */
+/* Writes two blocks for each series: x, mean, deviation and runs; x and the result of each run.
+ * Series stand beside each other on the axis, a little apart. Returns whether several values have
+ * points. */
 static bool write_points(rt_writer *w, const swept *s)
 {
     const int all = s->series_count ? s->series_count : 1;
-    double *scratch = rt_alloc((size_t)s->runs->count, sizeof *scratch);
+    double *results = rt_alloc((size_t)s->runs->count, sizeof *results);
+    rt_writer dots = {0};
     int first = -1;
     bool several = false;
-    for (int i = 0; scratch && i < all; i++) {
+    for (int i = 0; results && i < all; i++) {
         const double beside = s->numeric ? 0 : 0.06 * (i - (all - 1) / 2.0);
         for (int v = 0; v < s->value_count; v++) {
-            const rt_summary m = summarise_value(s, i, v, scratch);
+            const double x = position_of(s, v) + beside, dot = right_of(s, x, 0.03);
+            const int count = collect_value(s, i, v, results);
+            const rt_summary m = rt_summarise(results, count);
             if (!m.count)
                 continue;
-            rt_writer_add(w, "%.9g,%.9g,%.9g,%d\n", position_of(s, v) + beside, m.mean,
-                          m.count > 1 ? m.deviation : 0, m.count);
+            rt_writer_add(w, "%.9g,%.9g,%.9g,%d\n", x, m.mean, m.count > 1 ? m.deviation : 0,
+                          m.count);
+            for (int k = 0; k < count; k++)
+                if (isfinite(results[k]))
+                    rt_writer_add(&dots, "%.9g,%.9g\n", dot, results[k]);
             several |= first >= 0 && v != first;
             first = v;
         }
-        rt_writer_add(w, "\n\n");
+        rt_writer_add(w, "\n\n%s\n\n", dots.bytes ? dots.bytes : "");
+        w->failed |= dots.failed;
+        rt_writer_free(&dots);
     }
-    w->failed |= !scratch;
-    rt_free(scratch);
+    w->failed |= !results;
+    rt_free(results);
     return several;
 }
 
 static void add_axes(rt_writer *w, const swept *s, const char *unit)
 {
-    const rt_figure_range range = {position_of(s, 0), position_of(s, s->value_count - 1)};
     rt_writer_add(w, "set xlabel ");
     rt_figures_quote(w, s->runs->names[s->column]);
     rt_writer_add(w,
@@ -495,10 +508,11 @@ static void add_axes(rt_writer *w, const swept *s, const char *unit)
                   "0.06, 0, 0\n",
                   unit);
     if (s->numeric && s->value_count > 8) {
-        rt_figures_scale(w, 'x', range);
+        if (is_logarithmic(s))
+            rt_writer_add(w, "set logscale x\n");
         return;
     }
-    if (s->numeric && range.least > 0 && range.most >= 8 * range.least)
+    if (is_logarithmic(s))
         rt_writer_add(w, "set logscale x\n");
     rt_writer_add(w, "set xtics noenhanced (");
     for (int v = 0; v < s->value_count; v++) {
@@ -514,18 +528,19 @@ static void add_series(rt_writer *w, const swept *s, int i, const char *file)
     char name[SERIES_NAME];
     rt_writer settings = {0};
     if (s->series_count)
-        add_settings(&settings, s->runs, s->series[i], s->column, true);
+        rt_sweep_row_settings(&settings, s->runs, s->series[i], s->column, true);
     snprintf(name, sizeof name, "%s", settings.bytes ? settings.bytes : "");
     w->failed |= settings.failed;
     rt_writer_free(&settings);
     rt_writer_add(w,
                   "%s'%s' index %d using 1:2:3 with yerrorbars linetype %d pointtype 7 "
-                  "pointsize 0.6 notitle, \\\n     '%s' index %d using 1:2 with %s linetype %d "
-                  "title ",
-                  i ? ", \\\n     " : "plot ", file, i, i + 1, file, i,
-                  s->numeric ? "lines" : "points pointtype 7 pointsize 0.6", i + 1);
+                  "pointsize 0.6 notitle, \\\n     '%s' index %d using 1:2 with points linetype %d "
+                  "pointtype 6 pointsize 0.5 linewidth 0.8 notitle, \\\n     '%s' index %d using "
+                  "1:2 with %s linetype %d title ",
+                  i ? ", \\\n     " : "plot ", file, 2 * i, i + 1, file, 2 * i + 1, i + 1, file,
+                  2 * i, s->numeric ? "lines" : "points pointtype 7 pointsize 0.6", i + 1);
     rt_figures_quote(w, name);
-    rt_writer_add(w, ", \\\n     '%s' index %d using 1:2:(", file, i);
+    rt_writer_add(w, ", \\\n     '%s' index %d using 1:2:(", file, 2 * i);
     rt_figures_quote(w, name);
     rt_writer_add(w,
                   ".sprintf('%s%%.4g ± %%.2g (runs: %%d)',$2,$3,$4)) " RT_HYPERTEXT_POINTS("0.8"),
@@ -538,7 +553,8 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
     const int result = ranking->result ? rt_sweep_column(runs, ranking->result) : -1;
     int number = 0;
     for (int c = 1; result >= 0 && c < runs->exit_column && number < MOST_KEYS; c++) {
-        char caption[RT_CAPTION_SIZE], file[RT_FIGURE_FILE_SIZE];
+        char file[RT_FIGURE_FILE_SIZE];
+        rt_figure figure = {.name = names[number], .width = RT_FIGURE_WIDTH};
         swept s = {.runs = runs, .column = c, .result = result};
         rt_writer w = {0}, data = {0};
         if (!rt_sweep_differs(runs, c) || !find_values(&s))
@@ -552,10 +568,12 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
             for (int i = 0; i < (s.series_count ? s.series_count : 1); i++)
                 add_series(&w, &s, i, file);
             rt_writer_add(&w, "\n");
-            snprintf(caption, sizeof caption,
-                     "Evaluation loss by %s: the mean over %s, and one standard deviation",
+            snprintf(figure.caption, sizeof figure.caption,
+                     "Evaluation loss by %s: the mean over %s with one standard deviation, and a "
+                     "circle for each run",
                      runs->names[c], s.series_count ? "the seeds" : "all runs of a value");
-            rt_figures_add(f, names[number++], caption, RT_FIGURE_WIDTH, 320, &w);
+            rt_figures_add(f, &figure, 320, &w);
+            number++;
         }
         rt_writer_free(&data);
     }

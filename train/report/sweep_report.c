@@ -21,10 +21,12 @@ bool rt_is_sweep_folder(const char *folder)
     return !rt_path_join(path, folder, "runs.csv").code && !access(path, R_OK);
 }
 
-static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool compared)
+static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *runs,
+                        const rt_ranking *ranking, bool compared)
 {
     const rt_sweep_verdict v = rt_sweep_judge(runs);
     rt_writer lines = {0};
+    rt_sweep_report_best(&lines, runs, ranking);
     rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.finished, v.endings.runs);
     rt_sweep_report_theta(&lines, &v);
     if (!compared) /* a comparison has a column for each difference */
@@ -36,23 +38,6 @@ static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *r
 }
 
 /* ---- the table over all runs ---- */
-
-/* Returns the row with the lowest mean of the ranked result; -1 if there is none, or one row only.
- */
-static int best_row(const rt_ranking *ranking, const rt_sweep_runs *runs)
-{
-    const int column = ranking->result ? rt_sweep_column(runs, ranking->result) : -1;
-    double lowest = INFINITY;
-    int best = -1;
-    for (int row = 0; row < runs->row_count && runs->row_count > 1; row++) {
-        const rt_summary s = rt_sweep_summary(runs, row, column);
-        if (s.count && s.mean < lowest) {
-            lowest = s.mean;
-            best = row;
-        }
-    }
-    return best;
-}
 
 /* Returns whether no row has a value in the column. */
 static bool is_empty(const rt_sweep_table *t, int column)
@@ -81,11 +66,15 @@ static void add_cells(rt_writer *w, const rt_sweep_table *t, int row)
     }
 }
 
-static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_ranking *ranking, int best)
+/* Adds the table. The best row is in bold if it is told apart from every other. */
+static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_sweep_runs *runs,
+                      const rt_ranking *ranking)
 {
+    const rt_sweep_best best = rt_sweep_find_best(runs, ranking);
+    const bool apart = rt_sweep_best_is_apart(&best);
     rt_writer_add(w, "<div class=\"scroll\"><table>\n");
     for (int r = 0; r < t->rows; r++) {
-        rt_writer_add(w, r && r - 1 == best ? "<tr class=\"best\">" : "<tr>");
+        rt_writer_add(w, apart && r - 1 == best.row ? "<tr class=\"best\">" : "<tr>");
         add_cells(w, t, r);
         rt_writer_add(w, "</tr>\n");
     }
@@ -95,8 +84,13 @@ static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_ranking *r
     if (ranking->differ)
         rt_writer_add(w, "; no row is in bold, for losses of different %s are not comparable",
                       ranking->differ);
-    else if (best >= 0)
-        rt_writer_add(w, "; in bold the row with the %s",
+    else if (best.row >= 0)
+        rt_writer_add(w,
+                      apart
+                          ? "; in bold the row with the %s, for the 95 %% interval of every other "
+                            "row's difference from it excludes 0"
+                          : "; no row is in bold, for the row with the %s is not told apart from "
+                            "every other",
                       strcmp(ranking->result, RT_RESULT_LOSS) ? "fewest bits per byte"
                                                               : "lowest loss");
     rt_writer_add(w, ".</p>\n");
@@ -213,8 +207,8 @@ rt_status rt_sweep_report_write(const char *folder, const char *title, const cha
         rt_report_curves(&figures, folder, &runs, &ranking);
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title, false);
-        add_verdict(&w, folder, &runs, file != NULL);
-        add_table(&w, &table, &ranking, best_row(&ranking, &runs));
+        add_verdict(&w, folder, &runs, &ranking, file != NULL);
+        add_table(&w, &table, &runs, &ranking);
         explain_columns(&w, &runs);
         if (!ranking.differ)
             status = add_differences(&w, &runs);

@@ -175,6 +175,17 @@ bool rt_sweep_differs(const rt_sweep_runs *s, int column)
     return differs && can_set_apart(s, column);
 }
 
+void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int left_out, bool shown)
+{
+    const size_t before = w->length;
+    for (int c = 1; c < s->exit_column; c++) {
+        const char *value = s->list[s->rows[row].first].cells[c], *dot = strchr(s->names[c], '.');
+        if (c != left_out && rt_sweep_differs(s, c) && (shown || *value))
+            rt_writer_add(w, "%s%s%s%s", w->length > before ? ", " : "", dot ? dot + 1 : "",
+                          dot ? "=" : "", value);
+    }
+}
+
 int rt_sweep_column(const rt_sweep_runs *s, const char *name)
 {
     for (int i = s->exit_column + 1; i < s->columns; i++)

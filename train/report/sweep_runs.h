@@ -69,6 +69,10 @@ double rt_sweep_number(const rt_sweep_runs *s, int run, int column);
 /* Summarises a result over the runs of a row; column -1 has no values. */
 rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column);
 
+/* Adds the settings of a row that differ, "kind=rope, lr=0.001", or the name of a variant. Leaves
+ * out one column (0: none) and, unless they are `shown`, empty values. */
+void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int left_out, bool shown);
+
 typedef struct rt_endings {
     int runs;
     int finished; /* runs that came to an end, even if a requested check failed */
@@ -154,15 +158,41 @@ typedef struct rt_student {
 
 rt_student rt_student_of(int count);
 
+/* Mean of paired differences with its 95 % interval by Student's t, NaN below two pairs. */
+typedef struct rt_difference {
+    int count;         /* of pairs */
+    double mean;       /* NaN without pairs */
+    double low, high;  /* interval */
+    double detectable; /* smallest difference that this design shows with 90 %; NaN likewise */
+} rt_difference;
+
+/* The row with the lowest mean of the ranked result, against every other row: runs of two rows with
+ * the same seed are a pair. */
+typedef struct rt_sweep_best {
+    int row;           /* -1: the rows cannot be ranked, or there is one alone */
+    double mean;       /* of its result */
+    int same;          /* number of rows that are not told apart: the interval includes 0 */
+    int unknown;       /* number of rows without an interval */
+    int rival;         /* row with the lowest mean of those that are not told apart or, if there are
+                          none, of all others */
+    double rival_mean; /* likewise of its result */
+    rt_difference from_rival; /* of the rival's result from the best, above 0 */
+} rt_sweep_best;
+
+rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranking);
+
+/* Returns whether the interval of every other row excludes 0. */
+bool rt_sweep_best_is_apart(const rt_sweep_best *best);
+
+/* Adds the line "lowest loss: ..."; nothing if the rows cannot be ranked. */
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking);
+
 /* Two runs are a pair if they agree in every setting but one, the seed included: both have drawn
  * the same weights and batches. Pairs of one seed at several values of another key are not
  * independent of each other; the intervals treat them as if they were. */
 typedef struct rt_paired_difference {
     const char *key, *value, *against; /* texts of the runs; `against` is the key's first value */
-    int count;                         /* of pairs */
-    double mean;                       /* of loss(value) - loss(against) */
-    double low, high;                  /* 95 % interval by Student's t; NaN below two pairs */
-    double detectable;                 /* smallest difference that this design shows with 90 % */
+    rt_difference loss;                /* loss(value) - loss(against) */
 } rt_paired_difference;
 
 typedef struct rt_paired {

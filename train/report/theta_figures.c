@@ -14,7 +14,7 @@ enum {
     ALL = -1,           /* the number of a layer or head where one theta is for all of them */
     THETA_HEIGHT = 420, /* of the two figures that stand side by side */
     PANEL_HEIGHT = 210,
-    USAGE_HEIGHT = 560,
+    USAGE_HEIGHT = 240,
     KEY_ROW_HEIGHT = 17,
     NEAREST_END = 64, /* of the distances r of a decay curve */
     FARTHEST_END = 256
@@ -77,12 +77,13 @@ static int height_with_key(int height, int titles)
 static void add_layer_figure(rt_figures *f, const char *name, const char *caption, const layers *l,
                              int width, int height, rt_writer *script)
 {
-    char text[RT_CAPTION_SIZE + 40], cut[40] = "";
+    rt_figure figure = {.name = name, .width = width};
+    char cut[40] = "";
     if (l->cut)
         snprintf(cut, sizeof cut, "; the first %d layers", MOST_LAYERS);
-    snprintf(text, sizeof text, "%s%s", caption, cut);
+    snprintf(figure.caption, sizeof figure.caption, "%s%s", caption, cut);
     if (l->count)
-        rt_figures_add(f, name, text, width, height, script);
+        rt_figures_add(f, &figure, height, script);
     rt_writer_free(script);
 }
 
@@ -92,6 +93,7 @@ typedef struct theta_row {
     int layer, head, pair;
     double theta, start;
     double geometric, turns, use; /* of theta_final.csv; may not be finite */
+    double down, up;              /* likewise, its tolerances */
 } theta_row;
 
 /* Reads a whole number, or ALL. */
@@ -109,6 +111,8 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
     row->geometric = rt_csv_number(csv, "geometric");
     row->turns = rt_csv_number(csv, "turns");
     row->use = rt_csv_number(csv, "use");
+    row->down = rt_csv_number(csv, RT_TOLERANCE_DOWN);
+    row->up = rt_csv_number(csv, RT_TOLERANCE_UP);
     return read_number_or_all(csv, "layer", &row->layer) &&
            read_number_or_all(csv, "head", &row->head) && rt_csv_whole(csv, "i", &row->pair) &&
            isfinite(row->theta) && isfinite(row->start);
@@ -151,10 +155,11 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
     if (current >= 0)
         add_drift_row(&data, current, drift, l.count);
     rt_figures_write(f, "drift.csv", &data);
-    rt_writer_add(&w,
-                  "set xlabel 'step'\nset ylabel 'largest relative drift'\nset yrange [0:*]\n"
-                  "plot %.9g " LIMIT_LINE "title 'tolerance'",
-                  config->theta.tolerance);
+    rt_writer_add(
+        &w,
+        "set xlabel 'step'\nset ylabel 'largest |θ_i/θ_i^0 - 1|' enhanced\nset yrange [0:*]\n"
+        "plot %.9g " LIMIT_LINE "title 'tolerance'",
+        config->theta.tolerance);
     for (int i = 0; i < l.count; i++) /* neighbouring lines differ in colour and dashes */
         rt_writer_add(&w,
                       ", \\\n     'drift.csv' using 1:%d with lines linetype %d dashtype %d title "
@@ -162,8 +167,8 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
                       i + 2, i % 7 + 1, i % 5 + 1, title_of(title, l.list[i]));
     rt_writer_add(&w, "\n");
     add_layer_figure(f, "drift",
-                     "Drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's pairs, θᵢ⁰ "
-                     "the initial value",
+                     "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
+                     "pairs, θᵢ⁰ the initial value",
                      &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count + 1), &w);
 }
 
@@ -279,7 +284,7 @@ static void add_theta(rt_figures *f, final_theta *end)
         end->most_pairs - 0.4, fmax(1, rt_figures_tics(0.6 * end->most_pairs)));
     if (end->elsewhere)
         rt_writer_add(&w, ", \\\n     'theta.csv' using 1:3 with points pointtype 6 pointsize 0.7 "
-                          "linecolor rgb '#777777' title 'start'");
+                          "linecolor rgb '#777777' title 'initial'");
     add_points(&w, end, "$2", true);
     rt_writer_add(&w,
                   "set size 1, 0.42\nset origin 0, 0\nset tmargin 0.5\nset bmargin 3.6\n"
@@ -324,7 +329,7 @@ static void add_panel(rt_writer *w, const final_theta *end, int layer)
 {
     const char *separator = "plot ";
     for (int last = 0; last < 2; last++) {
-        const char *title = last ? "title 'end'" : "title 'start'";
+        const char *title = last ? "title 'learned'" : "title 'initial'";
         for (int i = 0; i < end->curve_count; i++) {
             if (end->curves[i].layer != layer)
                 continue;
@@ -369,6 +374,50 @@ static void add_decay(rt_figures *f, const final_theta *end, const rt_config *co
              end->by_head ? "; a line for each head" : "", most, first);
     add_layer_figure(f, "decay", caption, &end->layers, columns * RT_FIGURE_WIDTH,
                      columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, &w);
+}
+
+/* Draws the range of each theta in which the model works as well, and the learned theta in it. */
+static void add_tolerances(rt_figures *f, const final_theta *end)
+{
+    enum { FARTHEST = 1 }; /* on the axis */
+    layers l = {.count = 0};
+    double farthest = 0;
+    rt_writer w = {0};
+    for (int n = 0; n < end->count; n++) {
+        const theta_row *row = &end->rows[n];
+        const double drift = log(row->theta / row->start);
+        const int i = isfinite(drift + row->down + row->up) ? layer_of(&l, row->layer) : -1;
+        if (i >= 0)
+            rt_writer_add(&l.rows[i], "%d,%.6g,%.6g,%.6g\n", row->pair, drift, drift - row->down,
+                          row->down + row->up);
+        if (i >= 0)
+            farthest = fmax(farthest, fmax(row->down - drift, row->up + drift));
+    }
+    if (!l.count)
+        return;
+    farthest = farthest > 0 ? fmin(1.05 * farthest, FARTHEST) : FARTHEST;
+    write_layers(f, &l, "tolerances.csv");
+    rt_writer_add(&w,
+                  "set xlabel 'pair i'\nset ylabel 'ln(θ_i/θ_i^0)' enhanced\n"
+                  "set xrange [-0.6:%g]\nset xtics %g\nset yrange [%g:%g]\n"
+                  "plot 0 with lines linewidth 1 linecolor rgb '#888888' notitle",
+                  end->most_pairs - 0.4, fmax(1, rt_figures_tics(0.6 * end->most_pairs)), -farthest,
+                  farthest);
+    for (int i = 0; i < l.count; i++) {
+        char title[24];
+        const double beside = l.count > 1 ? 0.5 * i / (l.count - 1) - 0.25 : 0;
+        rt_writer_add(&w,
+                      ", \\\n     'tolerances.csv' index %d using ($1 + %.3f):3:(0):4 with vectors "
+                      "heads size graph 0.008,90 linetype %d linewidth 1 notitle, \\\n     "
+                      "'tolerances.csv' index %d using ($1 + %.3f):2 with points pointtype 7 "
+                      "pointsize 0.5 linetype %d title '%s'",
+                      i, beside, i % 7 + 1, i, beside, i % 7 + 1, title_of(title, l.list[i]));
+    }
+    rt_writer_add(&w, "\n");
+    add_layer_figure(f, "tolerances",
+                     "Drift ln(θᵢ/θᵢ⁰) of each learned θ, θᵢ⁰ the initial value; the bar is the "
+                     "range in which the model works as well, cut off at ±1",
+                     &l, RT_FIGURE_WIDTH, height_with_key(RT_FIGURE_HEIGHT, l.count), &w);
 }
 
 /* Draws the wavelengths of each pair, over the distance that attention reaches, before and after
@@ -419,8 +468,9 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
     add_drift(f, folder, config);
     if (!status.code && end.curve_count) {
         add_theta(f, &end);
-        add_decay(f, &end, config);
+        add_tolerances(f, &end);
         add_wavelengths(f, &end);
+        add_decay(f, &end, config);
     }
     if (!f->status.code)
         f->status = status;
@@ -471,12 +521,13 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
         while (rt_csv_row(&csv)) {
             if (!rows++) {
                 tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
-                rt_writer_add(w,
-                              "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr><th>"
-                              "layer</th><th>head</th><th>i</th><th>start</th><th>end</th><th>"
-                              "ln(end/start)</th><th>phase (rad)</th><th>turns</th><th>use</th>%s"
-                              "</tr>\n",
-                              tolerances ? "<th>down</th><th>up</th>" : "");
+                rt_writer_add(
+                    w,
+                    "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr><th>"
+                    "layer</th><th>head</th><th>i</th><th>initial</th><th>learned</th><th>"
+                    "drift</th><th>phase (rad)</th><th>turns</th><th>use</th>%s"
+                    "</tr>\n",
+                    tolerances ? "<th>down</th><th>up</th>" : "");
             }
             if (rows <= MOST_ROWS)
                 add_table_row(w, &csv, tolerances);
@@ -484,9 +535,10 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
     rt_csv_close(&csv);
     if (!rows)
         return;
-    rt_writer_add(w, "</table></div>\n<p>Start and end: the initial and the learned θ, in radians "
-                     "per position. Turns: full turns over the distance that "
-                     "attention reaches. Phase and use are defined at the top of the page.");
+    rt_writer_add(w,
+                  "</table></div>\n<p>The initial and the learned θ, in radians per "
+                  "position. Drift: ln(learned/initial). Turns: full turns over the distance that "
+                  "attention reaches. Phase and use are defined at the top of the page.");
     if (tolerances)
         rt_writer_add(
             w,
@@ -509,13 +561,11 @@ static void add_usage(rt_figures *f, layers *l, rt_figure_range turns, int pairs
     write_layers(f, l, "usage.csv");
     rt_figures_scale(&w, 'x', turns);
     rt_writer_add(&w,
-                  "set yrange [0:*]\nset lmargin 9\nset rmargin 2\n"
-                  "set multiplot layout %d,1\n",
+                  "set yrange [0:*]\nset xlabel 'full turns over the reach of attention'\n"
+                  "set multiplot layout 1,%d\n",
                   PANELS);
     for (int i = 0; i < PANELS; i++) {
         rt_writer_add(&w, "set ylabel '%s / mean'\n", panels[i]);
-        if (i == PANELS - 1)
-            rt_writer_add(&w, "set xlabel 'full turns over the distance that attention reaches'\n");
         rt_writer_add(&w, "plot 2 " LIMIT_LINE "notitle");
         for (int layer = 0; layer < l->count; layer++) {
             char value[32], title[40] = "notitle";
@@ -532,13 +582,11 @@ static void add_usage(rt_figures *f, layers *l, rt_figure_range turns, int pairs
         rt_writer_add(&w, "\n");
     }
     rt_writer_add(&w, "unset multiplot\n");
-    rt_figures_add(f, "usage",
-                   l->cut ? "What the pairs of the first layers have of queries and keys, "
-                            "over the mean of their head; filled above twice the mean"
-                          : "What each pair has of queries and keys, over the mean of its "
-                            "head: norms of weights, of activations, and of their mean over "
-                            "the tokens; filled above twice the mean",
-                   RT_FIGURE_WIDTH, USAGE_HEIGHT + l->count / 4 * KEY_ROW_HEIGHT, &w);
+    add_layer_figure(f, "usage",
+                     "What each pair has of queries and keys, over the mean of its head: norms of "
+                     "weights, of activations, and of their mean over the tokens; filled above "
+                     "twice the mean",
+                     l, 2 * RT_FIGURE_WIDTH, USAGE_HEIGHT + l->count / 2 * KEY_ROW_HEIGHT, &w);
 }
 
 /* Draws the loss with the slower pairs switched off. The row with all pairs has no turns. */
@@ -573,10 +621,12 @@ static void add_cutoffs(rt_figures *f, const char *folder)
                   "\\\n     'cutoffs.csv' using 1:2 with linespoints linetype 1 pointtype 7 "
                   "pointsize 0.5 title 'without the slower pairs'\n",
                   whole);
-    rt_figures_add(f, "cutoffs",
-                   "Evaluation loss with pairs switched off: the pairs from "
-                   "one on do not rotate, in every layer and head",
-                   RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, &w);
+    rt_figures_add(f,
+                   &(rt_figure){.name = "cutoffs",
+                                .caption = "Evaluation loss with pairs switched off: the pairs "
+                                           "from one on do not rotate, in every layer and head",
+                                .width = RT_FIGURE_WIDTH},
+                   RT_FIGURE_HEIGHT, &w);
 }
 
 void rt_report_usage(rt_figures *f, const char *folder)
