@@ -327,13 +327,15 @@ rt_special_use rt_data_special_use(const rt_data *data)
 {
     enum { LOOKED_AT = 1 << 14 };
     const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
-    const bool asked = is_token_ids(data->task) && has_special_tokens(data);
+    const bool special = has_special_tokens(data);
+    const bool asked =
+        is_token_ids(data->task) && (special || data->options.objective == RT_OBJECTIVE_MLM);
     int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
     rt_special_use use = {0, tokens};
     if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))
         for (size_t i = 0; i < tokens; i++)
-            use.count += ids[i] == data->special.pad || ids[i] == data->special.cls ||
-                         ids[i] == data->special.mask;
+            use.count += ids[i] == data->special.mask ||
+                         (special && (ids[i] == data->special.pad || ids[i] == data->special.cls));
     rt_free(ids);
     return use;
 }

@@ -208,8 +208,8 @@ rt_short_texts rt_data_short_texts(const rt_data *data);
 /* The length of the longest batch of that length: less than it if all rows are shorter. */
 int rt_data_longest(const rt_data *data, int length);
 
-/* Tokens of a file of token ids, near its start, that have the id of [PAD], [CLS] or [MASK]: no
- * file needs these, unless its ids begin at 0. */
+/* Number of tokens near the start of a file of token ids that have the id of [PAD], [CLS] or
+ * [MASK], or, with data.special_tokens = no, the id that hides tokens: files seldom mean these. */
 typedef struct rt_special_use {
     size_t count, of;
 } rt_special_use;

@@ -106,6 +106,13 @@ TEST(ids_that_begin_at_0_are_told_and_can_be_ordinary)
                 "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
                 "data.special_tokens=no run.name=ordinary");
     expect_no_text(w->err, "ids 0 to 3");
+    expect_no_text(w->err, "data.mask_id");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
+                "data.special_tokens=no data.mask_id=5 run.name=masked");
+    expect_text(w->err,
+                "warning: data.mask_id = 5 hides tokens, and 200 of the first 800 tokens of "
+                "data.file have this id; set data.mask_id to an id that they do not use\n");
     expect_exit(w, 0, "$TRAIN --checkpoint runs/ordinary --print-config --quiet");
     expect_text(w->out, "\nspecial_tokens = no\n");
     expect_exit(w, 2, "$TRAIN tiny.ini --check data.special_tokens=no");

@@ -158,7 +158,12 @@ static void report_data(rt_run *r)
     const rt_short_texts texts = rt_data_short_texts(r->data);
     rt_run_report_unknown(r, &training, "data.file");
     rt_run_report_unknown(r, &evaluation, "data.eval_file");
-    if (use.count)
+    if (use.count && r->config->data.special_tokens == RT_SPECIAL_TOKENS_NO)
+        rt_run_say(r,
+                   "warning: data.mask_id = %d hides tokens, and %zu of the first %zu tokens of "
+                   "data.file have this id; set data.mask_id to an id that they do not use",
+                   rt_data_mask(r->data), use.count, use.of);
+    else if (use.count)
         rt_run_say(r,
                    "warning: data.task = tokens takes the ids 0 to 3 for [PAD], [CLS], [MASK] and "
                    "[SEP], and %zu of the first %zu tokens of data.file have one of the first "
