@@ -115,7 +115,8 @@ static const group groups[] = {
 typedef struct curves {
     int count;
     bool cut, failed;
-    double farthest; /* the largest second value of a point */
+    double farthest;       /* largest second value of a point */
+    rt_figure_range means; /* of the first value */
     char labels[MOST_CURVES][LABEL_SIZE];
     rt_writer data;
 } curves;
@@ -238,8 +239,9 @@ static int by_x(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Writes the columns x and, for each value, mean and deviation. */
-static bool write_curve(rt_writer *w, points *p)
+/* Writes the columns x and, for each value, mean and deviation. Extends the range by the means of
+ * the first value. */
+static bool write_curve(rt_writer *w, points *p, rt_figure_range *means)
 {
     double *values = rt_alloc((size_t)p->count, sizeof *values);
     if (!values)
@@ -253,6 +255,8 @@ static bool write_curve(rt_writer *w, points *p)
             for (int k = i; k < end; k++)
                 values[k - i] = p->list[k].values[v];
             const rt_summary s = rt_summarise(values, end - i);
+            if (!v)
+                rt_figure_range_take(means, s.mean);
             if (s.count)
                 rt_writer_add(w, ",%.6g,%.6g", s.mean, s.count > 1 ? s.deviation : 0);
             else
@@ -277,7 +281,8 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, const char *folder, 
         c->farthest = fmax(c->farthest, p.list[i].values[1]);
     if (p.count && c->count == MOST_CURVES)
         c->cut = true;
-    else if (p.count && label_row(c->labels[c->count], runs, row) && write_curve(&c->data, &p))
+    else if (p.count && label_row(c->labels[c->count], runs, row) &&
+             write_curve(&c->data, &p, &c->means))
         c->count++;
     else if (p.count)
         c->failed = true;
@@ -340,6 +345,8 @@ static void add_curves(rt_figures *f, const curves *c, const group *g, int value
         rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
     if (bits)
         rt_writer_add(&w, "set ylabel 'bits per byte'\n");
+    if (loss)
+        rt_figures_scale(&w, 'y', c->means);
     add_plots(&w, c, g, 2 + 2 * value);
     snprintf(figure.caption, sizeof figure.caption,
              "%s%s: %s, and one standard deviation around it%s%s%s%s", g->figures[value].what,
@@ -353,7 +360,7 @@ void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *ru
                       const rt_ranking *ranking)
 {
     for (const group *g = groups; g < groups + sizeof groups / sizeof *groups; g++) {
-        curves c = {.count = 0};
+        curves c = {.means = RT_NO_RANGE};
         for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
             add_curve(&c, runs, folder, row, g, is_in_bits(ranking));
         c.data.failed |= c.failed;
@@ -376,6 +383,7 @@ typedef struct swept {
     bool numeric;
     const char *values[MOST_VALUES];
     int value_count;
+    rt_figure_range means;   /* of the results */
     int series[MOST_SERIES]; /* a row of each series: rows that differ in this setting alone */
     int series_count;        /* 0: all runs are one */
 } swept;
@@ -467,7 +475,7 @@ static int collect_value(const swept *s, int series, int value, double *results)
 /* Writes two blocks for each series: x, mean, deviation and runs; x and the result of each run.
  * Series stand beside each other on the axis, a little apart. Returns whether several values have
  * points. */
-static bool write_points(rt_writer *w, const swept *s)
+static bool write_points(rt_writer *w, swept *s)
 {
     const int all = s->series_count ? s->series_count : 1;
     double *results = rt_alloc((size_t)s->runs->count, sizeof *results);
@@ -482,6 +490,7 @@ static bool write_points(rt_writer *w, const swept *s)
             const rt_summary m = rt_summarise(results, count);
             if (!m.count)
                 continue;
+            rt_figure_range_take(&s->means, m.mean);
             rt_writer_add(w, "%.9g,%.9g,%.9g,%d\n", x, m.mean, m.count > 1 ? m.deviation : 0,
                           m.count);
             for (int k = 0; k < count; k++)
@@ -555,7 +564,7 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
     for (int c = 1; result >= 0 && c < runs->exit_column && number < MOST_KEYS; c++) {
         char file[RT_FIGURE_FILE_SIZE];
         rt_figure figure = {.name = names[number], .width = RT_FIGURE_WIDTH};
-        swept s = {.runs = runs, .column = c, .result = result};
+        swept s = {.runs = runs, .column = c, .result = result, .means = RT_NO_RANGE};
         rt_writer w = {0}, data = {0};
         if (!rt_sweep_differs(runs, c) || !find_values(&s))
             continue;
@@ -564,6 +573,7 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
             snprintf(file, sizeof file, "%s.csv", names[number]);
             rt_figures_write(f, file, &data);
             add_axes(&w, &s, is_in_bits(ranking) ? "bits per byte" : "cross entropy (nats)");
+            rt_figures_scale(&w, 'y', s.means);
             rt_writer_add(&w, s.series_count < 2 ? "unset key\n" : "");
             for (int i = 0; i < (s.series_count ? s.series_count : 1); i++)
                 add_series(&w, &s, i, file);
