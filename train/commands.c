@@ -298,7 +298,7 @@ static rt_exit report_one(const rt_arguments *arguments)
     char name[RT_PATH_SIZE];
     const char *folder = arguments->report;
     rt_status status = rt_is_sweep_folder(folder)
-                           ? rt_sweep_report_write(folder, last_part(folder, name), NULL)
+                           ? rt_sweep_report_write(folder, last_part(folder, name))
                            : report_again(arguments);
     if (status.code)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
@@ -311,7 +311,7 @@ static rt_exit report_one(const rt_arguments *arguments)
  * concerns all runs, such as a missing gnuplot. */
 static rt_exit report_members(const rt_arguments *arguments)
 {
-    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
     rt_sweep_runs runs;
     rt_exit code = RT_EXIT_DONE;
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
@@ -320,10 +320,10 @@ static rt_exit report_members(const rt_arguments *arguments)
         int first = 0; /* row that names the run: one report of it is enough */
         while (strcmp(runs.list[first].cells[0], runs.list[i].cells[0]))
             first++;
-        if (first < i || rt_path_join(member, arguments->report, runs.list[i].cells[0]).code ||
-            rt_path_join(path, member, "config.ini").code || access(path, R_OK))
+        if (first < i || rt_path_join(path, runs.list[i].folder, "config.ini").code ||
+            access(path, R_OK))
             continue;
-        one.report = member;
+        one.report = runs.list[i].folder;
         const rt_exit result = report_one(&one);
         code = code ? code : result;
     }

@@ -28,7 +28,7 @@ static void draw(const char *table)
     write_bytes(in_scratch("runs.csv"), table, strlen(table));
     assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
     rt_figures_begin(&figures, scratch);
-    rt_report_curves(&figures, scratch, &runs, &ranking);
+    rt_report_curves(&figures, &runs, &ranking);
     assert_status(figures.status, RT_OK, "");
     read_into(loss, sizeof loss, "figures/loss.gp");
     read_into(data, sizeof data, "figures/curves.csv");

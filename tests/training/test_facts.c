@@ -101,7 +101,7 @@ TEST(a_sweep_takes_the_time_of_its_runs)
     write_table("b/timing.csv", SESSIONS "10,1,9,then,there,rotor 1,train s.ini,\n5,2,9,,,,,\n");
     write_table("runs.csv", table);
     assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
-    rt_report_sweep_machine(&page, scratch, &runs);
+    rt_report_sweep_machine(&page, &runs);
     expect_in(page.bytes, "<tr><th>time</th><td>5.0 s, the sum over 3 runs</td></tr><tr><th>begun"
                           "</th><td>2026-01-02 03:04:05 UTC on here: <code>train s.ini</code>"
                           "</td></tr><tr><th>program</th><td>rotor 1</td></tr>\n");

@@ -83,8 +83,8 @@ static bool is_unset_schedule(const rt_sweep_runs *runs, const rt_key *key)
 /* Compares the configurations of the runs with that of the first that has one, `first`, and clears
  * `same` for each key in which they differ. With `column`, only runs with the same cell there are
  * compared. Returns false if no run has a configuration. */
-static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const char *folder,
-                             const rt_sweep_runs *runs, int column)
+static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const rt_sweep_runs *runs,
+                             int column)
 {
     rt_config other;
     int known = -1;
@@ -92,7 +92,7 @@ static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const cha
         if (known >= 0 && column >= 0 &&
             strcmp(runs->list[run].cells[column], runs->list[known].cells[column]) != 0)
             continue;
-        if (!rt_sweep_load_run(runs, folder, run, known < 0 ? first : &other))
+        if (!rt_sweep_load_run(runs, run, known < 0 ? first : &other))
             continue;
         for (int i = 0; rt_key_at(i) && known >= 0; i++)
             same[i] = same[i] && rt_key_equal(rt_key_at(i), first, &other);
@@ -101,7 +101,7 @@ static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const cha
     return known >= 0;
 }
 
-void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs)
 {
     char name[RT_KEY_NAME_SIZE];
     bool same[RT_MAX_KEYS];
@@ -109,7 +109,7 @@ void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_
     const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
     memset(same, true, sizeof same);
     /* a variant may set anything */
-    find_common_keys(same, &first, folder, runs, rt_sweep_setting(runs, "variant"));
+    find_common_keys(same, &first, runs, rt_sweep_setting(runs, "variant"));
     for (int i = 0; rt_key_at(i); i++)
         if (!same[i] && is_unset_schedule(runs, rt_key_at(i))) {
             rt_writer_add(w, "%s%s", separator, rt_key_full_name(rt_key_at(i), name));
@@ -119,13 +119,13 @@ void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_
         rt_writer_add(w, "; their results may not be comparable\n");
 }
 
-void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs)
 {
     bool same[RT_MAX_KEYS];
     rt_config first;
     for (int i = 0; rt_key_at(i); i++)
         same[i] = rt_key_decides(rt_key_at(i)) || strcmp(rt_key_at(i)->section, "run") != 0;
-    if (find_common_keys(same, &first, folder, runs, -1))
+    if (find_common_keys(same, &first, runs, -1))
         add_keys(w, "Configuration of all", &first, same);
 }
 
@@ -282,17 +282,15 @@ void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
     end_machine(w);
 }
 
-void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_runs *runs)
+void rt_report_sweep_machine(rt_writer *w, const rt_sweep_runs *runs)
 {
-    char path[RT_PATH_SIZE];
     double seconds = 0;
     for (int i = 0; i < runs->count; i++)
-        if (!rt_path_join(path, folder, runs->list[i].cells[0]).code)
-            seconds += read_total(path).seconds;
+        seconds += read_total(runs->list[i].folder).seconds;
     rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n<tr><th>time</th><td>");
     write_seconds(w, seconds);
     rt_writer_add(w, ", the sum over %d runs</td></tr>", runs->count);
-    if (runs->count && !rt_path_join(path, folder, runs->list[0].cells[0]).code)
-        add_sessions(w, path);
+    if (runs->count)
+        add_sessions(w, runs->list[0].folder);
     end_machine(w);
 }

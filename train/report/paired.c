@@ -17,14 +17,13 @@ typedef struct question {
     char *vocabulary; /* the file in its folder; NULL if there is none */
 } question;
 
-static bool read_question(question *q, const char *folder, const rt_sweep_runs *runs, int run)
+static bool read_question(question *q, const rt_sweep_runs *runs, int run)
 {
-    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    if (!rt_sweep_load_run(runs, folder, run, &q->config))
+    char path[RT_PATH_SIZE];
+    if (!rt_sweep_load_run(runs, run, &q->config))
         return false;
     const bool bpe = q->config.data.level == RT_LEVEL_BPE;
-    if (!rt_path_join(member, folder, runs->list[run].cells[0]).code &&
-        !rt_path_join(path, member, bpe ? "tokenizer.json" : "vocab.txt").code)
+    if (!rt_path_join(path, runs->list[run].folder, bpe ? "tokenizer.json" : "vocab.txt").code)
         q->vocabulary = rt_read_text(path);
     return true;
 }
@@ -74,7 +73,7 @@ static bool every_row_has_bits(const rt_sweep_runs *runs)
     return bits >= 0;
 }
 
-rt_ranking rt_report_rank(const char *folder, const rt_sweep_runs *runs)
+rt_ranking rt_report_rank(const rt_sweep_runs *runs)
 {
     const char *different = NULL;
     bool same_vocabulary = true, any = false;
@@ -83,7 +82,7 @@ rt_ranking rt_report_rank(const char *folder, const rt_sweep_runs *runs)
         return (rt_ranking){NULL, NULL};
     question *other = first + 1;
     for (int i = 0; i < runs->count && !different; i++) {
-        const bool there = read_question(any ? other : first, folder, runs, i);
+        const bool there = read_question(any ? other : first, runs, i);
         if (any && there) {
             different = find_difference(&first->config.data, &other->config.data);
             same_vocabulary = same_vocabulary && has_same_vocabulary(first, other);

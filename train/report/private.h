@@ -195,16 +195,15 @@ void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer);
 /* ---- the same for a sweep ---- */
 
 /* Adds the time of all runs, and the sessions of the first. */
-void rt_report_sweep_machine(rt_writer *w, const char *folder, const rt_sweep_runs *runs);
+void rt_report_sweep_machine(rt_writer *w, const rt_sweep_runs *runs);
 
 /* Adds the keys that have one value in all runs and are not at their defaults. */
-void rt_report_common_keys(rt_writer *w, const char *folder, const rt_sweep_runs *runs);
+void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs);
 
 /* Adds the curves of each row, the mean and the spread over its runs: loss and accuracy by step,
  * loss by tokens and by time, both by length (train.eval_lengths), and learned theta by pair.
  * Losses have the unit of the ranking; captions say why losses are not comparable. */
-void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs,
-                      const rt_ranking *ranking);
+void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking);
 
 /* Adds for each setting that differs the ranked result by its values: mean and one standard
  * deviation, over the seeds or over all runs of a value. Nothing if the runs cannot be ranked. */

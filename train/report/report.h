@@ -21,10 +21,8 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
 bool rt_is_sweep_folder(const char *folder);
 
 /* Writes report.html of the sweep in the folder: tables, figures, and links to the reports of its
- * runs. With a `file`, writes the page there instead, without the links; the figures are still
- * drawn in the folder. */
-rt_status rt_sweep_report_write(const char *folder, const char *title,
-                                const char *file) RT_MUST_CHECK;
+ * runs. */
+rt_status rt_sweep_report_write(const char *folder, const char *title) RT_MUST_CHECK;
 
 /* Writes one page over runs of any folders: what sets them apart in configuration and result, and
  * their curves. A folder of a sweep stands for its runs. Runs that differ in the seed alone are one
@@ -55,7 +53,7 @@ void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o);
 /* Adds a warning that names keys of the schedule (steps, learning rate) in which the runs of a
  * sweep differ though the sweep does not set them. This happens when a sweep is given more steps
  * and some runs continue from fewer. */
-void rt_sweep_report_schedules(rt_writer *w, const char *folder, const rt_sweep_runs *runs);
+void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs);
 
 /* ---- theta ---- */
 

@@ -133,13 +133,13 @@ static void add_point(points *p, point one)
 
 /* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or the
  * seconds of timing.csv. x: step. */
-static void read_steps(points *p, const char *path, const group *g, double unit)
+static void read_steps(points *p, const char *folder, const group *g, double unit)
 {
     rt_csv metrics;
     rt_timing timing = {.step = -1};
     const bool timed = g->source == TIMING;
     const bool open =
-        rt_csv_open(&metrics, path, "metrics.csv") && (!timed || rt_timing_open(&timing, path));
+        rt_csv_open(&metrics, folder, "metrics.csv") && (!timed || rt_timing_open(&timing, folder));
     while (open && !p->failed && rt_csv_row(&metrics)) {
         point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss")}};
         if (!isfinite(one.values[0]) || !rt_csv_whole(&metrics, "step", &one.x))
@@ -155,10 +155,10 @@ static void read_steps(points *p, const char *path, const group *g, double unit)
 
 /* Reads how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, in all
  * layers and heads. x: pair. */
-static void read_theta(points *p, const char *path)
+static void read_theta(points *p, const char *folder)
 {
     rt_csv theta;
-    if (rt_csv_open(&theta, path, "theta_final.csv"))
+    if (rt_csv_open(&theta, folder, "theta_final.csv"))
         while (!p->failed && rt_csv_row(&theta)) {
             const double distance =
                 log(rt_csv_number(&theta, "theta") / rt_csv_number(&theta, "geometric"));
@@ -190,10 +190,8 @@ static void read_lengths(points *p, const rt_sweep_runs *runs, int run, double u
     }
 }
 
-static void read_run(points *p, const char *folder, const rt_sweep_runs *runs, int run,
-                     const group *g, bool bits)
+static void read_run(points *p, const rt_sweep_runs *runs, int run, const group *g, bool bits)
 {
-    char path[RT_PATH_SIZE];
     /* bits per byte that a nat per token is; 1 where losses are nats */
     const double unit =
         bits ? rt_sweep_number(runs, run, rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE)) /
@@ -201,12 +199,10 @@ static void read_run(points *p, const char *folder, const rt_sweep_runs *runs, i
              : 1;
     if (g->source == RESULTS)
         read_lengths(p, runs, run, unit);
-    else if (rt_path_join(path, folder, runs->list[run].cells[0]).code)
-        return;
     else if (g->source == THETA)
-        read_theta(p, path);
+        read_theta(p, runs->list[run].folder);
     else
-        read_steps(p, path, g, unit);
+        read_steps(p, runs->list[run].folder, g, unit);
 }
 
 /* Labels a row by its settings or, if they are too long for the key, by the name of a single run,
@@ -270,12 +266,11 @@ static bool write_curve(rt_writer *w, points *p, rt_figure_range *means)
 }
 
 /* Adds the curve of a row, if its runs have points. */
-static void add_curve(curves *c, const rt_sweep_runs *runs, const char *folder, int row,
-                      const group *g, bool bits)
+static void add_curve(curves *c, const rt_sweep_runs *runs, int row, const group *g, bool bits)
 {
     points p = {.count = 0};
     for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next)
-        read_run(&p, folder, runs, i, g, bits);
+        read_run(&p, runs, i, g, bits);
     c->failed |= p.failed;
     for (int i = 0; i < p.count; i++)
         c->farthest = fmax(c->farthest, p.list[i].values[1]);
@@ -356,13 +351,12 @@ static void add_curves(rt_figures *f, const curves *c, const group *g, int value
     rt_figures_add(f, &figure, 320 + key_height(c), &w);
 }
 
-void rt_report_curves(rt_figures *f, const char *folder, const rt_sweep_runs *runs,
-                      const rt_ranking *ranking)
+void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)
 {
     for (const group *g = groups; g < groups + sizeof groups / sizeof *groups; g++) {
         curves c = {.means = RT_NO_RANGE};
         for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
-            add_curve(&c, runs, folder, row, g, is_in_bits(ranking));
+            add_curve(&c, runs, row, g, is_in_bits(ranking));
         c.data.failed |= c.failed;
         if (c.count || c.failed)
             rt_figures_write(f, g->data, &c.data);

@@ -21,8 +21,8 @@ bool rt_is_sweep_folder(const char *folder)
     return !rt_path_join(path, folder, "runs.csv").code && !access(path, R_OK);
 }
 
-static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *runs,
-                        const rt_ranking *ranking, bool compared)
+static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_ranking *ranking,
+                        bool compared)
 {
     const rt_sweep_verdict v = rt_sweep_judge(runs);
     rt_writer lines = {0};
@@ -30,7 +30,7 @@ static void add_verdict(rt_writer *w, const char *folder, const rt_sweep_runs *r
     rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.finished, v.endings.runs);
     rt_sweep_report_theta(&lines, &v);
     if (!compared) /* a comparison has a column for each difference */
-        rt_sweep_report_schedules(&lines, folder, runs);
+        rt_sweep_report_schedules(&lines, runs);
     rt_page_verdict(w, &lines,
                     v.endings.finished < v.endings.runs ? RT_VERDICT_BAD
                     : v.near < v.learned                ? RT_VERDICT_MOVED
@@ -119,11 +119,12 @@ static void explain_columns(rt_writer *w, const rt_sweep_runs *runs)
 
 /* Adds the name of a run, with a link to its report if the page lies beside the run. Characters
  * with a meaning in URLs are escaped as %XX. */
-static void add_name(rt_writer *w, const char *folder, const char *name, bool linked)
+static void add_name(rt_writer *w, const rt_sweep_run *run, bool linked)
 {
-    char member[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    const bool has_report = linked && !rt_path_join(member, folder, name).code &&
-                            !rt_path_join(path, member, "report.html").code && !access(path, R_OK);
+    const char *name = run->cells[0];
+    char path[RT_PATH_SIZE];
+    const bool has_report =
+        linked && !rt_path_join(path, run->folder, "report.html").code && !access(path, R_OK);
     if (has_report) {
         rt_writer_add(w, "<a href=\"");
         for (const char *c = name; *c; c++)
@@ -162,7 +163,7 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
     for (int run = 0; run < runs->count; run++) {
         char *const *cells = runs->list[run].cells;
         rt_writer_add(w, "<tr><td>");
-        add_name(w, folder, cells[0], linked);
+        add_name(w, &runs->list[run], linked);
         rt_writer_add(w, "</td>");
         for (int i = 0; i < 2; i++) {
             const double x = rt_sweep_number(runs, run, rt_sweep_column(runs, results[i]));
@@ -191,42 +192,52 @@ static rt_status add_differences(rt_writer *w, const rt_sweep_runs *runs)
     return status;
 }
 
-rt_status rt_sweep_report_write(const char *folder, const char *title, const char *file)
+/* Writes the page of the runs. The figures are drawn in the folder. A comparison has a `file`, and
+ * does not lie beside its runs. */
+static rt_status write_page(const rt_sweep_runs *runs, const char *folder, const char *title,
+                            const char *file)
 {
     rt_figures figures;
-    rt_sweep_runs runs;
     rt_sweep_table table = {0};
     rt_writer w = {0};
-    rt_status status = rt_sweep_runs_read(&runs, folder);
-    if (!status.code)
-        status = rt_sweep_table_make(&table, &runs, file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
+    rt_status status =
+        rt_sweep_table_make(&table, runs, file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
     if (!status.code) {
-        const rt_ranking ranking = rt_report_rank(folder, &runs);
+        const rt_ranking ranking = rt_report_rank(runs);
         rt_figures_begin(&figures, folder);
-        rt_report_key_figures(&figures, &runs, &ranking);
-        rt_report_curves(&figures, folder, &runs, &ranking);
+        rt_report_key_figures(&figures, runs, &ranking);
+        rt_report_curves(&figures, runs, &ranking);
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title, false);
-        add_verdict(&w, folder, &runs, &ranking, file != NULL);
-        add_table(&w, &table, &runs, &ranking);
-        explain_columns(&w, &runs);
+        add_verdict(&w, runs, &ranking, file != NULL);
+        add_table(&w, &table, runs, &ranking);
+        explain_columns(&w, runs);
         if (!ranking.differ)
-            status = add_differences(&w, &runs);
+            status = add_differences(&w, runs);
         rt_page_figures(&w, &figures);
-        rt_report_common_keys(&w, folder, &runs);
-        add_runs(&w, folder, &runs, !file);
+        rt_report_common_keys(&w, runs);
+        add_runs(&w, folder, runs, !file);
         if (!file)
-            rt_report_sweep_machine(&w, folder, &runs);
+            rt_report_sweep_machine(&w, runs);
         const rt_status ended = rt_page_end(&w, folder, file);
         status = status.code ? status : ended;
         status = status.code ? status : drawn;
     }
     rt_sweep_table_free(&table);
+    return status;
+}
+
+rt_status rt_sweep_report_write(const char *folder, const char *title)
+{
+    rt_sweep_runs runs;
+    rt_status status = rt_sweep_runs_read(&runs, folder);
+    if (!status.code)
+        status = write_page(&runs, folder, title, NULL);
     rt_sweep_runs_free(&runs);
     return status;
 }
 
-/* ---- a comparison: the page of a sweep that is made for it ---- */
+/* ---- a comparison: the page of a sweep of which the runs lie elsewhere ---- */
 
 /* A run that is compared. Its name is that of its folder, made unique. */
 typedef struct member {
@@ -237,8 +248,7 @@ typedef struct member {
     rt_results results;
 } member;
 
-/* The runs, and a temporary folder that looks like that of a sweep: a runs.csv, and a link to each
- * run. */
+/* The runs, and a temporary folder for their table, runs.csv, and their figures. */
 typedef struct comparison {
     int count;
     member *list[RT_MOST_COMPARED];
@@ -246,13 +256,13 @@ typedef struct comparison {
     char folder[RT_PATH_SIZE];
 } comparison;
 
-/* Returns whether something in the folder has that name already. */
-static bool has_name(const comparison *c, const char *name)
+/* Returns the run of that name; NULL if there is none. */
+static const member *find_member(const comparison *c, const char *name)
 {
-    bool known = !strcmp(name, "runs.csv") || !strcmp(name, "figures");
-    for (int i = 0; i < c->count && !known; i++)
-        known = !strcmp(c->list[i]->name, name);
-    return known;
+    for (int i = 0; i < c->count; i++)
+        if (!strcmp(c->list[i]->name, name))
+            return c->list[i];
+    return NULL;
 }
 
 static rt_status add_run(comparison *c, const char *folder)
@@ -274,7 +284,7 @@ static rt_status add_run(comparison *c, const char *folder)
     }
     const char *name = rt_path_name(whole);
     snprintf(m->name, sizeof m->name, "%.*s", RT_RUN_NAME_SIZE - 1, name);
-    for (int n = 2; has_name(c, m->name); n++)
+    for (int n = 2; find_member(c, m->name); n++)
         snprintf(m->name, sizeof m->name, "%.*s (%d)", RT_RUN_NAME_SIZE - 1, name, n);
     rt_config_implied(&implied, &m->config);
     for (int i = 0; rt_key_at(i); i++)
@@ -288,17 +298,15 @@ static rt_status add_run(comparison *c, const char *folder)
 /* A sweep stands for those of its runs that have begun. */
 static rt_status add_folder(comparison *c, const char *folder)
 {
-    char path[RT_PATH_SIZE], config[RT_PATH_SIZE];
+    char config[RT_PATH_SIZE];
     rt_sweep_runs runs;
     if (!rt_is_sweep_folder(folder))
         return add_run(c, folder);
     rt_status status = rt_sweep_runs_read(&runs, folder);
     for (int i = 0; i < runs.count && !status.code; i++) {
-        status = rt_path_join(path, folder, runs.list[i].cells[0]);
-        if (!status.code)
-            status = rt_path_join(config, path, "config.ini");
+        status = rt_path_join(config, runs.list[i].folder, "config.ini");
         if (!status.code && !access(config, R_OK))
-            status = add_run(c, path);
+            status = add_run(c, runs.list[i].folder);
     }
     rt_sweep_runs_free(&runs);
     return status;
@@ -400,35 +408,41 @@ static void remove_folder(const comparison *c)
     char path[RT_PATH_SIZE];
     if (!*c->folder)
         return;
-    for (int i = 0; i < c->count; i++)
-        if (!rt_path_join(path, c->folder, c->list[i]->name).code)
-            unlink(path);
     if (!rt_path_join(path, c->folder, "runs.csv").code)
         unlink(path);
     rt_figures_clear(c->folder);
     rmdir(c->folder);
 }
 
-static rt_status write_page(comparison *c, const char *file)
+/* Makes the temporary folder, and writes the page. */
+static rt_status write_comparison(comparison *c, const char *file)
 {
-    char title[64], path[RT_PATH_SIZE];
+    char title[64];
+    rt_sweep_runs runs;
     const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
     rt_status status = rt_path_join(c->folder, parent, "rotor-compare-XXXXXX");
     if (!status.code && !mkdtemp(c->folder)) {
         *c->folder = '\0';
         status = rt_error(RT_IO, "no folder can be made in %s", parent);
     }
+    if (!status.code)
+        status = write_table(c);
     if (status.code)
         return status;
-    snprintf(title, sizeof title, "%d runs compared", c->count);
-    status = write_table(c);
-    for (int i = 0; i < c->count && !status.code; i++) {
-        status = rt_path_join(path, c->folder, c->list[i]->name);
-        if (!status.code && symlink(c->list[i]->path, path))
-            status = rt_error(RT_IO, "%s cannot be made", path);
+    status = rt_sweep_runs_read(&runs, c->folder);
+    for (int i = 0; i < runs.count && !status.code; i++) {
+        const member *m = find_member(c, runs.list[i].cells[0]);
+        if (!m)
+            continue;
+        rt_free(runs.list[i].folder);
+        runs.list[i].folder = rt_copy_text(m->path);
+        if (!runs.list[i].folder)
+            status = rt_out_of_memory("a comparison");
     }
+    snprintf(title, sizeof title, "%d runs compared", c->count);
     if (!status.code)
-        status = rt_sweep_report_write(c->folder, title, file);
+        status = write_page(&runs, c->folder, title, file);
+    rt_sweep_runs_free(&runs);
     return status;
 }
 
@@ -441,7 +455,7 @@ rt_status rt_compare_write(const char *const *folders, int count, const char *fi
     if (!status.code && !c->count)
         status = rt_error(RT_CONFIG, "none of the runs has begun: there is nothing to compare");
     if (!status.code)
-        status = write_page(c, file);
+        status = write_comparison(c, file);
     for (int i = 0; c && i < c->count; i++)
         rt_results_free(&c->list[i]->results);
     if (c)

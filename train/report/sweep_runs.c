@@ -77,14 +77,17 @@ static char **copy_cells(char *const *cells, int count)
     return copy;
 }
 
-static bool add_run(rt_sweep_runs *s, const rt_csv *csv)
+static bool add_run(rt_sweep_runs *s, const rt_csv *csv, const char *folder)
 {
+    rt_writer path = {0};
     rt_sweep_run *list = rt_grown_list(s->list, s->count, &s->capacity, sizeof *list);
     s->list = list ? list : s->list;
     char **cells = list ? copy_cells(csv->cells, s->columns) : NULL;
-    if (cells)
-        s->list[s->count++] = (rt_sweep_run){cells, -1};
-    return cells != NULL;
+    if (!cells)
+        return false;
+    rt_writer_add(&path, "%s/%s", folder, cells[0]);
+    s->list[s->count] = (rt_sweep_run){cells, rt_writer_take(&path), -1};
+    return s->list[s->count++].folder != NULL;
 }
 
 /* Returns whether a column is a setting that can set rows apart: any but the seed. */
@@ -136,7 +139,7 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
         while (!status.code && in_memory && rt_csv_row(&csv)) {
             const char *name = csv.cells[0]; /* of a folder in that of the sweep */
             if (*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-                in_memory = add_run(s, &csv);
+                in_memory = add_run(s, &csv, folder);
         }
         if (!status.code && (!in_memory || !find_rows(s)))
             status = rt_out_of_memory("the runs of a sweep");
@@ -149,8 +152,10 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
 
 void rt_sweep_runs_free(rt_sweep_runs *s)
 {
-    for (int i = 0; i < s->count; i++)
+    for (int i = 0; i < s->count; i++) {
         rt_free(s->list[i].cells);
+        rt_free(s->list[i].folder);
+    }
     rt_free(s->list);
     rt_free(s->rows);
     rt_free(s->values);
@@ -158,11 +163,9 @@ void rt_sweep_runs_free(rt_sweep_runs *s)
     *s = (rt_sweep_runs){0};
 }
 
-bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_config *config)
+bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config)
 {
-    char member[RT_PATH_SIZE];
-    return !rt_path_join(member, folder, s->list[run].cells[0]).code &&
-           !rt_config_load_folder(config, member).code;
+    return !rt_config_load_folder(config, s->list[run].folder).code;
 }
 
 /* ---- columns and rows ---- */

@@ -30,7 +30,8 @@ const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int
 /* ---- the runs ---- */
 
 typedef struct rt_sweep_run {
-    char **cells; /* of all columns; the first is its name, which is that of its folder */
+    char **cells; /* of all columns; the first is its name */
+    char *folder; /* path of its folder */
     int next;     /* next run of its row; -1 behind the last */
 } rt_sweep_run;
 
@@ -48,13 +49,13 @@ typedef struct rt_sweep_runs {
     double *values; /* scratch memory for rt_sweep_summary */
 } rt_sweep_runs;
 
-/* Reads FOLDER/runs.csv. A folder without one has no runs. rt_sweep_runs_free is called in any
- * case. */
+/* Reads FOLDER/runs.csv; the folder of a run is FOLDER/NAME. A folder without the file has no runs.
+ * rt_sweep_runs_free is called in any case. */
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
 
-/* Loads the configuration of a run in FOLDER; returns false if it has none. */
-bool rt_sweep_load_run(const rt_sweep_runs *s, const char *folder, int run, rt_config *config);
+/* Loads the configuration of a run; returns false if it has none. */
+bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config);
 
 /* Returns whether a column sets rows apart: a setting other than the seed with different values. */
 bool rt_sweep_differs(const rt_sweep_runs *s, int column);
@@ -142,8 +143,8 @@ typedef struct rt_ranking {
     const char *differ; /* what the runs differ in then: "objectives" */
 } rt_ranking;
 
-/* Ranks the runs whose folders in FOLDER have a configuration. */
-rt_ranking rt_report_rank(const char *folder, const rt_sweep_runs *runs);
+/* Ranks the runs whose folders have a configuration. */
+rt_ranking rt_report_rank(const rt_sweep_runs *runs);
 
 /* ---- paired differences ---- */
 

@@ -133,13 +133,13 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
         status = rt_sweep_table_make(&table, &runs, RT_SETTINGS_FIRST);
     if (!status.code) {
         const rt_sweep_verdict verdict = rt_sweep_judge(&runs);
-        const rt_ranking ranking = rt_report_rank(folder, &runs);
+        const rt_ranking ranking = rt_report_rank(&runs);
         rt_sweep_table_print(to, &table);
         rt_sweep_report_best(&w, &runs, &ranking);
         if (!ranking.differ)
             rt_paired_report(&w, &paired);
         rt_sweep_report_theta(&w, &verdict);
-        rt_sweep_report_schedules(&w, folder, &runs);
+        rt_sweep_report_schedules(&w, &runs);
         char *line = rt_writer_take(&w);
         if (line)
             fputs(line, to);

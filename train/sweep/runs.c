@@ -458,7 +458,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     printf("sweep: %s\n", r->folder.path);
     fflush(stdout);
     if (!rt_reports_are_off()) {
-        status = rt_sweep_report_write(r->folder.path, base->run.name, NULL);
+        status = rt_sweep_report_write(r->folder.path, base->run.name);
         if (status.code)
             rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
                             rt_program_name(), r->folder.path);
