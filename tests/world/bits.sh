@@ -57,15 +57,18 @@ train_as branch-1 1 $branch || fail "$(cat "$work/branch-1.err")"
 train_as branch-3 3 $branch || fail "$(head -3 "$work/branch-3.err")"
 expect_same branch-1 branch-3 "a branch on 3 processes"
 
-# A run that stops early, by the loss on files of its own.
+# A run that stops early, by the loss on files of its own, after it has become worse: all processes
+# evaluate the best model.
 early="$work/small.ini data.task=text data.vocab=32 data.file=$work/text.txt data.level=char run.threads=1
-    data.eval_file=$root/LICENSE,$work/text.txt train.patience=1 train.min_delta=1000"
+    data.eval_file=$root/LICENSE,$work/text.txt train.patience=1 train.min_delta=1000 optimizer.lr=100
+    optimizer.warmup_steps=12"
 # shellcheck disable=SC2086
 train_as early-1 1 $early || fail "$(cat "$work/early-1.err")"
 # shellcheck disable=SC2086
 train_as early-3 3 $early || fail "$(head -3 "$work/early-3.err")"
 expect_same early-1 early-3 "a run that stops early on 3 processes"
 grep -q '^stopped early at step 10 of 12: ' "$work/early-3.out" || fail "no early stop"
+grep -q '^best: step 5, which these results' "$work/early-3.out" || fail "the best model is the last"
 
 # Labelled texts, whose confusions are counted by all.
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 90; i++)
