@@ -1,6 +1,6 @@
 /* The tensors of a model as they are written: the rows of the family's tensors. */
 
-#include "io/huggingface/roformer.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 

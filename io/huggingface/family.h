@@ -1,16 +1,287 @@
 #ifndef ROTOR_IO_HUGGINGFACE_FAMILY_H
 #define ROTOR_IO_HUGGINGFACE_FAMILY_H
 
-/* A family of models of Hugging Face, as tables: its classes, its tensors (tensor_rows.h), what its
- * models have in common and its config.json (config_rows.h). Reading and writing walk the same
- * rows. What is no table has a function, and few families need one. docs/adding-a-family.md adds
- * one.
+/* A family of models of Hugging Face, as tables: its classes, its tensors, the options that its
+ * models have in common, and its config.json. Reading and writing walk the same rows. A function
+ * does what no table can say; few families need one. docs/adding-a-family.md adds a family.
  *
  * Tensors have two names: that of rotor's parameter (models/transformer.h), and that of the family,
  * "there". */
 
-#include "io/huggingface/config_rows.h"
+#include "core/key.h"
+#include "core/status.h"
+#include "io/huggingface/huggingface.h"
+#include "io/huggingface/json.h"
+#include "io/huggingface/safetensors.h"
+#include "models/transformer.h"
 #include "text/writer.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* ---- rows of tensors ---- */
+
+/* The tensors of a family's folders as a table that is read in both directions: what a tensor is
+ * called there, and which parameters of rotor (models/transformer.h) it is made of, and how.
+ *
+ *     {"model.layers.N.mlp.up_proj", .here = {"layers.N.ffn.up"}}
+ *
+ * A name is whole, or goes up to ".weight" or ".bias", which both sides then have. N stands for the
+ * number of a layer. A tensor of which the model has no parameter is not there: biases that a model
+ * has in some maps alone need no row of their own.
+ *
+ * A parameter can have several rows. All that hold are written; of those, the first whose tensor is
+ * in the folder is read. */
+
+/* q, k and v in one matrix. */
+enum { RT_MOST_PARTS = 3 };
+
+typedef enum rt_tensor_form {
+    RT_AS_IT_IS, /* or the rows of several parameters, all of the first, then of the second */
+    RT_TRANSPOSED,
+    RT_BY_HEAD /* the rows of several parameters, one group after the other: of each head of
+                  keys those of its queries, its key and its value, as the parts are named */
+} rt_tensor_form;
+
+/* What a row, or a key, holds for. */
+typedef bool rt_options_test(const rt_transformer_options *o);
+rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_when_bidirectional,
+    rt_when_untied, rt_when_pool_first, rt_when_pool_last, rt_always, rt_never;
+
+struct rt_family;
+struct rt_export_theta;
+
+/* What a tensor that is no parameter is made from; `theta` lives as long as the entry. */
+typedef struct rt_beside {
+    const rt_transformer_options *options;
+    int positions; /* that the folder is for */
+    const struct rt_export_theta *theta;
+} rt_beside;
+
+typedef struct rt_tensor_row {
+    const char *there; /* NULL ends a table */
+    const char *here[RT_MOST_PARTS];
+    rt_tensor_form form;
+    rt_options_test *when;    /* the models that have it; NULL: all */
+    rt_options_test *written; /* the models that it is written of; NULL: all that have it */
+    bool spare;               /* may be there without a parameter, and is of no use then */
+
+    /* Fills shape, fill and context of what is written for a model without such a parameter, for
+     * each layer if the name has one. */
+    void (*make)(rt_safetensors_entry *e, const rt_beside *from);
+} rt_tensor_row;
+
+/* ---- where a parameter is ---- */
+
+typedef struct rt_tensor_place {
+    const rt_tensor_row *row;
+    int part;
+    char name[RT_NAME_SIZE]; /* of the tensor, there */
+} rt_tensor_place;
+
+/* The n-th place of a parameter in the folder of a model with such options; false past the last. */
+bool rt_tensor_place_of(rt_tensor_place *place, const struct rt_family *family,
+                        const rt_transformer_options *o, const char *parameter, int n);
+
+/* The place that a message names, which is no other name that is only read. */
+bool rt_tensor_main_place(rt_tensor_place *place, const struct rt_family *family,
+                          const rt_transformer_options *o, const char *parameter);
+
+/* Whether a row stands for a tensor of each layer; its name there, which must be whole, for one. */
+bool rt_tensor_row_is_of_layers(const rt_tensor_row *row);
+void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE]);
+
+/* Returns whether a tensor of that name belongs to the model, or is a buffer that is computed from
+ * config.json. */
+bool rt_tensor_is_known(const struct rt_family *family, const rt_transformer *model,
+                        const char *there);
+
+/* ---- where its numbers are ---- */
+
+/* What of a parameter are the features of heads, which can stand in another order there. */
+typedef enum rt_features { RT_NO_FEATURES, RT_FEATURE_ROWS, RT_FEATURE_COLUMNS } rt_features;
+
+/* One parameter in a tensor. The rows of both are in groups, as many in one as in the other. */
+typedef struct rt_tensor_map {
+    int rows, columns; /* of the parameter */
+    int groups;
+    int block, before, width; /* rows of a group: of the parameter, of the parts before it, of the
+                                 tensor */
+    bool transposed;
+    rt_features features; /* that stand in another order there */
+    const struct rt_family *family;
+    const rt_transformer_options *options;
+} rt_tensor_map;
+
+/* `o` are the options of the folder, `parameter` is one of the model's. */
+rt_tensor_map rt_tensor_map_of(const rt_tensor_place *place, const struct rt_family *family,
+                               const rt_transformer_options *o, const rt_transformer *model,
+                               const rt_parameter *parameter);
+
+/* The parameter's sibling: another part of the same tensor; NULL if the model has none. */
+const rt_parameter *rt_tensor_part(const rt_tensor_place *place, const rt_transformer *model,
+                                   const rt_parameter *parameter, int part);
+
+/* The shape of the tensor. */
+rt_shape rt_tensor_map_shape(const rt_tensor_map *map, const rt_parameter *parameter);
+
+/* Whether number i of the tensor is number i of the parameter. */
+bool rt_tensor_map_is_plain(const rt_tensor_map *map);
+
+/* Number `row`, `column` of the tensor, among the parameter's; false if it is another part's. */
+bool rt_tensor_map_index(const rt_tensor_map *map, size_t row, size_t column, size_t *index);
+
+/* ---- rows of config.json ---- */
+
+/* An object of config.json whose keys are asked for one by one. The first that is wrong is kept in
+ * `status`, RT_CHECKPOINT with the key's name; what is asked for afterwards is of no use. A key
+ * that is absent and one that is null both mean the default. */
+
+typedef struct rt_reading {
+    const json_t *json;
+    const char *within; /* begins the names of its keys in messages, such as "rope_parameters."; or
+                           NULL */
+    rt_status status;
+} rt_reading;
+
+void rt_reading_refuse(rt_reading *r, const char *format, ...) RT_PRINTF(2, 3);
+
+/* NULL if the key is absent or null. */
+json_t *rt_reading_find(const rt_reading *r, const char *key);
+
+int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int high);
+
+/* A number from `low` to less than `high`, and one above 0. */
+double rt_reading_below(rt_reading *r, const char *key, double initial, double low, double high);
+double rt_reading_above_0(rt_reading *r, const char *key, double initial);
+
+/* What norms add to a variance: above 0, at most 1, as model.norm_eps. */
+double rt_reading_eps(rt_reading *r, const char *key, double initial);
+
+bool rt_reading_flag(rt_reading *r, const char *key, bool initial);
+
+/* "" if the key is absent. */
+const char *rt_reading_word(rt_reading *r, const char *key);
+
+/* A whole number from 1 on. Sizes and layers go as far as those of rotor's keys. */
+enum { RT_MOST_HF_LAYERS = 1000 };
+int rt_reading_size(rt_reading *r, const char *key, int initial);
+
+/* ---- rows ---- */
+
+/* config.json as a table that is read in both directions, and the options that a family settles.
+ *
+ *     {"hidden_size", RT_SIZE(dim), .initial = 768}
+ *     {"hidden_act", RT_WORD(activation, words), .reason = "rotor has no other"}
+ *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
+ *     {"rope_parameters", .read = read_rope, .put = put_rope}
+ *
+ *
+ * Keys are read and written in the order of the rows. A key that is absent, or null, has its
+ * default. What a key cannot be is RT_CHECKPOINT with its name; what of a model it cannot say is
+ * RT_CONFIG with the key of rotor. */
+
+/* ---- what all models of a family have ---- */
+
+typedef enum rt_option_rule {
+    RT_IS,      /* that value; a number is at most that */
+    RT_SAME_AS, /* as much as the key that is the value */
+    RT_ABOVE_0
+} rt_option_rule;
+
+/* An option of rotor by its key in models/keys.c. Reading sets it (of RT_IS); writing refuses
+ * another value: "KEY = VALUE cannot be exported: a NAME of Hugging Face has WISH". */
+typedef struct rt_option_row {
+    const char *key; /* NULL ends a table; also "model.head" and "token types" */
+    rt_option_rule rule;
+    const char *value;
+    const char *wish; /* NULL: another value makes no difference there */
+} rt_option_row;
+
+/* ---- keys of config.json ---- */
+
+typedef enum rt_config_type {
+    RT_CONFIG_SPECIAL,   /* read and put alone */
+    RT_CONFIG_WHOLE,     /* from 1 to `high` */
+    RT_CONFIG_NUMBER,    /* from 0 to less than `high` */
+    RT_CONFIG_EPS,       /* what norms add to a variance */
+    RT_CONFIG_POSITIONS, /* max_positions, from 1 to `high` */
+    RT_CONFIG_FLAG,
+    RT_CONFIG_WORD,
+    RT_CONFIG_FIXED, /* a value that rotor has no other of */
+    RT_CONFIG_ABSENT /* anything at all is refused */
+} rt_config_type;
+
+/* The first is the default; of several with one value, the first is written. */
+typedef struct rt_config_word {
+    const char *word; /* NULL ends a list */
+    int value;
+} rt_config_word;
+
+/* What is written, and from what. */
+typedef struct rt_config_writing {
+    rt_json_object object;
+    const struct rt_family *family;
+    const rt_transformer_options *options;
+    const rt_huggingface_export *export;
+    const struct rt_export_theta *theta;
+} rt_config_writing;
+
+enum { RT_NO_MEMBER = -1 };
+
+typedef struct rt_config_row {
+    const char *key; /* NULL ends a table */
+    rt_config_type type;
+    int member; /* its place in rt_transformer_options, or RT_NO_MEMBER */
+    double high;
+    const rt_config_word *words;
+    const char *fixed;     /* JSON */
+    double initial;        /* 0: as large as `same_as`, if that is given */
+    int same_as;           /* a member before this one; its value stands for null */
+    const char *reason;    /* what rotor has, for who reads another value */
+    const char *wish;      /* what the family has, for who writes a value without a word */
+    rt_options_test *when; /* it is written; NULL: always. FIXED and ABSENT never are without it */
+
+    /* In place of what the type does. */
+    void (*read)(rt_reading *r, rt_huggingface *there);
+    void (*put)(rt_config_writing *w);
+    const char *const *also; /* further keys that `read` takes; NULL: none */
+} rt_config_row;
+
+/* The place of a member of that type; one of another type does not compile. */
+#define RT_MEMBER_OF(c_type, name)                                                                 \
+    (int)(offsetof(rt_transformer_options, name) +                                                 \
+          0 * sizeof(char[_Generic(((rt_transformer_options *)0)->name, c_type : 1)]))
+
+#define RT_SIZE(name)                                                                              \
+    .type = RT_CONFIG_WHOLE, .member = RT_MEMBER_OF(int, name), .high = RT_MOST_SIZE
+#define RT_LAYERS                                                                                  \
+    .type = RT_CONFIG_WHOLE, .member = RT_MEMBER_OF(int, layers), .high = RT_MOST_HF_LAYERS
+#define RT_SHARE(name) .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, name), .high = 1
+#define RT_DEVIATION(name)                                                                         \
+    .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, name), .high = 1e6
+#define RT_EPS(name)       .type = RT_CONFIG_EPS, .member = RT_MEMBER_OF(double, name)
+#define RT_YES_OR_NO(name) .type = RT_CONFIG_FLAG, .member = RT_MEMBER_OF(bool, name)
+#define RT_WORD(name, list)                                                                        \
+    .type = RT_CONFIG_WORD, .member = (int)offsetof(rt_transformer_options, name), .words = list
+#define RT_ONE_WORD(list)  .type = RT_CONFIG_WORD, .member = RT_NO_MEMBER, .words = list
+#define RT_MUST_BE(json)   .type = RT_CONFIG_FIXED, .fixed = json
+#define RT_POSITIONS(most) .type = RT_CONFIG_POSITIONS, .high = most
+#define RT_ABSENT          .type = RT_CONFIG_ABSENT
+
+/* A list of keys. */
+#define RT_KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- both tables ---- */
+
+/* Sets what the family has in all its models. */
+void rt_option_rows_set(const rt_option_row *rows, rt_transformer_options *o);
+
+void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingface *there);
+
+void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w);
+
+/* ---- families ---- */
 
 /* A class of transformers. */
 typedef struct rt_family_class {

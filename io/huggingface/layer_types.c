@@ -1,4 +1,4 @@
-#include "io/huggingface/layer_types.h"
+#include "io/huggingface/private.h"
 
 #include "text/quote.h"
 

@@ -1,7 +1,7 @@
 /* The family of ModernBERT (Warner et al. 2024): an encoder whose layers see all tokens or a
  * window, and have a base of theta by which of these they do. */
 
-#include "io/huggingface/layer_types.h"
+#include "io/huggingface/private.h"
 #include "io/huggingface/rope_parameters.h"
 
 #include "core/memory.h"

@@ -177,8 +177,29 @@ void rt_config_put_encoder_ids(rt_config_writing *w);
 /* pad_token_id of a family whose models must have one. */
 void rt_config_put_padding(rt_config_writing *w);
 
+/* Returns the number of rows of the table of sines that is written with a RoFormer:
+ * max_position_embeddings. */
+int rt_roformer_rows(const rt_huggingface_export *export);
+
 /* roformer.c: the words of hidden_act for plain feed-forward blocks. */
 extern const rt_config_word rt_roformer_activations[];
+
+/* ---- layer_types of config.json: which layers have a window ---- */
+
+/* A list with an item for each layer; NULL if there is none. RT_CHECKPOINT in r if it has another
+ * length. */
+const json_t *rt_layer_list(rt_reading *r, const char *key, int layers);
+
+/* Sets the window, 0 = none, and the layers that have it: those that the list calls
+ * sliding_attention or, in a folder without one, those of `by_rule`. RT_CHECKPOINT in r for other
+ * types, and for sliding layers without a window. */
+void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const bool *by_rule);
+
+/* Writes the list. */
+void rt_layer_types_put(rt_config_writing *w);
+
+/* Whether a layer has a window. */
+bool rt_layer_slides(const rt_transformer_options *o, int layer);
 
 #define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"
 

@@ -2,8 +2,8 @@
  * queries, keys and values; Qwen3 (2025), with norms of queries and keys; SmolLM3 (2025), with
  * layers that have no positions. */
 
-#include "io/huggingface/layer_types.h"
 #include "io/huggingface/llama.h"
+#include "io/huggingface/private.h"
 
 static const rt_family_class qwen2_classes[] = {
     {"Qwen2ForCausalLM", RT_HEAD_LM, true, NULL},

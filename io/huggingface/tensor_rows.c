@@ -1,7 +1,5 @@
 /* The table of tensors, read in both directions. */
 
-#include "io/huggingface/tensor_rows.h"
-
 #include "io/huggingface/family.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/words.h"
-#include "io/huggingface/folder_file.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer_bpe.h"

@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/folder_file.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
 #include "text/quote.h"
