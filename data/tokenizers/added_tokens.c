@@ -1,4 +1,4 @@
-#include "data/tokenizers/added_tokens.h"
+#include "data/tokenizers/bpe.h"
 
 #include "core/memory.h"
 #include "data/tokenizers/pretokenize.h"

@@ -1,16 +1,91 @@
 #ifndef ROTOR_DATA_TOKENIZERS_BPE_H
 #define ROTOR_DATA_TOKENIZERS_BPE_H
 
+/* Which two pieces of a byte-pair encoding are joined, into which, and in which order. */
+
+#include "data/tokenizers/characters.h"
+#include "data/tokenizers/pretokenize.h"
+#include "data/tokenizers/vocabulary.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct rt_merge {
+    int32_t left, right; /* pieces */
+    int32_t joined;      /* the piece that they make */
+    int32_t rank;        /* of two merges that of lower rank comes first */
+} rt_merge;
+
+/* Starts zeroed. */
+typedef struct rt_merges {
+    rt_merge *list; /* sorted by left and right; filled by its owner before it is completed */
+    size_t count;
+    rt_merge *slots; /* the same by their hash, left = -1 in those that are empty; NULL: a file has
+                        merges whose hashes collide, and the list is searched */
+    uint32_t mask;   /* the number of slots, a power of two, less 1 */
+} rt_merges;
+
+/* Sorts the list and makes the slots. Of a pair that comes twice the higher rank holds, as in
+ * tokenizers. False when the heap is exhausted. */
+bool rt_merges_complete(rt_merges *merges);
+void rt_merges_free(rt_merges *merges);
+
+/* The merge of two pieces, or NULL; the time has a bound whatever the merges are. */
+const rt_merge *rt_merges_find(const rt_merges *merges, int32_t left, int32_t right);
+
+/* ---- added tokens ---- */
+
+/* Tokens that are found in a text before it is cut into words: at each place the longest that
+ * stands there, from left to right. */
+
+/* Bytes of one token. */
+enum { RT_ADDED_TOKEN_SIZE = 512 };
+
+typedef struct rt_added_token {
+    const char *text;
+    size_t size;
+    int32_t id;
+    bool special;
+    bool takes_left, takes_right; /* the blanks beside it belong to it */
+} rt_added_token;
+
+/* Starts zeroed. */
+typedef struct rt_added_tokens {
+    rt_added_token *list; /* sorted by bytes once it is complete */
+    int count;
+    bool begins[256]; /* whether one begins with a byte */
+    char *text;
+} rt_added_tokens;
+
+void rt_added_tokens_free(rt_added_tokens *tokens);
+
+/* Sorts a list whose texts belong to somebody else, and makes copies of those. Returns NULL; the
+ * text of one that is there twice; or "" when the heap is exhausted. */
+const char *rt_added_tokens_complete(rt_added_tokens *tokens);
+
+/* A token in a text, and the bytes that belong to it. */
+typedef struct rt_found_token {
+    const rt_added_token *token; /* NULL: there is none */
+    size_t start, end;
+} rt_found_token;
+
+/* The same with the blanks that belong to the token, those behind `before` at the most. */
+rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
+                                          size_t bytes, size_t before);
+
+/* The next token of a text, which is UTF-8. With special = false a special token is text, which no
+ * other token is looked for in. *at is the place to begin at, 0 at first, and is moved behind the
+ * token; `before` is the end of the token before, 0 at first. */
+rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigned char *text,
+                                    size_t bytes, bool special, size_t before, size_t *at);
+
+/* ---- the tokenizer ---- */
+
 /* The pieces of a byte-level BPE vocabulary (Sennrich et al. 2016, Radford et al. 2019), and how a
  * text is joined of them, as Hugging Face's tokenizers does it: added tokens are split off, what is
  * left is cut into words (pretokenize.h), and within a word the two neighbours whose merge comes
  * first in the file are joined until no two neighbours have a merge. */
-
-#include "data/tokenizers/added_tokens.h"
-#include "data/tokenizers/merges.h"
-#include "data/tokenizers/normal_form.h"
-#include "data/tokenizers/pretokenize.h"
-#include "data/tokenizers/vocabulary.h"
 
 /* Values in a tokenizer.json; its bytes; ids, the special ones included. */
 enum { RT_BPE_VALUES = 1 << 21, RT_BPE_BYTES = 64 << 20, RT_BPE_LIMIT = 1000000 };

@@ -1,4 +1,4 @@
-#include "data/tokenizers/bpe_count.h"
+#include "data/tokenizers/bpe_train.h"
 
 #include "core/memory.h"
 #include "data/tokenizers/pretokenize.h"

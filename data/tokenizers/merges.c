@@ -1,4 +1,4 @@
-#include "data/tokenizers/merges.h"
+#include "data/tokenizers/bpe.h"
 
 #include "core/memory.h"
 

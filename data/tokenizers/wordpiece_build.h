@@ -10,7 +10,7 @@
  * frequent, it is the one whose left piece comes first in the order of bytes (## included), and
  * then whose right piece does. So the same words give the same bytes, whatever their order. */
 
-#include "data/tokenizers/word_counts.h"
+#include "data/tokenizers/words.h"
 
 /* A vocab.txt with `size` lines, or fewer if all words are pieces before, which *lines tells; the
  * caller frees it. RT_DATA if there are no words that fit, RT_CONFIG if the special tokens and

@@ -1,6 +1,11 @@
-#include "io/checkpoint/fields.h"
+#include "io/checkpoint/private.h"
 
+#include "core/memory.h"
 #include "core/path.h"
+#include "core/rules.h"
+#include "text/key_value.h"
+#include "text/number.h"
+#include "text/writer.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -153,4 +158,166 @@ void rt_checkpoint_get_fields(rt_image *image, rt_checkpoint_info *info)
             break;
         }
     }
+}
+
+/* ---- options of the model ---- */
+
+static void name_list(char path[2 * RT_KEY_NAME_SIZE], const rt_key *key)
+{
+    snprintf(path, 2 * RT_KEY_NAME_SIZE, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
+             key->section, key->name);
+}
+
+static void put_option(rt_image *image, const char *group, const rt_key *key, const void *options)
+{
+    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    const void *at = (const char *)options + key->offset;
+    rt_key_full_name(key, name);
+    switch (key->type) {
+    case RT_KEY_WHOLE:
+        rt_image_put_integer(image, group, name, *(const int *)at);
+        break;
+    case RT_KEY_SEED:
+        rt_image_put_unsigned(image, group, name, *(const uint64_t *)at);
+        break;
+    case RT_KEY_NUMBER:
+        rt_image_put_number(image, group, name, *(const double *)at);
+        break;
+    case RT_KEY_YES_NO:
+    case RT_KEY_CHOICE:
+        rt_image_put_word(image, group, name, rt_key_value_write(key, options, value));
+        break;
+    case RT_KEY_LENGTHS:
+    case RT_KEY_FACTORS:
+    case RT_KEY_LAYERS:
+        name_list(path, key);
+        if (*rt_key_value_write(key, options, value))
+            rt_image_put_text(image, path, value);
+        break;
+    case RT_KEY_TEXT:
+        break;
+    }
+}
+
+void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
+                          const void *options)
+{
+    for (int i = 0; i < table->count; i++)
+        put_option(image, group, &table->keys[i], options);
+}
+
+/* The value as a key reads it. */
+static void get_value(rt_image *image, const char *group, const rt_key *key,
+                      char value[RT_VALUE_SIZE])
+{
+    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], *text;
+    rt_shape shape;
+    rt_key_full_name(key, name);
+    *value = '\0';
+    switch (key->type) {
+    case RT_KEY_WHOLE:
+        snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
+        break;
+    case RT_KEY_SEED:
+        snprintf(value, RT_VALUE_SIZE, "%" PRIu64, rt_image_unsigned(image, group, name));
+        break;
+    case RT_KEY_NUMBER:
+        rt_number_write(value, rt_image_number(image, group, name));
+        break;
+    case RT_KEY_YES_NO:
+    case RT_KEY_CHOICE:
+        rt_image_word(image, group, name, value);
+        break;
+    case RT_KEY_LENGTHS:
+    case RT_KEY_FACTORS:
+    case RT_KEY_LAYERS:
+        name_list(path, key);
+        text = rt_image_shape(image, path, &shape) ? rt_image_text(image, path) : NULL;
+        snprintf(value, RT_VALUE_SIZE, "%s", text ? text : "");
+        rt_free(text);
+        break;
+    case RT_KEY_TEXT:
+        break;
+    }
+}
+
+bool rt_option_may_be_absent(const rt_key *key)
+{
+    return rt_key_is_one_of(key, RT_OPTIONS("data.end", "data.mask_id", "data.special_tokens"));
+}
+
+void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,
+                          void *options)
+{
+    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    for (int i = 0; i < table->count && !rt_image_failed(image); i++) {
+        const rt_key *key = &table->keys[i];
+        rt_writer problem = {0};
+        if (key->type == RT_KEY_TEXT)
+            continue;
+        rt_key_full_name(key, name);
+        if (rt_option_may_be_absent(key) && !rt_image_has_attribute(image, group, name))
+            snprintf(value, sizeof value, "%s", key->initial);
+        else
+            get_value(image, group, key, value);
+        if (!rt_image_failed(image) && !rt_key_value_read(key, value, options, &problem))
+            rt_image_fail(image, problem.failed ? RT_MEMORY : RT_CHECKPOINT, "%s %s", name,
+                          problem.bytes ? problem.bytes : "");
+        rt_writer_free(&problem);
+    }
+}
+
+/* ---- joined parameters ---- */
+
+/* The parameters that joined a training after its first step, as a text in a checkpoint: a line
+ * each, "layers.0.attention.theta 600". */
+
+#define JOINED "/joined"
+
+void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p)
+{
+    rt_writer w = {0};
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->since)
+            rt_writer_add(&w, "%s %" PRId64 "\n", p->list[i]->name, p->list[i]->since);
+    if (w.failed)
+        rt_image_fail(image, RT_MEMORY, "out of memory for a checkpoint");
+    else if (w.bytes)
+        rt_image_put_text(image, JOINED, w.bytes);
+    rt_writer_free(&w);
+}
+
+/* One line, which is taken apart. */
+static void get_line(rt_image *image, char *line, int64_t most, const rt_parameters *p,
+                     rt_joined_use use)
+{
+    char *blank = strrchr(line, ' ');
+    int64_t since = 0;
+    if (blank)
+        *blank = '\0';
+    rt_parameter *parameter = rt_parameters_find(p, line);
+    const bool known = parameter || use == RT_JOINED_TAKE_KNOWN;
+    if (!known || !blank || !rt_whole_read(blank + 1, &since) || since < 1 || since > most)
+        rt_image_fail(image, RT_CHECKPOINT,
+                      "joined must be lines of a parameter and of a step from 1 to %" PRId64
+                      "; got '%.100s%s%.20s'",
+                      most, line, blank ? " " : "", blank ? blank + 1 : "");
+    else if (parameter && use != RT_JOINED_EXPECT)
+        parameter->since = since;
+}
+
+void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p,
+                              rt_joined_use use)
+{
+    rt_shape shape;
+    if (rt_image_failed(image) || !rt_image_shape(image, JOINED, &shape))
+        return;
+    char *text = rt_image_text(image, JOINED);
+    for (char *line = text, *next; line && *line; line = next) {
+        const size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        get_line(image, line, step, p, use);
+    }
+    rt_free(text);
 }

@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+void rt_prepare_hdf5(void)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
 /* Memory grows by so many bytes at a time. */
 enum { GROWTH = 1 << 20 };
 

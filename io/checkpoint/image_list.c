@@ -1,11 +1,85 @@
-#include "io/checkpoint/image_list.h"
+#include "io/checkpoint/image_private.h"
 
 #include "core/memory.h"
-#include "io/checkpoint/handles.h"
+#include "core/path.h"
+#include "io/checkpoint/sealed.h"
+#include "text/child.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- the bytes of an image as a file of HDF5 ---- */
+
+/* A file in memory that HDF5 reads where it is. HDF5 would copy the bytes twice; the memory that it
+ * asks for is theirs, and filled already. */
+
+/* Memory of the core driver grows by so many bytes at a time. */
+enum { GROWTH = 1 << 20 };
+
+static void *lend(size_t size, H5FD_file_image_op_t operation, void *bytes)
+{
+    (void)size;
+    (void)operation;
+    return bytes;
+}
+
+static void *leave(void *to, const void *from, size_t size, H5FD_file_image_op_t operation,
+                   void *bytes)
+{
+    (void)from;
+    (void)size;
+    (void)operation;
+    (void)bytes;
+    return to;
+}
+
+static void *refuse_to_grow(void *memory, size_t size, H5FD_file_image_op_t operation, void *bytes)
+{
+    (void)memory;
+    (void)size;
+    (void)operation;
+    (void)bytes;
+    return NULL;
+}
+
+static herr_t take_back(void *memory, H5FD_file_image_op_t operation, void *bytes)
+{
+    (void)memory;
+    (void)operation;
+    (void)bytes;
+    return 0;
+}
+
+static void *same_bytes(void *bytes)
+{
+    return bytes;
+}
+
+static herr_t end_loan(void *bytes)
+{
+    (void)bytes;
+    return 0;
+}
+
+/* Files of the core driver are told apart by their names, so each has its own. */
+hid_t rt_lend_to_hdf5(unsigned char *bytes, size_t size)
+{
+    char unique[64];
+    hid_t file = H5I_INVALID_HID, access = H5Pcreate(H5P_FILE_ACCESS);
+    H5FD_file_image_callbacks_t loan = {lend,       leave,    refuse_to_grow, take_back,
+                                        same_bytes, end_loan, bytes};
+    snprintf(unique, sizeof unique, "image of rotor at %p", (void *)bytes);
+    if (H5Pset_fapl_core(access, GROWTH, false) >= 0 &&
+        H5Pset_file_image_callbacks(access, &loan) >= 0 &&
+        H5Pset_file_image(access, bytes, size) >= 0)
+        file = H5Fopen(unique, H5F_ACC_RDONLY, access);
+    if (access >= 0)
+        H5Pclose(access);
+    return file;
+}
+
+/* ---- the list ---- */
 
 /* What a checkpoint of the largest model stays far below. */
 enum { MOST_ITEMS = 1 << 19, MOST_DEPTH = 32 };
@@ -23,12 +97,6 @@ typedef struct list {
     char path[RT_ITEM_PATH_SIZE]; /* of what is looked at, "" for the root */
     rt_status status;             /* the first failure */
 } list;
-
-void rt_prepare_hdf5(void)
-{
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
 
 static herr_t fail(list *l, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 static herr_t fail(list *l, rt_code code, const char *format, ...)
@@ -341,4 +409,70 @@ rt_status rt_image_list(void *listing, unsigned char **list_new, size_t *size)
         *list_new = l.bytes;
     *size = l.status.code ? 0 : l.size;
     return l.status;
+}
+
+/* ---- a file that is read ---- */
+
+/* What it may take to read a file: its bytes, a list, and a chunk as it is and decoded, beside what
+ * HDF5 takes for itself. */
+static size_t memory_for(size_t size)
+{
+    return 3 * size + ((size_t)256 << 20);
+}
+
+/* In the child. */
+static rt_status read_and_list(void *listing, unsigned char **list_new, size_t *size)
+{
+    rt_listing *file = listing;
+    rt_status status = rt_sealed_read(file->path, &file->bytes, &file->size);
+    return status.code ? status : rt_image_list(file, list_new, size);
+}
+
+/* The file is read and the list is made in a child: this process never has the bytes. */
+static rt_status list_apart(rt_image *image, rt_listing *file)
+{
+    size_t bytes;
+    rt_status status = rt_sealed_look(file->path, &bytes);
+    if (status.code)
+        return status;
+    const rt_child_limits limits = {.memory = memory_for(bytes),
+                                    .answer = rt_list_limit(bytes),
+                                    .seconds = rt_child_seconds(bytes),
+                                    .keep = -1};
+    status = rt_child_run(read_and_list, file, &limits, &image->list, &image->size);
+    if (status.code == RT_IO)
+        status = rt_error(RT_IO, "%s: %s", file->name, status.message);
+    if (status.code == RT_CHECK)
+        status = rt_error(RT_CHECKPOINT, "%s: it is damaged: %s", file->name, status.message);
+    return status;
+}
+
+/* The bytes are the image's, and so is the file, from which numbers are read when they are asked
+ * for. */
+static rt_status list_here(rt_image *image, rt_listing *file)
+{
+    file->stays = true;
+    rt_status status = rt_sealed_read(file->path, &file->bytes, &file->size);
+    image->bytes = file->bytes;
+    if (!status.code)
+        status = rt_image_list(file, &image->list, &image->size);
+    image->file = file->file;
+    return status;
+}
+
+rt_image *rt_image_open(const char *path, rt_parse parse)
+{
+    rt_image *image = rt_image_of_nothing(rt_path_name(path));
+    if (!image)
+        return NULL;
+    rt_listing file = {.path = path,
+                       .name = image->name,
+                       .without = parse == RT_PARSE_MODEL ? RT_OPTIMIZER_GROUP : NULL,
+                       .file = H5I_INVALID_HID};
+    image->status = parse == RT_PARSE_HERE ? list_here(image, &file) : list_apart(image, &file);
+    if (image->status.code == RT_IO) /* what somebody named must be there */
+        image->status.code = RT_CHECKPOINT;
+    if (image->status.code == RT_OK)
+        rt_image_index(image);
+    return image;
 }

@@ -2,8 +2,6 @@
 
 #include "core/memory.h"
 #include "data/keys.h"
-#include "io/checkpoint/fields.h"
-#include "io/checkpoint/options.h"
 #include "models/encodings/encoding.h"
 #include "models/keys.h"
 #include "text/key_value.h"

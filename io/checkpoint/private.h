@@ -3,6 +3,7 @@
 
 /* What the files that write and read checkpoints share: how a model lies in the file. */
 
+#include "core/key.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/image.h"
 
@@ -101,5 +102,54 @@ void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
  * one that the model lacks. */
 void rt_checkpoint_parameter_name(char name[RT_NAME_SIZE], const char *path);
 void rt_checkpoint_refuse(rt_image *image, const rt_checkpoint_block *b, const char *name);
+
+/* ---- fields ---- */
+
+/* What an rt_checkpoint_info is in a file: a row for each field with its name, its type and what it
+ * may be. Saving, loading and the tests of forged files walk the rows. */
+
+typedef enum rt_field_type {
+    RT_FIELD_INTEGER,  /* int64_t, 0 ... most */
+    RT_FIELD_UNSIGNED, /* uint64_t */
+    RT_FIELD_LOSS,     /* double, infinite if there is none, and neither NaN nor -infinity */
+    RT_FIELD_WORD,     /* char [RT_WORD_SIZE], printable */
+    RT_FIELD_TEXT      /* char *, a dataset of that name below the group */
+} rt_field_type;
+
+typedef struct rt_checkpoint_field {
+    const char *group, *name;
+    rt_field_type type;
+    size_t offset; /* in rt_checkpoint_info */
+    int64_t (*most)(const rt_checkpoint_info *info);
+    bool optional; /* an infinite loss and a text that is NULL are left out */
+} rt_checkpoint_field;
+
+/* The i-th row; NULL past the last. */
+const rt_checkpoint_field *rt_checkpoint_field_at(int i);
+
+void rt_checkpoint_put_fields(rt_image *image, const rt_checkpoint_info *info);
+
+/* Fails the image if a field is missing, or is what it may not be; texts belong to the info in any
+ * case. */
+void rt_checkpoint_get_fields(rt_image *image, rt_checkpoint_info *info);
+
+/* ---- options of the model ---- */
+
+/* Options in a checkpoint: an attribute of a group for each key of a table (core/key.h), under the
+ * key's full name ("position.base"). Whole numbers, numbers and words are what they are; a list
+ * that is not empty is a text at /SECTION/NAME. Paths of files are not kept: they are of a run, and
+ * stand in its configuration. */
+
+void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
+                          const void *options);
+
+/* Returns whether a checkpoint of version 3 may lack the key, since the key is newer. It then has
+ * its default. */
+bool rt_option_may_be_absent(const rt_key *key);
+
+/* Fails the image if a key is missing, unless it may be, or does not accept its value. Paths stay
+ * as they are. */
+void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,
+                          void *options);
 
 #endif

@@ -1,11 +1,13 @@
 #include "io/checkpoint/private.h"
 
+#include "core/memory.h"
 #include "data/keys.h"
-#include "io/checkpoint/fields.h"
-#include "io/checkpoint/options.h"
 #include "models/keys.h"
+#include "text/writer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
                                            const rt_update_rule *rule,

@@ -4,7 +4,7 @@
 
 #include "bpe_fixtures.h"
 #include "data/masked_text.h"
-#include "data/tokenizers/normal_form.h"
+#include "data/tokenizers/characters.h"
 #include "samples.h"
 
 /* ---- as tokenizers ---- */

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/normal_form.h"
+#include "data/tokenizers/characters.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/vocabulary.h"
 

@@ -2,8 +2,7 @@
  * files that are no tree of groups and data sets. */
 
 #include "data/keys.h"
-#include "io/checkpoint/fields.h"
-#include "io/checkpoint/options.h"
+#include "io/checkpoint/private.h"
 #include "models/keys.h"
 #include "text/key_value.h"
 
