@@ -1,8 +1,12 @@
-/* Heap memory: shared copies of texts and lists of options; reserved memory. */
+/* Heap memory: shared copies of texts and lists of options; large blocks; reserved memory. */
+
+#define _GNU_SOURCE /* mincore */
 
 #include "suite.h"
 
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +52,28 @@ TEST(copies_do_not_count_as_blocks_to_free)
     const size_t live = rt_memory_live();
     ck_assert_ptr_nonnull(rt_intern_text("a text that nobody has"));
     ck_assert_uint_eq(rt_memory_live(), live);
+}
+
+/* ---- large blocks ---- */
+
+TEST(a_large_zeroed_block_costs_only_the_pages_that_are_written)
+{
+    enum { PAGES = 2048, WRITTEN = 5 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident[PAGES];
+    char *used = rt_alloc(PAGES * page, 1); /* a block of the heap that has been written */
+    ck_assert_ptr_nonnull(used);
+    memset(used, 1, PAGES * page);
+    rt_free(used);
+    char *block = rt_alloc(PAGES * page, 1);
+    ck_assert_ptr_nonnull(block);
+    char *first = block + (page - (uintptr_t)block % page);
+    first[WRITTEN * page] = 1;
+    ck_assert_int_eq(mincore(first, (PAGES - 1) * page, resident), 0);
+    for (int i = 0; i < PAGES - 2; i++) /* the end of the last page is zeroed by a write */
+        ck_assert_msg((resident[i] & 1) == (i == WRITTEN), "page %d is %sresident", i,
+                      resident[i] & 1 ? "" : "not ");
+    rt_free(block);
 }
 
 /* ---- reserved memory ---- */

@@ -24,7 +24,8 @@ typedef struct rt_dry_run {
 
     rt_account reserved; /* by the trainer: tables of one block, batches of a step */
     size_t to_use;       /* parameters in bf16 of a use of the model alone */
-    size_t largest;      /* values of the largest parameter */
+    size_t largest;      /* values of the largest parameter, ... */
+    size_t chunk;        /* ... and the largest chunk of any in a checkpoint */
     int parameters;      /* number of tensors */
 
     rt_graph_need step;       /* of a place that takes steps */
