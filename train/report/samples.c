@@ -4,7 +4,6 @@
 #include "models/session.h"
 #include "ops/engine.h"
 #include "train/report/private.h"
-#include "train/step/batch_loss.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "io/checkpoint/image.h"
 #include "ops/engine.h"
-#include "train/step/trainer_private.h"
+#include "train/step/private.h"
 
 #include <limits.h>
 #include <math.h>
@@ -86,7 +86,7 @@ static rt_status dry_step(rt_trainer *t, rt_graph *g)
 {
     rt_status status = rt_ok();
     int before = 0;
-    for (int i = rt_first_shard(t); i < rt_end_shard(t) && !status.code; i++) {
+    for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {
         rt_labelled_batch *b = &t->shard[i].sequences;
         if (b->batch.rows != before)
             status = dry_pass(t, g, b, true);
