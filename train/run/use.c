@@ -146,7 +146,7 @@ static rt_status predict(rt_run *r)
         o.positions = r->imported->there->max_positions;
     rt_trainer_hold(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
-    rt_trainer_let_go();
+    rt_trainer_release();
     if (!status.code)
         report_predicted(r, &predicted, o.positions);
     return status;

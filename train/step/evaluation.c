@@ -137,7 +137,7 @@ rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, i
     rt_trainer_hold(t);
     const rt_status status =
         run_jobs((model_jobs){.trainer = t, .run = run, .context = context}, count);
-    rt_trainer_let_go();
+    rt_trainer_release();
     return status;
 }
 
@@ -164,7 +164,7 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int bat
 
 void rt_parts_free(rt_parts *p)
 {
-    rt_trainer_let_go();
+    rt_trainer_release();
     for (int i = 0; p->batches && i < p->trainer->place_count; i++)
         rt_labelled_batch_free(p->batches + i);
     rt_free(p->batches);

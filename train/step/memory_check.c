@@ -13,6 +13,9 @@
 
 static const double giga = 1e9;
 
+/* Stack of a thread of OpenBLAS. */
+static const double usual_stack = 8 << 20;
+
 /* ---- control groups ---- */
 
 /* Folder of the control groups of a version, and name of the file with the limit of a group. */
@@ -122,29 +125,6 @@ void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
 
 /* ---- address space of OpenBLAS ---- */
 
-/* Checks the address space for buffers of OpenBLAS and the stacks of its threads. */
-static rt_status check_space(double buffers, double stacks)
-{
-    const double needed = buffers + stacks;
-    rt_memory_limits limits;
-    rt_memory_limits_read(&limits, "");
-    const double left = fmax(limits.addresses - limits.addresses_used, 0);
-    if (needed <= left)
-        return rt_ok();
-    return rt_error(RT_CONFIG,
-                    "the program needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
-                    "the limit (ulimit -v) leaves %.2f GB%s",
-                    needed / giga, buffers / giga, left / giga,
-                    buffers > (double)RT_OPENBLAS_BUFFER
-                        ? "; OPENBLAS_NUM_THREADS=1 in the environment makes it less"
-                        : "");
-}
-
-rt_status rt_address_space_check(void)
-{
-    return check_space((double)RT_OPENBLAS_BUFFER, 0);
-}
-
 /* Returns the number of threads that OpenBLAS is going to have in this environment. */
 static int openblas_threads(char **environment)
 {
@@ -162,11 +142,21 @@ static int openblas_threads(char **environment)
     return processors;
 }
 
-rt_status rt_address_space_check_loading(char **environment)
+rt_status rt_address_space_check(char **environment)
 {
-    const double stack = (double)(8 << 20);
-    const double threads = openblas_threads(environment);
-    return check_space(threads * (double)RT_OPENBLAS_BUFFER, threads * stack);
+    const int threads = environment ? openblas_threads(environment) : 1;
+    const double buffers = threads * (double)RT_OPENBLAS_BUFFER;
+    const double needed = buffers + (environment ? threads * usual_stack : 0);
+    rt_memory_limits limits;
+    rt_memory_limits_read(&limits, "");
+    const double left = fmax(limits.addresses - limits.addresses_used, 0);
+    if (needed <= left)
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "the program needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
+                    "the limit (ulimit -v) leaves %.2f GB%s",
+                    needed / giga, buffers / giga, left / giga,
+                    threads > 1 ? "; OPENBLAS_NUM_THREADS=1 in the environment makes it less" : "");
 }
 
 /* ---- need of a use ---- */
@@ -236,8 +226,8 @@ static rt_status refuse_space(double needed, double products, const char *what, 
                     needed / giga, what, products / giga, limit, fmax(left, 0) / giga);
 }
 
-rt_status rt_memory_compare(const rt_memory_need *need, const rt_memory_limits *limits,
-                            rt_memory_use use, double freed, int processes)
+static rt_status compare_need(const rt_memory_need *need, const rt_memory_limits *limits,
+                              rt_memory_use use, double freed, int processes)
 {
     char parts[160], group[RT_PATH_SIZE + 32];
     rt_memory_phase phase;
@@ -286,6 +276,6 @@ rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const r
     if (status.code)
         return explain_refusal(config, status);
     rt_memory_limits_read(&limits, "");
-    status = rt_memory_compare(need, &limits, use, freed, rt_world_on_host(world));
+    status = compare_need(need, &limits, use, freed, rt_world_on_host(world));
     return status.code ? rt_error(status.code, "%s: %s", config->file, status.message) : status;
 }

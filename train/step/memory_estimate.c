@@ -283,9 +283,10 @@ static void find_uses(rt_memory_need *need, rt_memory_bytes threads)
     const rt_memory_bytes loaded = add_bytes(made, (rt_memory_bytes){values, 0});
     const rt_memory_bytes listed = same_bytes(values + (double)r->largest);
     const rt_memory_bytes child = same_bytes(file + values + chunk);
-    need->model = add_bytes(loaded, (rt_memory_bytes){(double)r->to_use, 0});
-    need->used = add_bytes(add_bytes(need->model, graph_bytes(r, r->evaluation)),
-                           same_bytes((double)r->evaluated));
+    const rt_memory_bytes used = add_bytes(loaded, (rt_memory_bytes){(double)r->to_use, 0});
+    need->model = max_bytes(add_bytes(loaded, (rt_memory_bytes){(double)r->largest, 0}), used);
+    need->used =
+        add_bytes(add_bytes(used, graph_bytes(r, r->evaluation)), same_bytes((double)r->evaluated));
     need->at[RT_PHASE_RESUME] =
         add_bytes(add_bytes(loaded, (rt_memory_bytes){fmax(states, (double)r->largest), 0}),
                   same_bytes(file + chunk));

@@ -158,8 +158,8 @@ struct rt_trainer {
 
     /* threads */
     rt_workers *workers;
-    int threads;  /* of a step: rt_threads_of */
-    real **rooms; /* scratch memory of each thread for updates of matrices */
+    int threads;    /* of a step: rt_threads_of */
+    real **scratch; /* scratch memory of each thread for updates of matrices */
     rt_place *places;
     int place_count;
     rt_profile *profiles; /* of each place; NULL without --profile */
@@ -187,6 +187,9 @@ struct rt_trainer {
     bool last;         /* whether the group is the last one, and no other process adds anything */
     double scale;      /* of the gradient: clipping */
 };
+
+/* Returns how many shards a process computes at the same time; further threads help with parts. */
+int rt_trainer_places(const rt_config *config, const rt_world *world);
 
 /* Acquires a place for a job of a worker, with the crew of the worker, and releases it. */
 int rt_trainer_enter(rt_trainer *t, int worker);

@@ -201,7 +201,7 @@ static void update_stretch(void *context, int job, int worker)
     const rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
                                      t->state.step + 1);
     rt_update_stretch(&u, parameter, part, p->values + part->offset, states,
-                      rt_share_gradient(&t->shares, part), t->rooms[worker]);
+                      rt_share_gradient(&t->shares, part), t->scratch[worker]);
 }
 
 /* Clips the gradient, updates the slice of this process, and gathers those of all. */
@@ -223,7 +223,7 @@ static rt_status take_step(rt_trainer *t, rt_step_result *result)
         return status;
     rt_trainer_hold(t);
     status = differentiate_shards(t); /* 2 */
-    rt_trainer_let_go();
+    rt_trainer_release();
     status = rt_world_agree(t->world, status);
     if (status.code)
         return status;

@@ -63,7 +63,7 @@ void rt_trainer_hold(rt_trainer *t)
     rt_engine_hold(p->values, t->rounded, p->block_size);
 }
 
-void rt_trainer_let_go(void)
+void rt_trainer_release(void)
 {
     rt_engine_hold(NULL, NULL, 0);
 }
@@ -158,21 +158,18 @@ static rt_status make_states(rt_trainer *t)
     return rt_ok();
 }
 
-static rt_status make_model(rt_trainer *t, int block, bool blank)
-{
-    const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
-    const rt_model_start start = {.seed = t->config->run.seed,
-                                  .values_of = block ? t->models[0] : NULL,
-                                  .blank = blank,
-                                  .account = t->account};
-    return rt_transformer_new_from(t->models + block, &options, &start);
-}
-
+/* Creates the models of all blocks, which share the values of the first. */
 static rt_status make_models(rt_trainer *t, bool blank)
 {
+    const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
     rt_status status = rt_ok();
-    for (int i = 0; i < t->blocks && !status.code; i++)
-        status = make_model(t, i, blank);
+    for (int i = 0; i < t->blocks && !status.code; i++) {
+        const rt_model_start start = {.seed = t->config->run.seed,
+                                      .values_of = i ? t->models[0] : NULL,
+                                      .blank = blank,
+                                      .account = t->account};
+        status = rt_transformer_new_from(t->models + i, &options, &start);
+    }
     return status;
 }
 
@@ -209,14 +206,14 @@ static rt_status make_state(rt_trainer *t, bool blank)
 }
 
 /* Allocates the scratch memory of all threads. */
-static rt_status make_rooms(rt_trainer *t)
+static rt_status make_scratch(rt_trainer *t)
 {
-    const size_t room = rt_update_room(t->rule, &t->state.model->parameters);
-    t->rooms = rt_alloc((size_t)t->threads, sizeof(real *));
-    if (!t->rooms)
+    const size_t size = rt_update_room(t->rule, &t->state.model->parameters);
+    t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
+    if (!t->scratch)
         return rt_out_of_memory("a trainer");
-    for (int i = 0; room && i < t->threads; i++)
-        if (!(t->rooms[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, room, sizeof(real))))
+    for (int i = 0; size && i < t->threads; i++)
+        if (!(t->scratch[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, size, sizeof(real))))
             return rt_out_of_memory("the optimizer's room for a matrix");
     return rt_ok();
 }
@@ -233,7 +230,7 @@ static rt_status make_workers(rt_trainer *t, int threads)
         rt_graph_set_recomputes(t->places[i].graph,
                                 t->config->train.recompute == RT_RECOMPUTE_LAYERS);
     }
-    return t->places ? make_rooms(t) : rt_out_of_memory("graphs");
+    return t->places ? make_scratch(t) : rt_out_of_memory("graphs");
 }
 
 static rt_status init_trainer(rt_trainer *t, const rt_trainer_options *o)
@@ -257,7 +254,11 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
     rt_trainer *t = *trainer_new = rt_alloc(1, sizeof *t);
     if (!t)
         return rt_out_of_memory("a trainer");
-    *t = (rt_trainer){.config = config, .data = data, .world = o->world, .account = o->account};
+    *t = (rt_trainer){.config = config,
+                      .data = data,
+                      .world = o->world,
+                      .account = o->account,
+                      .on_stop = o->on_stop};
     return init_trainer(t, o);
 }
 
@@ -280,8 +281,8 @@ void rt_trainer_end(rt_trainer *t)
         return;
     for (int i = 0; t->places && i < t->place_count; i++)
         rt_graph_free(t->places[i].graph);
-    for (int i = 0; t->rooms && i < t->threads; i++)
-        rt_free(t->rooms[i]);
+    for (int i = 0; t->scratch && i < t->threads; i++)
+        rt_free(t->scratch[i]);
     rt_workers_free(t->workers);
     for (int i = t->blocks - 1; t->models && i >= 0; i--)
         rt_transformer_free(t->models[i]);
@@ -289,7 +290,7 @@ void rt_trainer_end(rt_trainer *t)
         rt_labelled_batch_free(&t->shard[i].sequences);
     for (int i = 0; i < RT_MOST_STATES; i++)
         rt_free(t->state.states[i]);
-    rt_free(t->rooms);
+    rt_free(t->scratch);
     rt_shares_free(&t->shares);
     rt_free(t->rounded);
     rt_free(t->stretches);
@@ -348,11 +349,6 @@ double rt_trainer_profiled_bytes(const rt_trainer *t)
 const rt_data *rt_trainer_data(const rt_trainer *t)
 {
     return t->data;
-}
-
-void rt_trainer_on_stop(rt_trainer *t, void (*stop)(void))
-{
-    t->on_stop = stop;
 }
 
 rt_workers *rt_trainer_workers(rt_trainer *t)

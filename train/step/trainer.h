@@ -83,9 +83,6 @@ typedef struct rt_evaluation {
  * processors that it may use. */
 int rt_threads_of(const rt_config *config, const rt_world *world);
 
-/* Returns how many shards a process computes at the same time; further threads help with parts. */
-int rt_trainer_places(const rt_config *config, const rt_world *world);
-
 /* Options of rt_trainer_new. */
 typedef struct rt_trainer_options {
     rt_world *world; /* borrowed; all processes have the same configuration and data. NULL: a single
@@ -94,6 +91,8 @@ typedef struct rt_trainer_options {
     rt_account *account; /* of a dry run (core/memory.h): large memory is reserved, and the trainer
                             takes no step; NULL: allocated */
     int threads;         /* that are started; 0: rt_threads_of */
+    void (*on_stop)(void); /* called by a step or an evaluation of process 0 if another process was
+                              asked to stop; or NULL */
 } rt_trainer_options;
 
 /* Creates a trainer; without options (NULL) that of a single process. Configuration and data are
@@ -102,9 +101,6 @@ typedef struct rt_trainer_options {
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
-
-/* Sets a function that a step or an evaluation calls if another process was asked to stop. */
-void rt_trainer_on_stop(rt_trainer *trainer, void (*stop)(void));
 
 /* Runs the worker loop of ranks > 0: follows rank 0 until rank 0 ends it. `stop` returns whether
  * this process was asked to stop. */
@@ -160,9 +156,9 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* With run.math = bf16, rt_trainer_hold rounds the parameters once for all products until
- * rt_trainer_let_go; they must not change in between. Steps and evaluations call both. */
+ * rt_trainer_release; they must not change in between. Steps and evaluations call both. */
 void rt_trainer_hold(rt_trainer *trainer);
-void rt_trainer_let_go(void);
+void rt_trainer_release(void);
 
 /* Returns the threads, for other work between steps. */
 rt_workers *rt_trainer_workers(rt_trainer *trainer);
