@@ -95,25 +95,20 @@ static rt_status dry_step(rt_trainer *t, rt_graph *g)
     return status;
 }
 
-static rt_status dry_evaluation(rt_trainer *t, rt_graph *g, int length, rt_account *account)
-{
-    rt_labelled_batch part;
-    rt_status status =
-        rt_labelled_batch_new(&part, t->config->train.batch_size / t->shards, length, account);
-    if (!status.code)
-        status = dry_pass(t, g, &part, false);
-    rt_labelled_batch_free(&part);
-    return status;
-}
-
 /* Evaluates at all lengths of a run; *batches is the size of the largest batch. */
 static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
 {
-    const rt_lengths *lengths = &t->config->train.eval_lengths;
+    const rt_config *c = t->config;
+    const rt_lengths *lengths = &c->train.eval_lengths;
     rt_status status = rt_ok();
     for (int i = -1; i < lengths->count && !status.code; i++) {
         rt_account account = {{0}};
-        status = dry_evaluation(t, g, i < 0 ? t->config->data.length : lengths->at[i], &account);
+        rt_labelled_batch part;
+        status = rt_labelled_batch_new(&part, c->train.batch_size / t->shards,
+                                       i < 0 ? c->data.length : lengths->at[i], &account);
+        if (!status.code)
+            status = dry_pass(t, g, &part, false);
+        rt_labelled_batch_free(&part);
         const size_t bytes = account.bytes[RT_FOR_BATCHES];
         *batches = bytes > *batches ? bytes : *batches;
     }
