@@ -48,13 +48,13 @@ rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled
 }
 
 rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
-                          const int32_t *place)
+                          const int32_t *position)
 {
     const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_tensor *hidden = rt_transformer_encode(model, g, &in);
     hidden = rt_reshape(g, hidden, RT_SHAPE_OF(count, model->options.dim));
-    if (place)
-        hidden = rt_embedding(g, hidden, place, RT_SHAPE_OF(1), RT_NO_PADDING);
+    if (position)
+        hidden = rt_embedding(g, hidden, position, RT_SHAPE_OF(1), RT_NO_PADDING);
     return rt_transformer_logits(model, g, hidden);
 }
 
@@ -74,18 +74,12 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
 
 /* ---- jobs ---- */
 
-typedef struct job_failure {
-    rt_status status;
-    int job;
-} job_failure;
-
 typedef struct model_jobs {
     rt_trainer *trainer;
     const rt_parts *parts; /* of an evaluation; NULL: the jobs have no sequences */
     rt_model_job *run;
     void *context;
-    int first;             /* number of the first job */
-    job_failure *failures; /* of each place: its failed job with the lowest number */
+    int first; /* number of the first job */
 } model_jobs;
 
 /* Draws the sequences of a part into a batch that has room for a full one. */
@@ -100,36 +94,36 @@ static void run_model_job(void *context, int job, int worker)
 {
     const model_jobs *j = context;
     rt_trainer *t = j->trainer;
-    const int place = rt_trainer_enter(t, worker), number = j->first + job;
-    rt_labelled_batch *batch = j->parts ? j->parts->batches + place : NULL;
-    rt_graph *g = t->places[place].graph;
-    job_failure *f = j->failures + place;
+    const int number = j->first + job, at = rt_trainer_enter(t, worker);
+    rt_labelled_batch *batch = j->parts ? j->parts->batches + at : NULL;
+    rt_place *place = t->places + at;
+    rt_graph *g = place->graph;
     rt_graph_clear(g);
     rt_graph_record(g, false);
     if (batch)
         draw_part(j->parts, number, batch);
-    rt_status status = j->run(j->context, number, batch, t->models[place], g);
+    rt_status status = j->run(j->context, number, batch, t->models[at], g);
     if (!status.code)
         status = rt_graph_status(g);
-    if (status.code && (!f->status.code || number < f->job))
-        *f = (job_failure){status, number};
-    rt_trainer_leave(t, place);
+    if (status.code && (!place->failure.code || number < place->failed_job)) {
+        place->failure = status;
+        place->failed_job = number;
+    }
+    rt_trainer_leave(t, at);
 }
 
 /* Runs `count` jobs. Returns the status of the failed job with the lowest number. */
 static rt_status run_jobs(model_jobs j, int count)
 {
     rt_trainer *t = j.trainer;
-    job_failure first = {rt_ok(), INT_MAX};
-    j.failures = rt_alloc((size_t)t->place_count, sizeof *j.failures);
-    if (!j.failures)
-        return rt_out_of_memory("jobs");
-    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, count);
+    const rt_place *first = NULL;
     for (int i = 0; i < t->place_count; i++)
-        if (j.failures[i].status.code && j.failures[i].job < first.job)
-            first = j.failures[i];
-    rt_free(j.failures);
-    return first.status.code ? first.status : rt_engine_status();
+        t->places[i].failure = rt_ok();
+    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, count);
+    for (const rt_place *p = t->places; p < t->places + t->place_count; p++)
+        if (p->failure.code && (!first || p->failed_job < first->failed_job))
+            first = p;
+    return first ? first->failure : rt_engine_status();
 }
 
 rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, int count)
@@ -173,7 +167,7 @@ void rt_parts_free(rt_parts *p)
 rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run, void *context)
 {
     const rt_status status =
-        run_jobs((model_jobs){p->trainer, p, run, context, first, NULL}, end - first);
+        run_jobs((model_jobs){p->trainer, p, run, context, first}, end - first);
     const rt_status data = rt_data_status(p->trainer->data);
     return data.code ? data : status;
 }

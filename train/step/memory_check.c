@@ -20,12 +20,13 @@ static const double usual_stack = 8 << 20;
 
 /* Folder of the control groups of a version, and name of the file with the limit of a group. */
 typedef struct hierarchy {
+    int version;
     const char *folder, *file;
 } hierarchy;
 
-static const hierarchy version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes"};
-static const hierarchy version_2[] = {{"/sys/fs/cgroup", "memory.max"},
-                                      {"/sys/fs/cgroup/unified", "memory.max"}};
+static const hierarchy hierarchies[] = {{1, "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                                        {2, "/sys/fs/cgroup", "memory.max"},
+                                        {2, "/sys/fs/cgroup/unified", "memory.max"}};
 
 /* Without a limit, version 1 reports a number of this size, version 2 a word. */
 static const double no_limit = 0x1p62;
@@ -42,7 +43,7 @@ static double read_limit(const char *path)
 
 /* Reads the limits of a group and of all groups above it. In a container, the folders of groups
  * outside are missing, and the root is the group of the container. */
-static void read_group_limits(rt_memory_limits *limits, const char *root, hierarchy h,
+static void read_group_limits(rt_memory_limits *limits, const char *root, const hierarchy *h,
                               const char *group)
 {
     char path[RT_PATH_SIZE];
@@ -50,7 +51,7 @@ static void read_group_limits(rt_memory_limits *limits, const char *root, hierar
         if (length && group[length] && group[length] != '/')
             continue;
         const int size =
-            snprintf(path, sizeof path, "%s%s%.*s/%s", root, h.folder, length, group, h.file);
+            snprintf(path, sizeof path, "%s%s%.*s/%s", root, h->folder, length, group, h->file);
         const double limit = size < RT_PATH_SIZE ? read_limit(path) : (double)INFINITY;
         if (limit >= limits->group)
             continue;
@@ -69,12 +70,10 @@ static void read_group_line(rt_memory_limits *limits, const char *root, char *li
     line[strcspn(line, "\n")] = '\0';
     controllers++;
     *group++ = '\0';
-    if (!*controllers) {
-        read_group_limits(limits, root, version_2[0], group);
-        read_group_limits(limits, root, version_2[1], group);
-    } else if (rt_list_has(controllers, "memory")) {
-        read_group_limits(limits, root, version_1, group);
-    }
+    const int version = !*controllers ? 2 : rt_list_has(controllers, "memory") ? 1 : 0;
+    for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
+        if (hierarchies[i].version == version)
+            read_group_limits(limits, root, hierarchies + i, group);
 }
 
 static void read_groups(rt_memory_limits *limits, const char *root)

@@ -142,6 +142,8 @@ typedef struct rt_shard {
 typedef struct rt_place {
     rt_graph *graph;
     atomic_bool taken;
+    rt_status failure; /* of a job of an evaluation: the failed one with the lowest number, ... */
+    int failed_job;    /* ... and its number */
 } rt_place;
 
 struct rt_trainer {
