@@ -236,13 +236,14 @@ static rt_status measure_steps(const bench_options *o, result *r)
 {
     bench_rounds rounds = {.fewest = FEWEST_ROUNDS};
     rt_status status = rt_ok();
-    rt_trainer_watch(r->one.trainer, (rt_run_watch){begin_run, end_run, &r->trace});
+    rt_workers_watch(rt_trainer_workers(r->one.trainer),
+                     (rt_run_watch){begin_run, end_run, &r->trace});
     while (!status.code && bench_next(&rounds, o, long_enough)) {
         status = time_step(r->one.trainer, &r->alone);
         if (!status.code)
             status = time_step(r->several.trainer, &r->together);
     }
-    rt_trainer_watch(r->one.trainer, (rt_run_watch){0});
+    rt_workers_watch(rt_trainer_workers(r->one.trainer), (rt_run_watch){0});
     r->trace.steps = r->alone.count;
     for (int i = 0; i < r->alone.count; i++)
         r->trace.seconds += r->alone.at[i];

@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "ops/engine.h"
 #include "ops/ops.h"
-#include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -116,7 +115,8 @@ static rt_status measure(const bench_options *o, rt_trainer *trainer, result *r)
     }
     r->resident = usage_now().resident; /* before the yardstick takes its own */
     if (!status.code)
-        status = bench_yardstick_new(&y, o, rt_trainer_threads(trainer), bench_peak_memory());
+        status = bench_yardstick_new(&y, o, rt_workers_count(rt_trainer_workers(trainer)),
+                                     bench_peak_memory());
     if (!status.code)
         bench_peak_product(&y);
     while (!status.code && r->steps.count < BENCH_MOST_TIMES &&
@@ -131,7 +131,7 @@ static rt_status measure(const bench_options *o, rt_trainer *trainer, result *r)
 static void print(const bench_options *o, const rt_config *c, rt_trainer *trainer, const result *r)
 {
     const rt_transformer *m = rt_trainer_state(trainer)->model;
-    const int threads = rt_trainer_threads(trainer), steps = r->steps.count;
+    const int threads = rt_workers_count(rt_trainer_workers(trainer)), steps = r->steps.count;
     const arithmetic a = arithmetic_of(c, m, (double)r->last.tokens);
     const double seconds = bench_median(&r->steps), peak = bench_median(&r->peak);
     const double unit = threads * bench_peak_flops();
@@ -181,9 +181,9 @@ rt_status bench_step(const bench_options *o, int argc, char **argv)
     rt_status status = r ? rt_ok() : rt_out_of_memory("a benchmark");
     if (!status.code)
         status = bench_training_new(&t, o, argc, argv);
-    if (!status.code && o->cpu && rt_trainer_threads(t.trainer) > 1)
+    if (!status.code && o->cpu && rt_workers_count(rt_trainer_workers(t.trainer)) > 1)
         status = rt_error(RT_CONFIG, "--cpu measures one thread; got %d threads",
-                          rt_trainer_threads(t.trainer));
+                          rt_workers_count(rt_trainer_workers(t.trainer)));
     if (!status.code)
         status = measure(o, t.trainer, r);
     if (!status.code)

@@ -89,7 +89,8 @@ static void print_measured(const bench_options *o, rt_trainer *trainer, const re
                            double least)
 {
     const double step = bench_median(&r->steps);
-    const int size = rt_world_size(o->world), threads = rt_trainer_threads(trainer);
+    const int size = rt_world_size(o->world),
+              threads = rt_workers_count(rt_trainer_workers(trainer));
     printf("step: %.3f ms (%.3f to %.3f, the middle half of %d), %.0f tokens/s, %d processes of %d "
            "thread%s\n",
            1e3 * step, 1e3 * bench_quartile(&r->steps, 1), 1e3 * bench_quartile(&r->steps, 3),
@@ -141,7 +142,7 @@ static void print(const bench_options *o, rt_trainer *trainer, const result *r)
     const double least = 2 * (processes - 1) / processes * gradients;
     if (o->csv) {
         BENCH_ROW(o, true, BENCH_NUMBER("processes", 0, 0, processes),
-                  BENCH_NUMBER("threads", 0, 0, rt_trainer_threads(trainer)),
+                  BENCH_NUMBER("threads", 0, 0, rt_workers_count(rt_trainer_workers(trainer))),
                   BENCH_NUMBER("ms", 0, 4, 1e3 * step),
                   BENCH_NUMBER("sent MB", 0, 4, 1e-6 * r->sent),
                   BENCH_NUMBER("least MB", 0, 4, 1e-6 * least),

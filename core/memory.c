@@ -26,7 +26,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-enum { ALIGNMENT = 64, LARGE_BLOCK = 1 << 25, LEAST_REST = 1 << 20 };
+/* From this size on, a block is zeroed or rests by returning its pages to the system. */
+enum { ALIGNMENT = 64, LARGE_BLOCK = 1 << 20 };
 
 const char rt_precision_guard = 0;
 
@@ -170,7 +171,7 @@ void rt_free(void *memory)
 
 void rt_memory_rest(void *memory, size_t bytes)
 {
-    if (memory && !is_reserved(memory) && bytes >= LEAST_REST)
+    if (memory && !is_reserved(memory) && bytes >= LARGE_BLOCK)
         drop(whole_pages(memory, bytes));
 }
 

@@ -235,7 +235,7 @@ static void check_address_space(int argc, char **argv, char **environment)
     (void)argc;
     if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
         return;
-    const rt_status status = rt_address_space_check_loading(environment);
+    const rt_status status = rt_address_space_check(environment);
     if (!status.code)
         return;
     const char *slash = strrchr(argv[0], '/');
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
         printf("rotor %s (%s)\n%s\n", ROTOR_VERSION, RT_PRECISION, rt_kernels_describe(kernels));
         return end(RT_EXIT_DONE);
     }
-    status = rt_address_space_check();
+    status = rt_address_space_check(NULL);
     if (status.code)
         return end(conclude(NULL, status));
     return end(arguments.command == RT_COMMAND_TRAIN ? obey_in_world(&arguments)

@@ -6,7 +6,7 @@
 #include "io/model_options.h"
 #include "text/program_name.h"
 #include "train/run/progress.h"
-#include "train/step/batch_loss.h"
+#include "train/step/trainer.h"
 
 #include <math.h>
 

@@ -85,6 +85,10 @@ void rt_image_word(rt_image *image, const char *group, const char *name, char wo
 void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape);
 void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape);
 
+/* Returns the bytes of a chunk of a dataset of reals: HDF5 reads and writes it as a whole, in
+ * memory of its own. */
+size_t rt_image_chunk_bytes(rt_shape shape);
+
 /* The same, in double whatever the build. */
 void rt_image_put_doubles(rt_image *image, const char *path, const double *values, rt_shape shape);
 void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shape shape);

@@ -101,18 +101,12 @@ void rt_image_put_word(rt_image *image, const char *group, const char *name, con
 
 /* ---- datasets ---- */
 
-/* Fletcher32 needs chunks, and chunks need an element. The longest axis is halved
- * until a chunk is small enough. */
-static hid_t dataset_creation(held *h, int ndim, const hsize_t *axes, size_t element)
+/* Cuts a chunk: the longest axis is halved until the chunk is small enough. Returns its bytes. */
+static hsize_t cut_chunk(hsize_t chunk[RT_MAX_AXES], int ndim, const hsize_t *axes, size_t element)
 {
-    hid_t creation = hold(h, H5Pcreate(H5P_DATASET_CREATE));
-    hsize_t chunk[RT_MAX_AXES];
     hsize_t bytes = element;
     for (int i = 0; i < ndim; i++)
         bytes *= chunk[i] = axes[i];
-    bool good = H5Pset_obj_track_times(creation, false) >= 0;
-    if (ndim == 0 || bytes == 0)
-        return good ? creation : H5I_INVALID_HID;
     while (bytes > CHUNK_BYTES) {
         int longest = 0;
         for (int i = 1; i < ndim; i++)
@@ -122,7 +116,17 @@ static hid_t dataset_creation(held *h, int ndim, const hsize_t *axes, size_t ele
         chunk[longest] = (chunk[longest] + 1) / 2;
         bytes *= chunk[longest];
     }
-    good = good && H5Pset_chunk(creation, ndim, chunk) >= 0 && H5Pset_fletcher32(creation) >= 0;
+    return bytes;
+}
+
+/* Fletcher32 needs chunks, and chunks need an element. */
+static hid_t dataset_creation(held *h, int ndim, const hsize_t *axes, size_t element)
+{
+    hid_t creation = hold(h, H5Pcreate(H5P_DATASET_CREATE));
+    hsize_t chunk[RT_MAX_AXES];
+    bool good = H5Pset_obj_track_times(creation, false) >= 0;
+    if (ndim > 0 && cut_chunk(chunk, ndim, axes, element) > 0)
+        good = good && H5Pset_chunk(creation, ndim, chunk) >= 0 && H5Pset_fletcher32(creation) >= 0;
     return good ? creation : H5I_INVALID_HID;
 }
 
@@ -143,13 +147,25 @@ static void put_dataset(rt_image *image, const char *path, hid_t in_file, hid_t 
         cannot_put(image, path);
 }
 
+static void list_axes(hsize_t axes[RT_MAX_AXES], rt_shape shape)
+{
+    for (int i = 0; i < shape.ndim; i++)
+        axes[i] = (hsize_t)shape.axis[i];
+}
+
 static void put_numbers(rt_image *image, const char *path, hid_t in_file, hid_t in_memory,
                         const void *values, rt_shape shape)
 {
     hsize_t axes[RT_MAX_AXES] = {0};
-    for (int i = 0; i < shape.ndim; i++)
-        axes[i] = (hsize_t)shape.axis[i];
+    list_axes(axes, shape);
     put_dataset(image, path, in_file, in_memory, shape.ndim, axes, values);
+}
+
+size_t rt_image_chunk_bytes(rt_shape shape)
+{
+    hsize_t axes[RT_MAX_AXES] = {0}, chunk[RT_MAX_AXES];
+    list_axes(axes, shape);
+    return (size_t)cut_chunk(chunk, shape.ndim, axes, sizeof(real));
 }
 
 void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape)

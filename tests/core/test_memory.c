@@ -1,8 +1,12 @@
-/* Heap memory: shared copies of texts and lists of options; reserved memory. */
+/* Heap memory: shared copies of texts and lists of options; large blocks; reserved memory. */
+
+#define _GNU_SOURCE /* mincore */
 
 #include "suite.h"
 
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +52,34 @@ TEST(copies_do_not_count_as_blocks_to_free)
     const size_t live = rt_memory_live();
     ck_assert_ptr_nonnull(rt_intern_text("a text that nobody has"));
     ck_assert_uint_eq(rt_memory_live(), live);
+}
+
+/* ---- large blocks ---- */
+
+/* The system may answer the write of a page with a huge page of 2 MiB; both ends of the block are
+ * written, too. */
+TEST(a_large_zeroed_block_costs_only_the_pages_that_are_written)
+{
+    enum { PAGES = 4096 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    static unsigned char resident[PAGES];
+    int count = 0, nonzero = 0;
+    char *used = rt_alloc(PAGES * page, 1);
+    ck_assert_ptr_nonnull(used);
+    memset(used, 1, PAGES * page);
+    rt_free(used); /* the heap may give the same pages again */
+    char *block = rt_alloc(PAGES * page, 1);
+    ck_assert_ptr_nonnull(block);
+    char *first = block + (page - (uintptr_t)block % page);
+    first[PAGES / 2 * page] = 1;
+    ck_assert_int_eq(mincore(first, (PAGES - 1) * page, resident), 0);
+    for (int i = 0; i < PAGES - 1; i++)
+        count += resident[i] & 1;
+    ck_assert_int_lt(count, PAGES / 2);
+    for (size_t i = 0; i < PAGES / 2 * page; i++)
+        nonzero += first[i] != 0;
+    ck_assert_int_eq(nonzero, 0);
+    rt_free(block);
 }
 
 /* ---- reserved memory ---- */

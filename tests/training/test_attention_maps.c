@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 #include "train/report/private.h"
-#include "train/step/batch_loss.h"
+#include "train/step/trainer.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 
 #include "ops/engine.h"
 #include "train/step/memory_estimate.h"
-#include "train/step/trainer_private.h"
+#include "train/step/private.h"
 
 #include <sys/resource.h>
 
@@ -83,7 +83,8 @@ static void evaluate(rt_trainer *t)
     const rt_lengths *lengths = &t->config->train.eval_lengths;
     rt_evaluation result;
     for (int i = -1; i < lengths->count; i++)
-        expect_ok(rt_trainer_evaluate(t, i < 0 ? t->config->data.length : lengths->at[i], &result));
+        expect_ok(rt_trainer_evaluate(t, i < 0 ? t->config->data.length : lengths->at[i],
+                                      t->config->train.eval_batches, &result, NULL));
 }
 
 static void expect_same(const char *what, rt_graph_need dry, const rt_trainer *t)

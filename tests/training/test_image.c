@@ -86,6 +86,7 @@ TEST(a_chunk_has_at_most_16_MiB)
     const hid_t creation = H5Dget_create_plist(dataset);
     ck_assert_int_eq(H5Pget_chunk(creation, 3, chunk), 3);
     ck_assert(chunk[0] == 3 && chunk[1] == 1 << 18 && chunk[2] == 2);
+    ck_assert_uint_eq(rt_image_chunk_bytes(shape), ((size_t)6 << 18) * sizeof(real));
     H5Pclose(creation);
     H5Dclose(dataset);
     H5Fclose(file);

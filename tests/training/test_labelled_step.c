@@ -4,7 +4,6 @@
 
 #include "io/model_options.h"
 #include "scratch.h"
-#include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -246,7 +245,7 @@ TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
         labels += one.labels;
     }
     memset(confusion, 0x55, sizeof confusion);
-    expect_ok(rt_trainer_confusion(t->trainer, LENGTH, &e, confusion));
+    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, confusion));
     ck_assert_int_eq(e.sequences, rows);
     ck_assert_int_eq(e.labels, labels);
     ck_assert_double_eq_tol(e.loss, loss / (double)labels, 1e-12);
@@ -266,11 +265,11 @@ TEST(an_evaluation_can_be_of_some_batches)
 {
     training *t = new_labelled(false, false, "train.eval_batches=3");
     rt_evaluation e;
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, &e));
+    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, NULL));
     ck_assert_int_eq(e.sequences, 24);
-    expect_ok(rt_trainer_evaluate_batches(t->trainer, LENGTH, 0, &e));
+    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, 0, &e, NULL));
     ck_assert_int_eq(e.sequences, COUNT);
-    expect_ok(rt_trainer_evaluate_batches(t->trainer, LENGTH, 100, &e));
+    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, 100, &e, NULL));
     ck_assert_int_eq(e.sequences, COUNT);
     free_training(t);
 }
@@ -307,11 +306,14 @@ TEST(a_confusion_without_memory_is_a_status)
     training *t = new_labelled(false, false, "run.threads=1");
     rt_evaluation e;
     int64_t confusion[9];
-    expect_ok(rt_trainer_confusion(t->trainer, LENGTH, &e, confusion));
+    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, confusion));
     const size_t live = rt_memory_live();
     for (size_t n = 1; n <= 3; n++) {
         rt_memory_fail_at(n);
-        ck_assert_int_eq(rt_trainer_confusion(t->trainer, LENGTH, &e, confusion).code, RT_MEMORY);
+        ck_assert_int_eq(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e,
+                                             confusion)
+                             .code,
+                         RT_MEMORY);
         rt_memory_fail_at(0);
         ck_assert_uint_eq(rt_memory_live(), live);
     }

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Takes the place of train/step/clock.c. */
+/* Takes the place of the clock of train/step/observers.c. */
 enum { BEGINNING = 5000 };
 static double seconds;
 

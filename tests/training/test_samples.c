@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
 #include "train/report/private.h"
-#include "train/step/batch_loss.h"
+#include "train/step/trainer.h"
 
 enum { LENGTH = 16 };
 

@@ -2,7 +2,7 @@
 
 #include "suite.h"
 
-#include "train/step/scores.h"
+#include "train/step/measurements.h"
 
 enum { CLASSES = 5 };
 

@@ -1,7 +1,7 @@
 /* The tree in which gradients are summed, written out as an expression. */
 
 #include "suite.h"
-#include "train/step/shares.h"
+#include "train/step/private.h"
 
 #include <stdio.h>
 #include <string.h>

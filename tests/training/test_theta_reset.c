@@ -2,7 +2,7 @@
 
 #include "config_loading.h"
 
-#include "train/step/theta_reset.h"
+#include "train/step/measurements.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -80,7 +80,7 @@ static const test_options trained_options = {.teardown = end};
 static rt_evaluation evaluate(int batches)
 {
     rt_evaluation e;
-    expect_ok(rt_trainer_evaluate_batches(trainer, config.data.length, batches, &e));
+    expect_ok(rt_trainer_evaluate(trainer, config.data.length, batches, &e, NULL));
     return e;
 }
 
@@ -144,11 +144,11 @@ TEST_WITH(trained_options, a_tolerance_is_the_farthest_step_that_does_no_harm, 0
     train(400, "theta.scope=layer");
     ck_assert_double_gt(evaluate(1).accuracy, 0.9);
     const size_t count = rt_transformer_theta_count(&model->options);
-    const long before = atomic_load(rt_trainer_progress(trainer));
+    const long before = atomic_load(rt_workers_progress(rt_trainer_workers(trainer)));
     evaluate_with(rt_transformer_theta_start(model), 1);
-    const long one = atomic_load(rt_trainer_progress(trainer)) - before;
+    const long one = atomic_load(rt_workers_progress(rt_trainer_workers(trainer))) - before;
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
-    const long all = atomic_load(rt_trainer_progress(trainer)) - before - one;
+    const long all = atomic_load(rt_workers_progress(rt_trainer_workers(trainer))) - before - one;
     ck_assert_int_gt(one, 0);
     ck_assert_int_le(all, one * (1 + 16 * (long)count));
     for (size_t n = 0; n < count; n++)
@@ -179,10 +179,10 @@ TEST_WITH(trained_options, a_search_that_is_asked_to_stop_stops, 0, 1)
     train(0, "theta.scope=layer");
     asked = 0;
     stop_after = 10;
-    const long before = atomic_load(rt_trainer_progress(trainer));
+    const long before = atomic_load(rt_workers_progress(rt_trainer_workers(trainer)));
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, stop_at_last, &stopped));
     ck_assert(stopped);
-    ck_assert_int_le(atomic_load(rt_trainer_progress(trainer)) - before, 12);
+    ck_assert_int_le(atomic_load(rt_workers_progress(rt_trainer_workers(trainer))) - before, 12);
     stop_after = 1 << 30;
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, stop_at_last, &stopped));
     ck_assert(!stopped);

@@ -3,7 +3,6 @@
 #include "config_loading.h"
 
 #include "train/config/private.h"
-#include "train/step/batch_loss.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -120,13 +119,17 @@ TEST_ROWS(threads_never_change_a_bit, 0, 3)
     const char *drop = "model.dropout=0.2", *shards = "train.shards=8";
     training *one = new_training(OVERRIDES("run.threads=1", drop, shards));
     training *more = new_training(OVERRIDES(threads[_i], drop, shards));
-    ck_assert_int_eq(rt_trainer_threads(more->trainer), _i == 0 ? 2 : _i == 1 ? 3 : 16);
+    ck_assert_int_eq(rt_workers_count(rt_trainer_workers(more->trainer)), _i == 0   ? 2
+                                                                          : _i == 1 ? 3
+                                                                                    : 16);
     rt_evaluation a, b;
     for (int i = 0; i < 3; i++) {
         const rt_step_result x = take_steps(one, 2), y = take_steps(more, 2);
         ck_assert(x.loss == y.loss && x.grad_norm == y.grad_norm && x.accuracy == y.accuracy);
-        expect_ok(rt_trainer_evaluate(one->trainer, one->config.data.length, &a));
-        expect_ok(rt_trainer_evaluate(more->trainer, more->config.data.length, &b));
+        expect_ok(rt_trainer_evaluate(one->trainer, one->config.data.length,
+                                      one->config.train.eval_batches, &a, NULL));
+        expect_ok(rt_trainer_evaluate(more->trainer, more->config.data.length,
+                                      more->config.train.eval_batches, &b, NULL));
         ck_assert(a.loss == b.loss && a.accuracy == b.accuracy && a.labels == b.labels);
     }
     const size_t bytes = parameters(one)->block_size * sizeof(real);
@@ -378,8 +381,10 @@ TEST(evaluation_counts_and_changes_nothing)
     const size_t bytes = parameters(t)->block_size * sizeof(real);
     real *before = malloc(bytes);
     memcpy(before, parameters(t)->values, bytes);
-    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, &first));
-    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, &again));
+    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, t->config.train.eval_batches,
+                                  &first, NULL));
+    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, t->config.train.eval_batches,
+                                  &again, NULL));
     ck_assert_int_eq(first.sequences, 48); /* 3 batches of 16 */
     ck_assert_int_eq(first.labels, 48 * 5);
     ck_assert(first.loss == again.loss && first.accuracy == again.accuracy);
@@ -396,7 +401,8 @@ TEST(an_evaluation_between_steps_leaves_training_as_it_was)
     rt_evaluation e;
     take_steps(straight, 4);
     for (int i = 0; i < 4; i++) {
-        expect_ok(rt_trainer_evaluate(asked->trainer, asked->config.data.length, &e));
+        expect_ok(rt_trainer_evaluate(asked->trainer, asked->config.data.length,
+                                      asked->config.train.eval_batches, &e, NULL));
         take_steps(asked, 1);
     }
     ck_assert(!memcmp(parameters(straight)->values, parameters(asked)->values,
@@ -428,7 +434,8 @@ static rt_status live_once(const rt_config *c, const rt_data *data)
     if (!status.code)
         status = rt_trainer_step(trainer, &result);
     if (!status.code)
-        status = rt_trainer_evaluate(trainer, c->data.length, &evaluation);
+        status =
+            rt_trainer_evaluate(trainer, c->data.length, c->train.eval_batches, &evaluation, NULL);
     rt_trainer_free(trainer);
     return status;
 }

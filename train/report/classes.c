@@ -3,7 +3,7 @@
 #include "data/labels.h"
 #include "text/number.h"
 #include "train/report/private.h"
-#include "train/step/scores.h"
+#include "train/step/measurements.h"
 
 #include <inttypes.h>
 #include <stdio.h>

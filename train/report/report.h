@@ -7,8 +7,7 @@
 #include "models/transformer.h"
 #include "models/usage.h"
 #include "train/report/sweep_runs.h"
-#include "train/step/theta_reset.h"
-#include "train/step/trainer.h"
+#include "train/step/measurements.h"
 
 /* Writes report.html and its figures into the folder of a run. Without a `trainer` (NULL) the
  * sections that need the model are left out: attention maps, samples, mistakes. A browser reloads

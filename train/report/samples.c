@@ -4,7 +4,6 @@
 #include "models/session.h"
 #include "ops/engine.h"
 #include "train/report/private.h"
-#include "train/step/batch_loss.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -248,7 +247,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
         rt_draw_evaluation(&s.b, s.data, (uint32_t)i);
         status = lm ? continue_text(&s) : fill_masks(&s);
     }
-    rt_trainer_let_go();
+    rt_trainer_release();
     if (!status.code)
         status = rt_engine_status();
     rt_labelled_batch_free(&s.b);

@@ -15,8 +15,7 @@
 #include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/lines.h"
-#include "train/step/batch_loss.h"
-#include "train/step/scores.h"
+#include "train/step/measurements.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -19,9 +19,8 @@ static const double nearly_all = 0.99; /* accuracy that RT_RESULT_FIRST_STEP ask
 
 rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *e, int64_t *confusion)
 {
-    const int length = r->config->data.length;
-    const rt_status status = confusion ? rt_trainer_confusion(r->trainer, length, e, confusion)
-                                       : rt_trainer_evaluate(r->trainer, length, e);
+    const rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length,
+                                                 r->config->train.eval_batches, e, confusion);
     return status.code || isfinite(e->loss)
                ? status
                : rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
@@ -172,7 +171,7 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
     for (int i = 0; i < lengths->count && !status.code; i++) {
         const int length = lengths->at[i];
         rt_evaluation e;
-        status = rt_trainer_evaluate(r->trainer, length, &e);
+        status = rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, NULL);
         if (status.code)
             break;
         printf("eval at length %d: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", length,

@@ -32,7 +32,7 @@
 #include "models/sampler.h"
 #include "train/config/config.h"
 #include "train/run/arguments.h"
-#include "train/step/batch_loss.h"
+#include "train/step/trainer.h"
 
 #include <jansson.h>
 #include <stdio.h>

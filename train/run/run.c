@@ -65,7 +65,8 @@ static rt_status find_earlier_end(rt_run *r)
     }
     /* The target is checked at the same steps as in a run that was never interrupted. */
     if (step && o->target_accuracy > 0 && step % o->eval_every == 0) {
-        status = rt_trainer_evaluate(r->trainer, r->config->data.length, &evaluation);
+        status = rt_trainer_evaluate(r->trainer, r->config->data.length, o->eval_batches,
+                                     &evaluation, NULL);
         r->finished = r->reached_target = !status.code && reached_target(o, &evaluation);
     }
     if (status.code || r->finished || !rt_evaluations_stalled(&r->evaluations, o))
@@ -114,7 +115,7 @@ static rt_status write_files(const rt_run *r)
 static void describe(rt_run *r)
 {
     const rt_config *c = r->config;
-    const int threads = rt_trainer_threads(r->trainer);
+    const int threads = rt_workers_count(rt_trainer_workers(r->trainer));
     const int zero_rate = rt_zero_rate_from(c, r->state->step);
     char processes[64] = "", kernels[RT_KERNELS_SIZE], slower[RT_SLOWER_SIZE];
     if (r->world)
@@ -188,7 +189,8 @@ static rt_status loop(rt_run *r)
     while (!r->finished && !r->stopping && !status.code) {
         rt_step_result result;
         const double start = rt_seconds();
-        rt_stop_watch(rt_trainer_progress(r->trainer), rt_stop_patience(longest));
+        rt_stop_watch(rt_workers_progress(rt_trainer_workers(r->trainer)),
+                      rt_stop_patience(longest));
         status = rt_trainer_step(r->trainer, &result);
         if (!status.code)
             status = after_step(r, &result);

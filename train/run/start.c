@@ -16,7 +16,6 @@
 #include "train/report/report.h"
 #include "train/run/found.h"
 #include "train/run/metrics.h"
-#include "train/run/stop.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -524,7 +523,6 @@ rt_status rt_run_begin(rt_run *r)
     }
     if (status.code)
         return status;
-    rt_trainer_on_stop(r->trainer, rt_stop_request);
     rt_trainer_share(r->trainer);
     r->config_text = rt_config_ini(r->config);
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");

@@ -6,6 +6,7 @@
 #include "train/config/config.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"
+#include "train/run/stop.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -265,7 +266,9 @@ static rt_status make_trainer(rt_run *r, bool blank)
         return status;
     if (!status.code)
         status = rt_trainer_new(&r->trainer, r->config, r->data,
-                                &(rt_trainer_options){.world = world, .blank = blank && !world});
+                                &(rt_trainer_options){.world = world,
+                                                      .blank = blank && !world,
+                                                      .on_stop = rt_stop_request});
     if (!status.code)
         r->state = rt_trainer_state(r->trainer);
     return status;

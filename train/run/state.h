@@ -12,9 +12,8 @@
 #include "train/run/metrics.h"
 #include "train/run/progress.h"
 #include "train/run/run.h"
+#include "train/step/measurements.h"
 #include "train/step/memory_estimate.h"
-#include "train/step/scores.h"
-#include "train/step/theta_reset.h"
 
 /* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
  *
@@ -143,7 +142,7 @@ typedef struct rt_outcome {
     bool stopped;                   /* a signal has stopped the measurements */
     rt_theta_tolerance *tolerances; /* or NULL */
     const rt_labels *labels;        /* of labelled data, which must stay open; or NULL */
-    int64_t *confusion;             /* (classes, classes), as rt_trainer_confusion */
+    int64_t *confusion;             /* (classes, classes), as rt_trainer_evaluate */
     rt_class_score *scores;         /* of each class */
     rt_results results;
 } rt_outcome;

@@ -3,29 +3,83 @@
  * The sequences of an evaluation are cut into parts, which depend on the configuration alone; each
  * process of a world computes some of the parts. */
 
-#include "train/step/trainer_private.h"
+#include "train/step/private.h"
 
-#include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
 
+#include <assert.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- jobs ---- */
+/* ---- a batch ---- */
 
-typedef struct job_failure {
-    rt_status status;
-    int job;
-} job_failure;
+/* Counts the predicted class of each label. */
+static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32_t *wanted)
+{
+    const size_t classes = (size_t)rt_columns(logits);
+    for (size_t r = 0; r < rt_rows(logits); r++)
+        confusion[(size_t)wanted[r] * classes + (size_t)rt_largest(logits, r)]++;
+}
+
+rt_transformer_input rt_batch_input(const rt_labelled_batch *b)
+{
+    return (rt_transformer_input){.B = b->batch.rows,
+                                  .T = b->batch.length,
+                                  .ids = b->batch.ids,
+                                  .token_types = b->batch.types,
+                                  .key_mask = b->batch.mask,
+                                  .padding_id = RT_NO_PADDING};
+}
+
+rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b)
+{
+    const rt_transformer_input input = rt_batch_input(b);
+    rt_tensor *hidden = rt_transformer_encode(model, g, &input);
+    if (model->options.head == RT_HEAD_SEQUENCE) {
+        assert(b->labels == input.B);
+        hidden = rt_transformer_pool(model, g, hidden, input.key_mask);
+    } else {
+        hidden =
+            rt_embedding(g,
+                         rt_reshape(g, hidden, RT_SHAPE_OF(input.B * input.T, model->options.dim)),
+                         b->where, RT_SHAPE_OF(b->labels), RT_NO_PADDING);
+    }
+    return rt_transformer_logits(model, g, hidden);
+}
+
+rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
+                          const int32_t *position)
+{
+    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_tensor *hidden = rt_transformer_encode(model, g, &in);
+    hidden = rt_reshape(g, hidden, RT_SHAPE_OF(count, model->options.dim));
+    if (position)
+        hidden = rt_embedding(g, hidden, position, RT_SHAPE_OF(1), RT_NO_PADDING);
+    return rt_transformer_logits(model, g, hidden);
+}
+
+rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
+                         double divisor, rt_batch_result *result)
+{
+    rt_tensor *logits = rt_batch_logits(model, g, b);
+    rt_tensor *loss = rt_cross_entropy(g, logits, b->wanted, 0, divisor);
+    if (loss && result) {
+        result->loss = (double)loss->data[0] * divisor;
+        result->correct = rt_count_correct(logits, b->wanted);
+        if (b->confusion)
+            count_pairs(b->confusion, logits, b->wanted);
+    }
+    return loss;
+}
+
+/* ---- jobs ---- */
 
 typedef struct model_jobs {
     rt_trainer *trainer;
     const rt_parts *parts; /* of an evaluation; NULL: the jobs have no sequences */
     rt_model_job *run;
     void *context;
-    int first;             /* number of the first job */
-    job_failure *failures; /* of each place: its failed job with the lowest number */
+    int first; /* number of the first job */
 } model_jobs;
 
 /* Draws the sequences of a part into a batch that has room for a full one. */
@@ -40,36 +94,36 @@ static void run_model_job(void *context, int job, int worker)
 {
     const model_jobs *j = context;
     rt_trainer *t = j->trainer;
-    const int place = rt_trainer_enter(t, worker), number = j->first + job;
-    rt_labelled_batch *batch = j->parts ? j->parts->batches + place : NULL;
-    rt_graph *g = t->places[place].graph;
-    job_failure *f = j->failures + place;
+    const int number = j->first + job, at = rt_trainer_enter(t, worker);
+    rt_labelled_batch *batch = j->parts ? j->parts->batches + at : NULL;
+    rt_place *place = t->places + at;
+    rt_graph *g = place->graph;
     rt_graph_clear(g);
     rt_graph_record(g, false);
     if (batch)
         draw_part(j->parts, number, batch);
-    rt_status status = j->run(j->context, number, batch, t->models[place], g);
+    rt_status status = j->run(j->context, number, batch, t->models[at], g);
     if (!status.code)
         status = rt_graph_status(g);
-    if (status.code && (!f->status.code || number < f->job))
-        *f = (job_failure){status, number};
-    rt_trainer_leave(t, place);
+    if (status.code && (!place->failure.code || number < place->failed_job)) {
+        place->failure = status;
+        place->failed_job = number;
+    }
+    rt_trainer_leave(t, at);
 }
 
 /* Runs `count` jobs. Returns the status of the failed job with the lowest number. */
 static rt_status run_jobs(model_jobs j, int count)
 {
     rt_trainer *t = j.trainer;
-    job_failure first = {rt_ok(), INT_MAX};
-    j.failures = rt_alloc((size_t)t->place_count, sizeof *j.failures);
-    if (!j.failures)
-        return rt_out_of_memory("jobs");
-    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, count);
+    const rt_place *first = NULL;
     for (int i = 0; i < t->place_count; i++)
-        if (j.failures[i].status.code && j.failures[i].job < first.job)
-            first = j.failures[i];
-    rt_free(j.failures);
-    return first.status.code ? first.status : rt_engine_status();
+        t->places[i].failure = rt_ok();
+    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, count);
+    for (const rt_place *p = t->places; p < t->places + t->place_count; p++)
+        if (p->failure.code && (!first || p->failed_job < first->failed_job))
+            first = p;
+    return first ? first->failure : rt_engine_status();
 }
 
 rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, int count)
@@ -77,14 +131,17 @@ rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, i
     rt_trainer_hold(t);
     const rt_status status =
         run_jobs((model_jobs){.trainer = t, .run = run, .context = context}, count);
-    rt_trainer_let_go();
+    rt_trainer_release();
     return status;
 }
 
 /* ---- the parts of an evaluation ---- */
 
-rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, long most)
+rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches)
 {
+    const int batch_size = t->config->train.batch_size;
+    rows = rows ? rows : batch_size / t->shards;
+    const long most = batches ? (long)batches * batch_size : (long)INT_MAX * rows;
     const long available = rt_data_evaluation_rows(t->data, length);
     rt_status status = rt_ok();
     *p = (rt_parts){.trainer = t, .rows = rows, .sequences = most < available ? most : available};
@@ -94,11 +151,14 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, long mo
         return rt_out_of_memory("an evaluation");
     for (int i = 0; i < t->place_count && !status.code; i++)
         status = rt_labelled_batch_new(p->batches + i, rows, length, NULL);
+    if (!status.code)
+        rt_trainer_hold(t);
     return status;
 }
 
 void rt_parts_free(rt_parts *p)
 {
+    rt_trainer_release();
     for (int i = 0; p->batches && i < p->trainer->place_count; i++)
         rt_labelled_batch_free(p->batches + i);
     rt_free(p->batches);
@@ -107,21 +167,9 @@ void rt_parts_free(rt_parts *p)
 rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run, void *context)
 {
     const rt_status status =
-        run_jobs((model_jobs){p->trainer, p, run, context, first, NULL}, end - first);
+        run_jobs((model_jobs){p->trainer, p, run, context, first}, end - first);
     const rt_status data = rt_data_status(p->trainer->data);
     return data.code ? data : status;
-}
-
-/* Returns the most sequences of an evaluation on some batches, or on all (0). */
-static long most_sequences(const rt_trainer *t, int batches)
-{
-    return batches ? (long)batches * t->config->train.batch_size : LONG_MAX;
-}
-
-/* Returns the number of sequences of a part, as many as the first shard has. */
-static int shard_rows(const rt_trainer *t)
-{
-    return t->config->train.batch_size / t->shards;
 }
 
 /* ---- evaluation ---- */
@@ -171,9 +219,7 @@ static rt_status evaluate_parts(evaluation *e)
 {
     rt_trainer *t = e->parts.trainer;
     const size_t *own = e->starts + rt_world_rank(t->world);
-    rt_trainer_hold(t);
     const rt_status status = rt_parts_run(&e->parts, (int)own[0], (int)own[1], evaluate_part, e);
-    rt_trainer_let_go();
     if (rt_world_any(t->world, t->stop && t->stop()) && t->on_stop)
         t->on_stop();
     return rt_world_agree(t->world, status);
@@ -216,8 +262,7 @@ static rt_status make_evaluation(evaluation *e, rt_trainer *t, int length, int b
                                  size_t confusions)
 {
     const int size = rt_world_size(t->world);
-    rt_status status =
-        rt_parts_new(&e->parts, t, length, shard_rows(t), most_sequences(t, batches));
+    rt_status status = rt_parts_new(&e->parts, t, length, 0, batches);
     e->results = rt_alloc((size_t)e->parts.count, sizeof *e->results);
     e->starts = rt_alloc((size_t)size + 1, sizeof *e->starts);
     if (confusions)
@@ -249,160 +294,4 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_
     rt_free(e.confusions);
     rt_free(e.starts);
     return status;
-}
-
-/* ---- usage of pairs ---- */
-
-/* Usages of parts that are computed at the same time, one for each place. Their sums are added in
- * the order of the parts. */
-typedef struct usage_round {
-    rt_usage *usages;
-    int places;
-} usage_round;
-
-static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
-                               rt_transformer *model, rt_graph *g)
-{
-    const usage_round *r = context;
-    rt_transformer_input input = rt_batch_input(batch);
-    input.usage = r->usages + number % r->places;
-    rt_usage_clear(input.usage);
-    rt_transformer_encode(model, g, &input);
-    return rt_ok();
-}
-
-static rt_status sum_usage(const rt_parts *p, usage_round *r, rt_usage *sum)
-{
-    rt_status status = rt_ok();
-    for (int first = 0; first < p->count && !status.code; first += r->places) {
-        const int end = p->count - first < r->places ? p->count : first + r->places;
-        status = rt_parts_run(p, first, end, measure_usage, r);
-        for (int i = first; i < end && !status.code; i++)
-            rt_usage_add(sum, r->usages + i % r->places);
-    }
-    return status;
-}
-
-rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
-{
-    rt_parts parts;
-    usage_round r = {.places = t->place_count};
-    rt_status status = rt_usage_new(usage, &t->state.model->options);
-    if (status.code)
-        return status;
-    status = rt_parts_new(&parts, t, length, shard_rows(t),
-                          most_sequences(t, t->config->train.eval_batches));
-    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
-    if (!status.code && !r.usages)
-        status = rt_out_of_memory("an evaluation");
-    for (int i = 0; i < r.places && !status.code; i++)
-        status = rt_usage_new(r.usages + i, &t->state.model->options);
-    rt_trainer_hold(t);
-    if (!status.code)
-        status = sum_usage(&parts, &r, usage);
-    rt_trainer_let_go();
-    rt_parts_free(&parts);
-    for (int i = 0; r.usages && i < r.places; i++)
-        rt_usage_free(r.usages + i);
-    rt_free(r.usages);
-    if (status.code)
-        rt_usage_free(usage);
-    return status;
-}
-
-/* ---- distances of attention ---- */
-
-/* Distances with the weights of one sequence at a time, (heads, T, T) of each layer. */
-typedef struct attended {
-    rt_attention_distances *sum;
-    real **weights;
-} attended;
-
-static void add_head(double *sum, const real *weights, const uint8_t *mask, int T)
-{
-    for (int i = 0; i < T; i++)
-        for (int j = 0; mask[i] && j < T; j++)
-            sum[abs(i - j)] += (double)weights[i * T + j];
-}
-
-/* Computes the weights of a sequence, and adds them. */
-static rt_status add_attended(void *context, int number, const rt_labelled_batch *batch,
-                              rt_transformer *model, rt_graph *g)
-{
-    const attended *a = context;
-    const rt_attention_distances *d = a->sum;
-    const size_t T = (size_t)batch->batch.length;
-    rt_transformer_input input = rt_batch_input(batch);
-    (void)number;
-    input.attentions = a->weights;
-    rt_transformer_encode(model, g, &input);
-    const rt_status status = rt_engine_graph_status(g);
-    for (int n = 0; n < d->layers * d->heads && !status.code; n++)
-        add_head(d->weights + (size_t)n * (size_t)d->length,
-                 a->weights[n / d->heads] + (size_t)(n % d->heads) * T * T, batch->batch.mask,
-                 (int)T);
-    return status;
-}
-
-static rt_status sum_attended(rt_trainer *t, attended *a)
-{
-    const rt_attention_distances *d = a->sum;
-    const size_t size = (size_t)d->heads * (size_t)d->length * (size_t)d->length;
-    rt_parts parts;
-    rt_status status =
-        rt_parts_new(&parts, t, d->length, 1, most_sequences(t, t->config->train.eval_batches));
-    a->weights = rt_alloc((size_t)d->layers, sizeof *a->weights);
-    bool short_of_memory = !a->weights;
-    for (int l = 0; l < d->layers && !short_of_memory; l++)
-        short_of_memory = !(a->weights[l] = rt_alloc(size, sizeof(real)));
-    if (!status.code && short_of_memory)
-        status = rt_out_of_memory("the weights of attention");
-    rt_trainer_hold(t);
-    for (int i = 0; i < parts.count && !status.code; i++) /* in order: the sums are rounded */
-        status = rt_parts_run(&parts, i, i + 1, add_attended, a);
-    rt_trainer_let_go();
-    for (int l = 0; a->weights && l < d->layers; l++)
-        rt_free(a->weights[l]);
-    rt_free(a->weights);
-    rt_parts_free(&parts);
-    return status;
-}
-
-/* Scales the weights of each head to sum 1. */
-static void divide_by_sums(rt_attention_distances *d)
-{
-    for (int n = 0; n < d->layers * d->heads; n++) {
-        double sum = 0, *weights = d->weights + (size_t)n * (size_t)d->length;
-        for (int r = 0; r < d->length; r++)
-            sum += weights[r];
-        for (int r = 0; r < d->length; r++)
-            weights[r] /= sum;
-    }
-}
-
-rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention_distances *d)
-{
-    static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
-    const rt_transformer_options *o = &t->state.model->options;
-    attended a = {.sum = d};
-    *d = (rt_attention_distances){.layers = o->layers, .heads = o->heads, .length = length};
-    if (o->attention != RT_ATTENTION_SOFTMAX)
-        return rt_error(RT_CONFIG, "model.attention = %s has no weights that sum to 1",
-                        attentions[o->attention]);
-    d->weights =
-        rt_alloc((size_t)o->layers * (size_t)o->heads * (size_t)length, sizeof *d->weights);
-    if (!d->weights)
-        return rt_out_of_memory("the weights of attention");
-    const rt_status status = sum_attended(t, &a);
-    if (status.code)
-        rt_attention_distances_free(d);
-    else
-        divide_by_sums(d);
-    return status;
-}
-
-void rt_attention_distances_free(rt_attention_distances *d)
-{
-    rt_free(d->weights);
-    d->weights = NULL;
 }

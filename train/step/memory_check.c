@@ -13,16 +13,20 @@
 
 static const double giga = 1e9;
 
+/* Stack of a thread of OpenBLAS. */
+static const double usual_stack = 8 << 20;
+
 /* ---- control groups ---- */
 
 /* Folder of the control groups of a version, and name of the file with the limit of a group. */
 typedef struct hierarchy {
+    int version;
     const char *folder, *file;
 } hierarchy;
 
-static const hierarchy version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes"};
-static const hierarchy version_2[] = {{"/sys/fs/cgroup", "memory.max"},
-                                      {"/sys/fs/cgroup/unified", "memory.max"}};
+static const hierarchy hierarchies[] = {{1, "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                                        {2, "/sys/fs/cgroup", "memory.max"},
+                                        {2, "/sys/fs/cgroup/unified", "memory.max"}};
 
 /* Without a limit, version 1 reports a number of this size, version 2 a word. */
 static const double no_limit = 0x1p62;
@@ -39,7 +43,7 @@ static double read_limit(const char *path)
 
 /* Reads the limits of a group and of all groups above it. In a container, the folders of groups
  * outside are missing, and the root is the group of the container. */
-static void read_group_limits(rt_memory_limits *limits, const char *root, hierarchy h,
+static void read_group_limits(rt_memory_limits *limits, const char *root, const hierarchy *h,
                               const char *group)
 {
     char path[RT_PATH_SIZE];
@@ -47,7 +51,7 @@ static void read_group_limits(rt_memory_limits *limits, const char *root, hierar
         if (length && group[length] && group[length] != '/')
             continue;
         const int size =
-            snprintf(path, sizeof path, "%s%s%.*s/%s", root, h.folder, length, group, h.file);
+            snprintf(path, sizeof path, "%s%s%.*s/%s", root, h->folder, length, group, h->file);
         const double limit = size < RT_PATH_SIZE ? read_limit(path) : (double)INFINITY;
         if (limit >= limits->group)
             continue;
@@ -66,12 +70,10 @@ static void read_group_line(rt_memory_limits *limits, const char *root, char *li
     line[strcspn(line, "\n")] = '\0';
     controllers++;
     *group++ = '\0';
-    if (!*controllers) {
-        read_group_limits(limits, root, version_2[0], group);
-        read_group_limits(limits, root, version_2[1], group);
-    } else if (rt_list_has(controllers, "memory")) {
-        read_group_limits(limits, root, version_1, group);
-    }
+    const int version = !*controllers ? 2 : rt_list_has(controllers, "memory") ? 1 : 0;
+    for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
+        if (hierarchies[i].version == version)
+            read_group_limits(limits, root, hierarchies + i, group);
 }
 
 static void read_groups(rt_memory_limits *limits, const char *root)
@@ -122,29 +124,6 @@ void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
 
 /* ---- address space of OpenBLAS ---- */
 
-/* Checks the address space for buffers of OpenBLAS and the stacks of its threads. */
-static rt_status check_space(double buffers, double stacks)
-{
-    const double needed = buffers + stacks;
-    rt_memory_limits limits;
-    rt_memory_limits_read(&limits, "");
-    const double left = fmax(limits.addresses - limits.addresses_used, 0);
-    if (needed <= left)
-        return rt_ok();
-    return rt_error(RT_CONFIG,
-                    "the program needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
-                    "the limit (ulimit -v) leaves %.2f GB%s",
-                    needed / giga, buffers / giga, left / giga,
-                    buffers > (double)RT_OPENBLAS_BUFFER
-                        ? "; OPENBLAS_NUM_THREADS=1 in the environment makes it less"
-                        : "");
-}
-
-rt_status rt_address_space_check(void)
-{
-    return check_space((double)RT_OPENBLAS_BUFFER, 0);
-}
-
 /* Returns the number of threads that OpenBLAS is going to have in this environment. */
 static int openblas_threads(char **environment)
 {
@@ -162,11 +141,21 @@ static int openblas_threads(char **environment)
     return processors;
 }
 
-rt_status rt_address_space_check_loading(char **environment)
+rt_status rt_address_space_check(char **environment)
 {
-    const double stack = (double)(8 << 20);
-    const double threads = openblas_threads(environment);
-    return check_space(threads * (double)RT_OPENBLAS_BUFFER, threads * stack);
+    const int threads = environment ? openblas_threads(environment) : 1;
+    const double buffers = threads * (double)RT_OPENBLAS_BUFFER;
+    const double needed = buffers + (environment ? threads * usual_stack : 0);
+    rt_memory_limits limits;
+    rt_memory_limits_read(&limits, "");
+    const double left = fmax(limits.addresses - limits.addresses_used, 0);
+    if (needed <= left)
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "the program needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
+                    "the limit (ulimit -v) leaves %.2f GB%s",
+                    needed / giga, buffers / giga, left / giga,
+                    threads > 1 ? "; OPENBLAS_NUM_THREADS=1 in the environment makes it less" : "");
 }
 
 /* ---- need of a use ---- */
@@ -236,8 +225,8 @@ static rt_status refuse_space(double needed, double products, const char *what, 
                     needed / giga, what, products / giga, limit, fmax(left, 0) / giga);
 }
 
-rt_status rt_memory_compare(const rt_memory_need *need, const rt_memory_limits *limits,
-                            rt_memory_use use, double freed, int processes)
+static rt_status compare_need(const rt_memory_need *need, const rt_memory_limits *limits,
+                              rt_memory_use use, double freed, int processes)
 {
     char parts[160], group[RT_PATH_SIZE + 32];
     rt_memory_phase phase;
@@ -286,6 +275,6 @@ rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const r
     if (status.code)
         return explain_refusal(config, status);
     rt_memory_limits_read(&limits, "");
-    status = rt_memory_compare(need, &limits, use, freed, rt_world_on_host(world));
+    status = compare_need(need, &limits, use, freed, rt_world_on_host(world));
     return status.code ? rt_error(status.code, "%s: %s", config->file, status.message) : status;
 }

@@ -1,7 +1,8 @@
 #include "train/step/memory_estimate.h"
 
+#include "io/checkpoint/image.h"
 #include "ops/engine.h"
-#include "train/step/trainer_private.h"
+#include "train/step/private.h"
 
 #include <limits.h>
 #include <math.h>
@@ -85,7 +86,7 @@ static rt_status dry_step(rt_trainer *t, rt_graph *g)
 {
     rt_status status = rt_ok();
     int before = 0;
-    for (int i = rt_first_shard(t); i < rt_end_shard(t) && !status.code; i++) {
+    for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {
         rt_labelled_batch *b = &t->shard[i].sequences;
         if (b->batch.rows != before)
             status = dry_pass(t, g, b, true);
@@ -94,25 +95,20 @@ static rt_status dry_step(rt_trainer *t, rt_graph *g)
     return status;
 }
 
-static rt_status dry_evaluation(rt_trainer *t, rt_graph *g, int length, rt_account *account)
-{
-    rt_labelled_batch part;
-    rt_status status =
-        rt_labelled_batch_new(&part, t->config->train.batch_size / t->shards, length, account);
-    if (!status.code)
-        status = dry_pass(t, g, &part, false);
-    rt_labelled_batch_free(&part);
-    return status;
-}
-
 /* Evaluates at all lengths of a run; *batches is the size of the largest batch. */
 static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
 {
-    const rt_lengths *lengths = &t->config->train.eval_lengths;
+    const rt_config *c = t->config;
+    const rt_lengths *lengths = &c->train.eval_lengths;
     rt_status status = rt_ok();
     for (int i = -1; i < lengths->count && !status.code; i++) {
         rt_account account = {{0}};
-        status = dry_evaluation(t, g, i < 0 ? t->config->data.length : lengths->at[i], &account);
+        rt_labelled_batch part;
+        status = rt_labelled_batch_new(&part, c->train.batch_size / t->shards,
+                                       i < 0 ? c->data.length : lengths->at[i], &account);
+        if (!status.code)
+            status = dry_pass(t, g, &part, false);
+        rt_labelled_batch_free(&part);
         const size_t bytes = account.bytes[RT_FOR_BATCHES];
         *batches = bytes > *batches ? bytes : *batches;
     }
@@ -167,7 +163,9 @@ static void take_bytes(rt_dry_run *run, const rt_trainer *t)
     run->parameters = p->count;
     for (int i = 0; i < p->count; i++) {
         const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
+        const size_t chunk = rt_image_chunk_bytes(rt_tensor_shape(&p->list[i]->tensor));
         run->largest = bytes > run->largest ? bytes : run->largest;
+        run->chunk = chunk > run->chunk ? chunk : run->chunk;
     }
     for (int i = 0; i < t->rule->state_count; i++)
         run->reserved.bytes[RT_FOR_STATES] -= numbers_without(t, i) * sizeof(real);
@@ -193,9 +191,6 @@ rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt
 
 /* Bytes of a checkpoint beside the numbers, for each tensor and for the file: measured. */
 static const double bytes_of_tensor = 2800, bytes_of_file = 1 << 20;
-
-/* Limit of the bytes that HDF5 reads or writes at once, with a copy of them. */
-static const double largest_piece = 16 << 20;
 
 /* Address space that the C library reserves for the heap of a thread. */
 static const double heap_of_thread = 64 << 20;
@@ -254,40 +249,43 @@ static double trainer_bytes(const rt_dry_run *r)
     return bytes;
 }
 
-/* Fills the phases of a training. A checkpoint is built in memory, after the trainer has returned
- * the working memory of a step (rt_trainer_rest), but not its address space. */
+/* Fills the phases of a training. A checkpoint is built in memory, written, and then read back into
+ * memory and compared parameter by parameter, after the trainer has returned the working memory of
+ * a step (rt_trainer_rest), but not its address space. */
 static void find_training(rt_memory_need *need, rt_memory_bytes threads, bool saves)
 {
     const rt_dry_run *r = &need->run;
     const rt_memory_bytes kept = add_bytes(same_bytes(trainer_bytes(r)), threads);
     const rt_memory_bytes trained = add_bytes(kept, graph_bytes(r, r->training));
     const double rested = bytes_for(r, RT_FOR_GRADIENTS) + r->places * (double)r->training.touched;
-    const double piece = fmin((double)r->largest, largest_piece);
-    const double written = saves ? checkpoint_bytes(r) + 2 * piece : 0;
+    const double written = saves ? checkpoint_bytes(r) + (double)r->largest + (double)r->chunk : 0;
     need->at[RT_PHASE_STEP] = add_bytes(kept, graph_bytes(r, r->step));
     need->at[RT_PHASE_EVALUATION] = add_bytes(trained, same_bytes((double)r->evaluated));
     need->at[RT_PHASE_SAVE] = add_bytes(trained, (rt_memory_bytes){written - rested, written});
 }
 
-/* Fills the uses of a checkpoint. A resumed run holds the checkpoint in memory until it is read.
- * A use of the model lets a child process read it, which returns a list of the values
+/* Fills the uses of a checkpoint, of which every parameter is first read into a buffer and checked.
+ * A resumed run holds the checkpoint in memory until the values and the states are read. A use of
+ * the model lets a child process read it, which returns a list of the values
  * (io/checkpoint/image.h); then the process holds the list and the values. */
 static void find_uses(rt_memory_need *need, rt_memory_bytes threads)
 {
     const rt_dry_run *r = &need->run;
     const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
-    const double touched =
-        values + (double)r->to_use + (double)r->places * bytes_for(r, RT_FOR_TABLES);
-    const double piece = fmin((double)r->largest, largest_piece);
-    const rt_memory_bytes made = add_bytes(threads, (rt_memory_bytes){0, trainer_bytes(r)});
-    need->model = add_bytes(made, (rt_memory_bytes){touched, 0});
-    need->used = add_bytes(add_bytes(need->model, graph_bytes(r, r->evaluation)),
-                           same_bytes((double)r->evaluated));
+    const double states = bytes_for(r, RT_FOR_STATES), chunk = (double)r->chunk;
+    const double tables = (double)r->places * bytes_for(r, RT_FOR_TABLES);
+    const rt_memory_bytes made = add_bytes(threads, (rt_memory_bytes){tables, trainer_bytes(r)});
+    const rt_memory_bytes loaded = add_bytes(made, (rt_memory_bytes){values, 0});
+    const rt_memory_bytes listed = same_bytes(values + (double)r->largest);
+    const rt_memory_bytes child = same_bytes(file + values + chunk);
+    const rt_memory_bytes used = add_bytes(loaded, (rt_memory_bytes){(double)r->to_use, 0});
+    need->model = max_bytes(add_bytes(loaded, (rt_memory_bytes){(double)r->largest, 0}), used);
+    need->used =
+        add_bytes(add_bytes(used, graph_bytes(r, r->evaluation)), same_bytes((double)r->evaluated));
     need->at[RT_PHASE_RESUME] =
-        add_bytes(add_bytes(made, (rt_memory_bytes){values + bytes_for(r, RT_FOR_STATES), 0}),
-                  same_bytes(file + 2 * piece));
-    need->at[RT_PHASE_EXPORT] = max_bytes(same_bytes(file + values + 2 * piece),
-                                          add_bytes(need->model, same_bytes(values)));
+        add_bytes(add_bytes(loaded, (rt_memory_bytes){fmax(states, (double)r->largest), 0}),
+                  same_bytes(file + chunk));
+    need->at[RT_PHASE_EXPORT] = max_bytes(child, add_bytes(loaded, listed));
     need->at[RT_PHASE_EVAL] = max_bytes(need->at[RT_PHASE_EXPORT], need->used);
 }
 

@@ -24,7 +24,8 @@ typedef struct rt_dry_run {
 
     rt_account reserved; /* by the trainer: tables of one block, batches of a step */
     size_t to_use;       /* parameters in bf16 of a use of the model alone */
-    size_t largest;      /* values of the largest parameter */
+    size_t largest;      /* values of the largest parameter, ... */
+    size_t chunk;        /* ... and the largest chunk of any in a checkpoint */
     int parameters;      /* number of tensors */
 
     rt_graph_need step;       /* of a place that takes steps */
@@ -105,25 +106,19 @@ void rt_memory_limits_read(rt_memory_limits *limits, const char *root);
 
 /* ---- checks ---- */
 
-/* Returns RT_CONFIG if the limit of the process (ulimit -v) leaves less than a buffer of OpenBLAS:
- * a thread that the library starts when it is loaded then asks for one for ever, and a fork or an
- * exit waits for that thread. To be called before anything else. */
-rt_status rt_address_space_check(void) RT_MUST_CHECK;
+/* Returns RT_CONFIG if the limit of the process (ulimit -v) leaves less than OpenBLAS allocates
+ * when it is loaded. To be called before the constructors of the libraries: OpenBLAS 0.3.29 takes a
+ * buffer for each of its threads, whose number depends on the environment, and tries for ever if it
+ * gets none. To be called again before anything else, with NULL, for one buffer: a thread that the
+ * library starts when it is loaded may still ask for one, and a fork or an exit waits for that
+ * thread. */
+rt_status rt_address_space_check(char **environment) RT_MUST_CHECK;
 
-/* Returns RT_CONFIG if the limit of the process leaves less than OpenBLAS allocates when it is
- * loaded: OpenBLAS 0.3.29 takes a buffer for each of its threads, and tries for ever if it gets
- * none. To be called before the constructors of the libraries, with the environment of the process.
- */
-rt_status rt_address_space_check_loading(char **environment) RT_MUST_CHECK;
-
-/* Returns RT_CONFIG, with both numbers, if a limit is below the need: the memory of the machine or
- * of a control group, each shared by `processes`, or the address space or the data of this process.
- * `freed` bytes of the process, of a checkpoint, are freed once the model has its values. */
-rt_status rt_memory_compare(const rt_memory_need *need, const rt_memory_limits *limits,
-                            rt_memory_use use, double freed, int processes) RT_MUST_CHECK;
-
-/* Estimates the need and compares it with the limits of this process. Errors of the dry run about
- * sizes become RT_CONFIG. */
+/* Estimates the need and compares it with the limits of this process: the memory of the machine or
+ * of a control group, each shared by the processes of the host, the address space, and the data.
+ * `freed` bytes of the process, of a checkpoint, are freed once the model has its values. Returns
+ * RT_CONFIG, with both numbers, if a limit is below the need, or for an error of the dry run about
+ * sizes. */
 rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const rt_data *data,
                           rt_world *world, rt_memory_use use, double freed) RT_MUST_CHECK;
 

@@ -1,8 +1,6 @@
-#include "train/step/shares.h"
+#include "train/step/private.h"
 
-#include "core/memory.h"
 #include "core/row_kernels.h"
-#include "optim/clip.h"
 
 #include <limits.h>
 
@@ -88,11 +86,6 @@ int rt_summation_blocks(int shards, int first, int end, int group)
 
 /* ---- shares of processes ---- */
 
-static int rank_of(const rt_shares *s)
-{
-    return rt_world_rank(s->world);
-}
-
 int rt_share_start(int count, int size, int rank)
 {
     return (int)((long)count * rank / size);
@@ -103,7 +96,7 @@ int rt_share_start(int count, int size, int rank)
 /* Gives every process whole spans of about the same number of parameters. */
 static void share_stretches(rt_shares *s, int count)
 {
-    const int size = rt_world_size(s->world);
+    const int size = s->size;
     const rt_stretch *last = s->parts + count - 1;
     size_t all = 0, before = 0;
     int next = 0;
@@ -124,7 +117,7 @@ static void plan_nodes(rt_shares *s, int shards)
 {
     rt_subtrees all = {.shards = shards};
     rt_summation ignored[RT_MOST_SUBTREES];
-    for (int rank = 0; rank < rt_world_size(s->world); rank++) {
+    for (int rank = 0; rank < s->size; rank++) {
         rt_subtrees own = {.shards = shards};
         for (size_t i = s->shards[rank]; i < s->shards[rank + 1]; i++)
             rt_subtrees_take(&own, rt_subtree_of_shard((int)i, 0), ignored);
@@ -136,19 +129,19 @@ static void plan_nodes(rt_shares *s, int shards)
     }
 }
 
-static size_t numbers_here(const rt_shares *s)
+size_t rt_shares_numbers(const rt_shares *s)
 {
-    return s->numbers[rank_of(s) + 1] - s->numbers[rank_of(s)];
+    return s->numbers[s->rank + 1] - s->numbers[s->rank];
 }
 
 /* Allocates the buffers for nodes of other processes, one after the other. */
 static rt_status make_received(rt_shares *s, rt_account *account)
 {
-    const size_t numbers = numbers_here(s);
-    const int others = rt_world_size(s->world) - 1;
+    const size_t numbers = rt_shares_numbers(s);
+    const int others = s->size - 1;
     int own = 0;
     for (int k = 0; k < s->node_count; k++)
-        own += s->owners[k] == rank_of(s);
+        own += s->owners[k] == s->rank;
     s->received = rt_account_alloc(account, RT_FOR_RECEIVED,
                                    (size_t)(s->node_count - own) * numbers, sizeof(real));
     s->sent = rt_alloc((size_t)own * (size_t)others, sizeof *s->sent);
@@ -159,7 +152,7 @@ static rt_status make_received(rt_shares *s, rt_account *account)
 rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
 {
     const int size = rt_world_size(world);
-    s->world = world;
+    *s = (rt_shares){.world = world, .rank = rt_world_rank(world), .size = size};
     s->shards = rt_alloc((size_t)size + 1, sizeof *s->shards);
     s->stretches = rt_alloc((size_t)size + 1, sizeof *s->stretches);
     s->numbers = rt_alloc((size_t)size + 1, sizeof *s->numbers);
@@ -199,27 +192,22 @@ void rt_shares_free(rt_shares *s)
 
 int rt_shares_first(const rt_shares *s)
 {
-    return (int)s->stretches[rank_of(s)];
+    return (int)s->stretches[s->rank];
 }
 
 int rt_shares_count(const rt_shares *s)
 {
-    return (int)(s->stretches[rank_of(s) + 1] - s->stretches[rank_of(s)]);
+    return (int)(s->stretches[s->rank + 1] - s->stretches[s->rank]);
 }
 
 real *rt_share_gradient(const rt_shares *s, const rt_stretch *part)
 {
-    return s->nodes[0] + (part->offset - s->numbers[rank_of(s)]);
+    return s->nodes[0] + (part->offset - s->numbers[s->rank]);
 }
 
 size_t rt_share_state(const rt_shares *s, const rt_stretch *part)
 {
-    return part->offset - (rank_of(s) ? s->numbers[rank_of(s)] : 0);
-}
-
-size_t rt_share_size(const rt_shares *s)
-{
-    return numbers_here(s);
+    return part->offset - (s->rank ? s->numbers[s->rank] : 0);
 }
 
 /* ---- sums ---- */
@@ -227,8 +215,8 @@ size_t rt_share_size(const rt_shares *s)
 /* Lists the parcels to send and to receive, and where the nodes will stand. */
 static void address_parcels(rt_shares *s, real *const *left, int *sent_count, int *taken_count)
 {
-    const int rank = rank_of(s), size = rt_world_size(s->world);
-    const size_t numbers = numbers_here(s);
+    const int rank = s->rank, size = s->size;
+    const size_t numbers = rt_shares_numbers(s);
     int own = 0;
     *sent_count = *taken_count = 0;
     for (int k = 0; k < s->node_count; k++) {
@@ -259,7 +247,7 @@ static void sum_nodes(void *context, int job, int worker)
     const rt_shares *s = all->shares;
     const int number = rt_shares_first(s) + job;
     const rt_stretch *part = s->parts + number;
-    const size_t at = part->offset - s->numbers[rank_of(s)];
+    const size_t at = part->offset - s->numbers[s->rank];
     (void)worker;
     for (int i = 0; i < s->sum_count; i++)
         rt_sum_add(s->nodes[s->sums[i].to] + at, s->nodes[s->sums[i].from] + at, part->size);
@@ -278,21 +266,16 @@ void rt_shares_sum(rt_shares *s, real *const *left, rt_workers *workers, double 
     rt_world_gather(s->world, squares, s->stretches, sizeof *squares);
 }
 
-void rt_shares_spread(const rt_shares *s, real *values)
-{
-    rt_world_gather(s->world, values, s->numbers, sizeof *values);
-}
-
 /* ---- moments ---- */
 
 /* Process 0 holds all moments, the others hold their share alone. */
 void rt_shares_move(const rt_shares *s, real *moments, bool to_first)
 {
-    const int rank = rank_of(s), size = rt_world_size(s->world);
+    const int rank = s->rank, size = s->size;
     rt_parcel parcels[size];
     int count = 0;
     if (rank)
-        parcels[count++] = (rt_parcel){0, moments, numbers_here(s) * sizeof(real)};
+        parcels[count++] = (rt_parcel){0, moments, rt_shares_numbers(s) * sizeof(real)};
     for (int i = 1; i < size && !rank; i++)
         parcels[count++] = (rt_parcel){i, moments + s->numbers[i],
                                        (s->numbers[i + 1] - s->numbers[i]) * sizeof(real)};

@@ -1,27 +1,24 @@
-/* One step of training: take_step draws a batch, runs forward and backward, sums the gradients,
- * clips, and updates the parameters; the functions above it are these phases, in their order.
+/* One step of training: take_step, at the end of the passes 1 to 5 that it calls.
  *
  * A batch is cut into shards, which the workers (threads) of all processes compute. The gradient of
  * a shard does not depend on who computes it, and gradients are summed in the order of one tree
- * (shares.h). Every process updates its slice of the parameters. With a single process, rt_world_*
+ * (shares.c). Every process updates its slice of the parameters. With a single process, rt_world_*
  * and rt_shares_* do nothing.
  *
  * Below the step are the orders by which process 0 of a world tells the others what all do
  * together; without a world an order does nothing. */
 
-#include "train/step/trainer_private.h"
-
-#include "core/memory.h"
+#include "train/step/private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- draw ---- */
+/* ---- 1. draw ---- */
 
 static void draw_shard(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    rt_shard *s = t->shard + rt_first_shard(t) + job;
+    rt_shard *s = t->shard + t->first_shard + job;
     (void)worker;
     rt_draw_training(&s->sequences, t->data, t->config->run.seed, (uint32_t)t->state.step,
                      (uint32_t)s->first_row);
@@ -31,10 +28,9 @@ static void draw_shard(void *context, int job, int worker)
 static rt_status draw_batch(rt_trainer *t)
 {
     int64_t counts[3] = {0}; /* labels, processes that have failed, processes asked to stop */
-    const int first = rt_first_shard(t), end = rt_end_shard(t);
-    rt_workers_run(t->workers, draw_shard, t, end - first);
+    rt_workers_run(t->workers, draw_shard, t, t->end_shard - t->first_shard);
     rt_status status = rt_data_status(t->data);
-    for (int i = first; i < end; i++) {
+    for (int i = t->first_shard; i < t->end_shard; i++) {
         const rt_labelled_batch *b = &t->shard[i].sequences;
         t->results[i] = (rt_shard_result){.tokens = (int64_t)b->batch.rows * b->batch.length};
         counts[0] += b->labels;
@@ -52,7 +48,7 @@ static rt_status draw_batch(rt_trainer *t)
     return rt_ok();
 }
 
-/* ---- forward and backward ---- */
+/* ---- 2. forward, backward, and the sums of this process ---- */
 
 enum { ZEROED = 1 << 18 }; /* size of a part */
 
@@ -64,29 +60,27 @@ static void zero_part(void *context, int part, void *room)
     memset(p->grads + first, 0, (left < ZEROED ? left : ZEROED) * sizeof *p->grads);
 }
 
-static void differentiate(rt_trainer *t, int number, rt_transformer *model, rt_graph *g)
+static void differentiate_shard(void *context, int job, int worker)
 {
+    rt_trainer *t = context;
+    const int number = t->first + job, place = rt_trainer_enter(t, worker);
     rt_shard *s = t->shard + number;
+    rt_transformer *model = t->models[s->block];
+    rt_graph *g = t->places[place].graph;
     const rt_crew *crew = rt_graph_crew(g);
     rt_batch_result result = {0};
     crew->run(crew->threads, zero_part, &model->parameters,
               (int)((model->parameters.block_size + ZEROED - 1) / ZEROED), (rt_part_room){NULL, 0});
     s->status = rt_ok();
-    if (!s->sequences.labels)
-        return;
-    rt_graph_clear(g);
-    rt_graph_record(g, true);
-    rt_graph_set_random(g, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)number);
-    s->status = rt_graph_backward(g, rt_batch_loss(model, g, &s->sequences, t->divisor, &result));
+    if (s->sequences.labels) {
+        rt_graph_clear(g);
+        rt_graph_record(g, true);
+        rt_graph_set_random(g, t->config->run.seed, (uint32_t)t->state.step, (uint32_t)number);
+        s->status =
+            rt_graph_backward(g, rt_batch_loss(model, g, &s->sequences, t->divisor, &result));
+    }
     t->results[number].loss = result.loss;
     t->results[number].correct = (int64_t)result.correct;
-}
-
-static void differentiate_shard(void *context, int job, int worker)
-{
-    rt_trainer *t = context;
-    const int place = rt_trainer_enter(t, worker);
-    differentiate(t, t->first + job, t->models[t->block_of[job]], t->places[place].graph);
     rt_trainer_leave(t, place);
 }
 
@@ -101,8 +95,6 @@ static rt_status first_failure(const rt_trainer *t, int first, int count)
     }
     return rt_ok();
 }
-
-/* ---- the sum of the gradients ---- */
 
 static real *gradients_of(const rt_trainer *t, int block, const rt_stretch *part)
 {
@@ -124,12 +116,12 @@ static void sum_stretch(void *context, int job, int worker)
 /* Computes the shards of this process in groups, and adds them up to nodes of the tree. */
 static rt_status differentiate_shards(rt_trainer *t)
 {
-    const int end = rt_end_shard(t);
     t->nodes = (rt_subtrees){.shards = t->shards};
-    for (t->first = rt_first_shard(t); t->first < end; t->first += t->group) {
-        const int left = end - t->first, count = left < t->group ? left : t->group;
+    for (t->first = t->first_shard; t->first < t->end_shard; t->first += t->group) {
+        const int left = t->end_shard - t->first, count = left < t->group ? left : t->group;
+        rt_shard *group = t->shard + t->first;
         for (int i = 0; i < count; i++)
-            t->block_of[i] = rt_subtrees_free_block(&t->nodes, i);
+            group[i].block = rt_subtrees_free_block(&t->nodes, i);
         rt_workers_run_few(t->workers, t->place_count, differentiate_shard, t, count);
         const rt_status status = first_failure(t, t->first, count);
         if (status.code)
@@ -137,34 +129,28 @@ static rt_status differentiate_shards(rt_trainer *t)
         t->sum_count = 0;
         for (int i = 0; i < count; i++)
             t->sum_count +=
-                rt_subtrees_take(&t->nodes, rt_subtree_of_shard(t->first + i, t->block_of[i]),
+                rt_subtrees_take(&t->nodes, rt_subtree_of_shard(t->first + i, group[i].block),
                                  t->sums + t->sum_count);
         t->last = count == left && !t->world;
         if (t->sum_count || t->last)
             rt_workers_run(t->workers, sum_stretch, t, t->stretch_count);
     }
-    return rt_ok();
+    return rt_engine_status();
 }
 
-/* Runs forward and backward of the shards of this process, and sums the gradients of all. */
-static rt_status compute_gradient(rt_trainer *t)
+/* ---- 3. the sum over processes ---- */
+
+/* Gathers the results of all shards, and sums the gradients of all processes. */
+static void sum_processes(rt_trainer *t)
 {
-    rt_trainer_hold(t);
-    rt_status status = differentiate_shards(t);
-    rt_trainer_let_go();
-    if (!status.code)
-        status = rt_engine_status();
-    status = rt_world_agree(t->world, status);
-    if (status.code)
-        return status;
+    real *left[RT_MOST_SUBTREES];
     rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
     for (int i = 0; i < t->nodes.count; i++)
-        t->left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
-    rt_shares_sum(&t->shares, t->left, t->workers, t->squares);
-    return rt_ok();
+        left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
+    rt_shares_sum(&t->shares, left, t->workers, t->squares);
 }
 
-/* ---- loss and norms ---- */
+/* ---- 4. loss and norms ---- */
 
 static void measure_step(const rt_trainer *t, rt_step_result *result)
 {
@@ -200,7 +186,7 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
                     name ? " is not finite" : "");
 }
 
-/* ---- update ---- */
+/* ---- 5. clip and update ---- */
 
 static void update_stretch(void *context, int job, int worker)
 {
@@ -215,14 +201,15 @@ static void update_stretch(void *context, int job, int worker)
     const rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
                                      t->state.step + 1);
     rt_update_stretch(&u, parameter, part, p->values + part->offset, states,
-                      rt_share_gradient(&t->shares, part), t->rooms[worker]);
+                      rt_share_gradient(&t->shares, part), t->scratch[worker]);
 }
 
-static void update_parameters(rt_trainer *t, double gradient_scale)
+/* Clips the gradient, updates the slice of this process, and gathers those of all. */
+static void update_parameters(rt_trainer *t, double grad_norm)
 {
-    t->scale = gradient_scale;
+    t->scale = rt_clip_factor(grad_norm, t->config->optimizer.settings.clip_norm);
     rt_workers_run(t->workers, update_stretch, t, rt_shares_count(&t->shares));
-    rt_shares_spread(&t->shares, t->state.model->parameters.values);
+    rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));
 }
 
 /* ---- the step ---- */
@@ -230,17 +217,21 @@ static void update_parameters(rt_trainer *t, double gradient_scale)
 /* Takes a step, in every process of a world. */
 static rt_status take_step(rt_trainer *t, rt_step_result *result)
 {
-    const double clip_norm = t->config->optimizer.settings.clip_norm;
     *result = (rt_step_result){.lr = t->rates.lr};
-    rt_status status = draw_batch(t);
-    if (!status.code)
-        status = compute_gradient(t);
+    rt_status status = draw_batch(t); /* 1 */
     if (status.code)
         return status;
-    measure_step(t, result);
+    rt_trainer_hold(t);
+    status = differentiate_shards(t); /* 2 */
+    rt_trainer_release();
+    status = rt_world_agree(t->world, status);
+    if (status.code)
+        return status;
+    sum_processes(t);        /* 3 */
+    measure_step(t, result); /* 4 */
     if (!isfinite(result->loss) || !isfinite(result->grad_norm))
         return name_nonfinite(t, result->loss);
-    update_parameters(t, rt_clip_factor(result->grad_norm, clip_norm));
+    update_parameters(t, result->grad_norm); /* 5 */
     t->state.step++;
     t->state.sequences += t->config->train.batch_size;
     return rt_ok();
@@ -304,8 +295,8 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
     return take_step(t, result);
 }
 
-static rt_status order_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                                  int64_t *confusion)
+rt_status rt_trainer_evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
+                              int64_t *confusion)
 {
     send_order(t, (order_message){.order = EVALUATE,
                                   .length = length,
@@ -314,21 +305,6 @@ static rt_status order_evaluation(rt_trainer *t, int length, int batches, rt_eva
     share_theta(t);
     rt_status status = rt_world_agree(t->world, rt_ok()); /* the others may be out of memory */
     return status.code ? status : rt_trainer_take_evaluation(t, length, batches, result, confusion);
-}
-
-rt_status rt_trainer_evaluate(rt_trainer *t, int length, rt_evaluation *result)
-{
-    return order_evaluation(t, length, t->config->train.eval_batches, result, NULL);
-}
-
-rt_status rt_trainer_evaluate_batches(rt_trainer *t, int length, int batches, rt_evaluation *result)
-{
-    return order_evaluation(t, length, batches, result, NULL);
-}
-
-rt_status rt_trainer_confusion(rt_trainer *t, int length, rt_evaluation *result, int64_t *confusion)
-{
-    return order_evaluation(t, length, t->config->train.eval_batches, result, confusion);
 }
 
 void rt_trainer_share(rt_trainer *t)

@@ -1,32 +1,6 @@
-#include "train/step/trainer_private.h"
+#include "train/step/private.h"
 
-#include "core/memory.h"
 #include "io/model_options.h"
-#include "train/config/config.h"
-#include "train/world/world.h"
-
-#include <string.h>
-
-int rt_first_shard_of(const rt_config *c, const rt_world *world, int rank)
-{
-    return rt_share_start(c->train.shards, rt_world_size(world), rank);
-}
-
-int rt_first_shard(const rt_trainer *t)
-{
-    return (int)t->shares.shards[rt_world_rank(t->world)];
-}
-
-int rt_end_shard(const rt_trainer *t)
-{
-    return (int)t->shares.shards[rt_world_rank(t->world) + 1];
-}
-
-static int shards_here(const rt_config *c, const rt_world *world)
-{
-    const int rank = rt_world_rank(world);
-    return rt_first_shard_of(c, world, rank + 1) - rt_first_shard_of(c, world, rank);
-}
 
 int rt_threads_of(const rt_config *c, const rt_world *world)
 {
@@ -36,13 +10,21 @@ int rt_threads_of(const rt_config *c, const rt_world *world)
     return share > 1 ? share : 1;
 }
 
+/* Returns the number of shards of this process. */
+static int shards_here(const rt_config *c, const rt_world *world)
+{
+    const int size = rt_world_size(world), rank = rt_world_rank(world);
+    return rt_share_start(c->train.shards, size, rank + 1) -
+           rt_share_start(c->train.shards, size, rank);
+}
+
 int rt_trainer_places(const rt_config *c, const rt_world *world)
 {
     const int threads = rt_threads_of(c, world), shards = shards_here(c, world);
     return threads < shards ? threads : shards;
 }
 
-rt_status rt_world_check(const rt_config *c, const rt_world *world)
+static rt_status check_world(const rt_config *c, const rt_world *world)
 {
     if (rt_world_size(world) <= c->train.shards)
         return rt_ok();
@@ -81,7 +63,7 @@ void rt_trainer_hold(rt_trainer *t)
     rt_engine_hold(p->values, t->rounded, p->block_size);
 }
 
-void rt_trainer_let_go(void)
+void rt_trainer_release(void)
 {
     rt_engine_hold(NULL, NULL, 0);
 }
@@ -169,28 +151,25 @@ static rt_status make_stretches(rt_trainer *t)
 static rt_status make_states(rt_trainer *t)
 {
     const size_t size =
-        rt_world_rank(t->world) ? rt_share_size(&t->shares) : t->state.model->parameters.block_size;
+        t->shares.rank ? rt_shares_numbers(&t->shares) : t->state.model->parameters.block_size;
     for (int i = 0; i < t->rule->state_count; i++)
         if (!(t->state.states[i] = rt_account_alloc(t->account, RT_FOR_STATES, size, sizeof(real))))
             return rt_out_of_memory("the optimizer's states");
     return rt_ok();
 }
 
-static rt_status make_model(rt_trainer *t, int block, bool blank)
-{
-    const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
-    const rt_model_start start = {.seed = t->config->run.seed,
-                                  .values_of = block ? t->models[0] : NULL,
-                                  .blank = blank,
-                                  .account = t->account};
-    return rt_transformer_new_from(t->models + block, &options, &start);
-}
-
+/* Creates the models of all blocks, which share the values of the first. */
 static rt_status make_models(rt_trainer *t, bool blank)
 {
+    const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
     rt_status status = rt_ok();
-    for (int i = 0; i < t->blocks && !status.code; i++)
-        status = make_model(t, i, blank);
+    for (int i = 0; i < t->blocks && !status.code; i++) {
+        const rt_model_start start = {.seed = t->config->run.seed,
+                                      .values_of = i ? t->models[0] : NULL,
+                                      .blank = blank,
+                                      .account = t->account};
+        status = rt_transformer_new_from(t->models + i, &options, &start);
+    }
     return status;
 }
 
@@ -198,19 +177,19 @@ static rt_status make_state(rt_trainer *t, bool blank)
 {
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
     t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
-    t->block_of = rt_alloc((size_t)t->group, sizeof *t->block_of);
     t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
-    t->left = rt_alloc(RT_MOST_SUBTREES, sizeof(real *));
-    if (!t->shard || !t->results || !t->block_of || !t->sums || !t->left)
+    if (!t->shard || !t->results || !t->sums)
         return rt_out_of_memory("a trainer");
     rt_status status = rt_shares_new(&t->shares, t->world, t->shards);
     if (status.code)
         return status;
-    t->blocks = rt_summation_blocks(t->shards, rt_first_shard(t), rt_end_shard(t), t->group);
+    t->first_shard = (int)t->shares.shards[t->shares.rank];
+    t->end_shard = (int)t->shares.shards[t->shares.rank + 1];
+    t->blocks = rt_summation_blocks(t->shards, t->first_shard, t->end_shard, t->group);
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_transformer *));
     if (!t->models)
         return rt_out_of_memory("a trainer");
-    for (int i = rt_first_shard(t); i < rt_end_shard(t) && !status.code; i++)
+    for (int i = t->first_shard; i < t->end_shard && !status.code; i++)
         status = make_shard(t, i);
     if (!status.code)
         status = make_models(t, blank);
@@ -227,14 +206,14 @@ static rt_status make_state(rt_trainer *t, bool blank)
 }
 
 /* Allocates the scratch memory of all threads. */
-static rt_status make_rooms(rt_trainer *t)
+static rt_status make_scratch(rt_trainer *t)
 {
-    const size_t room = rt_update_room(t->rule, &t->state.model->parameters);
-    t->rooms = rt_alloc((size_t)t->threads, sizeof(real *));
-    if (!t->rooms)
+    const size_t size = rt_update_room(t->rule, &t->state.model->parameters);
+    t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
+    if (!t->scratch)
         return rt_out_of_memory("a trainer");
-    for (int i = 0; room && i < t->threads; i++)
-        if (!(t->rooms[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, room, sizeof(real))))
+    for (int i = 0; size && i < t->threads; i++)
+        if (!(t->scratch[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, size, sizeof(real))))
             return rt_out_of_memory("the optimizer's room for a matrix");
     return rt_ok();
 }
@@ -251,13 +230,13 @@ static rt_status make_workers(rt_trainer *t, int threads)
         rt_graph_set_recomputes(t->places[i].graph,
                                 t->config->train.recompute == RT_RECOMPUTE_LAYERS);
     }
-    return t->places ? make_rooms(t) : rt_out_of_memory("graphs");
+    return t->places ? make_scratch(t) : rt_out_of_memory("graphs");
 }
 
 static rt_status init_trainer(rt_trainer *t, const rt_trainer_options *o)
 {
     const rt_config *c = t->config;
-    rt_status status = rt_world_check(c, t->world);
+    rt_status status = check_world(c, t->world);
     if (status.code)
         return status;
     t->rule = rt_update_rule_of(&c->optimizer.settings);
@@ -275,7 +254,11 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
     rt_trainer *t = *trainer_new = rt_alloc(1, sizeof *t);
     if (!t)
         return rt_out_of_memory("a trainer");
-    *t = (rt_trainer){.config = config, .data = data, .world = o->world, .account = o->account};
+    *t = (rt_trainer){.config = config,
+                      .data = data,
+                      .world = o->world,
+                      .account = o->account,
+                      .on_stop = o->on_stop};
     return init_trainer(t, o);
 }
 
@@ -298,8 +281,8 @@ void rt_trainer_end(rt_trainer *t)
         return;
     for (int i = 0; t->places && i < t->place_count; i++)
         rt_graph_free(t->places[i].graph);
-    for (int i = 0; t->rooms && i < t->threads; i++)
-        rt_free(t->rooms[i]);
+    for (int i = 0; t->scratch && i < t->threads; i++)
+        rt_free(t->scratch[i]);
     rt_workers_free(t->workers);
     for (int i = t->blocks - 1; t->models && i >= 0; i--)
         rt_transformer_free(t->models[i]);
@@ -307,14 +290,12 @@ void rt_trainer_end(rt_trainer *t)
         rt_labelled_batch_free(&t->shard[i].sequences);
     for (int i = 0; i < RT_MOST_STATES; i++)
         rt_free(t->state.states[i]);
-    rt_free(t->rooms);
+    rt_free(t->scratch);
     rt_shares_free(&t->shares);
-    rt_free(t->left);
     rt_free(t->rounded);
     rt_free(t->stretches);
     rt_free(t->squares);
     rt_free(t->results);
-    rt_free(t->block_of);
     rt_free(t->profiles);
     rt_free(t->shard);
     rt_free(t->models);
@@ -365,32 +346,12 @@ double rt_trainer_profiled_bytes(const rt_trainer *t)
     return rt_profile_bytes(t->profiles, t->place_count);
 }
 
-void rt_trainer_watch(rt_trainer *t, rt_run_watch watch)
-{
-    rt_workers_watch(t->workers, watch);
-}
-
 const rt_data *rt_trainer_data(const rt_trainer *t)
 {
     return t->data;
 }
 
-void rt_trainer_on_stop(rt_trainer *t, void (*stop)(void))
+rt_workers *rt_trainer_workers(rt_trainer *t)
 {
-    t->on_stop = stop;
-}
-
-const rt_crew *rt_trainer_crew(rt_trainer *t)
-{
-    return rt_workers_crew(t->workers, 0);
-}
-
-int rt_trainer_threads(const rt_trainer *t)
-{
-    return rt_workers_count(t->workers);
-}
-
-const atomic_long *rt_trainer_progress(const rt_trainer *t)
-{
-    return rt_workers_progress(t->workers);
+    return t->workers;
 }

@@ -7,7 +7,7 @@
  * configuration alone. A shard is computed by one thread from beginning to end, with
  * gradients of its own; threads without a shard help with the parts of its ops, whose borders
  * depend on shapes alone. The gradients of the shards are summed in a fixed binary tree
- * (train/step/shares.h), stretch by stretch of the parameter block; clipping and the update use
+ * (shares.c), stretch by stretch of the parameter block; clipping and the update use
  * the same stretches.
  *
  * With several processes (ranks), each rank differentiates some of the shards, sums the gradients
@@ -19,12 +19,37 @@
 #include "data/data.h"
 #include "data/labelled_batch.h"
 #include "models/transformer.h"
-#include "models/usage.h"
 #include "optim/rules.h"
 #include "train/config/config.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
 #include "train/world/world.h"
+
+/* ---- a batch ---- */
+
+typedef struct rt_batch_result {
+    double loss;    /* summed over the labels */
+    size_t correct; /* labels that were predicted */
+} rt_batch_result;
+
+/* Returns the input of the model for a batch. */
+rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
+
+/* Computes the logits of the labelled positions, (labels, V) or (B, classes). Returns NULL if the
+ * graph has failed. There must be at least one label. */
+rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
+
+/* Computes the logits of one position of a text, (1, V); of all positions, (count, V), for NULL.
+ * Returns NULL if the graph has failed. */
+rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
+                          const int32_t *position);
+
+/* Computes the summed loss over `divisor`, for backward. Returns NULL if the graph has failed.
+ * There must be at least one label. `result` may be NULL, and must be with a dry graph. */
+rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
+                         double divisor, rt_batch_result *result);
+
+/* ---- the trainer ---- */
 
 typedef struct rt_trainer rt_trainer;
 
@@ -54,18 +79,9 @@ typedef struct rt_evaluation {
     long bytes; /* of text of the labels; 0: unknown (see rt_vocabulary_bytes) */
 } rt_evaluation;
 
-/* Returns the first shard of a process; shards are assigned in their order. */
-int rt_first_shard_of(const rt_config *config, const rt_world *world, int rank);
-
 /* Returns the number of threads of a process: run.threads or, if that is 0, its share of the
  * processors that it may use. */
 int rt_threads_of(const rt_config *config, const rt_world *world);
-
-/* Returns how many shards a process computes at the same time; further threads help with parts. */
-int rt_trainer_places(const rt_config *config, const rt_world *world);
-
-/* Returns RT_CONFIG if there are more processes than shards. */
-rt_status rt_world_check(const rt_config *config, const rt_world *world) RT_MUST_CHECK;
 
 /* Options of rt_trainer_new. */
 typedef struct rt_trainer_options {
@@ -75,6 +91,8 @@ typedef struct rt_trainer_options {
     rt_account *account; /* of a dry run (core/memory.h): large memory is reserved, and the trainer
                             takes no step; NULL: allocated */
     int threads;         /* that are started; 0: rt_threads_of */
+    void (*on_stop)(void); /* called by a step or an evaluation of process 0 if another process was
+                              asked to stop; or NULL */
 } rt_trainer_options;
 
 /* Creates a trainer; without options (NULL) that of a single process. Configuration and data are
@@ -83,9 +101,6 @@ typedef struct rt_trainer_options {
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
-
-/* Sets a function that a step or an evaluation calls if another process was asked to stop. */
-void rt_trainer_on_stop(rt_trainer *trainer, void (*stop)(void));
 
 /* Runs the worker loop of ranks > 0: follows rank 0 until rank 0 ends it. `stop` returns whether
  * this process was asked to stop. */
@@ -111,37 +126,12 @@ const rt_data *rt_trainer_data(const rt_trainer *trainer);
  * the data could not be read: then no parameter has changed. */
 rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_CHECK;
 
-/* Evaluates on train.eval_batches batches of the evaluation set (0: all of it), or fewer if it is
- * small, in sequences of `length` tokens. */
-rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, rt_evaluation *result) RT_MUST_CHECK;
-
-/* Evaluates a model with classes; confusion (classes, classes) gets the number of labels of each
- * class (row) that were predicted as each class (column). */
-rt_status rt_trainer_confusion(rt_trainer *trainer, int length, rt_evaluation *result,
-                               int64_t *confusion) RT_MUST_CHECK;
-
-/* Evaluates on the first `batches` batches, or on all (0). */
-rt_status rt_trainer_evaluate_batches(rt_trainer *trainer, int length, int batches,
-                                      rt_evaluation *result) RT_MUST_CHECK;
-
-/* Measures how the pairs of the model are used by queries and keys, over the sequences of
- * rt_trainer_evaluate; to be freed with rt_usage_free. The same bits for any number of threads. For
- * a single process. RT_CONFIG as rt_usage_new. */
-rt_status rt_trainer_usage(rt_trainer *trainer, int length, rt_usage *usage) RT_MUST_CHECK;
-
-/* How much the heads of a model attend to each distance. */
-typedef struct rt_attention_distances {
-    int layers, heads, length;
-    double *weights; /* (layers, heads, length): share of the attention of a head at a distance, on
-                        either side; sums to 1 */
-} rt_attention_distances;
-
-/* Measures the weights over the sequences of rt_trainer_evaluate, without padding; to be freed with
- * rt_attention_distances_free. The same bits for any number of threads. For a single process.
- * RT_CONFIG if the attention of the model has no weights. */
-rt_status rt_trainer_attention_distances(rt_trainer *trainer, int length,
-                                         rt_attention_distances *distances) RT_MUST_CHECK;
-void rt_attention_distances_free(rt_attention_distances *distances);
+/* Evaluates on the first `batches` batches of the evaluation set (0: all of it), or fewer if it is
+ * small, in sequences of `length` tokens. For a model with classes, `confusion` (classes, classes),
+ * unless it is NULL, gets the number of labels of each class (row) that were predicted as each
+ * class (column). */
+rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
+                              int64_t *confusion) RT_MUST_CHECK;
 
 /* Does one of several jobs, which depends on its number alone, on any of the threads: `model` has
  * the values of the trained one, the graph is cleared and does not record. `batch` holds the
@@ -166,20 +156,11 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* With run.math = bf16, rt_trainer_hold rounds the parameters once for all products until
- * rt_trainer_let_go; they must not change in between. Steps and evaluations call both. */
+ * rt_trainer_release; they must not change in between. Steps and evaluations call both. */
 void rt_trainer_hold(rt_trainer *trainer);
-void rt_trainer_let_go(void);
+void rt_trainer_release(void);
 
 /* Returns the threads, for other work between steps. */
-const rt_crew *rt_trainer_crew(rt_trainer *trainer);
-
-/* Returns the number of threads. */
-int rt_trainer_threads(const rt_trainer *trainer);
-
-/* Calls rt_workers_watch for the threads. */
-void rt_trainer_watch(rt_trainer *trainer, rt_run_watch watch);
-
-/* Returns a counter that changes while threads make progress; see rt_workers_progress. */
-const atomic_long *rt_trainer_progress(const rt_trainer *trainer);
+rt_workers *rt_trainer_workers(rt_trainer *trainer);
 
 #endif

@@ -8,42 +8,42 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Rounds of looking before a thread goes to sleep: the phases of a step follow each other
- * within microseconds, and waking a thread takes tens of them. */
+/* Number of times that a thread looks for work before it sleeps: the passes of a step follow each
+ * other within microseconds, and waking a thread takes tens of them. */
 enum { PATIENCE = 2000, ALIGNMENT = 64 };
 
-/* Something in pieces, jobs or parts, that several threads may take from while it is open. What is
- * written in it is read by those alone who are counted in `hands` and then see it open; who has
- * opened it closes it and waits until there are none. */
-typedef struct stand {
-    _Alignas(ALIGNMENT) rt_job job; /* or NULL: ... */
-    rt_part *part;                  /* ... parts, ... */
-    size_t room;                    /* ... which work in so many bytes */
+/* Pieces of work, jobs or parts, that several threads may take while the queue is open. A thread
+ * counts itself in `helpers` and reads the other fields only if it then sees the queue open. The
+ * thread that opened the queue closes it, and waits until there are no helpers. */
+typedef struct queue {
+    _Alignas(ALIGNMENT) rt_job job; /* NULL: the pieces are parts */
+    rt_part *part;
+    size_t scratch_size; /* of a part */
     void *context;
     int count;
-    int most;         /* hands beside who has opened it */
-    atomic_int next;  /* piece to be taken */
-    atomic_int hands; /* other threads that are at it */
+    int most;           /* limit of the number of helpers */
+    atomic_int next;    /* piece */
+    atomic_int helpers; /* other threads at work */
     atomic_bool open;
-} stand;
+} queue;
 
 /* A thread. */
 typedef struct worker {
-    stand parts; /* of the job that it runs */
+    queue parts; /* of its job */
     rt_workers *all;
     int number;
     pthread_t thread;
-    void *room; /* to work in at the parts of others */
-    size_t room_size;
+    void *scratch; /* for parts of other workers */
+    size_t scratch_size;
     rt_crew crew;
 } worker;
 
 struct rt_workers {
-    stand jobs;
+    queue jobs;
     worker *list;
     int count;
-    int started;       /* threads beside the caller's */
-    atomic_uint calls; /* counts up when there may be something to do */
+    int started;         /* threads beside the caller's */
+    atomic_uint notices; /* counts up when there may be work */
     atomic_int sleepers;
     atomic_long progress; /* pieces done since the start */
     rt_run_watch watch;
@@ -53,11 +53,11 @@ struct rt_workers {
     pthread_cond_t wake;
 };
 
-/* ---- calling ---- */
+/* ---- notices ---- */
 
-static void call(rt_workers *w)
+static void notify(rt_workers *w)
 {
-    atomic_fetch_add(&w->calls, 1);
+    atomic_fetch_add(&w->notices, 1);
     if (!atomic_load(&w->sleepers))
         return;
     pthread_mutex_lock(&w->mutex);
@@ -65,17 +65,17 @@ static void call(rt_workers *w)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* Until there is another call than the one that was seen. */
-static void await_call(rt_workers *w, unsigned seen)
+/* Waits until there is a later notice than the one that was seen. */
+static void await_notice(rt_workers *w, unsigned seen)
 {
     for (int i = 0; i < PATIENCE; i++) {
-        if (atomic_load(&w->calls) != seen)
+        if (atomic_load(&w->notices) != seen)
             return;
         sched_yield();
     }
     pthread_mutex_lock(&w->mutex);
     atomic_fetch_add(&w->sleepers, 1);
-    while (atomic_load(&w->calls) == seen)
+    while (atomic_load(&w->notices) == seen)
         pthread_cond_wait(&w->wake, &w->mutex);
     atomic_fetch_sub(&w->sleepers, 1);
     pthread_mutex_unlock(&w->mutex);
@@ -83,55 +83,56 @@ static void await_call(rt_workers *w, unsigned seen)
 
 /* ---- working ---- */
 
-static bool take_from(stand *s, worker *me, void *room)
+/* Runs pieces until none is left. Returns whether there was any. */
+static bool run_pieces(queue *q, worker *me, void *scratch)
 {
     bool any = false;
     int piece;
-    while ((piece = atomic_fetch_add(&s->next, 1)) < s->count) {
-        if (s->job)
-            s->job(s->context, piece, me->number);
+    while ((piece = atomic_fetch_add(&q->next, 1)) < q->count) {
+        if (q->job)
+            q->job(q->context, piece, me->number);
         else
-            s->part(s->context, piece, room);
+            q->part(q->context, piece, scratch);
         atomic_fetch_add_explicit(&me->all->progress, 1, memory_order_relaxed);
         any = true;
     }
     return any;
 }
 
-/* A thread that gets no memory leaves the parts to others. */
-static bool has_room(worker *me, size_t bytes)
+/* Grows the scratch memory of a thread. A thread that gets no memory leaves the parts to others. */
+static bool grow_scratch(worker *me, size_t bytes)
 {
-    if (me->room_size >= bytes)
+    if (me->scratch_size >= bytes)
         return true;
-    rt_free(me->room);
-    me->room = rt_alloc_unset(bytes, 1);
-    me->room_size = me->room ? bytes : 0;
-    return me->room;
+    rt_free(me->scratch);
+    me->scratch = rt_alloc_unset(bytes, 1);
+    me->scratch_size = me->scratch ? bytes : 0;
+    return me->scratch;
 }
 
-/* Whether anything was done. */
-static bool help_at(stand *s, worker *me)
+/* Returns whether any piece was done. */
+static bool help_with(queue *q, worker *me)
 {
     bool helped = false;
-    if (!atomic_load(&s->open))
+    if (!atomic_load(&q->open))
         return false;
-    const bool fits = atomic_fetch_add(&s->hands, 1) < s->most;
-    if (fits && atomic_load(&s->open) && has_room(me, s->room))
-        helped = take_from(s, me, me->room);
-    atomic_fetch_sub(&s->hands, 1);
-    if (s == &me->all->jobs && !atomic_load(&s->open))
-        call(me->all); /* who waits for the last of the jobs */
+    const bool fits = atomic_fetch_add(&q->helpers, 1) < q->most;
+    if (fits && atomic_load(&q->open) && grow_scratch(me, q->scratch_size))
+        helped = run_pieces(q, me, me->scratch);
+    atomic_fetch_sub(&q->helpers, 1);
+    if (q == &me->all->jobs && !atomic_load(&q->open))
+        notify(me->all); /* the caller waits for the last job */
     return helped;
 }
 
-/* Jobs are larger than the parts of one that is under way. */
+/* Prefers jobs, which are larger than the parts of a running job. Returns whether any was done. */
 static bool help(worker *me)
 {
     rt_workers *w = me->all;
-    if (help_at(&w->jobs, me))
+    if (help_with(&w->jobs, me))
         return true;
     for (int i = 1; i < w->count; i++)
-        if (help_at(&w->list[(me->number + i) % w->count].parts, me))
+        if (help_with(&w->list[(me->number + i) % w->count].parts, me))
             return true;
     return false;
 }
@@ -141,11 +142,11 @@ static void *thread_main(void *argument)
     worker *me = argument;
     rt_workers *w = me->all;
     for (;;) {
-        const unsigned seen = atomic_load(&w->calls);
+        const unsigned seen = atomic_load(&w->notices);
         if (atomic_load(&w->stop))
             return NULL;
         if (!help(me))
-            await_call(w, seen);
+            await_notice(w, seen);
     }
 }
 
@@ -166,11 +167,17 @@ static void end_run(const rt_workers *w)
         w->watch.end(w->watch.context);
 }
 
-static void open_stand(stand *s, rt_workers *w)
+/* Does all pieces of a queue, with the help of other threads if there are several; helpers may
+ * still be at work at its end. */
+static void run_queue(queue *q, worker *me, void *scratch)
 {
-    atomic_store(&s->next, 0);
-    atomic_store(&s->open, true);
-    call(w);
+    atomic_store(&q->next, 0);
+    if (q->most && q->count > 1) {
+        atomic_store(&q->open, true);
+        notify(me->all);
+    }
+    run_pieces(q, me, scratch);
+    atomic_store(&q->open, false);
 }
 
 /* ---- parts ---- */
@@ -178,20 +185,15 @@ static void open_stand(stand *s, rt_workers *w)
 static void run_parts(void *threads, rt_part *part, void *context, int count, rt_part_room room)
 {
     worker *me = threads;
-    stand *s = &me->parts;
-    s->part = part;
-    s->context = context;
-    s->count = count;
-    s->room = room.bytes;
-    s->most = me->all->started;
+    queue *q = &me->parts;
+    q->part = part;
+    q->context = context;
+    q->count = count;
+    q->scratch_size = room.bytes;
+    q->most = me->all->started;
     begin_run(me->all, count);
-    if (s->most && count > 1)
-        open_stand(s, me->all);
-    else
-        atomic_store(&s->next, 0);
-    take_from(s, me, room.own);
-    atomic_store(&s->open, false);
-    while (atomic_load(&s->hands))
+    run_queue(q, me, room.own);
+    while (atomic_load(&q->helpers))
         sched_yield();
     end_run(me->all);
 }
@@ -206,24 +208,19 @@ const rt_crew *rt_workers_crew(rt_workers *w, int number)
 void rt_workers_run_few(rt_workers *w, int most, rt_job run, void *context, int jobs)
 {
     worker *me = w->list;
-    stand *s = &w->jobs;
-    s->job = run;
-    s->context = context;
-    s->count = jobs;
-    s->most = most - 1 < w->started ? most - 1 : w->started;
+    queue *q = &w->jobs;
+    q->job = run;
+    q->context = context;
+    q->count = jobs;
+    q->most = most - 1 < w->started ? most - 1 : w->started;
     begin_run(w, jobs);
-    if (s->most && jobs > 1)
-        open_stand(s, w);
-    else
-        atomic_store(&s->next, 0);
-    take_from(s, me, NULL);
-    atomic_store(&s->open, false);
+    run_queue(q, me, NULL);
     for (;;) {
-        const unsigned seen = atomic_load(&w->calls);
-        if (!atomic_load(&s->hands))
+        const unsigned seen = atomic_load(&w->notices);
+        if (!atomic_load(&q->helpers))
             break;
         if (!help(me))
-            await_call(w, seen);
+            await_notice(w, seen);
     }
     end_run(w);
 }
@@ -292,11 +289,11 @@ void rt_workers_free(rt_workers *w)
     if (!w)
         return;
     atomic_store(&w->stop, true);
-    call(w);
+    notify(w);
     for (int i = 0; i < w->started; i++)
         pthread_join(w->list[i + 1].thread, NULL);
     for (int i = 0; w->list && i < w->count; i++)
-        rt_free(w->list[i].room);
+        rt_free(w->list[i].scratch);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->mutex);
     rt_free(w->list);

@@ -2,6 +2,7 @@
 #include "train/world/helper.h"
 
 #include "core/memory.h"
+#include "text/files.h"
 #include "text/process.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a helper tells: the process of a job that it has started, or how it has ended. */
+/* Reply of a helper: the process of a job that was started, or the wait status of one that ended.
+ */
 typedef struct news {
     enum { STARTED, ENDED } kind;
     int value;
@@ -25,17 +27,7 @@ struct rt_helper {
     pid_t job;    /* under way, or 0 */
 };
 
-static bool write_all(int fd, const void *data, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t got = write(fd, (const char *)data + done, size - done);
-        if (got < 0 && errno != EINTR)
-            return false;
-        done += got > 0 ? (size_t)got : 0;
-    }
-    return true;
-}
-
+/* Reads all bytes; false at the end of the pipe or on an error. */
 static bool read_all(int fd, void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
@@ -47,10 +39,10 @@ static bool read_all(int fd, void *data, size_t size)
     return true;
 }
 
-/* ---- the life of the helper ---- */
+/* ---- the helper process ---- */
 
-/* Those that ask for a stop are for the job: the helper stays to report its end. It blocks them,
- * and SIGCHLD with them, so that it can wait for both. */
+/* Blocks SIGCHLD and the signals that ask for a stop, so that wait_for gets both: a stop is for the
+ * job, and the helper stays to report the job's end. */
 static sigset_t block_signals(void)
 {
     int numbers[RT_STOP_SIGNALS];
@@ -64,7 +56,7 @@ static sigset_t block_signals(void)
     return blocked;
 }
 
-/* Signals that came while there was no job are for none. */
+/* Drops the signals that came while there was no job. */
 static void forget_signals(const sigset_t *blocked)
 {
     const struct timespec now = {0};
@@ -72,6 +64,7 @@ static void forget_signals(const sigset_t *blocked)
     }
 }
 
+/* Waits for the end of a job, and passes signals on to it. Returns its wait status. */
 static int wait_for(pid_t job, const sigset_t *blocked)
 {
     int how;
@@ -83,7 +76,7 @@ static int wait_for(pid_t job, const sigset_t *blocked)
     return how;
 }
 
-/* A job whose launcher has gone ends as one that is asked to stop. */
+/* Runs jobs until the other end of the pipe is closed. A job gets SIGTERM if the helper ends. */
 static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, const void *context)
 {
     size_t size;
@@ -99,23 +92,17 @@ static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, co
             _exit(job(context, text));
         rt_free(text);
         news started = {STARTED, (int)process};
-        if (!write_all(to, &started, sizeof started))
+        if (!rt_write_all(to, &started, sizeof started))
             return;
         if (process < 0)
             continue;
         news ended = {ENDED, wait_for(process, &blocked)};
-        if (!write_all(to, &ended, sizeof ended))
+        if (!rt_write_all(to, &ended, sizeof ended))
             return;
     }
 }
 
-/* ---- its master ---- */
-
-static void close_all(const int *fds, int count)
-{
-    for (int i = 0; i < count; i++)
-        close(fds[i]);
-}
+/* ---- the process that uses it ---- */
 
 rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helper_job *job,
                           const void *context)
@@ -136,7 +123,8 @@ rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helpe
     }
     if (h->process < 0) {
         rt_status status = rt_error(RT_IO, "a helper cannot be started: %s", strerror(errno));
-        close_all(pipes, 2 * first + 2 * second);
+        for (int i = 0; i < 2 * first + 2 * second; i++)
+            close(pipes[i]);
         rt_free(h);
         return status;
     }
@@ -163,7 +151,7 @@ bool rt_helper_start(rt_helper *h, const char *text)
 {
     const size_t size = strlen(text) + 1;
     news started;
-    if (!write_all(h->to, &size, sizeof size) || !write_all(h->to, text, size) ||
+    if (!rt_write_all(h->to, &size, sizeof size) || !rt_write_all(h->to, text, size) ||
         !read_all(h->from, &started, sizeof started) || started.value < 0)
         return false;
     h->job = started.value;

@@ -1,9 +1,9 @@
 #ifndef ROTOR_TRAIN_WORLD_HELPER_H
 #define ROTOR_TRAIN_WORLD_HELPER_H
 
-/* A child process that was made before MPI was started, and so forks without its threads and its
- * memory: it does jobs that are told by a text, one at a time, each in a process of its own. A
- * signal that asks it to stop goes to the job as SIGTERM; the helper itself ends with its master.
+/* A child process that runs jobs, one at a time, each in a process of its own. It is started before
+ * MPI, and therefore forks without the threads and the memory of MPI. A signal that asks the helper
+ * to stop goes to the job as SIGTERM; the helper itself ends with the process that started it.
  */
 
 #include "core/status.h"
@@ -12,24 +12,24 @@
 
 typedef struct rt_helper rt_helper;
 
-/* What a job's process does; its exit code is what is returned. */
+/* Runs in the process of a job, whose exit code it returns. */
 typedef int rt_helper_job(const void *context, const char *text);
 
-/* `listen` sets the handlers of signals: jobs inherit them, so that a signal for a job that has
- * just been started reaches one. RT_IO. */
+/* Starts a helper. `listen` sets the handlers of signals, which jobs inherit: a signal for a job
+ * that has just been started reaches one. RT_IO if there can be no process. */
 rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helper_job *job,
                           const void *context) RT_MUST_CHECK;
 
-/* Waits until it has done its job. NULL is none. */
+/* Waits until the helper has finished its job, and ends it. NULL is allowed. */
 void rt_helper_end(rt_helper *helper);
 
-/* Starts a job; false if that cannot be. */
+/* Starts a job with this text. Returns false if that fails. */
 bool rt_helper_start(rt_helper *helper, const char *text);
 
-/* Sends a signal to the job under way. */
+/* Sends a signal to the running job. */
 void rt_helper_signal(rt_helper *helper, int number);
 
-/* Whether the job has ended since, and how, as waitpid tells it. */
+/* Returns whether the job has ended, and its wait status (waitpid) in *how. */
 bool rt_helper_ended(rt_helper *helper, int *how);
 
 #endif

@@ -1,7 +1,5 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 
-/* The functions of a world that need no MPI: launchers, agreement of processes, processors. */
-
 #include "train/world/world.h"
 
 #include "core/memory.h"
@@ -12,6 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
+#ifdef RT_MPI
+#include <mpi.h>
+#endif
+
+enum { HOST_SIZE = 256 };
+
+/* Processors of a process: processes with equal locations share them. */
+typedef struct location {
+    char host[HOST_SIZE];
+    uint64_t processors; /* rt_processors_digest */
+} location;
+
+struct rt_world {
+    int rank, size;
+    location *locations; /* of every process */
+    bool left;
+    double sent; /* bytes */
+};
 
 /* ---- environment of launchers: mpirun of Open MPI, those of PMI, and srun of Slurm ---- */
 
@@ -41,6 +57,237 @@ int rt_world_launched_rank(void)
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                         "SLURM_PROCID", NULL};
     return rt_world_launched_size() > 1 ? number_of(names, 0) : 0;
+}
+
+/* ---- MPI ---- */
+
+#ifdef RT_MPI
+
+/* Bytes of one call of MPI, which counts by int. */
+static const size_t most_at_once = (size_t)1 << 30;
+
+static location location_of_this_process(void)
+{
+    location here;
+    memset(&here, 0, sizeof here);
+    if (gethostname(here.host, sizeof here.host))
+        strcpy(here.host, "?");
+    here.host[HOST_SIZE - 1] = '\0';
+    here.processors = rt_processors_digest();
+    return here;
+}
+
+/* Starts MPI; its size is 0 if that fails. Without its launcher, MPI_Init would make a single
+ * process of each, or wait for ever. */
+static rt_status start_mpi(rt_world *w, int launched)
+{
+    const location here = location_of_this_process();
+    int provided;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided))
+        return rt_error(RT_CONFIG, "MPI cannot be started");
+    MPI_Comm_rank(MPI_COMM_WORLD, &w->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &w->size);
+    if (provided < MPI_THREAD_FUNNELED)
+        return rt_error(RT_CONFIG, "MPI does not allow threads beside the one that calls it");
+    if (w->size != launched)
+        return rt_error(RT_CONFIG,
+                        "the launcher's environment reports %d processes, MPI reports %d: start "
+                        "all of them with mpirun or srun",
+                        launched, w->size);
+    w->locations = rt_alloc((size_t)w->size, sizeof *w->locations);
+    if (!w->locations)
+        return rt_out_of_memory("a world of processes");
+    MPI_Allgather(&here, sizeof here, MPI_BYTE, w->locations, sizeof here, MPI_BYTE,
+                  MPI_COMM_WORLD);
+    return rt_ok();
+}
+
+static void end_mpi(void)
+{
+    MPI_Finalize();
+}
+
+void rt_world_broadcast(rt_world *w, void *data, size_t bytes)
+{
+    for (size_t at = 0; w && at < bytes; at += most_at_once) {
+        const size_t count = bytes - at < most_at_once ? bytes - at : most_at_once;
+        MPI_Bcast((char *)data + at, (int)count, MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
+}
+
+void rt_world_gather(rt_world *w, void *array, const size_t *starts, size_t element)
+{
+    MPI_Datatype type;
+    if (!w)
+        return;
+    int counts[w->size], offsets[w->size];
+    for (int i = 0; i < w->size; i++) {
+        counts[i] = (int)(starts[i + 1] - starts[i]);
+        offsets[i] = (int)(starts[i] - starts[0]);
+    }
+    MPI_Type_contiguous((int)element, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, type, (char *)array + starts[0] * element, counts, offsets,
+                   type, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    w->sent += (double)counts[w->rank] * (double)element * (w->size - 1);
+}
+
+void rt_world_sum(rt_world *w, int64_t *numbers, size_t count)
+{
+    for (size_t at = 0; w && at < count; at += most_at_once / sizeof *numbers) {
+        const size_t left = count - at, most = most_at_once / sizeof *numbers;
+        MPI_Allreduce(MPI_IN_PLACE, numbers + at, (int)(left < most ? left : most), MPI_INT64_T,
+                      MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
+static int pieces_of(const rt_parcel *parcels, int count)
+{
+    int pieces = 0;
+    for (int i = 0; i < count; i++)
+        pieces += (int)((parcels[i].bytes + most_at_once - 1) / most_at_once);
+    return pieces;
+}
+
+/* Starts to send or to receive a parcel. Returns the number of its requests. */
+static int start_parcel(rt_world *w, const rt_parcel *p, bool send, MPI_Request *requests)
+{
+    int count = 0;
+    for (size_t at = 0; at < p->bytes; at += most_at_once, count++) {
+        const int bytes = (int)(p->bytes - at < most_at_once ? p->bytes - at : most_at_once);
+        char *data = (char *)p->data + at;
+        if (send)
+            MPI_Isend(data, bytes, MPI_BYTE, p->rank, 0, MPI_COMM_WORLD, requests + count);
+        else
+            MPI_Irecv(data, bytes, MPI_BYTE, p->rank, 0, MPI_COMM_WORLD, requests + count);
+        w->sent += send ? bytes : 0;
+    }
+    return count;
+}
+
+void rt_world_exchange(rt_world *w, const rt_parcel *sent, int sent_count,
+                       const rt_parcel *received, int received_count)
+{
+    int count = 0;
+    if (!w)
+        return;
+    MPI_Request requests[pieces_of(sent, sent_count) + pieces_of(received, received_count) + 1];
+    for (int i = 0; i < received_count; i++)
+        count += start_parcel(w, received + i, false, requests + count);
+    for (int i = 0; i < sent_count; i++)
+        count += start_parcel(w, sent + i, true, requests + count);
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+}
+
+#else /* every world is NULL */
+
+static rt_status start_mpi(rt_world *w, int launched)
+{
+    (void)w;
+    return rt_error(RT_CONFIG,
+                    "a launcher has started %d processes, but this program was built without MPI: "
+                    "install libopenmpi-dev and build again, or start one process",
+                    launched);
+}
+
+static void end_mpi(void)
+{
+}
+
+void rt_world_broadcast(rt_world *w, void *data, size_t bytes)
+{
+    (void)w, (void)data, (void)bytes;
+}
+
+void rt_world_gather(rt_world *w, void *array, const size_t *starts, size_t element)
+{
+    (void)w, (void)array, (void)starts, (void)element;
+}
+
+void rt_world_sum(rt_world *w, int64_t *numbers, size_t count)
+{
+    (void)w, (void)numbers, (void)count;
+}
+
+void rt_world_exchange(rt_world *w, const rt_parcel *sent, int sent_count,
+                       const rt_parcel *received, int received_count)
+{
+    (void)w, (void)sent, (void)sent_count, (void)received, (void)received_count;
+}
+
+#endif
+
+/* ---- life ---- */
+
+rt_status rt_world_begin(rt_world **world)
+{
+    const int launched = rt_world_launched_size();
+    *world = NULL;
+    if (launched == 1)
+        return rt_ok();
+    rt_world *w = rt_alloc(1, sizeof *w);
+    if (!w)
+        return rt_out_of_memory("a world of processes");
+    const rt_status status = start_mpi(w, launched);
+    if (w->size)
+        *world = w;
+    else
+        rt_free(w);
+    return status;
+}
+
+void rt_world_leave(rt_world *w)
+{
+    if (w && !w->left)
+        end_mpi();
+    if (w)
+        w->left = true;
+}
+
+void rt_world_end(rt_world *w)
+{
+    if (!w)
+        return;
+    rt_world_leave(w);
+    rt_free(w->locations);
+    rt_free(w);
+}
+
+int rt_world_rank(const rt_world *w)
+{
+    return w ? w->rank : 0;
+}
+
+int rt_world_size(const rt_world *w)
+{
+    return w ? w->size : 1;
+}
+
+const char *rt_world_host(const rt_world *w, int rank)
+{
+    return w ? w->locations[rank].host : "this host";
+}
+
+int rt_world_neighbours(const rt_world *w)
+{
+    int count = !w;
+    for (int i = 0; w && i < w->size; i++)
+        count += !memcmp(w->locations + i, w->locations + w->rank, sizeof *w->locations);
+    return count;
+}
+
+int rt_world_on_host(const rt_world *w)
+{
+    int count = !w;
+    for (int i = 0; w && i < w->size; i++)
+        count += !strcmp(w->locations[i].host, w->locations[w->rank].host);
+    return count;
+}
+
+double rt_world_sent(const rt_world *w)
+{
+    return w ? w->sent : 0;
 }
 
 /* ---- agreement ---- */

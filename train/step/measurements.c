@@ -1,0 +1,429 @@
+#include "train/step/measurements.h"
+
+#include "train/step/private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- classes ---- */
+
+static double share(int64_t part, int64_t all)
+{
+    return all ? (double)part / (double)all : 0;
+}
+
+bool rt_score_counts(const rt_class_score *score)
+{
+    return score->count || score->predicted;
+}
+
+rt_macro_score rt_scores_find(rt_class_score *scores, const int64_t *confusion, int classes)
+{
+    rt_macro_score macro = {0, 0};
+    for (int c = 0; c < classes; c++)
+        scores[c] = (rt_class_score){.count = 0};
+    for (int c = 0; c < classes; c++)
+        for (int k = 0; k < classes; k++) {
+            const int64_t pairs = confusion[(size_t)c * (size_t)classes + (size_t)k];
+            scores[c].count += pairs;
+            scores[k].predicted += pairs;
+        }
+    for (int c = 0; c < classes; c++) {
+        rt_class_score *s = scores + c;
+        const int64_t right = confusion[(size_t)c * (size_t)classes + (size_t)c];
+        s->precision = share(right, s->predicted);
+        s->recall = share(right, s->count);
+        s->f1 = share(2 * right, s->predicted + s->count);
+        macro.f1 += s->f1;
+        macro.classes += rt_score_counts(s);
+    }
+    macro.f1 = macro.classes ? macro.f1 / macro.classes : 0;
+    return macro;
+}
+
+int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int most)
+{
+    int all = 0, count = 0;
+    for (int c = 0; c < classes; c++)
+        all += rt_score_counts(scores + c);
+    for (int c = 0; c < classes; c++) {
+        if (!rt_score_counts(scores + c))
+            continue;
+        int at = count;
+        while (all > most && at > 0 && scores[c].f1 < scores[chosen[at - 1]].f1)
+            at--;
+        if (at == most)
+            continue;
+        for (int i = count < most ? count : most - 1; i > at; i--)
+            chosen[i] = chosen[i - 1];
+        chosen[at] = c;
+        count += count < most;
+    }
+    return count;
+}
+
+/* ---- lines ---- */
+
+/* Lines of each sequence, before they are joined. */
+typedef struct line_scoring {
+    const rt_data *data;
+    rt_line_scores *each; /* of every sequence */
+} line_scoring;
+
+double rt_logits_loss(const real *logits, int columns, int wanted)
+{
+    double most = (double)logits[0], sum = 0;
+    for (int c = 1; c < columns; c++)
+        most = fmax(most, (double)logits[c]);
+    for (int c = 0; c < columns; c++)
+        sum += exp((double)logits[c] - most);
+    return most + log(sum) - (double)logits[wanted];
+}
+
+/* Labelled tokens of a sentence are consecutive lines of the file. */
+static rt_status score_rows(rt_line_scores *s, const rt_tensor *logits, const rt_labelled_batch *b,
+                            int first_line)
+{
+    const int classes = rt_columns(logits);
+    s->lines = rt_alloc((size_t)b->labels, sizeof *s->lines);
+    if (!s->lines)
+        return rt_out_of_memory("the scores of lines");
+    for (int i = 0; i < b->labels; i++) {
+        const real *row = logits->data + (size_t)i * (size_t)classes;
+        const int predicted = rt_largest(logits, (size_t)i);
+        s->lines[s->count++] =
+            (rt_line_score){.line = first_line + i,
+                            .label = b->wanted[i],
+                            .predicted = predicted,
+                            .loss = rt_logits_loss(row, classes, b->wanted[i]),
+                            .probability = exp(-rt_logits_loss(row, classes, predicted))};
+    }
+    return rt_ok();
+}
+
+static rt_status score_sequence(void *context, int number, const rt_labelled_batch *b,
+                                rt_transformer *model, rt_graph *g)
+{
+    const line_scoring *f = context;
+    const rt_tensor *logits = b->labels ? rt_batch_logits(model, g, b) : NULL;
+    const rt_status status = rt_graph_status(g);
+    return !logits || status.code ? status
+                                  : score_rows(f->each + number, logits, b,
+                                               rt_data_evaluation_line(f->data, (uint32_t)number));
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const int one = ((const rt_line_score *)a)->line, other = ((const rt_line_score *)b)->line;
+    return (one > other) - (one < other);
+}
+
+static rt_status join_lines(rt_line_scores *scores, const line_scoring *f, int sequences)
+{
+    size_t count = 0;
+    for (int i = 0; i < sequences; i++)
+        count += f->each[i].count;
+    scores->lines = rt_alloc(count, sizeof *scores->lines);
+    if (!scores->lines)
+        return rt_out_of_memory("the scores of lines");
+    for (int i = 0; i < sequences; i++) {
+        const rt_line_scores *s = f->each + i;
+        if (s->count)
+            memcpy(scores->lines + scores->count, s->lines, s->count * sizeof *s->lines);
+        scores->count += s->count;
+    }
+    qsort(scores->lines, scores->count, sizeof *scores->lines, compare_lines);
+    return rt_ok();
+}
+
+rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
+{
+    line_scoring f = {.data = rt_trainer_data(trainer)};
+    rt_parts parts;
+    *scores = (rt_line_scores){0};
+    if (!rt_data_labels(f.data))
+        return rt_error(RT_CONFIG, "the data has no labels");
+    rt_status status = rt_parts_new(&parts, trainer, rt_data_length(f.data), 1, 0);
+    f.each = rt_alloc((size_t)parts.count, sizeof *f.each);
+    if (!status.code && !f.each)
+        status = rt_out_of_memory("the scores of lines");
+    if (!status.code)
+        status = rt_parts_run(&parts, 0, parts.count, score_sequence, &f);
+    if (!status.code)
+        status = join_lines(scores, &f, parts.count);
+    for (int i = 0; f.each && i < parts.count; i++)
+        rt_free(f.each[i].lines);
+    rt_free(f.each);
+    rt_parts_free(&parts);
+    return status;
+}
+
+void rt_line_scores_free(rt_line_scores *scores)
+{
+    rt_free(scores->lines);
+    *scores = (rt_line_scores){0};
+}
+
+/* ---- another theta ---- */
+
+bool rt_theta_reset_hurts(const rt_theta_reset *r)
+{
+    const double rounding = 1e-12;
+    const double least_accuracy = r->accuracy - 0.01 - rounding;
+    const double most_loss = (r->accuracy < 0.9 ? r->loss : 1.5 * r->loss) + 0.01;
+    return !(r->reset_accuracy >= least_accuracy && r->reset_loss <= most_loss); /* also for NaN */
+}
+
+/* Copies the parameters that hold theta to `kept`, or back from it; NULL: only counts. Returns how
+ * many numbers they are. */
+static size_t copy_theta(rt_parameters *p, real *kept, bool keep)
+{
+    size_t count = 0;
+    for (int i = 0; i < p->count; i++) {
+        const size_t size = rt_size(&p->list[i]->tensor);
+        real *theta = p->list[i]->tensor.data;
+        if (p->list[i]->role != RT_ROLE_THETA)
+            continue;
+        if (kept)
+            memcpy(keep ? kept + count : theta, keep ? theta : kept + count, size * sizeof *kept);
+        count += size;
+    }
+    return count;
+}
+
+rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
+                            const rt_theta_change *change, rt_evaluation *result)
+{
+    rt_transformer *model = rt_trainer_state(trainer)->model;
+    rt_parameters *p = &model->parameters;
+    real *kept = NULL;
+    if (theta) {
+        kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
+        if (!kept)
+            return rt_out_of_memory("theta");
+        copy_theta(p, kept, true);
+        rt_transformer_set_theta(model, theta);
+    } else {
+        rt_trainer_change_theta(trainer, change);
+    }
+    rt_status status = rt_trainer_evaluate(trainer, length, batches, result, NULL);
+    if (theta)
+        copy_theta(p, kept, false);
+    else
+        rt_trainer_change_theta(trainer, NULL);
+    rt_free(kept);
+    if (status.code != RT_NONFINITE)
+        return status;
+    *result = (rt_evaluation){.loss = (double)NAN}; /* --trap has found it */
+    return rt_ok();
+}
+
+/* ---- tolerances ---- */
+
+typedef struct search {
+    rt_trainer *trainer;
+    int length;
+    double *theta; /* of the model; one of them changes for an evaluation */
+    rt_evaluation own;
+    int (*stop)(void); /* or NULL */
+} search;
+
+/* Steps of ln theta that are tried outwards, until one hurts. */
+static const double rungs[] = {0.03, 0.1, 0.3, 1, RT_THETA_FARTHEST};
+static const double nearest = 0.003; /* lower end of the range below the first rung */
+_Static_assert(sizeof rungs / sizeof *rungs <= RT_THETA_EVALUATIONS, "the last rung is reached");
+
+/* Finds the largest step of the n-th theta, in the direction `sign`, that does not hurt the model.
+ */
+static rt_status find_tolerance(const search *s, size_t n, int sign, double *tolerance)
+{
+    const double theta = s->theta[n];
+    double good = 0, bad = 0;
+    rt_status status = rt_ok();
+    for (int i = 0; i < RT_THETA_EVALUATIONS && !status.code && good < RT_THETA_FARTHEST; i++) {
+        const double step = bad > 0 ? sqrt(fmax(good, nearest) * bad) : rungs[i];
+        rt_evaluation e = {0};
+        if (s->stop && s->stop())
+            return rt_ok();
+        s->theta[n] = theta * exp(sign * step);
+        status = rt_theta_evaluate(s->trainer, s->length, 1, s->theta, NULL, &e);
+        s->theta[n] = theta;
+        const bool hurts = rt_theta_reset_hurts(
+            &(rt_theta_reset){s->own.loss, s->own.accuracy, e.loss, e.accuracy});
+        *(hurts ? &bad : &good) = step;
+    }
+    *tolerance = good;
+    return status;
+}
+
+rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
+                              int (*stop)(void), bool *stopped)
+{
+    const rt_transformer *model = rt_trainer_state(trainer)->model;
+    const size_t count = rt_transformer_theta_count(&model->options);
+    search s = {.trainer = trainer, .length = length, .stop = stop};
+    s.theta = rt_alloc(count, sizeof *s.theta);
+    if (!s.theta)
+        return rt_out_of_memory("theta");
+    rt_transformer_theta(model, s.theta);
+    rt_status status = rt_theta_evaluate(trainer, length, 1, s.theta, NULL, &s.own);
+    for (size_t n = 0; n < count && !status.code; n++) {
+        status = find_tolerance(&s, n, -1, &tolerances[n].down);
+        if (!status.code)
+            status = find_tolerance(&s, n, 1, &tolerances[n].up);
+    }
+    rt_free(s.theta);
+    *stopped = stop && stop();
+    return status;
+}
+
+/* ---- usage of pairs ---- */
+
+/* Usages of parts that are computed at the same time, one for each place. Their sums are added in
+ * the order of the parts. */
+typedef struct usage_round {
+    rt_usage *usages;
+    int places;
+} usage_round;
+
+static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
+                               rt_transformer *model, rt_graph *g)
+{
+    const usage_round *r = context;
+    rt_transformer_input input = rt_batch_input(batch);
+    input.usage = r->usages + number % r->places;
+    rt_usage_clear(input.usage);
+    rt_transformer_encode(model, g, &input);
+    return rt_ok();
+}
+
+static rt_status sum_usage(const rt_parts *p, usage_round *r, rt_usage *sum)
+{
+    rt_status status = rt_ok();
+    for (int first = 0; first < p->count && !status.code; first += r->places) {
+        const int end = p->count - first < r->places ? p->count : first + r->places;
+        status = rt_parts_run(p, first, end, measure_usage, r);
+        for (int i = first; i < end && !status.code; i++)
+            rt_usage_add(sum, r->usages + i % r->places);
+    }
+    return status;
+}
+
+rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
+{
+    rt_parts parts;
+    usage_round r = {.places = t->place_count};
+    rt_status status = rt_usage_new(usage, &t->state.model->options);
+    if (status.code)
+        return status;
+    status = rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches);
+    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
+    if (!status.code && !r.usages)
+        status = rt_out_of_memory("an evaluation");
+    for (int i = 0; i < r.places && !status.code; i++)
+        status = rt_usage_new(r.usages + i, &t->state.model->options);
+    if (!status.code)
+        status = sum_usage(&parts, &r, usage);
+    rt_parts_free(&parts);
+    for (int i = 0; r.usages && i < r.places; i++)
+        rt_usage_free(r.usages + i);
+    rt_free(r.usages);
+    if (status.code)
+        rt_usage_free(usage);
+    return status;
+}
+
+/* ---- distances of attention ---- */
+
+/* Distances with the weights of one sequence at a time, (heads, T, T) of each layer. */
+typedef struct attended {
+    rt_attention_distances *sum;
+    real **weights;
+} attended;
+
+static void add_head(double *sum, const real *weights, const uint8_t *mask, int T)
+{
+    for (int i = 0; i < T; i++)
+        for (int j = 0; mask[i] && j < T; j++)
+            sum[abs(i - j)] += (double)weights[i * T + j];
+}
+
+/* Computes the weights of a sequence, and adds them. */
+static rt_status add_attended(void *context, int number, const rt_labelled_batch *batch,
+                              rt_transformer *model, rt_graph *g)
+{
+    const attended *a = context;
+    const rt_attention_distances *d = a->sum;
+    const size_t T = (size_t)batch->batch.length;
+    rt_transformer_input input = rt_batch_input(batch);
+    (void)number;
+    input.attentions = a->weights;
+    rt_transformer_encode(model, g, &input);
+    const rt_status status = rt_engine_graph_status(g);
+    for (int n = 0; n < d->layers * d->heads && !status.code; n++)
+        add_head(d->weights + (size_t)n * (size_t)d->length,
+                 a->weights[n / d->heads] + (size_t)(n % d->heads) * T * T, batch->batch.mask,
+                 (int)T);
+    return status;
+}
+
+static rt_status sum_attended(rt_trainer *t, attended *a)
+{
+    const rt_attention_distances *d = a->sum;
+    const size_t size = (size_t)d->heads * (size_t)d->length * (size_t)d->length;
+    rt_parts parts;
+    rt_status status = rt_parts_new(&parts, t, d->length, 1, t->config->train.eval_batches);
+    a->weights = rt_alloc((size_t)d->layers, sizeof *a->weights);
+    bool short_of_memory = !a->weights;
+    for (int l = 0; l < d->layers && !short_of_memory; l++)
+        short_of_memory = !(a->weights[l] = rt_alloc(size, sizeof(real)));
+    if (!status.code && short_of_memory)
+        status = rt_out_of_memory("the weights of attention");
+    for (int i = 0; i < parts.count && !status.code; i++) /* in order: the sums are rounded */
+        status = rt_parts_run(&parts, i, i + 1, add_attended, a);
+    for (int l = 0; a->weights && l < d->layers; l++)
+        rt_free(a->weights[l]);
+    rt_free(a->weights);
+    rt_parts_free(&parts);
+    return status;
+}
+
+/* Scales the weights of each head to sum 1. */
+static void divide_by_sums(rt_attention_distances *d)
+{
+    for (int n = 0; n < d->layers * d->heads; n++) {
+        double sum = 0, *weights = d->weights + (size_t)n * (size_t)d->length;
+        for (int r = 0; r < d->length; r++)
+            sum += weights[r];
+        for (int r = 0; r < d->length; r++)
+            weights[r] /= sum;
+    }
+}
+
+rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention_distances *d)
+{
+    static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
+    const rt_transformer_options *o = &t->state.model->options;
+    attended a = {.sum = d};
+    *d = (rt_attention_distances){.layers = o->layers, .heads = o->heads, .length = length};
+    if (o->attention != RT_ATTENTION_SOFTMAX)
+        return rt_error(RT_CONFIG, "model.attention = %s has no weights that sum to 1",
+                        attentions[o->attention]);
+    d->weights =
+        rt_alloc((size_t)o->layers * (size_t)o->heads * (size_t)length, sizeof *d->weights);
+    if (!d->weights)
+        return rt_out_of_memory("the weights of attention");
+    const rt_status status = sum_attended(t, &a);
+    if (status.code)
+        rt_attention_distances_free(d);
+    else
+        divide_by_sums(d);
+    return status;
+}
+
+void rt_attention_distances_free(rt_attention_distances *d)
+{
+    rt_free(d->weights);
+    d->weights = NULL;
+}

@@ -1,0 +1,234 @@
+#ifndef ROTOR_TRAIN_STEP_PRIVATE_H
+#define ROTOR_TRAIN_STEP_PRIVATE_H
+
+/* The parts of a trainer, for the files of this folder: trainer.c creates and frees it, step.c
+ * takes a step and sends orders to the processes of a world, shares.c sums gradients, evaluation.c
+ * evaluates, measurements.c measures a trained model, memory_estimate.c counts its memory. */
+
+#include "core/memory.h"
+#include "core/real.h"
+#include "ops/engine.h"
+#include "optim/clip.h"
+#include "optim/rules.h"
+#include "optim/schedule.h"
+#include "train/step/trainer.h"
+#include "train/step/workers.h"
+#include "train/world/world.h"
+
+/* ---- shares.c: the tree of sums ----
+ *
+ * Gradients are summed in a fixed binary tree of pairs, whoever computes them, where and when. A
+ * process takes its shards in their order, in groups, each shard into a block of its own, and adds
+ * all complete pairs after every group: so few blocks are needed, and the largest nodes of the tree
+ * that lie in its range of shards are left. The nodes of all processes, taken in the order of their
+ * shards, add up to the same sum. */
+
+/* Node of the tree: the sum of shards `first` ... `end` - 1, in a block of gradients. */
+typedef struct rt_subtree {
+    int first, end;
+    int level; /* a full node has 2^level shards */
+    int block;
+} rt_subtree;
+
+/* Sum of two blocks: block `from` is added to block `to`. */
+typedef struct rt_summation {
+    int to, from;
+} rt_summation;
+
+/* Limit of the number of nodes: two of each level, and a level for each bit of the number of
+ * shards. */
+enum { RT_MOST_SUBTREES = 64 };
+
+/* Adjacent nodes that wait for their other halves. */
+typedef struct rt_subtrees {
+    int shards; /* of the whole tree */
+    int count;
+    rt_subtree at[RT_MOST_SUBTREES];
+} rt_subtrees;
+
+/* Returns the node of a single shard. */
+rt_subtree rt_subtree_of_shard(int shard, int block);
+
+/* Appends the next node. Writes the sums that are now possible, in their order, and returns their
+ * number. A whole tree takes `shards` - 1 sums. */
+int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums);
+
+/* Returns the n-th block that holds no node. */
+int rt_subtrees_free_block(const rt_subtrees *nodes, int n);
+
+/* Returns the number of shards of a group: two per worker, so that a delayed worker does not delay
+ * the others. */
+int rt_summation_group(int shards, int workers);
+
+/* Adds `other` to `sum`, element by element. */
+void rt_sum_add(real *sum, const real *other, size_t size);
+
+/* Returns the number of blocks for shards first ... end - 1 in groups of this size. */
+int rt_summation_blocks(int shards, int first, int end, int group);
+
+/* ---- shares.c: shares of processes ----
+ *
+ * Each rank sends to every other rank that rank's slice of the nodes that it has left. It reduces
+ * its own slice of all nodes in the order of the tree, updates its parameters, and sends these to
+ * all. If every rank leaves one node, it sends 2 (P-1)/P of the gradients, the minimum. (Thakur,
+ * Rabenseifner and Gropp 2005: a reduce-scatter by pairs, then a gather.) */
+
+/* Slices of parameters and gradients. A single process has all of them. */
+typedef struct rt_shares {
+    rt_world *world;
+    int rank, size;          /* of this process, and of the world */
+    size_t *shards;          /* (size + 1): the first shard of each process */
+    size_t *stretches;       /* the first stretch of each */
+    size_t *numbers;         /* the first number of each in the block of parameters */
+    const rt_stretch *parts; /* all stretches */
+    int node_count;          /* number of nodes that all processes leave, in the order of shards */
+    int *owners;             /* of each node */
+    real *received;          /* nodes of other processes, in the slice of this process */
+    real **nodes;            /* slice of this process, of each node */
+    rt_summation *sums;      /* of nodes */
+    int sum_count;
+    rt_parcel *sent, *taken;
+} rt_shares;
+
+/* Assigns shards to processes; then rt_shares_divide assigns the stretches of a block of `numbers`
+ * parameters. The stretches are borrowed. With the account of a dry run (else NULL), memory
+ * for the nodes of other processes is reserved. RT_CONFIG if there are too many parameters for a
+ * world.
+ */
+rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards) RT_MUST_CHECK;
+rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count, size_t numbers,
+                           rt_account *account) RT_MUST_CHECK;
+void rt_shares_free(rt_shares *s);
+
+/* Returns the first of `count` consecutive items of the process `rank` of `size`. */
+int rt_share_start(int count, int size, int rank);
+
+/* Reduces the nodes of all processes, of which `left` are those of this one in their order, to the
+ * gradient of the slice of this process. In a world, computes the squares of all stretches as well.
+ */
+void rt_shares_sum(rt_shares *s, real *const *left, rt_workers *workers, double *squares);
+
+/* Return the first stretch of this process, and the number of its stretches and parameters. */
+int rt_shares_first(const rt_shares *s);
+int rt_shares_count(const rt_shares *s);
+size_t rt_shares_numbers(const rt_shares *s);
+
+/* Return the gradient of a stretch of this process, and the offset of its optimizer states. */
+real *rt_share_gradient(const rt_shares *s, const rt_stretch *part);
+size_t rt_share_state(const rt_shares *s, const rt_stretch *part);
+
+/* Moves the slices of a state from all processes to process 0, or back. */
+void rt_shares_move(const rt_shares *s, real *state, bool to_first);
+
+/* ---- the trainer ---- */
+
+/* Result of a shard. */
+typedef struct rt_shard_result {
+    double loss; /* summed over the labels */
+    int64_t correct;
+    int64_t tokens;
+} rt_shard_result;
+
+/* Whole sequences of a batch. */
+typedef struct rt_shard {
+    int first_row;
+    rt_labelled_batch sequences;
+    int block; /* of its gradient */
+    rt_status status;
+} rt_shard;
+
+/* Graph of one job at a time. A step or an evaluation has as many jobs at once as there are places.
+ */
+typedef struct rt_place {
+    rt_graph *graph;
+    atomic_bool taken;
+    rt_status failure; /* of a job of an evaluation: the failed one with the lowest number, ... */
+    int failed_job;    /* ... and its number */
+} rt_place;
+
+struct rt_trainer {
+    /* of the whole training */
+    const rt_config *config;
+    const rt_data *data;
+    rt_world *world;
+    rt_account *account;   /* of a dry run; NULL */
+    int (*stop)(void);     /* returns whether this process was asked to stop; or NULL */
+    void (*on_stop)(void); /* called by process 0 if another one was; or NULL */
+    const rt_update_rule *rule;
+    rt_training_state state;
+    uint16_t *rounded; /* the parameters in bf16, with run.math = bf16 */
+
+    /* threads */
+    rt_workers *workers;
+    int threads;    /* of a step: rt_threads_of */
+    real **scratch; /* scratch memory of each thread for updates of matrices */
+    rt_place *places;
+    int place_count;
+    rt_profile *profiles; /* of each place; NULL without --profile */
+
+    /* shards and the sum of their gradients */
+    int shards;                 /* of all processes */
+    int first_shard, end_shard; /* of this process */
+    rt_shard *shard;            /* of all processes; those of others have no sequences */
+    rt_shard_result *results;   /* of all shards */
+    int group;                  /* number of shards between two sums */
+    int blocks;                 /* of gradients */
+    rt_transformer **models;    /* of each block; they share the values of the first */
+    rt_summation *sums;         /* of blocks */
+    rt_stretch *stretches;
+    int stretch_count;
+    double *squares; /* of the summed gradient, of each stretch */
+    rt_shares shares;
+
+    /* the current step */
+    rt_rates rates;
+    double divisor;    /* number of labels */
+    rt_subtrees nodes; /* that are computed */
+    int first;         /* first shard of the current group */
+    int sum_count;     /* number of sums after the group */
+    bool last;         /* whether the group is the last one, and no other process adds anything */
+    double scale;      /* of the gradient: clipping */
+};
+
+/* Returns how many shards a process computes at the same time; further threads help with parts. */
+int rt_trainer_places(const rt_config *config, const rt_world *world);
+
+/* Acquires a place for a job of a worker, with the crew of the worker, and releases it. */
+int rt_trainer_enter(rt_trainer *t, int worker);
+void rt_trainer_leave(rt_trainer *t, int place);
+
+/* Creates a trainer as rt_trainer_new, without communication in the world: the processes may have
+ * different errors. To be freed with rt_trainer_end, which gives no order to other processes. */
+rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config,
+                               const rt_data *data,
+                               const rt_trainer_options *options) RT_MUST_CHECK;
+void rt_trainer_end(rt_trainer *t);
+
+/* Evaluates, in every process of a world, as rt_trainer_evaluate. */
+rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
+                                     int64_t *confusion) RT_MUST_CHECK;
+
+/* ---- evaluation.c: parts of the evaluation data ---- */
+
+/* The first sequences of the evaluation data, cut into parts of some rows. The cut depends on the
+ * configuration alone. */
+typedef struct rt_parts {
+    rt_trainer *trainer;
+    long sequences;
+    int rows;                   /* of a full part */
+    int count;                  /* number of parts */
+    rt_labelled_batch *batches; /* of each place */
+} rt_parts;
+
+/* Cuts the sequences of so many batches, or of all (0), into parts of `rows` sequences; 0: as many
+ * as the first shard has. Holds the parameters (rt_trainer_hold) until rt_parts_free, which is to
+ * be called in any case. */
+rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches) RT_MUST_CHECK;
+void rt_parts_free(rt_parts *p);
+
+/* Does the job of the parts first ... end - 1, each with its sequences. Returns RT_DATA if they
+ * could not be read, else the status of the failed part with the lowest number. */
+rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *job,
+                       void *context) RT_MUST_CHECK;
+
+#endif
