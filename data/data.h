@@ -234,7 +234,7 @@ int rt_data_evaluation_line(const rt_data *data, uint32_t sequence);
  * on a file, numbers past the last sequence begin again, with other masks.
  *
  * Labelled rows are drawn batch_size a step: sequences 0 ... batch_size - 1 of the steps of an
- * epoch are all rows, see data/order.h. */
+ * epoch are all rows, see data/windows.h. */
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
                       rt_batch *batch);
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch);

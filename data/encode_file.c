@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/sequence.h"
-#include "data/token_writer.h"
+#include "data/token_format.h"
 
 #include <hdf5.h>
 #include <stdio.h>

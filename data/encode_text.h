@@ -1,14 +1,37 @@
 #ifndef ROTOR_DATA_ENCODE_TEXT_H
 #define ROTOR_DATA_ENCODE_TEXT_H
 
+/* Ids in memory, in as few bits as the vocabulary needs: 16 or 32. */
+
+#include "data/data.h"
+#include "data/text_files.h"
+#include "data/token_file.h"
+#include "data/tokenizers/vocabulary.h"
+
+typedef struct rt_id_list {
+    void *ids;
+    size_t width; /* bytes of an id, see rt_id_width */
+    size_t count, room;
+    bool failed; /* the heap is exhausted */
+} rt_id_list;
+
+size_t rt_id_width(int vocab);
+
+/* Makes room for so many ids in all; see `failed`. */
+void rt_id_list_reserve(rt_id_list *list, size_t room);
+
+/* Adds an id to the rt_id_list: an rt_id_taker. */
+void rt_id_list_add(void *list, int32_t id);
+void rt_id_list_free(rt_id_list *list);
+
+/* Makes a run of a list, which is empty then. RT_MEMORY: the list is as it was. */
+rt_status rt_id_list_run(rt_token_run *run, rt_id_list *list) RT_MUST_CHECK;
+
+/* ---- encoding ---- */
+
 /* A text of any size as ids: in parts, by several threads, in the order of the text. The ids are
  * those that the text has as a whole; where a tokenizer leaves no place to cut at, the text is read
  * into memory as a whole. */
-
-#include "data/data.h"
-#include "data/id_list.h"
-#include "data/text_files.h"
-#include "data/tokenizers/vocabulary.h"
 
 typedef struct rt_text_encoding {
     const rt_text_files *text;

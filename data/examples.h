@@ -12,8 +12,8 @@
  * cut at its end, of a pair the longer text first. */
 
 #include "data/labelled_file.h"
-#include "data/order.h"
 #include "data/rules.h"
+#include "data/windows.h"
 
 struct rt_draw;
 struct rt_sequence;

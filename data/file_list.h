@@ -5,7 +5,11 @@
  * mixture, "a.txt*3, b.bin*1"; spaces around the '*' do not count. A name that ends in .bin or
  * .npy, or has a data set behind it (ids.h5:/train), is one of token ids; any other is a text. */
 
+#include "core/status.h"
 #include "data/rules.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct rt_data_file {
     char path[RT_PATH_SIZE];
@@ -25,5 +29,30 @@ bool rt_data_files_weighted(const char *list, bool any_set);
 
 /* As rt_data_rules, of the list of a key. */
 void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_rule_sink to);
+
+/* ---- digests ---- */
+
+/* XXH128 as hexadecimal digits, zero-terminated. */
+
+enum { RT_DIGEST_SIZE = 33 };
+
+void rt_digest_bytes(char digest[RT_DIGEST_SIZE], const void *bytes, size_t size);
+void rt_digest_text(char digest[RT_DIGEST_SIZE], const char *text);
+
+/* Returns a checksum of 64 bits (XXH3). */
+uint64_t rt_checksum(const void *bytes, size_t size);
+
+/* A digest of bytes that come one after the other. NULL when the heap is exhausted. */
+typedef struct rt_digest rt_digest;
+rt_digest *rt_digest_new(void);
+void rt_digest_add(rt_digest *d, const void *bytes, size_t size);
+
+/* Writes the digest of all bytes since the last end, and begins again. */
+void rt_digest_end(rt_digest *d, char digest[RT_DIGEST_SIZE]);
+void rt_digest_free(rt_digest *d);
+
+/* Of the bytes of a file, of which there must be `size`: RT_DATA, with the key that names it. */
+rt_status rt_digest_file(char digest[RT_DIGEST_SIZE], const char *key, const char *path,
+                         size_t size) RT_MUST_CHECK;
 
 #endif

@@ -1,9 +1,127 @@
 #include "data/objective.h"
 
+#include "core/memory.h"
 #include "core/random.h"
 #include "data/task.h"
+#include "data/tokenizers/bpe.h"
 
+#include <limits.h>
 #include <string.h>
+
+static bool begins_with(const char *text, const char *word, size_t size)
+{
+    return size && !strncmp(text, word, size);
+}
+
+rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text)
+{
+    static const char word[] = "[MASK]";
+    const int32_t id = vocabulary->special.mask;
+    if (id == RT_NO_ID)
+        return (rt_mask_place){NULL, 0};
+    const rt_spelling own = rt_vocabulary_spell(vocabulary, id);
+    for (; *text; text++) {
+        if (begins_with(text, own.bytes, own.size))
+            return (rt_mask_place){text, own.size};
+        if (begins_with(text, word, sizeof word - 1))
+            return (rt_mask_place){text, sizeof word - 1};
+    }
+    return (rt_mask_place){NULL, 0};
+}
+
+/* A part of a text. */
+typedef struct span {
+    size_t start, end;
+} span;
+
+/* A mask with the blanks that belong to it: those that its tokenizer has for it, or else, since
+ * pieces of level bpe have the blank before them and a mask stands for a whole one, that. */
+static span with_blanks(const rt_vocabulary *v, const char *text, size_t bytes, span mask,
+                        size_t before)
+{
+    const rt_added_token *token = v->bpe ? rt_bpe_added(v->bpe, NULL, v->special.mask) : NULL;
+    if (token && (token->takes_left || token->takes_right)) {
+        const rt_found_token found =
+            rt_found_token_with_blanks((rt_found_token){token, mask.start, mask.end},
+                                       (const unsigned char *)text, bytes, before);
+        return (span){found.start, found.end};
+    }
+    mask.start -= v->bpe && mask.start > before && text[mask.start - 1] == ' ';
+    return mask;
+}
+
+/* The ids of a part that holds no mask. */
+static rt_status encode_part(const rt_vocabulary *vocabulary, bool special, const char *part,
+                             size_t size, size_t before, int32_t *ids, int *count,
+                             rt_unknown *unknown)
+{
+    rt_unknown here = {0};
+    *count = 0;
+    if (!size)
+        return rt_ok();
+    rt_status status = (special ? rt_vocabulary_encode_special
+                                : rt_vocabulary_encode)(vocabulary, part, size, ids, count, &here);
+    rt_unknown_add(unknown, &here, before);
+    return status;
+}
+
+/* Behind the ids that there are. */
+static rt_status encode(const rt_vocabulary *vocabulary, bool special, const char *text,
+                        int32_t *ids, int *count, int *masks, rt_unknown *unknown)
+{
+    const size_t bytes = strlen(text);
+    size_t at = 0;
+    rt_status status = rt_ok();
+    for (bool more = true; more && !status.code;) {
+        const rt_mask_place found = rt_mask_find(vocabulary, text + at);
+        span mask = {bytes, bytes};
+        int added;
+        more = found.at != NULL;
+        if (more) {
+            mask.start = (size_t)(found.at - text);
+            mask.end = mask.start + found.size;
+            mask = with_blanks(vocabulary, text, bytes, mask, at);
+        }
+        status = encode_part(vocabulary, special, text + at, mask.start - at, at, ids + *count,
+                             &added, unknown);
+        *count += added;
+        if (more && !status.code) {
+            ids[(*count)++] = vocabulary->special.mask;
+            ++*masks;
+        }
+        at = mask.end;
+    }
+    return status;
+}
+
+rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bool special,
+                                const char *text, int32_t **ids_new, int *count, int *masks,
+                                rt_unknown *unknown)
+{
+    const size_t bytes = strlen(text);
+    *ids_new = NULL;
+    *count = *masks = 0;
+    *unknown = (rt_unknown){0};
+    const int limit = rt_vocabulary_most_bytes(vocabulary) - 1;
+    if (bytes > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
+    int32_t *ids = rt_alloc_unset(rt_vocabulary_most_ids(vocabulary, bytes) + 1, sizeof *ids);
+    if (!ids)
+        return rt_out_of_memory("the ids of a text");
+    if (begins)
+        ids[(*count)++] = vocabulary->special.cls;
+    rt_status status = encode(vocabulary, special, text, ids, count, masks, unknown);
+    if (!status.code && !*count)
+        status = rt_error(RT_ARGUMENT,
+                          "the text is empty, and the model has no token that begins a text");
+    if (status.code)
+        rt_free(ids);
+    else
+        *ids_new = ids;
+    return status;
+}
+
+/* ---- objectives ---- */
 
 void rt_objective_check(const rt_data_options *o, rt_rule_sink to)
 {

@@ -6,7 +6,6 @@
 #include "data/documents.h"
 #include "data/encode_text.h"
 #include "data/file_list.h"
-#include "data/id_list.h"
 #include "data/task.h"
 #include "data/token_cache.h"
 #include "data/token_file.h"

@@ -4,7 +4,7 @@
 /* The tokens of data.file one after the other, for who writes them down. */
 
 #include "data/data.h"
-#include "data/id_list.h"
+#include "data/encode_text.h"
 
 /* Tells how many ids there can be, and then gives the tokens of data.file in parts, of rt_id_width.
  * RT_CONFIG for a mixture, and for a task without tokens of files; errors of rt_data_open. */

@@ -5,7 +5,7 @@
 
 #include "data/examples.h"
 #include "data/rules.h"
-#include "data/token_run.h"
+#include "data/token_file.h"
 #include "data/tokenizers/vocabulary.h"
 #include "data/windows.h"
 

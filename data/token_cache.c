@@ -1,11 +1,10 @@
 #include "data/token_cache.h"
 
 #include "core/memory.h"
-#include "data/digest.h"
 #include "data/documents.h"
+#include "data/file_list.h"
 #include "data/token_file.h"
 #include "data/token_format.h"
-#include "data/token_writer.h"
 #include "text/durable_file.h"
 #include "text/files.h"
 #include "text/text_file.h"

@@ -19,7 +19,7 @@
 
 #include "data/encode_text.h"
 #include "data/task.h"
-#include "data/token_run.h"
+#include "data/token_file.h"
 
 /* Whether a text of so many bytes belongs in the cache. */
 bool rt_token_cache_takes(const rt_data_options *o, size_t bytes);

@@ -1,7 +1,7 @@
 #include "data/token_dataset.h"
 
 #include "core/memory.h"
-#include "data/token_run.h"
+#include "data/token_file.h"
 #include "text/files.h"
 
 #include <errno.h>

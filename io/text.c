@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "data/labelled_batch.h"
-#include "data/masked_text.h"
+#include "data/objective.h"
 #include "models/sampler.h"
 #include "ops/engine.h"
 

@@ -3,7 +3,7 @@
 #include "data/tokenizers/bpe.h"
 
 #include "bpe_fixtures.h"
-#include "data/masked_text.h"
+#include "data/objective.h"
 #include "data/tokenizers/characters.h"
 #include "samples.h"
 

@@ -1,6 +1,6 @@
 /* In which order a training and an evaluation go over labelled rows. */
 
-#include "data/order.h"
+#include "data/windows.h"
 #include "suite.h"
 
 #include <stdbool.h>

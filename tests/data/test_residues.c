@@ -1,6 +1,6 @@
 /* Vocabularies of level residue: their file, and what texts become with them. */
 
-#include "data/masked_text.h"
+#include "data/objective.h"
 #include "json_lines.h"
 #include "samples.h"
 #include "text/files.h"

@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "data/data.h"
-#include "data/masked_text.h"
+#include "data/objective.h"
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/imported.h"
 #include "io/huggingface/tokenizer_bpe.h"

@@ -1,7 +1,7 @@
 #include "train/run/predict.h"
 
 #include "core/memory.h"
-#include "data/masked_text.h"
+#include "data/objective.h"
 #include "models/session.h"
 #include "text/capture.h"
 #include "text/lines.h"
