@@ -82,7 +82,7 @@ TEST(settings_of_a_run_are_as_good_as_lines)
     ck_assert(!rt_config_load(&run, &source, &errors).code);
     ck_assert_int_eq(run.data.distance, 5);
     ck_assert_uint_eq(run.run.seed, 3);
-    ck_assert_int_eq(run.origin[rt_key_find("data", "distance")], RT_FROM_SWEEP);
+    ck_assert_int_eq(run.origin[rt_key_find("data.distance")], RT_FROM_SWEEP);
     rt_free(settings);
 }
 

@@ -24,7 +24,7 @@ static int later(int a, int b)
 static int place_of(const rt_config_errors *errors, int i)
 {
     const int origin = errors->origin[i];
-    return origin == RT_FROM_MODEL ? errors->origin[rt_key_find("train", "init_from")] : origin;
+    return origin == RT_FROM_MODEL ? errors->origin[rt_key_find("train.init_from")] : origin;
 }
 
 /* The contradicting keys, "section.key" each. */
@@ -34,7 +34,7 @@ static int place_of(const rt_config_errors *errors, int i)
 static bool find_latest(const rt_config_errors *errors, const char *const *keys, int *origin)
 {
     for (; *keys; keys++) {
-        int i = rt_key_find_full(*keys);
+        int i = rt_key_find(*keys);
         if (i < 0)
             continue; /* an option without a key: the data sets it */
         if (errors->bad[i])
@@ -90,7 +90,7 @@ static void check_capacity(const rt_config *config, const rt_transformer_options
     if (most && most < longest)
         contradict(errors, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
                    "%s = %s is for %d tokens at most; the longest sequence has %d", name,
-                   rt_key_write(rt_key_at(rt_key_find_full(name)), config, value), most, longest);
+                   rt_key_value_write(rt_key_at(rt_key_find(name)), config, value), most, longest);
 }
 
 /* Checks the options of the model; those that the data sets are assumed to be valid. */
@@ -119,7 +119,7 @@ static bool names_objective(const rt_config *config)
     static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
     bool said = false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        said |= config->origin[rt_key_find_full(keys[i])] == RT_FROM_COMMAND_LINE;
+        said |= config->origin[rt_key_find(keys[i])] == RT_FROM_COMMAND_LINE;
     return said;
 }
 

@@ -1,23 +1,33 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "train/config/config.h"
 
 #include "core/memory.h"
+#include "text/list.h"
 #include "text/quote.h"
 #include "text/text_file.h"
 #include "train/config/private.h"
 #include "train/config/sweep.h"
 
-#include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { SECTION_SIZE = 32 };
 
 typedef struct loading {
-    rt_written_config written;
     const rt_config_source *source;
+    bool trained;      /* something was trained with the configuration */
+    bool used;         /* a trained model is used with it */
+    bool of_model;     /* it is that of the model: data.file may be missing */
+    bool fixed;        /* overrides cannot change the model */
+    bool untrusted;    /* of files only a regular one is opened */
+    rt_config written; /* values as they were written; zeros stay */
+    rt_config late;    /* overrides that apply after the trained model is resolved */
     rt_config_errors errors;
-    rt_sweep *sweep; /* NULL: [sweep] and variants are skipped */
     bool in_section; /* a header has been seen */
     bool known;      /* the section exists */
     bool in_sweep;
@@ -27,32 +37,9 @@ typedef struct loading {
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
-    char *of_use[RT_MAX_KEYS]; /* overrides that apply after the model is resolved */
 } loading;
 
-/* Returns whether a trained model is used. */
-static bool is_used(const loading *l)
-{
-    const rt_config_purpose purpose = l->source->purpose;
-    return purpose == RT_CONFIG_TO_USE || purpose == RT_CONFIG_OF_CHECKPOINT ||
-           purpose == RT_CONFIG_OF_IMPORTED;
-}
-
-/* Returns whether data.file may be missing. */
-static bool lacks_data(const loading *l)
-{
-    const rt_config_purpose purpose = l->source->purpose;
-    return purpose == RT_CONFIG_OF_MODEL || purpose == RT_CONFIG_OF_CHECKPOINT ||
-           purpose == RT_CONFIG_OF_IMPORTED;
-}
-
-/* Returns whether something was trained with the configuration. */
-static bool was_trained(const loading *l)
-{
-    return l->source->purpose == RT_CONFIG_OF_RUN || lacks_data(l) || l->placed;
-}
-
-static void set_key(loading *l, int origin, int i, const char *value)
+static void set_key(loading *l, rt_config *config, int origin, int i, const char *value)
 {
     const rt_key *key = rt_key_at(i);
     char name[RT_KEY_NAME_SIZE];
@@ -60,8 +47,8 @@ static void set_key(loading *l, int origin, int i, const char *value)
     /* The command line can clear a text or a list of the file. */
     const bool complete = *value || (origin == RT_FROM_COMMAND_LINE && !*key->initial);
     rt_key_full_name(key, name);
-    if (complete && rt_key_read(key, value, &l->written.keys, &problem)) {
-        l->written.keys.origin[i] = origin;
+    if (complete && rt_key_read(key, value, config, &problem)) {
+        config->origin[i] = origin;
         return;
     }
     rt_config_complain(&l->errors, origin, "%s %s", name,
@@ -85,13 +72,14 @@ static void on_section(void *user, int line, const char *name)
 {
     static const char variant[] = "variant ";
     loading *l = user;
+    rt_sweep *sweep = l->source->sweep;
     l->in_section = true;
     l->known = name && rt_section_exists(name);
     l->in_sweep = name && !strcmp(name, "sweep");
     l->in_variant = name && !strncmp(name, variant, strlen(variant));
     l->has_sweep |= l->in_sweep || l->in_variant;
-    if (l->in_variant && l->sweep)
-        rt_sweep_add_variant(l->sweep, line, name + strlen(variant), &l->errors);
+    if (l->in_variant && sweep)
+        rt_sweep_add_variant(sweep, line, name + strlen(variant), &l->errors);
     if (l->in_sweep || l->in_variant)
         return;
     if (l->known)
@@ -104,35 +92,37 @@ static void on_section(void *user, int line, const char *name)
 static void on_pair(void *user, int line, const char *written, const char *value)
 {
     loading *l = user;
-    char quoted[RT_QUOTE_SIZE];
+    rt_sweep *sweep = l->source->sweep;
+    char quoted[RT_QUOTE_SIZE], name[RT_KEY_NAME_SIZE];
     if (!l->in_section)
         rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
                            rt_quote(quoted, written));
-    if (l->in_sweep && l->sweep)
-        rt_sweep_set(l->sweep, line, written, value, &l->errors);
-    if (l->in_variant && l->sweep)
-        rt_sweep_add_setting(l->sweep, line, written, value, &l->errors);
+    if (l->in_sweep && sweep)
+        rt_sweep_set(sweep, line, written, value, &l->errors);
+    if (l->in_variant && sweep)
+        rt_sweep_add_setting(sweep, line, written, value, &l->errors);
     if (!l->known)
         return;
-    int i = rt_key_find(l->section, written);
+    snprintf(name, sizeof name, "%s.%s", l->section, written);
+    const int i = rt_key_find(name);
     if (i < 0)
         rt_config_unknown_key(&l->errors, line, l->section, written);
     else if (l->first_line[i])
         rt_config_complain(&l->errors, line, "duplicate key '%s' in [%s]; line %d has it", written,
                            l->section, l->first_line[i]);
     else
-        set_key(l, l->first_line[i] = line, i, value);
+        set_key(l, &l->written, l->first_line[i] = line, i, value);
 }
 
-static void read_file(loading *l, const rt_config_source *source)
+static void read_file(loading *l)
 {
     static const rt_ini_events events = {on_section, on_pair, on_problem};
+    const rt_config_source *source = l->source;
     if (source->text) {
         rt_ini_parse(NULL, source->text, &events, l);
         return;
     }
-    const bool regular = source->purpose == RT_CONFIG_OF_RUN;
-    FILE *file = regular ? rt_open_regular(source->path) : fopen(source->path, "rb");
+    FILE *file = l->untrusted ? rt_open_regular(source->path) : fopen(source->path, "rb");
     if (file)
         rt_ini_parse(file, NULL, &events, l);
     if (!file || ferror(file))
@@ -156,16 +146,12 @@ static void copy_trimmed(char *copy, size_t size, const char *text, size_t lengt
     snprintf(copy, size, "%.*s", (int)length, text);
 }
 
-/* Sets the key, or defers the override until the trained model is resolved. */
+/* Sets the key; in a use, what may differ from the trained model waits until that is resolved. */
 static void override(loading *l, int i, const char *value)
 {
+    const bool late = l->used && (rt_key_at_use(i) || l->fixed);
     l->overridden[i] = true;
-    if (!is_used(l) || !(rt_key_at_use(i) || l->source->purpose == RT_CONFIG_OF_CHECKPOINT)) {
-        set_key(l, RT_FROM_COMMAND_LINE, i, value);
-        return;
-    }
-    l->of_use[i] = rt_copy_text(value);
-    l->errors.lines.failed |= !l->of_use[i];
+    set_key(l, late ? &l->late : &l->written, RT_FROM_COMMAND_LINE, i, value);
 }
 
 static void read_override(loading *l, const char *text)
@@ -184,11 +170,12 @@ static void read_override(loading *l, const char *text)
     static const char sweep[] = "sweep.";
     if (!strncmp(name, sweep, strlen(sweep))) {
         l->has_sweep = true;
-        if (l->sweep)
-            rt_sweep_set(l->sweep, RT_FROM_COMMAND_LINE, name + strlen(sweep), value, &l->errors);
+        if (l->source->sweep)
+            rt_sweep_set(l->source->sweep, RT_FROM_COMMAND_LINE, name + strlen(sweep), value,
+                         &l->errors);
         return;
     }
-    int i = rt_key_find_full(name);
+    const int i = rt_key_find(name);
     if (i < 0)
         rt_config_unknown_override(&l->errors, name);
     else if (l->overridden[i])
@@ -206,7 +193,7 @@ static void read_settings(loading *l, const char *lines)
         snprintf(line, sizeof line, "%.*s", (int)length, lines);
         char *equals = strchr(line, '=');
         *equals = '\0';
-        set_key(l, RT_FROM_SWEEP, rt_key_find_full(line), equals + 1);
+        set_key(l, &l->written, RT_FROM_SWEEP, rt_key_find(line), equals + 1);
         lines += length + (lines[length] == '\n');
     }
 }
@@ -217,9 +204,9 @@ static void read_settings(loading *l, const char *lines)
  * "model" for a path without a name, such as ".". */
 static void name_after_file(loading *l, const char *path)
 {
-    int i = rt_key_find("run", "name");
+    const int i = rt_key_find("run.name");
     char stem[RT_PATH_SIZE];
-    if (l->placed || l->written.keys.origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
+    if (l->placed || l->written.origin[i] != RT_FROM_DEFAULT || l->errors.bad[i])
         return;
     snprintf(stem, sizeof stem, "%s", path);
     for (size_t end = strlen(stem); end && stem[end - 1] == '/'; end--)
@@ -229,217 +216,342 @@ static void name_after_file(loading *l, const char *path)
     char *dot = strcmp(name, "..") != 0 ? strrchr(name, '.') : name;
     if (dot)
         *dot = '\0';
-    set_key(l, RT_FROM_DEFAULT, i, *name ? name : "model");
+    set_key(l, &l->written, RT_FROM_DEFAULT, i, *name ? name : "model");
 }
 
-/* Returns whether the key would accept the value. */
-static bool would_take(loading *l, const char *name, const char *value)
+static bool holds_checkpoints(const char *folder)
 {
-    rt_config scratch = l->written.keys;
-    rt_writer problem = {0};
-    const bool good = *value && *value != '-' &&
-                      rt_key_read(rt_key_at(rt_key_find("run", name)), value, &scratch, &problem);
-    l->errors.lines.failed |= problem.failed;
-    rt_writer_free(&problem);
-    return good;
+    char path[RT_PATH_SIZE];
+    struct stat found;
+    return !rt_path_join(path, folder, "checkpoints").code && !stat(path, &found) &&
+           S_ISDIR(found.st_mode);
 }
 
-static void place(loading *l, const char *name, const char *value)
+/* Splits a path into folder and name. Returns false if it does not end with a name. */
+static bool split(const char *folder, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
 {
-    const int i = rt_key_find("run", name);
-    if (!l->overridden[i])
-        set_key(l, l->first_line[i], i, value);
+    const char *last = rt_path_name(folder);
+    const int length = last > folder + 1 ? (int)(last - folder) - 1 : (int)(last - folder);
+    if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
+        return false;
+    return snprintf(dir, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? folder : ".") <
+               RT_PATH_SIZE &&
+           snprintf(name, RT_PATH_SIZE, "%s", last) < RT_PATH_SIZE;
+}
+
+/* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
+ * run, wherever its folder has been moved. Returns false for every other file. */
+static bool find_run_folder(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
+{
+    char folder[RT_PATH_SIZE], whole[PATH_MAX];
+    const char *last = rt_path_name(file);
+    const int length = (int)(last - file);
+    if (strcmp(last, "config.ini") ||
+        snprintf(folder, sizeof folder, "%.*s", length > 1 ? length - 1 : 1, length ? file : ".") >=
+            (int)sizeof folder ||
+        !holds_checkpoints(folder))
+        return false;
+    return split(folder, dir, name) || (realpath(folder, whole) && split(whole, dir, name));
 }
 
 /* Sets run.dir and run.name to the folder that the configuration of a run is in, unless these keys
  * do not accept its path. */
-static void settle_place(loading *l, const rt_config_source *source)
+static void take_run_folder(loading *l)
 {
-    char dir[RT_PATH_SIZE], name[RT_PATH_SIZE];
-    if (source->text || !rt_run_folder_of(source->path, dir, name) || !would_take(l, "dir", dir) ||
-        !would_take(l, "name", name))
-        return;
-    place(l, "dir", dir);
-    place(l, "name", name);
-    l->placed = true;
-}
-
-static rt_status give_up_or_report(rt_config_errors *errors, char **list)
-{
-    int more = errors->count - RT_MOST_CONFIG_ERRORS;
-    if (more > 0)
-        rt_writer_add(&errors->lines, "%s: %d more errors\n", errors->file, more);
-    if (!errors->count && !errors->lines.failed)
-        return rt_ok();
-    *list = rt_writer_take(&errors->lines);
-    if (!*list)
-        return rt_out_of_memory("the errors of the configuration");
-    return rt_error(RT_CONFIG, "%.*s", (int)strcspn(*list, "\n"), *list);
-}
-
-/* ---- a use of a trained model ---- */
-
-/* Complains if an override of a key of the model differs from the value of the trained model. */
-static void expect_same(loading *l, const rt_config *config, int i, const char *value)
-{
-    rt_written_config other = {*config, .trained = true};
-    rt_config resolved;
-    char name[RT_KEY_NAME_SIZE], own[RT_VALUE_SIZE];
+    static const char *const names[] = {"run.dir", "run.name"};
+    char values[2][RT_PATH_SIZE];
+    rt_config scratch = l->written;
     rt_writer problem = {0};
-    rt_key_full_name(rt_key_at(i), name);
-    const bool good = rt_key_read(rt_key_at(i), value, &other.keys, &problem);
-    rt_config_resolve(&resolved, &other);
-    if (!good)
-        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s %s", name,
-                           problem.bytes ? problem.bytes : "");
-    else if (!rt_key_equal(rt_key_at(i), config, &resolved))
-        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE,
-                           "%s = %.60s cannot be changed here: the trained model has %.60s", name,
-                           value, rt_key_write(rt_key_at(i), config, own));
+    if (l->source->text || !find_run_folder(l->source->path, values[0], values[1]))
+        return;
+    l->placed = true;
+    for (int k = 0; k < 2; k++)
+        l->placed = l->placed && *values[k] && *values[k] != '-' &&
+                    rt_key_read(rt_key_at(rt_key_find(names[k])), values[k], &scratch, &problem);
     l->errors.lines.failed |= problem.failed;
+    rt_writer_free(&problem);
+    for (int k = 0; k < 2 && l->placed; k++) {
+        const int i = rt_key_find(names[k]);
+        if (!l->overridden[i])
+            set_key(l, &l->written, l->first_line[i], i, values[k]);
+    }
+}
+
+/* ---- paths ---- */
+
+/* Finds the folder of a file, with symbolic links resolved. */
+static bool find_folder(const char *file, char folder[PATH_MAX])
+{
+    char path[RT_PATH_SIZE];
+    snprintf(path, sizeof path, "%s", file);
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    return realpath(slash ? path : ".", folder) != NULL;
+}
+
+/* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic
+ * link, so ".." is its parent. */
+static void add_path(rt_writer *list, const char *folder, const char *path)
+{
+    size_t length = strlen(folder);
+    for (;;) {
+        while (length && folder[length - 1] == '/')
+            length--;
+        if (!strncmp(path, "./", 2)) {
+            path += 2;
+        } else if (!strncmp(path, "../", 3)) {
+            path += 3;
+            while (length && folder[length - 1] != '/')
+                length--;
+        } else {
+            break;
+        }
+        path += strspn(path, "/");
+    }
+    rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
+}
+
+/* Writes the names of a list, or the one name without `list`, as absolute paths: relative ones
+ * follow the folder of `file`. Adds to `problem` if they cannot be found or separated. */
+static void add_paths(rt_writer *paths, const char *file, const char *names, bool list,
+                      rt_writer *problem)
+{
+    char folder[PATH_MAX] = "", name[RT_FILE_LIST_SIZE];
+    while (names && !problem->length) {
+        rt_list_item item = {.start = names, .length = strlen(names)};
+        names = list ? rt_list_take(names, &item) : NULL;
+        rt_list_item_copy(item, name, sizeof name);
+        const bool relative = *name && *name != '/';
+        if (relative && !*folder && !find_folder(file, folder))
+            rt_writer_add(problem, "needs the folder of the configuration: %s", strerror(errno));
+        else if (relative && list && strchr(folder, ','))
+            rt_writer_add(problem,
+                          "is in a folder with a comma in its name, which separates files");
+        else if (relative)
+            add_path(paths, folder, name);
+        else
+            rt_writer_add(paths, "%s", name);
+        rt_writer_add(paths, "%s", names ? "," : "");
+    }
+}
+
+/* A path is relative to the folder of the file, or on the command line to the working directory. */
+static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool list)
+{
+    const int i = rt_key_find(name), origin = config->origin[i];
+    const rt_key *key = rt_key_at(i);
+    const char *value = *(const char *const *)((const char *)config + key->offset);
+    const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
+    rt_writer paths = {0}, problem = {0};
+    if (!value || errors->bad[i])
+        return;
+    add_paths(&paths, file, value, list, &problem);
+    if (paths.bytes && !problem.length)
+        rt_key_read(key, paths.bytes, config, &problem);
+    errors->bad[i] = problem.length > 0;
+    if (problem.length)
+        rt_config_complain(errors, origin, "%s %s", name, problem.bytes);
+    errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
+    rt_writer_free(&paths);
     rt_writer_free(&problem);
 }
 
-static void copy_key(rt_config *to, const rt_config *from, int i)
+void rt_config_find_files(rt_config *config, rt_config_errors *errors)
 {
-    rt_key_copy(rt_key_at(i), to, from);
-    to->origin[i] = from->origin[i];
-}
-
-/* Resolves the configuration, then applies the deferred overrides. */
-static void resolve(loading *l, rt_config *config)
-{
-    l->written.trained = was_trained(l) || l->has_sweep;
-    rt_config_resolve(config, &l->written);
-    for (int i = 0; rt_key_at(i); i++) {
-        if (!l->of_use[i])
-            continue;
-        if (rt_key_at_use(i)) {
-            set_key(l, RT_FROM_COMMAND_LINE, i, l->of_use[i]);
-            copy_key(config, &l->written.keys, i);
-        } else {
-            expect_same(l, config, i, l->of_use[i]);
-        }
-    }
-    if (is_used(l)) {
-        rt_config_resolve_use(config, &l->written);
-        rt_config_find_files(config, &l->errors);
-    }
+    static const char *const names[] = {"data.file",      "data.eval_file",  "data.vocab_file",
+                                        "data.cache",     "train.init_from", "train.trunk",
+                                        "theta.init_from"};
+    const bool list = rt_data_task_files(config->data.task) != RT_ONE_FILE;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        find_paths(config, errors, names[i], list && i < 2);
 }
 
 /* ---- loading ---- */
+
+static void read_all(loading *l)
+{
+    const rt_config_source *source = l->source;
+    if (strlen(source->path) >= RT_PATH_SIZE)
+        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
+                           RT_PATH_SIZE - 1);
+    l->written.file = rt_intern_text(source->path);
+    l->errors.lines.failed |= !l->written.file;
+    read_file(l);
+    for (int i = 0; i < source->override_count; i++)
+        read_override(l, source->overrides[i]);
+    take_run_folder(l);
+    l->trained |= l->placed;
+    read_settings(l, source->settings);
+    name_after_file(l, source->path);
+    rt_config_find_files(&l->written, &l->errors);
+}
 
 /* Inherits values from the model of train.init_from. Returns false if the configuration cannot be
  * checked further: *status or the errors say why. */
 static bool inherit(loading *l, rt_status *status)
 {
     const rt_config_source *source = l->source;
-    rt_config *keys = &l->written.keys;
     rt_ancestor ancestor = {.config = NULL};
-    if (!source->find_ancestor || !keys->train.init_from)
+    if (!source->find_ancestor || !l->written.train.init_from)
         return true;
-    *status = source->find_ancestor(source->finder, keys, &ancestor);
-    if (status->code == RT_CHECKPOINT && !rt_config_is_open(keys))
+    *status = source->find_ancestor(source->finder, &l->written, &ancestor);
+    if (status->code == RT_CHECKPOINT && !rt_config_is_open(&l->written))
         *status = rt_ok(); /* reported when the file is opened */
     if (status->code || !ancestor.config)
         return !status->code;
-    return rt_config_inherit(keys, &ancestor, &l->errors);
+    return rt_config_inherit(&l->written, &ancestor, &l->errors);
 }
 
-static bool sweeps(const rt_config_source *source)
+/* Complains if an override of a key of the model differs from the value of the trained model. */
+static void expect_same(loading *l, const rt_config *config, int i)
 {
-    return source->sweep && (rt_sweep_requested(source->sweep) || source->sweep->trunk_origin);
+    const rt_key *key = rt_key_at(i);
+    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
+    rt_config other = *config;
+    rt_key_value_copy(key, &other, &l->late);
+    rt_config_resolve_zeros(&other);
+    if (!rt_key_value_equal(key, config, &other))
+        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE,
+                           "%s = %.60s cannot be changed here: the trained model has %.60s",
+                           rt_key_full_name(key, name), rt_key_value_write(key, &l->late, value),
+                           rt_key_value_write(key, config, own));
 }
 
-static void read_all(loading *l)
+static void resolve(loading *l, rt_config *config)
 {
-    const rt_config_source *source = l->source;
-    rt_config *keys = &l->written.keys;
-    if (strlen(source->path) >= RT_PATH_SIZE)
-        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
-                           RT_PATH_SIZE - 1);
-    keys->file = rt_intern_text(source->path);
-    l->errors.lines.failed |= !keys->file;
-    read_file(l, source);
-    for (int i = 0; i < source->override_count; i++)
-        read_override(l, source->overrides[i]);
-    settle_place(l, source);
-    read_settings(l, source->settings);
-    name_after_file(l, source->path);
-    rt_config_find_files(keys, &l->errors);
+    rt_config_resolve(config, &l->written, l->trained || l->has_sweep);
+    if (!l->used)
+        return;
+    for (int i = 0; rt_key_at(i); i++)
+        if (l->late.origin[i] != RT_FROM_DEFAULT && !rt_key_at_use(i))
+            expect_same(l, config, i);
+    rt_config_resolve_use(config, &l->written, &l->late);
+    rt_config_find_files(config, &l->errors);
 }
 
 /* Complains of keys without effect. For a trained run only the command line is checked; for a sweep
  * nothing, since a key without effect in one run may have one in another. */
 static void check_effects(loading *l, const rt_config *config)
 {
-    const rt_config_source *source = l->source;
-    const bool trained = was_trained(l);
-    if (l->errors.count || source->settings || l->has_sweep)
+    if (l->errors.count || l->source->settings || l->has_sweep)
         return;
     for (int i = 0; rt_key_at(i); i++) {
         rt_writer w = {0};
-        const int origin = l->written.keys.origin[i];
-        if (!config->idle[i] || (trained && origin != RT_FROM_COMMAND_LINE))
+        const int origin = l->written.origin[i];
+        if (!config->idle[i] || (l->trained && origin != RT_FROM_COMMAND_LINE))
             continue;
-        rt_key_report_idle(&w, i, config, &l->written.keys);
+        rt_key_report_idle(&w, i, config, &l->written);
         l->errors.lines.failed |= w.failed;
         rt_config_complain(&l->errors, origin, "%s", w.bytes ? w.bytes : "");
         rt_writer_free(&w);
     }
 }
 
-/* Restores written zeros: each run of a sweep resolves its own. */
-static void keep_zeros(loading *l, rt_config *config)
+/* Resolves a sweep with the values that its runs share. Written zeros stay: each run resolves its
+ * own. */
+static rt_status settle_sweep(loading *l, rt_config *config)
 {
+    resolve(l, config);
     for (int i = 0; rt_key_at(i); i++)
-        if (rt_key_follows(i) && l->written.keys.origin[i] != RT_FROM_DEFAULT)
-            copy_key(config, &l->written.keys, i);
+        if (rt_key_follows(i) && l->written.origin[i] != RT_FROM_DEFAULT) {
+            rt_key_value_copy(rt_key_at(i), config, &l->written);
+            config->origin[i] = l->written.origin[i];
+        }
+    const rt_status status = rt_sweep_settle(l->source->sweep, config);
+    rt_sweep_check(l->source->sweep, config, &l->errors);
+    return status;
 }
 
 /* Resolves the configuration and checks its keys together. */
-static rt_status judge(loading *l, rt_config *config)
+static rt_status settle(loading *l, rt_config *config)
 {
-    const rt_config_source *source = l->source;
+    const rt_sweep *sweep = l->source->sweep;
     rt_status status = rt_ok();
-    const bool whole =
-        !sweeps(source) && source->purpose != RT_CONFIG_KEYS_ALONE && inherit(l, &status);
+    if (sweep && (rt_sweep_requested(sweep) || sweep->trunk_origin))
+        return settle_sweep(l, config);
+    const bool whole = inherit(l, &status);
     resolve(l, config);
-    if (sweeps(source)) {
-        keep_zeros(l, config);
-        status = rt_sweep_settle(source->sweep, config);
-        rt_sweep_check(source->sweep, config, &l->errors);
-    } else if (whole) {
-        rt_config_check(config, lacks_data(l), was_trained(l), &l->errors);
+    if (whole) {
+        rt_config_check(config, l->of_model, l->trained, &l->errors);
         check_effects(l, config);
     }
     return status;
 }
 
+/* Reads the written values. Returns false, with a complaint, for a file that is no configuration.
+ */
+static bool read_source(loading *l)
+{
+    const rt_config_source *source = l->source;
+    l->errors.file = source->path;
+    rt_config_initial(&l->written);
+    if (!source->text && rt_config_mistaken(&l->errors, source->path))
+        return false;
+    read_all(l);
+    return true;
+}
+
+/* Returns the first error, and all of them in *list; `otherwise` if there is none. */
+static rt_status report(rt_config_errors *errors, char **list, rt_status otherwise)
+{
+    const int more = errors->count - RT_MOST_CONFIG_ERRORS;
+    *list = NULL;
+    if (more > 0)
+        rt_writer_add(&errors->lines, "%s: %d more errors\n", errors->file, more);
+    if (!errors->count && !errors->lines.failed)
+        return otherwise;
+    *list = rt_writer_take(&errors->lines);
+    if (!*list)
+        return rt_out_of_memory("the errors of the configuration");
+    return rt_error(RT_CONFIG, "%.*s", (int)strcspn(*list, "\n"), *list);
+}
+
+static rt_status load(loading *l, rt_config *config, char **errors)
+{
+    const bool good = read_source(l);
+    *config = l->written;
+    return report(&l->errors, errors, good ? settle(l, config) : rt_ok());
+}
+
 rt_status rt_config_load(rt_config *config, const rt_config_source *source, char **errors)
 {
-    loading l = {.source = source, .errors = {.file = source->path}, .sweep = source->sweep};
-    rt_status judged = rt_ok();
-    *errors = NULL;
-    rt_written_defaults(&l.written);
-    *config = l.written.keys;
-    if (source->text || !rt_config_mistaken(&l.errors, source->path)) {
-        read_all(&l);
-        judged = judge(&l, config);
-    }
-    for (int i = 0; i < RT_MAX_KEYS; i++)
-        rt_free(l.of_use[i]);
-    const rt_status status = give_up_or_report(&l.errors, errors);
-    return status.code ? status : judged;
+    loading l = {.source = source, .used = source->to_use};
+    return load(&l, config, errors);
+}
+
+rt_status rt_config_load_run(rt_config *config, const char *path, const char *text, char **errors)
+{
+    const rt_config_source source = {.path = path, .text = text};
+    loading l = {.source = &source, .trained = true, .untrusted = true};
+    return load(&l, config, errors);
 }
 
 rt_status rt_config_load_folder(rt_config *config, const char *folder)
 {
     char path[RT_PATH_SIZE], *errors = NULL;
-    const rt_config_source source = {.path = path, .purpose = RT_CONFIG_OF_RUN};
     rt_status status = rt_path_join(path, folder, "config.ini");
     if (!status.code)
-        status = rt_config_load(config, &source, &errors);
+        status = rt_config_load_run(config, path, NULL, &errors);
+    rt_free(errors);
+    return status;
+}
+
+rt_status rt_config_load_model(rt_config *config, const rt_config_source *source, bool imported,
+                               char **errors)
+{
+    loading l = {
+        .source = source, .trained = true, .used = true, .of_model = true, .fixed = !imported};
+    return load(&l, config, errors);
+}
+
+rt_status rt_config_read(rt_config *config, const rt_config_source *source)
+{
+    loading l = {.source = source};
+    char *errors;
+    read_source(&l);
+    *config = l.written;
+    const rt_status status = report(&l.errors, &errors, rt_ok());
     rt_free(errors);
     return status;
 }

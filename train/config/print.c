@@ -15,7 +15,7 @@ char *rt_config_ini(const rt_config *config)
     rt_writer w = {0};
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        rt_key_write(key, config, value);
+        rt_key_value_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(&w, "%s[%s]\n", i ? "\n" : "", key->section);
         if (!rt_key_counts(i, config))
@@ -56,15 +56,16 @@ static void add_meaning(rt_writer *w, const rt_key *key)
 
 char *rt_config_explain(const char *ini)
 {
-    char section[RT_KEY_NAME_SIZE] = "", name[RT_KEY_NAME_SIZE];
+    char section[RT_KEY_NAME_SIZE] = "", name[2 * RT_KEY_NAME_SIZE];
     rt_writer w = {0};
     while (*ini) {
         const size_t length = strcspn(ini, "\n");
         const char *start = ini + (*ini == ';' || *ini == '[');
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(start, " ]\n"), start);
+        const int word = (int)strcspn(start, " ]\n");
         if (*ini == '[')
-            snprintf(section, sizeof section, "%s", name);
-        const rt_key *key = *ini == '[' ? NULL : rt_key_at(rt_key_find(section, name));
+            snprintf(section, sizeof section, "%.*s", word, start);
+        snprintf(name, sizeof name, "%s.%.*s", section, word, start);
+        const rt_key *key = *ini == '[' ? NULL : rt_key_at(rt_key_find(name));
         rt_writer meaning = {0};
         if (key)
             add_meaning(&meaning, key);
@@ -103,10 +104,10 @@ char *rt_config_origins(const rt_config *config)
     rt_config_implied(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] != RT_FROM_DEFAULT && rt_key_counts(i, config) &&
-            !rt_key_equal(rt_key_at(i), config, &implied))
+            !rt_key_value_equal(rt_key_at(i), config, &implied))
             rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, write_origin(config, i, place),
                           NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
-                          rt_key_write(rt_key_at(i), config, value));
+                          rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
 
@@ -118,7 +119,7 @@ char *rt_config_overrides(const rt_config *config)
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] == RT_FROM_COMMAND_LINE)
             rt_writer_add(&w, "%s = %s\n", rt_key_full_name(rt_key_at(i), name),
-                          rt_key_write(rt_key_at(i), config, value));
+                          rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
 
@@ -178,14 +179,14 @@ static bool is_same_trunk(const rt_config *a, const rt_config *b)
 static bool differs(const comparison *c, int i, rt_continuation how)
 {
     const rt_key *key = rt_key_at(i);
-    if (i == rt_key_find("train", "trunk") && is_same_trunk(c->run, c->now))
+    if (i == rt_key_find("train.trunk") && is_same_trunk(c->run, c->now))
         return false;
     const bool counts = rt_key_counts(i, c->run) || rt_key_counts(i, c->now);
-    if (is_free(key, c->now, how) || !counts || rt_key_equal(key, c->run, c->now))
+    if (is_free(key, c->now, how) || !counts || rt_key_value_equal(key, c->run, c->now))
         return false;
     return key->change == RT_WHEN_EXTENDED || !rt_key_follows(i) ||
-           !rt_key_equal(key, c->run, &c->implied_by_run) ||
-           !rt_key_equal(key, c->now, &c->implied_by_now);
+           !rt_key_value_equal(key, c->run, &c->implied_by_run) ||
+           !rt_key_value_equal(key, c->now, &c->implied_by_now);
 }
 
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
@@ -203,7 +204,8 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (differs(&c, i, how))
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
-                          rt_key_write(key, run, before), rt_key_write(key, &continued, after));
+                          rt_key_value_write(key, run, before),
+                          rt_key_value_write(key, &continued, after));
     return rt_writer_take(&w);
 }
 
@@ -215,11 +217,11 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
     rt_writer w = {0};
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        rt_key_write(key, run, before);
-        rt_key_write(key, now, after);
+        rt_key_value_write(key, run, before);
+        rt_key_value_write(key, now, after);
         rt_key_full_name(key, name);
         if ((key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
-            (rt_key_counts(i, run) || rt_key_counts(i, now)) && !rt_key_equal(key, run, now))
+            (rt_key_counts(i, run) || rt_key_counts(i, now)) && !rt_key_value_equal(key, run, now))
             rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", name, before, after);
     }
     return rt_writer_take(&w);
@@ -292,14 +294,14 @@ char *rt_config_help_on(const char *part)
 {
     char values[RT_VALUES_SIZE];
     rt_writer w = {0};
-    const int number = rt_key_find_full(part);
+    const int number = rt_key_find(part);
     const rt_key *key = rt_key_at(number);
     if (key) {
         add_key_help(&w, key);
         rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
         if (rt_key_decoder_default(key))
             rt_writer_add(&w, "  default of a decoder: %s\n", rt_key_decoder_default(key));
-        if (key->needs && *key->needs) {
+        if (key->needs) {
             rt_writer_add(&w, "  needs: ");
             rt_key_report_needs(&w, number);
             rt_writer_add(&w, "\n");
@@ -341,7 +343,7 @@ static void add_section(rt_writer *w, const char *section, const rt_config *conf
     const rt_key *key;
     rt_writer_add(w, "%s[%s]\n", w->length ? "\n" : "", section);
     for (int i = 0; (key = rt_key_at(i)); i++)
-        if (!strcmp(key->section, section) && *rt_key_write(key, config, value))
+        if (!strcmp(key->section, section) && *rt_key_value_write(key, config, value))
             rt_writer_add(w, "%s = %s\n", key->name, value);
 }
 
@@ -359,8 +361,8 @@ static void add_data(rt_writer *w, const rt_config *config, const rt_config *def
     for (int i = 0; (key = rt_key_at(i)); i++) {
         if (!rt_key_is_one_of(key, names))
             continue;
-        rt_key_write(key, config, value);
-        if (rt_key_counts(i, config) || !rt_key_equal(key, config, defaults))
+        rt_key_value_write(key, config, value);
+        if (rt_key_counts(i, config) || !rt_key_value_equal(key, config, defaults))
             rt_writer_add(w, "%s = %s\n", key->name, value);
     }
 }
@@ -369,19 +371,14 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
 {
     static const char *const sections[] = {"model", "position", "theta"};
     rt_writer w = {0};
-    rt_written_config *written = rt_alloc(2, sizeof *written);
-    w.failed |= !written;
-    if (!w.failed) {
-        rt_config *config = &written[0].keys;
-        rt_written_defaults(&written[0]);
-        rt_written_defaults(&written[1]);
-        config->model = *model;
-        config->data = *data;
-        for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
-            add_section(&w, sections[s], config);
-        add_data(&w, config, &written[1].keys);
-    }
-    rt_free(written);
+    rt_config config, defaults;
+    rt_config_initial(&defaults);
+    config = defaults;
+    config.model = *model;
+    config.data = *data;
+    for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
+        add_section(&w, sections[s], &config);
+    add_data(&w, &config, &defaults);
     return rt_writer_take(&w);
 }
 
@@ -423,7 +420,7 @@ static void put_row(rt_writer *w, const rt_past_schedule *s)
                                        .schedule_steps = s->schedule_steps}};
     for (int i = 0; i < COLUMNS; i++)
         rt_writer_add(w, "%s%s", i ? "," : "",
-                      rt_key_write(rt_key_at(rt_key_find_full(columns[i])), &c, value));
+                      rt_key_value_write(rt_key_at(rt_key_find(columns[i])), &c, value));
     rt_writer_add(w, "\n");
 }
 
@@ -450,7 +447,7 @@ static const char *read_row(const char *row, rt_past_schedule *s)
         const size_t length = strcspn(row, ",\n");
         good = length < sizeof cell && row[length] == (i + 1 < COLUMNS ? ',' : '\n');
         snprintf(cell, sizeof cell, "%.*s", (int)length, row);
-        good = good && rt_key_read(rt_key_at(rt_key_find_full(columns[i])), cell, &c, &problem);
+        good = good && rt_key_read(rt_key_at(rt_key_find(columns[i])), cell, &c, &problem);
         row += good ? length + 1 : 0;
     }
     rt_writer_free(&problem);

@@ -4,8 +4,8 @@
 /* Parts of loading a configuration, in their order:
  *
  *   ini.c      parses lines; recognizes files that are no configuration
+ *   config.c   sets the written values: file, command line, sweep, folder of the run; their paths
  *   errors.c   collects everything that is wrong; suggests names
- *   paths.c    makes paths absolute; finds the folder of a run
  *   resolve.c  inherited values, defaults, zeros that stand for a value of another key
  *   check.c    contradictions between keys
  */
@@ -77,39 +77,31 @@ bool rt_config_mistaken(rt_config_errors *errors, const char *path);
 
 /* ---- paths ---- */
 
-/* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
- * run, wherever its folder has been moved. Returns false for every other file. */
-bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE]);
-
 /* Makes the paths of all keys absolute: relative to the folder of the configuration, or to the
  * working directory if the command line set them. */
 void rt_config_find_files(rt_config *config, rt_config_errors *errors);
 
 /* ---- effective values ---- */
 
-/* A configuration as it was written: zeros stand for values that follow from other keys
- * (position.original_len for data.length, train.shards for the batch), and keys that nobody set
- * have their plain defaults. An effective rt_config has neither. The options of the model are
- * resolved once: a trained model that is used at another data.length keeps its theta and tables. */
-typedef struct rt_written_config {
-    rt_config keys;
-    bool trained; /* of a trained run: all values stay. Otherwise keys without effect are reset. */
-} rt_written_config;
+/* A configuration is resolved in one pass: values that were written, inherited values, defaults
+ * that follow from other keys, keys without effect, zeros that stand for values of other keys. The
+ * options of the model are resolved once: a trained model that is used at another data.length keeps
+ * its theta and tables. */
 
-/* Sets every key to its default. */
-void rt_written_defaults(rt_written_config *written);
+/* Sets every key to the default of its row. */
+void rt_config_initial(rt_config *config);
 
-/* Computes the defaults that model.kind, data.task and optimizer.kind of a configuration imply;
- * zeros stay. */
-void rt_config_defaults(rt_config *defaults, const rt_config *config);
+/* Computes the effective configuration from the written and inherited values. Keys without effect
+ * are marked as idle and, unless something was trained with the configuration, reset. */
+void rt_config_resolve(rt_config *config, const rt_config *written, bool trained);
 
-/* Computes the effective configuration: defaults applied, zeros replaced, keys without effect
- * reset. */
-void rt_config_resolve(rt_config *config, const rt_written_config *written);
+/* Replaces zeros that stand for values of other keys (position.original_len for data.length,
+ * train.shards for the batch). */
+void rt_config_resolve_zeros(rt_config *config);
 
-/* Resolves train.shards and train.eval_batches again, and finds the keys without effect, after keys
- * of a use (rt_key_at_use) were set. */
-void rt_config_resolve_use(rt_config *config, const rt_written_config *written);
+/* Applies the keys of `late` that may be set when a trained model is used to the effective and the
+ * written configuration, and resolves what depends on them. */
+void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late);
 
 /* Returns whether a zero of the key stands for a value that follows from other keys. */
 bool rt_key_follows(int key);

@@ -45,7 +45,7 @@ void rt_sweep_free(rt_sweep *s)
 static int find_key(const char *name, int origin, const char *where, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
-    const int key = rt_key_find_full(name);
+    const int key = rt_key_find(name);
     const rt_renamed *renamed = rt_renamed_find(name, NULL);
     if (renamed)
         rt_config_complain(errors, origin, "%s: %s is now called %s", where, name, renamed->now);
@@ -162,7 +162,7 @@ static void set_trunk(rt_sweep *s, int origin, const char *value, rt_config_erro
     rt_free(s->trunk);
     s->trunk = NULL;
     if (!rt_whole_read(value, &steps)) {
-        s->trunk = accept(rt_key_find("train", "trunk"), origin, value, errors);
+        s->trunk = accept(rt_key_find("train.trunk"), origin, value, errors);
         return;
     }
     if (steps >= 1 && steps <= RT_MOST_STEPS)
@@ -307,7 +307,7 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
 /* Returns the largest number of steps of any run. */
 static int longest_run(const rt_sweep *s, const rt_config *config)
 {
-    const int key = rt_key_find("train", "steps");
+    const int key = rt_key_find("train.steps");
     int64_t steps = 0, most = 0;
     for (int i = 0; i < s->axis_count; i++)
         for (int n = 0; s->axes[i].key == key && n < s->axes[i].count; n++)
@@ -402,7 +402,7 @@ const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
 
 static const rt_axis *seed_axis(const rt_sweep *s)
 {
-    const int seed = rt_key_find("run", "seed");
+    const int seed = rt_key_find("run.seed");
     for (int i = 0; i < s->axis_count; i++)
         if (s->axes[i].key == seed)
             return &s->axes[i];
@@ -412,7 +412,7 @@ static const rt_axis *seed_axis(const rt_sweep *s)
 /* Returns the seed of a variant; "" if it has none of its own. */
 static const char *seed_of_variant(const rt_variant *variant)
 {
-    const int seed = rt_key_find("run", "seed");
+    const int seed = rt_key_find("run.seed");
     for (int i = 0; variant && i < variant->count; i++)
         if (variant->keys[i] == seed)
             return variant->values[i];
@@ -579,7 +579,7 @@ static void write_shared(rt_writer *w, const rt_config *config)
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const bool written = config->origin[i] != RT_FROM_DEFAULT || is_run_name(key);
-        rt_key_write(key, config, value);
+        rt_key_value_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
         rt_writer_add(w, "%s%s =%s%s\n", written && *value ? "" : ";", key->name, *value ? " " : "",
@@ -592,7 +592,7 @@ static void write_value(rt_writer *w, int key, const char *written, const rt_con
 {
     char value[RT_VALUE_SIZE];
     const bool text = rt_key_at(key)->type == RT_KEY_TEXT;
-    rt_writer_add(w, "%s", text ? rt_key_write(rt_key_at(key), settled, value) : written);
+    rt_writer_add(w, "%s", text ? rt_key_value_write(rt_key_at(key), settled, value) : written);
 }
 
 static void set(rt_config *config, int key, const char *value)
@@ -642,7 +642,7 @@ static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *co
 
 static void write_trunk(rt_writer *w, const char *trunk, const rt_config *config)
 {
-    const int key = rt_key_find("train", "trunk");
+    const int key = rt_key_find("train.trunk");
     rt_config own = *config;
     set(&own, key, trunk);
     find_files(w, &own);

@@ -16,8 +16,8 @@ static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_
                     const rt_config *implied, bool set_alone)
 {
     char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
-    rt_key_write(key, implied, initial);
-    rt_key_write(key, config, value);
+    rt_key_value_write(key, implied, initial);
+    rt_key_value_write(key, config, value);
     const bool set = strcmp(initial, value) != 0;
     if (set_alone && !set)
         return;
@@ -95,7 +95,7 @@ static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const cha
         if (!rt_sweep_load_run(runs, folder, run, known < 0 ? first : &other))
             continue;
         for (int i = 0; rt_key_at(i) && known >= 0; i++)
-            same[i] = same[i] && rt_key_equal(rt_key_at(i), first, &other);
+            same[i] = same[i] && rt_key_value_equal(rt_key_at(i), first, &other);
         known = known < 0 ? run : known;
     }
     return known >= 0;
