@@ -111,6 +111,7 @@ static const struct {
     {"[sweep]\nrun.seed = 1,,2\n", "theta.ini:2: run.seed has an empty value\n"},
     {"[sweep]\nrun.seed = 1,2,\n", "theta.ini:2: run.seed has an empty value\n"},
     {"[sweep]\nrun.seed = 1,2,1\n", "theta.ini:2: sweep.run.seed has '1' twice\n"},
+    {"[sweep]\noptimizer.lr = 0.1, 1e-1\n", "theta.ini:2: sweep.optimizer.lr has '1e-1' twice\n"},
     {"[sweep]\nseed = 1\n",
      "theta.ini:2: [sweep]: unknown key 'seed'; a key is written section.key\n"},
     {"[sweep]\nrun.name = a,b\n",

@@ -1,20 +1,14 @@
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "train/config/config.h"
 
 #include "core/memory.h"
-#include "text/list.h"
 #include "text/quote.h"
 #include "text/text_file.h"
 #include "train/config/private.h"
 #include "train/config/sweep.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SECTION_SIZE = 32 };
 
@@ -219,41 +213,6 @@ static void name_after_file(loading *l, const char *path)
     set_key(l, &l->written, RT_FROM_DEFAULT, i, *name ? name : "model");
 }
 
-static bool holds_checkpoints(const char *folder)
-{
-    char path[RT_PATH_SIZE];
-    struct stat found;
-    return !rt_path_join(path, folder, "checkpoints").code && !stat(path, &found) &&
-           S_ISDIR(found.st_mode);
-}
-
-/* Splits a path into folder and name. Returns false if it does not end with a name. */
-static bool split(const char *folder, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
-{
-    const char *last = rt_path_name(folder);
-    const int length = last > folder + 1 ? (int)(last - folder) - 1 : (int)(last - folder);
-    if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
-        return false;
-    return snprintf(dir, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? folder : ".") <
-               RT_PATH_SIZE &&
-           snprintf(name, RT_PATH_SIZE, "%s", last) < RT_PATH_SIZE;
-}
-
-/* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
- * run, wherever its folder has been moved. Returns false for every other file. */
-static bool find_run_folder(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
-{
-    char folder[RT_PATH_SIZE], whole[PATH_MAX];
-    const char *last = rt_path_name(file);
-    const int length = (int)(last - file);
-    if (strcmp(last, "config.ini") ||
-        snprintf(folder, sizeof folder, "%.*s", length > 1 ? length - 1 : 1, length ? file : ".") >=
-            (int)sizeof folder ||
-        !holds_checkpoints(folder))
-        return false;
-    return split(folder, dir, name) || (realpath(folder, whole) && split(whole, dir, name));
-}
-
 /* Sets run.dir and run.name to the folder that the configuration of a run is in, unless these keys
  * do not accept its path. */
 static void take_run_folder(loading *l)
@@ -262,7 +221,7 @@ static void take_run_folder(loading *l)
     char values[2][RT_PATH_SIZE];
     rt_config scratch = l->written;
     rt_writer problem = {0};
-    if (l->source->text || !find_run_folder(l->source->path, values[0], values[1]))
+    if (l->source->text || !rt_run_folder_of(l->source->path, values[0], values[1]))
         return;
     l->placed = true;
     for (int k = 0; k < 2; k++)
@@ -275,96 +234,6 @@ static void take_run_folder(loading *l)
         if (!l->overridden[i])
             set_key(l, &l->written, l->first_line[i], i, values[k]);
     }
-}
-
-/* ---- paths ---- */
-
-/* Finds the folder of a file, with symbolic links resolved. */
-static bool find_folder(const char *file, char folder[PATH_MAX])
-{
-    char path[RT_PATH_SIZE];
-    snprintf(path, sizeof path, "%s", file);
-    char *slash = strrchr(path, '/');
-    if (slash)
-        slash[slash == path] = '\0';
-    return realpath(slash ? path : ".", folder) != NULL;
-}
-
-/* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic
- * link, so ".." is its parent. */
-static void add_path(rt_writer *list, const char *folder, const char *path)
-{
-    size_t length = strlen(folder);
-    for (;;) {
-        while (length && folder[length - 1] == '/')
-            length--;
-        if (!strncmp(path, "./", 2)) {
-            path += 2;
-        } else if (!strncmp(path, "../", 3)) {
-            path += 3;
-            while (length && folder[length - 1] != '/')
-                length--;
-        } else {
-            break;
-        }
-        path += strspn(path, "/");
-    }
-    rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
-}
-
-/* Writes the names of a list, or the one name without `list`, as absolute paths: relative ones
- * follow the folder of `file`. Adds to `problem` if they cannot be found or separated. */
-static void add_paths(rt_writer *paths, const char *file, const char *names, bool list,
-                      rt_writer *problem)
-{
-    char folder[PATH_MAX] = "", name[RT_FILE_LIST_SIZE];
-    while (names && !problem->length) {
-        rt_list_item item = {.start = names, .length = strlen(names)};
-        names = list ? rt_list_take(names, &item) : NULL;
-        rt_list_item_copy(item, name, sizeof name);
-        const bool relative = *name && *name != '/';
-        if (relative && !*folder && !find_folder(file, folder))
-            rt_writer_add(problem, "needs the folder of the configuration: %s", strerror(errno));
-        else if (relative && list && strchr(folder, ','))
-            rt_writer_add(problem,
-                          "is in a folder with a comma in its name, which separates files");
-        else if (relative)
-            add_path(paths, folder, name);
-        else
-            rt_writer_add(paths, "%s", name);
-        rt_writer_add(paths, "%s", names ? "," : "");
-    }
-}
-
-/* A path is relative to the folder of the file, or on the command line to the working directory. */
-static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool list)
-{
-    const int i = rt_key_find(name), origin = config->origin[i];
-    const rt_key *key = rt_key_at(i);
-    const char *value = *(const char *const *)((const char *)config + key->offset);
-    const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
-    rt_writer paths = {0}, problem = {0};
-    if (!value || errors->bad[i])
-        return;
-    add_paths(&paths, file, value, list, &problem);
-    if (paths.bytes && !problem.length)
-        rt_key_read(key, paths.bytes, config, &problem);
-    errors->bad[i] = problem.length > 0;
-    if (problem.length)
-        rt_config_complain(errors, origin, "%s %s", name, problem.bytes);
-    errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
-    rt_writer_free(&paths);
-    rt_writer_free(&problem);
-}
-
-void rt_config_find_files(rt_config *config, rt_config_errors *errors)
-{
-    static const char *const names[] = {"data.file",      "data.eval_file",  "data.vocab_file",
-                                        "data.cache",     "train.init_from", "train.trunk",
-                                        "theta.init_from"};
-    const bool list = rt_data_task_files(config->data.task) != RT_ONE_FILE;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        find_paths(config, errors, names[i], list && i < 2);
 }
 
 /* ---- loading ---- */
@@ -403,79 +272,24 @@ static bool inherit(loading *l, rt_status *status)
     return rt_config_inherit(&l->written, &ancestor, &l->errors);
 }
 
-/* Complains if an override of a key of the model differs from the value of the trained model. */
-static void expect_same(loading *l, const rt_config *config, int i)
-{
-    const rt_key *key = rt_key_at(i);
-    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
-    rt_config other = *config;
-    rt_key_value_copy(key, &other, &l->late);
-    rt_config_resolve_zeros(&other);
-    if (!rt_key_value_equal(key, config, &other))
-        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE,
-                           "%s = %.60s cannot be changed here: the trained model has %.60s",
-                           rt_key_full_name(key, name), rt_key_value_write(key, &l->late, value),
-                           rt_key_value_write(key, config, own));
-}
-
-static void resolve(loading *l, rt_config *config)
-{
-    rt_config_resolve(config, &l->written, l->trained || l->has_sweep);
-    if (!l->used)
-        return;
-    for (int i = 0; rt_key_at(i); i++)
-        if (l->late.origin[i] != RT_FROM_DEFAULT && !rt_key_at_use(i))
-            expect_same(l, config, i);
-    rt_config_resolve_use(config, &l->written, &l->late);
-    rt_config_find_files(config, &l->errors);
-}
-
-/* Complains of keys without effect. For a trained run only the command line is checked; for a sweep
- * nothing, since a key without effect in one run may have one in another. */
-static void check_effects(loading *l, const rt_config *config)
-{
-    if (l->errors.count || l->source->settings || l->has_sweep)
-        return;
-    for (int i = 0; rt_key_at(i); i++) {
-        rt_writer w = {0};
-        const int origin = l->written.origin[i];
-        if (!config->idle[i] || (l->trained && origin != RT_FROM_COMMAND_LINE))
-            continue;
-        rt_key_report_idle(&w, i, config, &l->written);
-        l->errors.lines.failed |= w.failed;
-        rt_config_complain(&l->errors, origin, "%s", w.bytes ? w.bytes : "");
-        rt_writer_free(&w);
-    }
-}
-
-/* Resolves a sweep with the values that its runs share. Written zeros stay: each run resolves its
- * own. */
-static rt_status settle_sweep(loading *l, rt_config *config)
-{
-    resolve(l, config);
-    for (int i = 0; rt_key_at(i); i++)
-        if (rt_key_follows(i) && l->written.origin[i] != RT_FROM_DEFAULT) {
-            rt_key_value_copy(rt_key_at(i), config, &l->written);
-            config->origin[i] = l->written.origin[i];
-        }
-    const rt_status status = rt_sweep_settle(l->source->sweep, config);
-    rt_sweep_check(l->source->sweep, config, &l->errors);
-    return status;
-}
-
 /* Resolves the configuration and checks its keys together. */
 static rt_status settle(loading *l, rt_config *config)
 {
-    const rt_sweep *sweep = l->source->sweep;
+    rt_sweep *sweep = l->source->sweep;
+    const bool sweeps = sweep && (rt_sweep_requested(sweep) || sweep->trunk_origin);
     rt_status status = rt_ok();
-    if (sweep && (rt_sweep_requested(sweep) || sweep->trunk_origin))
-        return settle_sweep(l, config);
-    const bool whole = inherit(l, &status);
-    resolve(l, config);
-    if (whole) {
-        rt_config_check(config, l->of_model, l->trained, &l->errors);
-        check_effects(l, config);
+    const bool whole = !sweeps && inherit(l, &status);
+    rt_config_resolve(config, &l->written, l->trained || l->has_sweep, sweeps);
+    if (l->used) {
+        rt_config_resolve_use(config, &l->written, &l->late, &l->errors);
+        rt_config_find_files(config, &l->errors);
     }
+    /* a key without effect in one run of a sweep may have one in another */
+    const bool one = !l->source->settings && !l->has_sweep;
+    if (sweeps)
+        status = rt_sweep_settle(sweep, config, &l->errors);
+    else if (whole)
+        rt_config_check(config, one ? &l->written : NULL, l->of_model, l->trained, &l->errors);
     return status;
 }
 

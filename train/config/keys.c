@@ -310,6 +310,13 @@ bool rt_key_counts(int key, const rt_config *config)
     return counts((question){key, NULL}, config);
 }
 
+bool rt_key_is_idle(int key, const rt_config *config, const rt_config *written,
+                    const rt_config *defaults)
+{
+    return rt_key_is_written(key, written) && !rt_key_counts(key, config) &&
+           !rt_key_value_equal(rt_key_at(key), written, defaults);
+}
+
 /* ---- messages ---- */
 
 static void write_need(rt_writer *w, const rt_need *need)

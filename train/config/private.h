@@ -3,11 +3,11 @@
 
 /* Parts of loading a configuration, in their order:
  *
- *   ini.c      parses lines; recognizes files that are no configuration
- *   config.c   sets the written values: file, command line, sweep, folder of the run; their paths
+ *   files.c    parses lines; recognizes files that are no configuration; finds paths
+ *   config.c   sets the written values: file, command line, sweep, folder of the run
  *   errors.c   collects everything that is wrong; suggests names
  *   resolve.c  inherited values, defaults, zeros that stand for a value of another key
- *   check.c    contradictions between keys
+ *   check.c    contradictions between keys; keys without effect
  */
 
 #include "train/config/keys.h"
@@ -77,6 +77,10 @@ bool rt_config_mistaken(rt_config_errors *errors, const char *path);
 
 /* ---- paths ---- */
 
+/* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
+ * run, wherever its folder has been moved. Returns false for every other file. */
+bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE]);
+
 /* Makes the paths of all keys absolute: relative to the folder of the configuration, or to the
  * working directory if the command line set them. */
 void rt_config_find_files(rt_config *config, rt_config_errors *errors);
@@ -92,16 +96,15 @@ void rt_config_find_files(rt_config *config, rt_config_errors *errors);
 void rt_config_initial(rt_config *config);
 
 /* Computes the effective configuration from the written and inherited values. Keys without effect
- * are marked as idle and, unless something was trained with the configuration, reset. */
-void rt_config_resolve(rt_config *config, const rt_config *written, bool trained);
+ * are marked as idle and, unless something was trained with the configuration, reset. In the
+ * configuration that the runs of a sweep share, written zeros stay: each run resolves its own. */
+void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared);
 
-/* Replaces zeros that stand for values of other keys (position.original_len for data.length,
- * train.shards for the batch). */
-void rt_config_resolve_zeros(rt_config *config);
-
-/* Applies the keys of `late` that may be set when a trained model is used to the effective and the
- * written configuration, and resolves what depends on them. */
-void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late);
+/* Applies `late`, the overrides of the command line when a trained model is used, to the effective
+ * and the written configuration, and resolves what depends on them. Complains of a key that must
+ * not differ from the trained model (rt_key_at_use). */
+void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
+                           rt_config_errors *errors);
 
 /* Returns whether a zero of the key stands for a value that follows from other keys. */
 bool rt_key_follows(int key);
@@ -119,12 +122,15 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
 /* Returns whether the value of any key could still come from the model of train.init_from. */
 bool rt_config_is_open(const rt_config *config);
 
-/* ---- contradictions ---- */
+/* ---- checks ---- */
 
 /* Complains of every contradiction between keys, at the line of the later one. Keys that were
  * refused are left out; with `without_data`, data.file may be missing. Values that a run was
- * trained with are not judged. */
-void rt_config_check(const rt_config *config, bool without_data, bool trained,
-                     rt_config_errors *errors);
+ * trained with are not judged.
+ *
+ * Without another error, complains of keys of `written` that have no effect, of a trained run only
+ * of those of the command line; NULL: they are accepted. */
+void rt_config_check(const rt_config *config, const rt_config *written, bool without_data,
+                     bool trained, rt_config_errors *errors);
 
 #endif

@@ -67,30 +67,24 @@ static int automatic_shards(const rt_config *c)
     return shards;
 }
 
-void rt_config_resolve_zeros(rt_config *config)
+static void resolve_zeros(rt_config *config)
 {
-    rt_transformer_resolve_lengths(&config->model, config->data.length, rt_config_longest(config));
-    rt_transformer_resolve(&config->model);
+    const int longest = rt_config_longest(config);
+    if (!config->train.shards)
+        config->train.shards = automatic_shards(config);
     if (!config->optimizer.schedule_steps) {
         config->optimizer.schedule_steps = config->train.steps;
         config->origin[rt_key_find("optimizer.schedule_steps")] = RT_FROM_DEFAULT;
     }
-    if (!config->train.shards)
-        config->train.shards = automatic_shards(config);
+    rt_transformer_resolve_lengths(&config->model, config->data.length, longest);
+    rt_transformer_resolve(&config->model);
 }
 
 /* ---- the effective configuration ---- */
 
-static void find_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
-{
-    for (int i = 0; rt_key_at(i); i++)
-        config->idle[i] = rt_key_is_written(i, written) && !rt_key_counts(i, config) &&
-                          !rt_key_value_equal(rt_key_at(i), written, defaults);
-}
-
 /* The conditions of keys depend on no zero, so keys without effect are found before zeros are
  * replaced. */
-void rt_config_resolve(rt_config *config, const rt_config *written, bool trained)
+void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared)
 {
     rt_config defaults;
     const int name = rt_key_find("run.name"); /* its default is the name of the file */
@@ -99,12 +93,18 @@ void rt_config_resolve(rt_config *config, const rt_config *written, bool trained
     for (int i = 0; rt_key_at(i); i++)
         if (written->origin[i] == RT_FROM_DEFAULT && i != name)
             rt_key_value_copy(rt_key_at(i), config, &defaults);
-    find_idle(config, written, &defaults);
+    for (int i = 0; rt_key_at(i); i++)
+        config->idle[i] = rt_key_is_idle(i, config, written, &defaults);
     for (int i = 0; !trained && rt_key_at(i); i++)
         if (config->idle[i])
             rt_key_value_copy(rt_key_at(i), config, &defaults);
     config->data.batch_size = config->train.batch_size;
-    rt_config_resolve_zeros(config);
+    resolve_zeros(config);
+    for (int i = 0; shared && rt_key_at(i); i++)
+        if (rt_key_follows(i) && written->origin[i] != RT_FROM_DEFAULT) {
+            rt_key_value_copy(rt_key_at(i), config, written);
+            config->origin[i] = written->origin[i];
+        }
 }
 
 void rt_config_implied(rt_config *implied, const rt_config *config)
@@ -113,7 +113,7 @@ void rt_config_implied(rt_config *implied, const rt_config *config)
     find_defaults(implied, config);
     for (size_t i = 0; zeros[i]; i++)
         rt_key_value_copy(rt_key_at(rt_key_find(zeros[i])), &own, implied);
-    rt_config_resolve_zeros(&own);
+    resolve_zeros(&own);
     for (size_t i = 0; zeros[i]; i++)
         rt_key_value_copy(rt_key_at(rt_key_find(zeros[i])), implied, &own);
 }
@@ -125,24 +125,45 @@ static bool on_command_line(const rt_config *config, const char *name)
     return config->origin[rt_key_find(name)] == RT_FROM_COMMAND_LINE;
 }
 
-void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late)
+/* Complains if an override of a key of the model differs from the value of the trained model. */
+static void expect_same(const rt_config *config, const rt_config *late, int i,
+                        rt_config_errors *errors)
+{
+    const rt_key *key = rt_key_at(i);
+    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
+    rt_config other = *config;
+    rt_key_value_copy(key, &other, late);
+    resolve_zeros(&other);
+    if (!rt_key_value_equal(key, config, &other))
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE,
+                           "%s = %.60s cannot be changed here: the trained model has %.60s",
+                           rt_key_full_name(key, name), rt_key_value_write(key, late, value),
+                           rt_key_value_write(key, config, own));
+}
+
+void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
+                           rt_config_errors *errors)
 {
     rt_config defaults;
+    for (int i = 0; rt_key_at(i); i++)
+        if (late->origin[i] != RT_FROM_DEFAULT && !rt_key_at_use(i))
+            expect_same(config, late, i, errors);
     for (int i = 0; rt_key_at(i); i++)
         if (late->origin[i] != RT_FROM_DEFAULT && rt_key_at_use(i)) {
             rt_key_value_copy(rt_key_at(i), config, late);
             rt_key_value_copy(rt_key_at(i), written, late);
             config->origin[i] = written->origin[i] = late->origin[i];
         }
+    find_defaults(&defaults, written);
     const bool other_batch =
         on_command_line(config, "train.batch_size") || on_command_line(config, "data.length");
-    find_defaults(&defaults, config);
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
     config->data.batch_size = config->train.batch_size;
     if (!config->train.shards || (other_batch && !on_command_line(config, "train.shards")))
         config->train.shards = automatic_shards(config);
-    find_idle(config, written, &defaults);
+    for (int i = 0; rt_key_at(i); i++)
+        config->idle[i] = rt_key_is_idle(i, config, written, &defaults);
 }
 
 bool rt_key_at_use(int key)
@@ -325,7 +346,7 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
         }
     rt_config_frame_as(config, &h.from->data); /* for a written `auto` */
     rt_config effective = *config;
-    rt_config_resolve_zeros(&effective);
+    resolve_zeros(&effective);
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
         if (is_inherited(key) && rt_key_is_written(i, config) && !errors->bad[i] &&
             !fits(&h, key, &effective))

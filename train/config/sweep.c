@@ -19,6 +19,24 @@ bool rt_sweep_requested(const rt_sweep *s)
     return s->axis_count || s->variant_count;
 }
 
+/* Returns the axis of a key; NULL if it has none. */
+static const rt_axis *axis_of(const rt_sweep *s, int key)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].key == key)
+            return &s->axes[i];
+    return NULL;
+}
+
+/* Returns the value that a variant, which may be NULL, sets a key to; NULL if it does not. */
+static const char *setting_of(const rt_variant *variant, int key)
+{
+    for (int i = 0; variant && i < variant->count; i++)
+        if (variant->keys[i] == key)
+            return variant->values[i];
+    return NULL;
+}
+
 static void free_axis(rt_axis *axis)
 {
     for (int i = 0; i < axis->count; i++)
@@ -84,12 +102,20 @@ static char *accept(int key, int origin, const char *value, rt_config_errors *er
     return copy;
 }
 
-static bool has_value(const rt_axis *axis, const char *value)
+/* Returns whether the axis has the value, however it is written. */
+static bool has_value(const rt_axis *axis, const char *value, rt_config_errors *errors)
 {
-    for (int i = 0; i < axis->count; i++)
-        if (!strcmp(axis->values[i], value))
-            return true;
-    return false;
+    const rt_key *key = rt_key_at(axis->key);
+    rt_writer problem = {0};
+    bool equal = false;
+    for (int i = 0; i < axis->count && !equal; i++) {
+        rt_config one = {.file = NULL}, other = one;
+        equal = rt_key_read(key, axis->values[i], &one, &problem) &&
+                rt_key_read(key, value, &other, &problem) && rt_key_value_equal(key, &one, &other);
+    }
+    errors->lines.failed |= problem.failed;
+    rt_writer_free(&problem);
+    return equal;
 }
 
 static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors)
@@ -101,7 +127,7 @@ static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors
                            RT_MOST_AXIS_VALUES);
         return;
     }
-    if (has_value(axis, value)) {
+    if (has_value(axis, value, errors)) {
         rt_config_complain(errors, axis->origin, "sweep.%s has %s twice", name,
                            rt_quote(quoted, value));
         return;
@@ -246,11 +272,10 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
     const int key = find_key(name, origin, where, errors);
     if (key < 0)
         return;
-    for (int i = 0; i < v->count; i++)
-        if (v->keys[i] == key) {
-            rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
-            return;
-        }
+    if (setting_of(v, key)) {
+        rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
+        return;
+    }
     if (v->count == RT_MOST_SETTINGS) {
         rt_config_complain(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
         return;
@@ -270,10 +295,9 @@ static void check_key(const rt_sweep *s, const rt_config *config, int key, const
     if (config->origin[key] == RT_FROM_COMMAND_LINE)
         rt_config_complain(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
                            where);
-    for (int i = 0; i < s->axis_count && strcmp(where, "[sweep]") != 0; i++)
-        if (s->axes[i].key == key)
-            rt_config_complain(errors, s->axes[i].origin, "%s is set by [sweep] and by %s", name,
-                               where);
+    const rt_axis *axis = strcmp(where, "[sweep]") != 0 ? axis_of(s, key) : NULL;
+    if (axis)
+        rt_config_complain(errors, axis->origin, "%s is set by [sweep] and by %s", name, where);
 }
 
 static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
@@ -304,59 +328,61 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
                            s->trunk_steps);
 }
 
+/* Returns the larger of `most` and a whole number. */
+static int larger(int most, const char *number)
+{
+    int64_t steps;
+    return rt_whole_read(number, &steps) && steps > most ? (int)steps : most;
+}
+
 /* Returns the largest number of steps of any run. */
 static int longest_run(const rt_sweep *s, const rt_config *config)
 {
     const int key = rt_key_find("train.steps");
-    int64_t steps = 0, most = 0;
-    for (int i = 0; i < s->axis_count; i++)
-        for (int n = 0; s->axes[i].key == key && n < s->axes[i].count; n++)
-            if (rt_whole_read(s->axes[i].values[n], &steps) && steps > most)
-                most = steps;
-    for (int v = 0; v < s->variant_count; v++)
-        for (int i = 0; i < s->variants[v]->count; i++)
-            if (s->variants[v]->keys[i] == key &&
-                rt_whole_read(s->variants[v]->values[i], &steps) && steps > most)
-                most = steps;
-    return most ? (int)most : config->train.steps;
+    const rt_axis *axis = axis_of(s, key);
+    int most = 0;
+    for (int n = 0; axis && n < axis->count; n++)
+        most = larger(most, axis->values[n]);
+    for (int v = 0; v < s->variant_count; v++) {
+        const char *steps = setting_of(s->variants[v], key);
+        most = steps ? larger(most, steps) : most;
+    }
+    return most ? most : config->train.steps;
 }
 
-/* Makes the path of a checkpoint from the command line absolute: it is relative to the working
- * directory. */
-static rt_status make_absolute(rt_sweep *s)
+/* Makes a path that is relative to the working directory absolute. */
+static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
 {
-    char here[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    if (!s->trunk || *s->trunk == '/' || s->trunk_origin != RT_FROM_COMMAND_LINE)
-        return rt_ok();
+    char here[RT_PATH_SIZE];
+    if (*relative == '/')
+        return rt_path_join(path, "", relative + 1);
     if (!getcwd(here, sizeof here))
         return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
-    rt_status status = rt_path_join(path, here, s->trunk);
+    return rt_path_join(path, here, relative);
+}
+
+/* Makes the paths of trunks absolute: that of a checkpoint of the command line and, since the path
+ * of a trunk is read relative to the file, the folder of the sweep. */
+static rt_status find_trunks(rt_sweep *s, const rt_run_options *o)
+{
+    char path[RT_PATH_SIZE];
+    if (s->trunk_steps) {
+        const rt_status status = make_absolute(path, o->dir);
+        return status.code ? status : rt_path_join(s->folder, path, o->name);
+    }
+    if (!s->trunk || s->trunk_origin != RT_FROM_COMMAND_LINE)
+        return rt_ok();
+    const rt_status status = make_absolute(path, s->trunk);
     rt_free(s->trunk);
     s->trunk = status.code ? NULL : rt_copy_text(path);
     return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
 }
 
-/* Makes the folder of the sweep absolute: the path of a trunk is read relative to the file. */
-static rt_status find_folder(rt_sweep *s, const rt_run_options *o)
-{
-    char here[RT_PATH_SIZE] = "", place[RT_PATH_SIZE];
-    if (*o->dir != '/' && !getcwd(here, sizeof here))
-        return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
-    rt_status status = *here ? rt_path_join(place, here, o->dir) : rt_ok();
-    return status.code ? status : rt_path_join(s->folder, *here ? place : o->dir, o->name);
-}
-
-rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config)
-{
-    const int end = config->optimizer.schedule_steps;
-    s->longest = longest_run(s, config);
-    s->horizon = end ? end : s->longest;
-    return s->trunk_steps ? find_folder(s, &config->run) : make_absolute(s);
-}
-
-void rt_sweep_check(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
+rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config, rt_config_errors *errors)
 {
     char where[RT_KEY_NAME_SIZE + 16];
+    s->longest = longest_run(s, config);
+    s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
     for (int i = 0; i < s->axis_count; i++)
         check_key(s, config, s->axes[i].key, "[sweep]", errors);
     for (int v = 0; v < s->variant_count; v++) {
@@ -368,6 +394,7 @@ void rt_sweep_check(const rt_sweep *s, const rt_config *config, rt_config_errors
     if (!errors->count && rt_sweep_count(s) > RT_MOST_SWEEP_RUNS)
         rt_config_complain(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
                            RT_MOST_SWEEP_RUNS);
+    return find_trunks(s, &config->run);
 }
 
 /* ---- the runs ---- */
@@ -400,30 +427,18 @@ const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
 
 /* ---- trunks ---- */
 
-static const rt_axis *seed_axis(const rt_sweep *s)
-{
-    const int seed = rt_key_find("run.seed");
-    for (int i = 0; i < s->axis_count; i++)
-        if (s->axes[i].key == seed)
-            return &s->axes[i];
-    return NULL;
-}
-
 /* Returns the seed of a variant; "" if it has none of its own. */
 static const char *seed_of_variant(const rt_variant *variant)
 {
-    const int seed = rt_key_find("run.seed");
-    for (int i = 0; variant && i < variant->count; i++)
-        if (variant->keys[i] == seed)
-            return variant->values[i];
-    return "";
+    const char *seed = setting_of(variant, rt_key_find("run.seed"));
+    return seed ? seed : "";
 }
 
 /* Returns the i-th seed in the order of trunks, where variants may repeat one; NULL past the last.
  */
 static const char *seed_at(const rt_sweep *s, int i)
 {
-    const rt_axis *axis = seed_axis(s);
+    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
     if (axis)
         return i < axis->count ? axis->values[i] : NULL;
     if (s->variant_count)
@@ -449,7 +464,7 @@ int rt_sweep_trunks(const rt_sweep *s)
 
 int rt_sweep_trunk_of(const rt_sweep *s, int run)
 {
-    const rt_axis *axis = seed_axis(s);
+    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
     const char *seed = axis ? rt_sweep_value(s, run, (int)(axis - s->axes))
                             : seed_of_variant(rt_sweep_variant(s, run));
     int trunk = rt_sweep_count(s);
@@ -566,11 +581,6 @@ char *rt_sweep_overrides(const rt_sweep *s, int run)
     return rt_writer_take(&w);
 }
 
-static bool is_run_name(const rt_key *key)
-{
-    return !strcmp(key->section, "run") && !strcmp(key->name, "name");
-}
-
 /* Writes the keys that all runs share. run.name is always written: its default is the name of the
  * file. */
 static void write_shared(rt_writer *w, const rt_config *config)
@@ -578,21 +588,13 @@ static void write_shared(rt_writer *w, const rt_config *config)
     char value[RT_VALUE_SIZE];
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        const bool written = config->origin[i] != RT_FROM_DEFAULT || is_run_name(key);
+        const bool written = config->origin[i] != RT_FROM_DEFAULT || i == rt_key_find("run.name");
         rt_key_value_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
         rt_writer_add(w, "%s%s =%s%s\n", written && *value ? "" : ";", key->name, *value ? " " : "",
                       value);
     }
-}
-
-/* Writes a value; a path as it was made absolute in `settled`. */
-static void write_value(rt_writer *w, int key, const char *written, const rt_config *settled)
-{
-    char value[RT_VALUE_SIZE];
-    const bool text = rt_key_at(key)->type == RT_KEY_TEXT;
-    rt_writer_add(w, "%s", text ? rt_key_value_write(rt_key_at(key), settled, value) : written);
 }
 
 static void set(rt_config *config, int key, const char *value)
@@ -603,24 +605,23 @@ static void set(rt_config *config, int key, const char *value)
     rt_writer_free(&problem);
 }
 
-static void find_files(rt_writer *w, rt_config *config)
+/* Writes "name = values". Paths are made absolute; `config` has what they depend on. */
+static void write_setting(rt_writer *w, const char *name, int key, char *const *values, int count,
+                          const rt_config *config)
 {
-    rt_config_errors errors = {.file = config->file};
-    rt_config_find_files(config, &errors);
-    w->failed |= errors.lines.failed;
-    rt_writer_free(&errors.lines);
-}
-
-static void write_axis(rt_writer *w, const rt_axis *axis, const rt_config *config)
-{
-    char name[RT_KEY_NAME_SIZE];
-    rt_writer_add(w, "%s = ", rt_key_full_name(rt_key_at(axis->key), name));
-    for (int n = 0; n < axis->count; n++) {
+    char text[RT_VALUE_SIZE];
+    rt_writer_add(w, "%s = ", name);
+    for (int n = 0; n < count; n++) {
+        const bool is_text = rt_key_at(key)->type == RT_KEY_TEXT;
         rt_config own = *config;
-        set(&own, axis->key, axis->values[n]);
-        find_files(w, &own);
-        rt_writer_add(w, "%s", n ? "," : "");
-        write_value(w, axis->key, axis->values[n], &own);
+        rt_config_errors errors = {.file = config->file};
+        set(&own, key, values[n]);
+        if (is_text)
+            rt_config_find_files(&own, &errors);
+        rt_writer_add(w, "%s%s", n ? "," : "",
+                      is_text ? rt_key_value_write(rt_key_at(key), &own, text) : values[n]);
+        w->failed |= errors.lines.failed;
+        rt_writer_free(&errors.lines);
     }
     rt_writer_add(w, "\n");
 }
@@ -631,28 +632,15 @@ static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *co
     rt_config own = *config;
     for (int i = 0; i < v->count; i++)
         set(&own, v->keys[i], v->values[i]);
-    find_files(w, &own);
     rt_writer_add(w, "\n[variant %s]\n", v->name);
-    for (int i = 0; i < v->count; i++) {
-        rt_writer_add(w, "%s = ", rt_key_full_name(rt_key_at(v->keys[i]), name));
-        write_value(w, v->keys[i], v->values[i], &own);
-        rt_writer_add(w, "\n");
-    }
-}
-
-static void write_trunk(rt_writer *w, const char *trunk, const rt_config *config)
-{
-    const int key = rt_key_find("train.trunk");
-    rt_config own = *config;
-    set(&own, key, trunk);
-    find_files(w, &own);
-    rt_writer_add(w, "trunk = ");
-    write_value(w, key, trunk, &own);
-    rt_writer_add(w, "\n");
+    for (int i = 0; i < v->count; i++)
+        write_setting(w, rt_key_full_name(rt_key_at(v->keys[i]), name), v->keys[i], &v->values[i],
+                      1, &own);
 }
 
 char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
 {
+    char name[RT_KEY_NAME_SIZE];
     rt_writer w = {0};
     write_shared(&w, config);
     if (s->axis_count || s->jobs || s->trunk_origin)
@@ -660,11 +648,12 @@ char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
     if (s->trunk_steps)
         rt_writer_add(&w, "trunk = %d\n", s->trunk_steps);
     if (s->trunk)
-        write_trunk(&w, s->trunk, config);
+        write_setting(&w, "trunk", rt_key_find("train.trunk"), &s->trunk, 1, config);
     if (s->jobs)
         rt_writer_add(&w, "jobs = %d\n", s->jobs);
     for (int i = 0; i < s->axis_count; i++)
-        write_axis(&w, &s->axes[i], config);
+        write_setting(&w, rt_key_full_name(rt_key_at(s->axes[i].key), name), s->axes[i].key,
+                      s->axes[i].values, s->axes[i].count, config);
     for (int i = 0; i < s->variant_count; i++)
         write_variant(&w, s->variants[i], config);
     return rt_writer_take(&w);

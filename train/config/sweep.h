@@ -62,12 +62,11 @@ void rt_sweep_add_variant(rt_sweep *sweep, int origin, const char *name, rt_conf
 void rt_sweep_add_setting(rt_sweep *sweep, int origin, const char *name, const char *value,
                           rt_config_errors *errors);
 
-/* Complains of a key that two of sweep, variants and command line set, and of too many runs. */
-void rt_sweep_check(const rt_sweep *sweep, const rt_config *config, rt_config_errors *errors);
-
-/* Sets the properties of the trunks from the configuration that all runs share. Returns RT_CONFIG
- * if a path is too long or the working directory is unknown. */
-rt_status rt_sweep_settle(rt_sweep *sweep, const rt_config *config) RT_MUST_CHECK;
+/* Sets the properties of the trunks from the configuration that all runs share. Complains of a key
+ * that two of sweep, variants and command line set, and of too many runs. Returns RT_CONFIG if a
+ * path is too long or the working directory is unknown. */
+rt_status rt_sweep_settle(rt_sweep *sweep, const rt_config *config,
+                          rt_config_errors *errors) RT_MUST_CHECK;
 
 /* Writes the sweep and the keys that its runs share as an INI file, which loads as the same sweep.
  * Keys that were not set are comments: their defaults may differ between runs. The caller frees it;

@@ -1,16 +1,24 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "train/config/private.h"
 
 #include "core/memory.h"
+#include "text/list.h"
 #include "text/program_name.h"
 #include "text/quote.h"
 #include "text/text_file.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define STRING_OF(x) #x
 #define STRING(x)    STRING_OF(x)
+
+/* ---- the INI file ---- */
 
 enum { LINE_SIZE = RT_INI_LONGEST_LINE + 2 };
 
@@ -148,29 +156,28 @@ void rt_ini_parse(FILE *file, const char *text, const rt_ini_events *events, voi
     }
 }
 
-enum { LOOKED_AT = 1 << 16 }; /* bytes at the start of a file */
-
 /* ---- folders ---- */
 
-static bool holds(const char *folder, const char *name)
+static bool holds(const char *folder, const char *name, bool as_folder)
 {
     char path[RT_PATH_SIZE];
     struct stat found;
-    return !rt_path_join(path, folder, name).code && !stat(path, &found);
+    return !rt_path_join(path, folder, name).code && !stat(path, &found) &&
+           (!as_folder || S_ISDIR(found.st_mode));
 }
 
 static void complain_of_folder(rt_config_errors *errors, const char *path)
 {
-    if (holds(path, "runs.csv"))
+    if (holds(path, "runs.csv", false))
         rt_config_complain(errors, RT_FROM_DEFAULT,
                            "is a sweep: --report %s draws its report; the folders in it are runs",
                            path);
-    else if (holds(path, "config.ini"))
+    else if (holds(path, "config.ini", false))
         rt_config_complain(errors, RT_FROM_DEFAULT,
                            "is a run: --checkpoint %s uses its model; its configuration is "
                            "%s/config.ini",
                            path, path);
-    else if (holds(path, "config.json"))
+    else if (holds(path, "config.json", false))
         rt_config_complain(errors, RT_FROM_DEFAULT,
                            "is a folder of Hugging Face: --checkpoint %s uses its model; "
                            "train.init_from=%s beside a CONFIG.ini trains it further",
@@ -179,7 +186,9 @@ static void complain_of_folder(rt_config_errors *errors, const char *path)
         rt_config_complain(errors, RT_FROM_DEFAULT, "is a folder; a CONFIG.ini is expected");
 }
 
-/* ---- files ---- */
+/* ---- files that are no configuration ---- */
+
+enum { LOOKED_AT = 1 << 16 }; /* bytes at the start of a file */
 
 /* Counts of the kinds of lines in a file. */
 typedef struct counts {
@@ -287,4 +296,116 @@ bool rt_config_mistaken(rt_config_errors *errors, const char *path)
     if (file)
         fclose(file);
     return mistaken;
+}
+
+/* ---- the folder of a run ---- */
+
+/* Splits a path into folder and name. Returns false if it does not end with a name. */
+static bool split(const char *folder, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
+{
+    const char *last = rt_path_name(folder);
+    const int length = last > folder + 1 ? (int)(last - folder) - 1 : (int)(last - folder);
+    if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
+        return false;
+    return snprintf(dir, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? folder : ".") <
+               RT_PATH_SIZE &&
+           snprintf(name, RT_PATH_SIZE, "%s", last) < RT_PATH_SIZE;
+}
+
+bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
+{
+    char folder[RT_PATH_SIZE], whole[PATH_MAX];
+    const char *last = rt_path_name(file);
+    const int length = (int)(last - file);
+    if (strcmp(last, "config.ini") ||
+        snprintf(folder, sizeof folder, "%.*s", length > 1 ? length - 1 : 1, length ? file : ".") >=
+            (int)sizeof folder ||
+        !holds(folder, "checkpoints", true))
+        return false;
+    return split(folder, dir, name) || (realpath(folder, whole) && split(whole, dir, name));
+}
+
+/* ---- paths ---- */
+
+/* Finds the folder of a file, with symbolic links resolved. */
+static bool find_folder(const char *file, char folder[PATH_MAX])
+{
+    char path[RT_PATH_SIZE];
+    snprintf(path, sizeof path, "%s", file);
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    return realpath(slash ? path : ".", folder) != NULL;
+}
+
+/* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic
+ * link, so ".." is its parent. */
+static void add_path(rt_writer *list, const char *folder, const char *path)
+{
+    size_t length = strlen(folder);
+    for (;;) {
+        while (length && folder[length - 1] == '/')
+            length--;
+        if (!strncmp(path, "./", 2)) {
+            path += 2;
+        } else if (!strncmp(path, "../", 3)) {
+            path += 3;
+            while (length && folder[length - 1] != '/')
+                length--;
+        } else {
+            break;
+        }
+        path += strspn(path, "/");
+    }
+    rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
+}
+
+/* Makes the path of a key absolute, or those of a list: relative to the folder of the file, or on
+ * the command line to the working directory. */
+static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool several)
+{
+    const int i = rt_key_find(name), origin = config->origin[i];
+    const rt_key *key = rt_key_at(i);
+    const char *names = *(const char *const *)((const char *)config + key->offset);
+    const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
+    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE];
+    rt_writer paths = {0}, problem = {0};
+    if (!names || errors->bad[i])
+        return;
+    const bool known = find_folder(file, folder);
+    const int reason = errno;
+    const bool list = several && rt_data_task_files(config->data.task) != RT_ONE_FILE;
+    while (names && !problem.length) {
+        rt_list_item item = {.start = names, .length = strlen(names)};
+        names = list ? rt_list_take(names, &item) : NULL;
+        rt_list_item_copy(item, path, sizeof path);
+        if (!*path || *path == '/')
+            rt_writer_add(&paths, "%s", path);
+        else if (!known)
+            rt_writer_add(&problem, "needs the folder of the configuration: %s", strerror(reason));
+        else if (list && strchr(folder, ','))
+            rt_writer_add(&problem,
+                          "is in a folder with a comma in its name, which separates files");
+        else
+            add_path(&paths, folder, path);
+        rt_writer_add(&paths, "%s", names ? "," : "");
+    }
+    if (paths.bytes && !problem.length)
+        rt_key_value_read(key, paths.bytes, config, &problem);
+    errors->bad[i] = problem.length > 0;
+    if (problem.length)
+        rt_config_complain(errors, origin, "%s %s", name, problem.bytes);
+    errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
+    rt_writer_free(&paths);
+    rt_writer_free(&problem);
+}
+
+void rt_config_find_files(rt_config *config, rt_config_errors *errors)
+{
+    enum { LISTS = 2 };
+    static const char *const names[] = {"data.file",      "data.eval_file",  "data.vocab_file",
+                                        "data.cache",     "train.init_from", "train.trunk",
+                                        "theta.init_from"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        find_paths(config, errors, names[i], i < LISTS);
 }
