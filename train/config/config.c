@@ -12,6 +12,9 @@
 
 enum { SECTION_SIZE = 32 };
 
+/* Kind of section that the lines of the file are in. */
+typedef enum place { BEFORE_SECTIONS, IN_UNKNOWN, IN_KEYS, IN_SWEEP, IN_VARIANT } place;
+
 typedef struct loading {
     const rt_config_source *source;
     bool trained;      /* something was trained with the configuration */
@@ -22,37 +25,13 @@ typedef struct loading {
     rt_config written; /* values as they were written; zeros stay */
     rt_config late;    /* overrides that apply after the trained model is resolved */
     rt_config_errors errors;
-    bool in_section; /* a header has been seen */
-    bool known;      /* the section exists */
-    bool in_sweep;
-    bool in_variant;
     bool has_sweep; /* a [sweep] or [variant] was seen */
     bool placed;    /* run.dir and run.name were taken from the folder of the run */
+    place place;
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
 } loading;
-
-static void set_key(loading *l, rt_config *config, int origin, int i, const char *value)
-{
-    const rt_key *key = rt_key_at(i);
-    char name[RT_KEY_NAME_SIZE];
-    rt_writer problem = {0};
-    /* The command line can clear a text or a list of the file. */
-    const bool complete = *value || (origin == RT_FROM_COMMAND_LINE && !*key->initial);
-    rt_key_full_name(key, name);
-    if (complete && rt_key_read(key, value, config, &problem)) {
-        config->origin[i] = origin;
-        return;
-    }
-    rt_config_complain(&l->errors, origin, "%s %s", name,
-                       !complete       ? "has no value"
-                       : problem.bytes ? problem.bytes
-                                       : "");
-    l->errors.bad[i] = true;
-    l->errors.lines.failed = l->errors.lines.failed || problem.failed;
-    rt_writer_free(&problem);
-}
 
 /* ---- the file ---- */
 
@@ -66,37 +45,23 @@ static void on_section(void *user, int line, const char *name)
 {
     static const char variant[] = "variant ";
     loading *l = user;
-    rt_sweep *sweep = l->source->sweep;
-    l->in_section = true;
-    l->known = name && rt_section_exists(name);
-    l->in_sweep = name && !strcmp(name, "sweep");
-    l->in_variant = name && !strncmp(name, variant, strlen(variant));
-    l->has_sweep |= l->in_sweep || l->in_variant;
-    if (l->in_variant && sweep)
-        rt_sweep_add_variant(sweep, line, name + strlen(variant), &l->errors);
-    if (l->in_sweep || l->in_variant)
-        return;
-    if (l->known)
+    l->place = !name                                      ? IN_UNKNOWN
+               : rt_section_exists(name)                  ? IN_KEYS
+               : !strcmp(name, "sweep")                   ? IN_SWEEP
+               : !strncmp(name, variant, strlen(variant)) ? IN_VARIANT
+                                                          : IN_UNKNOWN;
+    l->has_sweep |= l->place == IN_SWEEP || l->place == IN_VARIANT;
+    if (l->place == IN_KEYS)
         snprintf(l->section, sizeof l->section, "%s", name);
-    else if (name)
+    else if (l->place == IN_VARIANT && l->source->sweep)
+        rt_sweep_add_variant(l->source->sweep, line, name + strlen(variant), &l->errors);
+    else if (l->place == IN_UNKNOWN && name)
         rt_config_unknown_section(&l->errors, line, name);
 }
 
-/* The keys of an unknown section are not judged. */
-static void on_pair(void *user, int line, const char *written, const char *value)
+static void read_key(loading *l, int line, const char *written, const char *value)
 {
-    loading *l = user;
-    rt_sweep *sweep = l->source->sweep;
-    char quoted[RT_QUOTE_SIZE], name[RT_KEY_NAME_SIZE];
-    if (!l->in_section)
-        rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
-                           rt_quote(quoted, written));
-    if (l->in_sweep && sweep)
-        rt_sweep_set(sweep, line, written, value, &l->errors);
-    if (l->in_variant && sweep)
-        rt_sweep_add_setting(sweep, line, written, value, &l->errors);
-    if (!l->known)
-        return;
+    char name[RT_KEY_NAME_SIZE];
     snprintf(name, sizeof name, "%s.%s", l->section, written);
     const int i = rt_key_find(name);
     if (i < 0)
@@ -105,7 +70,24 @@ static void on_pair(void *user, int line, const char *written, const char *value
         rt_config_complain(&l->errors, line, "duplicate key '%s' in [%s]; line %d has it", written,
                            l->section, l->first_line[i]);
     else
-        set_key(l, &l->written, l->first_line[i] = line, i, value);
+        rt_config_set_key(&l->written, i, value, l->first_line[i] = line, &l->errors);
+}
+
+/* The keys of an unknown section are not judged. */
+static void on_pair(void *user, int line, const char *written, const char *value)
+{
+    loading *l = user;
+    rt_sweep *sweep = l->source->sweep;
+    char quoted[RT_QUOTE_SIZE];
+    if (l->place == BEFORE_SECTIONS)
+        rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
+                           rt_quote(quoted, written));
+    else if (l->place == IN_KEYS)
+        read_key(l, line, written, value);
+    else if (l->place == IN_SWEEP && sweep)
+        rt_sweep_set(sweep, line, written, value, &l->errors);
+    else if (l->place == IN_VARIANT && sweep)
+        rt_sweep_add_setting(sweep, line, written, value, &l->errors);
 }
 
 static void read_file(loading *l)
@@ -145,7 +127,7 @@ static void override(loading *l, int i, const char *value)
 {
     const bool late = l->used && (rt_key_at_use(i) || l->fixed);
     l->overridden[i] = true;
-    set_key(l, late ? &l->late : &l->written, RT_FROM_COMMAND_LINE, i, value);
+    rt_config_set_key(late ? &l->late : &l->written, i, value, RT_FROM_COMMAND_LINE, &l->errors);
 }
 
 static void read_override(loading *l, const char *text)
@@ -187,7 +169,7 @@ static void read_settings(loading *l, const char *lines)
         snprintf(line, sizeof line, "%.*s", (int)length, lines);
         char *equals = strchr(line, '=');
         *equals = '\0';
-        set_key(l, &l->written, RT_FROM_SWEEP, rt_key_find(line), equals + 1);
+        rt_config_set_key(&l->written, rt_key_find(line), equals + 1, RT_FROM_SWEEP, &l->errors);
         lines += length + (lines[length] == '\n');
     }
 }
@@ -210,7 +192,7 @@ static void name_after_file(loading *l, const char *path)
     char *dot = strcmp(name, "..") != 0 ? strrchr(name, '.') : name;
     if (dot)
         *dot = '\0';
-    set_key(l, &l->written, RT_FROM_DEFAULT, i, *name ? name : "model");
+    rt_config_set_key(&l->written, i, *name ? name : "model", RT_FROM_DEFAULT, &l->errors);
 }
 
 /* Sets run.dir and run.name to the folder that the configuration of a run is in, unless these keys
@@ -232,7 +214,7 @@ static void take_run_folder(loading *l)
     for (int k = 0; k < 2 && l->placed; k++) {
         const int i = rt_key_find(names[k]);
         if (!l->overridden[i])
-            set_key(l, &l->written, l->first_line[i], i, values[k]);
+            rt_config_set_key(&l->written, i, values[k], l->first_line[i], &l->errors);
     }
 }
 

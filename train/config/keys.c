@@ -160,6 +160,7 @@ static const char *const sections[] = {"run",  "model",     "position", "theta",
 /* The rows of all tables, with offsets in an rt_config. */
 static struct {
     rt_key keys[RT_MAX_KEYS];
+    char names[RT_MAX_KEYS][RT_KEY_NAME_SIZE];
     int count;
 } all;
 static pthread_once_t joined = PTHREAD_ONCE_INIT;
@@ -173,6 +174,7 @@ static void join(void)
                 if (strcmp(key->section, sections[s]) != 0)
                     continue;
                 assert(all.count < RT_MAX_KEYS);
+                rt_key_full_name(key, all.names[all.count]);
                 all.keys[all.count] = *key;
                 all.keys[all.count++].offset += tables[t].offset;
             }
@@ -204,15 +206,16 @@ bool rt_section_exists(const char *section)
     return s < sizeof sections / sizeof *sections;
 }
 
+const char *rt_key_name(int i)
+{
+    return rt_key_at(i) ? all.names[i] : NULL;
+}
+
 int rt_key_find(const char *full_name)
 {
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        const size_t length = strlen(key->section);
-        if (!strncmp(full_name, key->section, length) && full_name[length] == '.' &&
-            !strcmp(full_name + length + 1, key->name))
+    for (int i = 0; rt_key_at(i); i++)
+        if (!strcmp(all.names[i], full_name))
             return i;
-    }
     return -1;
 }
 
@@ -360,8 +363,7 @@ void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt
 {
     char value[RT_VALUE_SIZE];
     enum { SHOWN = 60 };
-    char name[RT_KEY_NAME_SIZE];
-    rt_writer_add(w, "%s", rt_key_full_name(rt_key_at(key), name));
+    rt_writer_add(w, "%s", rt_key_name(key));
     rt_key_value_write(rt_key_at(key), written, value);
     if (rt_key_at(key)->type != RT_KEY_TEXT)
         rt_writer_add(w, " = %.*s%s", SHOWN, value, strlen(value) > SHOWN ? "..." : "");

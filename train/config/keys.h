@@ -11,6 +11,9 @@
  * so the functions of text/key_value.h write, copy and compare its value in a configuration. */
 const rt_key *rt_key_at(int i);
 
+/* Returns the name of the key, "section.name". */
+const char *rt_key_name(int i);
+
 /* Returns the default with model.kind = decoder; NULL if it is `initial`. */
 const char *rt_key_decoder_default(const rt_key *key);
 

@@ -96,7 +96,6 @@ static const char *write_origin(const rt_config *config, int i, char text[PLACE_
 
 char *rt_config_origins(const rt_config *config)
 {
-    char name[RT_KEY_NAME_SIZE];
     char value[RT_VALUE_SIZE];
     char place[PLACE_SIZE];
     rt_config implied;
@@ -106,19 +105,18 @@ char *rt_config_origins(const rt_config *config)
         if (config->origin[i] != RT_FROM_DEFAULT && rt_key_counts(i, config) &&
             !rt_key_value_equal(rt_key_at(i), config, &implied))
             rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, write_origin(config, i, place),
-                          NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
+                          NAME_WIDTH, rt_key_name(i),
                           rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
 
 char *rt_config_overrides(const rt_config *config)
 {
-    char name[RT_KEY_NAME_SIZE];
     char value[RT_VALUE_SIZE];
     rt_writer w = {0};
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] == RT_FROM_COMMAND_LINE)
-            rt_writer_add(&w, "%s = %s\n", rt_key_full_name(rt_key_at(i), name),
+            rt_writer_add(&w, "%s = %s\n", rt_key_name(i),
                           rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
@@ -191,7 +189,6 @@ static bool differs(const comparison *c, int i, rt_continuation how)
 
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
 {
-    char name[RT_KEY_NAME_SIZE];
     char before[RT_VALUE_SIZE];
     char after[RT_VALUE_SIZE];
     rt_writer w = {0};
@@ -203,7 +200,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (differs(&c, i, how))
-            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
+            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_name(i),
                           rt_key_value_write(key, run, before),
                           rt_key_value_write(key, &continued, after));
     return rt_writer_take(&w);
@@ -211,19 +208,16 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
 
 char *rt_config_extension(const rt_config *run, const rt_config *now)
 {
-    char name[RT_KEY_NAME_SIZE];
     char before[RT_VALUE_SIZE];
     char after[RT_VALUE_SIZE];
     rt_writer w = {0};
     const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        rt_key_value_write(key, run, before);
-        rt_key_value_write(key, now, after);
-        rt_key_full_name(key, name);
+    for (int i = 0; (key = rt_key_at(i)); i++)
         if ((key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
             (rt_key_counts(i, run) || rt_key_counts(i, now)) && !rt_key_value_equal(key, run, now))
-            rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", name, before, after);
-    }
+            rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", rt_key_name(i),
+                          rt_key_value_write(key, run, before),
+                          rt_key_value_write(key, now, after));
     return rt_writer_take(&w);
 }
 
@@ -258,12 +252,12 @@ static const char *const sweep_rows[][4] = {
 enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
 
 /* Adds "section.key=default  meaning (values of a choice)". */
-static void add_key_help(rt_writer *w, const rt_key *key)
+static void add_key_help(rt_writer *w, int i)
 {
-    char name[RT_KEY_NAME_SIZE], setting[2 * RT_KEY_NAME_SIZE];
-    snprintf(setting, sizeof setting, "%s=%s", rt_key_full_name(key, name), key->initial);
+    char setting[2 * RT_KEY_NAME_SIZE];
+    snprintf(setting, sizeof setting, "%s=%s", rt_key_name(i), rt_key_at(i)->initial);
     rt_writer_add(w, "  %-*s  ", SETTING_WIDTH, setting);
-    add_meaning(w, key);
+    add_meaning(w, rt_key_at(i));
     rt_writer_add(w, "\n");
 }
 
@@ -280,10 +274,9 @@ static void add_sweep_help(rt_writer *w)
 char *rt_config_help(void)
 {
     rt_writer w = {0};
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
+    for (int i = 0; rt_key_at(i); i++) {
         rt_writer_add(&w, "%s", i && rt_key_starts_section(i) ? "\n" : "");
-        add_key_help(&w, key);
+        add_key_help(&w, i);
     }
     rt_writer_add(&w, "\n");
     add_sweep_help(&w);
@@ -297,7 +290,7 @@ char *rt_config_help_on(const char *part)
     const int number = rt_key_find(part);
     const rt_key *key = rt_key_at(number);
     if (key) {
-        add_key_help(&w, key);
+        add_key_help(&w, number);
         rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
         if (rt_key_decoder_default(key))
             rt_writer_add(&w, "  default of a decoder: %s\n", rt_key_decoder_default(key));
@@ -311,20 +304,19 @@ char *rt_config_help_on(const char *part)
     }
     for (int i = 0; !key && rt_key_at(i); i++)
         if (!strcmp(rt_key_at(i)->section, part))
-            add_key_help(&w, rt_key_at(i));
+            add_key_help(&w, i);
     return rt_writer_take(&w);
 }
 
 char *rt_config_reference(void)
 {
-    char name[RT_KEY_NAME_SIZE];
     char values[RT_VALUES_SIZE];
     rt_writer w = {0};
     const rt_key *key;
     rt_writer_add(&w, "| key | default | values | meaning | needs |\n|---|---|---|---|---|\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const char *of_decoder = rt_key_decoder_default(key);
-        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_full_name(key, name), key->initial,
+        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_name(i), key->initial,
                       of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);
         rt_key_report_needs(&w, i);

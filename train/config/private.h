@@ -31,6 +31,10 @@ struct rt_config_errors {
 void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
     RT_PRINTF(3, 4);
 
+/* Sets the key and its origin, or complains of the value and marks the key as bad. */
+void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
+                       rt_config_errors *errors);
+
 /* Complain of an unknown name and suggest a similar one. */
 void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written);
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,

@@ -130,14 +130,14 @@ static void expect_same(const rt_config *config, const rt_config *late, int i,
                         rt_config_errors *errors)
 {
     const rt_key *key = rt_key_at(i);
-    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
+    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
     rt_config other = *config;
     rt_key_value_copy(key, &other, late);
     resolve_zeros(&other);
     if (!rt_key_value_equal(key, config, &other))
         rt_config_complain(errors, RT_FROM_COMMAND_LINE,
                            "%s = %.60s cannot be changed here: the trained model has %.60s",
-                           rt_key_full_name(key, name), rt_key_value_write(key, late, value),
+                           rt_key_name(i), rt_key_value_write(key, late, value),
                            rt_key_value_write(key, config, own));
 }
 
@@ -321,11 +321,10 @@ static bool fits(const inheritance *h, const rt_key *key, const rt_config *effec
 /* Writes "  section.key = value (file:line); the model has value". */
 static void add_difference(rt_writer *w, const inheritance *h, int i)
 {
-    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    char value[RT_VALUE_SIZE];
     const rt_key *key = rt_key_at(i);
     const int origin = h->config->origin[i];
-    rt_writer_add(w, "  %s = %s (", rt_key_full_name(key, name),
-                  rt_key_value_write(key, h->config, value));
+    rt_writer_add(w, "  %s = %s (", rt_key_name(i), rt_key_value_write(key, h->config, value));
     if (origin == RT_FROM_COMMAND_LINE || origin == RT_FROM_SWEEP)
         rt_writer_add(w, "%s", origin == RT_FROM_SWEEP ? "sweep" : "command line");
     else

@@ -86,19 +86,15 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
 /* Returns a copy of the value if the key accepts it; otherwise NULL, with a complaint. */
 static char *accept(int key, int origin, const char *value, rt_config_errors *errors)
 {
-    rt_config scratch = {0};
-    char name[RT_KEY_NAME_SIZE];
-    rt_writer problem = {0};
+    rt_config scratch = {.file = NULL};
     char *copy = NULL;
-    rt_key_full_name(rt_key_at(key), name);
+    const int before = errors->count;
     if (!*value)
-        rt_config_complain(errors, origin, "%s has an empty value", name);
-    else if (!rt_key_read(rt_key_at(key), value, &scratch, &problem))
-        rt_config_complain(errors, origin, "%s %s", name, problem.bytes ? problem.bytes : "");
-    else if (!(copy = rt_copy_text(value)))
+        rt_config_complain(errors, origin, "%s has an empty value", rt_key_name(key));
+    else
+        rt_config_set_key(&scratch, key, value, origin, errors);
+    if (errors->count == before && !(copy = rt_copy_text(value)))
         errors->lines.failed = true;
-    errors->lines.failed |= problem.failed;
-    rt_writer_free(&problem);
     return copy;
 }
 
@@ -120,8 +116,8 @@ static bool has_value(const rt_axis *axis, const char *value, rt_config_errors *
 
 static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors)
 {
-    char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
-    rt_key_full_name(rt_key_at(axis->key), name);
+    const char *name = rt_key_name(axis->key);
+    char quoted[RT_QUOTE_SIZE];
     if (axis->count == RT_MOST_AXIS_VALUES) {
         rt_config_complain(errors, axis->origin, "sweep.%s has more than %d values", name,
                            RT_MOST_AXIS_VALUES);
@@ -290,8 +286,7 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
 static void check_key(const rt_sweep *s, const rt_config *config, int key, const char *where,
                       rt_config_errors *errors)
 {
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(rt_key_at(key), name);
+    const char *name = rt_key_name(key);
     if (config->origin[key] == RT_FROM_COMMAND_LINE)
         rt_config_complain(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
                            where);
@@ -505,13 +500,10 @@ static bool is_ambiguous(const rt_sweep *s, int axis)
 static void add_settings(rt_writer *w, const rt_sweep *s, int run)
 {
     const rt_variant *variant = rt_sweep_variant(s, run);
-    char name[RT_KEY_NAME_SIZE];
     for (int i = 0; variant && i < variant->count; i++)
-        rt_writer_add(w, "%s=%s\n", rt_key_full_name(rt_key_at(variant->keys[i]), name),
-                      variant->values[i]);
+        rt_writer_add(w, "%s=%s\n", rt_key_name(variant->keys[i]), variant->values[i]);
     for (int i = 0; i < s->axis_count; i++)
-        rt_writer_add(w, "%s=%s\n", rt_key_full_name(rt_key_at(s->axes[i].key), name),
-                      rt_sweep_value(s, run, i));
+        rt_writer_add(w, "%s=%s\n", rt_key_name(s->axes[i].key), rt_sweep_value(s, run, i));
 }
 
 /* Returns a digest that distinguishes runs whose names would be equal or too long. It depends on
@@ -535,13 +527,12 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
     }
     const rt_variant *variant = rt_sweep_variant(s, run);
     rt_writer w = {0};
-    char full[RT_KEY_NAME_SIZE];
     if (variant)
         rt_writer_add(&w, "%s", variant->name);
     for (int i = 0; i < s->axis_count; i++) {
-        const rt_key *key = rt_key_at(s->axes[i].key);
+        const int key = s->axes[i].key;
         rt_writer_add(&w, "%s%s=%s", variant || i ? "_" : "",
-                      is_ambiguous(s, i) ? rt_key_full_name(key, full) : key->name,
+                      is_ambiguous(s, i) ? rt_key_name(key) : rt_key_at(key)->name,
                       rt_sweep_value(s, run, i));
     }
     bool changed = false;
@@ -597,50 +588,38 @@ static void write_shared(rt_writer *w, const rt_config *config)
     }
 }
 
-static void set(rt_config *config, int key, const char *value)
-{
-    rt_writer problem = {0};
-    if (rt_key_read(rt_key_at(key), value, config, &problem))
-        config->origin[key] = RT_FROM_SWEEP;
-    rt_writer_free(&problem);
-}
-
 /* Writes "name = values". Paths are made absolute; `config` has what they depend on. */
 static void write_setting(rt_writer *w, const char *name, int key, char *const *values, int count,
-                          const rt_config *config)
+                          const rt_config *config, rt_config_errors *errors)
 {
+    const bool is_text = rt_key_at(key)->type == RT_KEY_TEXT;
     char text[RT_VALUE_SIZE];
     rt_writer_add(w, "%s = ", name);
     for (int n = 0; n < count; n++) {
-        const bool is_text = rt_key_at(key)->type == RT_KEY_TEXT;
         rt_config own = *config;
-        rt_config_errors errors = {.file = config->file};
-        set(&own, key, values[n]);
+        rt_config_set_key(&own, key, values[n], RT_FROM_SWEEP, errors);
         if (is_text)
-            rt_config_find_files(&own, &errors);
+            rt_config_find_files(&own, errors);
         rt_writer_add(w, "%s%s", n ? "," : "",
                       is_text ? rt_key_value_write(rt_key_at(key), &own, text) : values[n]);
-        w->failed |= errors.lines.failed;
-        rt_writer_free(&errors.lines);
     }
     rt_writer_add(w, "\n");
 }
 
-static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *config)
+static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *config,
+                          rt_config_errors *errors)
 {
-    char name[RT_KEY_NAME_SIZE];
     rt_config own = *config;
     for (int i = 0; i < v->count; i++)
-        set(&own, v->keys[i], v->values[i]);
+        rt_config_set_key(&own, v->keys[i], v->values[i], RT_FROM_SWEEP, errors);
     rt_writer_add(w, "\n[variant %s]\n", v->name);
     for (int i = 0; i < v->count; i++)
-        write_setting(w, rt_key_full_name(rt_key_at(v->keys[i]), name), v->keys[i], &v->values[i],
-                      1, &own);
+        write_setting(w, rt_key_name(v->keys[i]), v->keys[i], &v->values[i], 1, &own, errors);
 }
 
 char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
 {
-    char name[RT_KEY_NAME_SIZE];
+    rt_config_errors errors = {.file = config->file};
     rt_writer w = {0};
     write_shared(&w, config);
     if (s->axis_count || s->jobs || s->trunk_origin)
@@ -648,13 +627,15 @@ char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
     if (s->trunk_steps)
         rt_writer_add(&w, "trunk = %d\n", s->trunk_steps);
     if (s->trunk)
-        write_setting(&w, "trunk", rt_key_find("train.trunk"), &s->trunk, 1, config);
+        write_setting(&w, "trunk", rt_key_find("train.trunk"), &s->trunk, 1, config, &errors);
     if (s->jobs)
         rt_writer_add(&w, "jobs = %d\n", s->jobs);
     for (int i = 0; i < s->axis_count; i++)
-        write_setting(&w, rt_key_full_name(rt_key_at(s->axes[i].key), name), s->axes[i].key,
-                      s->axes[i].values, s->axes[i].count, config);
+        write_setting(&w, rt_key_name(s->axes[i].key), s->axes[i].key, s->axes[i].values,
+                      s->axes[i].count, config, &errors);
     for (int i = 0; i < s->variant_count; i++)
-        write_variant(&w, s->variants[i], config);
+        write_variant(&w, s->variants[i], config, &errors);
+    w.failed |= errors.lines.failed;
+    rt_writer_free(&errors.lines);
     return rt_writer_take(&w);
 }

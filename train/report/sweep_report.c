@@ -355,13 +355,13 @@ static void collect_results(rt_results *all, const comparison *c)
 /* Adds a cell for each key that is shown: its name or, of a run, its value. */
 static void add_settings(rt_writer *w, const comparison *c, const member *m)
 {
-    char text[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
+    char text[RT_VALUE_SIZE];
     for (int i = 0; rt_key_at(i); i++) {
         if (c->shown[i] == HIDDEN)
             continue;
         if (m)
             rt_key_value_write(rt_key_at(i), &m->config, text);
-        const char *value = m ? text : rt_key_full_name(rt_key_at(i), name);
+        const char *value = m ? text : rt_key_name(i);
         rt_writer_add(w, ",");
         rt_csv_put(w, m && c->shown[i] == FILE_NAME ? rt_path_name(text) : value);
     }
