@@ -283,6 +283,86 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
     }
 }
 
+/* ---- the runs ---- */
+
+int rt_sweep_count(const rt_sweep *s)
+{
+    long count = s->variant_count ? s->variant_count : 1;
+    for (int i = 0; i < s->axis_count && count <= RT_MOST_SWEEP_RUNS; i++)
+        count *= s->axes[i].count;
+    return count <= RT_MOST_SWEEP_RUNS ? (int)count : RT_MOST_SWEEP_RUNS + 1;
+}
+
+static int combinations(const rt_sweep *s, int first_axis)
+{
+    int count = 1;
+    for (int i = first_axis; i < s->axis_count; i++)
+        count *= s->axes[i].count;
+    return count;
+}
+
+const rt_variant *rt_sweep_variant(const rt_sweep *s, int run)
+{
+    return s->variant_count ? s->variants[run / combinations(s, 0)] : NULL;
+}
+
+const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
+{
+    return s->axes[axis].values[run / combinations(s, axis + 1) % s->axes[axis].count];
+}
+
+/* ---- trunks ---- */
+
+/* Returns the seed of a variant; "" if it has none of its own. */
+static const char *seed_of_variant(const rt_variant *variant)
+{
+    const char *seed = setting_of(variant, rt_key_find("run.seed"));
+    return seed ? seed : "";
+}
+
+/* Returns the number of a seed among those of the trunks; seed_count if it is none of them. */
+static int number_of_seed(const rt_sweep *s, const char *seed)
+{
+    int i = 0;
+    while (i < s->seed_count && strcmp(s->seeds[i], seed) != 0)
+        i++;
+    return i;
+}
+
+/* Lists the seeds of the runs, which are those of an axis or of variants. */
+static void list_seeds(rt_sweep *s)
+{
+    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
+    const int count = axis ? axis->count : s->variant_count ? s->variant_count : 1;
+    s->seed_count = 0;
+    for (int i = 0; i < count; i++) {
+        const char *seed =
+            axis ? axis->values[i] : seed_of_variant(s->variant_count ? s->variants[i] : NULL);
+        if (number_of_seed(s, seed) == s->seed_count)
+            s->seeds[s->seed_count++] = seed;
+    }
+}
+
+int rt_sweep_trunks(const rt_sweep *s)
+{
+    return s->trunk_steps ? s->seed_count : 0;
+}
+
+int rt_sweep_trunk_of(const rt_sweep *s, int run)
+{
+    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
+    const char *seed = axis ? rt_sweep_value(s, run, (int)(axis - s->axes))
+                            : seed_of_variant(rt_sweep_variant(s, run));
+    return rt_sweep_count(s) + number_of_seed(s, seed);
+}
+
+static const char *seed_of_trunk(const rt_sweep *s, int trunk)
+{
+    return s->seeds[trunk - rt_sweep_count(s)];
+}
+
+/* ---- checks ---- */
+
 static void check_key(const rt_sweep *s, const rt_config *config, int key, const char *where,
                       rt_config_errors *errors)
 {
@@ -377,6 +457,7 @@ rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config, rt_config_errors
 {
     char where[RT_KEY_NAME_SIZE + 16];
     s->longest = longest_run(s, config);
+    list_seeds(s);
     s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
     for (int i = 0; i < s->axis_count; i++)
         check_key(s, config, s->axes[i].key, "[sweep]", errors);
@@ -392,89 +473,7 @@ rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config, rt_config_errors
     return find_trunks(s, &config->run);
 }
 
-/* ---- the runs ---- */
-
-int rt_sweep_count(const rt_sweep *s)
-{
-    long count = s->variant_count ? s->variant_count : 1;
-    for (int i = 0; i < s->axis_count && count <= RT_MOST_SWEEP_RUNS; i++)
-        count *= s->axes[i].count;
-    return count <= RT_MOST_SWEEP_RUNS ? (int)count : RT_MOST_SWEEP_RUNS + 1;
-}
-
-static int combinations(const rt_sweep *s, int first_axis)
-{
-    int count = 1;
-    for (int i = first_axis; i < s->axis_count; i++)
-        count *= s->axes[i].count;
-    return count;
-}
-
-const rt_variant *rt_sweep_variant(const rt_sweep *s, int run)
-{
-    return s->variant_count ? s->variants[run / combinations(s, 0)] : NULL;
-}
-
-const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
-{
-    return s->axes[axis].values[run / combinations(s, axis + 1) % s->axes[axis].count];
-}
-
-/* ---- trunks ---- */
-
-/* Returns the seed of a variant; "" if it has none of its own. */
-static const char *seed_of_variant(const rt_variant *variant)
-{
-    const char *seed = setting_of(variant, rt_key_find("run.seed"));
-    return seed ? seed : "";
-}
-
-/* Returns the i-th seed in the order of trunks, where variants may repeat one; NULL past the last.
- */
-static const char *seed_at(const rt_sweep *s, int i)
-{
-    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
-    if (axis)
-        return i < axis->count ? axis->values[i] : NULL;
-    if (s->variant_count)
-        return i < s->variant_count ? seed_of_variant(s->variants[i]) : NULL;
-    return i ? NULL : "";
-}
-
-static bool is_first(const rt_sweep *s, int i)
-{
-    int first = 0;
-    while (strcmp(seed_at(s, first), seed_at(s, i)) != 0)
-        first++;
-    return first == i;
-}
-
-int rt_sweep_trunks(const rt_sweep *s)
-{
-    int count = 0;
-    for (int i = 0; s->trunk_steps && seed_at(s, i); i++)
-        count += is_first(s, i);
-    return count;
-}
-
-int rt_sweep_trunk_of(const rt_sweep *s, int run)
-{
-    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
-    const char *seed = axis ? rt_sweep_value(s, run, (int)(axis - s->axes))
-                            : seed_of_variant(rt_sweep_variant(s, run));
-    int trunk = rt_sweep_count(s);
-    for (int i = 0; strcmp(seed_at(s, i), seed) != 0; i++)
-        trunk += is_first(s, i);
-    return trunk;
-}
-
-static const char *seed_of_trunk(const rt_sweep *s, int trunk)
-{
-    int i = 0;
-    for (int left = trunk - rt_sweep_count(s); left || !is_first(s, i); i++)
-        left -= is_first(s, i);
-    return seed_at(s, i);
-}
+/* ---- settings and names of runs ---- */
 
 static char *trunk_overrides(const rt_sweep *s, int trunk)
 {

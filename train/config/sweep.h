@@ -30,6 +30,8 @@ typedef struct rt_variant {
     char *values[RT_MOST_SETTINGS];
 } rt_variant;
 
+_Static_assert((int)RT_MOST_AXIS_VALUES <= (int)RT_MOST_VARIANTS, "seeds may come from an axis");
+
 /* Zeroed: a single run. */
 typedef struct rt_sweep {
     int jobs;        /* runs at a time; 0 = not set */
@@ -37,9 +39,11 @@ typedef struct rt_sweep {
     int trunk_steps; /* steps of trunks that the sweep trains; 0 = none */
     char *trunk;     /* checkpoint that all runs continue; NULL = none */
     int trunk_origin;
-    int longest;               /* largest number of steps of a run */
-    int horizon;               /* optimizer.schedule_steps of the trunks */
-    char folder[RT_PATH_SIZE]; /* folder of the sweep, with its trunks */
+    int seed_count;
+    const char *seeds[RT_MOST_VARIANTS]; /* of the trunks: values of an axis or of variants */
+    int longest;                         /* largest number of steps of a run */
+    int horizon;                         /* optimizer.schedule_steps of the trunks */
+    char folder[RT_PATH_SIZE];           /* folder of the sweep, with its trunks */
     int axis_count;
     rt_axis axes[RT_MOST_AXES];
     int variant_count;
