@@ -35,16 +35,10 @@ typedef struct loading {
 
 /* ---- the file ---- */
 
-static void on_problem(void *user, int line, const char *message)
-{
-    loading *l = user;
-    rt_config_complain(&l->errors, line, "%s", message);
-}
-
-static void on_section(void *user, int line, const char *name)
+/* Enters a section; `name` is NULL for a broken header. */
+static void enter_section(loading *l, int line, const char *name)
 {
     static const char variant[] = "variant ";
-    loading *l = user;
     l->place = !name                                      ? IN_UNKNOWN
                : rt_section_exists(name)                  ? IN_KEYS
                : !strcmp(name, "sweep")                   ? IN_SWEEP
@@ -74,9 +68,8 @@ static void read_key(loading *l, int line, const char *written, const char *valu
 }
 
 /* The keys of an unknown section are not judged. */
-static void on_pair(void *user, int line, const char *written, const char *value)
+static void read_pair(loading *l, int line, const char *written, const char *value)
 {
-    loading *l = user;
     rt_sweep *sweep = l->source->sweep;
     char quoted[RT_QUOTE_SIZE];
     if (l->place == BEFORE_SECTIONS)
@@ -92,20 +85,23 @@ static void on_pair(void *user, int line, const char *written, const char *value
 
 static void read_file(loading *l)
 {
-    static const rt_ini_events events = {on_section, on_pair, on_problem};
     const rt_config_source *source = l->source;
-    if (source->text) {
-        rt_ini_parse(NULL, source->text, &events, l);
-        return;
+    rt_ini ini = {.text = source->text};
+    if (!source->text)
+        ini.file = l->untrusted ? rt_open_regular(source->path) : fopen(source->path, "rb");
+    while ((ini.file || ini.text) && rt_ini_next(&ini)) {
+        if (*ini.problem)
+            rt_config_complain(&l->errors, ini.line, "%s", ini.problem);
+        if (ini.kind == RT_INI_SECTION)
+            enter_section(l, ini.line, ini.name);
+        else if (ini.kind == RT_INI_PAIR)
+            read_pair(l, ini.line, ini.name, ini.value);
     }
-    FILE *file = l->untrusted ? rt_open_regular(source->path) : fopen(source->path, "rb");
-    if (file)
-        rt_ini_parse(file, NULL, &events, l);
-    if (!file || ferror(file))
+    if (!source->text && (!ini.file || ferror(ini.file)))
         rt_config_complain(&l->errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
                            strerror(errno));
-    if (file)
-        fclose(file);
+    if (ini.file)
+        fclose(ini.file);
 }
 
 /* ---- the command line ---- */

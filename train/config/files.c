@@ -20,140 +20,129 @@
 
 /* ---- the INI file ---- */
 
-enum { LINE_SIZE = RT_INI_LONGEST_LINE + 2 };
-
-typedef struct lines {
-    FILE *file;
-    const char *text;
-    const rt_ini_events *events;
-    void *user;
-    long bytes;
-    int line;
-    bool ended;
-    char bytes_of_line[LINE_SIZE];
-} lines;
-
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static const char *skip_blanks(const char *text)
+static char *skip_blanks(char *text)
 {
     while (is_blank(*text))
         text++;
     return text;
 }
 
-static void problem(const lines *l, const char *what, const char *written)
+/* Ends the text before the blanks at its end. */
+static void trim_end(char *text, char *end)
 {
-    char message[160];
-    char quoted[RT_QUOTE_SIZE];
-    if (written)
-        snprintf(message, sizeof message, "%s %s", what, rt_quote(quoted, written));
-    else
-        snprintf(message, sizeof message, "%s", what);
-    l->events->problem(l->user, l->line, message);
+    while (end > text && is_blank(end[-1]))
+        end--;
+    *end = '\0';
 }
 
-static int next_byte(lines *l)
+/* Describes what is wrong with the line; `written`, unless NULL, is quoted. */
+static void set_problem(rt_ini *ini, const char *what, const char *written)
 {
-    if (l->ended || (!l->file && !*l->text))
+    char quoted[RT_QUOTE_SIZE];
+    snprintf(ini->problem, sizeof ini->problem, "%s%s%s", what, written ? " " : "",
+             written ? rt_quote(quoted, written) : "");
+}
+
+static int next_byte(rt_ini *ini)
+{
+    if (ini->ended || (!ini->file && !*ini->text))
         return EOF;
-    if (++l->bytes > RT_INI_LARGEST_FILE) {
-        problem(l, "the file is larger than 16 MiB", NULL);
-        l->ended = true;
+    if (++ini->bytes > RT_INI_LARGEST_FILE) {
+        set_problem(ini, "the file is larger than 16 MiB", NULL);
+        ini->ended = true;
         return EOF;
     }
-    return l->file ? getc(l->file) : (unsigned char)*l->text++;
+    return ini->file ? getc(ini->file) : (unsigned char)*ini->text++;
 }
 
-/* Reads a line without its end. Returns false at the end of the file. An invalid line is reported
- * and left empty. */
-static bool read_line(lines *l)
+/* Reads a line without its end. Returns false at the end of the file. An invalid line is left
+ * empty. */
+static bool read_line(rt_ini *ini)
 {
     size_t length = 0;
     bool has_zero = false;
-    int c = next_byte(l);
+    int c = next_byte(ini);
+    *ini->bytes_of_line = '\0';
     if (c == EOF)
-        return false;
-    l->line++;
-    for (; c != EOF && c != '\n'; c = next_byte(l)) {
+        return *ini->problem;
+    ini->line++;
+    for (; c != EOF && c != '\n'; c = next_byte(ini)) {
         has_zero = has_zero || !c;
         if (length <= RT_INI_LONGEST_LINE)
-            l->bytes_of_line[length++] = (char)c;
+            ini->bytes_of_line[length++] = (char)c;
     }
-    bool too_long = length > RT_INI_LONGEST_LINE;
-    l->bytes_of_line[l->ended || has_zero || too_long ? 0 : length] = '\0';
-    if (has_zero && !l->ended)
-        problem(l, "the line holds a NUL byte", NULL);
-    else if (too_long && !l->ended)
-        problem(l, "the line is longer than " STRING(RT_INI_LONGEST_LINE) " bytes", NULL);
+    const bool too_long = length > RT_INI_LONGEST_LINE;
+    ini->bytes_of_line[ini->ended || has_zero || too_long ? 0 : length] = '\0';
+    if (has_zero && !ini->ended)
+        set_problem(ini, "the line holds a NUL byte", NULL);
+    else if (too_long && !ini->ended)
+        set_problem(ini, "the line is longer than " STRING(RT_INI_LONGEST_LINE) " bytes", NULL);
     return true;
 }
 
 /* Removes the comment and the blanks at both ends of the line. */
-static char *trim_line(lines *l)
+static char *trim_line(rt_ini *ini)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
-    char *start = l->bytes_of_line;
-    if (l->line == 1 && !strncmp(start, byte_order_mark, 3))
+    char *start = ini->bytes_of_line;
+    if (ini->line == 1 && !strncmp(start, byte_order_mark, 3))
         start += 3;
-    while (is_blank(*start))
-        start++;
+    start = skip_blanks(start);
     if (*start == '#')
         *start = '\0';
     char *end = start;
     while (*end && !(*end == ';' && (end == start || is_blank(end[-1]))))
         end++;
-    while (end > start && is_blank(end[-1]))
-        end--;
-    *end = '\0';
+    trim_end(start, end);
     return start;
 }
 
-static void take_header(const lines *l, char *header)
+static void read_header(rt_ini *ini, char *header)
 {
     char *close = strchr(header, ']');
+    ini->kind = RT_INI_SECTION;
+    ini->name = NULL;
     if (!close) {
-        problem(l, "a section needs a ']' at its end; got", header);
-        l->events->section(l->user, l->line, NULL);
+        set_problem(ini, "a section needs a ']' at its end; got", header);
         return;
     }
     if (*skip_blanks(close + 1))
-        problem(l, "nothing can follow a section's ']'; got", skip_blanks(close + 1));
-    while (close > header + 1 && is_blank(close[-1]))
-        close--;
-    *close = '\0';
-    l->events->section(l->user, l->line, skip_blanks(header + 1));
+        set_problem(ini, "nothing can follow a section's ']'; got", skip_blanks(close + 1));
+    trim_end(header + 1, close);
+    ini->name = skip_blanks(header + 1);
 }
 
 /* Parses "key = value" or "key: value". */
-static void take_pair(const lines *l, char *line)
+static void read_pair(rt_ini *ini, char *line)
 {
-    char *value = strpbrk(line, "=:");
-    char *end = value;
-    if (!value || value == line) {
-        problem(l, "a line must be 'key = value'; got", line);
+    char *separator = strpbrk(line, "=:");
+    if (!separator || separator == line) {
+        set_problem(ini, "a line must be 'key = value'; got", line);
         return;
     }
-    while (is_blank(end[-1]))
-        end--;
-    value = (char *)skip_blanks(value + 1);
-    *end = '\0';
-    l->events->pair(l->user, l->line, line, value);
+    ini->kind = RT_INI_PAIR;
+    ini->name = line;
+    ini->value = skip_blanks(separator + 1);
+    trim_end(line, separator);
 }
 
-void rt_ini_parse(FILE *file, const char *text, const rt_ini_events *events, void *user)
+bool rt_ini_next(rt_ini *ini)
 {
-    lines l = {.file = file, .text = text, .events = events, .user = user};
-    while (read_line(&l)) {
-        char *line = trim_line(&l);
-        if (*line == '[')
-            take_header(&l, line);
-        else if (*line)
-            take_pair(&l, line);
-    }
+    *ini->problem = '\0';
+    ini->kind = RT_INI_OTHER;
+    if (!read_line(ini))
+        return false;
+    char *line = trim_line(ini);
+    if (*line == '[')
+        read_header(ini, line);
+    else if (*line)
+        read_pair(ini, line);
+    return true;
 }
 
 /* ---- folders ---- */
@@ -190,39 +179,21 @@ static void complain_of_folder(rt_config_errors *errors, const char *path)
 
 enum { LOOKED_AT = 1 << 16 }; /* bytes at the start of a file */
 
-/* Counts of the kinds of lines in a file. */
-typedef struct counts {
-    bool section; /* a known section was seen */
-    long pairs, problems;
-} counts;
-
-static void count_section(void *user, int line, const char *name)
-{
-    static const char variant[] = "variant ";
-    counts *c = user;
-    (void)line;
-    c->section |= name && (rt_section_exists(name) || !strcmp(name, "sweep") ||
-                           !strncmp(name, variant, strlen(variant)));
-}
-
-static void count_pair(void *user, int line, const char *key, const char *value)
-{
-    (void)line, (void)key, (void)value;
-    ((counts *)user)->pairs++;
-}
-
-static void count_problem(void *user, int line, const char *message)
-{
-    (void)line, (void)message;
-    ((counts *)user)->problems++;
-}
-
+/* Returns whether a known section is in the text, or at least half of its lines are pairs. */
 static bool is_ini(const char *text)
 {
-    static const rt_ini_events events = {count_section, count_pair, count_problem};
-    counts c = {0};
-    rt_ini_parse(NULL, text, &events, &c);
-    return c.section || c.problems <= c.pairs;
+    static const char variant[] = "variant ";
+    rt_ini ini = {.text = text};
+    long pairs = 0, problems = 0;
+    bool section = false;
+    while (rt_ini_next(&ini)) {
+        problems += *ini.problem != '\0';
+        pairs += ini.kind == RT_INI_PAIR;
+        section |= ini.kind == RT_INI_SECTION && ini.name &&
+                   (rt_section_exists(ini.name) || !strcmp(ini.name, "sweep") ||
+                    !strncmp(ini.name, variant, strlen(variant)));
+    }
+    return section || problems <= pairs;
 }
 
 /* Returns whether the heading of a table names a column `label`. */

@@ -61,17 +61,26 @@ const rt_renamed *rt_renamed_find(const char *key, const char *value);
 #define RT_INI_LONGEST_LINE 8190
 enum { RT_INI_LARGEST_FILE = 1 << 24 };
 
-/* Callbacks of the parser. The strings are valid during the call. */
-typedef struct rt_ini_events {
-    void (*section)(void *user, int line, const char *name); /* NULL for a broken header */
-    void (*pair)(void *user, int line, const char *key, const char *value);
-    void (*problem)(void *user, int line, const char *message);
-} rt_ini_events;
+typedef enum rt_ini_kind { RT_INI_OTHER, RT_INI_SECTION, RT_INI_PAIR } rt_ini_kind;
 
-/* Parses the text, or the file if text is NULL, line by line from 1. White space around a line, a
- * key and a value is ignored, also before a key; so is a byte order mark. A comment starts with ;
- * or # at the start of a line, or with ; after white space. The caller checks ferror. */
-void rt_ini_parse(FILE *file, const char *text, const rt_ini_events *events, void *user);
+/* A reader of an INI file: set `file` or `text`, all else zero. White space around a line, a key
+ * and a value is ignored, also before a key; so is a byte order mark. A comment starts with ; or #
+ * at the start of a line, or with ; after white space. */
+typedef struct rt_ini {
+    FILE *file; /* NULL to read the text; the caller checks ferror and closes it */
+    const char *text;
+    int line;         /* number of the present line, from 1 */
+    rt_ini_kind kind; /* of the line; RT_INI_OTHER if it is empty or invalid */
+    const char *name; /* of the section or key, until the next line; NULL for a broken header */
+    const char *value;
+    char problem[160]; /* what is wrong with the line; "" */
+    long bytes;        /* that were read */
+    bool ended;        /* the file is too large */
+    char bytes_of_line[RT_INI_LONGEST_LINE + 2];
+} rt_ini;
+
+/* Reads the next line. Returns false at the end. */
+bool rt_ini_next(rt_ini *ini);
 
 /* Returns true, with one complaint, if the path names something other than an INI file: a run, a
  * checkpoint, a text. The complaint says what to type instead. Text is taken for an INI file if a
