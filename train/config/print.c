@@ -1,6 +1,7 @@
 #include "train/config/private.h"
 
 #include "core/memory.h"
+#include "core/rules.h"
 #include "train/config/keys.h"
 
 #include <stdio.h>
@@ -328,49 +329,40 @@ char *rt_config_reference(void)
     return rt_writer_take(&w);
 }
 
-/* Writes one section; empty values are left out. */
-static void add_section(rt_writer *w, const char *section, const rt_config *config)
+/* Returns whether a key is one of the model that has a value, or one of the data that belongs to
+ * the model. data.vocab is written even without effect: another task may need the number of ids. */
+static bool is_of_model(int i, const rt_config *config, const rt_config *defaults)
 {
+    const rt_key *key = rt_key_at(i);
     char value[RT_VALUE_SIZE];
-    const rt_key *key;
-    rt_writer_add(w, "%s[%s]\n", w->length ? "\n" : "", section);
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (!strcmp(key->section, section) && *rt_key_value_write(key, config, value))
-            rt_writer_add(w, "%s = %s\n", key->name, value);
-}
-
-/* Writes the keys of the data that belong to the model. data.vocab is written even without effect:
- * another task may need the number of ids. */
-static void add_data(rt_writer *w, const rt_config *config, const rt_config *defaults)
-{
-    static const char *const names[] = {
-        "data.task",           "data.length",    "data.vocab", "data.level",
-        "data.lowercase",      "data.begin",     "data.end",   "data.mask_id",
-        "data.special_tokens", "data.objective", NULL};
-    char value[RT_VALUE_SIZE];
-    const rt_key *key;
-    rt_writer_add(w, "\n[data]\n");
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        if (!rt_key_is_one_of(key, names))
-            continue;
-        rt_key_value_write(key, config, value);
-        if (rt_key_counts(i, config) || !rt_key_value_equal(key, config, defaults))
-            rt_writer_add(w, "%s = %s\n", key->name, value);
-    }
+    if (strcmp(key->section, "data") != 0)
+        return *rt_key_value_write(key, config, value);
+    return rt_key_is_one_of(key,
+                            RT_OPTIONS("data.task", "data.length", "data.vocab", "data.level",
+                                       "data.lowercase", "data.begin", "data.end", "data.mask_id",
+                                       "data.special_tokens", "data.objective")) &&
+           (rt_key_counts(i, config) || !rt_key_value_equal(key, config, defaults));
 }
 
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
-    static const char *const sections[] = {"model", "position", "theta"};
+    char value[RT_VALUE_SIZE];
     rt_writer w = {0};
     rt_config config, defaults;
+    const rt_key *key;
     rt_config_initial(&defaults);
     config = defaults;
     config.model = *model;
     config.data = *data;
-    for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
-        add_section(&w, sections[s], &config);
-    add_data(&w, &config, &defaults);
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        if (!strcmp(key->section, "run") || !strcmp(key->section, "optimizer") ||
+            !strcmp(key->section, "train"))
+            continue;
+        if (rt_key_starts_section(i))
+            rt_writer_add(&w, "%s[%s]\n", w.length ? "\n" : "", key->section);
+        if (is_of_model(i, &config, &defaults))
+            rt_writer_add(&w, "%s = %s\n", key->name, rt_key_value_write(key, &config, value));
+    }
     return rt_writer_take(&w);
 }
 
