@@ -211,10 +211,10 @@ void rt_config_frame_as(rt_config *config, const rt_data_options *model);
  * `config` sets it, and data.begin and data.end. */
 void rt_config_continue(rt_config *config, const rt_config *run);
 
-/* Writes the full name of the key that a word names with or without its section, here or in another
- * program: "optimizer.lr" for "lr" and for "learning-rate". Sets *elsewhere if it is a name of
- * another program, whose values may have another unit. Returns false if it names none. */
-bool rt_config_key_meant(const char *word, char *name, size_t size, bool *elsewhere);
+/* Returns the full name of the key that a word names with or without its section, here or in
+ * another program: "optimizer.lr" for "lr" and for "learning-rate"; NULL if it names none. Sets
+ * *elsewhere if it is a name of another program, whose values may have another unit. */
+const char *rt_config_key_meant(const char *word, bool *elsewhere);
 
 /* Write all keys with their defaults: lines for --help, a Markdown table for the manual. */
 char *rt_config_help(void);

@@ -27,6 +27,18 @@ void rt_config_complain(rt_config_errors *errors, int origin, const char *format
         rt_writer_add(&errors->lines, "%s:%d: %s\n", errors->file, origin, message);
 }
 
+const char *rt_config_place(const rt_config *config, int i, char text[RT_PLACE_SIZE])
+{
+    const int origin = config->origin[i];
+    if (origin > 0)
+        snprintf(text, RT_PLACE_SIZE, "%s:%d", config->file, origin);
+    return origin == RT_FROM_COMMAND_LINE ? "command line"
+           : origin == RT_FROM_SWEEP      ? "sweep"
+           : origin == RT_FROM_MODEL      ? "train.init_from"
+           : origin > 0                   ? text
+                                          : config->file;
+}
+
 void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
                        rt_config_errors *errors)
 {
@@ -89,7 +101,7 @@ static const char *const names_elsewhere[][2] = {
     {"vocab_size", "data.vocab"},
 };
 
-bool rt_config_key_meant(const char *word, char *name, size_t size, bool *elsewhere)
+const char *rt_config_key_meant(const char *word, bool *elsewhere)
 {
     char plain[RT_KEY_NAME_SIZE];
     snprintf(plain, sizeof plain, "%s", word);
@@ -98,12 +110,12 @@ bool rt_config_key_meant(const char *word, char *name, size_t size, bool *elsewh
     *elsewhere = true;
     for (size_t i = 0; i < sizeof names_elsewhere / sizeof *names_elsewhere; i++)
         if (!strcmp(names_elsewhere[i][0], plain))
-            return snprintf(name, size, "%s", names_elsewhere[i][1]) < (int)size;
+            return names_elsewhere[i][1];
     *elsewhere = false;
     for (int i = 0; rt_key_at(i); i++)
         if (!strcmp(rt_key_at(i)->name, plain) || !strcmp(rt_key_name(i), plain))
-            return snprintf(name, size, "%s", rt_key_name(i)) < (int)size;
-    return false;
+            return rt_key_name(i);
+    return NULL;
 }
 
 /* Returns the number of the key with the nearest name here or in another program, inside the

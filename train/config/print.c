@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLACE_SIZE = RT_PATH_SIZE + 16, PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
+enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
 
 /* An empty value cannot be read back; its line is written as a comment. */
 char *rt_config_ini(const rt_config *config)
@@ -80,32 +80,17 @@ char *rt_config_explain(const char *ini)
     return rt_writer_take(&w);
 }
 
-static const char *write_origin(const rt_config *config, int i, char text[PLACE_SIZE])
-{
-    int origin = config->origin[i];
-    if (origin == RT_FROM_COMMAND_LINE)
-        return "command line";
-    if (origin == RT_FROM_SWEEP)
-        return "sweep";
-    if (origin == RT_FROM_MODEL)
-        return "train.init_from";
-    if (origin == RT_FROM_OWN)
-        return config->file;
-    snprintf(text, PLACE_SIZE, "%s:%d", config->file, origin);
-    return text;
-}
-
 char *rt_config_origins(const rt_config *config)
 {
     char value[RT_VALUE_SIZE];
-    char place[PLACE_SIZE];
+    char place[RT_PLACE_SIZE];
     rt_config implied;
     rt_writer w = {0};
     rt_config_implied(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] != RT_FROM_DEFAULT && rt_key_counts(i, config) &&
             !rt_key_value_equal(rt_key_at(i), config, &implied))
-            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, write_origin(config, i, place),
+            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, rt_config_place(config, i, place),
                           NAME_WIDTH, rt_key_name(i),
                           rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);

@@ -31,6 +31,11 @@ struct rt_config_errors {
 void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
     RT_PRINTF(3, 4);
 
+/* Returns where a value that is no default comes from: "command line", "sweep", "train.init_from",
+ * "theta.ini:3". */
+enum { RT_PLACE_SIZE = RT_PATH_SIZE + 16 };
+const char *rt_config_place(const rt_config *config, int i, char text[RT_PLACE_SIZE]);
+
 /* Sets the key and its origin, or complains of the value and marks the key as bad. */
 void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
                        rt_config_errors *errors);

@@ -86,12 +86,13 @@ static void resolve_zeros(rt_config *config)
  * replaced. */
 void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared)
 {
-    rt_config defaults;
-    const int name = rt_key_find("run.name"); /* its default is the name of the file */
+    rt_config initial, defaults;
     *config = *written;
+    rt_config_initial(&initial);
     find_defaults(&defaults, written);
     for (int i = 0; rt_key_at(i); i++)
-        if (written->origin[i] == RT_FROM_DEFAULT && i != name)
+        if (written->origin[i] == RT_FROM_DEFAULT &&
+            !rt_key_value_equal(rt_key_at(i), &initial, &defaults))
             rt_key_value_copy(rt_key_at(i), config, &defaults);
     for (int i = 0; rt_key_at(i); i++)
         config->idle[i] = rt_key_is_idle(i, config, written, &defaults);
@@ -321,15 +322,11 @@ static bool fits(const inheritance *h, const rt_key *key, const rt_config *effec
 /* Writes "  section.key = value (file:line); the model has value". */
 static void add_difference(rt_writer *w, const inheritance *h, int i)
 {
-    char value[RT_VALUE_SIZE];
+    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE], place[RT_PLACE_SIZE];
     const rt_key *key = rt_key_at(i);
-    const int origin = h->config->origin[i];
-    rt_writer_add(w, "  %s = %s (", rt_key_name(i), rt_key_value_write(key, h->config, value));
-    if (origin == RT_FROM_COMMAND_LINE || origin == RT_FROM_SWEEP)
-        rt_writer_add(w, "%s", origin == RT_FROM_SWEEP ? "sweep" : "command line");
-    else
-        rt_writer_add(w, "%s:%d", h->config->file, origin);
-    rt_writer_add(w, "); the model has %s\n", rt_key_value_write(key, h->from, value));
+    rt_writer_add(w, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
+                  rt_key_value_write(key, h->config, value), rt_config_place(h->config, i, place),
+                  rt_key_value_write(key, h->from, own));
 }
 
 bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors)
