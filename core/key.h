@@ -30,6 +30,27 @@ typedef struct rt_range {
  * can be given anew for more of them. */
 typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
 
+/* How a condition relates a key to its values; RT_NEED_OR begins another list of conditions. */
+typedef enum rt_relation {
+    RT_NEED_END,
+    RT_NEED_OR,
+    RT_NEED_IS,     /* one of the words */
+    RT_NEED_IS_NOT, /* none of the words */
+    RT_NEED_ABOVE,  /* a number above the bound */
+    RT_NEED_UNSET   /* an empty text */
+} rt_relation;
+
+enum { RT_MOST_NEEDED_WORDS = 8 };
+
+/* A condition on the value of another key, which must have an effect itself unless it is to be
+ * unset. The other key may belong to another table, so it is given by its name, "section.name". */
+typedef struct rt_need {
+    rt_relation relation;
+    const char *key;
+    const char *words[RT_MOST_NEEDED_WORDS + 1]; /* values of a choice or a text; NULL ends them */
+    double bound;
+} rt_need;
+
 typedef struct rt_key {
     const char *section;
     const char *name;
@@ -41,7 +62,7 @@ typedef struct rt_key {
     const char *initial;            /* its default, as a value is written */
     const char *help;
     rt_change change;
-    const char *needs; /* when another value has an effect (train/config/keys.h); NULL: always */
+    const rt_need *needs; /* when another value has an effect; NULL: always */
 } rt_key;
 
 /* The keys of one struct of options, those of a section one after the other. */
@@ -110,7 +131,15 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 /* Bounds of whole numbers. Step numbers have eight digits in the names of checkpoints. */
 enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 
-/* A key that always has an effect. */
+/* When a key has an effect: WHEN(A, B, OR, C) if both A and B hold, or C. */
+/* clang-format off */
 #define ALWAYS NULL
+#define WHEN(...)            (const rt_need[]){__VA_ARGS__, {.relation = RT_NEED_END}}
+#define IS(name, ...)        {.relation = RT_NEED_IS, .key = (name), .words = {__VA_ARGS__}}
+#define IS_NOT(name, ...)    {.relation = RT_NEED_IS_NOT, .key = (name), .words = {__VA_ARGS__}}
+#define EXCEEDS(name, value) {.relation = RT_NEED_ABOVE, .key = (name), .bound = (value)}
+#define HAS_NO(name)         {.relation = RT_NEED_UNSET, .key = (name)}
+#define OR                   {.relation = RT_NEED_OR}
+/* clang-format on */
 
 #endif

@@ -12,8 +12,8 @@ RT_KEY_WORDS(objective_word, RT_OBJECTIVES)
 RT_KEY_WORDS(special_word, RT_SPECIAL_TOKENS)
 
 /* What the conditions of several keys have in common. */
-#define OF_FILES "data.task = text, tokens, classify, tag"
-#define OF_TEXT  "data.task = text, classify, tag"
+#define OF_FILES IS("data.task", "text", "tokens", "classify", "tag")
+#define OF_TEXT  IS("data.task", "text", "classify", "tag")
 
 _Static_assert((int)RT_FILE_LIST_SIZE <= (int)RT_VALUE_SIZE, "a value holds a list of files");
 
@@ -26,71 +26,74 @@ static const rt_key keys[] = {
      "tokens of a sequence (the context window), special ones included", RT_FIXED, ALWAYS},
     {"data", "vocab", WHOLE(vocab, 6, RT_MOST_SIZE), "32",
      "number of token ids, special ones included; a text has the size of its vocabulary",
-     RT_FIXED, "data.task != text, classify, tag"},
+     RT_FIXED, WHEN(IS_NOT("data.task", "text", "classify", "tag"))},
     {"data", "distance", WHOLE(distance, 1, RT_MOST_SIZE), "3",
      "for shift: how many tokens back the answer stands; for majority: tokens of its window, at most "
-     "64", RT_FIXED, "data.task = shift, majority"},
+     "64", RT_FIXED, WHEN(IS("data.task", "shift", "majority"))},
     {"data", "period", WHOLE(period, 2, RT_MOST_SIZE), "7",
-     "for period: tokens after which a sequence repeats itself", RT_FIXED, "data.task = period"},
+     "for period: tokens after which a sequence repeats itself", RT_FIXED,
+     WHEN(IS("data.task", "period"))},
     {"data", "theta", NUMBER(theta, ABOVE(0)), "1.1",
      "for spin: radians per position by which a sequence rotates, at most pi",
-     RT_FIXED, "data.task = spin"},
+     RT_FIXED, WHEN(IS("data.task", "spin"))},
     {"data", "file", TEXT(file, RT_FILE_LIST_SIZE), "",
      "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
      "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
      "FILE.csv; tag: a file. Relative to the configuration file or, on the command "
-     "line, to the working directory", RT_FIXED, OF_FILES},
+     "line, to the working directory", RT_FIXED, WHEN(OF_FILES)},
     {"data", "eval_file", TEXT(eval_file, RT_FILE_LIST_SIZE), "",
      "data to evaluate on, in the form of data.file; without it, eval_fraction of data.file is "
-     "held out", RT_FIXED, OF_FILES},
+     "held out", RT_FIXED, WHEN(OF_FILES)},
     {"data", "vocab_file", TEXT(vocab_file, RT_PATH_SIZE), "",
      "vocabulary: a vocab.txt for levels char, wordpiece and residue, a tokenizer.json for level bpe; "
      "relative as data.file is; level char without one takes the characters of the text",
-     RT_FIXED, OF_TEXT " & data.level != byte"},
+     RT_FIXED, WHEN(OF_TEXT, IS_NOT("data.level", "byte"))},
     {"data", "level", CHOICE(level, level_word), "byte",
      "tokens of a text: bytes, characters, pieces of WordPiece or byte-level BPE, or residues as ESM "
      "has them",
-     RT_FIXED, OF_TEXT},
+     RT_FIXED, WHEN(OF_TEXT)},
     {"data", "lowercase", YES_NO(lowercase), "no",
      "for level wordpiece: read texts in lower case and without accents",
-     RT_FIXED, OF_TEXT " & data.level = wordpiece"},
+     RT_FIXED, WHEN(OF_TEXT, IS("data.level", "wordpiece"))},
     {"data", "begin", CHOICE(begin, begin_word), "auto",
      "whether each sequence starts with the token that begins a text; auto: as the model of "
      "--checkpoint, --resume or train.init_from was trained (of a folder: as its tokenizer does), "
-     "and always for a new model; none: never", RT_FIXED, OF_FILES},
+     "and always for a new model; none: never", RT_FIXED, WHEN(OF_FILES)},
     {"data", "end", CHOICE(end, begin_word), "auto",
      "whether each text with a label ends with the token that ends a text; auto and none as for "
-     "data.begin", RT_FIXED, "data.task = classify, tag"},
+     "data.begin", RT_FIXED, WHEN(IS("data.task", "classify", "tag"))},
     {"data", "objective", CHOICE(objective, objective_word), "mlm",
      "training objective: mlm: predict masked tokens; lm: predict the next token; for period, "
-     "spin, text and tokens", RT_FIXED, "data.task = period, spin, text, tokens"},
+     "spin, text and tokens",
+     RT_FIXED, WHEN(IS("data.task", "period", "spin", "text", "tokens"))},
     {"data", "mask_probability", NUMBER(mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
-     "for mlm: fraction of the tokens that are masked", RT_FIXED, "data.objective = mlm"},
+     "for mlm: fraction of the tokens that are masked", RT_FIXED, WHEN(IS("data.objective", "mlm"))},
     {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",
      "for token ids: the id that stands for a masked token; a text has that of its vocabulary",
-     RT_FIXED, "data.task = tokens & data.objective = mlm"},
+     RT_FIXED, WHEN(IS("data.task", "tokens"), IS("data.objective", "mlm"))},
     {"data", "special_tokens", CHOICE(special_tokens, special_word), "yes",
      "for token ids: whether the ids 0 to 3 are [PAD], [CLS], [MASK] and [SEP], as in files that rotor "
      "writes; no: they are tokens like all others, as in files of nanoGPT, and nothing is put before "
-     "a sequence", RT_FIXED, "data.task = tokens"},
+     "a sequence", RT_FIXED, WHEN(IS("data.task", "tokens"))},
     {"data", "documents", TEXT(documents, RT_DOCUMENTS_SIZE), "none",
      "what separates the documents of a text, each of which then ends with the token that ends a "
      "text: none, line, blank (lines), or a text such as <|endoftext|>", RT_FIXED,
-     "data.task = text"},
+     WHEN(IS("data.task", "text"))},
     {"data", "cross", YES_NO(cross), "yes",
      "whether a sequence may go over the end of a document; no: shorter sequences are padded",
-     RT_FIXED, "data.documents != none"},
+     RT_FIXED, WHEN(IS_NOT("data.documents", "none"))},
     {"data", "cache", TEXT(cache, RT_PATH_SIZE), "",
      "folder for the tokens of texts of 64 MB and more, which are tokenized once; without it, "
      "rotor in $XDG_CACHE_HOME or in ~/.cache. Relative as data.file is", RT_MAY_DIFFER,
-     "data.task = text"},
+     WHEN(IS("data.task", "text"))},
     {"data", "eval_fraction", NUMBER(eval_fraction, FROM_BELOW(0, 1)), "0.1",
      "without data.eval_file: fraction held out for evaluation: the end of a text, or rows of "
      "labelled data drawn at random; 0 = evaluate on the training data",
-     RT_FIXED, OF_FILES " & data.eval_file ="},
+     RT_FIXED, WHEN(OF_FILES, HAS_NO("data.eval_file"))},
     {"data", "eval_seed", SEED(eval_seed), "2021",
      "seed of the evaluation data: toy sequences, masked tokens, held-out rows; independent of "
-     "run.seed", RT_FIXED, "data.task != text, tokens | data.objective = mlm"},
+     "run.seed",
+     RT_FIXED, WHEN(IS_NOT("data.task", "text", "tokens"), OR, IS("data.objective", "mlm"))},
 };
 /* clang-format on */
 

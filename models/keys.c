@@ -29,8 +29,9 @@ RT_KEY_WORDS(form_word, RT_THETA_FORMS)
 RT_KEY_WORDS(init_word, RT_THETA_INITS)
 
 /* What the conditions of several keys have in common. */
-#define ROTATED "position.kind = rope"
-#define LEARNED "theta.learn = yes"
+#define ROTATED IS("position.kind", "rope")
+#define EVEN    IS("position.frequencies", "geometric", "linear")
+#define LEARNED IS("theta.learn", "yes")
 
 /* clang-format off */
 static const rt_key keys[] = {
@@ -57,18 +58,18 @@ static const rt_key keys[] = {
     {"model", "norm_kind", CHOICE(norm_kind, norm_kind_word), "layer",
      "layer: LayerNorm; rms: RMSNorm", RT_FIXED, ALWAYS},
     {"model", "norm_bias", CHOICE(norm_bias, presence_word), "yes", "LayerNorm has a bias",
-     RT_FIXED, "model.norm_kind = layer"},
+     RT_FIXED, WHEN(IS("model.norm_kind", "layer"))},
     {"model", "first_norm", CHOICE(first_norm, presence_word), "yes",
      "there is a norm before the attention of layer 0, as in every other layer; ModernBERT has none",
-     RT_FIXED, "model.norm = pre"},
+     RT_FIXED, WHEN(IS("model.norm", "pre"))},
     {"model", "embedding_norm", CHOICE(embedding_norm, embedding_norm_word), "yes",
      "there is a norm over the embeddings; auto: as model.kind has it", RT_FIXED, ALWAYS},
     {"model", "token_dropout", YES_NO(token_dropout), "no",
      "embeddings of mask tokens are 0, and the others scaled by how many of a text are masked, as "
-     "in ESM-2", RT_FIXED, "model.causal = no"},
+     "in ESM-2", RT_FIXED, WHEN(IS("model.causal", "no"))},
     {"model", "residual", CHOICE(residual, residual_word), "serial",
      "serial: the feed-forward block reads what attention has added to; parallel: both read the "
-     "input of the layer, as in GPT-NeoX", RT_FIXED, "model.norm = pre"},
+     "input of the layer, as in GPT-NeoX", RT_FIXED, WHEN(IS("model.norm", "pre"))},
     {"model", "norm_eps", NUMBER(norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
      "epsilon of the norms, added to the variance or mean square", RT_FIXED, ALWAYS},
     {"model", "init_std", NUMBER(init_std, ABOVE(0)), "0.02",
@@ -81,7 +82,8 @@ static const rt_key keys[] = {
      "blocks alone; output: the output layer alone", RT_FIXED, ALWAYS},
     {"model", "activation", CHOICE(activation, activation_word), "gelu",
      "activation of plain feed-forward blocks and of output layers",
-     RT_FIXED, "model.kind = roformer | model.ffn = plain | data.task = order, classify"},
+     RT_FIXED, WHEN(IS("model.kind", "roformer"), OR, IS("model.ffn", "plain"), OR,
+                    IS("data.task", "order", "classify"))},
     {"model", "dropout", NUMBER(dropout, FROM_BELOW(0, 1)), "0",
      "probability that training drops a feature", RT_FIXED, ALWAYS},
     {"model", "attention_dropout", NUMBER(attention_dropout, FROM_BELOW(0, 1)), "0",
@@ -99,33 +101,35 @@ static const rt_key keys[] = {
      RT_FIXED, ALWAYS},
     {"model", "layer_types", LAYERS(layer_types, layer_type_word), "",
      "layers that the window is for (sliding) and those that attend to all tokens (full); empty = "
-     "the window is for all", RT_FIXED, "model.window > 0"},
+     "the window is for all", RT_FIXED, WHEN(EXCEEDS("model.window", 0))},
     {"model", "tie_embeddings", YES_NO(tie_embeddings), "yes",
      "the output layer shares its matrix with the token embeddings",
-     RT_FIXED, "data.task != order, classify, tag"},
+     RT_FIXED, WHEN(IS_NOT("data.task", "order", "classify", "tag"))},
     {"model", "pool", CHOICE(pool, pool_word), "first",
      "for a label of a text: the hidden state that it is read from, of the first or the last token, "
-     "or the mean of all; padding never counts", RT_FIXED, "data.task = order, classify"},
+     "or the mean of all; padding never counts", RT_FIXED, WHEN(IS("data.task", "order", "classify"))},
     {"model", "classifier", CHOICE(classifier, classifier_word), "dense",
      "for labels, before the output layer; dense: a linear layer and the activation; tanh: the same "
      "with tanh, as in ESM-2; norm: with a norm behind the activation, as in ModernBERT, where "
      "labels of tokens have it as well",
-     RT_FIXED, "model.kind = roformer & data.task = order, classify | model.kind = roformer & model.classifier = norm & data.task = tag"},
+     RT_FIXED, WHEN(IS("model.kind", "roformer"), IS("data.task", "order", "classify"), OR,
+                    IS("model.kind", "roformer"), IS("model.classifier", "norm"),
+                    IS("data.task", "tag"))},
 
     {"position", "kind", CHOICE(position.kind, rt_encoding_word), "rope", "positional encoding",
      RT_FIXED, ALWAYS},
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
-     "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, ROTATED},
+     "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, WHEN(ROTATED)},
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
      "theta_i = base^(-2i/R) radians per position, R the number of rotated features of a head",
-     RT_FIXED, "position.kind = sinusoidal | position.kind = rope & position.frequencies = geometric, linear | theta.learn = yes"},
+     RT_FIXED, WHEN(IS("position.kind", "sinusoidal"), OR, ROTATED, EVEN, OR, LEARNED)},
     {"position", "local_base", NUMBER(position.local_base, AT_LEAST(0)), "0",
      "base of theta in sliding layers, those that model.window is for; 0 = position.base",
-     RT_FIXED, "model.window > 0 & position.kind = rope & position.frequencies = geometric, linear"},
+     RT_FIXED, WHEN(EXCEEDS("model.window", 0), ROTATED, EVEN)},
     {"position", "fraction", NUMBER(position.fraction, FROM_TO(0, 1)), "1.0",
-     "fraction of each head's pairs that is rotated", RT_FIXED, ROTATED},
+     "fraction of each head's pairs that is rotated", RT_FIXED, WHEN(ROTATED)},
     {"position", "rotate_value", YES_NO(position.rotate_value), "no",
-     "rotate values as well as queries and keys", RT_FIXED, ROTATED},
+     "rotate values as well as queries and keys", RT_FIXED, WHEN(ROTATED)},
     {"position", "xpos", NUMBER(position.xpos, AT_LEAST(0)), "0",
      "xPos: scale, in tokens, of the decay of causal attention scores with distance, at least 1 "
      "(published: 512); a sequence can be 32 times as long; 0 = no decay", RT_FIXED, ALWAYS},
@@ -136,54 +140,55 @@ static const rt_key keys[] = {
      "position.every says", RT_FIXED, ALWAYS},
     {"position", "frequencies", CHOICE(position.frequencies.family, frequencies_word), "geometric",
      "fixed or initial theta; geometric: base^(-2i/R); linear: evenly spaced between the same "
-     "extremes; reciprocal: 1/(1+i)", RT_FIXED, ROTATED},
+     "extremes; reciprocal: 1/(1+i)", RT_FIXED, WHEN(ROTATED)},
     {"position", "scaling", CHOICE(position.frequencies.scaling, scaling_word), "none",
      "rescale theta for sequences longer than those of training (context extension)",
-     RT_FIXED, "position.scale > 1 | position.scaling = dynamic, longrope | position.attention_factor > 0"},
+     RT_FIXED, WHEN(EXCEEDS("position.scale", 1), OR, IS("position.scaling", "dynamic", "longrope"), OR,
+                    EXCEEDS("position.attention_factor", 0))},
     {"position", "scale", NUMBER(position.frequencies.scale, AT_LEAST(1)), "1",
      "for scaling: the longer length divided by the original one",
-     RT_FIXED, "position.scaling != none"},
+     RT_FIXED, WHEN(IS_NOT("position.scaling", "none"))},
     {"position", "original_len", WHOLE(position.frequencies.original_len, 0, RT_MOST_SIZE), "0",
      "for yarn, dynamic, longrope, llama3: length of the original training, in tokens; 0 = "
-     "data.length", RT_FIXED, "position.scaling = yarn, dynamic, longrope, llama3"},
+     "data.length", RT_FIXED, WHEN(IS("position.scaling", "yarn", "dynamic", "longrope", "llama3"))},
     {"position", "beta_fast", NUMBER(position.frequencies.beta_fast, ABOVE(0)), "32",
      "for yarn: pairs with more rotations than this within original_len are not interpolated: "
-     "they keep their theta", RT_FIXED, "position.scaling = yarn"},
+     "they keep their theta", RT_FIXED, WHEN(IS("position.scaling", "yarn"))},
     {"position", "beta_slow", NUMBER(position.frequencies.beta_slow, ABOVE(0)), "1",
      "for yarn: pairs with fewer rotations than this within original_len are interpolated: theta "
-     "/ scale", RT_FIXED, "position.scaling = yarn"},
+     "/ scale", RT_FIXED, WHEN(IS("position.scaling", "yarn"))},
     {"position", "high_freq_factor", NUMBER(position.frequencies.high_freq_factor, ABOVE(0)), "4",
      "for llama3: pairs with more rotations than this within original_len keep their theta",
-     RT_FIXED, "position.scaling = llama3"},
+     RT_FIXED, WHEN(IS("position.scaling", "llama3"))},
     {"position", "low_freq_factor", NUMBER(position.frequencies.low_freq_factor, ABOVE(0)), "1",
      "for llama3: pairs with fewer rotations than this within original_len have theta / scale",
-     RT_FIXED, "position.scaling = llama3"},
+     RT_FIXED, WHEN(IS("position.scaling", "llama3"))},
     {"position", "attention_factor", NUMBER(position.frequencies.attention_factor, AT_LEAST(0)),
      "0", "for yarn and longrope: factor of cosines and sines; 0 = as published",
-     RT_FIXED, "position.scaling = yarn, longrope"},
+     RT_FIXED, WHEN(IS("position.scaling", "yarn", "longrope"))},
     {"position", "short_factors", FACTORS(position.frequencies.short_factors), "",
      "for longrope: divisors of theta, one per pair, for up to original_len tokens; "
-     "comma-separated", RT_FIXED, "position.scaling = longrope"},
+     "comma-separated", RT_FIXED, WHEN(IS("position.scaling", "longrope"))},
     {"position", "long_factors", FACTORS(position.frequencies.long_factors), "",
-     "for longrope: the same for longer sequences", RT_FIXED, "position.scaling = longrope"},
+     "for longrope: the same for longer sequences", RT_FIXED, WHEN(IS("position.scaling", "longrope"))},
     {"position", "init_std", NUMBER(position.init_std, AT_LEAST(0)), "0",
      "for learned, t5 and shaw: standard deviation of their initial parameters; 0 = "
-     "model.init_std", RT_FIXED, "position.kind = learned, t5, shaw"},
+     "model.init_std", RT_FIXED, WHEN(IS("position.kind", "learned", "t5", "shaw"))},
     {"position", "max_len", WHOLE(position.max_len, 0, RT_MOST_SIZE), "0",
      "for learned: number of positions in the table; 0 = the longest length used",
-     RT_FIXED, "position.kind = learned"},
+     RT_FIXED, WHEN(IS("position.kind", "learned"))},
 
     {"theta", "learn", YES_NO(theta.learn), "no",
      "learn theta: train the rotation frequencies with the weights", RT_FIXED, ALWAYS},
     {"theta", "scope", CHOICE(theta.scope, scope_word), "layer",
-     "what has a theta of its own; with kv_heads, head means each key head", RT_FIXED, LEARNED},
+     "what has a theta of its own; with kv_heads, head means each key head", RT_FIXED, WHEN(LEARNED)},
     {"theta", "form", CHOICE(theta.form, form_word), "log",
-     "log: train ln theta; raw: train theta itself", RT_FIXED, LEARNED},
+     "log: train ln theta; raw: train theta itself", RT_FIXED, WHEN(LEARNED)},
     {"theta", "init", CHOICE(theta.init, init_word), "frequencies",
      "initial theta; frequencies: as position.* says; perturbed: that times e^(init_sigma z), z "
-     "normal; uniform: log-uniform between its extremes", RT_FIXED, LEARNED},
+     "normal; uniform: log-uniform between its extremes", RT_FIXED, WHEN(LEARNED)},
     {"theta", "init_sigma", NUMBER(theta.init_sigma, AT_LEAST(0)), "0.5",
-     "for perturbed: standard deviation of ln theta", RT_FIXED, "theta.init = perturbed"},
+     "for perturbed: standard deviation of ln theta", RT_FIXED, WHEN(IS("theta.init", "perturbed"))},
     {"theta", "head_scale", YES_NO(theta.head_scale), "no",
      "learn a factor on the scores of each query head, 1 at the start", RT_FIXED, ALWAYS},
 };

@@ -144,9 +144,9 @@ static const char *attention_of(const rt_transformer_options *o)
 }
 
 /* What only goes with some kinds of position and forms of attention. */
-static void check_position(const rt_transformer_options *o, rt_rule_sink to)
+static void check_position(const rt_transformer_options *o, const rt_encoding *encoding,
+                           rt_rule_sink to)
 {
-    const rt_encoding *encoding = rt_encoding_of(o);
     const bool linear = o->attention != RT_ATTENTION_SOFTMAX;
     if (linear && encoding->of_scores)
         rt_rule_broken(to, RT_OPTIONS("position.kind", "model.attention"),
@@ -191,9 +191,9 @@ static bool fits_layers(const rt_transformer_options *o, rt_rule_sink to, const 
 }
 
 /* Layers without positions are for what is known of positions inside the layers. */
-static void check_positions_of_layers(const rt_transformer_options *o, rt_rule_sink to)
+static void check_positions_of_layers(const rt_transformer_options *o, const rt_encoding *encoding,
+                                      rt_rule_sink to)
 {
-    const rt_encoding *encoding = rt_encoding_of(o);
     const rt_layer_words *layers = &o->position.layers;
     const int every = o->position.every;
     if (every > 1 && !encoding->in_layers)
@@ -269,9 +269,9 @@ static void check_heads(const rt_transformer_options *o, rt_rule_sink to)
 }
 
 /* What turns, and how, is nothing to an encoding that turns nothing. */
-static void check_rotation(const rt_transformer_options *o, rt_rule_sink to)
+static void check_rotation(const rt_transformer_options *o, const rt_encoding *encoding,
+                           rt_rule_sink to)
 {
-    const rt_encoding *encoding = rt_encoding_of(o);
     const rt_position_options *position = &o->position;
     if (!encoding->rotation && position->frequencies.scaling != RT_SCALING_NONE)
         rt_rule_broken(to, RT_OPTIONS("position.scaling", "position.kind"),
@@ -301,14 +301,15 @@ void rt_transformer_rules(const rt_transformer_options *given, rt_rule_listener 
     check_start(o, to);
     check_width(o, to);
     rt_transformer_resolve(o);
+    const rt_encoding *encoding = rt_encoding_of(o);
     check_head(o, to);
     check_encoder(o, to);
     check_heads(o, to);
     check_norms(o, to);
     check_layer_types(o, to);
-    check_position(o, to);
-    check_rotation(o, to);
-    check_positions_of_layers(o, to);
+    check_position(o, encoding, to);
+    check_rotation(o, encoding, to);
+    check_positions_of_layers(o, encoding, to);
 }
 
 rt_status rt_transformer_check(const rt_transformer_options *o)

@@ -9,37 +9,37 @@
 RT_KEY_WORDS(schedule_word, RT_SCHEDULES)
 
 /* What the conditions of several keys have in common. */
-#define LEARNED "theta.learn = yes"
-#define MEANS   "optimizer.kind != sgd"
-#define MUON    "optimizer.kind = muon"
-#define FALLING "optimizer.schedule != constant"
+#define LEARNED IS("theta.learn", "yes")
+#define MEANS   IS_NOT("optimizer.kind", "sgd")
+#define MUON    IS("optimizer.kind", "muon")
+#define FALLING IS_NOT("optimizer.schedule", "constant")
 
 /* clang-format off */
 static const rt_key keys[] = {
     {"theta", "lr_scale", NUMBER(settings.theta_lr_scale, AT_LEAST(0)), "1.0",
      "learning rate of theta and head_scale, as a multiple of optimizer.lr", RT_FIXED,
-     "theta.learn = yes | theta.head_scale = yes"},
+     WHEN(LEARNED, OR, IS("theta.head_scale", "yes"))},
 
     {"optimizer", "kind", CHOICE(settings.rule, rt_optimizer_rule_word), "adamw", "optimizer",
      RT_FIXED, ALWAYS},
     {"optimizer", "lr", NUMBER(lr, AT_LEAST(0)), "1e-3",
      "learning rate, at the peak of the schedule", RT_WHEN_EXTENDED, ALWAYS},
     {"optimizer", "matrix_lr", NUMBER(matrix_lr, AT_LEAST(0)), "0",
-     "for muon: learning rate of the layers' matrices; 0 = lr", RT_FIXED, MUON},
+     "for muon: learning rate of the layers' matrices; 0 = lr", RT_FIXED, WHEN(MUON)},
     {"optimizer", "beta1", NUMBER(settings.beta1, FROM_BELOW(0, 1)), "0.9",
-     "decay of the running mean of the gradients; not for sgd", RT_FIXED, MEANS},
+     "decay of the running mean of the gradients; not for sgd", RT_FIXED, WHEN(MEANS)},
     {"optimizer", "beta2", NUMBER(settings.beta2, FROM_BELOW(0, 1)), "0.999",
      "decay of the running mean of the squared gradients; for lion, of the gradients, 0.99 by "
-     "default; not for sgd", RT_FIXED, MEANS},
+     "default; not for sgd", RT_FIXED, WHEN(MEANS)},
     {"optimizer", "eps", NUMBER(settings.eps, ABOVE(0)), "1e-8",
      "for adamw, adam, muon: epsilon, added to the root of the mean square",
-     RT_FIXED, "optimizer.kind = adamw, adam, muon"},
+     RT_FIXED, WHEN(IS("optimizer.kind", "adamw", "adam", "muon"))},
     {"optimizer", "weight_decay", NUMBER(settings.weight_decay, AT_LEAST(0)), "0.01",
      "weight decay of weights; norms, biases and theta have none", RT_FIXED, ALWAYS},
     {"optimizer", "momentum", NUMBER(settings.momentum, FROM_BELOW(0, 1)), "0.9",
-     "for sgd: momentum", RT_FIXED, "optimizer.kind = sgd"},
+     "for sgd: momentum", RT_FIXED, WHEN(IS("optimizer.kind", "sgd"))},
     {"optimizer", "muon_momentum", NUMBER(settings.muon_momentum, FROM_BELOW(0, 1)), "0.95",
-     "for muon: momentum of the layers' matrices", RT_FIXED, MUON},
+     "for muon: momentum of the layers' matrices", RT_FIXED, WHEN(MUON)},
     {"optimizer", "clip_norm", NUMBER(settings.clip_norm, AT_LEAST(0)), "1.0",
      "clip the gradient to this global norm; 0 = off", RT_FIXED, ALWAYS},
     {"optimizer", "schedule", CHOICE(schedule, schedule_word), "cosine",
@@ -48,10 +48,11 @@ static const rt_key keys[] = {
     {"optimizer", "warmup_steps", WHOLE(warmup_steps, 0, RT_MOST_STEPS), "0",
      "steps in which the learning rate rises from 0 to lr", RT_FIXED, ALWAYS},
     {"optimizer", "min_lr_ratio", NUMBER(min_lr_ratio, FROM_TO(0, 1)), "0",
-     "learning rate at the end of the schedule, as a fraction of lr", RT_WHEN_EXTENDED, FALLING},
+     "learning rate at the end of the schedule, as a fraction of lr",
+     RT_WHEN_EXTENDED, WHEN(FALLING)},
     {"optimizer", "schedule_steps", WHOLE(schedule_steps, 0, RT_MOST_STEPS), "0",
      "step at which the schedule ends; 0 = train.steps when the run began",
-     RT_WHEN_EXTENDED, FALLING},
+     RT_WHEN_EXTENDED, WHEN(FALLING)},
 };
 /* clang-format on */
 

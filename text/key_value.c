@@ -404,6 +404,11 @@ void rt_key_value_set(const rt_key *key, const char *value, void *options)
     rt_writer_free(&problem);
 }
 
+void rt_key_value_copy(const rt_key *key, void *to, const void *from)
+{
+    memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
+}
+
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
 {
     const void *one = (const char *)a + key->offset, *other = (const char *)b + key->offset;

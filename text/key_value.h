@@ -30,6 +30,9 @@ void rt_key_value_set(const rt_key *key, const char *value, void *options);
 /* The key's value as it is read; returns `text`. */
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE]);
 
+/* Copies the key's value; a text or a list is shared. */
+void rt_key_value_copy(const rt_key *key, void *to, const void *from);
+
 /* Returns whether the key has the same value in both options. */
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b);
 

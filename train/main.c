@@ -95,7 +95,7 @@ static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
-                                     .purpose = uses_model ? RT_CONFIG_TO_USE : RT_CONFIG_TO_TRAIN,
+                                     .to_use = uses_model,
                                      .find_ancestor = rt_ancestry_find,
                                      .finder = arguments->ancestry,
                                      .sweep = sweep};

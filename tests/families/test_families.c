@@ -219,12 +219,10 @@ TEST(the_configuration_of_a_folder_is_one_of_rotor)
         char *errors;
         rt_huggingface *there = open_fixture(all.names[i]);
         char *ini = there ? ini_of(there) : NULL;
-        const rt_config_source source = {.path = "import.ini",
-                                         .text = ini,
-                                         .purpose = RT_CONFIG_OF_MODEL};
+        const rt_config_source source = {.path = "import.ini", .text = ini};
         if (!there)
             continue;
-        rt_status status = rt_config_load(&config, &source, &errors);
+        rt_status status = rt_config_load_model(&config, &source, true, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", all.names[i], status.message, ini);
         rt_transformer_options read = config.model, o = there->options;
         o.position.frequencies.original_len = read.position.frequencies.original_len;

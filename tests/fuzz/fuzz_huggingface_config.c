@@ -119,10 +119,8 @@ static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
         abort();
     char *ini = ini_of(there), *errors;
     rt_config loaded;
-    const rt_config_source source = {.path = "import.ini",
-                                     .text = ini,
-                                     .purpose = RT_CONFIG_OF_MODEL};
-    if (!ini || rt_config_load(&loaded, &source, &errors).code)
+    const rt_config_source source = {.path = "import.ini", .text = ini};
+    if (!ini || rt_config_load_model(&loaded, &source, true, &errors).code)
         abort();
     rt_free(ini);
     rt_transformer_free(model);

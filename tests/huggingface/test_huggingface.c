@@ -293,10 +293,8 @@ TEST(the_configuration_of_a_folder_is_one_of_rotor)
         ck_assert_msg(!status.code, "%s", status.message);
         char *ini = ini_of(there);
         ck_assert_ptr_nonnull(ini);
-        const rt_config_source source = {.path = "import.ini",
-                                         .text = ini,
-                                         .purpose = RT_CONFIG_OF_MODEL};
-        status = rt_config_load(&config, &source, &errors);
+        const rt_config_source source = {.path = "import.ini", .text = ini};
+        status = rt_config_load_model(&config, &source, true, &errors);
         ck_assert_msg(!status.code, "%s: %s\n%s", f.names[i], status.message, ini);
         const rt_transformer_options *o = &there->options, *read = &config.model;
         ck_assert_int_eq(read->layers, o->layers);

@@ -54,8 +54,11 @@ static bool names_deviation(const char *kind)
 {
     for (int i = 0; i < rt_model_keys.count; i++) {
         const rt_key *key = &rt_model_keys.keys[i];
-        if (!strcmp(key->section, "position") && !strcmp(key->name, "init_std"))
-            return strstr(key->needs, kind);
+        for (int k = 0; !strcmp(key->section, "position") && !strcmp(key->name, "init_std") &&
+                        key->needs->words[k];
+             k++)
+            if (!strcmp(key->needs->words[k], kind))
+                return true;
     }
     return false;
 }

@@ -108,25 +108,28 @@ TEST_ROWS(a_key_has_an_effect_or_is_refused, 0, (int)(sizeof bases / sizeof *bas
     rt_free(plain);
 }
 
-/* "a.b = x, y & c.d != z": every name is that of a key, and the values are some that it takes. */
-static void check_condition(const char *name, const char *needs)
+/* Every name is that of a key, the values are some that it takes, and the relation suits it. */
+static void check_conditions(const char *name, const rt_need *need)
 {
-    char copy[512];
     rt_config config;
-    const rt_key *key = NULL;
-    snprintf(copy, sizeof copy, "%s", needs);
-    for (char *word = strtok(copy, " ,&|"); word; word = strtok(NULL, " ,&|")) {
-        rt_writer problem = {0};
-        if (strchr("=!>", *word))
+    for (; need->relation != RT_NEED_END; need++) {
+        if (need->relation == RT_NEED_OR)
             continue;
-        if (strchr(word, '.')) {
-            key = rt_key_at(rt_key_find_full(word));
-            ck_assert_msg(key != NULL, "%s needs %s, which is no key", name, word);
-            continue;
+        const rt_key *key = rt_key_at(rt_key_find(need->key));
+        ck_assert_msg(key != NULL, "%s needs %s, which is no key", name, need->key);
+        const bool is_number = key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER;
+        const bool has_words =
+            key->type == RT_KEY_CHOICE || key->type == RT_KEY_YES_NO || key->type == RT_KEY_TEXT;
+        ck_assert_msg(need->relation == RT_NEED_ABOVE   ? is_number
+                      : need->relation == RT_NEED_UNSET ? key->type == RT_KEY_TEXT
+                                                        : has_words && need->words[0],
+                      "%s needs another relation to %s", name, need->key);
+        for (int i = 0; need->words[i]; i++) {
+            rt_writer problem = {0};
+            ck_assert_msg(rt_key_read(key, need->words[i], &config, &problem), "%s needs %s: %s",
+                          name, need->key, problem.bytes ? problem.bytes : "");
+            rt_writer_free(&problem);
         }
-        ck_assert_msg(key && rt_key_read(key, word, &config, &problem), "%s needs %s: %s", name,
-                      word, problem.bytes ? problem.bytes : "no key");
-        rt_writer_free(&problem);
     }
 }
 
@@ -135,5 +138,5 @@ TEST(conditions_name_keys_and_their_values)
     char name[RT_KEY_NAME_SIZE];
     for (int i = 0; rt_key_at(i); i++)
         if (rt_key_at(i)->needs)
-            check_condition(rt_key_full_name(rt_key_at(i), name), rt_key_at(i)->needs);
+            check_conditions(rt_key_full_name(rt_key_at(i), name), rt_key_at(i)->needs);
 }

@@ -182,8 +182,7 @@ static void drop_idle(settings *s, const char *path)
     static char ini[sizeof(((drawn_config *)0)->ini)];
     char *errors = NULL;
     write_ini(s, ini, sizeof ini);
-    const rt_config_source source = {.path = path, .text = ini, .purpose = RT_CONFIG_OF_RUN};
-    rt_status status = rt_config_load(&config, &source, &errors);
+    rt_status status = rt_config_load_run(&config, path, ini, &errors);
     rt_free(errors);
     for (int i = 0; !status.code && rt_key_at(i); i++)
         if (config.idle[i])
@@ -293,7 +292,9 @@ static bool is_drawn_again(const rt_key *key)
 
 static void set(settings *s, const char *section, const char *name, const char *value)
 {
-    snprintf(s->value[rt_key_find(section, name)], RT_FILE_LIST_SIZE, "%s", value);
+    char full[RT_KEY_NAME_SIZE];
+    snprintf(full, sizeof full, "%s.%s", section, name);
+    snprintf(s->value[rt_key_find(full)], RT_FILE_LIST_SIZE, "%s", value);
 }
 
 void draw_another(trial *t, drawn_config *d, const char *path, const char *start, const char *theta)

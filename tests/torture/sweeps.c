@@ -36,7 +36,7 @@ static int draw_key(trial *t)
     while (rt_key_at(count))
         count++;
     if (chance(t, 40))
-        return rt_key_find("run", "seed");
+        return rt_key_find("run.seed");
     do
         key = draw(t, count);
     while (!is_axis(key));

@@ -37,13 +37,13 @@ TEST_ROWS(value_is_stored_as_written, 0, ROWS(values))
     char line[256];
     char stored[RT_VALUE_SIZE];
     const char *dot = strchr(values[_i].key, '.');
-    int i = rt_key_find_full(values[_i].key);
+    int i = rt_key_find(values[_i].key);
     ck_assert_int_ge(i, 0);
     snprintf(line, sizeof line, "[%.*s]\n%s = %s\n", (int)(dot - values[_i].key), values[_i].key,
              dot + 1, values[_i].written);
     const bool of_theta = !strncmp(values[_i].key, "theta.", strlen("theta."));
     load_sound(&config, line, of_theta ? OVERRIDES("theta.learn=yes") : NULL);
-    ck_assert_str_eq(rt_key_write(rt_key_at(i), &config, stored), values[_i].stored);
+    ck_assert_str_eq(rt_key_value_write(rt_key_at(i), &config, stored), values[_i].stored);
     ck_assert_int_eq(config.origin[i], 2);
 }
 
@@ -104,7 +104,7 @@ TEST(override_beats_the_file)
                OVERRIDES("optimizer.lr=0.25", " run.name = other "));
     ck_assert_double_eq(config.optimizer.lr, 0.25);
     ck_assert_str_eq(config.run.name, "other");
-    ck_assert_int_eq(config.origin[rt_key_find("optimizer", "lr")], RT_FROM_COMMAND_LINE);
+    ck_assert_int_eq(config.origin[rt_key_find("optimizer.lr")], RT_FROM_COMMAND_LINE);
     expect_text(rt_config_overrides(&config), "run.name = other\noptimizer.lr = 0.25\n");
 }
 
@@ -139,7 +139,7 @@ TEST_ROWS(a_decoder_has_other_defaults_and_keeps_what_is_given, 0, ROWS(decoders
     ck_assert(o->activation == RT_SILU && !o->tie_embeddings);
     ck_assert(o->bias == RT_BIAS_ALL && !o->causal && o->position.pairing == RT_INTERLEAVED);
     ck_assert_double_eq(o->norm_eps, 1e-12);
-    ck_assert_int_eq(config.origin[rt_key_find("model", "norm")], RT_FROM_DEFAULT);
+    ck_assert_int_eq(config.origin[rt_key_find("model.norm")], RT_FROM_DEFAULT);
     char *ini = rt_config_ini(&config);
     ck_assert_ptr_nonnull(strstr(ini, "\nnorm = pre\n"));
     char *errors = load(&again, "runs/theta/config.ini", ini, NULL);

@@ -48,10 +48,9 @@ static bool use(rt_config *config, const char *text, const char *override)
     char *errors;
     const rt_config_source source = {.path = "runs/a/checkpoints/step-00000001.h5",
                                      .text = text,
-                                     .purpose = RT_CONFIG_OF_CHECKPOINT,
                                      .overrides = &override,
                                      .override_count = override != NULL};
-    rt_status status = rt_config_load(config, &source, &errors);
+    rt_status status = rt_config_load_model(config, &source, false, &errors);
     ck_assert(status.code == RT_OK || status.code == RT_CONFIG);
     rt_free(errors);
     return !status.code;
@@ -210,7 +209,7 @@ TEST(what_holds_has_no_zeros)
     for (int i = 0; rt_key_at(i); i++) {
         char value[RT_VALUE_SIZE];
         ck_assert_msg(!rt_key_follows(i) ||
-                          strcmp(rt_key_write(rt_key_at(i), &config, value), "0") != 0,
+                          strcmp(rt_key_value_write(rt_key_at(i), &config, value), "0") != 0,
                       "%s", rt_key_at(i)->name);
     }
 }

@@ -27,9 +27,9 @@ static void expect_to_be_read(const rt_renamed *r)
     rt_config config;
     snprintf(text, sizeof text, "[%s]\n%s = %s\n", section, name, r->value);
     load_sound(&config, text, NULL);
-    const rt_key *key = rt_key_at(rt_key_find_full(r->key));
+    const rt_key *key = rt_key_at(rt_key_find(r->key));
     char written[RT_VALUE_SIZE];
-    ck_assert_str_eq(rt_key_write(key, &config, written), r->now);
+    ck_assert_str_eq(rt_key_value_write(key, &config, written), r->now);
 }
 
 static void expect_refusals(const rt_renamed *r)
@@ -53,11 +53,11 @@ static void expect_new_name(const rt_renamed *r)
     rt_config scratch = {0};
     rt_writer problem = {0};
     if (!r->value) {
-        ck_assert_msg(rt_key_find_full(r->now) >= 0, "there is no %s", r->now);
-        ck_assert_msg(rt_key_find_full(r->key) < 0, "%s has two names", r->now);
+        ck_assert_msg(rt_key_find(r->now) >= 0, "there is no %s", r->now);
+        ck_assert_msg(rt_key_find(r->key) < 0, "%s has two names", r->now);
         return;
     }
-    const int key = rt_key_find_full(r->key);
+    const int key = rt_key_find(r->key);
     ck_assert_msg(key >= 0, "there is no %s", r->key);
     snprintf(setting, sizeof setting, "%s = %s", r->key, r->now);
     ck_assert_msg(rt_key_read(rt_key_at(key), r->now, &scratch, &problem), "%s: %s", setting,

@@ -82,7 +82,7 @@ TEST(settings_of_a_run_are_as_good_as_lines)
     ck_assert(!rt_config_load(&run, &source, &errors).code);
     ck_assert_int_eq(run.data.distance, 5);
     ck_assert_uint_eq(run.run.seed, 3);
-    ck_assert_int_eq(run.origin[rt_key_find("data", "distance")], RT_FROM_SWEEP);
+    ck_assert_int_eq(run.origin[rt_key_find("data.distance")], RT_FROM_SWEEP);
     rt_free(settings);
 }
 
@@ -111,6 +111,7 @@ static const struct {
     {"[sweep]\nrun.seed = 1,,2\n", "theta.ini:2: run.seed has an empty value\n"},
     {"[sweep]\nrun.seed = 1,2,\n", "theta.ini:2: run.seed has an empty value\n"},
     {"[sweep]\nrun.seed = 1,2,1\n", "theta.ini:2: sweep.run.seed has '1' twice\n"},
+    {"[sweep]\noptimizer.lr = 0.1, 1e-1\n", "theta.ini:2: sweep.optimizer.lr has '1e-1' twice\n"},
     {"[sweep]\nseed = 1\n",
      "theta.ini:2: [sweep]: unknown key 'seed'; a key is written section.key\n"},
     {"[sweep]\nrun.name = a,b\n",

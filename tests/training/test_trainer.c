@@ -2,7 +2,6 @@
 
 #include "config_loading.h"
 
-#include "train/config/private.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
@@ -79,10 +78,10 @@ TEST(the_number_of_shards_follows_from_the_sizes)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rt_config c;
-        rt_written_config written = {
-            .keys = {.data.length = rows[i].length,
-                     .train = {.batch_size = rows[i].batch_size, .shards = rows[i].asked}}};
-        rt_config_resolve(&c, &written);
+        char text[128];
+        snprintf(text, sizeof text, "[data]\nlength = %d\n[train]\nbatch_size = %d\nshards = %d\n",
+                 rows[i].length, rows[i].batch_size, rows[i].asked);
+        load_sound(&c, text, NULL);
         ck_assert_msg(c.train.shards == rows[i].shards,
                       "%d sequences of %d tokens, %d asked: %d shards instead of %d",
                       rows[i].batch_size, rows[i].length, rows[i].asked, c.train.shards,

@@ -20,26 +20,21 @@ static int later(int a, int b)
     return a > b ? a : b;
 }
 
-/* Returns the origin of a key; that of train.init_from for an inherited value. */
-static int place_of(const rt_config_errors *errors, int i)
-{
-    const int origin = errors->origin[i];
-    return origin == RT_FROM_MODEL ? errors->origin[rt_key_find("train", "init_from")] : origin;
-}
-
 /* The contradicting keys, "section.key" each. */
 #define KEYS RT_OPTIONS
 
-/* Sets `origin` to the latest origin of the keys. Returns false if a value was refused. */
+/* Sets `origin` to the latest origin of the keys; that of an inherited value is train.init_from.
+ * Returns false if a value was refused. */
 static bool find_latest(const rt_config_errors *errors, const char *const *keys, int *origin)
 {
     for (; *keys; keys++) {
-        int i = rt_key_find_full(*keys);
+        const int i = rt_key_find(*keys);
         if (i < 0)
             continue; /* an option without a key: the data sets it */
         if (errors->bad[i])
             return false;
-        *origin = later(*origin, place_of(errors, i));
+        const bool inherited = errors->origin[i] == RT_FROM_MODEL;
+        *origin = later(*origin, errors->origin[inherited ? rt_key_find("train.init_from") : i]);
     }
     return true;
 }
@@ -59,6 +54,11 @@ static void contradict(rt_config_errors *errors, const char *const *keys, const 
     rt_config_complain(errors, origin, "%s", message);
 }
 
+static void contradict_rule(void *context, const char *const *options, const char *message)
+{
+    contradict(context, options, "%s", message);
+}
+
 static void check_run(const rt_config *config, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -75,40 +75,23 @@ static void check_run(const rt_config *config, rt_config_errors *errors)
             "the processor");
 }
 
-static void contradict_rule(void *context, const char *const *options, const char *message)
-{
-    contradict(context, options, "%s", message);
-}
-
-/* Checks that the encoding has positions for the longest sequence. */
-static void check_capacity(const rt_config *config, const rt_transformer_options *model,
-                           rt_config_errors *errors)
-{
-    char value[RT_VALUE_SIZE];
-    const char *name = rt_encoding_of(model)->capacity_key;
-    const int most = rt_transformer_capacity(model), longest = rt_config_longest(config);
-    if (most && most < longest)
-        contradict(errors, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
-                   "%s = %s is for %d tokens at most; the longest sequence has %d", name,
-                   rt_key_write(rt_key_at(rt_key_find_full(name)), config, value), most, longest);
-}
-
-/* Checks the options of the model; those that the data sets are assumed to be valid. */
+/* Checks the options of the model, and that its encoding has positions for the longest sequence.
+ * Options that the data sets are assumed to be valid. */
 static void check_model(const rt_config *config, rt_config_errors *errors)
 {
+    char value[RT_VALUE_SIZE];
     rt_transformer_options model = config->model;
     model.vocab = 1;
     model.head = RT_HEAD_LM;
     rt_transformer_rules(&model, contradict_rule, errors);
-    check_capacity(config, &model, errors);
-}
-
-static void check_theta(const rt_config *config, rt_config_errors *errors)
-{
-    const rt_transformer_options *model = &config->model;
-    if (!config->theta.init_from)
-        return;
-    if (model->theta.learn && model->theta.init != RT_THETA_FREQUENCIES)
+    const char *name = rt_encoding_of(&model)->capacity_key;
+    const int most = rt_transformer_capacity(&model), longest = rt_config_longest(config);
+    const rt_key *key = name ? rt_key_at(rt_key_find(name)) : NULL;
+    if (most && most < longest)
+        contradict(errors, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
+                   "%s = %s is for %d tokens at most; the longest sequence has %d", name,
+                   rt_key_value_write(key, config, value), most, longest);
+    if (config->theta.init_from && model.theta.learn && model.theta.init != RT_THETA_FREQUENCIES)
         contradict(errors, KEYS("theta.init_from", "theta.init"),
                    "theta.init_from and theta.init both set the initial theta; give only one");
 }
@@ -119,31 +102,8 @@ static bool names_objective(const rt_config *config)
     static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
     bool said = false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        said |= config->origin[rt_key_find_full(keys[i])] == RT_FROM_COMMAND_LINE;
+        said |= config->origin[rt_key_find(keys[i])] == RT_FROM_COMMAND_LINE;
     return said;
-}
-
-/* Checks the attention mask against the objective: no token may see its own answer. */
-static void check_causal(const rt_config *config, bool trained, rt_config_errors *errors)
-{
-    const rt_data_options *data = &config->data;
-    const bool causal = config->model.causal;
-    if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_LM && !causal)
-        contradict(errors, KEYS("data.task", "data.objective", "model.causal"),
-                   "data.objective = lm needs model.causal = yes: otherwise a token sees the next "
-                   "one, which it must predict");
-    if (rt_data_task_has_objective(data->task) && data->objective == RT_OBJECTIVE_MLM && causal &&
-        !(trained && !names_objective(config)))
-        contradict(errors, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
-                   "data.objective = mlm needs model.causal = no: a causal model sees only what "
-                   "stands before a mask; set data.objective = lm for it");
-    if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal &&
-        config->model.pool == RT_POOL_FIRST)
-        contradict(errors, KEYS("data.task", "model.causal", "model.kind", "model.pool"),
-                   "data.task = %s with model.pool = first needs model.causal = no: the first "
-                   "token, which gives the answer, must see the others; set model.pool = last for "
-                   "a causal model",
-                   rt_data_task_name(data->task));
 }
 
 typedef struct length_errors {
@@ -162,74 +122,67 @@ static void contradict_length(void *context, const char *const *options, const c
                            message);
 }
 
-/* Checks the task at the other lengths of evaluation. */
-static void check_lengths(const rt_config *config, rt_config_errors *errors)
+/* Checks the attention mask against the objective, since no token may see its own answer, and the
+ * data at the length of training and, if that is valid, at those of evaluations. */
+static void check_data(const rt_config *config, bool without_data, bool trained,
+                       rt_config_errors *errors)
 {
+    const rt_data_options *data = &config->data;
     const rt_lengths *lengths = &config->train.eval_lengths;
-    for (int i = 0; i < lengths->count; i++) {
-        rt_data_options other = config->data;
+    const bool causal = config->model.causal, judged = !trained || names_objective(config);
+    const bool has_objective = rt_data_task_has_objective(data->task);
+    const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
+    const char *task = rt_data_task_name(data->task);
+    if (has_objective && data->objective == RT_OBJECTIVE_LM && !causal)
+        contradict(errors, KEYS("data.task", "data.objective", "model.causal"),
+                   "data.objective = lm needs model.causal = yes: otherwise a token sees the next "
+                   "one, which it must predict");
+    if (has_objective && data->objective == RT_OBJECTIVE_MLM && causal && judged)
+        contradict(errors, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
+                   "data.objective = mlm needs model.causal = no: a causal model sees only what "
+                   "stands before a mask; set data.objective = lm for it");
+    if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal &&
+        config->model.pool == RT_POOL_FIRST)
+        contradict(errors, KEYS("data.task", "model.causal", "model.kind", "model.pool"),
+                   "data.task = %s with model.pool = first needs model.causal = no: the first "
+                   "token, which gives the answer, must see the others; set model.pool = last for "
+                   "a causal model",
+                   task);
+    if (!config->train.eval_batches && !reads_file)
+        contradict(errors, KEYS("train.eval_batches", "data.task"),
+                   "train.eval_batches = 0 needs data in files: data.task = %s never ends", task);
+    if (reads_file && !data->file && !without_data)
+        contradict(errors, KEYS("data.task", "data.file"),
+                   "data.file is required for data.task = %s", task);
+    if (reads_file && !data->file)
+        return;
+    rt_data_rules(data, contradict_rule, errors);
+    const bool valid = !rt_data_check(data).code;
+    for (int i = 0; valid && i < lengths->count; i++) {
+        rt_data_options other = *data;
         other.length = lengths->at[i];
         rt_data_rules(&other, contradict_length, &(length_errors){errors, other.length});
     }
 }
 
-static void check_data(const rt_config *config, bool without_data, bool trained,
-                       rt_config_errors *errors)
-{
-    const rt_data_options *data = &config->data;
-    check_causal(config, trained, errors);
-    const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
-    if (reads_file && !data->file && without_data)
-        return;
-    if (reads_file && !data->file) {
-        contradict(errors, KEYS("data.task", "data.file"),
-                   "data.file is required for data.task = %s", rt_data_task_name(data->task));
-        return;
-    }
-    rt_data_rules(data, contradict_rule, errors);
-    if (!rt_data_check(data).code)
-        check_lengths(config, errors);
-}
-
-static void check_optimizer(const rt_config *config, rt_config_errors *errors)
+/* Checks the numbers of steps and micro-batches. The first evaluation always counts as an
+ * improvement, so patience starts after it. */
+static void check_steps(const rt_config *config, rt_config_errors *errors)
 {
     const rt_optimizer_options *optimizer = &config->optimizer;
+    const rt_train_options *train = &config->train;
+    const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
+    const int shards = train->shards, batch_size = train->batch_size;
     if (optimizer->warmup_steps > optimizer->schedule_steps)
         contradict(errors,
                    KEYS("optimizer.warmup_steps", "optimizer.schedule_steps", "train.steps"),
                    "optimizer.warmup_steps = %d is more than the %d steps of the schedule",
                    optimizer->warmup_steps, optimizer->schedule_steps);
-}
-
-/* The first evaluation always counts as an improvement, so patience starts after it. */
-static void check_patience(const rt_config *config, rt_config_errors *errors)
-{
-    const rt_train_options *train = &config->train;
-    const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
     if (train->patience && earliest >= train->steps)
         contradict(errors, KEYS("train.patience", "train.eval_every", "train.steps"),
                    "train.patience = %d can never end this run: with train.eval_every = %d it "
                    "runs out at step %lld at the earliest, and train.steps = %d",
                    train->patience, train->eval_every, (long long)earliest, train->steps);
-}
-
-static void check_train(const rt_config *config, rt_config_errors *errors)
-{
-    check_patience(config, errors);
-    const rt_status freeze = rt_freeze_check(config->train.freeze, config->model.layers);
-    if (freeze.code)
-        contradict(errors, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
-    const rt_parameter theta = {.role = RT_ROLE_THETA, .layer = -1};
-    if (rt_freezes(config->train.freeze, &theta) && !config->model.theta.learn &&
-        !config->train.init_from)
-        contradict(errors, KEYS("train.freeze", "theta.learn"),
-                   "train.freeze = theta has no effect: it needs theta.learn = yes");
-    int shards = config->train.shards;
-    int batch_size = config->train.batch_size;
-    if (!config->train.eval_batches && rt_data_task_files(config->data.task) == RT_NO_FILE)
-        contradict(errors, KEYS("train.eval_batches", "data.task"),
-                   "train.eval_batches = 0 needs data in files: data.task = %s never ends",
-                   rt_data_task_name(config->data.task));
     if (shards & (shards - 1))
         contradict(errors, KEYS("train.shards"), "train.shards must be 0 or a power of two; got %d",
                    shards);
@@ -238,16 +191,39 @@ static void check_train(const rt_config *config, rt_config_errors *errors)
                    "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
 }
 
-void rt_config_check(const rt_config *config, bool without_data, bool trained,
-                     rt_config_errors *errors)
+static void check_freeze(const rt_config *config, rt_config_errors *errors)
+{
+    const rt_parameter theta = {.role = RT_ROLE_THETA, .layer = -1};
+    const char *parts = config->train.freeze;
+    const rt_status status = rt_freeze_check(parts, config->model.layers);
+    if (status.code)
+        contradict(errors, KEYS("train.freeze", "model.layers"), "%s", status.message);
+    if (rt_freezes(parts, &theta) && !config->model.theta.learn && !config->train.init_from)
+        contradict(errors, KEYS("train.freeze", "theta.learn"),
+                   "train.freeze = theta has no effect: it needs theta.learn = yes");
+}
+
+void rt_config_check(const rt_config *config, const rt_config *written, bool without_data,
+                     bool trained, rt_config_errors *errors)
 {
     errors->origin = config->origin;
-    check_run(config, errors);
     check_model(config, errors);
-    check_theta(config, errors);
     check_data(config, without_data, trained, errors);
-    check_optimizer(config, errors);
-    check_train(config, errors);
+    check_steps(config, errors);
+    check_freeze(config, errors);
+    check_run(config, errors);
+    if (!written || errors->count)
+        return;
+    for (int i = 0; rt_key_at(i); i++) {
+        rt_writer w = {0};
+        const int origin = written->origin[i];
+        if (!config->idle[i] || (trained && origin != RT_FROM_COMMAND_LINE))
+            continue;
+        rt_key_report_idle(&w, i, config, written);
+        errors->lines.failed |= w.failed;
+        rt_config_complain(errors, origin, "%s", w.bytes ? w.bytes : "");
+        rt_writer_free(&w);
+    }
 }
 
 /* ---- train.freeze ---- */

@@ -117,33 +117,22 @@ typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_
 /* The errors of a configuration, see private.h. */
 typedef struct rt_config_errors rt_config_errors;
 
-/* What a configuration is loaded for. */
-typedef enum rt_config_purpose {
-    RT_CONFIG_TO_TRAIN, /* a written key without effect is an error */
-    RT_CONFIG_TO_USE,   /* a checkpoint is used with it: overrides of rt_key_at_use come last */
-    RT_CONFIG_OF_RUN,   /* a run was trained with it: keys without effect are accepted, and of
-                           files only a regular one is opened */
-    RT_CONFIG_OF_MODEL, /* likewise of a trained model: data.file may be missing */
-    RT_CONFIG_OF_CHECKPOINT, /* likewise, to use it: overrides cannot change the model */
-    RT_CONFIG_OF_IMPORTED, /* likewise, of a Hugging Face folder: overrides can change the model */
-    RT_CONFIG_KEYS_ALONE   /* keys are only checked one by one, and nothing is inherited */
-} rt_config_purpose;
-
 /* Where a configuration comes from. */
 typedef struct rt_config_source {
-    const char *path; /* of the file; with a text: its name in messages */
-    const char *text; /* content of the file; NULL to read it */
-    rt_config_purpose purpose;
+    const char *path;             /* of the file; with a text: its name in messages */
+    const char *text;             /* content of the file; NULL to read it */
     const char *const *overrides; /* "section.key=value" of the command line, or NULL */
     int override_count;
     const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */
+    bool to_use;            /* a checkpoint is used with it: overrides of rt_key_at_use come last */
     struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are skipped */
     rt_ancestor_finder *find_ancestor; /* NULL: nothing is inherited */
     void *finder;                      /* its context */
 } rt_config_source;
 
-/* Reads, resolves and checks a configuration. On RT_CONFIG, *errors lists everything that is wrong,
- * a line each, and the message is the first of them. Otherwise *errors is NULL.
+/* Reads, resolves and checks the configuration of a training. A written key without effect is an
+ * error. On RT_CONFIG, *errors lists everything that is wrong, a line each, and the message is the
+ * first of them. Otherwise *errors is NULL.
  *
  * With a sweep, keys are only checked one by one: each run of the sweep is loaded with its settings
  * and checked then.
@@ -160,9 +149,22 @@ typedef struct rt_config_source {
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
 
-/* Reads FOLDER/config.ini, the configuration of a run, which is untrusted. The message is the first
- * error. */
+/* Loads the configuration with which a run was trained, from the text or, if that is NULL, from the
+ * file, which is untrusted. Keys without effect are accepted. */
+rt_status rt_config_load_run(rt_config *config, const char *path, const char *text,
+                             char **errors) RT_MUST_CHECK;
+
+/* Loads FOLDER/config.ini, the configuration of a run. */
 rt_status rt_config_load_folder(rt_config *config, const char *folder) RT_MUST_CHECK;
+
+/* Loads the configuration of a trained model, to use it. Keys without effect are accepted,
+ * data.file may be missing, and overrides of keys of the model must repeat its values unless it is
+ * imported from a Hugging Face folder. */
+rt_status rt_config_load_model(rt_config *config, const rt_config_source *source, bool imported,
+                               char **errors) RT_MUST_CHECK;
+
+/* Reads the written values alone: nothing is inherited, resolved or checked together. */
+rt_status rt_config_read(rt_config *config, const rt_config_source *source) RT_MUST_CHECK;
 
 /* Computes the default of every key, as it follows from the other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
@@ -209,10 +211,10 @@ void rt_config_frame_as(rt_config *config, const rt_data_options *model);
  * `config` sets it, and data.begin and data.end. */
 void rt_config_continue(rt_config *config, const rt_config *run);
 
-/* Writes the full name of the key that a word names with or without its section, here or in another
- * program: "optimizer.lr" for "lr" and for "learning-rate". Sets *elsewhere if it is a name of
- * another program, whose values may have another unit. Returns false if it names none. */
-bool rt_config_key_meant(const char *word, char *name, size_t size, bool *elsewhere);
+/* Returns the full name of the key that a word names with or without its section, here or in
+ * another program: "optimizer.lr" for "lr" and for "learning-rate"; NULL if it names none. Sets
+ * *elsewhere if it is a name of another program, whose values may have another unit. */
+const char *rt_config_key_meant(const char *word, bool *elsewhere);
 
 /* Write all keys with their defaults: lines for --help, a Markdown table for the manual. */
 char *rt_config_help(void);

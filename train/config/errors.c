@@ -27,6 +27,36 @@ void rt_config_complain(rt_config_errors *errors, int origin, const char *format
         rt_writer_add(&errors->lines, "%s:%d: %s\n", errors->file, origin, message);
 }
 
+const char *rt_config_place(const rt_config *config, int i, char text[RT_PLACE_SIZE])
+{
+    const int origin = config->origin[i];
+    if (origin > 0)
+        snprintf(text, RT_PLACE_SIZE, "%s:%d", config->file, origin);
+    return origin == RT_FROM_COMMAND_LINE ? "command line"
+           : origin == RT_FROM_SWEEP      ? "sweep"
+           : origin == RT_FROM_MODEL      ? "train.init_from"
+           : origin > 0                   ? text
+                                          : config->file;
+}
+
+void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
+                       rt_config_errors *errors)
+{
+    const rt_key *key = rt_key_at(i);
+    rt_writer problem = {0};
+    /* The command line can clear a text or a list of the file. */
+    if (!*value && (origin != RT_FROM_COMMAND_LINE || *key->initial))
+        rt_writer_add(&problem, "has no value");
+    else if (rt_key_read(key, value, config, &problem)) {
+        config->origin[i] = origin;
+        return;
+    }
+    rt_config_complain(errors, origin, "%s %s", rt_key_name(i), problem.bytes ? problem.bytes : "");
+    errors->bad[i] = true;
+    errors->lines.failed |= problem.failed;
+    rt_writer_free(&problem);
+}
+
 void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -71,47 +101,40 @@ static const char *const names_elsewhere[][2] = {
     {"vocab_size", "data.vocab"},
 };
 
-bool rt_config_key_meant(const char *word, char *name, size_t size, bool *elsewhere)
+const char *rt_config_key_meant(const char *word, bool *elsewhere)
 {
-    char plain[RT_KEY_NAME_SIZE], full[RT_KEY_NAME_SIZE];
-    const rt_key *key;
+    char plain[RT_KEY_NAME_SIZE];
     snprintf(plain, sizeof plain, "%s", word);
     for (char *c = plain; *c; c++)
         *c = *c == '-' ? '_' : *c;
     *elsewhere = true;
     for (size_t i = 0; i < sizeof names_elsewhere / sizeof *names_elsewhere; i++)
         if (!strcmp(names_elsewhere[i][0], plain))
-            return snprintf(name, size, "%s", names_elsewhere[i][1]) < (int)size;
+            return names_elsewhere[i][1];
     *elsewhere = false;
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (!strcmp(key->name, plain) || !strcmp(rt_key_full_name(key, full), plain))
-            return snprintf(name, size, "%s", rt_key_full_name(key, full)) < (int)size;
-    return false;
+    for (int i = 0; rt_key_at(i); i++)
+        if (!strcmp(rt_key_at(i)->name, plain) || !strcmp(rt_key_name(i), plain))
+            return rt_key_name(i);
+    return NULL;
 }
 
-/* Tries the key's name and its names in other programs. */
-static void try_key(rt_nearest *nearest, const rt_key *key)
-{
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(key, name);
-    rt_nearest_try(nearest, key->name);
-    for (size_t i = 0; i < sizeof names_elsewhere / sizeof *names_elsewhere; i++)
-        if (!strcmp(names_elsewhere[i][1], name))
-            rt_nearest_try_as(nearest, names_elsewhere[i][0], key->name);
-}
-
-/* Returns the key with the nearest name, inside the section or outside; NULL if none is near. */
-static const rt_key *nearest_key(const char *written, const char *section, bool inside)
+/* Returns the number of the key with the nearest name here or in another program, inside the
+ * section or outside; -1 if none is near. */
+static int nearest_key(const char *written, const char *section, bool inside)
 {
     rt_nearest nearest = {.written = written};
-    const rt_key *found = NULL;
     const rt_key *key;
+    int found = -1;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const char *before = nearest.name;
-        if (!strcmp(key->section, section) == inside)
-            try_key(&nearest, key);
+        if (!strcmp(key->section, section) != inside)
+            continue;
+        rt_nearest_try(&nearest, key->name);
+        for (size_t k = 0; k < sizeof names_elsewhere / sizeof *names_elsewhere; k++)
+            if (!strcmp(names_elsewhere[k][1], rt_key_name(i)))
+                rt_nearest_try_as(&nearest, names_elsewhere[k][0], key->name);
         if (nearest.name != before)
-            found = key;
+            found = i;
     }
     return found;
 }
@@ -120,23 +143,20 @@ static const rt_key *nearest_key(const char *written, const char *section, bool 
  * nearest in another, else lists the keys of this section. */
 static void advise(rt_writer *advice, const char *section, const char *written)
 {
-    const rt_key *here = nearest_key(written, section, true);
-    const rt_key *elsewhere = nearest_key(written, section, false);
-    const char *before = "its keys are ";
-    if (elsewhere && !strcmp(elsewhere->name, written)) {
+    const rt_key *here = rt_key_at(nearest_key(written, section, true));
+    const rt_key *elsewhere = rt_key_at(nearest_key(written, section, false));
+    if (elsewhere && !strcmp(elsewhere->name, written))
         rt_writer_add(advice, "it belongs to [%s]", elsewhere->section);
-    } else if (here) {
+    else if (here)
         rt_writer_add(advice, "did you mean '%s'?", here->name);
-    } else if (elsewhere) {
+    else if (elsewhere)
         rt_writer_add(advice, "did you mean '%s' in [%s]?", elsewhere->name, elsewhere->section);
-    } else {
-        for (int i = 0; (here = rt_key_at(i)); i++) {
-            if (strcmp(here->section, section) != 0)
-                continue;
-            rt_writer_add(advice, "%s%s", before, here->name);
-            before = ", ";
-        }
-    }
+    if (advice->length)
+        return;
+    for (int i = 0; rt_key_at(i); i++)
+        if (!strcmp(rt_key_at(i)->section, section))
+            rt_writer_add(advice, "%s%s", advice->length ? ", " : "its keys are ",
+                          rt_key_at(i)->name);
 }
 
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
@@ -156,29 +176,21 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
     rt_writer_free(&advice);
 }
 
-static void unknown_without_section(rt_config_errors *errors, const char *written)
-{
-    char quoted[RT_QUOTE_SIZE];
-    char name[RT_KEY_NAME_SIZE];
-    const rt_key *meant = nearest_key(written, "", false);
-    rt_quote(quoted, written);
-    if (meant)
-        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "unknown key %s; did you mean '%s'?",
-                           quoted, rt_key_full_name(meant, name));
-    else
-        rt_config_complain(errors, RT_FROM_COMMAND_LINE,
-                           "unknown key %s; a key is written section.key", quoted);
-}
-
 void rt_config_unknown_override(rt_config_errors *errors, const char *written)
 {
-    char section[RT_KEY_NAME_SIZE];
+    char section[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
     const char *dot = strchr(written, '.');
+    const int meant = dot ? -1 : nearest_key(written, "", false);
     snprintf(section, sizeof section, "%.*s", dot ? (int)(dot - written) : 0, written);
-    if (!dot)
-        unknown_without_section(errors, written);
-    else if (rt_section_exists(section))
+    if (dot && rt_section_exists(section))
         rt_config_unknown_key(errors, RT_FROM_COMMAND_LINE, section, dot + 1);
-    else
+    else if (dot)
         rt_config_unknown_section(errors, RT_FROM_COMMAND_LINE, section);
+    else if (meant >= 0)
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "unknown key %s; did you mean '%s'?",
+                           rt_quote(quoted, written), rt_key_name(meant));
+    else
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE,
+                           "unknown key %s; a key is written section.key",
+                           rt_quote(quoted, written));
 }

@@ -4,8 +4,6 @@
 #include "models/keys.h"
 #include "optim/keys.h"
 #include "text/key_value.h"
-#include "text/list.h"
-#include "text/number.h"
 #include "train/config/private.h"
 
 #include <assert.h>
@@ -24,7 +22,7 @@ RT_KEY_WORDS(kernels_word, RT_KERNELS)
 RT_KEY_WORDS(recompute_word, RT_RECOMPUTES)
 RT_KEY_WORDS(check_word, RT_THETA_CHECKS)
 
-#define LEARNED "theta.learn = yes"
+#define LEARNED IS("theta.learn", "yes")
 
 /* clang-format off */
 static const rt_key keys[] = {
@@ -54,23 +52,23 @@ static const rt_key keys[] = {
 
     {"theta", "init_from", TEXT(theta.init_from, RT_PATH_SIZE), "",
      "CSV file with the initial theta, in columns layer, head, i and theta; relative to the "
-     "configuration file or, on the command line, to the working directory", RT_FIXED, LEARNED},
+     "configuration file or, on the command line, to the working directory", RT_FIXED, WHEN(LEARNED)},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "theta is called near if its largest relative drift, |theta_i / base^(-2i/R) - 1|, is at "
-     "most this", RT_FIXED, LEARNED},
+     "most this", RT_FIXED, WHEN(LEARNED)},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
      "unmoved: exit with 7 if a learned theta has moved beyond the tolerance; unneeded: exit "
      "with 7 if the model depends on theta, that is, gets worse when theta is reset to its "
-     "initial value", RT_FIXED, LEARNED},
+     "initial value", RT_FIXED, WHEN(LEARNED)},
     {"theta", "log", YES_NO(theta.log), "no",
      "write rows of theta.csv every run.log_every steps, not at evaluations only", RT_MAY_DIFFER,
-     LEARNED},
+     WHEN(LEARNED)},
     {"theta", "cutoffs", YES_NO(theta.cutoffs), "no",
      "evaluate the trained model with the pairs from each K on switched off (cutoffs.csv), one "
-     "evaluation for each K", RT_MAY_DIFFER, "position.kind = rope"},
+     "evaluation for each K", RT_MAY_DIFFER, WHEN(IS("position.kind", "rope"))},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "measure how far each learned theta can change before the model gets worse, with up to 16 "
-     "evaluations of one batch for each theta", RT_FIXED, LEARNED},
+     "evaluations of one batch for each theta", RT_FIXED, WHEN(LEARNED)},
 
     {"train", "steps", WHOLE(train.steps, 1, RT_MOST_STEPS), "1000", "number of optimizer steps",
      RT_HOW_LONG, ALWAYS},
@@ -105,7 +103,7 @@ static const rt_key keys[] = {
      RT_HOW_LONG, ALWAYS},
     {"train", "min_delta", NUMBER(train.min_delta, AT_LEAST(0)), "0",
      "for patience: how much lower the loss must be than at the last improvement to count as one",
-     RT_FIXED, "train.patience > 0"},
+     RT_FIXED, WHEN(EXCEEDS("train.patience", 0))},
     {"train", "init_from", TEXT(train.init_from, RT_PATH_SIZE), "",
      "initialize the parameters from a checkpoint, the folder of a run or a Hugging Face folder; "
      "keys of the model and its vocabulary that the configuration leaves out are taken from "
@@ -154,15 +152,15 @@ static const struct {
               {&run_keys, 0},
               {&rt_data_keys, offsetof(rt_config, data)},
               {&rt_optimizer_keys, offsetof(rt_config, optimizer)}};
-enum { TABLES = sizeof tables / sizeof *tables };
 
 /* The sections, in the order of the reference. */
 static const char *const sections[] = {"run",  "model",     "position", "theta",
                                        "data", "optimizer", "train"};
 
+/* The rows of all tables, with offsets in an rt_config. */
 static struct {
-    const rt_key *keys[RT_MAX_KEYS];
-    size_t offsets[RT_MAX_KEYS]; /* of the options of the table of each key */
+    rt_key keys[RT_MAX_KEYS];
+    char names[RT_MAX_KEYS][RT_KEY_NAME_SIZE];
     int count;
 } all;
 static pthread_once_t joined = PTHREAD_ONCE_INIT;
@@ -170,34 +168,22 @@ static pthread_once_t joined = PTHREAD_ONCE_INIT;
 static void join(void)
 {
     for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
-        for (int t = 0; t < TABLES; t++)
+        for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
             for (int i = 0; i < tables[t].table->count; i++) {
                 const rt_key *key = &tables[t].table->keys[i];
                 if (strcmp(key->section, sections[s]) != 0)
                     continue;
                 assert(all.count < RT_MAX_KEYS);
-                all.keys[all.count] = key;
-                all.offsets[all.count++] = tables[t].offset;
+                rt_key_full_name(key, all.names[all.count]);
+                all.keys[all.count] = *key;
+                all.keys[all.count++].offset += tables[t].offset;
             }
 }
 
 const rt_key *rt_key_at(int i)
 {
     pthread_once(&joined, join);
-    return i >= 0 && i < all.count ? all.keys[i] : NULL;
-}
-
-static int number_of(const rt_key *key)
-{
-    int i = 0;
-    while (rt_key_at(i) != key)
-        i++;
-    return i;
-}
-
-static void *options_of(const rt_key *key, rt_config *config)
-{
-    return (char *)config + all.offsets[number_of(key)];
+    return i >= 0 && i < all.count ? &all.keys[i] : NULL;
 }
 
 const char *rt_key_decoder_default(const rt_key *key)
@@ -220,23 +206,22 @@ bool rt_section_exists(const char *section)
     return s < sizeof sections / sizeof *sections;
 }
 
-int rt_key_find(const char *section, const char *name)
+const char *rt_key_name(int i)
 {
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (!strcmp(key->section, section) && !strcmp(key->name, name))
+    return rt_key_at(i) ? all.names[i] : NULL;
+}
+
+int rt_key_find(const char *full_name)
+{
+    for (int i = 0; rt_key_at(i); i++)
+        if (!strcmp(all.names[i], full_name))
             return i;
     return -1;
 }
 
-int rt_key_find_full(const char *full_name)
+bool rt_key_is_written(int key, const rt_config *config)
 {
-    const rt_key *key;
-    char name[RT_KEY_NAME_SIZE];
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (!strcmp(rt_key_full_name(key, name), full_name))
-            return i;
-    return -1;
+    return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
 }
 
 bool rt_key_decides(const rt_key *key)
@@ -252,102 +237,10 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
         rt_writer_add(problem, "= %s is now called %s", value, renamed->now);
         return false;
     }
-    return rt_key_value_read(key, renamed ? renamed->now : value, options_of(key, config), problem);
-}
-
-void rt_key_set(const rt_key *key, const char *value, rt_config *config)
-{
-    rt_key_value_set(key, value, options_of(key, config));
-}
-
-void rt_key_copy(const rt_key *key, rt_config *to, const rt_config *from)
-{
-    const size_t offset = all.offsets[number_of(key)] + key->offset;
-    memcpy((char *)to + offset, (const char *)from + offset, key->size);
-}
-
-const void *rt_key_member(const rt_key *key, const rt_config *config)
-{
-    return (const char *)config + all.offsets[number_of(key)] + key->offset;
-}
-
-bool rt_key_equal(const rt_key *key, const rt_config *a, const rt_config *b)
-{
-    const size_t offset = all.offsets[number_of(key)];
-    return rt_key_value_equal(key, (const char *)a + offset, (const char *)b + offset);
-}
-
-const char *rt_key_write(const rt_key *key, const rt_config *config, char text[RT_VALUE_SIZE])
-{
-    return rt_key_value_write(key, (const char *)config + all.offsets[number_of(key)], text);
+    return rt_key_value_read(key, renamed ? renamed->now : value, config, problem);
 }
 
 /* ---- conditions ---- */
-
-enum { MOST_COMPARISONS = 8, WORDS_SIZE = 128 };
-
-/* One comparison of a key with a value or a list of values. */
-typedef struct comparison {
-    int key;
-    char relation;          /* '=', '!' (none of the values) or '>' */
-    unsigned choices;       /* of a choice or a yes-or-no key: bit i stands for its word i */
-    double bound;           /* of a number */
-    char words[WORDS_SIZE]; /* the values as they are written; "" if the key must be unset */
-    char next;              /* '&', '|' or, after the last one, 0 */
-} comparison;
-
-/* The needs of all keys, parsed once. A key without needs has no comparison. */
-static struct {
-    comparison list[MOST_COMPARISONS];
-    int count;
-} needs[RT_MAX_KEYS];
-static pthread_once_t parsed = PTHREAD_ONCE_INIT;
-
-static bool is_number(const rt_key *key)
-{
-    return key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER;
-}
-
-static void parse_values(comparison *c)
-{
-    const rt_key *key = rt_key_at(c->key);
-    const bool good = is_number(key)               ? rt_number_read(c->words, &c->bound)
-                      : key->type == RT_KEY_YES_NO ? rt_list_has("no,yes", c->words)
-                                                   : key->type == RT_KEY_TEXT || *c->words;
-    assert(good && (c->relation == '>') <= is_number(key));
-    (void)good;
-    if (key->type == RT_KEY_YES_NO)
-        c->choices = !strcmp(c->words, "yes") ? 2 : 1;
-    else
-        for (int i = 0; key->type == RT_KEY_CHOICE && key->word(i); i++)
-            c->choices |= rt_list_has(c->words, key->word(i)) ? 1U << i : 0;
-}
-
-static void parse_needs(void)
-{
-    for (int i = 0; rt_key_at(i); i++)
-        for (const char *at = rt_key_at(i)->needs; at && *at;) {
-            char name[RT_KEY_NAME_SIZE], relation[4];
-            int used = 0;
-            assert(needs[i].count < MOST_COMPARISONS);
-            comparison *c = &needs[i].list[needs[i].count++];
-            const int read = sscanf(at, " %63[a-z0-9_.] %3[!=>]%n", name, relation, &used);
-            assert(read == 2);
-            (void)read;
-            at += used + (int)strspn(at + used, " ");
-            size_t length = strcspn(at, "&|");
-            c->next = at[length];
-            const char *rest = at + length + (c->next != '\0');
-            while (length && at[length - 1] == ' ')
-                length--;
-            snprintf(c->words, sizeof c->words, "%.*s", (int)length, at);
-            c->relation = *relation;
-            c->key = rt_key_find_full(name);
-            assert(c->key >= 0);
-            parse_values(c);
-            at = rest;
-        }
-}
 
 /* The key in question, and the keys whose needs led to it: two keys that need each other count
  * together. */
@@ -364,47 +257,55 @@ static bool is_asked(const question *q, int key)
     return false;
 }
 
+/* Returns the word of a choice or of yes or no, or the text; NULL for an empty one. */
+static const char *word_of(const rt_key *key, const void *value)
+{
+    if (key->type == RT_KEY_TEXT)
+        return *(const char *const *)value;
+    if (key->type == RT_KEY_YES_NO)
+        return *(const bool *)value ? "yes" : "no";
+    return key->word(*(const int *)value);
+}
+
+/* Returns whether the key has the needed value, whether it counts or not. */
+static bool has_value(const rt_need *need, const rt_config *config)
+{
+    const rt_key *key = rt_key_at(rt_key_find(need->key));
+    const void *value = (const char *)config + key->offset;
+    if (need->relation == RT_NEED_ABOVE)
+        return (key->type == RT_KEY_WHOLE ? *(const int *)value : *(const double *)value) >
+               need->bound;
+    const char *word = word_of(key, value);
+    if (need->relation == RT_NEED_UNSET)
+        return !word;
+    bool listed = false;
+    for (int i = 0; word && need->words[i]; i++)
+        listed |= !strcmp(need->words[i], word);
+    return listed == (need->relation == RT_NEED_IS);
+}
+
 static bool counts(question q, const rt_config *config);
 
-/* Returns whether the key has one of the values, whether it counts or not. */
-static bool has_value(const comparison *c, const rt_config *config)
+static bool holds(const rt_need *need, const question *q, const rt_config *config)
 {
-    const rt_key *key = rt_key_at(c->key);
-    const void *value = rt_key_member(key, config);
-    if (is_number(key)) {
-        const double number =
-            key->type == RT_KEY_WHOLE ? *(const int *)value : *(const double *)value;
-        return c->relation == '>' ? number > c->bound
-                                  : (number == c->bound) == (c->relation == '=');
-    }
-    if (key->type == RT_KEY_TEXT) {
-        const char *text = *(const char *const *)value;
-        return (*c->words ? text && rt_list_has(c->words, text) : !text) == (c->relation == '=');
-    }
-    const int choice = key->type == RT_KEY_YES_NO ? *(const bool *)value : *(const int *)value;
-    return (c->choices >> choice & 1) == (c->relation == '=');
+    const int key = rt_key_find(need->key);
+    return has_value(need, config) && (need->relation == RT_NEED_UNSET || is_asked(q, key) ||
+                                       counts((question){key, q}, config));
 }
 
-static bool holds(const comparison *c, const question *q, const rt_config *config)
-{
-    const bool unset = !*c->words;
-    return has_value(c, config) &&
-           (unset || is_asked(q, c->key) || counts((question){c->key, q}, config));
-}
-
-/* Evaluates A & B | C: & binds more strongly. */
 static bool counts(question q, const rt_config *config)
 {
-    pthread_once(&parsed, parse_needs);
+    const rt_need *need = rt_key_at(q.key)->needs;
     bool met = true;
-    for (int i = 0; i < needs[q.key].count; i++) {
-        const comparison *c = &needs[q.key].list[i];
-        met = met && holds(c, &q, config);
-        if (c->next != '&' && met)
+    for (; need && need->relation != RT_NEED_END; need++) {
+        if (need->relation != RT_NEED_OR)
+            met = met && holds(need, &q, config);
+        else if (met)
             return true;
-        met = met || c->next == '|';
+        else
+            met = true;
     }
-    return needs[q.key].count == 0;
+    return met;
 }
 
 bool rt_key_counts(int key, const rt_config *config)
@@ -412,36 +313,25 @@ bool rt_key_counts(int key, const rt_config *config)
     return counts((question){key, NULL}, config);
 }
 
+bool rt_key_is_idle(int key, const rt_config *config, const rt_config *written,
+                    const rt_config *defaults)
+{
+    return rt_key_is_written(key, written) && !rt_key_counts(key, config) &&
+           !rt_key_value_equal(rt_key_at(key), written, defaults);
+}
+
 /* ---- messages ---- */
 
-/* Writes "a, b or c" for "a, b, c". */
-static void write_values(rt_writer *w, const char *values)
+static void write_need(rt_writer *w, const rt_need *need)
 {
-    const char *last = strrchr(values, ',');
-    if (last)
-        rt_writer_add(w, "%.*s or%s", (int)(last - values), values, last + 1);
+    if (need->relation == RT_NEED_UNSET)
+        rt_writer_add(w, "no %s", need->key);
+    else if (need->relation == RT_NEED_ABOVE)
+        rt_writer_add(w, "%s above %g", need->key, need->bound);
     else
-        rt_writer_add(w, "%s", values);
-}
-
-static void write_comparison(rt_writer *w, const comparison *c)
-{
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(rt_key_at(c->key), name);
-    if (!*c->words) {
-        rt_writer_add(w, "no %s", name);
-        return;
-    }
-    rt_writer_add(w, "%s %s ", name,
-                  c->relation == '!'   ? "other than"
-                  : c->relation == '>' ? "above"
-                                       : "=");
-    write_values(w, c->words);
-}
-
-static bool is_written(const rt_config *config, int key)
-{
-    return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
+        rt_writer_add(w, "%s %s ", need->key, need->relation == RT_NEED_IS ? "=" : "other than");
+    for (int i = 0; need->words[i]; i++)
+        rt_writer_add(w, "%s%s", !i ? "" : need->words[i + 1] ? ", " : " or ", need->words[i]);
 }
 
 /* Writes the needs of a key. If a needed value was written for a key that has no effect itself, the
@@ -449,15 +339,18 @@ static bool is_written(const rt_config *config, int key)
 static void report_needs(rt_writer *w, question q, const rt_config *config,
                          const rt_config *written)
 {
-    pthread_once(&parsed, parse_needs);
-    for (int i = 0; i < needs[q.key].count; i++) {
-        const comparison *c = &needs[q.key].list[i];
-        if (config && is_written(written, c->key) && has_value(c, written) &&
-            !rt_key_counts(c->key, config) && !is_asked(&q, c->key))
-            report_needs(w, (question){c->key, &q}, config, written);
+    const rt_need *need = rt_key_at(q.key)->needs;
+    for (; need && need->relation != RT_NEED_END; need++) {
+        const int key = need->key ? rt_key_find(need->key) : -1;
+        if (need->relation == RT_NEED_OR)
+            rt_writer_add(w, ", or ");
+        else if (config && rt_key_is_written(key, written) && has_value(need, written) &&
+                 !rt_key_counts(key, config) && !is_asked(&q, key))
+            report_needs(w, (question){key, &q}, config, written);
         else
-            write_comparison(w, c);
-        rt_writer_add(w, "%s", c->next == '&' ? " and " : c->next ? ", or " : "");
+            write_need(w, need);
+        if (need->relation != RT_NEED_OR && need[1].key)
+            rt_writer_add(w, " and ");
     }
 }
 
@@ -470,20 +363,10 @@ void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt
 {
     char value[RT_VALUE_SIZE];
     enum { SHOWN = 60 };
-    char name[RT_KEY_NAME_SIZE];
-    rt_writer_add(w, "%s", rt_key_full_name(rt_key_at(key), name));
-    rt_key_write(rt_key_at(key), written, value);
+    rt_writer_add(w, "%s", rt_key_name(key));
+    rt_key_value_write(rt_key_at(key), written, value);
     if (rt_key_at(key)->type != RT_KEY_TEXT)
         rt_writer_add(w, " = %.*s%s", SHOWN, value, strlen(value) > SHOWN ? "..." : "");
     rt_writer_add(w, " has no effect: it needs ");
     report_needs(w, (question){key, NULL}, config, written);
-}
-
-/* ---- keys without effect ---- */
-
-void rt_config_find_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
-{
-    for (int i = 0; rt_key_at(i); i++)
-        config->idle[i] = is_written(written, i) && !rt_key_counts(i, config) &&
-                          !rt_key_equal(rt_key_at(i), written, defaults);
 }

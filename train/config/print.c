@@ -1,12 +1,13 @@
 #include "train/config/private.h"
 
 #include "core/memory.h"
+#include "core/rules.h"
 #include "train/config/keys.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { PLACE_SIZE = RT_PATH_SIZE + 16, PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
+enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
 
 /* An empty value cannot be read back; its line is written as a comment. */
 char *rt_config_ini(const rt_config *config)
@@ -15,7 +16,7 @@ char *rt_config_ini(const rt_config *config)
     rt_writer w = {0};
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        rt_key_write(key, config, value);
+        rt_key_value_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(&w, "%s[%s]\n", i ? "\n" : "", key->section);
         if (!rt_key_counts(i, config))
@@ -56,15 +57,16 @@ static void add_meaning(rt_writer *w, const rt_key *key)
 
 char *rt_config_explain(const char *ini)
 {
-    char section[RT_KEY_NAME_SIZE] = "", name[RT_KEY_NAME_SIZE];
+    char section[RT_KEY_NAME_SIZE] = "", name[2 * RT_KEY_NAME_SIZE];
     rt_writer w = {0};
     while (*ini) {
         const size_t length = strcspn(ini, "\n");
         const char *start = ini + (*ini == ';' || *ini == '[');
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(start, " ]\n"), start);
+        const int word = (int)strcspn(start, " ]\n");
         if (*ini == '[')
-            snprintf(section, sizeof section, "%s", name);
-        const rt_key *key = *ini == '[' ? NULL : rt_key_at(rt_key_find(section, name));
+            snprintf(section, sizeof section, "%.*s", word, start);
+        snprintf(name, sizeof name, "%s.%.*s", section, word, start);
+        const rt_key *key = *ini == '[' ? NULL : rt_key_at(rt_key_find(name));
         rt_writer meaning = {0};
         if (key)
             add_meaning(&meaning, key);
@@ -78,47 +80,30 @@ char *rt_config_explain(const char *ini)
     return rt_writer_take(&w);
 }
 
-static const char *write_origin(const rt_config *config, int i, char text[PLACE_SIZE])
-{
-    int origin = config->origin[i];
-    if (origin == RT_FROM_COMMAND_LINE)
-        return "command line";
-    if (origin == RT_FROM_SWEEP)
-        return "sweep";
-    if (origin == RT_FROM_MODEL)
-        return "train.init_from";
-    if (origin == RT_FROM_OWN)
-        return config->file;
-    snprintf(text, PLACE_SIZE, "%s:%d", config->file, origin);
-    return text;
-}
-
 char *rt_config_origins(const rt_config *config)
 {
-    char name[RT_KEY_NAME_SIZE];
     char value[RT_VALUE_SIZE];
-    char place[PLACE_SIZE];
+    char place[RT_PLACE_SIZE];
     rt_config implied;
     rt_writer w = {0};
     rt_config_implied(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] != RT_FROM_DEFAULT && rt_key_counts(i, config) &&
-            !rt_key_equal(rt_key_at(i), config, &implied))
-            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, write_origin(config, i, place),
-                          NAME_WIDTH, rt_key_full_name(rt_key_at(i), name),
-                          rt_key_write(rt_key_at(i), config, value));
+            !rt_key_value_equal(rt_key_at(i), config, &implied))
+            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, rt_config_place(config, i, place),
+                          NAME_WIDTH, rt_key_name(i),
+                          rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
 
 char *rt_config_overrides(const rt_config *config)
 {
-    char name[RT_KEY_NAME_SIZE];
     char value[RT_VALUE_SIZE];
     rt_writer w = {0};
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] == RT_FROM_COMMAND_LINE)
-            rt_writer_add(&w, "%s = %s\n", rt_key_full_name(rt_key_at(i), name),
-                          rt_key_write(rt_key_at(i), config, value));
+            rt_writer_add(&w, "%s = %s\n", rt_key_name(i),
+                          rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
 
@@ -178,19 +163,18 @@ static bool is_same_trunk(const rt_config *a, const rt_config *b)
 static bool differs(const comparison *c, int i, rt_continuation how)
 {
     const rt_key *key = rt_key_at(i);
-    if (i == rt_key_find("train", "trunk") && is_same_trunk(c->run, c->now))
+    if (i == rt_key_find("train.trunk") && is_same_trunk(c->run, c->now))
         return false;
     const bool counts = rt_key_counts(i, c->run) || rt_key_counts(i, c->now);
-    if (is_free(key, c->now, how) || !counts || rt_key_equal(key, c->run, c->now))
+    if (is_free(key, c->now, how) || !counts || rt_key_value_equal(key, c->run, c->now))
         return false;
     return key->change == RT_WHEN_EXTENDED || !rt_key_follows(i) ||
-           !rt_key_equal(key, c->run, &c->implied_by_run) ||
-           !rt_key_equal(key, c->now, &c->implied_by_now);
+           !rt_key_value_equal(key, c->run, &c->implied_by_run) ||
+           !rt_key_value_equal(key, c->now, &c->implied_by_now);
 }
 
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
 {
-    char name[RT_KEY_NAME_SIZE];
     char before[RT_VALUE_SIZE];
     char after[RT_VALUE_SIZE];
     rt_writer w = {0};
@@ -202,26 +186,24 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (differs(&c, i, how))
-            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_full_name(key, name),
-                          rt_key_write(key, run, before), rt_key_write(key, &continued, after));
+            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_name(i),
+                          rt_key_value_write(key, run, before),
+                          rt_key_value_write(key, &continued, after));
     return rt_writer_take(&w);
 }
 
 char *rt_config_extension(const rt_config *run, const rt_config *now)
 {
-    char name[RT_KEY_NAME_SIZE];
     char before[RT_VALUE_SIZE];
     char after[RT_VALUE_SIZE];
     rt_writer w = {0};
     const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        rt_key_write(key, run, before);
-        rt_key_write(key, now, after);
-        rt_key_full_name(key, name);
+    for (int i = 0; (key = rt_key_at(i)); i++)
         if ((key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
-            (rt_key_counts(i, run) || rt_key_counts(i, now)) && !rt_key_equal(key, run, now))
-            rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", name, before, after);
-    }
+            (rt_key_counts(i, run) || rt_key_counts(i, now)) && !rt_key_value_equal(key, run, now))
+            rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", rt_key_name(i),
+                          rt_key_value_write(key, run, before),
+                          rt_key_value_write(key, now, after));
     return rt_writer_take(&w);
 }
 
@@ -256,12 +238,12 @@ static const char *const sweep_rows[][4] = {
 enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
 
 /* Adds "section.key=default  meaning (values of a choice)". */
-static void add_key_help(rt_writer *w, const rt_key *key)
+static void add_key_help(rt_writer *w, int i)
 {
-    char name[RT_KEY_NAME_SIZE], setting[2 * RT_KEY_NAME_SIZE];
-    snprintf(setting, sizeof setting, "%s=%s", rt_key_full_name(key, name), key->initial);
+    char setting[2 * RT_KEY_NAME_SIZE];
+    snprintf(setting, sizeof setting, "%s=%s", rt_key_name(i), rt_key_at(i)->initial);
     rt_writer_add(w, "  %-*s  ", SETTING_WIDTH, setting);
-    add_meaning(w, key);
+    add_meaning(w, rt_key_at(i));
     rt_writer_add(w, "\n");
 }
 
@@ -278,10 +260,9 @@ static void add_sweep_help(rt_writer *w)
 char *rt_config_help(void)
 {
     rt_writer w = {0};
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
+    for (int i = 0; rt_key_at(i); i++) {
         rt_writer_add(&w, "%s", i && rt_key_starts_section(i) ? "\n" : "");
-        add_key_help(&w, key);
+        add_key_help(&w, i);
     }
     rt_writer_add(&w, "\n");
     add_sweep_help(&w);
@@ -292,14 +273,14 @@ char *rt_config_help_on(const char *part)
 {
     char values[RT_VALUES_SIZE];
     rt_writer w = {0};
-    const int number = rt_key_find_full(part);
+    const int number = rt_key_find(part);
     const rt_key *key = rt_key_at(number);
     if (key) {
-        add_key_help(&w, key);
+        add_key_help(&w, number);
         rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
         if (rt_key_decoder_default(key))
             rt_writer_add(&w, "  default of a decoder: %s\n", rt_key_decoder_default(key));
-        if (key->needs && *key->needs) {
+        if (key->needs) {
             rt_writer_add(&w, "  needs: ");
             rt_key_report_needs(&w, number);
             rt_writer_add(&w, "\n");
@@ -309,20 +290,19 @@ char *rt_config_help_on(const char *part)
     }
     for (int i = 0; !key && rt_key_at(i); i++)
         if (!strcmp(rt_key_at(i)->section, part))
-            add_key_help(&w, rt_key_at(i));
+            add_key_help(&w, i);
     return rt_writer_take(&w);
 }
 
 char *rt_config_reference(void)
 {
-    char name[RT_KEY_NAME_SIZE];
     char values[RT_VALUES_SIZE];
     rt_writer w = {0};
     const rt_key *key;
     rt_writer_add(&w, "| key | default | values | meaning | needs |\n|---|---|---|---|---|\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const char *of_decoder = rt_key_decoder_default(key);
-        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_full_name(key, name), key->initial,
+        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_name(i), key->initial,
                       of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);
         rt_key_report_needs(&w, i);
@@ -334,54 +314,40 @@ char *rt_config_reference(void)
     return rt_writer_take(&w);
 }
 
-/* Writes one section; empty values are left out. */
-static void add_section(rt_writer *w, const char *section, const rt_config *config)
+/* Returns whether a key is one of the model that has a value, or one of the data that belongs to
+ * the model. data.vocab is written even without effect: another task may need the number of ids. */
+static bool is_of_model(int i, const rt_config *config, const rt_config *defaults)
 {
+    const rt_key *key = rt_key_at(i);
     char value[RT_VALUE_SIZE];
-    const rt_key *key;
-    rt_writer_add(w, "%s[%s]\n", w->length ? "\n" : "", section);
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (!strcmp(key->section, section) && *rt_key_write(key, config, value))
-            rt_writer_add(w, "%s = %s\n", key->name, value);
-}
-
-/* Writes the keys of the data that belong to the model. data.vocab is written even without effect:
- * another task may need the number of ids. */
-static void add_data(rt_writer *w, const rt_config *config, const rt_config *defaults)
-{
-    static const char *const names[] = {
-        "data.task",           "data.length",    "data.vocab", "data.level",
-        "data.lowercase",      "data.begin",     "data.end",   "data.mask_id",
-        "data.special_tokens", "data.objective", NULL};
-    char value[RT_VALUE_SIZE];
-    const rt_key *key;
-    rt_writer_add(w, "\n[data]\n");
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        if (!rt_key_is_one_of(key, names))
-            continue;
-        rt_key_write(key, config, value);
-        if (rt_key_counts(i, config) || !rt_key_equal(key, config, defaults))
-            rt_writer_add(w, "%s = %s\n", key->name, value);
-    }
+    if (strcmp(key->section, "data") != 0)
+        return *rt_key_value_write(key, config, value);
+    return rt_key_is_one_of(key,
+                            RT_OPTIONS("data.task", "data.length", "data.vocab", "data.level",
+                                       "data.lowercase", "data.begin", "data.end", "data.mask_id",
+                                       "data.special_tokens", "data.objective")) &&
+           (rt_key_counts(i, config) || !rt_key_value_equal(key, config, defaults));
 }
 
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
-    static const char *const sections[] = {"model", "position", "theta"};
+    char value[RT_VALUE_SIZE];
     rt_writer w = {0};
-    rt_written_config *written = rt_alloc(2, sizeof *written);
-    w.failed |= !written;
-    if (!w.failed) {
-        rt_config *config = &written[0].keys;
-        rt_written_defaults(&written[0]);
-        rt_written_defaults(&written[1]);
-        config->model = *model;
-        config->data = *data;
-        for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
-            add_section(&w, sections[s], config);
-        add_data(&w, config, &written[1].keys);
+    rt_config config, defaults;
+    const rt_key *key;
+    rt_config_initial(&defaults);
+    config = defaults;
+    config.model = *model;
+    config.data = *data;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        if (!strcmp(key->section, "run") || !strcmp(key->section, "optimizer") ||
+            !strcmp(key->section, "train"))
+            continue;
+        if (rt_key_starts_section(i))
+            rt_writer_add(&w, "%s[%s]\n", w.length ? "\n" : "", key->section);
+        if (is_of_model(i, &config, &defaults))
+            rt_writer_add(&w, "%s = %s\n", key->name, rt_key_value_write(key, &config, value));
     }
-    rt_free(written);
     return rt_writer_take(&w);
 }
 
@@ -423,7 +389,7 @@ static void put_row(rt_writer *w, const rt_past_schedule *s)
                                        .schedule_steps = s->schedule_steps}};
     for (int i = 0; i < COLUMNS; i++)
         rt_writer_add(w, "%s%s", i ? "," : "",
-                      rt_key_write(rt_key_at(rt_key_find_full(columns[i])), &c, value));
+                      rt_key_value_write(rt_key_at(rt_key_find(columns[i])), &c, value));
     rt_writer_add(w, "\n");
 }
 
@@ -450,7 +416,7 @@ static const char *read_row(const char *row, rt_past_schedule *s)
         const size_t length = strcspn(row, ",\n");
         good = length < sizeof cell && row[length] == (i + 1 < COLUMNS ? ',' : '\n');
         snprintf(cell, sizeof cell, "%.*s", (int)length, row);
-        good = good && rt_key_read(rt_key_at(rt_key_find_full(columns[i])), cell, &c, &problem);
+        good = good && rt_key_read(rt_key_at(rt_key_find(columns[i])), cell, &c, &problem);
         row += good ? length + 1 : 0;
     }
     rt_writer_free(&problem);

@@ -3,11 +3,11 @@
 
 /* Parts of loading a configuration, in their order:
  *
- *   ini.c      parses lines; recognizes files that are no configuration
+ *   files.c    parses lines; recognizes files that are no configuration; finds paths
+ *   config.c   sets the written values: file, command line, sweep, folder of the run
  *   errors.c   collects everything that is wrong; suggests names
- *   paths.c    makes paths absolute; finds the folder of a run
  *   resolve.c  inherited values, defaults, zeros that stand for a value of another key
- *   check.c    contradictions between keys
+ *   check.c    contradictions between keys; keys without effect
  */
 
 #include "train/config/keys.h"
@@ -30,6 +30,15 @@ struct rt_config_errors {
 /* Adds "file:line: text", "command line: text" or, with RT_FROM_DEFAULT, "file: text". */
 void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
     RT_PRINTF(3, 4);
+
+/* Returns where a value that is no default comes from: "command line", "sweep", "train.init_from",
+ * "theta.ini:3". */
+enum { RT_PLACE_SIZE = RT_PATH_SIZE + 16 };
+const char *rt_config_place(const rt_config *config, int i, char text[RT_PLACE_SIZE]);
+
+/* Sets the key and its origin, or complains of the value and marks the key as bad. */
+void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
+                       rt_config_errors *errors);
 
 /* Complain of an unknown name and suggest a similar one. */
 void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written);
@@ -57,17 +66,26 @@ const rt_renamed *rt_renamed_find(const char *key, const char *value);
 #define RT_INI_LONGEST_LINE 8190
 enum { RT_INI_LARGEST_FILE = 1 << 24 };
 
-/* Callbacks of the parser. The strings are valid during the call. */
-typedef struct rt_ini_events {
-    void (*section)(void *user, int line, const char *name); /* NULL for a broken header */
-    void (*pair)(void *user, int line, const char *key, const char *value);
-    void (*problem)(void *user, int line, const char *message);
-} rt_ini_events;
+typedef enum rt_ini_kind { RT_INI_OTHER, RT_INI_SECTION, RT_INI_PAIR } rt_ini_kind;
 
-/* Parses the text, or the file if text is NULL, line by line from 1. White space around a line, a
- * key and a value is ignored, also before a key; so is a byte order mark. A comment starts with ;
- * or # at the start of a line, or with ; after white space. The caller checks ferror. */
-void rt_ini_parse(FILE *file, const char *text, const rt_ini_events *events, void *user);
+/* A reader of an INI file: set `file` or `text`, all else zero. White space around a line, a key
+ * and a value is ignored, also before a key; so is a byte order mark. A comment starts with ; or #
+ * at the start of a line, or with ; after white space. */
+typedef struct rt_ini {
+    FILE *file; /* NULL to read the text; the caller checks ferror and closes it */
+    const char *text;
+    int line;         /* number of the present line, from 1 */
+    rt_ini_kind kind; /* of the line; RT_INI_OTHER if it is empty or invalid */
+    const char *name; /* of the section or key, until the next line; NULL for a broken header */
+    const char *value;
+    char problem[160]; /* what is wrong with the line; "" */
+    long bytes;        /* that were read */
+    bool ended;        /* the file is too large */
+    char bytes_of_line[RT_INI_LONGEST_LINE + 2];
+} rt_ini;
+
+/* Reads the next line. Returns false at the end. */
+bool rt_ini_next(rt_ini *ini);
 
 /* Returns true, with one complaint, if the path names something other than an INI file: a run, a
  * checkpoint, a text. The complaint says what to type instead. Text is taken for an INI file if a
@@ -87,29 +105,24 @@ void rt_config_find_files(rt_config *config, rt_config_errors *errors);
 
 /* ---- effective values ---- */
 
-/* A configuration as it was written: zeros stand for values that follow from other keys
- * (position.original_len for data.length, train.shards for the batch), and keys that nobody set
- * have their plain defaults. An effective rt_config has neither. The options of the model are
- * resolved once: a trained model that is used at another data.length keeps its theta and tables. */
-typedef struct rt_written_config {
-    rt_config keys;
-    bool trained; /* of a trained run: all values stay. Otherwise keys without effect are reset. */
-} rt_written_config;
+/* A configuration is resolved in one pass: values that were written, inherited values, defaults
+ * that follow from other keys, keys without effect, zeros that stand for values of other keys. The
+ * options of the model are resolved once: a trained model that is used at another data.length keeps
+ * its theta and tables. */
 
-/* Sets every key to its default. */
-void rt_written_defaults(rt_written_config *written);
+/* Sets every key to the default of its row. */
+void rt_config_initial(rt_config *config);
 
-/* Computes the defaults that model.kind, data.task and optimizer.kind of a configuration imply;
- * zeros stay. */
-void rt_config_defaults(rt_config *defaults, const rt_config *config);
+/* Computes the effective configuration from the written and inherited values. Keys without effect
+ * are marked as idle and, unless something was trained with the configuration, reset. In the
+ * configuration that the runs of a sweep share, written zeros stay: each run resolves its own. */
+void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared);
 
-/* Computes the effective configuration: defaults applied, zeros replaced, keys without effect
- * reset. */
-void rt_config_resolve(rt_config *config, const rt_written_config *written);
-
-/* Resolves train.shards and train.eval_batches again, and finds the keys without effect, after keys
- * of a use (rt_key_at_use) were set. */
-void rt_config_resolve_use(rt_config *config, const rt_written_config *written);
+/* Applies `late`, the overrides of the command line when a trained model is used, to the effective
+ * and the written configuration, and resolves what depends on them. Complains of a key that must
+ * not differ from the trained model (rt_key_at_use). */
+void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
+                           rt_config_errors *errors);
 
 /* Returns whether a zero of the key stands for a value that follows from other keys. */
 bool rt_key_follows(int key);
@@ -127,12 +140,15 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
 /* Returns whether the value of any key could still come from the model of train.init_from. */
 bool rt_config_is_open(const rt_config *config);
 
-/* ---- contradictions ---- */
+/* ---- checks ---- */
 
 /* Complains of every contradiction between keys, at the line of the later one. Keys that were
  * refused are left out; with `without_data`, data.file may be missing. Values that a run was
- * trained with are not judged. */
-void rt_config_check(const rt_config *config, bool without_data, bool trained,
-                     rt_config_errors *errors);
+ * trained with are not judged.
+ *
+ * Without another error, complains of keys of `written` that have no effect, of a trained run only
+ * of those of the command line; NULL: they are accepted. */
+void rt_config_check(const rt_config *config, const rt_config *written, bool without_data,
+                     bool trained, rt_config_errors *errors);
 
 #endif

@@ -17,41 +17,41 @@ int rt_config_longest(const rt_config *config)
 
 /* ---- defaults ---- */
 
-void rt_written_defaults(rt_written_config *written)
+void rt_config_initial(rt_config *config)
 {
     const rt_key *key;
-    *written = (rt_written_config){.keys = {.origin = {0}}};
+    *config = (rt_config){.origin = {0}};
     for (int i = 0; (key = rt_key_at(i)); i++)
-        rt_key_set(key, key->initial, &written->keys);
+        rt_key_value_set(key, key->initial, config);
 }
 
-/* Sets the defaults of decoders. */
-static void resolve_kind(rt_config *config)
+/* Computes the defaults that model.kind, data.task and optimizer.kind imply; zeros stay. */
+static void find_defaults(rt_config *defaults, const rt_config *config)
 {
     const rt_key *key;
+    rt_config_initial(defaults);
     for (int i = 0; config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++)
-        if (rt_key_decoder_default(key) && config->origin[i] == RT_FROM_DEFAULT)
-            rt_key_set(key, rt_key_decoder_default(key), config);
-}
-
-/* Sets the defaults of the optimizer. */
-static void resolve_rule(rt_config *config)
-{
-    rt_optimizer_settings *s = &config->optimizer.settings;
-    if (config->origin[rt_key_find("optimizer", "beta2")] == RT_FROM_DEFAULT)
-        s->beta2 = rt_optimizer_defaults(s->rule).beta2;
-}
-
-/* Sets the evaluation of labelled data to all rows by default. */
-static void resolve_evaluation(rt_config *config)
-{
-    const int origin = config->origin[rt_key_find("train", "eval_batches")];
-    config->data.batch_size = config->train.batch_size;
-    if (origin == RT_FROM_DEFAULT && rt_data_task_labelled(config->data.task))
-        config->train.eval_batches = 0;
+        if (rt_key_decoder_default(key))
+            rt_key_value_set(key, rt_key_decoder_default(key), defaults);
+    defaults->optimizer.settings.beta2 =
+        rt_optimizer_defaults(config->optimizer.settings.rule).beta2;
+    if (rt_data_task_labelled(config->data.task))
+        defaults->train.eval_batches = 0; /* all rows */
 }
 
 /* ---- zeros ---- */
+
+/* Keys whose zero stands for a value that follows from other keys. */
+static const char *const zeros[] = {"model.kv_heads",           "model.head_dim",
+                                    "model.embedding_dim",      "model.ffn_dim",
+                                    "position.original_len",    "position.init_std",
+                                    "position.max_len",         "train.shards",
+                                    "optimizer.schedule_steps", NULL};
+
+bool rt_key_follows(int key)
+{
+    return rt_key_is_one_of(rt_key_at(key), zeros);
+}
 
 enum {
     MOST_SHARDS = 16,
@@ -67,67 +67,104 @@ static int automatic_shards(const rt_config *c)
     return shards;
 }
 
-static void resolve_horizon(rt_config *config)
-{
-    if (config->optimizer.schedule_steps)
-        return;
-    config->optimizer.schedule_steps = config->train.steps;
-    config->origin[rt_key_find("optimizer", "schedule_steps")] = RT_FROM_DEFAULT;
-}
-
 static void resolve_zeros(rt_config *config)
 {
-    rt_transformer_resolve_lengths(&config->model, config->data.length, rt_config_longest(config));
-    rt_transformer_resolve(&config->model);
-    resolve_horizon(config);
+    const int longest = rt_config_longest(config);
     if (!config->train.shards)
         config->train.shards = automatic_shards(config);
+    if (!config->optimizer.schedule_steps) {
+        config->optimizer.schedule_steps = config->train.steps;
+        config->origin[rt_key_find("optimizer.schedule_steps")] = RT_FROM_DEFAULT;
+    }
+    rt_transformer_resolve_lengths(&config->model, config->data.length, longest);
+    rt_transformer_resolve(&config->model);
 }
 
-static void resolve_all(rt_config *config, const rt_written_config *written)
-{
-    *config = written->keys;
-    resolve_kind(config);
-    resolve_rule(config);
-    resolve_evaluation(config);
-    resolve_zeros(config);
-}
+/* ---- the effective configuration ---- */
 
-void rt_config_resolve(rt_config *config, const rt_written_config *written)
+/* The conditions of keys depend on no zero, so keys without effect are found before zeros are
+ * replaced. */
+void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared)
 {
-    bool idle[RT_MAX_KEYS];
-    rt_written_config effective = *written;
-    rt_config defaults;
-    resolve_all(config, written);
-    rt_config_defaults(&defaults, config);
-    rt_config_find_idle(config, &written->keys, &defaults);
-    if (written->trained)
-        return;
-    memcpy(idle, config->idle, sizeof idle);
+    rt_config initial, defaults;
+    *config = *written;
+    rt_config_initial(&initial);
+    find_defaults(&defaults, written);
     for (int i = 0; rt_key_at(i); i++)
-        if (idle[i])
-            rt_key_copy(rt_key_at(i), &effective.keys, &defaults);
-    resolve_all(config, &effective);
-    memcpy(config->idle, idle, sizeof idle);
+        if (written->origin[i] == RT_FROM_DEFAULT &&
+            !rt_key_value_equal(rt_key_at(i), &initial, &defaults))
+            rt_key_value_copy(rt_key_at(i), config, &defaults);
+    for (int i = 0; rt_key_at(i); i++)
+        config->idle[i] = rt_key_is_idle(i, config, written, &defaults);
+    for (int i = 0; !trained && rt_key_at(i); i++)
+        if (config->idle[i])
+            rt_key_value_copy(rt_key_at(i), config, &defaults);
+    config->data.batch_size = config->train.batch_size;
+    resolve_zeros(config);
+    for (int i = 0; shared && rt_key_at(i); i++)
+        if (rt_key_follows(i) && written->origin[i] != RT_FROM_DEFAULT) {
+            rt_key_value_copy(rt_key_at(i), config, written);
+            config->origin[i] = written->origin[i];
+        }
+}
+
+void rt_config_implied(rt_config *implied, const rt_config *config)
+{
+    rt_config own = *config;
+    find_defaults(implied, config);
+    for (size_t i = 0; zeros[i]; i++)
+        rt_key_value_copy(rt_key_at(rt_key_find(zeros[i])), &own, implied);
+    resolve_zeros(&own);
+    for (size_t i = 0; zeros[i]; i++)
+        rt_key_value_copy(rt_key_at(rt_key_find(zeros[i])), implied, &own);
 }
 
 /* ---- use of a trained model ---- */
 
-static bool on_command_line(const rt_config *config, const char *section, const char *name)
+static bool on_command_line(const rt_config *config, const char *name)
 {
-    return config->origin[rt_key_find(section, name)] == RT_FROM_COMMAND_LINE;
+    return config->origin[rt_key_find(name)] == RT_FROM_COMMAND_LINE;
 }
 
-void rt_config_resolve_use(rt_config *config, const rt_written_config *written)
+/* Complains if an override of a key of the model differs from the value of the trained model. */
+static void expect_same(const rt_config *config, const rt_config *late, int i,
+                        rt_config_errors *errors)
+{
+    const rt_key *key = rt_key_at(i);
+    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
+    rt_config other = *config;
+    rt_key_value_copy(key, &other, late);
+    resolve_zeros(&other);
+    if (!rt_key_value_equal(key, config, &other))
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE,
+                           "%s = %.60s cannot be changed here: the trained model has %.60s",
+                           rt_key_name(i), rt_key_value_write(key, late, value),
+                           rt_key_value_write(key, config, own));
+}
+
+void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
+                           rt_config_errors *errors)
 {
     rt_config defaults;
+    for (int i = 0; rt_key_at(i); i++)
+        if (late->origin[i] != RT_FROM_DEFAULT && !rt_key_at_use(i))
+            expect_same(config, late, i, errors);
+    for (int i = 0; rt_key_at(i); i++)
+        if (late->origin[i] != RT_FROM_DEFAULT && rt_key_at_use(i)) {
+            rt_key_value_copy(rt_key_at(i), config, late);
+            rt_key_value_copy(rt_key_at(i), written, late);
+            config->origin[i] = written->origin[i] = late->origin[i];
+        }
+    find_defaults(&defaults, written);
     const bool other_batch =
-        on_command_line(config, "train", "batch_size") || on_command_line(config, "data", "length");
-    resolve_evaluation(config);
-    if (!config->train.shards || (other_batch && !on_command_line(config, "train", "shards")))
+        on_command_line(config, "train.batch_size") || on_command_line(config, "data.length");
+    if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
+        config->train.eval_batches = defaults.train.eval_batches;
+    config->data.batch_size = config->train.batch_size;
+    if (!config->train.shards || (other_batch && !on_command_line(config, "train.shards")))
         config->train.shards = automatic_shards(config);
-    rt_config_defaults(&defaults, config);
-    rt_config_find_idle(config, &written->keys, &defaults);
+    for (int i = 0; rt_key_at(i); i++)
+        config->idle[i] = rt_key_is_idle(i, config, written, &defaults);
 }
 
 bool rt_key_at_use(int key)
@@ -159,74 +196,34 @@ void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 
 void rt_config_continue(rt_config *config, const rt_config *run)
 {
-    const int horizon = rt_key_find("optimizer", "schedule_steps");
+    const int horizon = rt_key_find("optimizer.schedule_steps");
     if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_counts(horizon, config))
         config->optimizer.schedule_steps = run->optimizer.schedule_steps;
     rt_config_frame_as(config, &run->data);
 }
 
-/* ---- implied values ---- */
+/* ---- inherited values ---- */
 
-/* Keys whose zero stands for a value that follows from other keys. */
-static const char *const zeros[] = {"model.kv_heads",           "model.head_dim",
-                                    "model.embedding_dim",      "model.ffn_dim",
-                                    "position.original_len",    "position.init_std",
-                                    "position.max_len",         "train.shards",
-                                    "optimizer.schedule_steps", NULL};
-
-bool rt_key_follows(int key)
-{
-    return rt_key_is_one_of(rt_key_at(key), zeros);
-}
-
-void rt_config_defaults(rt_config *defaults, const rt_config *config)
-{
-    rt_written_config nothing;
-    rt_written_defaults(&nothing);
-    *defaults = nothing.keys;
-    defaults->model.kind = config->model.kind;
-    defaults->data.task = config->data.task;
-    defaults->optimizer.settings.rule = config->optimizer.settings.rule;
-    resolve_kind(defaults);
-    resolve_rule(defaults);
-    resolve_evaluation(defaults);
-    defaults->optimizer.settings.rule = nothing.keys.optimizer.settings.rule;
-    defaults->model.kind = nothing.keys.model.kind;
-    defaults->data.task = nothing.keys.data.task;
-}
-
-void rt_config_implied(rt_config *implied, const rt_config *config)
-{
-    rt_written_config nothing, own = {.keys = *config};
-    rt_written_defaults(&nothing);
-    rt_config_defaults(implied, config);
-    for (size_t i = 0; zeros[i]; i++)
-        rt_key_copy(rt_key_at(rt_key_find_full(zeros[i])), &own.keys, &nothing.keys);
-    resolve_zeros(&own.keys);
-    for (size_t i = 0; zeros[i]; i++)
-        rt_key_copy(rt_key_at(rt_key_find_full(zeros[i])), implied, &own.keys);
-}
-
+/* A configuration that inherits. The model there is effective: it has no zeros. */
 typedef struct inheritance {
     rt_config *config;
     const rt_config *from;
     const rt_ancestor *ancestor;
 } inheritance;
 
+#define ONE_OF(key, ...) rt_key_is_one_of(key, RT_OPTIONS(__VA_ARGS__))
+
 static bool is_section(const rt_key *key, const char *section)
 {
     return !strcmp(key->section, section);
 }
 
-/* ---- inherited values ---- */
-
 static bool is_inherited(const rt_key *key)
 {
     return is_section(key, "model") || is_section(key, "position") ||
-           rt_key_is_one_of(key, RT_OPTIONS("theta.learn", "theta.scope", "theta.form",
-                                            "data.level", "data.lowercase", "data.vocab",
-                                            "data.objective", "data.begin", "data.end",
-                                            "data.mask_id", "data.special_tokens"));
+           ONE_OF(key, "theta.learn", "theta.scope", "theta.form", "data.level", "data.lowercase",
+                  "data.vocab", "data.objective", "data.begin", "data.end", "data.mask_id",
+                  "data.special_tokens");
 }
 
 static bool reads_text(const rt_config *c)
@@ -245,191 +242,91 @@ static bool uses_original_len(const rt_config *c)
 static bool position_goes_with(const inheritance *h, const rt_key *key)
 {
     const rt_position_options *here = &h->config->model.position, *there = &h->from->model.position;
-    if (rt_key_is_one_of(key, RT_OPTIONS("position.kind", "position.pairing")))
+    if (ONE_OF(key, "position.kind", "position.pairing"))
         return true;
     if (here->kind != there->kind)
         return false;
-    if (rt_key_is_one_of(key, RT_OPTIONS("position.layers")))
+    if (ONE_OF(key, "position.layers"))
         return here->every < 2;
-    if (rt_key_is_one_of(key, RT_OPTIONS("position.local_base")))
+    if (ONE_OF(key, "position.local_base"))
         return h->config->model.window > 0;
-    if (rt_key_is_one_of(key, RT_OPTIONS("position.original_len")))
+    if (ONE_OF(key, "position.original_len"))
         return uses_original_len(h->config);
     return here->frequencies.scaling == there->frequencies.scaling ||
-           !rt_key_is_one_of(key,
-                             RT_OPTIONS("position.scale", "position.beta_fast",
-                                        "position.beta_slow", "position.high_freq_factor",
-                                        "position.low_freq_factor", "position.attention_factor",
-                                        "position.short_factors", "position.long_factors"));
-}
-
-static bool theta_goes_with(const inheritance *h, const rt_key *key)
-{
-    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
-    return here->position.kind == there->position.kind &&
-           (rt_key_is_one_of(key, RT_OPTIONS("theta.learn")) ||
-            (here->theta.learn && there->theta.learn));
+           !ONE_OF(key, "position.scale", "position.beta_fast", "position.beta_slow",
+                   "position.high_freq_factor", "position.low_freq_factor",
+                   "position.attention_factor", "position.short_factors", "position.long_factors");
 }
 
 static bool data_goes_with(const inheritance *h, const rt_key *key)
 {
-    if (rt_key_is_one_of(key, RT_OPTIONS("data.begin")))
-        return rt_data_task_begins(h->config->data.task) && rt_data_task_begins(h->from->data.task);
-    if (rt_key_is_one_of(key, RT_OPTIONS("data.end")))
-        return rt_data_task_labelled(h->config->data.task);
+    const int here = h->config->data.task, there = h->from->data.task;
+    if (ONE_OF(key, "data.begin"))
+        return rt_data_task_begins(here) && rt_data_task_begins(there);
+    if (ONE_OF(key, "data.end"))
+        return rt_data_task_labelled(here);
+    if (ONE_OF(key, "data.objective"))
+        return rt_data_task_has_objective(here) && rt_data_task_has_objective(there) &&
+               h->config->model.causal == h->from->model.causal;
     const bool text = reads_text(h->config);
     const bool text_there = reads_text(h->from) && !h->ancestor->wordless;
-    if (rt_key_is_one_of(key, RT_OPTIONS("data.objective")))
-        return rt_data_task_has_objective(h->config->data.task) &&
-               rt_data_task_has_objective(h->from->data.task) &&
-               h->config->model.causal == h->from->model.causal;
-    return rt_key_is_one_of(key, RT_OPTIONS("data.vocab", "data.mask_id", "data.special_tokens"))
-               ? !text && !text_there
-               : text && text_there;
+    return ONE_OF(key, "data.vocab", "data.mask_id", "data.special_tokens") ? !text && !text_there
+                                                                            : text && text_there;
 }
 
 /* Returns whether the model's value is meaningful with the written keys. */
 static bool goes_with(const inheritance *h, const rt_key *key)
 {
+    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
     if (is_section(key, "position"))
         return position_goes_with(h, key);
     if (is_section(key, "theta"))
-        return theta_goes_with(h, key);
+        return here->position.kind == there->position.kind &&
+               (ONE_OF(key, "theta.learn") || (here->theta.learn && there->theta.learn));
     if (is_section(key, "data"))
         return data_goes_with(h, key);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.layer_types")))
-        return h->config->model.window > 0;
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.token_dropout")))
-        return !h->config->model.causal;
-    return h->config->model.attention == h->from->model.attention ||
-           !rt_key_is_one_of(key, RT_OPTIONS("model.attention_dropout"));
+    if (ONE_OF(key, "model.layer_types"))
+        return here->window > 0;
+    if (ONE_OF(key, "model.token_dropout"))
+        return !here->causal;
+    return here->attention == there->attention || !ONE_OF(key, "model.attention_dropout");
 }
 
-/* ---- written values that must agree with the model ---- */
-
-static int or_else(int size, int otherwise)
-{
-    return size ? size : otherwise;
-}
-
-static bool kind_fits(const inheritance *h)
+/* Returns whether the parameters of the model there fit a model with the written value, whose
+ * zeros are replaced in `effective`. */
+static bool fits(const inheritance *h, const rt_key *key, const rt_config *effective)
 {
     const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
-    return here->position.kind == there->position.kind ||
-           !(h->ancestor->imported || rt_encoding_has_weights(here) ||
-             rt_encoding_has_weights(there));
+    const rt_position_kind kind = here->position.kind;
+    const bool equal = rt_key_value_equal(key, effective, h->from);
+    if (ONE_OF(key, "model.kind", "model.layers", "model.dim", "model.heads", "model.kv_heads",
+               "model.head_dim", "model.embedding_dim", "model.ffn_dim", "model.norm",
+               "model.norm_kind", "model.norm_bias", "model.first_norm", "model.embedding_norm",
+               "model.bias", "model.qk_norm", "position.pairing"))
+        return equal;
+    if (ONE_OF(key, "model.ffn"))
+        return (here->ffn == RT_FFN_PLAIN) == (there->ffn == RT_FFN_PLAIN);
+    if (ONE_OF(key, "model.tie_embeddings")) /* an imported lm head may have its own weights */
+        return equal || there->tie_embeddings || !h->ancestor->imported ||
+               rt_data_task_target(h->config->data.task) != RT_TARGET_IDS;
+    if (ONE_OF(key, "position.kind"))
+        return equal || !(h->ancestor->imported || rt_encoding_has_weights(here) ||
+                          rt_encoding_has_weights(there));
+    if (ONE_OF(key, "position.max_len"))
+        return equal || kind != RT_POSITION_LEARNED || there->position.kind != kind;
+    if (ONE_OF(key, "data.lowercase")) /* a lowercase vocabulary may also be used as it is */
+        return equal || h->from->data.lowercase || !data_goes_with(h, key);
+    return equal || !ONE_OF(key, "data.level", "data.vocab") || !data_goes_with(h, key);
 }
 
-static bool max_len_fits(const inheritance *h)
-{
-    const rt_position_options *here = &h->config->model.position;
-    const rt_position_options *there = &h->from->model.position;
-    return here->kind != RT_POSITION_LEARNED || there->kind != RT_POSITION_LEARNED ||
-           or_else(here->max_len, rt_config_longest(h->config)) == there->max_len;
-}
-
-/* Returns whether tie_embeddings fits: an imported lm head may have its own weights. */
-static bool tying_fits(const inheritance *h)
-{
-    const bool lm = rt_data_task_target(h->config->data.task) == RT_TARGET_IDS;
-    return !h->ancestor->imported || !lm || h->from->model.tie_embeddings ||
-           !h->config->model.tie_embeddings;
-}
-
-/* Returns whether lowercase fits: a lowercase vocabulary may also be used as it is. */
-static bool lowercase_fits(const inheritance *h)
-{
-    return !data_goes_with(h, rt_key_at(rt_key_find("data", "lowercase"))) ||
-           h->from->data.lowercase || !h->config->data.lowercase;
-}
-
-static rt_embedding_norm embedding_norm_of(const rt_transformer_options *options)
-{
-    rt_transformer_options o = *options;
-    rt_transformer_resolve(&o);
-    return o.embedding_norm;
-}
-
-static bool sizes_fit(const inheritance *h, const rt_key *key)
-{
-    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.kv_heads")))
-        return or_else(here->kv_heads, here->heads) == or_else(there->kv_heads, there->heads);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.embedding_dim")))
-        return or_else(here->embedding_dim, here->dim) == or_else(there->embedding_dim, there->dim);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.head_dim")))
-        return rt_transformer_head_dim(here) == rt_transformer_head_dim(there);
-    return or_else(here->ffn_dim, 4 * here->dim) == or_else(there->ffn_dim, 4 * there->dim);
-}
-
-static bool is_equal(const inheritance *h, const rt_key *key)
-{
-    return rt_key_equal(key, h->config, h->from);
-}
-
-/* Returns whether the parameters of the ancestor fit a model with the configured value. */
-static bool fits(const inheritance *h, const rt_key *key)
-{
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.kind", "model.layers", "model.dim", "model.heads",
-                                         "model.norm", "model.norm_kind", "model.norm_bias",
-                                         "model.first_norm", "model.bias", "model.qk_norm",
-                                         "position.pairing")))
-        return is_equal(h, key);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.embedding_norm")))
-        return embedding_norm_of(&h->config->model) == embedding_norm_of(&h->from->model);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.kv_heads", "model.head_dim", "model.embedding_dim",
-                                         "model.ffn_dim")))
-        return sizes_fit(h, key);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.ffn")))
-        return (h->config->model.ffn == RT_FFN_PLAIN) == (h->from->model.ffn == RT_FFN_PLAIN);
-    if (rt_key_is_one_of(key, RT_OPTIONS("model.tie_embeddings")))
-        return tying_fits(h);
-    if (rt_key_is_one_of(key, RT_OPTIONS("position.kind")))
-        return kind_fits(h);
-    if (rt_key_is_one_of(key, RT_OPTIONS("position.max_len")))
-        return max_len_fits(h);
-    if (rt_key_is_one_of(key, RT_OPTIONS("data.lowercase")))
-        return lowercase_fits(h);
-    if (rt_key_is_one_of(key, RT_OPTIONS("data.level", "data.vocab")))
-        return !data_goes_with(h, key) || is_equal(h, key);
-    return true;
-}
-
-/* ---- inheritance ---- */
-
-static void add_place(rt_writer *w, const rt_config *config, int origin)
-{
-    if (origin == RT_FROM_COMMAND_LINE)
-        rt_writer_add(w, "command line");
-    else if (origin == RT_FROM_SWEEP)
-        rt_writer_add(w, "sweep");
-    else
-        rt_writer_add(w, "%s:%d", config->file, origin);
-}
-
+/* Writes "  section.key = value (file:line); the model has value". */
 static void add_difference(rt_writer *w, const inheritance *h, int i)
 {
-    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE], place[RT_PLACE_SIZE];
     const rt_key *key = rt_key_at(i);
-    rt_writer_add(w, "  %s = %s (", rt_key_full_name(key, name),
-                  rt_key_write(key, h->config, value));
-    add_place(w, h->config, h->config->origin[i]);
-    rt_writer_add(w, "); the model has %s\n", rt_key_write(key, h->from, value));
-}
-
-static void take(const inheritance *h, int i)
-{
-    rt_key_copy(rt_key_at(i), h->config, h->from);
-    h->config->origin[i] = RT_FROM_MODEL;
-}
-
-static void complain(const inheritance *h, rt_config_errors *errors, rt_writer *differences)
-{
-    rt_config_complain(errors, h->config->origin[rt_key_find("train", "init_from")],
-                       "train.init_from: the configuration contradicts the model of %.600s; leave "
-                       "these lines out to use its values:",
-                       h->ancestor->name);
-    rt_writer_add(&errors->lines, "%s", differences->bytes);
+    rt_writer_add(w, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
+                  rt_key_value_write(key, h->config, value), rt_config_place(h->config, i, place),
+                  rt_key_value_write(key, h->from, own));
 }
 
 bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors)
@@ -439,16 +336,25 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
-            goes_with(&h, key))
-            take(&h, i);
-    rt_config_frame_as(config, &ancestor->config->data); /* for a written `auto` */
+            goes_with(&h, key)) {
+            rt_key_value_copy(key, config, h.from);
+            config->origin[i] = RT_FROM_MODEL;
+        }
+    rt_config_frame_as(config, &h.from->data); /* for a written `auto` */
+    rt_config effective = *config;
+    resolve_zeros(&effective);
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
-        if (is_inherited(key) && config->origin[i] != RT_FROM_MODEL &&
-            config->origin[i] != RT_FROM_DEFAULT && !errors->bad[i] && !fits(&h, key))
+        if (is_inherited(key) && rt_key_is_written(i, config) && !errors->bad[i] &&
+            !fits(&h, key, &effective))
             add_difference(&differences, &h, i);
     const bool good = !differences.length;
-    if (!good)
-        complain(&h, errors, &differences);
+    if (!good) {
+        rt_config_complain(errors, config->origin[rt_key_find("train.init_from")],
+                           "train.init_from: the configuration contradicts the model of %.600s; "
+                           "leave these lines out to use its values:",
+                           ancestor->name);
+        rt_writer_add(&errors->lines, "%s", differences.bytes);
+    }
     errors->lines.failed |= differences.failed;
     rt_writer_free(&differences);
     return good;

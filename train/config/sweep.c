@@ -19,6 +19,24 @@ bool rt_sweep_requested(const rt_sweep *s)
     return s->axis_count || s->variant_count;
 }
 
+/* Returns the axis of a key; NULL if it has none. */
+static const rt_axis *axis_of(const rt_sweep *s, int key)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].key == key)
+            return &s->axes[i];
+    return NULL;
+}
+
+/* Returns the value that a variant, which may be NULL, sets a key to; NULL if it does not. */
+static const char *setting_of(const rt_variant *variant, int key)
+{
+    for (int i = 0; variant && i < variant->count; i++)
+        if (variant->keys[i] == key)
+            return variant->values[i];
+    return NULL;
+}
+
 static void free_axis(rt_axis *axis)
 {
     for (int i = 0; i < axis->count; i++)
@@ -45,7 +63,7 @@ void rt_sweep_free(rt_sweep *s)
 static int find_key(const char *name, int origin, const char *where, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
-    const int key = rt_key_find_full(name);
+    const int key = rt_key_find(name);
     const rt_renamed *renamed = rt_renamed_find(name, NULL);
     if (renamed)
         rt_config_complain(errors, origin, "%s: %s is now called %s", where, name, renamed->now);
@@ -68,40 +86,44 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
 /* Returns a copy of the value if the key accepts it; otherwise NULL, with a complaint. */
 static char *accept(int key, int origin, const char *value, rt_config_errors *errors)
 {
-    rt_config scratch = {0};
-    char name[RT_KEY_NAME_SIZE];
-    rt_writer problem = {0};
+    rt_config scratch = {.file = NULL};
     char *copy = NULL;
-    rt_key_full_name(rt_key_at(key), name);
+    const int before = errors->count;
     if (!*value)
-        rt_config_complain(errors, origin, "%s has an empty value", name);
-    else if (!rt_key_read(rt_key_at(key), value, &scratch, &problem))
-        rt_config_complain(errors, origin, "%s %s", name, problem.bytes ? problem.bytes : "");
-    else if (!(copy = rt_copy_text(value)))
+        rt_config_complain(errors, origin, "%s has an empty value", rt_key_name(key));
+    else
+        rt_config_set_key(&scratch, key, value, origin, errors);
+    if (errors->count == before && !(copy = rt_copy_text(value)))
         errors->lines.failed = true;
-    errors->lines.failed |= problem.failed;
-    rt_writer_free(&problem);
     return copy;
 }
 
-static bool has_value(const rt_axis *axis, const char *value)
+/* Returns whether the axis has the value, however it is written. */
+static bool has_value(const rt_axis *axis, const char *value, rt_config_errors *errors)
 {
-    for (int i = 0; i < axis->count; i++)
-        if (!strcmp(axis->values[i], value))
-            return true;
-    return false;
+    const rt_key *key = rt_key_at(axis->key);
+    rt_writer problem = {0};
+    bool equal = false;
+    for (int i = 0; i < axis->count && !equal; i++) {
+        rt_config one = {.file = NULL}, other = one;
+        equal = rt_key_read(key, axis->values[i], &one, &problem) &&
+                rt_key_read(key, value, &other, &problem) && rt_key_value_equal(key, &one, &other);
+    }
+    errors->lines.failed |= problem.failed;
+    rt_writer_free(&problem);
+    return equal;
 }
 
 static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors)
 {
-    char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
-    rt_key_full_name(rt_key_at(axis->key), name);
+    const char *name = rt_key_name(axis->key);
+    char quoted[RT_QUOTE_SIZE];
     if (axis->count == RT_MOST_AXIS_VALUES) {
         rt_config_complain(errors, axis->origin, "sweep.%s has more than %d values", name,
                            RT_MOST_AXIS_VALUES);
         return;
     }
-    if (has_value(axis, value)) {
+    if (has_value(axis, value, errors)) {
         rt_config_complain(errors, axis->origin, "sweep.%s has %s twice", name,
                            rt_quote(quoted, value));
         return;
@@ -162,7 +184,7 @@ static void set_trunk(rt_sweep *s, int origin, const char *value, rt_config_erro
     rt_free(s->trunk);
     s->trunk = NULL;
     if (!rt_whole_read(value, &steps)) {
-        s->trunk = accept(rt_key_find("train", "trunk"), origin, value, errors);
+        s->trunk = accept(rt_key_find("train.trunk"), origin, value, errors);
         return;
     }
     if (steps >= 1 && steps <= RT_MOST_STEPS)
@@ -246,11 +268,10 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
     const int key = find_key(name, origin, where, errors);
     if (key < 0)
         return;
-    for (int i = 0; i < v->count; i++)
-        if (v->keys[i] == key) {
-            rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
-            return;
-        }
+    if (setting_of(v, key)) {
+        rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
+        return;
+    }
     if (v->count == RT_MOST_SETTINGS) {
         rt_config_complain(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
         return;
@@ -260,114 +281,6 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
         v->keys[v->count] = key;
         v->values[v->count++] = copy;
     }
-}
-
-static void check_key(const rt_sweep *s, const rt_config *config, int key, const char *where,
-                      rt_config_errors *errors)
-{
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(rt_key_at(key), name);
-    if (config->origin[key] == RT_FROM_COMMAND_LINE)
-        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
-                           where);
-    for (int i = 0; i < s->axis_count && strcmp(where, "[sweep]") != 0; i++)
-        if (s->axes[i].key == key)
-            rt_config_complain(errors, s->axes[i].origin, "%s is set by [sweep] and by %s", name,
-                               where);
-}
-
-static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
-{
-    if (!s->trunk_origin || errors->count)
-        return;
-    if (!rt_sweep_requested(s))
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk has no branches: it needs keys of [sweep] or variants");
-    if (config->train.trunk)
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk and train.trunk contradict "
-                           "each other");
-    for (int v = 0; s->trunk_steps && v < s->variant_count; v++)
-        if (!strncmp(s->variants[v]->name, "trunk", strlen("trunk")))
-            rt_config_complain(
-                errors, s->trunk_origin,
-                "sweep.trunk: the name of the variant %s is that of a trunk's folder",
-                s->variants[v]->name);
-    if (s->trunk_steps && s->trunk_steps >= s->longest)
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk = %d: branches need more steps than train.steps = %d",
-                           s->trunk_steps, s->longest);
-    if (s->trunk_steps && config->train.target_accuracy > 0)
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk = %d: a trunk takes all its steps, and "
-                           "train.target_accuracy may end it before",
-                           s->trunk_steps);
-}
-
-/* Returns the largest number of steps of any run. */
-static int longest_run(const rt_sweep *s, const rt_config *config)
-{
-    const int key = rt_key_find("train", "steps");
-    int64_t steps = 0, most = 0;
-    for (int i = 0; i < s->axis_count; i++)
-        for (int n = 0; s->axes[i].key == key && n < s->axes[i].count; n++)
-            if (rt_whole_read(s->axes[i].values[n], &steps) && steps > most)
-                most = steps;
-    for (int v = 0; v < s->variant_count; v++)
-        for (int i = 0; i < s->variants[v]->count; i++)
-            if (s->variants[v]->keys[i] == key &&
-                rt_whole_read(s->variants[v]->values[i], &steps) && steps > most)
-                most = steps;
-    return most ? (int)most : config->train.steps;
-}
-
-/* Makes the path of a checkpoint from the command line absolute: it is relative to the working
- * directory. */
-static rt_status make_absolute(rt_sweep *s)
-{
-    char here[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    if (!s->trunk || *s->trunk == '/' || s->trunk_origin != RT_FROM_COMMAND_LINE)
-        return rt_ok();
-    if (!getcwd(here, sizeof here))
-        return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
-    rt_status status = rt_path_join(path, here, s->trunk);
-    rt_free(s->trunk);
-    s->trunk = status.code ? NULL : rt_copy_text(path);
-    return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
-}
-
-/* Makes the folder of the sweep absolute: the path of a trunk is read relative to the file. */
-static rt_status find_folder(rt_sweep *s, const rt_run_options *o)
-{
-    char here[RT_PATH_SIZE] = "", place[RT_PATH_SIZE];
-    if (*o->dir != '/' && !getcwd(here, sizeof here))
-        return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
-    rt_status status = *here ? rt_path_join(place, here, o->dir) : rt_ok();
-    return status.code ? status : rt_path_join(s->folder, *here ? place : o->dir, o->name);
-}
-
-rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config)
-{
-    const int end = config->optimizer.schedule_steps;
-    s->longest = longest_run(s, config);
-    s->horizon = end ? end : s->longest;
-    return s->trunk_steps ? find_folder(s, &config->run) : make_absolute(s);
-}
-
-void rt_sweep_check(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
-{
-    char where[RT_KEY_NAME_SIZE + 16];
-    for (int i = 0; i < s->axis_count; i++)
-        check_key(s, config, s->axes[i].key, "[sweep]", errors);
-    for (int v = 0; v < s->variant_count; v++) {
-        snprintf(where, sizeof where, "[variant %s]", s->variants[v]->name);
-        for (int i = 0; i < s->variants[v]->count; i++)
-            check_key(s, config, s->variants[v]->keys[i], where, errors);
-    }
-    check_trunk(s, config, errors);
-    if (!errors->count && rt_sweep_count(s) > RT_MOST_SWEEP_RUNS)
-        rt_config_complain(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
-                           RT_MOST_SWEEP_RUNS);
 }
 
 /* ---- the runs ---- */
@@ -400,71 +313,167 @@ const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
 
 /* ---- trunks ---- */
 
-static const rt_axis *seed_axis(const rt_sweep *s)
-{
-    const int seed = rt_key_find("run", "seed");
-    for (int i = 0; i < s->axis_count; i++)
-        if (s->axes[i].key == seed)
-            return &s->axes[i];
-    return NULL;
-}
-
 /* Returns the seed of a variant; "" if it has none of its own. */
 static const char *seed_of_variant(const rt_variant *variant)
 {
-    const int seed = rt_key_find("run", "seed");
-    for (int i = 0; variant && i < variant->count; i++)
-        if (variant->keys[i] == seed)
-            return variant->values[i];
-    return "";
+    const char *seed = setting_of(variant, rt_key_find("run.seed"));
+    return seed ? seed : "";
 }
 
-/* Returns the i-th seed in the order of trunks, where variants may repeat one; NULL past the last.
- */
-static const char *seed_at(const rt_sweep *s, int i)
+/* Returns the number of a seed among those of the trunks; seed_count if it is none of them. */
+static int number_of_seed(const rt_sweep *s, const char *seed)
 {
-    const rt_axis *axis = seed_axis(s);
-    if (axis)
-        return i < axis->count ? axis->values[i] : NULL;
-    if (s->variant_count)
-        return i < s->variant_count ? seed_of_variant(s->variants[i]) : NULL;
-    return i ? NULL : "";
+    int i = 0;
+    while (i < s->seed_count && strcmp(s->seeds[i], seed) != 0)
+        i++;
+    return i;
 }
 
-static bool is_first(const rt_sweep *s, int i)
+/* Lists the seeds of the runs, which are those of an axis or of variants. */
+static void list_seeds(rt_sweep *s)
 {
-    int first = 0;
-    while (strcmp(seed_at(s, first), seed_at(s, i)) != 0)
-        first++;
-    return first == i;
+    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
+    const int count = axis ? axis->count : s->variant_count ? s->variant_count : 1;
+    s->seed_count = 0;
+    for (int i = 0; i < count; i++) {
+        const char *seed =
+            axis ? axis->values[i] : seed_of_variant(s->variant_count ? s->variants[i] : NULL);
+        if (number_of_seed(s, seed) == s->seed_count)
+            s->seeds[s->seed_count++] = seed;
+    }
 }
 
 int rt_sweep_trunks(const rt_sweep *s)
 {
-    int count = 0;
-    for (int i = 0; s->trunk_steps && seed_at(s, i); i++)
-        count += is_first(s, i);
-    return count;
+    return s->trunk_steps ? s->seed_count : 0;
 }
 
 int rt_sweep_trunk_of(const rt_sweep *s, int run)
 {
-    const rt_axis *axis = seed_axis(s);
+    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
     const char *seed = axis ? rt_sweep_value(s, run, (int)(axis - s->axes))
                             : seed_of_variant(rt_sweep_variant(s, run));
-    int trunk = rt_sweep_count(s);
-    for (int i = 0; strcmp(seed_at(s, i), seed) != 0; i++)
-        trunk += is_first(s, i);
-    return trunk;
+    return rt_sweep_count(s) + number_of_seed(s, seed);
 }
 
 static const char *seed_of_trunk(const rt_sweep *s, int trunk)
 {
-    int i = 0;
-    for (int left = trunk - rt_sweep_count(s); left || !is_first(s, i); i++)
-        left -= is_first(s, i);
-    return seed_at(s, i);
+    return s->seeds[trunk - rt_sweep_count(s)];
 }
+
+/* ---- checks ---- */
+
+static void check_key(const rt_sweep *s, const rt_config *config, int key, const char *where,
+                      rt_config_errors *errors)
+{
+    const char *name = rt_key_name(key);
+    if (config->origin[key] == RT_FROM_COMMAND_LINE)
+        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
+                           where);
+    const rt_axis *axis = strcmp(where, "[sweep]") != 0 ? axis_of(s, key) : NULL;
+    if (axis)
+        rt_config_complain(errors, axis->origin, "%s is set by [sweep] and by %s", name, where);
+}
+
+static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
+{
+    if (!s->trunk_origin || errors->count)
+        return;
+    if (!rt_sweep_requested(s))
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk has no branches: it needs keys of [sweep] or variants");
+    if (config->train.trunk)
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk and train.trunk contradict "
+                           "each other");
+    for (int v = 0; s->trunk_steps && v < s->variant_count; v++)
+        if (!strncmp(s->variants[v]->name, "trunk", strlen("trunk")))
+            rt_config_complain(
+                errors, s->trunk_origin,
+                "sweep.trunk: the name of the variant %s is that of a trunk's folder",
+                s->variants[v]->name);
+    if (s->trunk_steps && s->trunk_steps >= s->longest)
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk = %d: branches need more steps than train.steps = %d",
+                           s->trunk_steps, s->longest);
+    if (s->trunk_steps && config->train.target_accuracy > 0)
+        rt_config_complain(errors, s->trunk_origin,
+                           "sweep.trunk = %d: a trunk takes all its steps, and "
+                           "train.target_accuracy may end it before",
+                           s->trunk_steps);
+}
+
+/* Returns the larger of `most` and a whole number. */
+static int larger(int most, const char *number)
+{
+    int64_t steps;
+    return rt_whole_read(number, &steps) && steps > most ? (int)steps : most;
+}
+
+/* Returns the largest number of steps of any run. */
+static int longest_run(const rt_sweep *s, const rt_config *config)
+{
+    const int key = rt_key_find("train.steps");
+    const rt_axis *axis = axis_of(s, key);
+    int most = 0;
+    for (int n = 0; axis && n < axis->count; n++)
+        most = larger(most, axis->values[n]);
+    for (int v = 0; v < s->variant_count; v++) {
+        const char *steps = setting_of(s->variants[v], key);
+        most = steps ? larger(most, steps) : most;
+    }
+    return most ? most : config->train.steps;
+}
+
+/* Makes a path that is relative to the working directory absolute. */
+static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
+{
+    char here[RT_PATH_SIZE];
+    if (*relative == '/')
+        return rt_path_join(path, "", relative + 1);
+    if (!getcwd(here, sizeof here))
+        return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
+    return rt_path_join(path, here, relative);
+}
+
+/* Makes the paths of trunks absolute: that of a checkpoint of the command line and, since the path
+ * of a trunk is read relative to the file, the folder of the sweep. */
+static rt_status find_trunks(rt_sweep *s, const rt_run_options *o)
+{
+    char path[RT_PATH_SIZE];
+    if (s->trunk_steps) {
+        const rt_status status = make_absolute(path, o->dir);
+        return status.code ? status : rt_path_join(s->folder, path, o->name);
+    }
+    if (!s->trunk || s->trunk_origin != RT_FROM_COMMAND_LINE)
+        return rt_ok();
+    const rt_status status = make_absolute(path, s->trunk);
+    rt_free(s->trunk);
+    s->trunk = status.code ? NULL : rt_copy_text(path);
+    return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
+}
+
+rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config, rt_config_errors *errors)
+{
+    char where[RT_KEY_NAME_SIZE + 16];
+    s->longest = longest_run(s, config);
+    list_seeds(s);
+    s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
+    for (int i = 0; i < s->axis_count; i++)
+        check_key(s, config, s->axes[i].key, "[sweep]", errors);
+    for (int v = 0; v < s->variant_count; v++) {
+        snprintf(where, sizeof where, "[variant %s]", s->variants[v]->name);
+        for (int i = 0; i < s->variants[v]->count; i++)
+            check_key(s, config, s->variants[v]->keys[i], where, errors);
+    }
+    check_trunk(s, config, errors);
+    if (!errors->count && rt_sweep_count(s) > RT_MOST_SWEEP_RUNS)
+        rt_config_complain(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
+                           RT_MOST_SWEEP_RUNS);
+    return find_trunks(s, &config->run);
+}
+
+/* ---- settings and names of runs ---- */
 
 static char *trunk_overrides(const rt_sweep *s, int trunk)
 {
@@ -490,13 +499,10 @@ static bool is_ambiguous(const rt_sweep *s, int axis)
 static void add_settings(rt_writer *w, const rt_sweep *s, int run)
 {
     const rt_variant *variant = rt_sweep_variant(s, run);
-    char name[RT_KEY_NAME_SIZE];
     for (int i = 0; variant && i < variant->count; i++)
-        rt_writer_add(w, "%s=%s\n", rt_key_full_name(rt_key_at(variant->keys[i]), name),
-                      variant->values[i]);
+        rt_writer_add(w, "%s=%s\n", rt_key_name(variant->keys[i]), variant->values[i]);
     for (int i = 0; i < s->axis_count; i++)
-        rt_writer_add(w, "%s=%s\n", rt_key_full_name(rt_key_at(s->axes[i].key), name),
-                      rt_sweep_value(s, run, i));
+        rt_writer_add(w, "%s=%s\n", rt_key_name(s->axes[i].key), rt_sweep_value(s, run, i));
 }
 
 /* Returns a digest that distinguishes runs whose names would be equal or too long. It depends on
@@ -520,13 +526,12 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
     }
     const rt_variant *variant = rt_sweep_variant(s, run);
     rt_writer w = {0};
-    char full[RT_KEY_NAME_SIZE];
     if (variant)
         rt_writer_add(&w, "%s", variant->name);
     for (int i = 0; i < s->axis_count; i++) {
-        const rt_key *key = rt_key_at(s->axes[i].key);
+        const int key = s->axes[i].key;
         rt_writer_add(&w, "%s%s=%s", variant || i ? "_" : "",
-                      is_ambiguous(s, i) ? rt_key_full_name(key, full) : key->name,
+                      is_ambiguous(s, i) ? rt_key_name(key) : rt_key_at(key)->name,
                       rt_sweep_value(s, run, i));
     }
     bool changed = false;
@@ -566,11 +571,6 @@ char *rt_sweep_overrides(const rt_sweep *s, int run)
     return rt_writer_take(&w);
 }
 
-static bool is_run_name(const rt_key *key)
-{
-    return !strcmp(key->section, "run") && !strcmp(key->name, "name");
-}
-
 /* Writes the keys that all runs share. run.name is always written: its default is the name of the
  * file. */
 static void write_shared(rt_writer *w, const rt_config *config)
@@ -578,8 +578,8 @@ static void write_shared(rt_writer *w, const rt_config *config)
     char value[RT_VALUE_SIZE];
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        const bool written = config->origin[i] != RT_FROM_DEFAULT || is_run_name(key);
-        rt_key_write(key, config, value);
+        const bool written = config->origin[i] != RT_FROM_DEFAULT || i == rt_key_find("run.name");
+        rt_key_value_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
         rt_writer_add(w, "%s%s =%s%s\n", written && *value ? "" : ";", key->name, *value ? " " : "",
@@ -587,72 +587,38 @@ static void write_shared(rt_writer *w, const rt_config *config)
     }
 }
 
-/* Writes a value; a path as it was made absolute in `settled`. */
-static void write_value(rt_writer *w, int key, const char *written, const rt_config *settled)
+/* Writes "name = values". Paths are made absolute; `config` has what they depend on. */
+static void write_setting(rt_writer *w, const char *name, int key, char *const *values, int count,
+                          const rt_config *config, rt_config_errors *errors)
 {
-    char value[RT_VALUE_SIZE];
-    const bool text = rt_key_at(key)->type == RT_KEY_TEXT;
-    rt_writer_add(w, "%s", text ? rt_key_write(rt_key_at(key), settled, value) : written);
-}
-
-static void set(rt_config *config, int key, const char *value)
-{
-    rt_writer problem = {0};
-    if (rt_key_read(rt_key_at(key), value, config, &problem))
-        config->origin[key] = RT_FROM_SWEEP;
-    rt_writer_free(&problem);
-}
-
-static void find_files(rt_writer *w, rt_config *config)
-{
-    rt_config_errors errors = {.file = config->file};
-    rt_config_find_files(config, &errors);
-    w->failed |= errors.lines.failed;
-    rt_writer_free(&errors.lines);
-}
-
-static void write_axis(rt_writer *w, const rt_axis *axis, const rt_config *config)
-{
-    char name[RT_KEY_NAME_SIZE];
-    rt_writer_add(w, "%s = ", rt_key_full_name(rt_key_at(axis->key), name));
-    for (int n = 0; n < axis->count; n++) {
+    const bool is_text = rt_key_at(key)->type == RT_KEY_TEXT;
+    char text[RT_VALUE_SIZE];
+    rt_writer_add(w, "%s = ", name);
+    for (int n = 0; n < count; n++) {
         rt_config own = *config;
-        set(&own, axis->key, axis->values[n]);
-        find_files(w, &own);
-        rt_writer_add(w, "%s", n ? "," : "");
-        write_value(w, axis->key, axis->values[n], &own);
+        rt_config_set_key(&own, key, values[n], RT_FROM_SWEEP, errors);
+        if (is_text)
+            rt_config_find_files(&own, errors);
+        rt_writer_add(w, "%s%s", n ? "," : "",
+                      is_text ? rt_key_value_write(rt_key_at(key), &own, text) : values[n]);
     }
     rt_writer_add(w, "\n");
 }
 
-static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *config)
+static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *config,
+                          rt_config_errors *errors)
 {
-    char name[RT_KEY_NAME_SIZE];
     rt_config own = *config;
     for (int i = 0; i < v->count; i++)
-        set(&own, v->keys[i], v->values[i]);
-    find_files(w, &own);
+        rt_config_set_key(&own, v->keys[i], v->values[i], RT_FROM_SWEEP, errors);
     rt_writer_add(w, "\n[variant %s]\n", v->name);
-    for (int i = 0; i < v->count; i++) {
-        rt_writer_add(w, "%s = ", rt_key_full_name(rt_key_at(v->keys[i]), name));
-        write_value(w, v->keys[i], v->values[i], &own);
-        rt_writer_add(w, "\n");
-    }
-}
-
-static void write_trunk(rt_writer *w, const char *trunk, const rt_config *config)
-{
-    const int key = rt_key_find("train", "trunk");
-    rt_config own = *config;
-    set(&own, key, trunk);
-    find_files(w, &own);
-    rt_writer_add(w, "trunk = ");
-    write_value(w, key, trunk, &own);
-    rt_writer_add(w, "\n");
+    for (int i = 0; i < v->count; i++)
+        write_setting(w, rt_key_name(v->keys[i]), v->keys[i], &v->values[i], 1, &own, errors);
 }
 
 char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
 {
+    rt_config_errors errors = {.file = config->file};
     rt_writer w = {0};
     write_shared(&w, config);
     if (s->axis_count || s->jobs || s->trunk_origin)
@@ -660,12 +626,15 @@ char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
     if (s->trunk_steps)
         rt_writer_add(&w, "trunk = %d\n", s->trunk_steps);
     if (s->trunk)
-        write_trunk(&w, s->trunk, config);
+        write_setting(&w, "trunk", rt_key_find("train.trunk"), &s->trunk, 1, config, &errors);
     if (s->jobs)
         rt_writer_add(&w, "jobs = %d\n", s->jobs);
     for (int i = 0; i < s->axis_count; i++)
-        write_axis(&w, &s->axes[i], config);
+        write_setting(&w, rt_key_name(s->axes[i].key), s->axes[i].key, s->axes[i].values,
+                      s->axes[i].count, config, &errors);
     for (int i = 0; i < s->variant_count; i++)
-        write_variant(&w, s->variants[i], config);
+        write_variant(&w, s->variants[i], config, &errors);
+    w.failed |= errors.lines.failed;
+    rt_writer_free(&errors.lines);
     return rt_writer_take(&w);
 }

@@ -30,6 +30,8 @@ typedef struct rt_variant {
     char *values[RT_MOST_SETTINGS];
 } rt_variant;
 
+_Static_assert((int)RT_MOST_AXIS_VALUES <= (int)RT_MOST_VARIANTS, "seeds may come from an axis");
+
 /* Zeroed: a single run. */
 typedef struct rt_sweep {
     int jobs;        /* runs at a time; 0 = not set */
@@ -37,9 +39,11 @@ typedef struct rt_sweep {
     int trunk_steps; /* steps of trunks that the sweep trains; 0 = none */
     char *trunk;     /* checkpoint that all runs continue; NULL = none */
     int trunk_origin;
-    int longest;               /* largest number of steps of a run */
-    int horizon;               /* optimizer.schedule_steps of the trunks */
-    char folder[RT_PATH_SIZE]; /* folder of the sweep, with its trunks */
+    int seed_count;
+    const char *seeds[RT_MOST_VARIANTS]; /* of the trunks: values of an axis or of variants */
+    int longest;                         /* largest number of steps of a run */
+    int horizon;                         /* optimizer.schedule_steps of the trunks */
+    char folder[RT_PATH_SIZE];           /* folder of the sweep, with its trunks */
     int axis_count;
     rt_axis axes[RT_MOST_AXES];
     int variant_count;
@@ -62,12 +66,11 @@ void rt_sweep_add_variant(rt_sweep *sweep, int origin, const char *name, rt_conf
 void rt_sweep_add_setting(rt_sweep *sweep, int origin, const char *name, const char *value,
                           rt_config_errors *errors);
 
-/* Complains of a key that two of sweep, variants and command line set, and of too many runs. */
-void rt_sweep_check(const rt_sweep *sweep, const rt_config *config, rt_config_errors *errors);
-
-/* Sets the properties of the trunks from the configuration that all runs share. Returns RT_CONFIG
- * if a path is too long or the working directory is unknown. */
-rt_status rt_sweep_settle(rt_sweep *sweep, const rt_config *config) RT_MUST_CHECK;
+/* Sets the properties of the trunks from the configuration that all runs share. Complains of a key
+ * that two of sweep, variants and command line set, and of too many runs. Returns RT_CONFIG if a
+ * path is too long or the working directory is unknown. */
+rt_status rt_sweep_settle(rt_sweep *sweep, const rt_config *config,
+                          rt_config_errors *errors) RT_MUST_CHECK;
 
 /* Writes the sweep and the keys that its runs share as an INI file, which loads as the same sweep.
  * Keys that were not set are comments: their defaults may differ between runs. The caller frees it;

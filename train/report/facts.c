@@ -16,9 +16,9 @@ static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_
                     const rt_config *implied, bool set_alone)
 {
     char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
-    rt_key_write(key, implied, initial);
-    rt_key_write(key, config, value);
-    const bool set = strcmp(initial, value) != 0;
+    rt_key_value_write(key, implied, initial);
+    rt_key_value_write(key, config, value);
+    const bool set = !rt_key_value_equal(key, config, implied);
     if (set_alone && !set)
         return;
     rt_writer_add(w, "<tr%s>", set && !set_alone ? " class=\"set\"" : "");
@@ -36,14 +36,13 @@ static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_
 /* Adds a table of the keys that are not at their defaults; `shown`, unless NULL, selects keys. */
 static void add_keys(rt_writer *w, const char *heading, const rt_config *config, const bool *shown)
 {
-    char name[RT_KEY_NAME_SIZE];
     const rt_key *key;
     rt_config implied;
     rt_writer rows = {0};
     rt_config_implied(&implied, config);
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (!shown || shown[i])
-            add_key(&rows, key, rt_key_full_name(key, name), config, &implied, true);
+            add_key(&rows, key, rt_key_name(i), config, &implied, true);
     if (rows.length)
         rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n%s</table>\n", heading, rows.bytes);
     w->failed |= rows.failed;
@@ -71,12 +70,12 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
 
 /* Returns whether the key may change when a run is continued with more steps, and the sweep does
  * not set it. Schedule steps follow train.steps unless they are set. */
-static bool is_unset_schedule(const rt_sweep_runs *runs, const rt_key *key)
+static bool is_unset_schedule(const rt_sweep_runs *runs, int i)
 {
-    char name[RT_KEY_NAME_SIZE];
+    const rt_key *key = rt_key_at(i);
     return (key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
-           rt_sweep_setting(runs, rt_key_full_name(key, name)) < 0 &&
-           (strcmp(name, "optimizer.schedule_steps") != 0 ||
+           rt_sweep_setting(runs, rt_key_name(i)) < 0 &&
+           (i != rt_key_find("optimizer.schedule_steps") ||
             rt_sweep_setting(runs, "train.steps") < 0);
 }
 
@@ -95,7 +94,7 @@ static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const rt_
         if (!rt_sweep_load_run(runs, run, known < 0 ? first : &other))
             continue;
         for (int i = 0; rt_key_at(i) && known >= 0; i++)
-            same[i] = same[i] && rt_key_equal(rt_key_at(i), first, &other);
+            same[i] = same[i] && rt_key_value_equal(rt_key_at(i), first, &other);
         known = known < 0 ? run : known;
     }
     return known >= 0;
@@ -103,7 +102,6 @@ static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const rt_
 
 void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs)
 {
-    char name[RT_KEY_NAME_SIZE];
     bool same[RT_MAX_KEYS];
     rt_config first;
     const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
@@ -111,8 +109,8 @@ void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs)
     /* a variant may set anything */
     find_common_keys(same, &first, runs, rt_sweep_setting(runs, "variant"));
     for (int i = 0; rt_key_at(i); i++)
-        if (!same[i] && is_unset_schedule(runs, rt_key_at(i))) {
-            rt_writer_add(w, "%s%s", separator, rt_key_full_name(rt_key_at(i), name));
+        if (!same[i] && is_unset_schedule(runs, i)) {
+            rt_writer_add(w, "%s%s", separator, rt_key_name(i));
             separator = ", ";
         }
     if (*separator == ',')

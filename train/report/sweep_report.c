@@ -288,7 +288,7 @@ static rt_status add_run(comparison *c, const char *folder)
         snprintf(m->name, sizeof m->name, "%.*s (%d)", RT_RUN_NAME_SIZE - 1, name, n);
     rt_config_implied(&implied, &m->config);
     for (int i = 0; rt_key_at(i); i++)
-        m->implied[i] = rt_key_equal(rt_key_at(i), &m->config, &implied);
+        m->implied[i] = rt_key_value_equal(rt_key_at(i), &m->config, &implied);
     if (!rt_results_read(&m->results, folder))
         m->results = (rt_results){0};
     c->list[c->count++] = m;
@@ -318,9 +318,9 @@ static bool differs(const comparison *c, int key)
 {
     const rt_key *k = rt_key_at(key);
     bool different = false;
-    bool follows = strcmp(k->section, "data") != 0 && rt_key_find("model", "kind") != key;
+    bool follows = strcmp(k->section, "data") != 0 && rt_key_find("model.kind") != key;
     for (int i = 0; i < c->count; i++) {
-        different |= !rt_key_equal(k, &c->list[0]->config, &c->list[i]->config);
+        different |= !rt_key_value_equal(k, &c->list[0]->config, &c->list[i]->config);
         follows &= c->list[i]->implied[key];
     }
     return rt_key_decides(k) && different && !follows;
@@ -332,8 +332,8 @@ static bool names_suffice(const comparison *c, const rt_key *k)
     char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     for (int i = 0; i < c->count; i++)
         for (int j = 0; j < i; j++) {
-            rt_key_write(k, &c->list[i]->config, one);
-            rt_key_write(k, &c->list[j]->config, other);
+            rt_key_value_write(k, &c->list[i]->config, one);
+            rt_key_value_write(k, &c->list[j]->config, other);
             if (strcmp(one, other) != 0 && !strcmp(rt_path_name(one), rt_path_name(other)))
                 return false;
         }
@@ -357,13 +357,13 @@ static void collect_results(rt_results *all, const comparison *c)
 /* Adds a cell for each key that is shown: its name or, of a run, its value. */
 static void add_settings(rt_writer *w, const comparison *c, const member *m)
 {
-    char text[RT_VALUE_SIZE], name[RT_KEY_NAME_SIZE];
+    char text[RT_VALUE_SIZE];
     for (int i = 0; rt_key_at(i); i++) {
         if (c->shown[i] == HIDDEN)
             continue;
         if (m)
-            rt_key_write(rt_key_at(i), &m->config, text);
-        const char *value = m ? text : rt_key_full_name(rt_key_at(i), name);
+            rt_key_value_write(rt_key_at(i), &m->config, text);
+        const char *value = m ? text : rt_key_name(i);
         rt_writer_add(w, ",");
         rt_csv_put(w, m && c->shown[i] == FILE_NAME ? rt_path_name(text) : value);
     }

@@ -291,13 +291,14 @@ static rt_status set_command(rt_arguments *a, const option_row *row)
 static rt_status refuse(const char *written, bool known, bool lacks_value)
 {
     rt_nearest nearest = {.written = written + strspn(written, "-")};
-    char key[64], word[64]; /* longer than every name */
-    bool elsewhere;
+    char word[64]; /* longer than every name */
+    bool elsewhere = false;
     const size_t length = strcspn(nearest.written, "=");
     snprintf(word, sizeof word, "%.*s", (int)length, nearest.written);
     if (!known && !strcmp(word, "vocab"))
         return rt_error(RT_CONFIG, "--vocab N is now called --train-tokenizer N --level wordpiece");
-    if (!known && rt_config_key_meant(word, key, sizeof key, &elsewhere))
+    const char *key = known ? NULL : rt_config_key_meant(word, &elsewhere);
+    if (key)
         return rt_error(RT_CONFIG, "unknown option '%s'; write %s%s", written, key,
                         nearest.written[length] && !elsewhere ? nearest.written + length
                                                               : "=VALUE");

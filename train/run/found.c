@@ -51,10 +51,8 @@ static bool has_patience(const rt_checkpoint_info *info)
 {
     rt_config config;
     char *errors;
-    const rt_config_source source = {.path = "config.ini",
-                                     .text = info->config ? info->config : "",
-                                     .purpose = RT_CONFIG_OF_RUN};
-    const rt_status status = rt_config_load(&config, &source, &errors);
+    const rt_status status =
+        rt_config_load_run(&config, "config.ini", info->config ? info->config : "", &errors);
     rt_free(errors);
     return !status.code && config.train.patience > 0;
 }
@@ -174,12 +172,10 @@ static rt_status load_configuration(rt_config *config, const rt_found *found,
     rt_status status = write_own(found, &text);
     const rt_config_source source = {.path = found->path,
                                      .text = text,
-                                     .purpose = found->imported ? RT_CONFIG_OF_IMPORTED
-                                                                : RT_CONFIG_OF_CHECKPOINT,
                                      .overrides = arguments ? arguments->overrides : NULL,
                                      .override_count = arguments ? arguments->override_count : 0};
     if (!status.code)
-        status = rt_config_load(config, &source, &list);
+        status = rt_config_load_model(config, &source, found->imported != NULL, &list);
     for (int i = 0; !status.code && i < RT_MAX_KEYS; i++)
         if (config->origin[i] > 0) /* a line of a text that is no file */
             config->origin[i] = RT_FROM_OWN;
@@ -270,13 +266,11 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
 /* A configuration is broadcast as a text: programs of other versions have other structures. */
 static rt_status parse_configuration(rt_ancestry *a, const char *text)
 {
-    const rt_config_source source = {.path = "the configuration of process 0",
-                                     .text = text,
-                                     .purpose = RT_CONFIG_OF_MODEL};
+    const rt_config_source source = {.path = "the configuration of process 0", .text = text};
     char *errors = NULL;
     a->last = rt_alloc(1, sizeof *a->last);
-    rt_status status =
-        a->last ? rt_config_load(a->last, &source, &errors) : rt_out_of_memory("a configuration");
+    rt_status status = a->last ? rt_config_load_model(a->last, &source, true, &errors)
+                               : rt_out_of_memory("a configuration");
     rt_free(errors);
     a->found.config = status.code ? NULL : a->last;
     return status;

@@ -5,7 +5,7 @@
 #include "ops/engine.h"
 #include "text/program_name.h"
 #include "text/quote.h"
-#include "train/config/sweep.h"
+#include "train/config/config.h"
 #include "train/world/world.h"
 
 #include <errno.h>
@@ -56,17 +56,10 @@ rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *argument
 rt_status rt_kernels_begin_early(const rt_arguments *arguments)
 {
     rt_config config;
-    rt_sweep sweep = {0};
-    char *errors = NULL;
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
-                                     .override_count = arguments->override_count,
-                                     .purpose = RT_CONFIG_KEYS_ALONE,
-                                     .sweep = &sweep};
-    const rt_status loaded = rt_config_load(&config, &source, &errors);
-    rt_free(errors);
-    rt_sweep_free(&sweep);
-    return loaded.code ? rt_ok() : begin(config.run.kernels, arguments);
+                                     .override_count = arguments->override_count};
+    return rt_config_read(&config, &source).code ? rt_ok() : begin(config.run.kernels, arguments);
 }
 
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments)

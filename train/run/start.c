@@ -43,10 +43,7 @@ static rt_status compare_with_checkpoint(rt_run *r, rt_checkpoint_found *found)
     if (!status.code && !before)
         status = rt_out_of_memory("a configuration");
     if (!status.code) {
-        const rt_config_source source = {.path = found->path,
-                                         .text = info.config,
-                                         .purpose = RT_CONFIG_OF_RUN};
-        status = rt_config_load(before, &source, &errors);
+        status = rt_config_load_run(before, found->path, info.config, &errors);
         if (status.code == RT_CONFIG)
             status.code = RT_CHECKPOINT;
     }
@@ -144,7 +141,7 @@ static bool starts_anew(const rt_config *trunk, const rt_config *branch)
 {
     static const char *const keys[] = {"theta.init", "theta.init_sigma", "theta.init_from"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!rt_key_equal(rt_key_at(rt_key_find_full(keys[i])), trunk, branch))
+        if (!rt_key_value_equal(rt_key_at(rt_key_find(keys[i])), trunk, branch))
             return true;
     return false;
 }

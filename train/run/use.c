@@ -49,7 +49,7 @@ static rt_status configure(rt_run *r, const rt_found *found)
 
 static bool on_command_line(const rt_config *c, const char *key)
 {
-    return c->origin[rt_key_find("data", key)] == RT_FROM_COMMAND_LINE;
+    return c->origin[rt_key_find(key)] == RT_FROM_COMMAND_LINE;
 }
 
 /* Checks the options that depend on the data, and applies --special. Labelled data always reads
@@ -61,8 +61,8 @@ static rt_status check_options(rt_run *r)
     rt_status status = a->predict ? rt_predict_arguments_check(a, o) : rt_ok();
     if (status.code)
         return status;
-    if (rt_arguments_evaluate(a) && o->eval_file && on_command_line(r->config, "file") &&
-        !on_command_line(r->config, "eval_file"))
+    if (rt_arguments_evaluate(a) && o->eval_file && on_command_line(r->config, "data.file") &&
+        !on_command_line(r->config, "data.eval_file"))
         return rt_error(RT_CONFIG,
                         "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                         "data.eval_file=FILE to evaluate on another one",
@@ -162,7 +162,7 @@ static rt_status evaluate(rt_run *r, const char *checkpoint)
     rt_status status = rt_ok();
     if (a->command == RT_COMMAND_EVAL && !a->per_line)
         printf("checkpoint: %s, step %d\n", checkpoint, r->state->step);
-    if (on_command_line(c, "file") && rt_data_task_has_objective(c->data.task) &&
+    if (on_command_line(c, "data.file") && rt_data_task_has_objective(c->data.task) &&
         !c->data.eval_file && c->data.eval_fraction > 0)
         rt_run_note(r,
                     "evaluating on the last %g of data.file (data.eval_fraction); set "
@@ -273,7 +273,7 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
     rt_config own = *config;
     rt_run r = rt_run_new(&own, arguments);
     rt_status status = open_model(&r, found);
-    if (own.origin[rt_key_find("theta", "tolerances")] != RT_FROM_COMMAND_LINE)
+    if (own.origin[rt_key_find("theta.tolerances")] != RT_FROM_COMMAND_LINE)
         own.theta.tolerances = false; /* the run has measured them; an evaluation is quick */
     if (!status.code && (arguments->command != RT_COMMAND_EVAL || arguments->per_line))
         rt_run_note(&r, "checkpoint: %s, step %d", found->path, r.state->step);

@@ -142,13 +142,12 @@ static void report_place(rt_writer *w, const char *file, int origin)
 static int report_effect(FILE *to, const sweep_effect *at, const char *file, int origin,
                          const char *where, int key)
 {
-    char name[RT_KEY_NAME_SIZE];
     rt_writer w = {0};
     if (!at->idle || at->counts)
         return 0;
     report_place(&w, file, origin);
-    rt_writer_add(&w, ": %s%s has no effect in any run%s: it needs ", where,
-                  rt_key_full_name(rt_key_at(key), name), *where ? "" : " of the sweep");
+    rt_writer_add(&w, ": %s%s has no effect in any run%s: it needs ", where, rt_key_name(key),
+                  *where ? "" : " of the sweep");
     rt_key_report_needs(&w, key);
     fprintf(to, "%s\n", w.bytes ? w.bytes : "");
     rt_writer_free(&w);

@@ -43,12 +43,11 @@ static bool collect_names(names *n, const rt_sweep *s, const rt_sweep_result *re
 
 static void add_headings(rt_writer *w, const rt_sweep *s, const names *n)
 {
-    char name[RT_KEY_NAME_SIZE];
     rt_writer_add(w, "run,");
     if (s->variant_count)
         rt_writer_add(w, "variant,");
     for (int i = 0; i < s->axis_count; i++)
-        rt_writer_add(w, "%s,", rt_key_full_name(rt_key_at(s->axes[i].key), name));
+        rt_writer_add(w, "%s,", rt_key_name(s->axes[i].key));
     rt_writer_add(w, RT_RESULT_EXIT_CODE);
     for (int i = 0; i < n->count; i++)
         rt_writer_add(w, ",%s", n->list[i]);

@@ -1,0 +1,382 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "train/config/private.h"
+
+#include "core/memory.h"
+#include "text/list.h"
+#include "text/program_name.h"
+#include "text/quote.h"
+#include "text/text_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STRING_OF(x) #x
+#define STRING(x)    STRING_OF(x)
+
+/* ---- the INI file ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static char *skip_blanks(char *text)
+{
+    while (is_blank(*text))
+        text++;
+    return text;
+}
+
+/* Ends the text before the blanks at its end. */
+static void trim_end(char *text, char *end)
+{
+    while (end > text && is_blank(end[-1]))
+        end--;
+    *end = '\0';
+}
+
+/* Describes what is wrong with the line; `written`, unless NULL, is quoted. */
+static void set_problem(rt_ini *ini, const char *what, const char *written)
+{
+    char quoted[RT_QUOTE_SIZE];
+    snprintf(ini->problem, sizeof ini->problem, "%s%s%s", what, written ? " " : "",
+             written ? rt_quote(quoted, written) : "");
+}
+
+static int next_byte(rt_ini *ini)
+{
+    if (ini->ended || (!ini->file && !*ini->text))
+        return EOF;
+    if (++ini->bytes > RT_INI_LARGEST_FILE) {
+        set_problem(ini, "the file is larger than 16 MiB", NULL);
+        ini->ended = true;
+        return EOF;
+    }
+    return ini->file ? getc(ini->file) : (unsigned char)*ini->text++;
+}
+
+/* Reads a line without its end. Returns false at the end of the file. An invalid line is left
+ * empty. */
+static bool read_line(rt_ini *ini)
+{
+    size_t length = 0;
+    bool has_zero = false;
+    int c = next_byte(ini);
+    *ini->bytes_of_line = '\0';
+    if (c == EOF)
+        return *ini->problem;
+    ini->line++;
+    for (; c != EOF && c != '\n'; c = next_byte(ini)) {
+        has_zero = has_zero || !c;
+        if (length <= RT_INI_LONGEST_LINE)
+            ini->bytes_of_line[length++] = (char)c;
+    }
+    const bool too_long = length > RT_INI_LONGEST_LINE;
+    ini->bytes_of_line[ini->ended || has_zero || too_long ? 0 : length] = '\0';
+    if (has_zero && !ini->ended)
+        set_problem(ini, "the line holds a NUL byte", NULL);
+    else if (too_long && !ini->ended)
+        set_problem(ini, "the line is longer than " STRING(RT_INI_LONGEST_LINE) " bytes", NULL);
+    return true;
+}
+
+/* Removes the comment and the blanks at both ends of the line. */
+static char *trim_line(rt_ini *ini)
+{
+    static const char byte_order_mark[] = "\xEF\xBB\xBF";
+    char *start = ini->bytes_of_line;
+    if (ini->line == 1 && !strncmp(start, byte_order_mark, 3))
+        start += 3;
+    start = skip_blanks(start);
+    if (*start == '#')
+        *start = '\0';
+    char *end = start;
+    while (*end && !(*end == ';' && (end == start || is_blank(end[-1]))))
+        end++;
+    trim_end(start, end);
+    return start;
+}
+
+static void read_header(rt_ini *ini, char *header)
+{
+    char *close = strchr(header, ']');
+    ini->kind = RT_INI_SECTION;
+    ini->name = NULL;
+    if (!close) {
+        set_problem(ini, "a section needs a ']' at its end; got", header);
+        return;
+    }
+    if (*skip_blanks(close + 1))
+        set_problem(ini, "nothing can follow a section's ']'; got", skip_blanks(close + 1));
+    trim_end(header + 1, close);
+    ini->name = skip_blanks(header + 1);
+}
+
+/* Parses "key = value" or "key: value". */
+static void read_pair(rt_ini *ini, char *line)
+{
+    char *separator = strpbrk(line, "=:");
+    if (!separator || separator == line) {
+        set_problem(ini, "a line must be 'key = value'; got", line);
+        return;
+    }
+    ini->kind = RT_INI_PAIR;
+    ini->name = line;
+    ini->value = skip_blanks(separator + 1);
+    trim_end(line, separator);
+}
+
+bool rt_ini_next(rt_ini *ini)
+{
+    *ini->problem = '\0';
+    ini->kind = RT_INI_OTHER;
+    if (!read_line(ini))
+        return false;
+    char *line = trim_line(ini);
+    if (*line == '[')
+        read_header(ini, line);
+    else if (*line)
+        read_pair(ini, line);
+    return true;
+}
+
+/* ---- folders ---- */
+
+static bool holds(const char *folder, const char *name, bool as_folder)
+{
+    char path[RT_PATH_SIZE];
+    struct stat found;
+    return !rt_path_join(path, folder, name).code && !stat(path, &found) &&
+           (!as_folder || S_ISDIR(found.st_mode));
+}
+
+static void complain_of_folder(rt_config_errors *errors, const char *path)
+{
+    if (holds(path, "runs.csv", false))
+        rt_config_complain(errors, RT_FROM_DEFAULT,
+                           "is a sweep: --report %s draws its report; the folders in it are runs",
+                           path);
+    else if (holds(path, "config.ini", false))
+        rt_config_complain(errors, RT_FROM_DEFAULT,
+                           "is a run: --checkpoint %s uses its model; its configuration is "
+                           "%s/config.ini",
+                           path, path);
+    else if (holds(path, "config.json", false))
+        rt_config_complain(errors, RT_FROM_DEFAULT,
+                           "is a folder of Hugging Face: --checkpoint %s uses its model; "
+                           "train.init_from=%s beside a CONFIG.ini trains it further",
+                           path, path);
+    else
+        rt_config_complain(errors, RT_FROM_DEFAULT, "is a folder; a CONFIG.ini is expected");
+}
+
+/* ---- files that are no configuration ---- */
+
+enum { LOOKED_AT = 1 << 16 }; /* bytes at the start of a file */
+
+/* Returns whether a known section is in the text, or at least half of its lines are pairs. */
+static bool is_ini(const char *text)
+{
+    static const char variant[] = "variant ";
+    rt_ini ini = {.text = text};
+    long pairs = 0, problems = 0;
+    bool section = false;
+    while (rt_ini_next(&ini)) {
+        problems += *ini.problem != '\0';
+        pairs += ini.kind == RT_INI_PAIR;
+        section |= ini.kind == RT_INI_SECTION && ini.name &&
+                   (rt_section_exists(ini.name) || !strcmp(ini.name, "sweep") ||
+                    !strncmp(ini.name, variant, strlen(variant)));
+    }
+    return section || problems <= pairs;
+}
+
+/* Returns whether the heading of a table names a column `label`. */
+static bool is_labelled(const char *text)
+{
+    static const char label[] = "label", between[] = "\t,\r\n";
+    const char *end = text + strcspn(text, "\r\n");
+    for (const char *at = text; (at = strstr(at, label)) && at < end; at++)
+        if (at > text && strchr(between, at[-1]) && strchr(between, at[strlen(label)]))
+            return true;
+    return false;
+}
+
+static bool begins(const char *bytes, size_t size, const char *with)
+{
+    return size >= strlen(with) && !memcmp(bytes, with, strlen(with));
+}
+
+static void complain_of_text(rt_config_errors *errors, const char *path, bool labelled)
+{
+    rt_config_complain(errors, RT_FROM_DEFAULT,
+                       "is %s, not a configuration. To train on it, write a file such as "
+                       "mine.ini:\n\n[data]\ntask = %s\nfile = %s\n\nand type: %s mine.ini",
+                       labelled ? "a table of labelled texts" : "text",
+                       labelled ? "classify" : "text", path, rt_program_name());
+}
+
+/* Complains of a file that is no INI file. `bytes` are zero-terminated. */
+static bool complain_of_file(rt_config_errors *errors, const char *path, const char *bytes,
+                             size_t size)
+{
+    const int place = RT_FROM_DEFAULT;
+    if (begins(bytes, size, "\x89rotor"))
+        rt_config_complain(errors, place, "is a checkpoint: --checkpoint %s uses its model", path);
+    else if (begins(bytes, size, "\x89HDF"))
+        rt_config_complain(errors, place,
+                           "is an HDF5 file; to train on the token ids of a data set in it, set "
+                           "data.task = tokens and data.file = %s:/DATASET in a CONFIG.ini",
+                           path);
+    else if (memchr(bytes, '\0', size))
+        rt_config_complain(errors, place,
+                           "is a binary file; a CONFIG.ini is expected, and --checkpoint names "
+                           "weights");
+    else if (bytes[strspn(bytes, " \t\r\n")] == '{')
+        rt_config_complain(errors, place,
+                           "is JSON; a CONFIG.ini is expected. --checkpoint takes the folder of a "
+                           "config.json, data.vocab_file a tokenizer.json");
+    else if (!is_ini(bytes))
+        complain_of_text(errors, path, is_labelled(bytes));
+    else
+        return false;
+    return true;
+}
+
+bool rt_config_mistaken(rt_config_errors *errors, const char *path)
+{
+    struct stat found;
+    if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
+        complain_of_folder(errors, path);
+        return true;
+    }
+    FILE *file = rt_open_regular(path);
+    char *bytes = file ? rt_alloc_unset(LOOKED_AT + 1, 1) : NULL;
+    const size_t size = bytes ? fread(bytes, 1, LOOKED_AT, file) : 0;
+    bool mistaken = false;
+    if (bytes) {
+        bytes[size] = '\0';
+        mistaken = complain_of_file(errors, path, bytes, size);
+    }
+    rt_free(bytes);
+    if (file)
+        fclose(file);
+    return mistaken;
+}
+
+/* ---- the folder of a run ---- */
+
+/* Splits a path into folder and name. Returns false if it does not end with a name. */
+static bool split(const char *folder, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
+{
+    const char *last = rt_path_name(folder);
+    const int length = last > folder + 1 ? (int)(last - folder) - 1 : (int)(last - folder);
+    if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
+        return false;
+    return snprintf(dir, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? folder : ".") <
+               RT_PATH_SIZE &&
+           snprintf(name, RT_PATH_SIZE, "%s", last) < RT_PATH_SIZE;
+}
+
+bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
+{
+    char folder[RT_PATH_SIZE], whole[PATH_MAX];
+    const char *last = rt_path_name(file);
+    const int length = (int)(last - file);
+    if (strcmp(last, "config.ini") ||
+        snprintf(folder, sizeof folder, "%.*s", length > 1 ? length - 1 : 1, length ? file : ".") >=
+            (int)sizeof folder ||
+        !holds(folder, "checkpoints", true))
+        return false;
+    return split(folder, dir, name) || (realpath(folder, whole) && split(whole, dir, name));
+}
+
+/* ---- paths ---- */
+
+/* Finds the folder of a file, with symbolic links resolved. */
+static bool find_folder(const char *file, char folder[PATH_MAX])
+{
+    char path[RT_PATH_SIZE];
+    snprintf(path, sizeof path, "%s", file);
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    return realpath(slash ? path : ".", folder) != NULL;
+}
+
+/* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic
+ * link, so ".." is its parent. */
+static void add_path(rt_writer *list, const char *folder, const char *path)
+{
+    size_t length = strlen(folder);
+    for (;;) {
+        while (length && folder[length - 1] == '/')
+            length--;
+        if (!strncmp(path, "./", 2)) {
+            path += 2;
+        } else if (!strncmp(path, "../", 3)) {
+            path += 3;
+            while (length && folder[length - 1] != '/')
+                length--;
+        } else {
+            break;
+        }
+        path += strspn(path, "/");
+    }
+    rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
+}
+
+/* Makes the path of a key absolute, or those of a list: relative to the folder of the file, or on
+ * the command line to the working directory. */
+static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool several)
+{
+    const int i = rt_key_find(name), origin = config->origin[i];
+    const rt_key *key = rt_key_at(i);
+    const char *names = *(const char *const *)((const char *)config + key->offset);
+    const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
+    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE];
+    rt_writer paths = {0}, problem = {0};
+    if (!names || errors->bad[i])
+        return;
+    const bool known = find_folder(file, folder);
+    const int reason = errno;
+    const bool list = several && rt_data_task_files(config->data.task) != RT_ONE_FILE;
+    while (names && !problem.length) {
+        rt_list_item item = {.start = names, .length = strlen(names)};
+        names = list ? rt_list_take(names, &item) : NULL;
+        rt_list_item_copy(item, path, sizeof path);
+        if (!*path || *path == '/')
+            rt_writer_add(&paths, "%s", path);
+        else if (!known)
+            rt_writer_add(&problem, "needs the folder of the configuration: %s", strerror(reason));
+        else if (list && strchr(folder, ','))
+            rt_writer_add(&problem,
+                          "is in a folder with a comma in its name, which separates files");
+        else
+            add_path(&paths, folder, path);
+        rt_writer_add(&paths, "%s", names ? "," : "");
+    }
+    if (paths.bytes && !problem.length)
+        rt_key_value_read(key, paths.bytes, config, &problem);
+    errors->bad[i] = problem.length > 0;
+    if (problem.length)
+        rt_config_complain(errors, origin, "%s %s", name, problem.bytes);
+    errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
+    rt_writer_free(&paths);
+    rt_writer_free(&problem);
+}
+
+void rt_config_find_files(rt_config *config, rt_config_errors *errors)
+{
+    enum { LISTS = 2 };
+    static const char *const names[] = {"data.file",      "data.eval_file",  "data.vocab_file",
+                                        "data.cache",     "train.init_from", "train.trunk",
+                                        "theta.init_from"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        find_paths(config, errors, names[i], i < LISTS);
+}
