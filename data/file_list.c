@@ -1,7 +1,6 @@
 #include "data/file_list.h"
 
 #include "core/memory.h"
-#include "text/list.h"
 #include "text/number.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
-#include "text/cells.h"
+#include "text/csv.h"
 #include "text/files.h"
 
 #include <stdint.h>

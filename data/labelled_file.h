@@ -3,7 +3,7 @@
 
 /* Files of labelled texts, read whole.
  *
- * A table (.tsv or .csv, see text/cells.h) has a heading line with the columns text, label and, of
+ * A table (.tsv or .csv, see text/csv.h) has a heading line with the columns text, label and, of
  * pairs, text_b; other columns are passed over, and so are empty lines. A file of tokens has a line
  * "token<TAB>label" for each, and an empty line between sentences.
  *

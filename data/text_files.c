@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
-#include "text/list.h"
+#include "text/number.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,32 @@
 #ifndef ROTOR_TEXT_CSV_H
 #define ROTOR_TEXT_CSV_H
 
+/* The cells of a row of a table in text. */
+
+#include "core/status.h"
+#include "text/writer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* CSV as in RFC 4180: commas between cells; a cell in quotes may hold commas, newlines, and quotes
+ * written twice. TSV: tabs between cells, and every other byte, a quote too, stands for itself. */
+typedef enum rt_separator { RT_COMMA = ',', RT_TAB = '\t' } rt_separator;
+
+typedef struct rt_cell {
+    char *bytes; /* without the quotes; no zero ends them */
+    size_t size;
+    int newlines; /* inside it */
+} rt_cell;
+
+/* Takes the cell that begins at `from`, and removes its quotes in place. Returns the byte that ends
+ * it: a separator, the newline of the row ('\n', or the '\r' of "\r\n"), or `end`. NULL if the
+ * quote that it begins with is never closed, or if more of the cell follows the one that closes
+ * it; the bytes are then no longer what they were. */
+char *rt_cell_take(char *from, char *end, rt_separator separator, rt_cell *cell);
+
+/* ---- a table ---- */
+
 /* Reads the tables that runs and sweeps have written, a row at a time, by the names of their
  * columns.
  *
@@ -15,11 +41,6 @@
  * cells than the header has, a quote that its line does not close, a zero byte, and a last line
  * without a newline, which a crash has cut off.
  */
-
-#include "core/status.h"
-#include "text/writer.h"
-
-#include <stdbool.h>
 
 typedef struct rt_csv {
     int columns;

@@ -1,7 +1,7 @@
 #include "text/files.h"
 
 #include "core/memory.h"
-#include "text/list.h"
+#include "text/number.h"
 
 #include <errno.h>
 #include <fcntl.h>

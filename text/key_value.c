@@ -3,10 +3,9 @@
 #include "core/lists.h"
 #include "core/memory.h"
 #include "core/real.h"
-#include "text/list.h"
 #include "text/number.h"
-#include "text/quote.h"
 #include "text/suggest.h"
+#include "text/writer.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The calling thread's locale is exchanged for "C" around the C library's own
  * conversions. Without memory for it (which "C" does not take in practice)
@@ -105,4 +106,38 @@ const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value
     else
         snprintf(text, RT_NUMBER_SIZE, "%.4g", value);
     return text;
+}
+
+/* ---- lists ---- */
+
+const char *rt_list_take(const char *list, rt_list_item *item)
+{
+    const size_t end = strcspn(list, ",");
+    const size_t blanks = strspn(list, " ");
+    *item = (rt_list_item){.start = list + blanks, .length = end - blanks};
+    while (item->length && item->start[item->length - 1] == ' ')
+        item->length--;
+    return list[end] ? list + end + 1 : NULL;
+}
+
+bool rt_list_item_is(rt_list_item item, const char *text)
+{
+    return strlen(text) == item.length && !strncmp(item.start, text, item.length);
+}
+
+bool rt_list_item_copy(rt_list_item item, char *text, size_t size)
+{
+    snprintf(text, size, "%.*s", (int)item.length, item.start);
+    return item.length < size;
+}
+
+bool rt_list_has(const char *list, const char *text)
+{
+    rt_list_item item;
+    while (list) {
+        list = rt_list_take(list, &item);
+        if (rt_list_item_is(item, text))
+            return true;
+    }
+    return false;
 }

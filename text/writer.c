@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool make_room(rt_writer *w, size_t more)
@@ -57,4 +58,53 @@ void rt_writer_free(rt_writer *w)
 {
     rt_free(w->bytes);
     *w = (rt_writer){0};
+}
+
+/* ---- quotes ---- */
+
+enum { LONGEST = RT_QUOTE_SIZE - 6 }; /* two quotes, "..." and the zero */
+
+/* A byte that continues a character in UTF-8. */
+static int continues(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text)
+{
+    int length = 0;
+    quoted[0] = '\'';
+    while (text[length] && length < LONGEST) {
+        unsigned char c = (unsigned char)text[length];
+        quoted[++length] = (char)(c < ' ' || c == 0x7f ? '?' : c);
+    }
+    const char *more = text[length] ? "..." : "";
+    while (*more && length && continues(text[length]))
+        length--;
+    snprintf(quoted + 1 + length, (size_t)(RT_QUOTE_SIZE - 1 - length), "%s'", more);
+    return quoted;
+}
+
+/* ---- a file in memory ---- */
+
+bool rt_capture_begin(rt_capture *c)
+{
+    *c = (rt_capture){0};
+    c->file = open_memstream(&c->bytes, &c->size);
+    return c->file != NULL;
+}
+
+bool rt_capture_end(rt_capture *c)
+{
+    const bool failed = fclose(c->file) != 0;
+    c->file = NULL;
+    return !failed;
+}
+
+void rt_capture_free(rt_capture *c)
+{
+    if (c->file)
+        fclose(c->file);
+    free(c->bytes); /* the C library's */
+    *c = (rt_capture){0};
 }

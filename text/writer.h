@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct rt_writer {
     char *bytes; /* ends with a zero; NULL while nothing has been added */
@@ -23,5 +24,30 @@ void rt_writer_add(rt_writer *w, const char *format, ...) RT_PRINTF(2, 3);
 char *rt_writer_take(rt_writer *w) RT_MUST_CHECK;
 
 void rt_writer_free(rt_writer *w);
+
+/* ---- quotes ---- */
+
+enum { RT_QUOTE_SIZE = 56 };
+
+/* 'what somebody wrote', for a message: cut if it is long, and with a question mark for
+ * every control character, so that a file cannot speak to the terminal. Returns `quoted`. */
+const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text);
+
+/* ---- a file in memory ---- */
+
+/* What is written to a file in memory. It starts zeroed. */
+
+typedef struct rt_capture {
+    FILE *file;  /* to write to; NULL before the beginning and after the end */
+    char *bytes; /* after the end: what was written */
+    size_t size;
+} rt_capture;
+
+/* Both are false when the heap is exhausted. */
+bool rt_capture_begin(rt_capture *c);
+bool rt_capture_end(rt_capture *c);
+
+/* At any time. */
+void rt_capture_free(rt_capture *c);
 
 #endif

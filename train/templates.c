@@ -3,7 +3,6 @@
 #include "train/commands.h"
 
 #include "text/durable_file.h"
-#include "text/quote.h"
 #include "text/writer.h"
 
 #include <stdio.h>

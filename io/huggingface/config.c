@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "io/huggingface/json.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <stdio.h>
 #include <string.h>

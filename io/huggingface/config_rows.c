@@ -4,7 +4,7 @@
 #include "io/huggingface/private.h"
 #include "models/keys.h"
 #include "text/key_value.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <limits.h>
 #include <math.h>

@@ -8,7 +8,6 @@
 #include "io/huggingface/tokenizer.h"
 #include "io/huggingface/tokenizer_bpe.h"
 #include "text/durable_file.h"
-#include "text/durable_folder.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -116,7 +116,7 @@ typedef struct rt_huggingface_export {
  * README.md, and config.json. A tokenizer.json puts around a text what rotor does: the token that
  * begins it, unless the model is bare, and of labelled texts those that end them.
  * The folder is made if it is absent, in one that exists. An older model in it is there until the
- * new one is on the disk as a whole, and then replaced at once (text/durable_folder.h).
+ * new one is on the disk as a whole, and then replaced at once (text/durable_file.h).
  *
  * RT_CONFIG names the key of what no model of Hugging Face expresses here, or a folder that is not
  * empty or has the name of a file, such as out.gguf; RT_IO; RT_NONFINITE. After an error the folder

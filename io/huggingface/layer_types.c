@@ -1,6 +1,6 @@
 #include "io/huggingface/private.h"
 
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <string.h>
 

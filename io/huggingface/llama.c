@@ -4,7 +4,7 @@
 #include "io/huggingface/llama.h"
 
 #include "io/huggingface/rope_parameters.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "io/huggingface/rope_parameters.h"
 
 #include "core/memory.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/huggingface/json.h"
-#include "text/quote.h"
+#include "text/writer.h"
 #include "text/text_file.h"
 
 #include <errno.h>

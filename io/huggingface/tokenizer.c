@@ -5,7 +5,7 @@
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer_bpe.h"
-#include "text/quote.h"
+#include "text/writer.h"
 #include "text/text_file.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

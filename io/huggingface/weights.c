@@ -4,7 +4,7 @@
 #include "core/path.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Lists with commas between their items. */
 
-#include "text/list.h"
+#include "text/number.h"
 
 #include "suite.h"
 

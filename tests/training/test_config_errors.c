@@ -1,6 +1,6 @@
 #include "config_loading.h"
 
-#include "text/quote.h"
+#include "text/writer.h"
 #include "text/suggest.h"
 
 #define FROM_1_TO_1000 "must be a whole number from 1 to 1000"

@@ -2,7 +2,7 @@
 
 #include "suite.h"
 
-#include "text/lines.h"
+#include "text/text_file.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "suite.h"
-#include "text/utf8_stream.h"
+#include "text/utf8.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

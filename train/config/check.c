@@ -3,9 +3,8 @@
 #include "data/rules.h"
 #include "models/encodings/encoding.h"
 #include "models/rules.h"
-#include "text/list.h"
 #include "text/number.h"
-#include "text/quote.h"
+#include "text/writer.h"
 
 #include <stdarg.h>
 #include <stdint.h>

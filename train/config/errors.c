@@ -1,6 +1,6 @@
 #include "train/config/private.h"
 
-#include "text/quote.h"
+#include "text/writer.h"
 #include "text/suggest.h"
 
 #include <stdarg.h>

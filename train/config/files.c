@@ -3,9 +3,9 @@
 #include "train/config/private.h"
 
 #include "core/memory.h"
-#include "text/list.h"
+#include "text/number.h"
 #include "text/program_name.h"
-#include "text/quote.h"
+#include "text/writer.h"
 #include "text/text_file.h"
 
 #include <errno.h>

@@ -2,9 +2,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/list.h"
 #include "text/number.h"
-#include "text/quote.h"
+#include "text/writer.h"
 #include "train/config/private.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "text/csv.h"
-#include "text/quote.h"
+#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/folder/run_folder.h"
 #include "train/run/state.h"

@@ -10,7 +10,7 @@
 #include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/number.h"
-#include "text/quote.h"
+#include "text/writer.h"
 #include "train/report/report.h"
 #include "train/run/stop.h"
 

@@ -4,7 +4,7 @@
 #include "core/row_kernels.h"
 #include "ops/engine.h"
 #include "text/program_name.h"
-#include "text/quote.h"
+#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/world/world.h"
 

@@ -14,7 +14,7 @@
 #include "io/checkpoint/image.h"
 #include "text/csv.h"
 #include "text/durable_file.h"
-#include "text/lines.h"
+#include "text/text_file.h"
 #include "train/step/measurements.h"
 
 #include <errno.h>

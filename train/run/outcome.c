@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "text/csv.h"
 #include "text/durable_file.h"
-#include "text/quote.h"
 #include "text/writer.h"
 #include "train/report/report.h"
 #include "train/run/stop.h"

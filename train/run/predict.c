@@ -3,11 +3,10 @@
 #include "core/memory.h"
 #include "data/objective.h"
 #include "models/session.h"
-#include "text/capture.h"
-#include "text/lines.h"
+#include "text/writer.h"
+#include "text/text_file.h"
 #include "text/number.h"
-#include "text/quote.h"
-#include "text/utf8_stream.h"
+#include "text/utf8.h"
 
 #include <limits.h>
 #include <math.h>

@@ -80,7 +80,7 @@ rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *
 /* The functions return NULL when the heap is exhausted and accept NULL, so that only
  * rt_answer_print needs a check. */
 
-/* Returns a string of any bytes; those that are not UTF-8 become U+FFFD (text/utf8_stream.h). */
+/* Returns a string of any bytes; those that are not UTF-8 become U+FFFD (text/utf8.h). */
 json_t *rt_answer_string(const char *bytes, size_t size);
 
 /* Returns null for a number that is not finite, which JSON cannot represent. */

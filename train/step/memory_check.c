@@ -1,7 +1,7 @@
 #include "train/step/memory_estimate.h"
 
 #include "ops/engine.h"
-#include "text/list.h"
+#include "text/number.h"
 #include "train/world/world.h"
 
 #include <math.h>
