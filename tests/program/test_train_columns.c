@@ -117,15 +117,17 @@ TEST(the_page_has_every_column_that_runs_write)
                 "printf 'text\\tlabel\\na\\tb\\nc\\td\\n' >rows.tsv; " TINY
                 "run.name=rows theta.learn=no data.task=classify data.vocab=32 data.file=rows.tsv "
                 "data.eval_fraction=0");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet run.name=diverged optimizer.lr=10 "
-                "optimizer.warmup_steps=60");
+    expect_exit(
+        w, 0,
+        "$TRAIN tiny.ini --quiet run.name=diverged optimizer.lr=10 "
+        "optimizer.warmup_steps=60 && $TRAIN tiny.ini --quiet run.name=best optimizer.lr=10 "
+        "optimizer.warmup_steps=60 train.steps=100 train.patience=3");
     expect_exit(w, 0,
                 "printf '[variant a]\\nmodel.layers = 1\\n' >>tiny.ini; " TINY
                 "run.name=sweep sweep.run.seed=1 sweep.model.dim=8,16 && " TINY
                 "run.name=sweep sweep.run.seed=1,2 sweep.model.dim=8,16 --resume");
-    static const char *const folders[] = {"runs/theta", "runs/text", "runs/rows", "runs/diverged",
-                                          "runs/sweep"};
+    static const char *const folders[] = {"runs/theta",    "runs/text", "runs/rows",
+                                          "runs/diverged", "runs/best", "runs/sweep"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         expect_tables(folders[i]);
     for (int i = 0; i < count; i++)
