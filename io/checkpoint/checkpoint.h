@@ -20,7 +20,7 @@
  *                              (train/config/config.h)
  *   /joined                    of a branch: parameters that the trunk did not have, a line each:
  * the name, a space, the steps that the training had taken by then /model/a/b/c               the
- * parameter a.b.c; the attributes of /model are the keys of the model (io/checkpoint/options.h):
+ * parameter a.b.c; the attributes of /model are the keys of the model (io/checkpoint/private.h):
  * position.base, theta.scope, ... /theta_start               of a learned theta: where it started,
  * laid out as rt_transformer_theta_shape has it, radians per position
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its

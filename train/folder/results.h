@@ -33,7 +33,7 @@ rt_exit rt_exit_of(rt_code code);
 #define RT_RESULT_ACCURACY            "eval_accuracy"
 #define RT_RESULT_BITS_PER_BYTE       "bits_per_byte"     /* of text, for next-token prediction */
 #define RT_RESULT_LABEL_ACCURACY      "accuracy"          /* eval_accuracy, of labelled data */
-#define RT_RESULT_MACRO_F1            "macro_f1"          /* likewise; see train/step/scores.h */
+#define RT_RESULT_MACRO_F1            "macro_f1"          /* likewise; see train/step/measurements.h */
 #define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* followed by another length */
 #define RT_RESULT_ACCURACY_AT         "eval_accuracy_at_" /* likewise */
 #define RT_RESULT_DIVERGED            "diverged_above"    /* the limit; only of a diverged run */
