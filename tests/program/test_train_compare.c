@@ -187,8 +187,8 @@ TEST(vocabularies_are_compared_by_bits_per_byte)
     expect_text(page, "<th>loss</th><th>bits/byte</th><th>accuracy</th>");
     expect_text(page, "; no row is in bold, for the row with the fewest bits per byte is not ");
     expect_text(page, "<dt>bits/byte</dt>");
-    expect_text(page, bytes < chars ? "<p>fewest bits per byte: level=byte, "
-                                    : "<p>fewest bits per byte: level=char, ");
+    expect_text(page, bytes < chars ? "<p>fewest bits per byte: bytes, "
+                                    : "<p>fewest bits per byte: chars, ");
     expect_text(page, "Evaluation loss in bits per byte: ");
     rt_free(page);
     page = compare("runs/bytes runs/pieces");

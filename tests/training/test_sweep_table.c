@@ -228,7 +228,7 @@ TEST_ROWS(the_best_row_is_told_apart_by_its_seeds, 0, ROWS(bests))
              "4,b,1,0,14\n5,b,2,0,25\n6,b,3,0,36\n%s",
              bests[_i].c);
     read_runs(rows);
-    rt_sweep_report_best(&w, &runs, &by_loss);
+    rt_sweep_report_best(&w, &runs, &by_loss, RT_SETTINGS_FIRST);
     ck_assert_str_eq(w.bytes, bests[_i].line);
     rt_writer_free(&w);
     const rt_sweep_best best = rt_sweep_find_best(&runs, &by_loss);
@@ -239,13 +239,13 @@ TEST(a_row_alone_and_losses_that_are_not_comparable_have_no_best)
 {
     rt_writer w = {0};
     read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,a,2,0,20\n");
-    rt_sweep_report_best(&w, &runs, &by_loss);
+    rt_sweep_report_best(&w, &runs, &by_loss, RT_SETTINGS_FIRST);
     ck_assert_int_eq((int)w.length, 0);
     read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,b,1,5,\n");
-    rt_sweep_report_best(&w, &runs, &by_loss);
+    rt_sweep_report_best(&w, &runs, &by_loss, RT_SETTINGS_FIRST);
     ck_assert_int_eq((int)w.length, 0);
     read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,b,1,0,11\n");
-    rt_sweep_report_best(&w, &runs, &(rt_ranking){NULL, "tasks"});
+    rt_sweep_report_best(&w, &runs, &(rt_ranking){NULL, "tasks"}, RT_SETTINGS_FIRST);
     ck_assert_int_eq((int)w.length, 0);
 }
 

@@ -343,16 +343,19 @@ bool rt_sweep_best_is_apart(const rt_sweep_best *best)
     return best->row >= 0 && !best->same && !best->unknown;
 }
 
-/* Adds the settings of a row, or the name of its first run if they are those of all rows. */
-static void add_row_name(rt_writer *w, const rt_sweep_runs *s, int row)
+/* Adds the settings of a row; the name of its first run if `named`, or if all rows have these
+ * settings. */
+static void add_row_name(rt_writer *w, const rt_sweep_runs *s, int row, bool named)
 {
     const size_t before = w->length;
-    rt_sweep_row_settings(w, s, row, 0, false);
+    if (!named)
+        rt_sweep_row_settings(w, s, row, 0, false);
     if (w->length == before)
         rt_writer_add(w, "%s", s->list[s->rows[row].first].cells[0]);
 }
 
-void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking)
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking,
+                          rt_sweep_order order)
 {
     const rt_sweep_best best = rt_sweep_find_best(s, ranking);
     const rt_difference *d = &best.from_rival;
@@ -360,11 +363,11 @@ void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking
         return;
     rt_writer_add(w, strcmp(ranking->result, RT_RESULT_LOSS) ? "fewest bits per byte: "
                                                              : "lowest loss: ");
-    add_row_name(w, s, best.row);
+    add_row_name(w, s, best.row, order == RT_RESULTS_FIRST);
     rt_writer_add(w, ", %.4f; ", best.mean);
     if (best.same)
         rt_writer_add(w, "not told apart from ");
-    add_row_name(w, s, best.rival);
+    add_row_name(w, s, best.rival, order == RT_RESULTS_FIRST);
     if (best.same > 1)
         rt_writer_add(w, " and %d more", best.same - 1);
     if (d->count > 1)

@@ -487,7 +487,7 @@ static bool write_points(rt_writer *w, swept *s)
             rt_figure_range_take(&s->means, m.mean);
             rt_writer_add(w, "%.9g,%.9g,%.9g,%d\n", x, m.mean, m.count > 1 ? m.deviation : 0,
                           m.count);
-            for (int k = 0; k < count; k++)
+            for (int k = 0; k < count && count > 1; k++)
                 if (isfinite(results[k]))
                     rt_writer_add(&dots, "%.9g,%.9g\n", dot, results[k]);
             several |= first >= 0 && v != first;

@@ -26,7 +26,7 @@ static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_rankin
 {
     const rt_sweep_verdict v = rt_sweep_judge(runs);
     rt_writer lines = {0};
-    rt_sweep_report_best(&lines, runs, ranking);
+    rt_sweep_report_best(&lines, runs, ranking, compared ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
     rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.finished, v.endings.runs);
     rt_sweep_report_theta(&lines, &v);
     if (!compared) /* a comparison has a column for each difference */

@@ -185,8 +185,10 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
 /* Returns whether the interval of every other row excludes 0. */
 bool rt_sweep_best_is_apart(const rt_sweep_best *best);
 
-/* Adds the line "lowest loss: ..."; nothing if the rows cannot be ranked. */
-void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking);
+/* Adds the line "lowest loss: ..."; nothing if the rows cannot be ranked. Rows are named as in the
+ * first column of a table of that order. */
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking,
+                          rt_sweep_order order);
 
 /* Two runs are a pair if they agree in every setting but one, the seed included: both have drawn
  * the same weights and batches. Pairs of one seed at several values of another key are not
