@@ -123,7 +123,7 @@ set(private_headers
     ops/distance.h ops/dropout.h ops/few_rows.h ops/gemm.h ops/onednn_primitives.h ops/products.h
     ops/rounded.h ops/rows.h ops/vector_math.h
     optim/adamw.h optim/clip.h optim/keys.h optim/options.h optim/rule_rows.h optim/rules.h optim/schedule.h
-    models/keys.h models/kv_cache.h models/parts.h models/token_dropout.h)
+    models/keys.h models/kv_cache.h models/parts.h)
 set(includes "")
 set(ROTOR_HEADERS "")
 foreach(layer core ops optim models)

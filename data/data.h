@@ -11,6 +11,7 @@
 
 #include "core/choice.h"
 #include "core/path.h"
+#include "core/rules.h"
 #include "core/status.h"
 #include "data/batch.h"
 #include "data/tokenizers/level.h"
@@ -263,5 +264,14 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
  * without a text. */
 rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text,
                          size_t *size) RT_MUST_CHECK;
+
+/* ---- rules of the options ---- */
+
+/* What the options of a source of data must obey, for those who ask which options are wrong. */
+
+/* Tells of every rule that the options break, in the words of rt_data_check, which keeps the
+ * first. Of rules that build on each other, such as that a sequence is long enough for its task
+ * and that a distance fits into it, only the first. */
+void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context);
 
 #endif

@@ -5,7 +5,7 @@
  * the token that ends each (data.cross = no). In a run of tokens a document ends with that token,
  * whoever put it there. */
 
-#include "data/rules.h"
+#include "data/data.h"
 #include "data/windows.h"
 
 /* As rt_data_rules, of data.documents and data.cross. */

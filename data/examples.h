@@ -11,8 +11,8 @@
  * A text has its label at [CLS], a token at its first piece. What is longer than the sequence is
  * cut at its end, of a pair the longer text first. */
 
+#include "data/data.h"
 #include "data/labelled_file.h"
-#include "data/rules.h"
 #include "data/windows.h"
 
 struct rt_draw;

@@ -6,7 +6,7 @@
  * .npy, or has a data set behind it (ids.h5:/train), is one of token ids; any other is a text. */
 
 #include "core/status.h"
-#include "data/rules.h"
+#include "data/data.h"
 
 #include <stddef.h>
 #include <stdint.h>

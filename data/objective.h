@@ -4,7 +4,7 @@
 /* A text as a model of text gets it: [CLS], if `begins`, its tokens, and a masked token wherever
  * [MASK] stands, or the mask as the vocabulary writes it ("<mask>"). */
 
-#include "data/rules.h"
+#include "data/data.h"
 #include "data/tokenizers/vocabulary.h"
 
 /* The next mask of a text. */

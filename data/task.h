@@ -3,8 +3,8 @@
 
 /* What the files of data/ share, and nobody else: a task is one row of rt_tasks. */
 
+#include "data/data.h"
 #include "data/examples.h"
-#include "data/rules.h"
 #include "data/token_file.h"
 #include "data/tokenizers/vocabulary.h"
 #include "data/windows.h"

@@ -11,7 +11,7 @@
  * batch with rows of its first. */
 
 #include "core/random.h"
-#include "data/rules.h"
+#include "data/data.h"
 
 typedef struct rt_order {
     uint32_t rows;  /* at least 1 */

@@ -4,7 +4,7 @@
 
 #include "models/kv_cache.h"
 #include "models/linear_form.h"
-#include "models/token_dropout.h"
+#include "models/parts.h"
 #include "models/usage.h"
 
 #include <string.h>

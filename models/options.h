@@ -134,7 +134,7 @@ typedef struct rt_transformer_options {
     rt_model_kind kind;
     int vocab;
     int token_types;    /* 0 = no token type embedding */
-    bool token_dropout; /* see models/token_dropout.h; of models that are not causal */
+    bool token_dropout; /* see models/parts.h; of models that are not causal */
     int mask_id;        /* what token_dropout takes for a mask; negative: no token is one */
     int layers;
     int dim; /* C */

@@ -1,4 +1,4 @@
-#include "models/token_dropout.h"
+#include "models/parts.h"
 
 /* That a token of the pretraining was a mask: 15 % were chosen, 80 % of these hidden. */
 static const double pretraining = 0.15 * 0.8;

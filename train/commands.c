@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "data/encode_file.h"
 #include "data/tokenizers/bpe_train.h"
-#include "data/tokenizers/wordpiece_build.h"
+#include "data/tokenizers/wordpiece.h"
 #include "io/checkpoint/checkpoint.h"
 #include "models/positions.h"
 #include "models/transformer.h"

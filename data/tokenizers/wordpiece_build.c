@@ -1,8 +1,7 @@
-#include "data/tokenizers/wordpiece_build.h"
+#include "data/tokenizers/wordpiece.h"
 
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
-#include "data/tokenizers/wordpiece.h"
 
 #include <assert.h>
 #include <string.h>

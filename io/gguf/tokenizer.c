@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/bpe_write.h"
-#include "io/huggingface/tokenizer_bpe.h"
+#include "io/huggingface/tokenizer.h"
 #include "text/utf8.h"
 
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "core/path.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/tokenizer.h"
-#include "io/huggingface/tokenizer_bpe.h"
 #include "text/durable_file.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/tokenizer_bpe.h"
+#include "io/huggingface/tokenizer.h"
 #include "text/number.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "data/tokenizers/words.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
-#include "io/huggingface/tokenizer_bpe.h"
 #include "text/writer.h"
 #include "text/text_file.h"
 

@@ -2,7 +2,7 @@
 #define ROTOR_IO_HUGGINGFACE_TOKENIZER_H
 
 /* The vocabulary of a Hugging Face folder: vocab.txt or, if there is none, the pieces of
- * tokenizer.json, WordPiece or byte-level BPE (tokenizer_bpe.h). A vocab.txt is ESM's if
+ * tokenizer.json, WordPiece or byte-level BPE. A vocab.txt is ESM's if
  * tokenizer_config.json names EsmTokenizer or, where that names no class of its own, it has <cls>
  * and no [CLS]. What follows is of WordPiece.
  *
@@ -13,10 +13,49 @@
 
 #include "data/tokenizers/vocabulary.h"
 
+#include <jansson.h>
+
 /* NULL if the folder has neither, nor vocab.json and merges.txt of byte-level BPE. `level` is that
  * of a vocabulary that rotor wrote, "" for one that the files tell. *warning is a line for the
  * user, or NULL. Errors are RT_CHECKPOINT and begin with the name of the file. */
 rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
                             const char **warning) RT_MUST_CHECK;
+
+/* ---- byte-level BPE ---- */
+
+/* The vocabulary of a Hugging Face folder whose tokenizer.json has byte-level BPE, and its
+ * tokenizer_config.json. How a text is cut is what tokenizer.json says, whatever the class of the
+ * tokenizer is; tokenizer_config.json, which need not be there, tells which tokens begin and end a
+ * text, fill it up and hide others (bos_token or cls_token, eos_token or sep_token, pad_token,
+ * mask_token). */
+
+/* tokenizer.json, to be given back with json_decref: larger than other files may be. */
+rt_status rt_tokenizer_read_json(json_t **tokenizer_new, const char *folder) RT_MUST_CHECK;
+
+/* Whether it has BPE. */
+bool rt_tokenizer_is_bpe(const json_t *tokenizer);
+
+/* Errors are RT_CHECKPOINT and begin with the name of the file. */
+rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *folder) RT_MUST_CHECK;
+
+/* Makes a tokenizer.json of vocab.json and merges.txt, with the tokens of tokenizer_config.json,
+ * special_tokens_map.json and added_tokens.json. The caller frees it. */
+rt_status rt_tokenizer_of_merges(char **text_new, const char *folder) RT_MUST_CHECK;
+
+/* Which special tokens are put around a text. */
+typedef struct rt_frame {
+    bool begins, ends;
+} rt_frame;
+
+/* The tokenizer.json of a vocabulary of level bpe: the bytes that were read, if its post-processor
+ * puts just these around a text, else with one that does. The caller frees it. */
+rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary,
+                                rt_frame frame) RT_MUST_CHECK;
+
+/* A tokenizer_config.json for a vocabulary of level bpe, whose tokenizer.json is what
+ * rt_tokenizer_bpe_file gives; the caller frees it. `length` is the tokens of the longest text.
+ * `chat_template` is JSON, or NULL. */
+rt_status rt_tokenizer_bpe_text(char **text_new, const rt_vocabulary *vocabulary, int length,
+                                const char *chat_template) RT_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "io/huggingface/tokenizer_bpe.h"
+#include "io/huggingface/tokenizer.h"
 
 #include "core/memory.h"
 #include "core/path.h"

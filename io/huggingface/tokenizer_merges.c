@@ -1,7 +1,7 @@
 /* vocab.json and merges.txt, in which tokenizers of GPT-2's kind were kept before tokenizer.json:
  * made into a tokenizer.json as transformers does it. */
 
-#include "io/huggingface/tokenizer_bpe.h"
+#include "io/huggingface/tokenizer.h"
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"

@@ -1,6 +1,6 @@
 /* What is true of every source: what it refuses, and what a sequence depends on. */
 
-#include "data/rules.h"
+#include "data/data.h"
 #include "samples.h"
 
 #include <limits.h>

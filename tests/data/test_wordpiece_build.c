@@ -1,6 +1,6 @@
 /* The WordPiece vocabulary of a text. */
 
-#include "data/tokenizers/wordpiece_build.h"
+#include "data/tokenizers/wordpiece.h"
 
 #include "data/tokenizers/vocabulary.h"
 #include "samples.h"

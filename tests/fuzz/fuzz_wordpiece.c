@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
-#include "data/tokenizers/wordpiece_build.h"
+#include "data/tokenizers/wordpiece.h"
 
 #include <stdlib.h>
 #include <string.h>

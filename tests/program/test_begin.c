@@ -8,7 +8,7 @@
 #include "data/objective.h"
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/imported.h"
-#include "io/huggingface/tokenizer_bpe.h"
+#include "io/huggingface/tokenizer.h"
 
 #include <jansson.h>
 

@@ -7,7 +7,6 @@
 #include "data/tokenizers/vocabulary.h"
 #include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer.h"
-#include "io/huggingface/tokenizer_bpe.h"
 
 /* Its pieces are not in the order of their ids. */
 static const char pieces[] =

@@ -1,6 +1,6 @@
 #include "train/config/private.h"
 
-#include "data/rules.h"
+#include "data/data.h"
 #include "models/encodings/encoding.h"
 #include "models/rules.h"
 #include "text/number.h"
