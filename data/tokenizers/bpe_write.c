@@ -38,7 +38,7 @@ int32_t rt_bpe_character_of(unsigned char byte)
 
 const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS] = {"<|endoftext|>", "[MASK]"};
 
-static void put_special(rt_writer *w, int id, bool last)
+static void put_special(rt_writer *w, int id, const char *text, bool last)
 {
     rt_writer_add(w,
                   "    {\n"
@@ -50,7 +50,7 @@ static void put_special(rt_writer *w, int id, bool last)
                   "      \"normalized\": false,\n"
                   "      \"special\": true\n"
                   "    }%s\n",
-                  id, rt_bpe_specials[id], last ? "" : ",");
+                  id, text, last ? "" : ",");
 }
 
 static const char before[] = "{\n"
@@ -104,8 +104,8 @@ char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_bpe_merge *
 {
     rt_writer w = {0};
     rt_writer_add(&w, "%s", before);
-    for (int id = 0; id < specials; id++)
-        put_special(&w, id, id + 1 == specials);
+    for (int id = 0; id < specials && id < RT_BPE_MOST_SPECIALS; id++)
+        put_special(&w, id, rt_bpe_specials[id], id + 1 == specials);
     rt_writer_add(&w, "%s", between);
     for (int32_t id = 0; id < tokens->count; id++) {
         rt_writer_add(&w, "      ");
