@@ -140,6 +140,10 @@ TEST(a_missed_target_is_told)
     expect_exit(w, 7, RUN "train.target_accuracy=1 train.steps=3 theta.learn=no");
     expect_page("runs/tiny/report.html", "is below train.target_accuracy = 1<");
     expect_page("runs/tiny/report.html", "<div class=\"verdict bad\">");
+    /* a run that reached it can have a best evaluation below it */
+    expect_exit(w, 0,
+                "sed -i 's/^exit_code,7/exit_code,0/' runs/tiny/result.csv; "
+                "$TRAIN --report runs/tiny; ! grep -q 'is below' runs/tiny/report.html");
 }
 
 TEST(a_run_that_did_not_end_says_so)

@@ -200,6 +200,12 @@ TEST(runs_are_paired_that_differ_in_one_key)
 
 static const rt_ranking by_loss = {RT_RESULT_LOSS, NULL};
 
+static void report_best(rt_writer *w, const rt_ranking *ranking)
+{
+    const rt_sweep_best best = rt_sweep_find_best(&runs, ranking);
+    rt_sweep_report_best(w, &runs, &best, ranking, RT_SETTINGS_FIRST);
+}
+
 /* The verdict on the rows a, b and c. b is higher than a by 1, 2 and 3 at the three seeds. */
 static const struct {
     const char *c, *line;
@@ -213,6 +219,10 @@ static const struct {
      "lowest loss: kind=a, 20.0000; not told apart from kind=c, which is higher by 5 [-7.42, 17.4] "
      "(95 % interval, 3 pairs)\n",
      false},
+    /* row c has no result: nothing is said of it */
+    {"7,c,1,5,\n",
+     "lowest loss: kind=a, 20.0000; kind=b is higher by 5 [2.52, 7.48] (95 % interval, 3 pairs)\n",
+     true},
     {"7,c,9,0,21\n",
      "lowest loss: kind=a, 20.0000; kind=c has 21.0000, without an interval: that needs two common "
      "seeds\n",
@@ -228,7 +238,7 @@ TEST_ROWS(the_best_row_is_told_apart_by_its_seeds, 0, ROWS(bests))
              "4,b,1,0,14\n5,b,2,0,25\n6,b,3,0,36\n%s",
              bests[_i].c);
     read_runs(rows);
-    rt_sweep_report_best(&w, &runs, &by_loss, RT_SETTINGS_FIRST);
+    report_best(&w, &by_loss);
     ck_assert_str_eq(w.bytes, bests[_i].line);
     rt_writer_free(&w);
     const rt_sweep_best best = rt_sweep_find_best(&runs, &by_loss);
@@ -239,13 +249,13 @@ TEST(a_row_alone_and_losses_that_are_not_comparable_have_no_best)
 {
     rt_writer w = {0};
     read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,a,2,0,20\n");
-    rt_sweep_report_best(&w, &runs, &by_loss, RT_SETTINGS_FIRST);
+    report_best(&w, &by_loss);
     ck_assert_int_eq((int)w.length, 0);
     read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,b,1,5,\n");
-    rt_sweep_report_best(&w, &runs, &by_loss, RT_SETTINGS_FIRST);
+    report_best(&w, &by_loss);
     ck_assert_int_eq((int)w.length, 0);
     read_runs("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,b,1,0,11\n");
-    rt_sweep_report_best(&w, &runs, &(rt_ranking){NULL, "tasks"}, RT_SETTINGS_FIRST);
+    report_best(&w, &(rt_ranking){NULL, "tasks"});
     ck_assert_int_eq((int)w.length, 0);
 }
 

@@ -309,16 +309,14 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
     const int column = ranking->result ? rt_sweep_column(s, ranking->result) : -1;
     rt_sweep_best best = {.row = -1, .mean = INFINITY, .rival = -1};
     rt_student t = rt_student_of(0);
-    int ranked = 0;
     for (int row = 0; row < s->row_count; row++) {
         const rt_summary summary = rt_sweep_summary(s, row, column);
-        ranked += summary.count > 0;
         if (summary.count && summary.mean < best.mean) {
             best.row = row;
             best.mean = summary.mean;
         }
     }
-    for (int row = 0; row < s->row_count && ranked > 1 && best.row >= 0; row++) {
+    for (int row = 0; row < s->row_count && best.row >= 0; row++) {
         const double mean = rt_sweep_summary(s, row, column).mean;
         if (row == best.row || isnan(mean))
             continue;
@@ -330,10 +328,11 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
             best.from_rival = d;
             best.rival_mean = mean;
         }
+        best.others++;
         best.same += same;
         best.unknown += isnan(d.low);
     }
-    if (ranked < 2)
+    if (!best.others)
         best.row = -1;
     return best;
 }
@@ -354,30 +353,29 @@ static void add_row_name(rt_writer *w, const rt_sweep_runs *s, int row, bool nam
         rt_writer_add(w, "%s", s->list[s->rows[row].first].cells[0]);
 }
 
-void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking,
-                          rt_sweep_order order)
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_sweep_best *best,
+                          const rt_ranking *ranking, rt_sweep_order order)
 {
-    const rt_sweep_best best = rt_sweep_find_best(s, ranking);
-    const rt_difference *d = &best.from_rival;
-    if (best.row < 0)
+    const rt_difference *d = &best->from_rival;
+    if (best->row < 0)
         return;
     rt_writer_add(w, strcmp(ranking->result, RT_RESULT_LOSS) ? "fewest bits per byte: "
                                                              : "lowest loss: ");
-    add_row_name(w, s, best.row, order == RT_RESULTS_FIRST);
-    rt_writer_add(w, ", %.4f; ", best.mean);
-    if (best.same)
+    add_row_name(w, s, best->row, order == RT_RESULTS_FIRST);
+    rt_writer_add(w, ", %.4f; ", best->mean);
+    if (best->same)
         rt_writer_add(w, "not told apart from ");
-    add_row_name(w, s, best.rival, order == RT_RESULTS_FIRST);
-    if (best.same > 1)
-        rt_writer_add(w, " and %d more", best.same - 1);
+    add_row_name(w, s, best->rival, order == RT_RESULTS_FIRST);
+    if (best->same > 1)
+        rt_writer_add(w, " and %d more", best->same - 1);
     if (d->count > 1)
         rt_writer_add(w, "%s %.3g [%.3g, %.3g] (95 %% interval, %d pairs)",
-                      best.same ? ", which is higher by" : " is higher by", d->mean, d->low,
+                      best->same ? ", which is higher by" : " is higher by", d->mean, d->low,
                       d->high, d->count);
     else
         rt_writer_add(w, " has %.4f, without an interval: that needs two common seeds",
-                      best.rival_mean);
-    if (!best.same && !best.unknown && s->row_count > 2)
+                      best->rival_mean);
+    if (!best->same && !best->unknown && best->others > 1)
         rt_writer_add(w, "; the others are told apart, too");
     rt_writer_add(w, "\n");
 }

@@ -349,7 +349,9 @@ static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt
     const bool evaluated = ended && !isnan(rt_results_get(&r, RT_RESULT_LOSS));
     const double accuracy = ended ? rt_results_get(&r, RT_RESULT_ACCURACY) : 0;
     const double near = rt_results_get(&r, RT_RESULT_NEAR);
-    const bool missed = accuracy < c->train.target_accuracy;
+    /* a run that reached its target can have a best evaluation with a lower accuracy */
+    const bool missed = accuracy < c->train.target_accuracy &&
+                        rt_results_get(&r, RT_RESULT_EXIT_CODE) != RT_EXIT_DONE;
     const bool bad = !evaluated || missed || !isnan(rt_results_get(&r, RT_RESULT_DIVERGED));
     if (!ended)
         rt_writer_add(&lines, "the run has not ended\n");

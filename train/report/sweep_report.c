@@ -21,12 +21,13 @@ bool rt_is_sweep_folder(const char *folder)
     return !rt_path_join(path, folder, "runs.csv").code && !access(path, R_OK);
 }
 
-static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_ranking *ranking,
-                        bool compared)
+static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_sweep_best *best,
+                        const rt_ranking *ranking, bool compared)
 {
     const rt_sweep_verdict v = rt_sweep_judge(runs);
     rt_writer lines = {0};
-    rt_sweep_report_best(&lines, runs, ranking, compared ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
+    rt_sweep_report_best(&lines, runs, best, ranking,
+                         compared ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
     rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.finished, v.endings.runs);
     rt_sweep_report_theta(&lines, &v);
     if (!compared) /* a comparison has a column for each difference */
@@ -67,14 +68,13 @@ static void add_cells(rt_writer *w, const rt_sweep_table *t, int row)
 }
 
 /* Adds the table. The best row is in bold if it is told apart from every other. */
-static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_sweep_runs *runs,
+static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_sweep_best *best,
                       const rt_ranking *ranking)
 {
-    const rt_sweep_best best = rt_sweep_find_best(runs, ranking);
-    const bool apart = rt_sweep_best_is_apart(&best);
+    const bool apart = rt_sweep_best_is_apart(best);
     rt_writer_add(w, "<div class=\"scroll\"><table>\n");
     for (int r = 0; r < t->rows; r++) {
-        rt_writer_add(w, apart && r - 1 == best.row ? "<tr class=\"best\">" : "<tr>");
+        rt_writer_add(w, apart && r - 1 == best->row ? "<tr class=\"best\">" : "<tr>");
         add_cells(w, t, r);
         rt_writer_add(w, "</tr>\n");
     }
@@ -84,7 +84,7 @@ static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_sweep_runs
     if (ranking->differ)
         rt_writer_add(w, "; no row is in bold, for losses of different %s are not comparable",
                       ranking->differ);
-    else if (best.row >= 0)
+    else if (best->row >= 0)
         rt_writer_add(w,
                       apart
                           ? "; in bold the row with the %s, for the 95 %% interval of every other "
@@ -204,13 +204,14 @@ static rt_status write_page(const rt_sweep_runs *runs, const char *folder, const
         rt_sweep_table_make(&table, runs, file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
     if (!status.code) {
         const rt_ranking ranking = rt_report_rank(runs);
+        const rt_sweep_best best = rt_sweep_find_best(runs, &ranking);
         rt_figures_begin(&figures, folder);
         rt_report_key_figures(&figures, runs, &ranking);
         rt_report_curves(&figures, runs, &ranking);
         const rt_status drawn = rt_figures_draw(&figures);
         rt_page_begin(&w, title, false);
-        add_verdict(&w, runs, &ranking, file != NULL);
-        add_table(&w, &table, runs, &ranking);
+        add_verdict(&w, runs, &best, &ranking, file != NULL);
+        add_table(&w, &table, &best, &ranking);
         explain_columns(&w, runs);
         if (!ranking.differ)
             status = add_differences(&w, runs);

@@ -172,11 +172,12 @@ typedef struct rt_difference {
 typedef struct rt_sweep_best {
     int row;           /* -1: the rows cannot be ranked, or there is one alone */
     double mean;       /* of its result */
+    int others;        /* number of other rows with a result */
     int same;          /* number of rows that are not told apart: the interval includes 0 */
     int unknown;       /* number of rows without an interval */
     int rival;         /* row with the lowest mean of those that are not told apart or, if there are
                           none, of all others */
-    double rival_mean; /* likewise of its result */
+    double rival_mean; /* of the result of the rival */
     rt_difference from_rival; /* of the rival's result from the best, above 0 */
 } rt_sweep_best;
 
@@ -185,10 +186,10 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
 /* Returns whether the interval of every other row excludes 0. */
 bool rt_sweep_best_is_apart(const rt_sweep_best *best);
 
-/* Adds the line "lowest loss: ..."; nothing if the rows cannot be ranked. Rows are named as in the
- * first column of a table of that order. */
-void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_ranking *ranking,
-                          rt_sweep_order order);
+/* Adds the line "lowest loss: ..."; nothing if there is no best row. Rows are named as in the first
+ * column of a table of that order. */
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_sweep_best *best,
+                          const rt_ranking *ranking, rt_sweep_order order);
 
 /* Two runs are a pair if they agree in every setting but one, the seed included: both have drawn
  * the same weights and batches. Pairs of one seed at several values of another key are not

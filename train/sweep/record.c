@@ -133,8 +133,9 @@ rt_status rt_sweep_print(FILE *to, const char *folder)
     if (!status.code) {
         const rt_sweep_verdict verdict = rt_sweep_judge(&runs);
         const rt_ranking ranking = rt_report_rank(&runs);
+        const rt_sweep_best best = rt_sweep_find_best(&runs, &ranking);
         rt_sweep_table_print(to, &table);
-        rt_sweep_report_best(&w, &runs, &ranking, RT_SETTINGS_FIRST);
+        rt_sweep_report_best(&w, &runs, &best, &ranking, RT_SETTINGS_FIRST);
         if (!ranking.differ)
             rt_paired_report(&w, &paired);
         rt_sweep_report_theta(&w, &verdict);
