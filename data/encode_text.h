@@ -1,12 +1,17 @@
 #ifndef ROTOR_DATA_ENCODE_TEXT_H
 #define ROTOR_DATA_ENCODE_TEXT_H
 
-/* Ids in memory, in as few bits as the vocabulary needs: 16 or 32. */
+/* Encodes texts of any size as ids, which are kept in memory in as few bits as the vocabulary
+ * needs. */
 
 #include "data/data.h"
 #include "data/text_files.h"
 #include "data/token_file.h"
 #include "data/tokenizers/vocabulary.h"
+
+/* ---- ids in memory ---- */
+
+/* Ids in memory, in as few bits as the vocabulary needs: 16 or 32. */
 
 typedef struct rt_id_list {
     void *ids;

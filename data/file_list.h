@@ -1,15 +1,19 @@
 #ifndef ROTOR_DATA_FILE_LIST_H
 #define ROTOR_DATA_FILE_LIST_H
 
-/* The files that data.file or data.eval_file names: "a.txt, b.bin" or, with weights, which make a
- * mixture, "a.txt*3, b.bin*1"; spaces around the '*' do not count. A name that ends in .bin or
- * .npy, or has a data set behind it (ids.h5:/train), is one of token ids; any other is a text. */
+/* The files that a configuration names, and digests of their bytes. */
 
 #include "core/status.h"
 #include "data/data.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- lists of files ---- */
+
+/* The files that data.file or data.eval_file names: "a.txt, b.bin" or, with weights, which make a
+ * mixture, "a.txt*3, b.bin*1"; spaces around the '*' do not count. A name that ends in .bin or
+ * .npy, or has a data set behind it (ids.h5:/train), is one of token ids; any other is a text. */
 
 typedef struct rt_data_file {
     char path[RT_PATH_SIZE];

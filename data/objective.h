@@ -1,11 +1,15 @@
 #ifndef ROTOR_DATA_OBJECTIVE_H
 #define ROTOR_DATA_OBJECTIVE_H
 
-/* A text as a model of text gets it: [CLS], if `begins`, its tokens, and a masked token wherever
- * [MASK] stands, or the mask as the vocabulary writes it ("<mask>"). */
+/* Training objectives of texts, and texts with masks. */
 
 #include "data/data.h"
 #include "data/tokenizers/vocabulary.h"
+
+/* ---- texts with masks ---- */
+
+/* A text as a model of text gets it: [CLS], if `begins`, its tokens, and a masked token wherever
+ * [MASK] stands, or the mask as the vocabulary writes it ("<mask>"). */
 
 /* The next mask of a text. */
 typedef struct rt_mask_place {

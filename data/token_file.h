@@ -1,12 +1,7 @@
 #ifndef ROTOR_DATA_TOKEN_FILE_H
 #define ROTOR_DATA_TOKEN_FILE_H
 
-/* Runs of tokens: the ids of a text or of a file, one after the other, wherever they are. What
- * draws windows sees one long run of all of them. A place where ids can be is a row of functions:
- * memory (encode_text.h) and files that are read in place (below), which are token files and
- * texts in the cache (token_cache.h).
- *
- * A run is only read once it is open, by several threads if need be. */
+/* Runs of token ids, and files of token ids that are read in place. */
 
 #include "core/status.h"
 #include "data/file_list.h"
@@ -14,6 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- runs ---- */
+
+/* Runs of tokens: the ids of a text or of a file, one after the other, wherever they are. What
+ * draws windows sees one long run of all of them. A place where ids can be is a row of functions:
+ * memory (encode_text.h) and files that are read in place (below), which are token files and
+ * texts in the cache (token_cache.h).
+ *
+ * A run is only read once it is open, by several threads if need be. */
 
 typedef struct rt_token_place_kind {
     /* The ids first ... first + count - 1; false if they cannot be read, or are no longer ids. */

@@ -1,13 +1,7 @@
 #ifndef ROTOR_DATA_TOKEN_FORMAT_H
 #define ROTOR_DATA_TOKEN_FORMAT_H
 
-/* Where the ids are in files of tokens that others make, a row for each format.
- *
- *     FILE.bin        nanoGPT: uint16, little endian, nothing else; llm.c: the same behind a header
- *                     of 256 int32 that begins with 20240520, 1 and the number of ids; with
- *                     20240801, 7 the ids are uint32
- *     FILE.npy        NumPy, one dimension of uint16, uint32, int32 or int64
- *     FILE:/DATASET   HDF5 (token_dataset.h) */
+/* Formats of files of token ids: where the ids are, and how they are written. */
 
 #include "core/status.h"
 #include "data/encode_text.h"
@@ -15,6 +9,16 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+
+/* ---- formats ---- */
+
+/* Where the ids are in files of tokens that others make, a row for each format.
+ *
+ *     FILE.bin        nanoGPT: uint16, little endian, nothing else; llm.c: the same behind a header
+ *                     of 256 int32 that begins with 20240520, 1 and the number of ids; with
+ *                     20240801, 7 the ids are uint32
+ *     FILE.npy        NumPy, one dimension of uint16, uint32, int32 or int64
+ *     FILE:/DATASET   HDF5 (token_dataset.h) */
 
 /* Where the ids are: `count` integers of `width` bytes. All of it may be wrong. */
 typedef struct rt_token_place {

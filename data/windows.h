@@ -1,6 +1,14 @@
 #ifndef ROTOR_DATA_WINDOWS_H
 #define ROTOR_DATA_WINDOWS_H
 
+/* The sequences of a training: the order of rows of different lengths, and windows of a long run
+ * of tokens. */
+
+#include "core/random.h"
+#include "data/data.h"
+
+/* ---- the order of rows ---- */
+
 /* The order in which a training goes over rows of different lengths, without a state: which row a
  * sequence is follows from the seed, the step and the sequence's number in the batch.
  *
@@ -9,9 +17,6 @@
  * so the rows of a batch are about as long as each other. The batches of an epoch come in an order
  * of its own as well. An epoch is ceil(rows / batch) steps, has every row, and fills its last
  * batch with rows of its first. */
-
-#include "core/random.h"
-#include "data/data.h"
 
 typedef struct rt_order {
     uint32_t rows;  /* at least 1 */

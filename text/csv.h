@@ -1,13 +1,17 @@
 #ifndef ROTOR_TEXT_CSV_H
 #define ROTOR_TEXT_CSV_H
 
-/* The cells of a row of a table in text. */
+/* Tables in CSV and TSV. */
 
 #include "core/status.h"
 #include "text/writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* ---- cells ---- */
+
+/* The cells of a row of a table in text. */
 
 /* CSV as in RFC 4180: commas between cells; a cell in quotes may hold commas, newlines, and quotes
  * written twice. TSV: tabs between cells, and every other byte, a quote too, stands for itself. */

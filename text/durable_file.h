@@ -1,6 +1,15 @@
 #ifndef ROTOR_TEXT_DURABLE_FILE_H
 #define ROTOR_TEXT_DURABLE_FILE_H
 
+/* Files and folders of which a crash leaves either the old or the new content, whole. */
+
+#include "core/path.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- a file ---- */
+
 /* A file that is written durably: under a temporary name beside its own, which it gets once it is
  * on the disk. After a crash or a power cut the name holds either the old file or the new one,
  * whole. What stands under the temporary name, of a crash or a stranger's link, is removed first.
@@ -12,11 +21,6 @@
  *     status = rt_durable_close(&file, status);
  *
  * One writer of a name at a time. */
-
-#include "core/path.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* What is appended to a name while the file is being written. */
 #define RT_TEMPORARY_SUFFIX ".tmp"

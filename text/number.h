@@ -1,11 +1,15 @@
 #ifndef ROTOR_TEXT_NUMBER_H
 #define ROTOR_TEXT_NUMBER_H
 
-/* Numbers as text: decimal, with a point, whatever the locale. */
+/* Numbers and lists as text. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- numbers ---- */
+
+/* Numbers as text: decimal, with a point, whatever the locale. */
 
 enum { RT_NUMBER_SIZE = 32 };
 

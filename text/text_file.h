@@ -1,14 +1,18 @@
 #ifndef ROTOR_TEXT_TEXT_FILE_H
 #define ROTOR_TEXT_TEXT_FILE_H
 
-/* Small text files, read and written as a whole; what must survive a power cut is written by
- * rt_durable_text. */
+/* Text files, and the lines of a stream. */
 
 #include "core/path.h"
 #include "core/status.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+
+/* ---- small files ---- */
+
+/* Small text files, read and written as a whole; what must survive a power cut is written by
+ * rt_durable_text. */
 
 /* Opens a regular file to read it; NULL for whatever else the name may be of, such as a pipe, which
  * would be waited for. errno tells. */

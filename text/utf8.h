@@ -1,7 +1,7 @@
 #ifndef ROTOR_TEXT_UTF8_H
 #define ROTOR_TEXT_UTF8_H
 
-/* Characters of UTF-8, code points 0 ... 0x10ffff, and how messages name them. */
+/* UTF-8: characters, and text that comes in pieces. */
 
 #include "core/status.h"
 
@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* ---- characters ---- */
+
+/* Characters of UTF-8, code points 0 ... 0x10ffff, and how messages name them. */
 
 /* Bytes for a character with its final zero. */
 enum { RT_UTF8_SIZE = 8 };

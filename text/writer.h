@@ -1,14 +1,18 @@
 #ifndef ROTOR_TEXT_WRITER_H
 #define ROTOR_TEXT_WRITER_H
 
-/* A text that grows. It starts zeroed. When the heap is exhausted it remembers
- * that and takes no more, so that only the end needs a check. */
+/* Text in memory: a text that grows, a quotation for messages, and a file. */
 
 #include "core/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* ---- a text that grows ---- */
+
+/* A text that grows. It starts zeroed. When the heap is exhausted it remembers
+ * that and takes no more, so that only the end needs a check. */
 
 typedef struct rt_writer {
     char *bytes; /* ends with a zero; NULL while nothing has been added */

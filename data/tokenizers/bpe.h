@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_TOKENIZERS_BPE_H
 #define ROTOR_DATA_TOKENIZERS_BPE_H
 
-/* Which two pieces of a byte-pair encoding are joined, into which, and in which order. */
+/* Byte-pair encoding: merges, added tokens, and the tokenizer that is made of both. */
 
 #include "data/tokenizers/characters.h"
 #include "data/tokenizers/pretokenize.h"
@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- merges ---- */
+
+/* Which two pieces of a byte-pair encoding are joined, into which, and in which order. */
 
 typedef struct rt_merge {
     int32_t left, right; /* pieces */

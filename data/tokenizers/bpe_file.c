@@ -1,4 +1,4 @@
-/* Of a tokenizer.json: the merges. */
+/* Parses a tokenizer.json with byte-level BPE: its merges, and its model. */
 
 #include "data/tokenizers/bpe_file.h"
 
@@ -114,10 +114,6 @@ rt_status rt_bpe_read_merges(rt_bpe_reading *r)
         status = rt_out_of_memory("a vocabulary");
     return status;
 }
-
-/* ---- the file ---- */
-
-/* A tokenizer.json as a vocabulary: its model. */
 
 /* ---- bytes ---- */
 

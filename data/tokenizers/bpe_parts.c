@@ -1,4 +1,5 @@
-/* Of a tokenizer.json: the added tokens, and what rotor has them for. */
+/* Parses the other parts of a tokenizer.json: added tokens, normalizer, pre-tokenizer, decoder and
+ * post-processor. */
 
 #include "data/tokenizers/bpe_file.h"
 
@@ -231,10 +232,6 @@ rt_status rt_bpe_read_tokens(rt_bpe_reading *r)
     r->v->bpe->found = find_roles(r);
     return rt_bpe_know(r->v, r->name, &nothing);
 }
-
-/* ---- parts ---- */
-
-/* Of a tokenizer.json: how a text is changed and cut before its bytes are joined. */
 
 rt_status rt_bpe_flag(const rt_bpe_reading *r, const json_t *object, const char *where,
                       const char *key, bool otherwise, bool *value)

@@ -1,6 +1,17 @@
 #ifndef ROTOR_DATA_TOKENIZERS_BPE_TRAIN_H
 #define ROTOR_DATA_TOKENIZERS_BPE_TRAIN_H
 
+/* Trains a byte-level BPE: counts words, counts pairs of tokens, and merges. */
+
+#include "core/crew.h"
+#include "data/tokenizers/words.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- words ---- */
+
 /* How often texts have which words, as a byte-level BPE is trained on them: each line by itself,
  * with its newline, cut by GPT-2's pattern (pretokenize.h).
  *
@@ -13,13 +24,6 @@
  *
  * Which part counts which lines depends on the texts alone: the numbers of words are the same for
  * any number of threads. */
-
-#include "core/crew.h"
-#include "data/tokenizers/words.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { RT_BPE_PARTS = 8 };
 
@@ -50,7 +54,7 @@ size_t rt_bpe_unescape(const char *word, unsigned char *byte);
 
 /* ---- pairs ---- */
 
-/* Pairs of tokens by their two ids, while a byte-level BPE is trained (bpe_train.h). */
+/* Pairs of tokens by their two ids, while a byte-level BPE is trained. */
 
 typedef struct rt_bpe_pair {
     uint64_t key;   /* the left id in the upper half, the right one below; ascending as both are */

@@ -1,18 +1,22 @@
 #ifndef ROTOR_DATA_TOKENIZERS_CHARACTERS_H
 #define ROTOR_DATA_TOKENIZERS_CHARACTERS_H
 
-/* What a code point is to the tokenizer of BERT: a part of a word, a word by itself, a space, or
- * nothing.
- *
- * The rules are those of Hugging Face's BertTokenizer 5, whose Unicode tables are of several ages,
- * all older than those of utf8proc 2.8 (Unicode 15): what they do not know yet is a letter. The
- * differences are short tables in characters.c. */
+/* Characters for tokenizers: the classes of BERT, and the normal forms of Unicode. */
 
 #include "core/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- classes ---- */
+
+/* What a code point is to the tokenizer of BERT: a part of a word, a word by itself, a space, or
+ * nothing.
+ *
+ * The rules are those of Hugging Face's BertTokenizer 5, whose Unicode tables are of several ages,
+ * all older than those of utf8proc 2.8 (Unicode 15): what they do not know yet is a letter. The
+ * differences are short tables in characters.c. */
 
 typedef enum rt_character {
     RT_CHARACTER_LETTER, /* a part of a word; also digits, symbols and what is not assigned */
@@ -41,7 +45,7 @@ int32_t rt_character_lower(int32_t c);
 
 /* ---- normal forms ---- */
 
-/* Normal forms of Unicode (Unicode Standard Annex 15), by the tables of tokenizers (characters.h).
+/* Normal forms of Unicode (Unicode Standard Annex 15), by the tables of tokenizers.
  * In NFC a letter and its accents are one character wherever there is one; in NFKC characters that
  * differ only in how they look, such as ligatures and full-width letters, are also the same. */
 

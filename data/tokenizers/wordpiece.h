@@ -1,12 +1,16 @@
 #ifndef ROTOR_DATA_TOKENIZERS_WORDPIECE_H
 #define ROTOR_DATA_TOKENIZERS_WORDPIECE_H
 
-/* The pieces of a WordPiece vocabulary (Schuster and Nakajima 2012, as BERT uses it), and how
- * words are cut into them: always the longest piece that fits; within a word those that begin
- * with ##. */
+/* WordPiece: cutting words into pieces, and making a vocabulary. */
 
 #include "data/tokenizers/vocabulary.h"
 #include "data/tokenizers/words.h"
+
+/* ---- pieces ---- */
+
+/* The pieces of a WordPiece vocabulary (Schuster and Nakajima 2012, as BERT uses it), and how
+ * words are cut into them: always the longest piece that fits; within a word those that begin
+ * with ##. */
 
 /* The most ids, the special ones included. */
 enum { RT_PIECES_LIMIT = 1000000 };

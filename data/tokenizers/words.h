@@ -1,6 +1,16 @@
 #ifndef ROTOR_DATA_TOKENIZERS_WORDS_H
 #define ROTOR_DATA_TOKENIZERS_WORDS_H
 
+/* The words of a text as the tokenizer of BERT cuts them, and how often texts have which words. */
+
+#include "core/status.h"
+#include "data/tokenizers/byte_map.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- words ---- */
+
 /* A text as the words that the tokenizer of BERT makes of it, one after the other: what stands
  * between spaces, with every ideograph and punctuation mark a word by itself (characters.h).
  *
@@ -9,12 +19,6 @@
  *
  * The text is UTF-8. It belongs to the caller, and is read once: the work is proportional to its
  * length, whatever it holds. */
-
-#include "core/status.h"
-#include "data/tokenizers/byte_map.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* A longer word is in no vocabulary. */
 enum { RT_WORD_CHARACTERS = 100, RT_WORD_BYTES = 4 * RT_WORD_CHARACTERS + 1 };
@@ -38,11 +42,11 @@ bool rt_words_next(rt_words *w, rt_word *word);
 
 /* ---- counting words ---- */
 
-/* How often texts have which words: those of BERT (words.h), or any others. */
+/* How often texts have which words: those of BERT, or any others. */
 
 /* Starts zeroed, but for lowercase. */
 typedef struct rt_word_counts {
-    bool lowercase;    /* see words.h */
+    bool lowercase;    /* of the words of BERT */
     rt_byte_map words; /* those that are not too long */
     int64_t *counts;   /* of each */
     int32_t capacity;

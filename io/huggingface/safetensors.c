@@ -3,8 +3,8 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/huggingface/json.h"
-#include "text/writer.h"
 #include "text/text_file.h"
+#include "text/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "data/tokenizers/words.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
-#include "text/writer.h"
 #include "text/text_file.h"
+#include "text/writer.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/private.h"
-#include "text/writer.h"
 #include "text/text_file.h"
+#include "text/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "train/config/config.h"
 
 #include "core/memory.h"
-#include "text/writer.h"
 #include "text/text_file.h"
+#include "text/writer.h"
 #include "train/config/private.h"
 #include "train/config/sweep.h"
 

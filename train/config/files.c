@@ -5,8 +5,8 @@
 #include "core/memory.h"
 #include "text/number.h"
 #include "text/program_name.h"
-#include "text/writer.h"
 #include "text/text_file.h"
+#include "text/writer.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,10 +3,10 @@
 #include "core/memory.h"
 #include "data/objective.h"
 #include "models/session.h"
-#include "text/writer.h"
-#include "text/text_file.h"
 #include "text/number.h"
+#include "text/text_file.h"
 #include "text/utf8.h"
+#include "text/writer.h"
 
 #include <limits.h>
 #include <math.h>
