@@ -190,20 +190,20 @@ static const char *read_svg(const rt_figures *f, const rt_figure *figure, char *
     return svg && strstr(svg, "</svg>") ? svg : NULL;
 }
 
-/* Adds the plots of all figures with a choice, and the buttons to choose one. */
+/* Adds the plots of all figures with a choice, and the buttons to choose one; nothing if none was
+ * drawn. */
 static void add_choice(rt_writer *w, const rt_figures *f)
 {
-    rt_writer plots = {0};
+    rt_writer buttons = {0}, plots = {0};
     const char *caption = NULL;
-    rt_writer_add(w, "<figure class=\"choice\">");
     for (int i = 0; i < f->count; i++) {
         const rt_figure *figure = &f->list[i];
         char *text = NULL;
         const char *svg = figure->choice ? read_svg(f, figure, &text) : NULL;
         if (svg) {
-            rt_writer_add(w,
-                          "<input type=\"radio\" name=\"choice\" id=\"by-%s\"%s><label "
-                          "for=\"by-%s\">%s</label>",
+            rt_writer_add(&buttons,
+                          "<input type=\"radio\" name=\"choice\" id=\"by-%s\"%s>"
+                          "<label for=\"by-%s\">%s</label>",
                           figure->choice, caption ? "" : " checked", figure->choice,
                           figure->choice);
             add_plot(&plots, svg, figure);
@@ -211,11 +211,28 @@ static void add_choice(rt_writer *w, const rt_figures *f)
         }
         rt_free(text);
     }
-    w->failed |= plots.failed;
-    rt_writer_add(w, "%s", plots.bytes ? plots.bytes : "");
-    rt_page_cell(w, "figcaption", caption ? caption : "");
-    rt_writer_add(w, "</figure>\n");
+    w->failed |= buttons.failed || plots.failed;
+    if (caption && !w->failed) {
+        rt_writer_add(w, "<figure class=\"choice\">%s%s", buttons.bytes, plots.bytes);
+        rt_page_cell(w, "figcaption", caption);
+        rt_writer_add(w, "</figure>\n");
+    }
+    rt_writer_free(&buttons);
     rt_writer_free(&plots);
+}
+
+/* Adds a figure with a place of its own; nothing if it was not drawn. */
+static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *figure)
+{
+    char *text;
+    const char *svg = read_svg(f, figure, &text);
+    if (svg) {
+        rt_writer_add(w, "<figure%s>", figure->width > RT_FIGURE_WIDTH ? " class=\"wide\"" : "");
+        add_plot(w, svg, figure);
+        rt_page_cell(w, "figcaption", figure->caption);
+        rt_writer_add(w, "</figure>\n");
+    }
+    rt_free(text);
 }
 
 void rt_page_figures(rt_writer *w, const rt_figures *f)
@@ -223,20 +240,11 @@ void rt_page_figures(rt_writer *w, const rt_figures *f)
     bool chosen = false;
     rt_writer_add(w, "<div class=\"figures\">\n");
     for (int i = 0; i < f->count && !f->status.code; i++) {
-        const rt_figure *figure = &f->list[i];
-        char *text;
-        const char *svg = read_svg(f, figure, &text);
-        if (svg && figure->choice && !chosen) {
+        if (!f->list[i].choice)
+            add_figure(w, f, &f->list[i]);
+        else if (!chosen)
             add_choice(w, f);
-            chosen = true;
-        } else if (svg && !figure->choice) {
-            rt_writer_add(w, "<figure%s>",
-                          figure->width > RT_FIGURE_WIDTH ? " class=\"wide\"" : "");
-            add_plot(w, svg, figure);
-            rt_page_cell(w, "figcaption", figure->caption);
-            rt_writer_add(w, "</figure>\n");
-        }
-        rt_free(text);
+        chosen |= f->list[i].choice != NULL;
     }
     rt_writer_add(w, "</div>\n");
 }
