@@ -50,7 +50,7 @@ check_paths() { # check_paths PAGE
 # every identifier.
 check_names() { # check_names PAGE
     pattern='rt_[a-z0-9_]*[a-z0-9]'
-    [ "$1" != docs/walkthrough.md ] || pattern='[a-z0-9]+(_[a-z0-9]+)+'
+    [ "$1" != docs/source-layout.md ] || pattern='[a-z0-9]+(_[a-z0-9]+)+'
     sed -E 's/[a-z_]+(\.[a-z_]+)+//g' "$work/code" |
         grep -owE "$pattern" | sort -u >"$work/names"
     while read -r name; do
@@ -138,7 +138,7 @@ check_tables() { # check_tables PAGE
 cat core/*.[ch] ops/*.[ch] optim/*.[ch] models/*.[ch] models/*/*.[ch] text/*.[ch] data/*.[ch] \
     data/*/*.[ch] io/*.[ch] io/*/*.[ch] train/*.[ch] train/*/*.[ch] 2>/dev/null |
     grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/source"
-for page in README.md docs/*.md experiments/*/*.md; do
+for page in README.md docs/*.md bench/README.md experiments/*/*.md; do
     code_of "$page" >"$work/code"
     case $page in
     docs/adding-*) ;;
@@ -150,7 +150,7 @@ for page in README.md docs/*.md experiments/*/*.md; do
     check_commands "$page"
     check_links "$page"
 done
-for page in performance performance-bf16 performance-generation reliability many-machines; do
+for page in performance reliability many-machines; do
     check_tables docs/$page.md
 done
 exit $failed
