@@ -29,7 +29,7 @@ typedef struct generation {
     uint64_t mark[PARTS]; /* of the weights, so that reading them is not left out */
 } generation;
 
-/* What products read of the weights. */
+/* Returns the bytes of the weights that products read for one token. */
 static size_t bytes_read(const generation *w)
 {
     return w->model->parameters.block_size * (w->rounded ? sizeof *w->rounded : sizeof(real));
@@ -70,7 +70,7 @@ static int32_t most_likely(const generation *w, int text)
     return rt_largest(&logits, (size_t)text);
 }
 
-/* The same for every text. Seconds a text. */
+/* Reads the prompt of every text, and returns the seconds for each text. */
 static rt_status read_prompts(const bench_options *o, generation *w, double *seconds)
 {
     rt_status status = rt_ok();
@@ -169,7 +169,7 @@ static const struct {
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* Of the word in front of the sizes; without one, the first. */
+/* Finds the family whose name precedes the sizes; without a name, the first. */
 static rt_status find_family(int *argc, char ***argv, rt_transformer_options *options)
 {
     *options = families[0].options;

@@ -117,7 +117,7 @@ static rt_status choose_engine(const bench_options *o, const char *command)
     return rt_engine_use(o->engine, o->math);
 }
 
-/* Of the processes of a world, the first tells what is wrong. */
+/* In a world of several processes, the first prints the errors. */
 static rt_status run(int argc, char **argv)
 {
     bench_options options = {0};

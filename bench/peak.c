@@ -7,14 +7,14 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What the machine reaches: the product of 1024^3 that shares are taken of, the products that
- * models of four sizes are made of, and copies from the caches to main memory. */
+/* Measures what the machine reaches: the product of 1024^3 to which shares refer, the products of
+ * models of four sizes, and copies from the caches to main memory. */
 
 enum { WARM_UP = 2, FEWEST = 9, MOST_KILOBYTES = 1 << 16, TEXT_SIZE = 64 };
 
 static const double long_enough = 4; /* seconds */
 
-/* Of one shard: rows are its tokens. */
+/* Sizes of one shard; rows are its tokens. */
 typedef struct model {
     int rows, C, H, T;
 } model;

@@ -9,13 +9,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What a step would take on more threads than there are here.
- *
- * A step on one thread is watched: which of its time lies in runs of jobs and parts, of how many
- * pieces each, and which between them. The model of a step on n threads: what lies between runs
- * takes as long as on one; a run of p pieces takes ceil(p / n) / p of its time and a barrier; n / s
- * threads work at each of s shards at once. Pieces of a run are alike, and memory keeps up: the
- * table says how many bytes it would have to move. */
+/* Estimates the time of a step on more threads than the machine has.  A step on one thread is
+ * watched: the time in runs of jobs and parts, the number of pieces of each run, and the time
+ * between runs. The model of a step on n threads: the time between runs stays; a run of p pieces
+ * takes ceil(p / n) / p of its time and a barrier; n / s threads work at each of s shards at once.
+ * Pieces of a run count as equal, and memory as fast enough: the table says how many bytes it would
+ * have to move. */
 
 enum { WARM_UP_STEPS = 2, FEWEST_ROUNDS = 5, KINDS = 512, MOST_THREADS = 128, BARRIERS = 2000 };
 

@@ -193,8 +193,8 @@ rt_status bench_step(const bench_options *o, int argc, char **argv)
     return status;
 }
 
-/* What another engine, or bf16, does to a gradient: the same parameters and the same batch, by
- * OpenBLAS in float and as the configuration says; at the start and after some steps in float. */
+/* Compares the gradients of another engine, or of bf16, with those of OpenBLAS in float: the same
+ * parameters and the same batch, at the start and after some steps in float. */
 
 enum { STEPS = 50 };
 

@@ -23,7 +23,7 @@ static bool fits(const rt_arena_chunk *chunk, size_t bytes)
     return chunk->size - chunk->used >= bytes;
 }
 
-/* What lies in a chunk behind its first bytes is out of bounds. */
+/* Poisons the unused bytes of a chunk. */
 static void poison_rest(const rt_arena_chunk *chunk)
 {
     rt_poison(chunk->bytes + chunk->used, chunk->size - chunk->used);
@@ -87,7 +87,7 @@ rt_arena_mark rt_arena_here(const rt_arena *arena)
     return (rt_arena_mark){arena->current, arena->current ? arena->current->used : 0, arena->used};
 }
 
-/* What is kept fits where it was, if not before that, so the heap is not asked. */
+/* The kept bytes fit where they were or before that, so the heap is not asked. */
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes)
 {
     rt_arena_chunk *const first = mark.chunk ? mark.chunk : arena->first;

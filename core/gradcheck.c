@@ -168,7 +168,7 @@ static rt_status difference(void *context, double distance, double *result)
 
 /* ---- verdict ---- */
 
-/* What an error is measured by. */
+/* Returns the magnitude by which errors of an input are divided. */
 static double scale_of(const check *c, const rt_gradcheck_result *r)
 {
     return rt_worse(r->largest, c->o.floor);

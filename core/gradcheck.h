@@ -44,7 +44,7 @@ typedef enum rt_gradient_verdict {
     RT_GRADIENT_WRONG      /* or not finite */
 } rt_gradient_verdict;
 
-/* What was found for one input. */
+/* Result of the check of one input. */
 typedef struct rt_gradcheck_result {
     rt_gradient_verdict verdict;
     double error;             /* as defined above; NaN if a gradient or a difference is */

@@ -175,7 +175,7 @@ void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...)
     return NULL;
 }
 
-/* Of a tensor without numbers. */
+/* Returns the reason why a tensor has no numbers. */
 static const char *why_empty(const rt_input *in)
 {
     if (in->tensor->borrowed)
@@ -185,7 +185,7 @@ static const char *why_empty(const rt_input *in)
     return in->rounded ? NULL : "and rounded numbers alone, which only products read";
 }
 
-/* What is wrong with a tensor that was given to an op, or NULL. */
+/* Returns the flaw of an input of an op, or NULL if it has none. */
 static const char *flaw_of(const rt_input *in)
 {
     const rt_tensor *x = in->tensor;
@@ -289,7 +289,8 @@ static bool any_wants_grad(rt_tensor *const *inputs, int count)
     return false;
 }
 
-/* Whether there is room for a pass: for all of it, and behind that for a part. */
+/* Takes scratch memory for a pass: the memory of the pass, and behind it that of one part. Returns
+ * false if the heap is exhausted. */
 static bool make_room(const rt_node *n, rt_pass pass)
 {
     enum { ALIGNMENT = 64 };
@@ -402,7 +403,7 @@ rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, vo
     return run(node);
 }
 
-/* What is rounded alone stays so. */
+/* A view of a bf16-only tensor is bf16-only. */
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x)
 {
     if (!rt_graph_failed(g) && !op->name)

@@ -40,8 +40,7 @@ void rt_graph_free(rt_graph *g);
 /* Forgets the tape, the results and the error. */
 void rt_graph_clear(rt_graph *g);
 
-/* The same, for a while: gives the memory of the graph back to the system until it is used again.
- */
+/* Clears the graph, and gives its memory back to the system until it is used again. */
 void rt_graph_rest(rt_graph *g);
 
 /* Off: ops leave no node, as evaluation wants. On at the start. */
@@ -63,8 +62,8 @@ void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t sha
  * gone. */
 void rt_graph_give_back(rt_graph *g, rt_tensor *x);
 
-/* Whether the backward of a recorded op reads the numbers of x, or might: true of a leaf, and of
- * results through which nothing goes back. */
+/* Returns whether the backward of a recorded op may read the numbers of x. True for a leaf, and for
+ * results through which no gradient flows. */
 bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x);
 
 /* Where the memory of the graph stands. */
@@ -75,7 +74,7 @@ rt_arena_mark rt_graph_here(const rt_graph *g);
  * graph that records, or has failed, nothing happens. */
 rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
 
-/* What is computed between x and the result, such as a layer. */
+/* Computes a segment of the model between x and the result, such as a layer. */
 typedef rt_tensor *rt_segment(rt_graph *g, rt_tensor *x, void *context);
 
 /* The result of a segment of which the graph keeps nothing else: backward computes the segment once
@@ -85,7 +84,8 @@ typedef rt_tensor *rt_segment(rt_graph *g, rt_tensor *x, void *context);
 rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, const void *context,
                               size_t size);
 
-/* Whether a model does so layer by layer while the graph records; off at the start. */
+/* Sets whether a model recomputes its layers in backward while the graph records. Off at the start.
+ */
 void rt_graph_set_recomputes(rt_graph *g, bool on);
 bool rt_graph_recomputes(const rt_graph *g);
 
@@ -110,14 +110,15 @@ rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
  * before rt_graph_clear. */
 rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss) RT_MUST_CHECK;
 
-/* The same for sum(output * upstream); upstream is as large as the output. */
+/* Computes the gradients of sum(output * upstream); upstream is as large as the output. */
 rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output,
                                  const real *upstream) RT_MUST_CHECK;
 
 /* Bytes that the fullest round so far has used. */
 size_t rt_graph_peak(const rt_graph *g);
 
-/* What all rounds so far have needed, in bytes; of a dry graph, what they would have. */
+/* Bytes that all rounds so far have needed. A dry graph counts the bytes that its ops would need.
+ */
 typedef struct rt_graph_need {
     size_t touched; /* memory that was used in any round */
     size_t space;   /* address space */
@@ -140,7 +141,7 @@ typedef struct rt_op {
     /* Bytes of room that a pass works in, which it gets from rt_room; NULL: none. */
     size_t (*room)(const rt_node *n, rt_pass pass);
 
-    /* The same for each of its parts, see rt_node_share. */
+    /* Scratch memory of each part of a pass, in bytes; see rt_node_share. */
     size_t (*part_room)(const rt_node *n, rt_pass pass);
 
     /* Bytes that products of a pass take in the engine's own memory; NULL: none. For dry runs. */
@@ -149,14 +150,16 @@ typedef struct rt_op {
     /* The input that backward passes its gradient to by rt_grad_pass, counted from 1; 0: none. */
     int passes;
 
-    /* Whether backward reads the numbers of x, the result or an input; NULL: it reads them all. */
+    /* Returns whether backward reads the numbers of x, the result or an input. NULL: backward reads
+     * them all. */
     bool (*reads)(const rt_node *n, const rt_tensor *x);
 
     /* Asks for the gradients of the inputs as backward does, for dry runs; NULL: for each that is
      * wanted, by rt_grad. */
     void (*lend)(const rt_node *n);
 
-    /* Whether backward can read the gradient of the result in bf16 alone; NULL: no. */
+    /* Returns whether backward can read the gradient of the result in bf16 alone. NULL: it cannot.
+     */
     bool (*takes_rounded)(const rt_node *n);
 
     /* Made of other ops, which are observed and counted in its place; its backward runs dry, too.
@@ -182,9 +185,9 @@ typedef struct rt_input {
     bool rounded;  /* may have rounded numbers alone */
 } rt_input;
 
-/* Whether an op can use its inputs: each is there, and is a tensor with a shape and memory. If
- * not, the graph has failed, with "[op] x is NULL" or what else is wrong. Every constructor asks
- * this before it looks at an input, which is a leaf of the caller's or what another op returned. */
+/* Returns whether an op can use its inputs: each is a tensor with a shape and memory. Otherwise the
+ * graph fails, with a message such as "[op] x is NULL". Every constructor calls this before it
+ * looks at an input, which is a leaf of the caller or the result of another op. */
 bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count);
 
 /* Inputs for RT_TAKES. RT_FACTOR: a factor of products, which may be rounded alone. */
@@ -195,7 +198,7 @@ bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int cou
     rt_graph_takes(g, op, (const rt_input[]){__VA_ARGS__},                                         \
                    (int)(sizeof((const rt_input[]){__VA_ARGS__}) / sizeof(rt_input)))
 
-/* The same for an argument of another type. */
+/* Returns whether an argument of another type is not NULL. Otherwise the graph fails. */
 bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *argument);
 
 /* A result of the op: makes the tensor, computes it, puts it on the tape. The
@@ -203,7 +206,7 @@ bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *a
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size);
 
-/* The same for a result whose numbers exist in bf16 alone, where the op puts them. */
+/* Returns a bf16-only result of the op, whose numbers the op writes to `rounded`. */
 rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, void *rounded);
 
 /* A result that is the memory of x in another shape: forward is not called. */
@@ -219,8 +222,8 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
  * bytes. Not zeroed. NULL, with the graph failed, when there is none. */
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
 
-/* The same for numbers that forward saves for backward. They are reserved in a dry graph: what a
- * constructor computes is filled in by rt_memory_fill (core/memory.h). */
+/* Returns memory for numbers that forward saves for backward. It is reserved in a dry graph, so a
+ * constructor fills it by rt_memory_fill (core/memory.h). */
 void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
 
 /* Room to work in until the next call of this function or the next op; otherwise as above. */
@@ -233,7 +236,8 @@ void *rt_room(const rt_node *n);
 void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 bool rt_graph_failed(const rt_graph *g);
 
-/* Whether dropout is on, and what the next one draws from; advances with each call. */
+/* Return whether dropout is on, and the random numbers of the next dropout, which each call
+ * advances. */
 bool rt_graph_drops(const rt_graph *g);
 rt_random rt_graph_next_random(rt_graph *g, uint64_t *first_index);
 
@@ -260,11 +264,11 @@ void rt_grad_pass(const rt_node *n);
  * nothing of the graph, gradients among it: the pass does, before it shares. */
 void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts);
 
-/* The same one after the other, by the calling thread. */
+/* Runs all parts in the calling thread, one after the other. */
 void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts);
 
-/* The same for a pass over rows of that many numbers, in parts of some rows: part `number` has rows
- * first ... first + count - 1. Of one column, `first` is a multiple of 64. */
+/* Runs a pass over rows of `columns` numbers. Part `number` has the rows first ... first + count -
+ * 1. With one column, `first` is a multiple of 64. */
 typedef struct rt_row_span {
     size_t first, count;
     int number;

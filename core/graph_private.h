@@ -1,7 +1,7 @@
 #ifndef ROTOR_CORE_GRAPH_PRIVATE_H
 #define ROTOR_CORE_GRAPH_PRIVATE_H
 
-/* What the files of a graph share: graph.c, its life, memory and forward; backward.c, gradients. */
+/* Declarations that graph.c (life, memory, forward) and backward.c (gradients) share. */
 
 #include "core/graph.h"
 

@@ -25,9 +25,9 @@ typedef struct rt_range {
     bool above, below; /* low, high themselves are excluded */
 } rt_range;
 
-/* Whether a run that is resumed may have another value: what decides its result may not, but for
- * how long it is, and the schedule of the learning rate, which a run that has taken all its steps
- * can be given anew for more of them. */
+/* When a resumed run may have another value. A key that decides the result may not change, except
+ * for the number of steps. The schedule of the learning rate may change when a finished run is
+ * extended. */
 typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
 
 /* How a condition relates a key to its values; RT_NEED_OR begins another list of conditions. */

@@ -10,14 +10,14 @@ typedef struct rt_factors {
     const double *at; /* borrowed; a shared copy if it was read (core/memory.h) */
 } rt_factors;
 
-/* Of lengths of sequences, in tokens. */
+/* Lengths of sequences, in tokens. */
 enum { RT_MOST_LENGTHS = 8 };
 typedef struct rt_lengths {
     int count;
     int at[RT_MOST_LENGTHS];
 } rt_lengths;
 
-/* Of words of a choice, by their numbers: one for each layer. */
+/* Values of a choice, one for each layer. */
 enum { RT_MOST_LAYER_WORDS = 1000 };
 typedef struct rt_layer_words {
     int count;

@@ -12,8 +12,8 @@
  * when the heap is exhausted or count * size overflows. Never NULL for 0 bytes. */
 void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
 
-/* The same, not zeroed. Of a large block, zeroed or not, pages that are never written cost
- * nothing (on Linux). */
+/* Allocates as rt_alloc, without zeroing. Pages of a large block that are never written cost
+ * nothing (on Linux), whether or not the block is zeroed. */
 void *rt_alloc_unset(size_t count, size_t size) __attribute__((warn_unused_result));
 
 /* A copy of a string that the caller frees; NULL as above. */

@@ -30,7 +30,7 @@ typedef enum rt_init {
     RT_INIT_GIVEN /* the model fills it in after allocation */
 } rt_init;
 
-/* What a parameter is; decides weight decay, the learning rate and how an optimizer moves it. */
+/* Role of a parameter, which decides its weight decay, learning rate and update. */
 typedef enum rt_role {
     RT_ROLE_WEIGHT, /* embeddings, output layers: decays */
     RT_ROLE_MATRIX, /* of a layer: decays; some optimizers move it as a whole */

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* What a number is for. Two uses never share a stream. */
+/* Uses of random numbers. Two uses never share a stream. */
 enum {
     RT_STREAM_PARAMETER,       /* initial values; step = hash of the parameter's name */
     RT_STREAM_THETA,           /* a perturbed start of theta */

@@ -49,7 +49,7 @@ static rt_tensor *compute(rt_graph *g, rt_tensor *x, const segment_args *a)
     return y;
 }
 
-/* What is lent meanwhile lies behind the mark, and is forgotten with it. */
+/* Memory lent since the mark lies behind it and is forgotten with it. */
 static void go_back(rt_graph *g, const rt_node *n, rt_tensor *own)
 {
     const segment_args *a = n->args;

@@ -4,7 +4,8 @@
 /* Row kernels: functions that pass over rows of numbers, each compiled for several instruction
  * sets. When the program starts, the best set that the processor has is chosen for all of them.
  *
- *     static RT_ROW_KERNEL(add_rows, (real *restrict y, const real *restrict x, size_t n), (y, x, n))
+ *     static RT_ROW_KERNEL(add_rows, (real *restrict y, const real *restrict x, size_t n), (y, x,
+ * n))
  *     {
  *         for (size_t i = 0; i < n; i++)
  *             y[i] += x[i];
@@ -34,15 +35,15 @@ typedef enum rt_row_set { RT_ROW_SETS(RT_CHOICE_VALUE) } rt_row_set;
 /* The one in use, read at each call. */
 extern rt_row_set rt_row_set_in_use;
 
-/* Whether the processor, and the operating system, can run it. */
+/* Returns whether the processor and the operating system can run the set. */
 bool rt_row_set_works(rt_row_set set);
 
 /* To be called while no other thread computes. RT_CONFIG if the processor lacks it: then nothing
  * changes. */
 rt_status rt_row_set_use(rt_row_set set) RT_MUST_CHECK;
 
-/* The same by its name, "SSE2", "AVX2" or "AVX-512"; RT_CONFIG also for any other. NULL and "" change
- * nothing. */
+/* Uses the set with the name "SSE2", "AVX2" or "AVX-512". RT_CONFIG for any other name. NULL and ""
+ * change nothing. */
 rt_status rt_row_set_use_named(const char *name) RT_MUST_CHECK;
 
 /* The name of a set, and of the one in use. */
@@ -76,8 +77,8 @@ const char *rt_row_kernels(void);
     type name parameters                                                                           \
     {                                                                                              \
         result rt_row_set_in_use == RT_ROWS_AVX512 ? name##_avx512 arguments                       \
-            : rt_row_set_in_use == RT_ROWS_AVX2    ? name##_avx2 arguments                         \
-                                                   : name##_baseline arguments;                    \
+        : rt_row_set_in_use == RT_ROWS_AVX2        ? name##_avx2 arguments                         \
+                                                   : name##_baseline arguments;                           \
     }                                                                                              \
     RT_ROW_BODY(type, name) parameters
 #else

@@ -1,10 +1,8 @@
 #ifndef ROTOR_CORE_STATUS_H
 #define ROTOR_CORE_STATUS_H
 
-/* What a function that can fail returns: a code to decide by, and a message that
- * says where, what was expected and what was found. Returned by value; there is
- * nothing to free.
- */
+/* Result of a function that can fail: a code to decide by, and a message that says where, what was
+ * expected and what was found. Returned by value; there is nothing to free. */
 
 typedef enum rt_code {
     RT_OK,

@@ -35,7 +35,7 @@ static bool is_made(const rt_transformer *m, rt_graph *g)
     return !rt_graph_failed(g);
 }
 
-/* What is kept has no gradient, and no place for padding. */
+/* A cached sequence has no gradient and no padding. */
 static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     bool fit = !in->caches ||
@@ -150,7 +150,7 @@ typedef struct layer_pass {
     bool finds_rotations;         /* ... by the layer itself */
 } layer_pass;
 
-/* Of one text, or of all of a batch: (B, T, H, D), and G heads of keys and values. */
+/* Heads of one sequence, or of all of a batch: (B, T, H, D), and G heads of keys and values. */
 typedef struct heads {
     rt_tensor *query, *key, *value;
 } heads;
@@ -165,7 +165,7 @@ static bool is_rotated(const layer_pass *p)
     return rt_encoding_of(&p->model->options)->rotation && layer_of(p)->row.has_positions;
 }
 
-/* What scores read of queries or keys x, which nothing else reads. */
+/* Returns queries or keys x as the scores read them; nothing else reads them. */
 static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 {
     rt_tensor *turned = rotation ? rt_rope(g, x, rotation) : x;
@@ -216,8 +216,8 @@ static rt_tensor *linear_context(const layer_pass *p, rt_graph *g, heads h, int 
     return rt_linear_form(g, h.query, h.key, h.value, &options);
 }
 
-/* What queries find in keys and values: those of all texts of a batch at once, or of one of which
- * something is kept. */
+/* Returns the result of attention, for all sequences of a batch at once or for one cached sequence.
+ */
 static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn)
 {
     const rt_transformer_options *o = &p->model->options;
@@ -278,8 +278,8 @@ static rt_tensor *feed_forward(const layer_pass *p, rt_graph *g, rt_tensor *x)
     return rt_for_products(g, rt_affine_activate(g, x, layer->up, p->model->options.activation));
 }
 
-/* What each text turns by. Texts of which nothing is kept yet share the table of a fixed theta,
- * since all of them have T tokens. */
+/* Finds the rotation of each sequence. Sequences with an empty cache share the table of a fixed
+ * theta, since all of them have T tokens. */
 static void find_rotations(const layer_pass *p, rt_graph *g)
 {
     const rt_encoding *encoding = rt_encoding_of(&p->model->options);
@@ -307,14 +307,14 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
 
 /* ---- all layers ---- */
 
-/* What the layers of one base turn by. */
+/* Rotations of the layers that share a base. */
 typedef struct shared_rotations {
     double base;
     rt_layer_rotation *rotations;
     struct shared_rotations *next;
 } shared_rotations;
 
-/* What a layer turns by: nothing, what it shares with others, or what it finds itself. */
+/* Rotation of each layer: none, one shared with other layers, or its own. */
 typedef struct turning {
     rt_layer_rotation *none, *own;
     shared_rotations *shared;
@@ -367,7 +367,7 @@ static bool share_rotations(turning *t, rt_transformer *m, rt_graph *g,
     return true;
 }
 
-/* What is shared is found here, before the layers, whose memory is given back. */
+/* Finds shared rotations before the layers, whose memory is released after each. */
 static bool make_turning(turning *t, rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const rt_theta_options *theta = &m->options.theta;

@@ -71,7 +71,7 @@ void rt_frequencies_at(double *theta, int pairs, const rt_frequency_options *o, 
 /* Two lengths for which that is the same have the same number. */
 int rt_frequencies_regime(const rt_frequency_options *o, int T);
 
-/* What cosines and sines are multiplied by: 1, but for yarn and longrope. */
+/* Returns the factor of cosines and sines: 1, except for yarn and longrope. */
 double rt_frequencies_magnitude(const rt_frequency_options *o);
 
 /* The pairs between which yarn's ramp lies, for R rotated features. */

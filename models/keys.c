@@ -28,7 +28,7 @@ RT_KEY_WORDS(scope_word, RT_THETA_SCOPES)
 RT_KEY_WORDS(form_word, RT_THETA_FORMS)
 RT_KEY_WORDS(init_word, RT_THETA_INITS)
 
-/* What the conditions of several keys have in common. */
+/* Conditions that several keys share. */
 #define ROTATED IS("position.kind", "rope")
 #define EVEN    IS("position.frequencies", "geometric", "linear")
 #define LEARNED IS("theta.learn", "yes")

@@ -5,7 +5,7 @@
 
 #include "core/key.h"
 
-/* Of rt_transformer_options. */
+/* Table of the keys of rt_transformer_options. */
 extern const rt_key_table rt_model_keys;
 
 /* The key's default with model.kind = decoder; NULL if it is `initial`. */

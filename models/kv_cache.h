@@ -39,11 +39,12 @@ double rt_kv_cache_bytes(const rt_transformer_options *options, int tokens, int 
 /* Forgets all tokens. */
 void rt_kv_cache_clear(rt_kv_cache *c);
 
-/* The same, and gives memory back: after a failure layers may have had room for different tokens.
- */
+/* Empties the cache and frees its memory, since after a failure layers may have room for different
+ * numbers of tokens. */
 void rt_kv_cache_drop(rt_kv_cache *c);
 
-/* Whether the cache still holds every key that the token after the first `count` can see. */
+/* Returns whether the cache still holds every key that the token after the first `count` can see.
+ */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
 /* Before the first layer reads T tokens: finds c->positions. False if the graph has failed. */

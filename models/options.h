@@ -18,11 +18,11 @@ typedef enum rt_norm_order { RT_NORM_ORDERS(RT_CHOICE_VALUE) } rt_norm_order;
 #define RT_NORM_KINDS(X) X(RT_NORM_LAYER, "layer") X(RT_NORM_RMS, "rms")
 typedef enum rt_norm_kind { RT_NORM_KINDS(RT_CHOICE_VALUE) } rt_norm_kind;
 
-/* Whether there is one. Zeroed options have it. */
+/* Presence of a part. Zeroed options have the part. */
 #define RT_PRESENCES(X) X(RT_WITH, "yes") X(RT_WITHOUT, "no")
 typedef enum rt_presence { RT_PRESENCES(RT_CHOICE_VALUE) } rt_presence;
 
-/* Whether there is a norm over the embeddings; auto: a RoFormer has one, a decoder has none. */
+/* Presence of a norm over the embeddings; auto: a RoFormer has one, a decoder has none. */
 #define RT_EMBEDDING_NORMS(X)                                                                      \
     X(RT_EMBEDDING_NORM_AUTO, "auto")                                                              \
     X(RT_EMBEDDING_NORM_YES, "yes")                                                                \
@@ -43,15 +43,15 @@ typedef enum rt_ffn { RT_FFNS(RT_CHOICE_VALUE) } rt_ffn;
     X(RT_BIAS_OUTPUT, "output")
 typedef enum rt_bias { RT_BIASES(RT_CHOICE_VALUE) } rt_bias;
 
-/* What stands before the last map of a head for labels: a linear map and the activation; the same
- * with tanh, as in ESM-2; the same with the activation and a norm, for labels of tokens as well, as
- * in ModernBERT. Those of decoders have the last map alone. */
+/* Layers before the last map of a head for labels: a linear map and the activation; a linear map
+ * and tanh, as in ESM-2; a linear map, the activation and a norm, for labels of tokens as well, as
+ * in ModernBERT. Decoders have the last map alone. */
 #define RT_CLASSIFIERS(X)                                                                          \
     X(RT_CLASSIFIER_DENSE, "dense") X(RT_CLASSIFIER_TANH, "tanh") X(RT_CLASSIFIER_NORM, "norm")
 typedef enum rt_classifier { RT_CLASSIFIERS(RT_CHOICE_VALUE) } rt_classifier;
 
-/* What the feed-forward block of a layer reads: what attention has added to, or, beside it, what
- * the layer reads: x + A(n1 x) + F(n2 x). */
+/* Input of the feed-forward block: the result of attention with its residual (serial), or the input
+ * of the layer (parallel): x + A(n1 x) + F(n2 x). */
 #define RT_RESIDUALS(X) X(RT_RESIDUAL_SERIAL, "serial") X(RT_RESIDUAL_PARALLEL, "parallel")
 typedef enum rt_residual { RT_RESIDUALS(RT_CHOICE_VALUE) } rt_residual;
 
@@ -83,8 +83,8 @@ typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position
 /* The word of a kind of position; NULL past the last. */
 const char *rt_encoding_word(int kind);
 
-/* What has a learnable theta of its own: the model; each layer; each key head, which is rotated
- * together with the query heads that share it (kv_heads). */
+/* Parts of the model with a learnable theta of their own: the model; each layer; each key head,
+ * which is rotated together with the query heads that share it (kv_heads). */
 #define RT_THETA_SCOPES(X)                                                                         \
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
@@ -170,7 +170,7 @@ typedef struct rt_transformer_options {
     rt_theta_options theta;
 } rt_transformer_options;
 
-/* What differs by layer: a row for each of them, from 0 on. */
+/* Options that differ by layer: a row for each layer, from 0 on. */
 typedef struct rt_layer_row {
     bool has_positions; /* by itself; of the encodings that are added to the
                            embeddings, all rows have them or none has */
@@ -183,7 +183,7 @@ rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int layer);
 /* The frequencies that rope has in a layer; -1: in the first that has positions. */
 rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int layer);
 
-/* Whether layers that have positions differ in their frequencies. */
+/* Returns whether layers that have positions differ in their frequencies. */
 bool rt_layers_start_apart(const rt_transformer_options *o);
 
 /* D, whether or not the options are resolved; 0 without heads. */
@@ -196,8 +196,8 @@ int rt_transformer_head_dim(const rt_transformer_options *o);
  * them. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
-/* The same for what follows from the lengths that a model is used with: original_len from that of
- * its sequences in training, max_len from the longest. */
+/* Resolves the options that depend on lengths: original_len follows the length of sequences in
+ * training, max_len the longest length. */
 void rt_transformer_resolve_lengths(rt_transformer_options *o, int length, int longest);
 
 #endif

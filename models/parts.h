@@ -1,7 +1,7 @@
 #ifndef ROTOR_MODELS_PARTS_H
 #define ROTOR_MODELS_PARTS_H
 
-/* What the files of the RoFormer share, and nobody else. */
+/* Private declarations of the files of the transformer. */
 
 #include "models/transformer.h"
 
@@ -19,7 +19,7 @@ typedef struct rt_pair_features {
 } rt_pair_features;
 rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair);
 
-/* What a layer rotates its queries, keys and, if asked, values by; NULL: nothing. */
+/* Rotations of a layer's queries, keys and, if wanted, values; NULL: no rotation. */
 typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;

@@ -99,7 +99,7 @@ static void check_head(const rt_transformer_options *o, rt_rule_sink to)
                        o->embedding_dim, o->dim);
 }
 
-/* What is of a RoFormer's head, or of its input. */
+/* Checks options of a RoFormer's head and input. */
 static void check_encoder(const rt_transformer_options *o, rt_rule_sink to)
 {
     static const char *const classifiers[] = {RT_CLASSIFIERS(RT_CHOICE_WORD)};
@@ -143,7 +143,7 @@ static const char *attention_of(const rt_transformer_options *o)
     return words[o->attention];
 }
 
-/* What only goes with some kinds of position and forms of attention. */
+/* Checks options that only fit some kinds of position and forms of attention. */
 static void check_position(const rt_transformer_options *o, const rt_encoding *encoding,
                            rt_rule_sink to)
 {
@@ -268,7 +268,7 @@ static void check_heads(const rt_transformer_options *o, rt_rule_sink to)
                        "model.window needs model.attention = softmax; got %s", attention_of(o));
 }
 
-/* What turns, and how, is nothing to an encoding that turns nothing. */
+/* Refuses options of rotation with an encoding that does not rotate. */
 static void check_rotation(const rt_transformer_options *o, const rt_encoding *encoding,
                            rt_rule_sink to)
 {

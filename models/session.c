@@ -185,7 +185,7 @@ static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count
     return rt_ok();
 }
 
-/* What is to be known of the text before tokens are read. */
+/* Checks the prompt and finds the frequencies of its length before tokens are read. */
 static rt_status begin(rt_session *s, const int32_t *ids, int count)
 {
     const rt_frequency_options *frequencies = &s->model->options.position.frequencies;

@@ -27,7 +27,7 @@ int rt_transformer_pairs(const rt_transformer_options *o)
     return (int)lround(o->position.fraction * rt_transformer_head_dim(o) / 2);
 }
 
-/* Of a layer. */
+/* Returns the number of rows of theta in a layer. */
 static int rows_of(const rt_transformer_options *o)
 {
     return o->theta.scope == RT_THETA_HEAD ? o->kv_heads : 1;
@@ -443,7 +443,7 @@ static rt_status rotate_for(const rt_transformer *m, fixed_theta *fixed, int l, 
     return rt_rotation_reserve(&fixed->rotation, T);
 }
 
-/* Of some tokens of a text, which need no rows of a table for those before them. */
+/* Returns the rotation of a span of tokens, whose table needs no rows for the tokens before it. */
 static const rt_rotation *rotate_part(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const int pairs = rt_transformer_pairs(&m->options);

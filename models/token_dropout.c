@@ -8,8 +8,8 @@ static bool is_token(const rt_transformer_input *in, int at)
     return !in->key_mask || in->key_mask[at];
 }
 
-/* Of the text whose first token is number `first`. The share of masks is a float, as in
- * transformers, so that both compute the same in double. */
+/* Returns the factor of the sequence whose first token has the number `first`. The share of masks
+ * is a float, as in transformers, so that both compute the same in double. */
 static real factor_of_text(const rt_transformer_input *in, int first, int mask_id)
 {
     int tokens = 0, masks = 0;

@@ -16,7 +16,7 @@ static rt_affine add_matrix(rt_transformer *m, int l, const char *rest, rt_shape
                          biased);
 }
 
-/* Of the kind that the options say. */
+/* Adds a norm of the kind that the options name. */
 static rt_affine add_norm(rt_transformer *m, const char *name, int size)
 {
     return rt_add_norm(&m->parameters, name, size, m->options.norm_kind,

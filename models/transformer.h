@@ -64,7 +64,7 @@
 #define RT_OUTPUT_NAME      "head.output.weight"
 #define RT_OUTPUT_BIAS_NAME "head.output.bias"
 
-/* That of the theta of a layer; -1: of all. */
+/* Writes the name of the theta of a layer; with -1, of the one theta of all layers. */
 void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
 
 typedef struct rt_transformer_layer {
@@ -149,8 +149,8 @@ rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
 /* The most tokens that a text can have, for which there are positions; 0 = no limit. */
 int rt_transformer_capacity(const rt_transformer_options *options);
 
-/* What a sequence head reads of hidden states (B, T, C), by options.pool: (B, C). The mask is that
- * of the input (rt_pool in ops/ops.h). */
+/* Pools hidden states (B, T, C) by options.pool to (B, C), the input of a sequence head. The mask
+ * is that of the input (rt_pool in ops/ops.h). */
 rt_tensor *rt_transformer_pool(rt_transformer *model, rt_graph *g, rt_tensor *hidden,
                                const uint8_t *key_mask);
 
@@ -204,7 +204,7 @@ double rt_theta_turns(double theta, int reach);
  * layer and head rotate. Laid out as rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
-/* The same of one query head and the head of keys that it reads, (R/2). */
+/* Computes the use of each pair by one query head and its key head, (R/2). */
 void rt_transformer_head_use(const rt_transformer *model, int layer, int head, double *use);
 
 /* ---- the theta that rotates ---- */
@@ -213,7 +213,8 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
  * heads of keys, R/2; nothing for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
-/* What texts of T tokens are rotated by, laid out so, behind scalings and what follows. */
+/* Computes the effective theta at sequence length T, after context scaling, with the layout of the
+ * model's theta. */
 void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
 
 /* From now on the model turns by that, which is borrowed; NULL: by its own again. No gradient goes

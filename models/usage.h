@@ -1,12 +1,12 @@
 #ifndef ROTOR_MODELS_USAGE_H
 #define ROTOR_MODELS_USAGE_H
 
-/* What each pair has of queries and keys before their rotation, summed over the tokens that a model
- * with rope and softmax attention is given. */
+/* Usage of each pair: sums over queries and keys before their rotation, over all tokens that a
+ * model with rope and softmax attention reads. */
 
 #include "models/transformer.h"
 
-/* Of one pair of a head: the features of a token are (a, b). */
+/* Sums of one pair of a head; the features of a token are (a, b). */
 typedef struct rt_pair_sum {
     double length; /* of sqrt(a^2 + b^2) */
     double a, b;
@@ -32,8 +32,8 @@ void rt_usage_count(rt_usage *usage, const rt_transformer_input *input);
 void rt_usage_see(rt_usage *usage, const rt_transformer_options *options, int l,
                   const rt_transformer_input *input, const rt_tensor *query, const rt_tensor *key);
 
-/* Of one head: the mean length of each pair, and the length of its mean over the tokens, each over
- * the mean of all pairs of the head; 0 where there is nothing. */
+/* Computes, for one head, the mean length of each pair, and the length of its mean over the tokens,
+ * each over the mean of all pairs of the head; 0 without tokens. */
 void rt_usage_shares(double *length, double *of_mean, const rt_pair_sum *sums, int pairs);
 
 #endif

@@ -64,7 +64,7 @@ static rt_operand as_operand(const real *s, const rt_pack *a, rt_tile t)
     return x;
 }
 
-/* What is laid out as the result, from token t on. */
+/* Returns the rows of a tensor with the layout of the result, from token t on. */
 static rt_operand out_rows(const real *x, const rt_pack *a, int t)
 {
     const rt_operand first = {.data = x + a->out, .stride = a->out_stride, .step = a->out_step};
@@ -76,7 +76,8 @@ static rt_operand share(rt_operand x, const rt_pack *a, int rows, int columns, i
     return rt_gemm_share_batch(a->size, x, rows, columns, place);
 }
 
-/* Whether every key of the tile comes after every query, or is outside the window of all. */
+/* Returns whether every key of the tile comes after every query, or is outside the window of all.
+ */
 static bool unseen(const attention_args *args, rt_tile t)
 {
     const rt_attention_options *o = &args->o;

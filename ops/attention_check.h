@@ -3,7 +3,7 @@
 
 #include "ops/ops.h"
 
-/* Whether these are arguments of rt_attention; if not, the graph fails and says why. */
+/* Returns whether the arguments fit rt_attention. Otherwise the graph fails with the reason. */
 bool rt_attention_fits(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const rt_tensor *v,
                        const rt_attention_options *o);
 

@@ -168,7 +168,7 @@ static void hide_masked(real *restrict s, const uint8_t *restrict mask, int colu
         s[j] = mask[j] ? s[j] : -INFINITY;
 }
 
-/* What comes to the products of head n. */
+/* Adds distances and masks to the scores of head n. */
 static void finish(real *s, real *room, const rt_pack *a, rt_tile t, int n)
 {
     const rt_attention_options *o = a->o;

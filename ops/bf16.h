@@ -13,11 +13,11 @@
 
 typedef uint16_t rt_bf16;
 
-/* Those of rt_gemm_share, and one for each operand of a product. */
+/* Places of scratch memory: those of rt_gemm_share, and one for each operand of a product. */
 enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_PLACES };
 
-/* Whether the matrices of a batch lie side by side in longer rows, as heads do, and not each behind
- * the one before. */
+/* Returns whether the matrices of a batch lie side by side in longer rows, as heads do, and not one
+ * behind the other. */
 static inline bool rt_side_by_side(rt_batch_size batch, int stride, rt_steps step)
 {
     return batch.inner > 1 && step.inner < (size_t)stride;
@@ -28,8 +28,8 @@ static inline bool rt_side_by_side(rt_batch_size batch, int stride, rt_steps ste
  * memory is short. */
 const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
 
-/* The same of parameters that are held (rt_engine_hold); NULL if the operand is none of them or its
- * rows do not follow one another. */
+/* Returns the rounded numbers of parameters that are held (rt_engine_hold). NULL if the operand is
+ * not held or its rows have gaps. */
 const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
 
 /* The memory of a place of the calling thread, for so many numbers. NULL if memory is short. */

@@ -114,7 +114,7 @@ static void lend_gradient(const rt_node *n)
     ask_for_gradient(n, &(cross_entropy_pass){0});
 }
 
-/* Of a row, in numbers from `first` on. */
+/* Computes the gradient of `count` numbers of a row, from `first` on. */
 static void row_gradient(const rt_node *n, const cross_entropy_pass *p, size_t row, real *dx,
                          int first, int count)
 {

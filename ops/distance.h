@@ -1,7 +1,7 @@
 #ifndef ROTOR_OPS_DISTANCE_H
 #define ROTOR_OPS_DISTANCE_H
 
-/* What attention adds to a score for the distance between query and key: a learned bias of
+/* Terms that attention adds to a score for the distance between query and key: a learned bias of
  * the distance's class (T5), or the product of the query with a learned key of it (Shaw). */
 
 #include "ops/ops.h"

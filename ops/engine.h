@@ -42,7 +42,7 @@ const char *rt_engine_kernels(void);
 enum { RT_KERNELS_SIZE = 64 };
 const char *rt_kernels_describe(char text[RT_KERNELS_SIZE]);
 
-/* What OpenBLAS has chosen, whether or not it is in use. */
+/* Returns the kernels that OpenBLAS has chosen, whether or not it is in use. */
 const char *rt_openblas_kernels(void);
 
 /* Parameters that do not change for a while, and room for as many numbers in bf16, or NULL for both
@@ -55,7 +55,7 @@ void rt_engine_round(uint16_t *rounded, const real *values, size_t size);
  * filled is NaN. */
 rt_status rt_engine_status(void) RT_MUST_CHECK;
 
-/* Of what was computed in a graph: rt_graph_status, or else that of its products. */
+/* Returns rt_graph_status, or the status of the products that the graph computed. */
 rt_status rt_engine_graph_status(const rt_graph *g) RT_MUST_CHECK;
 
 #endif

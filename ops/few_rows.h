@@ -12,7 +12,7 @@
 void rt_few_rows(int m, int n, int k, const real *x, const real *w, real beta, real *y,
                  int y_stride);
 
-/* The same of numbers in bfloat16, with sums in `real`. */
+/* Computes the same product of numbers in bfloat16, with sums in `real`. */
 void rt_few_rows_bf16(int m, int n, int k, const uint16_t *x, const uint16_t *w, real beta, real *y,
                       int y_stride);
 

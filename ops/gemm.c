@@ -59,7 +59,7 @@ rt_status rt_engine_graph_status(const rt_graph *g)
     return status.code ? status : rt_engine_status();
 }
 
-/* What could not be computed must not look as if it were. */
+/* Fills the result with NaN, so that a product that failed is not taken for a result. */
 static void spoil(const rt_product *p)
 {
     for (int i = 0; i < p->m; i++)
@@ -238,7 +238,7 @@ bool rt_gemm_holds(const real *values)
     return rt_gemm_rounds() && rt_bf16_parameters(rt_rows_at(values, 1), 1, 1);
 }
 
-/* What is not rounded yet is rounded for this product alone. */
+/* Returns the operand in bf16: its rounded numbers if there are any, or a copy for this product. */
 static const void *rounded_rows(rt_operand x, int rows, int columns, int place)
 {
     const rt_bf16 *held = x.rounded ? x.rounded : rt_bf16_parameters(x, rows, columns);

@@ -82,7 +82,7 @@ static inline rt_operand rt_transposed(rt_operand x)
 void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
              int c_stride);
 
-/* The same by OpenBLAS, of numbers that are not rounded, whatever the engine: it cannot fail. */
+/* Computes the product by OpenBLAS without rounding, whatever the engine. It cannot fail. */
 void rt_gemm_unrounded(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta,
                        real *c, int c_stride);
 
@@ -129,7 +129,7 @@ int rt_gemm_batch_room(void);
  * products of a thread use the same memory. */
 size_t rt_gemm_library(int m, int n, int k);
 
-/* Whether products are made of rounded numbers. */
+/* Returns whether products round their operands. */
 bool rt_gemm_rounds(void);
 
 /* The operand (rows, columns), neither yet transposed, for several products of this thread: where
@@ -143,8 +143,8 @@ rt_operand rt_gemm_share_batch(rt_batch_size batch, rt_operand x, int rows, int 
  * not made of rounded numbers, or without memory. */
 uint16_t *rt_gemm_place(size_t size, int place);
 
-/* Whether these are parameters whose numbers in bf16 are held (rt_engine_hold): who multiplies with
- * others rounds them first, once for all panels. */
+/* Returns whether these are parameters that are held in bf16 (rt_engine_hold). A caller that
+ * multiplies with others rounds them first, once for all panels. */
 bool rt_gemm_holds(const real *values);
 
 /* C = x w^T + beta C of a few rows x (m, k) and a weight w (n, k), neither with gaps: w is read

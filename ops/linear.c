@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of an activation. */
+/* Arguments of a linear map with an activation. */
 typedef struct linear_args {
     rt_activation_values *values;
     real *derivative;         /* backward uses it up */
@@ -81,7 +81,7 @@ static rt_panels panels_of(const rt_node *n)
 
 typedef struct forward_pass forward_pass;
 
-/* What becomes of a panel of the product. */
+/* Finishes a panel of the product: bias, activation or residual. */
 typedef void finish_panel(const forward_pass *pass, rt_panel p);
 
 struct forward_pass {

@@ -381,7 +381,7 @@ static void keys_of_sum(const head *a, room w, chunk c)
                 a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride);
 }
 
-/* What the queries of a chunk ask of its own keys. */
+/* Adds the gradients of the keys and values of a chunk that come from its own queries. */
 static void keys_of_chunk(const head *a, room w, chunk c)
 {
     if (a->dv) {

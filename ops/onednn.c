@@ -18,8 +18,8 @@ static order order_of(rt_batch_size batch, rt_operand x)
     return (order){x.transposed, rt_side_by_side(batch, x.stride, x.step)};
 }
 
-/* Whether matrices (rows, columns), not transposed, lie as a primitive has them: without gaps. For
- * others oneDNN has kernels that are up to ten times slower. */
+/* Returns whether matrices (rows, columns), not transposed, lie without gaps, as primitives need.
+ * For others oneDNN has kernels that are up to ten times slower. */
 static bool dense(rt_batch_size batch, int rows, int columns, int stride, rt_steps step)
 {
     const size_t height = (size_t)rows, width = (size_t)columns, inner = (size_t)batch.inner;
@@ -51,7 +51,7 @@ static RT_ROW_KERNEL(add_product, (const rt_product *p, const real *restrict x),
     }
 }
 
-/* What stands there in bf16 already, or is rounded for this product alone. */
+/* Returns the operand in bf16: its rounded numbers, or a copy for this product. */
 static const void *rounded(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
     if (x.rounded)

@@ -1,7 +1,7 @@
 #ifndef ROTOR_OPS_ONEDNN_PRIMITIVES_H
 #define ROTOR_OPS_ONEDNN_PRIMITIVES_H
 
-/* What oneDNN computes products with: a primitive is made for a shape once in a thread and kept. */
+/* Primitives of oneDNN for products. A thread creates one for each shape and keeps it. */
 
 #include "ops/gemm.h"
 
@@ -13,7 +13,7 @@ typedef struct rt_onednn_order {
     bool side_by_side; /* of a batch: in the same rows */
 } rt_onednn_order;
 
-/* What a primitive is made for. */
+/* Shape of the product that a primitive computes. */
 typedef struct rt_onednn_shape {
     rt_batch_size batch;
     int m, n, k;
@@ -43,7 +43,7 @@ typedef struct rt_onednn_thread rt_onednn_thread;
 /* False if oneDNN cannot be started. To be called before the others. */
 bool rt_onednn_start(void);
 
-/* Those of the calling thread; NULL if memory is short. */
+/* Returns the primitives of the calling thread; NULL if memory is short. */
 rt_onednn_thread *rt_onednn_this_thread(void);
 dnnl_stream_t rt_onednn_stream(const rt_onednn_thread *t);
 

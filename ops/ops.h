@@ -77,7 +77,7 @@ rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p);
 
 /* ---- shape, sums ---- */
 
-/* The same elements, in the same memory, in another shape of the same size. */
+/* Returns the elements of x, in the memory of x, in another shape of the same size. */
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape);
 
 /* The axes in another order: axis i of the result is axis order[i] of x. */
@@ -123,12 +123,11 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* The same numbers for a reader that is a product: x of rt_linear, rt_linear_onto and
- * rt_linear_activate, and q, k and v of rt_attention, but q with distance_keys; rt_reshape hands
- * them on. Where products are made of rounded numbers (engine.h) and the graph records, they exist
- * rounded alone: other ops refuse the result, and x, whose memory is given back, must not be read
- * by anything else either. Elsewhere, and if a backward reads the numbers of x, this is x itself.
- */
+/* Returns x for products alone: x of rt_linear, rt_linear_onto and rt_linear_activate, and q, k and
+ * v of rt_attention, but not q with distance_keys. rt_reshape passes the property on. Where
+ * products round their operands (engine.h) and the graph records, the result is bf16-only: other
+ * ops refuse it, and nothing else may read x, whose memory is released. Elsewhere, and if a
+ * backward reads the numbers of x, the result is x itself. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -198,7 +197,7 @@ size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels);
 #define RT_PAIRINGS(X) X(RT_INTERLEAVED, "interleaved") X(RT_HALF, "half")
 typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 
-/* What a theta parameter holds: lambda = ln theta, or theta itself. */
+/* Form of a theta parameter: lambda = ln theta, or theta itself. */
 #define RT_THETA_FORMS(X) X(RT_THETA_LOG, "log") X(RT_THETA_RAW, "raw")
 typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
@@ -254,8 +253,8 @@ rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, 
 rt_status rt_rotation_reserve(rt_rotation_table *table, int length) RT_MUST_CHECK;
 void rt_rotation_table_free(rt_rotation_table *table);
 
-/* What the scores of pair i of R/2 are multiplied by over a distance of one scale of xPos:
- * (2i/R + 0.4) / 1.4. */
+/* Returns the factor of the scores of pair i of R/2 over a distance of one scale of xPos: (2i/R +
+ * 0.4) / 1.4. */
 double rt_xpos_zeta(int i, int pairs);
 
 /* The first T tokens of a rotation that multiplies by a power of the position as well, in the

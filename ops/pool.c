@@ -17,7 +17,7 @@ static bool is_token(const pooling *p, size_t row)
     return !p->key_mask || p->key_mask[row];
 }
 
-/* Of a text that is padding alone, the first token stands for the last; its mean is 0. */
+/* In a text of padding alone, the first token counts as the last, and the mean is 0. */
 static span span_of(const pooling *p, size_t b, size_t T)
 {
     size_t last = T - 1, tokens = 0;

@@ -1,7 +1,7 @@
 #ifndef ROTOR_OPS_PRODUCTS_H
 #define ROTOR_OPS_PRODUCTS_H
 
-/* What stands behind the door of ops/gemm.h: a file for each engine. */
+/* Products of each engine, behind ops/gemm.h. Each engine is a file. */
 
 #include "core/status.h"
 #include "ops/engine.h"
@@ -16,7 +16,7 @@ void rt_openblas_multiply(const rt_product *p);
 void rt_openblas_describe(char *text, size_t size);
 size_t rt_openblas_library(int m, int n, int k); /* as rt_gemm_library */
 
-/* Whether oneDNN is there for that math; RT_CONFIG says what is missing. */
+/* Starts oneDNN for that math. RT_CONFIG with the reason if it is not available. */
 rt_status rt_onednn_begin(rt_math math) RT_MUST_CHECK;
 
 /* False if memory is short. */

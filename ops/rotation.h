@@ -5,8 +5,8 @@
 
 #include "ops/ops.h"
 
-/* Whether the numbers of a rotation fit each other: one that was filled by hand may not. Otherwise
- * the graph has failed. */
+/* Returns whether the sizes of a rotation agree, which one filled by hand may not. Otherwise the
+ * graph fails. */
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Of one stretch (optim/rules.h). */
+/* Returns the sum of squares of one span (optim/rules.h). */
 double rt_sum_of_squares(const real *x, size_t size);
 
 /* The factor that brings a gradient of that norm to max_norm at most; 1 if max_norm is 0. */

@@ -8,7 +8,7 @@
 
 RT_KEY_WORDS(schedule_word, RT_SCHEDULES)
 
-/* What the conditions of several keys have in common. */
+/* Conditions that several keys share. */
 #define LEARNED IS("theta.learn", "yes")
 #define MEANS   IS_NOT("optimizer.kind", "sgd")
 #define MUON    IS("optimizer.kind", "muon")

@@ -5,7 +5,7 @@
 
 #include "core/key.h"
 
-/* Of rt_optimizer_options. */
+/* Table of the keys of rt_optimizer_options. */
 extern const rt_key_table rt_optimizer_keys;
 
 #endif

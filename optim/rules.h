@@ -1,8 +1,8 @@
 #ifndef ROTOR_OPTIM_RULES_H
 #define ROTOR_OPTIM_RULES_H
 
-/* What an update rule is: each row of RT_OPTIMIZER_RULES (optim/settings.h) names one, which a file
- * of optim/ defines. Trainer, checkpoint, configuration and rt_optimizer walk the rows. */
+/* An update rule. Each row of RT_OPTIMIZER_RULES (optim/settings.h) names one, which a file of
+ * optim/ defines. Trainer, checkpoint, configuration and rt_optimizer walk the rows. */
 
 #include "core/parameters.h"
 #include "core/real.h"
@@ -20,7 +20,7 @@ enum {
     RT_USES_MUON_MOMENTUM = 8
 };
 
-/* What a step does with one parameter. */
+/* Update of one parameter in one step. */
 typedef struct rt_update {
     const rt_optimizer_settings *settings;
     double lr;
@@ -43,13 +43,15 @@ typedef struct rt_update_rule {
     double beta2;     /* its default; 0: 0.999 */
     rt_update_state states[RT_MOST_STATES];
     int state_count;
-    /* What of a step is about lr at most, by the name that reports give it; or NULL. */
+    /* Name in reports of the part of a step whose size is at most about lr; NULL if there is none.
+     */
     const char *bounded_by;
     /* Moves numbers that follow each other in one parameter, and their states. */
     void (*stretch)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                     const real *gradient, size_t size);
-    /* The same of a matrix of a layer as a whole (see RT_ROLE_MATRIX), which has the first
-     * matrix_states of the states, in `room` for matrix_room numbers. NULL: by stretches, too. */
+    /* Updates a matrix of a layer as a whole (see RT_ROLE_MATRIX). It has the first matrix_states
+     * of the states, and `room` for matrix_room numbers. NULL: matrices are updated by spans as
+     * well. */
     void (*matrix)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                    const real *gradient, int rows, int columns, real *room);
     size_t (*matrix_room)(int rows, int columns);
@@ -58,8 +60,7 @@ typedef struct rt_update_rule {
 
 const rt_update_rule *rt_update_rule_of(const rt_optimizer_settings *settings);
 
-/* Whether the rule moves the parameter as a matrix, and how many of its states the parameter has.
- */
+/* Returns whether the rule updates the parameter as a matrix, and its number of states. */
 bool rt_moves_as_matrix(const rt_update_rule *rule, const rt_parameter *parameter);
 int rt_states_of(const rt_update_rule *rule, const rt_parameter *parameter);
 

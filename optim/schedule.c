@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* What the schedule was at that step. */
+/* Returns the schedule that was in use at a step. */
 static rt_past_schedule schedule_at(const rt_optimizer_options *o, int step)
 {
     for (int i = 0; i < o->past_count; i++)

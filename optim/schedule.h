@@ -8,7 +8,8 @@
 /* The learning rate of step 1, 2, ...; a warm-up rises in equal steps to lr. */
 double rt_learning_rate(const rt_optimizer_options *o, int step);
 
-/* The same, and that of matrices, which follows the schedule from a peak of its own. */
+/* Returns the learning rate of a step, and the rate of matrices, which follows the schedule from a
+ * peak of its own. */
 rt_rates rt_learning_rates(const rt_optimizer_options *o, int step);
 
 #endif

@@ -43,7 +43,7 @@ typedef struct rt_optimizer_settings {
     double theta_lr_scale; /* the learning rate of theta, as a multiple */
 } rt_optimizer_settings;
 
-/* What the program has without a configuration; Nesterov is off. */
+/* Returns the defaults of the program without a configuration; Nesterov is off. */
 rt_optimizer_settings rt_optimizer_defaults(rt_optimizer_rule rule);
 
 /* The word of a rule; NULL past the last. */

@@ -1,9 +1,9 @@
 #ifndef ROTOR_MODELS_ENCODINGS_ENCODING_H
 #define ROTOR_MODELS_ENCODINGS_ENCODING_H
 
-/* What an encoding of positions is: each row of RT_POSITION_KINDS (models/options.h) names one,
- * which a file of models/encodings/ defines. Model, rules, configuration and checkpoint walk the
- * rows. A function that is NULL has nothing to do. */
+/* A positional encoding. Each row of RT_POSITION_KINDS (models/options.h) names one, which a file
+ * of models/encodings/ defines. Model, rules, configuration and checkpoint walk the rows. A
+ * function that is NULL has nothing to do. */
 
 #include "core/rules.h"
 #include "models/parts.h"
@@ -15,7 +15,7 @@ typedef struct rt_encoding {
     bool has_base;    /* what parameters mean depends on position.base */
     const char *capacity_key; /* the key that says the capacity */
 
-    /* What else the options must be. */
+    /* Checks the options of the encoding. */
     void (*check)(const rt_transformer_options *o, rt_rule_sink to);
     /* The most tokens that a text can have; 0 = no limit. */
     int (*capacity)(const rt_transformer_options *o);
@@ -28,8 +28,8 @@ typedef struct rt_encoding {
     rt_status (*start)(rt_transformer *m);
     void (*free)(void *state);
 
-    /* What becomes of embeddings (B, T, E); what layer l turns by (nothing when the graph has
-     * failed); what its attention is told. */
+    /* Return the embeddings (B, T, E) with positions, and the rotation of layer l (empty if the
+     * graph has failed); add to the options of its attention. */
     rt_tensor *(*embeddings)(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
     rt_layer_rotation (*rotation)(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
     void (*scores)(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options);
@@ -41,7 +41,7 @@ RT_POSITION_KINDS(RT_ENCODING_DECLARATION)
 
 const rt_encoding *rt_encoding_of(const rt_transformer_options *o);
 
-/* Whether there are parameters but theta, which a model may have fixed as well as learned. */
+/* Returns whether the encoding has parameters other than theta, which may be fixed or learned. */
 bool rt_encoding_has_weights(const rt_transformer_options *o);
 
 /* A weight that is drawn with position.init_std. */

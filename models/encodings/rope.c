@@ -62,7 +62,7 @@ static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
                        base);
 }
 
-/* What needs pairs that turn. */
+/* Checks options that need rotated pairs. */
 static bool has_pairs(const rt_transformer_options *o, rt_rule_sink to)
 {
     const bool learns = o->theta.learn;
