@@ -22,17 +22,17 @@ typedef struct rt_arena {
     bool dry;                /* set before the first byte is asked for */
 } rt_arena;
 
-/* Aligned to 64 bytes, not zeroed; NULL when the heap is exhausted. */
+/* Returns memory aligned to 64 bytes, not zeroed; NULL if the heap is exhausted. */
 void *rt_arena_take(rt_arena *arena, size_t bytes);
 
 /* Takes memory as rt_arena_take that can be used even if the arena is dry: then the arena counts
  * the bytes, and `present`, which is not dry, has them. */
 void *rt_arena_take_present(rt_arena *arena, rt_arena *present, size_t bytes);
 
-/* Takes everything back. */
+/* Takes all memory back. */
 void rt_arena_clear(rt_arena *arena);
 
-/* A point to which an arena can be taken back, until it is cleared. */
+/* Position to which an arena can be reset until it is cleared. */
 typedef struct rt_arena_mark {
     rt_arena_chunk *chunk; /* NULL: nothing has been handed out */
     size_t in_chunk, used;
@@ -40,19 +40,19 @@ typedef struct rt_arena_mark {
 
 rt_arena_mark rt_arena_here(const rt_arena *arena);
 
-/* Takes back what was handed out since the mark but `kept`, which must be part of that. It is
- * moved; returns its new place. */
+/* Takes back all memory since the mark except `kept`, which must be part of it and is moved.
+ * Returns its new place. */
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes);
 
-/* Bytes that have been handed out in any round, each of them counted once: the pages of the others
- * were never touched. Bytes of all chunks, which take as much address space. */
+/* Return the bytes that were handed out in any round, each counted once, and the bytes of all
+ * chunks. Pages outside the former were never touched; the latter is the address space. */
 size_t rt_arena_touched(const rt_arena *arena);
 size_t rt_arena_space(const rt_arena *arena);
 
-/* Takes everything back, and gives its pages back to the system until they are used again. */
+/* Takes all memory back, and gives its pages back to the system until they are used again. */
 void rt_arena_rest(rt_arena *arena);
 
-/* Gives the memory back to the heap. */
+/* Frees all memory. */
 void rt_arena_free(rt_arena *arena);
 
 #endif

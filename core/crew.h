@@ -7,13 +7,12 @@
 
 #include <stddef.h>
 
-/* Computes part 0 ... parts - 1 of the work that `context` describes, with `room` as scratch
- * memory, whose contents are arbitrary. Parts write to separate memory, and have no parts
- * themselves. */
+/* Computes one part, 0 ... parts - 1, of the work that `context` describes. `room` is scratch
+ * memory with arbitrary contents. Parts write to separate memory, and have no parts themselves. */
 typedef void rt_part(void *context, int part, void *room);
 
-/* Scratch memory: that of the thread which calls `run`. Every other thread that takes part brings
- * as many bytes, aligned to 64. */
+/* Scratch memory of the thread that calls `run`. Every other thread that takes part brings as many
+ * bytes, aligned to 64. */
 typedef struct rt_part_room {
     void *own;
     size_t bytes;

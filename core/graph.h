@@ -27,7 +27,7 @@
 typedef struct rt_graph rt_graph;
 typedef struct rt_node rt_node;
 
-/* NULL when the heap is exhausted. */
+/* Returns an empty graph; NULL if the heap is exhausted. */
 rt_graph *rt_graph_new(void);
 
 /* Returns a graph for a dry run: its numbers, and those of leaves, are in reserved memory
@@ -43,22 +43,22 @@ void rt_graph_clear(rt_graph *g);
 /* Clears the graph, and gives its memory back to the system until it is used again. */
 void rt_graph_rest(rt_graph *g);
 
-/* Off: ops leave no node, as evaluation wants. On at the start. */
+/* Sets whether ops put nodes on the tape. On at the start; evaluation turns it off. */
 void rt_graph_record(rt_graph *g, bool on);
 bool rt_graph_records(const rt_graph *g);
 
-/* The threads that run the parts of large ops; borrowed. NULL, the default: the calling thread
- * computes the same parts alone. */
+/* Sets the threads that run the parts of large ops (borrowed). NULL, the default: the calling
+ * thread computes the same parts alone. */
 void rt_graph_set_crew(rt_graph *g, const rt_crew *crew);
 const rt_crew *rt_graph_crew(const rt_graph *g);
 
-/* Turns dropout on until the next clear, and says what it draws from; `shard` distinguishes
- * graphs that share a step. Without this, as evaluation wants, dropout does nothing. */
+/* Turns dropout on until the next clear, and sets its random numbers; `shard` distinguishes graphs
+ * of the same step. Without this call, as in evaluation, dropout does nothing. */
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
 
-/* Says that nothing forward reads the numbers of x again, a result, nor those of what x views or of
- * other views: the next result of that size, or the next gradient, gets their memory, and ops
- * refuse x. Nothing happens while a backward needs them (rt_graph_needs_numbers) or if they are
+/* Releases the numbers of a result x: no later forward reads them, nor those of the tensor that x
+ * views or of its other views. The next result or gradient of that size gets the memory, and ops
+ * refuse x. Does nothing while a backward needs the numbers (rt_graph_needs_numbers) or if they are
  * gone. */
 void rt_graph_give_back(rt_graph *g, rt_tensor *x);
 
@@ -66,21 +66,21 @@ void rt_graph_give_back(rt_graph *g, rt_tensor *x);
  * results through which no gradient flows. */
 bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x);
 
-/* Where the memory of the graph stands. */
+/* Returns the current position in the memory of the graph. */
 rt_arena_mark rt_graph_here(const rt_graph *g);
 
-/* Frees the memory of everything that was computed since the mark except x, so that a chain of
- * layers needs the memory of one. Returns x, which has moved: do not use the old pointer. In a
- * graph that records, or has failed, nothing happens. */
+/* Frees the memory of every result since the mark except x, so that a chain of layers needs the
+ * memory of one. Returns x, which has moved: do not use the old pointer. Does nothing in a graph
+ * that records or has failed. */
 rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
 
 /* Computes a segment of the model between x and the result, such as a layer. */
 typedef rt_tensor *rt_segment(rt_graph *g, rt_tensor *x, void *context);
 
-/* The result of a segment of which the graph keeps nothing else: backward computes the segment once
- * more, with the same random numbers, so that every bit is the same (Chen et al. 2016). The segment
- * reads x, leaves, and what is borrowed or needs no gradient; `context`, of `size` bytes, is
- * copied. In a graph that does not record, nothing but the segment happens. */
+/* Returns the result of a segment without keeping anything else of it: backward computes the
+ * segment again, with the same random numbers, so that every bit is the same (Chen et al. 2016).
+ * The segment may read x, leaves, and tensors that are borrowed or need no gradient. `context`, of
+ * `size` bytes, is copied. In a graph that does not record, only the segment runs. */
 rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, const void *context,
                               size_t size);
 
@@ -89,18 +89,18 @@ rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, co
 void rt_graph_set_recomputes(rt_graph *g, bool on);
 bool rt_graph_recomputes(const rt_graph *g);
 
-/* Called around the forward and the backward of every op; either may be NULL. An observer may
- * fail the graph. */
+/* Functions called around the forward and the backward of every op; either may be NULL. An observer
+ * may fail the graph. */
 typedef struct rt_observer {
     void (*before)(void *context, const rt_node *n, bool backward);
     void (*after)(void *context, const rt_node *n, bool backward);
     void *context;
 } rt_observer;
 
-/* Zeroed: nobody observes. */
+/* Sets the observer; a zeroed one removes it. */
 void rt_graph_observe(rt_graph *g, rt_observer observer);
 
-/* The first error since the last clear. */
+/* Returns the first error since the last clear. */
 rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
 
 /* Adds d(loss)/d(leaf) to the gradient of every leaf. `loss` has one element.
@@ -114,7 +114,7 @@ rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss) RT_MUST_CHECK;
 rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output,
                                  const real *upstream) RT_MUST_CHECK;
 
-/* Bytes that the fullest round so far has used. */
+/* Returns the bytes that the fullest round so far has used. */
 size_t rt_graph_peak(const rt_graph *g);
 
 /* Bytes that all rounds so far have needed. A dry graph counts the bytes that its ops would need.
@@ -138,32 +138,34 @@ typedef struct rt_op {
     void (*forward)(const rt_node *n);  /* computes n->out->data; NULL for a view */
     void (*backward)(const rt_node *n); /* adds to the inputs' gradients, see rt_grad */
 
-    /* Bytes of room that a pass works in, which it gets from rt_room; NULL: none. */
+    /* Returns the bytes of scratch memory of a pass, which rt_room returns; NULL: none. */
     size_t (*room)(const rt_node *n, rt_pass pass);
 
-    /* Scratch memory of each part of a pass, in bytes; see rt_node_share. */
+    /* Returns the bytes of scratch memory of each part of a pass (rt_node_share); NULL: none. */
     size_t (*part_room)(const rt_node *n, rt_pass pass);
 
-    /* Bytes that products of a pass take in the engine's own memory; NULL: none. For dry runs. */
+    /* Returns the bytes that the products of a pass take in the engine's own memory, for dry runs;
+     * NULL: none. */
     size_t (*library)(const rt_node *n, rt_pass pass);
 
-    /* The input that backward passes its gradient to by rt_grad_pass, counted from 1; 0: none. */
+    /* Number, from 1, of the input to which backward passes its gradient by rt_grad_pass; 0: none.
+     */
     int passes;
 
     /* Returns whether backward reads the numbers of x, the result or an input. NULL: backward reads
      * them all. */
     bool (*reads)(const rt_node *n, const rt_tensor *x);
 
-    /* Asks for the gradients of the inputs as backward does, for dry runs; NULL: for each that is
-     * wanted, by rt_grad. */
+    /* Asks for the gradients of the inputs as backward does, for dry runs. NULL: by rt_grad for
+     * each input that wants one. */
     void (*lend)(const rt_node *n);
 
     /* Returns whether backward can read the gradient of the result in bf16 alone. NULL: it cannot.
      */
     bool (*takes_rounded)(const rt_node *n);
 
-    /* Made of other ops, which are observed and counted in its place; its backward runs dry, too.
-     */
+    /* True of an op made of other ops, which are observed and counted in its place. Its backward
+     * runs dry, too. */
     bool composite;
 } rt_op;
 
@@ -177,7 +179,7 @@ struct rt_node {
     rt_node *older;
 };
 
-/* An input of an op by the name that messages call it. */
+/* Input of an op, with its name in messages. */
 typedef struct rt_input {
     const char *name;
     const rt_tensor *tensor;
@@ -190,7 +192,7 @@ typedef struct rt_input {
  * looks at an input, which is a leaf of the caller or the result of another op. */
 bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count);
 
-/* Inputs for RT_TAKES. RT_FACTOR: a factor of products, which may be rounded alone. */
+/* Inputs for RT_TAKES. RT_FACTOR: a factor of products, which may be bf16-only. */
 #define RT_INPUT(x)    ((rt_input){.name = #x, .tensor = x})
 #define RT_OPTIONAL(x) ((rt_input){.name = #x, .tensor = x, .optional = true})
 #define RT_FACTOR(x)   ((rt_input){.name = #x, .tensor = x, .rounded = true})
@@ -201,7 +203,7 @@ bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int cou
 /* Returns whether an argument of another type is not NULL. Otherwise the graph fails. */
 bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *argument);
 
-/* A result of the op: makes the tensor, computes it, puts it on the tape. The
+/* Returns a result of the op: creates the tensor, computes it and puts it on the tape. The
  * arguments are copied. NULL if the graph has failed. */
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size);
@@ -209,7 +211,7 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
 /* Returns a bf16-only result of the op, whose numbers the op writes to `rounded`. */
 rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, void *rounded);
 
-/* A result that is the memory of x in another shape: forward is not called. */
+/* Returns a result in the memory of x with another shape: forward is not called. */
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x);
 
 #define RT_APPLY(g, op, shape, args, ...)                                                          \
@@ -218,21 +220,22 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
                    sizeof *(args))
 #define RT_NO_ARGS ((char *)"")
 
-/* Memory that lives until the graph is cleared, for what the constructor itself fills in: a few
- * bytes. Not zeroed. NULL, with the graph failed, when there is none. */
+/* Returns memory that lives until the graph is cleared, for a few bytes that the constructor itself
+ * fills in. Not zeroed. If the heap is exhausted the graph fails, and the result is NULL. */
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
 
 /* Returns memory for numbers that forward saves for backward. It is reserved in a dry graph, so a
  * constructor fills it by rt_memory_fill (core/memory.h). */
 void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
 
-/* Room to work in until the next call of this function or the next op; otherwise as above. */
+/* Returns scratch memory that is valid until the next call of this function or the next op;
+ * otherwise as rt_graph_memory. */
 void *rt_graph_scratch(rt_graph *g, size_t count, size_t size);
 
-/* The room of the pass under way, as large as rt_op.room said: of all parts. */
+/* Returns the scratch memory of the current pass, as large as rt_op.room says, for all parts. */
 void *rt_room(const rt_node *n);
 
-/* Fails the graph; returns NULL so that a constructor can return it. */
+/* Fails the graph with a message. Returns NULL, so that a constructor can return it. */
 void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 bool rt_graph_failed(const rt_graph *g);
 
@@ -241,27 +244,27 @@ bool rt_graph_failed(const rt_graph *g);
 bool rt_graph_drops(const rt_graph *g);
 rt_random rt_graph_next_random(rt_graph *g, uint64_t *first_index);
 
-/* The gradient that backward adds to: zeroed if nothing has flowed there yet.
- * NULL if input i wants none (or memory is short): then there is nothing to do. */
+/* Returns the gradient of input i, to which backward adds: zeroed if nothing has flowed there yet.
+ * NULL if the input wants no gradient, or memory is short: then there is nothing to do. */
 real *rt_grad(const rt_node *n, int i);
 
-/* As rt_grad, for an op that can overwrite: *beta is 0, and the memory arbitrary,
- * if nothing has flowed there yet, else 1. */
+/* Returns the gradient as rt_grad, for an op that can overwrite: if nothing has flowed there yet,
+ * *beta is 0 and the memory is arbitrary; otherwise *beta is 1. */
 real *rt_grad_or_fresh(const rt_node *n, int i, real *beta);
 
-/* Memory for the gradient of input i in bf16, all of which this op fills: where nothing has flowed
- * there, no other op reads the input, and the op that made it takes its gradient so. Else NULL:
- * then it is rt_grad's. */
+/* Returns memory for the gradient of input i in bf16, all of which this op fills, if nothing has
+ * flowed there, no other op reads the input, and the op that made it accepts a gradient in bf16.
+ * Otherwise NULL: use rt_grad. */
 void *rt_grad_rounded(const rt_node *n, int i);
 
-/* Hands the gradient of the result on, as it is, to the input that rt_op.passes names: by pointer
- * if nothing has flowed there yet, by adding otherwise. For an op whose derivative is 1. Last of
- * what backward does: the gradient of the result must not be used afterwards. */
+/* Passes the gradient of the result unchanged to the input that rt_op.passes names: by pointer if
+ * nothing has flowed there yet, by adding otherwise. For an op whose derivative is 1. Must be the
+ * last call in backward: the gradient of the result is invalid afterwards. */
 void rt_grad_pass(const rt_node *n);
 
-/* Runs the parts of the pass under way, by the crew of the graph if it has one. Where they begin
- * and end depends on shapes alone, so that the bits do not depend on the crew. A part asks for
- * nothing of the graph, gradients among it: the pass does, before it shares. */
+/* Runs the parts of the current pass, by the threads of the graph if it has any. The borders of
+ * parts depend on shapes alone, so the bits do not depend on the threads. A part must not ask the
+ * graph for gradients or memory: the pass does so before it shares the work. */
 void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts);
 
 /* Runs all parts in the calling thread, one after the other. */
@@ -276,11 +279,11 @@ typedef struct rt_row_span {
 typedef void rt_row_part(const rt_node *n, rt_row_span rows, void *context, void *room);
 void rt_node_rows(const rt_node *n, size_t rows, size_t columns, rt_row_part *part, void *context);
 
-/* How many rows a part has, but for the last, and how many parts there are. */
+/* Return the number of rows of a part, the last one excepted, and the number of parts. */
 size_t rt_rows_of_part(size_t columns);
 int rt_parts_of_rows(size_t rows, size_t columns);
 
-/* The newest node of the tape, to walk it by `older`. */
+/* Returns the newest node of the tape; `older` leads to the others. */
 const rt_node *rt_graph_tape(const rt_graph *g);
 
 #endif

@@ -8,15 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed memory for `count` elements of `size` bytes, aligned to 64 bytes; NULL
- * when the heap is exhausted or count * size overflows. Never NULL for 0 bytes. */
+/* Returns zeroed memory for `count` elements of `size` bytes, aligned to 64 bytes. NULL if the heap
+ * is exhausted or count * size overflows. Never NULL for 0 bytes. */
 void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
 
 /* Allocates as rt_alloc, without zeroing. Pages of a large block that are never written cost
  * nothing (on Linux), whether or not the block is zeroed. */
 void *rt_alloc_unset(size_t count, size_t size) __attribute__((warn_unused_result));
 
-/* A copy of a string that the caller frees; NULL as above. */
+/* Returns a copy of a string that the caller frees; NULL as above. */
 char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 
 void rt_free(void *memory);
@@ -28,8 +28,8 @@ void rt_free(void *memory);
 const void *rt_intern(const void *bytes, size_t size);
 const char *rt_intern_text(const char *text);
 
-/* Gives the pages of memory that nobody uses for a while back to the system, as far as it can: what
- * stood there is lost, and what stands there then is arbitrary. */
+/* Gives the pages of unused memory back to the system, as far as possible. The contents are
+ * arbitrary afterwards. */
 void rt_memory_rest(void *memory, size_t bytes);
 
 /* ---- reserved memory: what a dry run has in place of the memory of a run ----
@@ -77,7 +77,8 @@ void rt_memory_zero(void *memory, size_t bytes);
 void rt_poison(const void *memory, size_t bytes);
 void rt_unpoison(const void *memory, size_t bytes);
 
-/* Blocks that were allocated and not yet freed; requests made since the start. */
+/* Return the number of blocks that are allocated and not yet freed, and the number of requests
+ * since the start. */
 size_t rt_memory_live(void);
 size_t rt_memory_requests(void);
 

@@ -39,7 +39,7 @@ typedef enum rt_role {
     RT_ROLE_FACTOR  /* on the scores of a head: as theta */
 } rt_role;
 
-/* The part of a model that a parameter is of. */
+/* Part of a model to which a parameter belongs. */
 typedef enum rt_model_part {
     RT_PART_NONE, /* of a list without parts */
     RT_PART_EMBEDDINGS,
@@ -81,26 +81,26 @@ typedef struct rt_parameters {
 /* Sets the part of the parameters that are added from now on; `layer` is that of RT_PART_LAYER. */
 void rt_parameters_begin_part(rt_parameters *p, rt_model_part part, int layer);
 
-/* Adds a parameter; the tensor that is returned has its blocks after allocation. NULL if
- * that failed; rt_parameters_allocate then says why. */
+/* Adds a parameter. The returned tensor has its blocks after the allocation. NULL on failure, whose
+ * reason rt_parameters_allocate returns. */
 rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,
                              const char *name_format, ...) RT_PRINTF(5, 6);
 
-/* Makes the blocks and draws the initial values from the seed: each number depends
- * on the parameter's name and its index alone. With `values_of`, a list of the same
- * names and shapes, only gradients are made and the values are read there. */
+/* Allocates the blocks and draws the initial values from the seed: each number depends on the name
+ * of the parameter and its index alone. With `values_of`, a list of the same names and shapes, only
+ * gradients are allocated, and values are read there. */
 rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed,
                                  const rt_parameters *values_of) RT_MUST_CHECK;
 
-/* Gives one parameter of a blank list the values that it would have been drawn with. */
+/* Draws the initial values of one parameter of a blank list. */
 void rt_parameter_draw(const rt_parameters *p, rt_parameter *parameter);
 
 void rt_parameters_free(rt_parameters *p);
 
-/* NULL if there is none of that name. */
+/* Returns the parameter of that name; NULL if there is none. */
 rt_parameter *rt_parameters_find(const rt_parameters *p, const char *name);
 
-/* The number of trained numbers, gaps not counted. */
+/* Returns the number of trained numbers, gaps not counted. */
 size_t rt_parameters_count(const rt_parameters *p);
 
 void rt_parameters_zero_grads(rt_parameters *p);

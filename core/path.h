@@ -10,10 +10,10 @@
 /* The longest path with its ending zero, in bytes: PATH_MAX of Linux. */
 enum { RT_PATH_SIZE = 4096 };
 
-/* folder/name. RT_CONFIG, with an empty path, if it is longer than the size allows. */
+/* Joins folder and name by a slash. RT_CONFIG, with an empty path, if the result is too long. */
 rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder, const char *name) RT_MUST_CHECK;
 
-/* The part behind the last slash. */
+/* Returns the part of a path behind its last slash. */
 const char *rt_path_name(const char *path);
 
 /* Returns whether a path ends in `ending`, such as ".npy", and has something before it. */

@@ -29,16 +29,16 @@ typedef struct rt_random {
     uint32_t stream;
 } rt_random;
 
-/* Four independent words of 32 bits. */
+/* Draws four independent words of 32 bits. */
 void rt_random_words(rt_random r, uint64_t index, uint32_t words[4]);
 
-/* Uniform in [0, 1), a multiple of 2^-53. */
+/* Returns a uniform number in [0, 1), a multiple of 2^-53. */
 double rt_random_uniform(rt_random r, uint64_t index);
 
-/* Normal with mean 0 and variance 1. */
+/* Returns a normal number with mean 0 and variance 1. */
 double rt_random_normal(rt_random r, uint64_t index);
 
-/* Uniform in 0 ... n-1, n >= 1. */
+/* Returns a uniform number in 0 ... n-1, n >= 1. */
 uint32_t rt_random_below(rt_random r, uint64_t index, uint32_t n);
 
 #endif

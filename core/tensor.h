@@ -23,7 +23,7 @@ typedef struct rt_tensor {
     real *grad;    /* as large as data; NULL until something flows back */
     void *rounded; /* of a result: its numbers in bf16, if an op has made them; without data, the
                       only ones, which products alone read */
-    void *rounded_grad; /* in place of grad: in bf16, which products alone read */
+    void *rounded_grad;     /* in place of grad: in bf16, which products alone read */
     int shape[RT_MAX_AXES]; /* outermost first; 1 beyond ndim */
     int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
     bool wants_grad;
@@ -32,7 +32,7 @@ typedef struct rt_tensor {
     struct rt_tensor *viewed; /* the result in whose memory this one is; NULL: in its own */
 } rt_tensor;
 
-/* A shape written in place: RT_SHAPE_OF(2, 3). */
+/* Shape as an expression: RT_SHAPE_OF(2, 3). */
 typedef struct rt_shape {
     int ndim;
     int axis[RT_MAX_AXES];
@@ -42,20 +42,20 @@ typedef struct rt_shape {
     ((rt_shape){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
 #define RT_SCALAR ((rt_shape){0, {1, 1, 1, 1}})
 
-/* A leaf over the caller's blocks. It wants a gradient if grad is not NULL. */
+/* Returns a leaf over the caller's blocks. It wants a gradient if grad is not NULL. */
 rt_tensor rt_tensor_of(real *data, real *grad, rt_shape shape);
 
 rt_shape rt_tensor_shape(const rt_tensor *x);
 bool rt_same_shape(const rt_tensor *x, const rt_tensor *y);
 bool rt_shapes_equal(rt_shape a, rt_shape b);
 
-/* The number of elements; of a shape, 0 if it is none: it has no 0 ... RT_MAX_AXES axes, one of
- * them is below 1, or the number of elements does not fit an int (the BLAS counts in int). A
- * shape that a caller made is asked here before anything else is done with it. */
+/* Return the number of elements. rt_shape_size returns 0 for an invalid shape: the number of axes
+ * is not 0 ... RT_MAX_AXES, an axis is below 1, or the number of elements does not fit an int (the
+ * BLAS counts in int). Check a caller's shape by it first. */
 size_t rt_size(const rt_tensor *x);
 size_t rt_shape_size(rt_shape shape);
 
-/* The length of the last axis (1 for a single number), and how many such rows. */
+/* Return the length of the last axis (1 for a single number), and the number of such rows. */
 int rt_columns(const rt_tensor *x);
 size_t rt_rows(const rt_tensor *x);
 

@@ -6,9 +6,8 @@
 #include "models/frequencies.h"
 #include "ops/ops.h"
 
-/* The architecture, as far as the options below do not set it: an encoder with an lm head of two
- * layers (Su et al. 2021), or a decoder as LLaMA is built, whose head is a matrix (Touvron et al.
- * 2023). */
+/* Architecture, as far as the options below do not set it: an encoder with an lm head of two layers
+ * (Su et al. 2021), or a decoder like LLaMA, whose head is a matrix (Touvron et al. 2023). */
 #define RT_MODEL_KINDS(X) X(RT_KIND_ROFORMER, "roformer") X(RT_KIND_DECODER, "decoder")
 typedef enum rt_model_kind { RT_MODEL_KINDS(RT_CHOICE_VALUE) } rt_model_kind;
 
@@ -29,12 +28,12 @@ typedef enum rt_presence { RT_PRESENCES(RT_CHOICE_VALUE) } rt_presence;
     X(RT_EMBEDDING_NORM_NO, "no")
 typedef enum rt_embedding_norm { RT_EMBEDDING_NORMS(RT_CHOICE_VALUE) } rt_embedding_norm;
 
-/* The feed-forward blocks: f(x), or with a gate silu(gate) x or gelu(gate) x (Shazeer 2020). */
+/* Feed-forward blocks: f(x), or with a gate silu(gate) x or gelu(gate) x (Shazeer 2020). */
 #define RT_FFNS(X) X(RT_FFN_PLAIN, "plain") X(RT_FFN_SWIGLU, "swiglu") X(RT_FFN_GEGLU, "geglu")
 typedef enum rt_ffn { RT_FFNS(RT_CHOICE_VALUE) } rt_ffn;
 
-/* The linear maps that have a bias; zeroed options have all. Those of q, k and v leave the output
- * of attention without; qkv and ffn leave out what is no layer's; output is the last of a head. */
+/* Linear maps that have a bias; zeroed options: all. qkv: the query, key and value projections
+ * only. ffn: the feed-forward blocks only. output: the last map of a head only. */
 #define RT_BIASES(X)                                                                               \
     X(RT_BIAS_ALL, "all")                                                                          \
     X(RT_BIAS_NONE, "none")                                                                        \
@@ -55,7 +54,7 @@ typedef enum rt_classifier { RT_CLASSIFIERS(RT_CHOICE_VALUE) } rt_classifier;
 #define RT_RESIDUALS(X) X(RT_RESIDUAL_SERIAL, "serial") X(RT_RESIDUAL_PARALLEL, "parallel")
 typedef enum rt_residual { RT_RESIDUALS(RT_CHOICE_VALUE) } rt_residual;
 
-/* How far a layer attends, and whether it has a positional encoding of its own. */
+/* Reach of a layer's attention, and presence of its own positional encoding. */
 #define RT_LAYER_TYPES(X) X(RT_LAYER_FULL, "full") X(RT_LAYER_SLIDING, "sliding")
 typedef enum rt_layer_type { RT_LAYER_TYPES(RT_CHOICE_VALUE) } rt_layer_type;
 #define RT_LAYER_POSITIONS(X) X(RT_LAYER_WITHOUT_POSITIONS, "no") X(RT_LAYER_WITH_POSITIONS, "yes")
@@ -68,8 +67,8 @@ typedef enum rt_layer_positions { RT_LAYER_POSITIONS(RT_CHOICE_VALUE) } rt_layer
     X(RT_ATTENTION_LINEAR_COSINE, "linear_cosine")
 typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_kind;
 
-/* The positional encodings: a constant, and the name of the encoding that it stands for, which a
- * file of models/encodings/ defines. None is the last. */
+/* Positional encodings: a constant, and the name of the encoding, which a file of models/encodings/
+ * defines. None is the last. */
 #define RT_POSITION_KINDS(X)                                                                       \
     X(RT_POSITION_ROPE, rt_encoding_rope)                                                          \
     X(RT_POSITION_SINUSOIDAL, rt_encoding_sinusoidal)                                              \
@@ -80,7 +79,7 @@ typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_k
     X(RT_POSITION_NONE, rt_encoding_none)
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
-/* The word of a kind of position; NULL past the last. */
+/* Returns the word of a kind of position; NULL past the last. */
 const char *rt_encoding_word(int kind);
 
 /* Parts of the model with a learnable theta of their own: the model; each layer; each key head,
@@ -89,15 +88,15 @@ const char *rt_encoding_word(int kind);
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
 
-/* Where a learnable theta starts: at the frequencies of the position; at those times e^(sigma z),
- * z normal; or anywhere between the largest and the smallest of them, its logarithm uniform. */
+/* Initial value of a learnable theta: the frequencies of the position; these times e^(sigma z), z
+ * normal; or a number between the largest and the smallest of them, its logarithm uniform. */
 #define RT_THETA_INITS(X)                                                                          \
     X(RT_THETA_FREQUENCIES, "frequencies")                                                         \
     X(RT_THETA_PERTURBED, "perturbed")                                                             \
     X(RT_THETA_UNIFORM, "uniform")
 typedef enum rt_theta_init { RT_THETA_INITS(RT_CHOICE_VALUE) } rt_theta_init;
 
-/* The output of a model. */
+/* Output of a model. */
 #define RT_HEADS(X)                                                                                \
     X(RT_HEAD_LM, "lm")             /* logits over the vocabulary for every token */               \
     X(RT_HEAD_SEQUENCE, "sequence") /* logits over the labels for every sequence */                \
@@ -180,20 +179,18 @@ typedef struct rt_layer_row {
 } rt_layer_row;
 rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int layer);
 
-/* The frequencies that rope has in a layer; -1: in the first that has positions. */
+/* Returns the frequencies of rope in a layer; -1: in the first layer that has positions. */
 rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int layer);
 
 /* Returns whether layers that have positions differ in their frequencies. */
 bool rt_layers_start_apart(const rt_transformer_options *o);
 
-/* D, whether or not the options are resolved; 0 without heads. */
+/* Returns D, whether or not the options are resolved; 0 without heads. */
 int rt_transformer_head_dim(const rt_transformer_options *o);
 
-/* Replaces zeros that stand for a value which follows from other options: afterwards kv_heads,
- * head_dim, embedding_dim, ffn_dim, embedding_norm and both init_std are what the model is built
- * with. A model
- * resolves its own options; resolve options before you pass them to a function that computes from
- * them. */
+/* Replaces zeros that stand for a value which follows from other options: kv_heads, head_dim,
+ * embedding_dim, ffn_dim, embedding_norm and both init_std. A model resolves its own options.
+ * Resolve options before you pass them to a function that computes from them. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
 /* Resolves the options that depend on lengths: original_len follows the length of sequences in

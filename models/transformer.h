@@ -58,7 +58,7 @@
 #include "models/layers.h"
 #include "models/options.h"
 
-/* Parameters that are asked for by name. */
+/* Names of parameters that other code looks up. */
 #define RT_TOKENS_NAME      "embeddings.tokens.weight"
 #define RT_TYPES_NAME       "embeddings.types.weight"
 #define RT_OUTPUT_NAME      "head.output.weight"
@@ -77,8 +77,8 @@ typedef struct rt_transformer_layer {
     rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
 
-/* Another theta than the model's own, for evaluation: these numbers, laid out as
- * rt_transformer_rotation, or these times what would turn. Any finite number will do. */
+/* Override of theta in evaluation: `numbers` replace the effective theta, with the layout of
+ * rt_transformer_rotation, or multiply it. Any finite number is allowed. */
 typedef struct rt_theta_change {
     const double *numbers;
     bool factors;
@@ -118,12 +118,12 @@ typedef struct rt_transformer_input {
                                    does not record (see session.h); or NULL */
 } rt_transformer_input;
 
-/* Draws the parameters from the seed; `values_of` as for rt_parameters_allocate.
- * RT_ARGUMENT if the options contradict each other. */
+/* Creates a model and draws its parameters from the seed; `values_of` as for
+ * rt_parameters_allocate. RT_ARGUMENT if the options contradict each other. */
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
                              uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
 
-/* Start of a model. */
+/* How the parameters of a new model start. */
 typedef struct rt_model_start {
     uint64_t seed;                   /* of the drawn parameters */
     const rt_transformer *values_of; /* model whose values are used; NULL: the model has its own */
@@ -139,14 +139,15 @@ rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transform
                                   const rt_model_start *start) RT_MUST_CHECK;
 void rt_transformer_free(rt_transformer *model);
 
-/* The number of values in the parameters, without making the model. RT_ARGUMENT as above. */
+/* Computes the number of values of the parameters without creating the model. RT_ARGUMENT as above.
+ */
 rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size) RT_MUST_CHECK;
 
-/* The hidden states of the last layer, (B, T, C). */
+/* Returns the hidden states of the last layer, (B, T, C). */
 rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
                                  const rt_transformer_input *input);
 
-/* The most tokens that a text can have, for which there are positions; 0 = no limit. */
+/* Returns the largest number of tokens for which there are positions; 0 = no limit. */
 int rt_transformer_capacity(const rt_transformer_options *options);
 
 /* Pools hidden states (B, T, C) by options.pool to (B, C), the input of a sequence head. The mask
@@ -160,48 +161,48 @@ rt_tensor *rt_transformer_pool(rt_transformer *model, rt_graph *g, rt_tensor *hi
  *     sequence    pooled (B, C) to (B, labels) */
 rt_tensor *rt_transformer_logits(rt_transformer *model, rt_graph *g, rt_tensor *hidden);
 
-/* All of it, from the input to the logits: (B, T, V), (B, T, labels) or (B, labels). */
+/* Returns the logits of the input: (B, T, V), (B, T, labels) or (B, labels). */
 rt_tensor *rt_transformer_forward(rt_transformer *model, rt_graph *g,
                                   const rt_transformer_input *input);
 
 /* ---- theta ---- */
 
-/* Features of a head that are rotated, R, and the pairs they make. */
+/* Returns the number of rotated pairs of a head, R/2. */
 int rt_transformer_pairs(const rt_transformer_options *options);
 
-/* The shape of all learnable theta together: layers that rope rotates in (1 if they share), rows
- * (heads of keys, or 1), R/2. */
+/* Returns the shape of all learnable theta: layers that rope rotates in (1 if they share theta),
+ * rows (key heads, or 1), R/2. */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
-/* Which layer is number n of those; for n beyond the last, none of the model's: at least
- * options->layers. */
+/* Returns the model's layer of row n of that shape; at least options->layers for n beyond the last
+ * row. */
 int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 
-/* How many numbers these are. */
+/* Returns the number of learnable theta. */
 size_t rt_transformer_theta_count(const rt_transformer_options *options);
 
-/* All learnable theta, in radians per position; nothing for a fixed theta. */
+/* Get and set all learnable theta, in radians per position. They do nothing for a fixed theta. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
-/* The initial values of a learnable theta, laid out likewise: memory of the model, which may be
- * set. NULL if theta is fixed. */
+/* Returns the initial values of a learnable theta, with the same layout: memory of the model, which
+ * the caller may set. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
-/* base^(-2i/R) for each of them, laid out as rt_transformer_theta, whatever the scaling and the
+/* Computes base^(-2i/R) with the layout of rt_transformer_theta, whatever the scaling and the
  * initial values. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
 
-/* The distance that attention of a layer reaches in texts of T tokens, itself included: the window,
- * if it has one that is smaller. Layer -1 stands for that which reaches farthest. */
+/* Returns the distance that attention of a layer reaches in sequences of T tokens, the token itself
+ * included: its window if that is smaller. Layer -1 stands for the layer that reaches farthest. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
-/* How many full turns a pair makes between the ends of it, |theta| (reach - 1) / 2 pi. */
+/* Returns the full turns of a pair over a reach, |theta| (reach - 1) / 2 pi. */
 double rt_theta_turns(double theta, int reach);
 
-/* How much of the query and key projections goes through each theta: |W_q rows| |W_k rows| of
- * the pairs that it rotates, times the weights of qk_norm, as a share of what all theta of the same
- * layer and head rotate. Laid out as rt_transformer_theta. */
+/* Computes the share of the query and key projections that each theta rotates: |W_q rows| |W_k
+ * rows| of its pairs, times the weights of qk_norm, over the sum of all theta of the same layer and
+ * head. The layout is that of rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
 /* Computes the use of each pair by one query head and its key head, (R/2). */
@@ -209,16 +210,16 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
 
 /* ---- the theta that rotates ---- */
 
-/* The shape of the theta that rotates in the end, learned or fixed: layers that rope turns in,
- * heads of keys, R/2; nothing for another encoding. */
+/* Returns the shape of the effective theta, learned or fixed: layers in which rope rotates, key
+ * heads, R/2; no elements for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
 /* Computes the effective theta at sequence length T, after context scaling, with the layout of the
  * model's theta. */
 void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
 
-/* From now on the model turns by that, which is borrowed; NULL: by its own again. No gradient goes
- * back to theta meanwhile. */
+/* Overrides theta (borrowed pointer). NULL restores the model's own theta. No gradient flows to
+ * theta while it is overridden. */
 void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *change);
 
 #endif

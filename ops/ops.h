@@ -184,16 +184,17 @@ enum { RT_IGNORE = -100 };
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor);
 
-/* Where a row of logits is largest, which no NaN is; the first of equals, and 0 if all are NaN. */
+/* Returns the index of the largest logit of a row, ignoring NaN: the first of equals, and 0 if all
+ * are NaN. */
 int rt_largest(const rt_tensor *logits, size_t row);
 
-/* How many labelled rows have their largest logit at the label. Not differentiable. */
+/* Returns the number of labelled rows whose largest logit is at the label. Not differentiable. */
 size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels);
 
 /* ---- rotary position embedding ---- */
 
-/* Which two features of a head make a pair: (2i, 2i+1) or (i, i + R/2), where R is the
- * number of features that are rotated, the first ones of a head. */
+/* Features of a head that make a pair: (2i, 2i+1) or (i, i + R/2), where R is the number of rotated
+ * features, the first ones of a head. */
 #define RT_PAIRINGS(X) X(RT_INTERLEAVED, "interleaved") X(RT_HALF, "half")
 typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 
@@ -201,15 +202,15 @@ typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 #define RT_THETA_FORMS(X) X(RT_THETA_LOG, "log") X(RT_THETA_RAW, "raw")
 typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
-/* Where the tokens of a sequence stand. Zeroed it means 0, 1, 2, ... */
+/* Positions of the tokens of a sequence. Zeroed: 0, 1, 2, ... */
 typedef struct rt_positions {
     const double *at; /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
     bool per_sequence;
     double offset;
 } rt_positions;
 
-/* The cosines and sines of position times theta: made once, used for q, k and v. Angles
- * are computed in double and stored as `real`. */
+/* Cosines and sines of position times theta, computed once for q, k and v. Angles are computed in
+ * double and stored as `real`. */
 typedef struct rt_rotation {
     int sequences; /* 1, or B when every sequence has positions of its own */
     int length;    /* T; a shorter x uses the first ones */
@@ -233,14 +234,14 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                                  rt_pairing pairing, double magnitude, int B, int T,
                                  rt_positions positions);
 
-/* A rotation by a fixed theta, (heads, pairs), at positions offset, offset + 1, ...,
- * offset + T - 1, in the memory of the graph: what a table has in these rows, without those before
- * them. */
+/* Returns a rotation by a fixed theta (heads, pairs) at the positions offset, offset + 1, ...,
+ * offset + T - 1, in the memory of the graph: these rows of a table, without the rows before them.
+ */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int pairs,
                                rt_pairing pairing, double magnitude, int T, double offset);
 
-/* A rotation by a fixed theta, kept in double: a table that grows on demand, positions
- * 0, 1, 2, ... Belongs to one thread at a time. */
+/* Rotation by a fixed theta in double: a table of positions 0, 1, 2, ... that grows on demand.
+ * Belongs to one thread at a time. */
 typedef struct rt_rotation_table {
     rt_rotation rotation; /* valid after rt_rotation_reserve */
     double *theta;
@@ -288,8 +289,8 @@ void rt_theta_geometric(double *theta, int pairs, double base);
 
 /* ---- attention ---- */
 
-/* Distances (key position - query position, rounded) sorted into classes: distance d is of
- * class class_of[clamp(d, -reach, reach) + reach]. */
+/* Classes of distances (key position - query position, rounded): the class of distance d is
+ * class_of[clamp(d, -reach, reach) + reach]. */
 typedef struct rt_distances {
     int reach;
     int classes;
@@ -325,7 +326,8 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Below every feature, and far enough from the end of the range that differences stay in it. */
+/* Number below every feature, far enough from the end of the range that differences stay within it.
+ */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* The recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
@@ -384,7 +386,7 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
 
 /* ---- the list ---- */
 
-/* Every op by name: the gradient table must have a row for each. */
+/* Names of all ops; the gradient table must have a row for each. */
 #define RT_OPS(X)                                                                                  \
     X(add)                                                                                         \
     X(multiply)                                                                                    \
