@@ -122,7 +122,7 @@ set(private_headers
     core/graph_private.h core/key.h core/path.h ops/attention_check.h ops/attention_pack.h ops/attention_rows.h ops/bf16.h
     ops/distance.h ops/dropout.h ops/few_rows.h ops/gemm.h ops/onednn_primitives.h ops/products.h
     ops/rounded.h ops/rows.h ops/vector_math.h
-    optim/adamw.h optim/clip.h optim/keys.h optim/options.h optim/rule_rows.h optim/rules.h optim/schedule.h
+    optim/options.h optim/rules.h
     models/keys.h models/kv_cache.h models/parts.h)
 set(includes "")
 set(ROTOR_HEADERS "")

@@ -1,5 +1,4 @@
-#include "optim/keys.h"
-
+#include "core/key.h"
 #include "optim/options.h"
 
 #include <math.h>

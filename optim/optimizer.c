@@ -1,7 +1,6 @@
 #include "optim/optimizer.h"
 
 #include "core/memory.h"
-#include "optim/clip.h"
 #include "optim/rules.h"
 
 #include <math.h>

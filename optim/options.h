@@ -35,4 +35,14 @@ typedef struct rt_optimizer_options {
     rt_past_schedule past[RT_MOST_PAST_SCHEDULES]; /* in their order */
 } rt_optimizer_options;
 
+/* Returns the learning rate of step 1, 2, ...; a warm-up rises in equal steps to lr. */
+double rt_learning_rate(const rt_optimizer_options *o, int step);
+
+/* Returns the learning rate of a step, and the rate of matrices, which follows the schedule from a
+ * peak of its own. */
+rt_rates rt_learning_rates(const rt_optimizer_options *o, int step);
+
+/* Table of the keys of [optimizer] and theta.lr_scale, members of rt_optimizer_options. */
+extern const struct rt_key_table rt_optimizer_keys; /* core/key.h */
+
 #endif

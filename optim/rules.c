@@ -1,4 +1,8 @@
-#include "optim/rule_rows.h"
+#include "optim/rules.h"
+
+#include "core/row_kernels.h"
+
+#include <math.h>
 
 #define ROW(constant, rule) [constant] = &(rule),
 static const rt_update_rule *const rules[] = {RT_OPTIMIZER_RULES(ROW)};
@@ -97,4 +101,21 @@ size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p)
         most = room > most ? room : most;
     }
     return most;
+}
+
+/* ---- clipping ---- */
+
+RT_ROW_FUNCTION(double, rt_sum_of_squares, (const real *restrict x, size_t size), (x, size))
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t k = 0; k < size; k++)
+        sum += (double)x[k] * (double)x[k];
+    return sum;
+}
+
+/* The small constant keeps a gradient of norm 0 whole; PyTorch's. */
+double rt_clip_factor(double norm, double max_norm)
+{
+    return max_norm > 0 ? fmin(1, max_norm / (norm + 1e-6)) : 1;
 }

@@ -58,6 +58,10 @@ typedef struct rt_update_rule {
     int matrix_states;
 } rt_update_rule;
 
+#define RT_RULE_DECLARATION(constant, rule) extern const rt_update_rule rule;
+RT_OPTIMIZER_RULES(RT_RULE_DECLARATION)
+
+/* Returns the rule that the settings name. */
 const rt_update_rule *rt_update_rule_of(const rt_optimizer_settings *settings);
 
 /* Returns whether the rule updates the parameter as a matrix, and its number of states. */
@@ -93,5 +97,12 @@ void rt_update_stretch(const rt_update *u, const rt_parameter *parameter, const 
 
 /* The most numbers of room that a parameter of the list takes; 0 if none moves as a matrix. */
 size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p);
+
+/* Returns the sum of squares of one span. */
+double rt_sum_of_squares(const real *x, size_t size);
+
+/* Returns the factor that brings a gradient of that norm to max_norm at most; 1 if max_norm is 0.
+ */
+double rt_clip_factor(double norm, double max_norm);
 
 #endif

@@ -1,4 +1,4 @@
-#include "optim/schedule.h"
+#include "optim/options.h"
 
 #include <math.h>
 

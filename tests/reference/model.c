@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "io/huggingface/family.h"
 #include "models/transformer.h"
-#include "optim/clip.h"
 #include "optim/rules.h"
 
 #include <check.h>

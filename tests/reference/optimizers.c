@@ -1,6 +1,5 @@
 #include "reference.h"
 
-#include "optim/clip.h"
 #include "optim/rules.h"
 
 #include <check.h>

@@ -3,7 +3,7 @@
 #include "training/config_loading.h"
 
 #include "io/rotor-io.h"
-#include "optim/schedule.h"
+#include "optim/options.h"
 #include "train/step/trainer.h"
 
 #include <math.h>

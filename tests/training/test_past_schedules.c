@@ -3,7 +3,7 @@
 #include "suite.h"
 
 #include "core/memory.h"
-#include "optim/schedule.h"
+#include "optim/options.h"
 #include "train/config/config.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "data/keys.h"
 #include "models/keys.h"
-#include "optim/keys.h"
+#include "optim/options.h"
 #include "text/key_value.h"
 #include "train/config/private.h"
 

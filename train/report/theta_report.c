@@ -1,7 +1,7 @@
 #include "train/report/report.h"
 
 #include "core/memory.h"
-#include "optim/schedule.h"
+#include "optim/options.h"
 #include "text/csv.h"
 #include "text/number.h"
 

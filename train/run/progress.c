@@ -1,6 +1,6 @@
 #include "train/run/progress.h"
 
-#include "optim/schedule.h"
+#include "optim/options.h"
 #include "text/number.h"
 #include "text/program_name.h"
 #include "train/run/stop.h"

@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "optim/schedule.h"
+#include "optim/options.h"
 #include "text/csv.h"
 #include "text/program_name.h"
 #include "text/text_file.h"
