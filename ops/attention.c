@@ -1,8 +1,6 @@
-#include "ops/attention_check.h"
-#include "ops/attention_pack.h"
-#include "ops/attention_rows.h"
-#include "ops/dropout.h"
+#include "ops/attention_parts.h"
 #include "ops/ops.h"
+#include "ops/private.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "core/row_kernels.h"
 #include "ops/engine.h"
 #include "ops/gemm.h"
-#include "ops/rows.h"
+#include "ops/private.h"
 #include "ops/vector_math.h"
 
 #include <math.h>

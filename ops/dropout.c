@@ -1,5 +1,5 @@
-#include "ops/dropout.h"
 #include "ops/ops.h"
+#include "ops/private.h"
 
 typedef struct dropout_args {
     rt_random random;

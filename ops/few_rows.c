@@ -1,4 +1,4 @@
-#include "ops/few_rows.h"
+#include "ops/private.h"
 
 #include "core/row_kernels.h"
 

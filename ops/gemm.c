@@ -2,7 +2,7 @@
 
 #include "core/row_kernels.h"
 #include "ops/bf16.h"
-#include "ops/few_rows.h"
+#include "ops/private.h"
 #include "ops/products.h"
 
 #include <math.h>

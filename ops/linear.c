@@ -1,8 +1,6 @@
-#include "ops/activation.h"
 #include "ops/engine.h"
 #include "ops/gemm.h"
-#include "ops/rounded.h"
-#include "ops/rows.h"
+#include "ops/private.h"
 
 #include <stdint.h>
 #include <string.h>

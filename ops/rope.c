@@ -1,4 +1,4 @@
-#include "ops/rotation.h"
+#include "ops/private.h"
 
 #include "core/row_kernels.h"
 

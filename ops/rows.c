@@ -1,4 +1,4 @@
-#include "ops/rows.h"
+#include "ops/private.h"
 
 #include "core/row_kernels.h"
 #include "ops/vector_math.h"

@@ -1,11 +1,10 @@
 #include "ops/ops.h"
 
 #include "core/row_kernels.h"
-#include "ops/rows.h"
+#include "ops/private.h"
 #include "ops/vector_math.h"
 
-static RT_ROW_KERNEL(softmax_row,
-                     (real *restrict y, const real *restrict x, int size),
+static RT_ROW_KERNEL(softmax_row, (real *restrict y, const real *restrict x, int size),
                      (y, x, size))
 {
     const real largest = rt_row_largest(x, size, x[0]);

@@ -14,7 +14,7 @@
 #include "models/session.h"
 #include "models/usage.h"
 #include "ops/engine.h"
-#include "ops/rotation.h"
+#include "ops/private.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "suite.h"
 
 #include "ops/engine.h"
-#include "ops/few_rows.h"
+#include "ops/private.h"
 #include "ops/gemm.h"
 
 #include <math.h>

@@ -1,5 +1,25 @@
 #include "ops/ops.h"
 
+static void reshape_backward(const rt_node *n)
+{
+    rt_grad_pass(n);
+}
+
+const rt_op rt_op_reshape = {.name = "reshape", .backward = reshape_backward, .passes = 1};
+
+rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
+{
+    if (!RT_TAKES(g, "reshape", RT_FACTOR(x)))
+        return NULL;
+    if (rt_shape_size(shape) != rt_size(x))
+        return rt_graph_fail(g, RT_SHAPE, "[reshape] %s does not have the size of %s",
+                             rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape),
+                             rt_shape_text(x));
+    return rt_graph_view(g, &rt_op_reshape, shape, x);
+}
+
+/* ---- permute ---- */
+
 /* The steps in x, in elements, from one index of each axis of the result to the next. */
 typedef struct permute_args {
     size_t step[RT_MAX_AXES];
@@ -70,4 +90,44 @@ rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order)
             args.step[i] *= (size_t)x->shape[after];
     }
     return RT_APPLY(g, &rt_op_permute, shape, &args, x);
+}
+
+/* ---- sums ---- */
+
+/* sum and mean share all but the divisor, which is the argument. */
+
+static void reduce_forward(const rt_node *n)
+{
+    const real *x = n->in[0]->data;
+    double sum = 0;
+    for (size_t i = 0, size = rt_size(n->in[0]); i < size; i++)
+        sum += (double)x[i];
+    n->out->data[0] = (real)(sum / *(const double *)n->args);
+}
+
+static void reduce_backward(const rt_node *n)
+{
+    const real share = (real)((double)n->out->grad[0] / *(const double *)n->args);
+    real *dx = rt_grad(n, 0);
+    for (size_t i = 0, size = rt_size(n->in[0]); dx && i < size; i++)
+        dx[i] += share;
+}
+
+const rt_op rt_op_sum = {.name = "sum", .forward = reduce_forward, .backward = reduce_backward};
+const rt_op rt_op_mean = {.name = "mean", .forward = reduce_forward, .backward = reduce_backward};
+
+rt_tensor *rt_sum(rt_graph *g, rt_tensor *x)
+{
+    const double divisor = 1;
+    if (!RT_TAKES(g, "sum", RT_INPUT(x)))
+        return NULL;
+    return RT_APPLY(g, &rt_op_sum, RT_SCALAR, &divisor, x);
+}
+
+rt_tensor *rt_mean(rt_graph *g, rt_tensor *x)
+{
+    if (!RT_TAKES(g, "mean", RT_INPUT(x)))
+        return NULL;
+    const double divisor = (double)rt_size(x);
+    return RT_APPLY(g, &rt_op_mean, RT_SCALAR, &divisor, x);
 }

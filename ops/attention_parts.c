@@ -1,0 +1,418 @@
+#include "ops/attention_parts.h"
+
+#include "core/row_kernels.h"
+#include "ops/gemm.h"
+#include "ops/private.h"
+#include "ops/vector_math.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+/* Scores in the tiles of several sequences: more gain nothing and take more of the cache. */
+enum { OF_SEQUENCES = RT_ATTENTION_TILE * RT_ATTENTION_TILE / 4 };
+
+/* ---- packs ---- */
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* How many of `count` to take at a time, at most `most`, so that all times take about as many. */
+static int share_of(int count, int most)
+{
+    const int times = (count + most - 1) / most;
+    return (count + times - 1) / times;
+}
+
+rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k)
+{
+    const int rows = smaller(q->shape[1], RT_ATTENTION_TILE);
+    const int columns = smaller(k->shape[1], RT_ATTENTION_TILE);
+    const int G = k->shape[2], scores = rows * columns, heads = rt_gemm_batch_room() / scores;
+    if (heads < 2)
+        return (rt_batch_size){1, 1};
+    if (OF_SEQUENCES / scores < G)
+        return (rt_batch_size){1, share_of(G, heads)};
+    return (rt_batch_size){share_of(q->shape[0], OF_SEQUENCES / (scores * G)), G};
+}
+
+static rt_operand first_of(const rt_tensor *x, int b, int h, int h_step)
+{
+    const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
+    rt_operand all = rt_rows_of(x, (int)(H * D));
+    all.rounded = NULL;
+    all.step = (rt_steps){T * H * D, (size_t)h_step * D};
+    return rt_operand_from(all, ((size_t)b * T * H + (size_t)h) * D);
+}
+
+rt_pack rt_pack_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
+                   const rt_tensor *v, int b, int g, int of_run)
+{
+    const int H = q->shape[2], run = H / k->shape[2], E = v->shape[3];
+    const rt_batch_size most = rt_pack_most(q, k);
+    rt_pack a = {.o = o, .b = b, .h = g * run + of_run, .h_step = run};
+    a.size =
+        (rt_batch_size){smaller(most.outer, q->shape[0] - b), smaller(most.inner, k->shape[2] - g)};
+    a.Tq = q->shape[1];
+    a.Tk = k->shape[1];
+    a.H = H;
+    a.D = q->shape[3];
+    a.E = E;
+    a.q = first_of(q, b, a.h, run);
+    a.k = first_of(k, b, g, 1);
+    a.v = first_of(v, b, g, 1);
+    a.out = ((size_t)b * (size_t)a.Tq * (size_t)H + (size_t)a.h) * (size_t)E;
+    a.out_stride = H * E;
+    a.out_step = (rt_steps){(size_t)a.Tq * (size_t)a.out_stride, (size_t)run * (size_t)E};
+    return a;
+}
+
+int rt_pack_heads(const rt_pack *a)
+{
+    return a->size.outer * a->size.inner;
+}
+
+int rt_pack_sequence(const rt_pack *a, int n)
+{
+    return a->b + n / a->size.inner;
+}
+
+int rt_pack_head(const rt_pack *a, int n)
+{
+    return a->h + n % a->size.inner * a->h_step;
+}
+
+size_t rt_pack_row(const rt_pack *a, int n)
+{
+    return ((size_t)rt_pack_sequence(a, n) * (size_t)a->H + (size_t)rt_pack_head(a, n)) *
+           (size_t)a->Tq;
+}
+
+size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n)
+{
+    return (size_t)(n / a->size.inner) * step.outer + (size_t)(n % a->size.inner) * step.inner;
+}
+
+rt_pack rt_pack_single(const rt_pack *a, int n)
+{
+    rt_pack one = *a;
+    one.size = (rt_batch_size){1, 1};
+    one.b = rt_pack_sequence(a, n);
+    one.h = rt_pack_head(a, n);
+    one.q = rt_operand_from(a->q, rt_pack_offset(a, a->q.step, n));
+    one.k = rt_operand_from(a->k, rt_pack_offset(a, a->k.step, n));
+    one.v = rt_operand_from(a->v, rt_pack_offset(a, a->v.step, n));
+    one.out += rt_pack_offset(a, a->out_step, n);
+    return one;
+}
+
+/* ---- distances ---- */
+
+static rt_distance_head distance_head(const rt_pack *a, int n)
+{
+    const int h = rt_pack_head(a, n);
+    rt_distance_head head = rt_distance_head_of(a->o, h, a->H, a->D);
+    head.dbias = a->dbias ? a->dbias + h : NULL;
+    head.dkeys = a->dkeys;
+    return head;
+}
+
+static rt_distance_tile distance_tile(const rt_pack *a, rt_tile t, int n)
+{
+    const rt_operand q = rt_operand_from(t.q, rt_pack_offset(a, a->q.step, n));
+    return (rt_distance_tile){.q = q.data,
+                              .q_stride = a->q.stride,
+                              .query = a->o->query_positions + t.i,
+                              .key = a->o->key_positions + t.j,
+                              .rows = t.rows,
+                              .columns = t.columns};
+}
+
+void rt_pack_distance_backward(const real *ds, real *room, real *dq, const rt_pack *a, rt_tile t)
+{
+    for (int n = 0, heads = rt_pack_heads(a); n < heads; n++, ds += t.rows * t.columns) {
+        const rt_distance_head head = distance_head(a, n);
+        rt_distance_tile tile = distance_tile(a, t, n);
+        if (dq)
+            tile.dq = dq + (size_t)t.i * (size_t)a->q.stride + rt_pack_offset(a, a->q.step, n);
+        rt_distance_backward(ds, room, &head, tile);
+    }
+}
+
+/* ---- scores ---- */
+
+static void add_slope(real *restrict s, const double *restrict key, double query, double slope,
+                      int columns)
+{
+    for (int j = 0; j < columns; j++) {
+        double distance = query > key[j] ? query - key[j] : key[j] - query;
+        s[j] -= (real)(slope * distance);
+    }
+}
+
+static void hide_later(real *restrict s, const double *restrict key, double query, int columns)
+{
+    for (int j = 0; j < columns; j++)
+        s[j] = key[j] <= query ? s[j] : -INFINITY;
+}
+
+static void hide_far(real *restrict s, const double *restrict key, double query, int window,
+                     int columns)
+{
+    for (int j = 0; j < columns; j++) {
+        const double distance = query > key[j] ? query - key[j] : key[j] - query;
+        s[j] = distance < window ? s[j] : -INFINITY;
+    }
+}
+
+static void hide_masked(real *restrict s, const uint8_t *restrict mask, int columns)
+{
+    for (int j = 0; j < columns; j++)
+        s[j] = mask[j] ? s[j] : -INFINITY;
+}
+
+/* Adds distances and masks to the scores of head n. */
+static void finish(real *s, real *room, const rt_pack *a, rt_tile t, int n)
+{
+    const rt_attention_options *o = a->o;
+    if (o->distances) {
+        const rt_distance_head head = distance_head(a, n);
+        rt_distance_add(s, room, &head, distance_tile(a, t, n));
+    }
+    if (!o->slopes && !o->causal && !o->window && !o->key_mask)
+        return;
+    const size_t keys = (size_t)rt_pack_sequence(a, n) * (size_t)a->Tk + (size_t)t.j;
+    for (int r = 0; r < t.rows; r++) {
+        real *row = s + (size_t)r * (size_t)t.columns;
+        const double query = o->query_positions[t.i + r], *key = o->key_positions + t.j;
+        if (o->slopes)
+            add_slope(row, key, query, o->slopes[rt_pack_head(a, n)], t.columns);
+        if (o->causal)
+            hide_later(row, key, query, t.columns);
+        if (o->window)
+            hide_far(row, key, query, o->window, t.columns);
+        if (o->key_mask)
+            hide_masked(row, o->key_mask + keys, t.columns);
+    }
+}
+
+void rt_pack_score(real *s, real *room, const rt_pack *a, rt_tile t)
+{
+    const size_t size = (size_t)t.rows * (size_t)t.columns;
+    const rt_result scores = {s, t.columns, {size * (size_t)a->size.inner, size}};
+    rt_gemm_batch(a->size, t.rows, t.columns, a->D, (real)a->o->scale, t.q, rt_transposed(t.k), 0,
+                  scores);
+    for (int n = 0, heads = rt_pack_heads(a); n < heads; n++)
+        finish(s + (size_t)n * size, room, a, t, n);
+}
+
+/* ---- rows of a tile ---- */
+
+RT_ROW_KERNEL(rt_attention_soften,
+              (real *restrict s, int rows, int columns, real *restrict m, real *restrict l,
+               real *restrict factor),
+              (s, rows, columns, m, l, factor))
+{
+    for (int r = 0; r < rows; r++) {
+        real *restrict row = s + (size_t)r * (size_t)columns;
+        const real largest = rt_row_largest(row, columns, m[r]), shift = rt_finite_or_zero(largest);
+        real sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int j = 0; j < columns; j++) {
+            row[j] = rt_exp_of(row[j] - shift);
+            sum += row[j];
+        }
+        factor[r] = rt_exp_of(m[r] - shift);
+        l[r] = l[r] * factor[r] + sum;
+        m[r] = largest;
+    }
+}
+
+RT_ROW_KERNEL(rt_attention_weigh,
+              (real *restrict s, int rows, int columns, const real *restrict shift,
+               const real *restrict inverse),
+              (s, rows, columns, shift, inverse))
+{
+    for (int r = 0; r < rows; r++) {
+        real *restrict row = s + (size_t)r * (size_t)columns;
+        const real down = shift[r], factor = inverse[r];
+        for (int j = 0; j < columns; j++)
+            row[j] = rt_exp_of(row[j] - down) * factor;
+    }
+}
+
+RT_ROW_KERNEL(rt_attention_scale,
+              (real *restrict x, int stride, int rows, int size, const real *restrict factor),
+              (x, stride, rows, size, factor))
+{
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < size; i++)
+            x[(size_t)r * (size_t)stride + (size_t)i] *= factor[r];
+}
+
+RT_ROW_KERNEL(rt_attention_multiply,
+              (real *restrict delta, const real *restrict x, const real *restrict y, int stride,
+               int rows, int size),
+              (delta, x, y, stride, rows, size))
+{
+    for (int r = 0; r < rows; r++) {
+        const size_t start = (size_t)r * (size_t)stride;
+        real sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < size; i++)
+            sum += x[start + (size_t)i] * y[start + (size_t)i];
+        delta[r] = sum;
+    }
+}
+
+RT_ROW_KERNEL(rt_attention_score_gradient,
+              (real *restrict dp, const real *restrict p, int rows, int columns,
+               const real *restrict delta),
+              (dp, p, rows, columns, delta))
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < columns; j++) {
+            const size_t at = (size_t)r * (size_t)columns + (size_t)j;
+            dp[at] = p[at] * (dp[at] - delta[r]);
+        }
+}
+
+/* ---- distances ---- */
+
+/* With as many numbers per query as there are classes, t_ic = bias_c + scale q_i . key_c, the
+ * score of query i and key j gets t_i,class(j - i). */
+
+rt_distance_head rt_distance_head_of(const rt_attention_options *o, int h, int H, int D)
+{
+    const rt_tensor *bias = o->distance_bias, *keys = o->distance_keys;
+    return (rt_distance_head){.distances = o->distances,
+                              .bias = bias ? bias->data + h : NULL,
+                              .bias_stride = H,
+                              .keys = keys ? keys->data : NULL,
+                              .D = D,
+                              .scale = (real)o->scale};
+}
+
+static int class_of(const rt_distances *d, double query, double key)
+{
+    const double distance = key - query, reach = d->reach;
+    const double clamped = distance < -reach ? -reach : distance > reach ? reach : distance;
+    return d->class_of[(int)lrint(clamped) + d->reach];
+}
+
+static rt_operand keys_of(const rt_distance_head *h, bool transposed)
+{
+    const rt_operand keys = rt_rows_at(h->keys, h->D);
+    return transposed ? rt_transposed(keys) : keys;
+}
+
+void rt_distance_add(real *s, real *room, const rt_distance_head *h, rt_distance_tile t)
+{
+    const int classes = h->distances->classes;
+    if (h->keys)
+        rt_gemm(t.rows, classes, h->D, h->scale, rt_rows_at(t.q, t.q_stride), keys_of(h, true), 0,
+                room, classes);
+    else
+        memset(room, 0, (size_t)t.rows * (size_t)classes * sizeof *room);
+    for (int i = 0; i < t.rows; i++) {
+        real *term = room + (size_t)i * (size_t)classes;
+        real *row = s + (size_t)i * (size_t)t.columns;
+        for (int c = 0; h->bias && c < classes; c++)
+            term[c] += h->bias[(size_t)c * (size_t)h->bias_stride];
+        for (int j = 0; j < t.columns; j++)
+            row[j] += term[class_of(h->distances, t.query[i], t.key[j])];
+    }
+}
+
+void rt_distance_backward(const real *ds, real *room, const rt_distance_head *h, rt_distance_tile t)
+{
+    const int classes = h->distances->classes;
+    const rt_operand dterm = rt_rows_at(room, classes);
+    memset(room, 0, (size_t)t.rows * (size_t)classes * sizeof *room);
+    for (int i = 0; i < t.rows; i++) {
+        real *term = room + (size_t)i * (size_t)classes;
+        const real *row = ds + (size_t)i * (size_t)t.columns;
+        for (int j = 0; j < t.columns; j++)
+            term[class_of(h->distances, t.query[i], t.key[j])] += row[j];
+        for (int c = 0; h->dbias && c < classes; c++)
+            h->dbias[(size_t)c * (size_t)h->bias_stride] += term[c];
+    }
+    if (h->keys && t.dq)
+        rt_gemm(t.rows, h->D, classes, h->scale, dterm, keys_of(h, false), 1, t.dq, t.q_stride);
+    if (h->dkeys)
+        rt_gemm(classes, h->D, t.rows, h->scale, rt_transposed(dterm), rt_rows_at(t.q, t.q_stride),
+                1, h->dkeys, h->D);
+}
+
+/* ---- checks ---- */
+
+static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v)
+{
+    return q->ndim == 4 && k->ndim == 4 && v->ndim == 4 && q->shape[0] == k->shape[0] &&
+           k->shape[0] == v->shape[0] && k->shape[1] == v->shape[1] &&
+           q->shape[2] % k->shape[2] == 0 && k->shape[2] == v->shape[2] &&
+           q->shape[3] == k->shape[3];
+}
+
+/* Every class is one that there is, whatever the distance. */
+static bool are_classes(const rt_distances *d)
+{
+    bool good = d->classes > 0 && d->reach >= 0 && d->reach < INT_MAX / 2 && d->class_of;
+    for (int i = 0; good && i <= 2 * d->reach; i++)
+        good = d->class_of[i] >= 0 && d->class_of[i] < d->classes;
+    return good;
+}
+
+static bool distances_fit(rt_graph *g, const rt_attention_options *o, int H, int D)
+{
+    const rt_tensor *bias = o->distance_bias, *keys = o->distance_keys;
+    const int classes = o->distances ? o->distances->classes : 0;
+    if (!RT_TAKES(g, "attention", {"distance_bias", bias, .optional = true},
+                  {"distance_keys", keys, .optional = true}))
+        return false;
+    if (o->distances && !are_classes(o->distances))
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[attention] the distances must have a reach of at least 0, and for each of "
+                      "2 reach + 1 distances one of their classes; got reach %d, %d classes",
+                      o->distances->reach, classes);
+    else if ((bias && (bias->ndim != 2 || bias->shape[0] != classes || bias->shape[1] != H)) ||
+             (keys && (keys->ndim != 2 || keys->shape[0] != classes || keys->shape[1] != D)))
+        rt_graph_fail(g, RT_SHAPE,
+                      "[attention] with %d heads of size %d, distance_bias must be (classes, H) "
+                      "and distance_keys (classes, D) of the distances",
+                      H, D);
+    return !rt_graph_failed(g);
+}
+
+static bool are_finite(rt_graph *g, const char *name, const double *position, int T)
+{
+    for (int t = 0; position && t < T && !rt_graph_failed(g); t++)
+        if (!isfinite(position[t]))
+            rt_graph_fail(g, RT_ARGUMENT, "[attention] %s: position %d is %g", name, t,
+                          position[t]);
+    return !rt_graph_failed(g);
+}
+
+bool rt_attention_fits(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const rt_tensor *v,
+                       const rt_attention_options *o)
+{
+    if (!RT_TAKES(g, "attention", RT_FACTOR(q), RT_FACTOR(k), RT_FACTOR(v)) ||
+        !rt_graph_given(g, "attention", "options", o) ||
+        (o->distance_keys && !RT_TAKES(g, "attention", RT_INPUT(q))))
+        return false;
+    if (!fit(q, k, v))
+        rt_graph_fail(
+            g, RT_SHAPE,
+            "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, G, D), (B, Tk, G, E), G a "
+            "divisor of H; got %s, %s, %s",
+            rt_shape_text(q), rt_shape_text(k), rt_shape_text(v));
+    else if (!(o->dropout >= 0 && o->dropout < 1))
+        rt_graph_fail(g, RT_ARGUMENT, "[attention] dropout must be in [0, 1); got %g", o->dropout);
+    else if (o->window < 0)
+        rt_graph_fail(g, RT_ARGUMENT, "[attention] window must be >= 0; got %d", o->window);
+    return !rt_graph_failed(g) && distances_fit(g, o, q->shape[2], q->shape[3]) &&
+           are_finite(g, "query_positions", o->query_positions, q->shape[1]) &&
+           are_finite(g, "key_positions", o->key_positions, k->shape[1]);
+}

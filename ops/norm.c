@@ -1,0 +1,324 @@
+#include "ops/ops.h"
+
+#include "core/row_kernels.h"
+#include "ops/private.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct layer_norm_args {
+    double eps;
+    real *mean; /* of each row */
+    real *rstd; /* 1 / sqrt(variance + eps) of each row */
+} layer_norm_args;
+
+static RT_ROW_KERNEL(normalise_rows,
+                     (real *restrict y, const real *restrict x, const real *restrict weight,
+                      const real *restrict bias, size_t rows, int size, double eps,
+                      real *restrict mean_of, real *restrict rstd_of),
+                     (y, x, weight, bias, rows, size, eps, mean_of, rstd_of))
+{
+    for (size_t r = 0; r < rows; r++, x += size, y += size) {
+        real sum = 0, squares = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < size; i++)
+            sum += x[i];
+        const real mean = sum / (real)size;
+#pragma omp simd reduction(+ : squares)
+        for (int i = 0; i < size; i++)
+            squares += (x[i] - mean) * (x[i] - mean);
+        const real rstd = (real)(1 / sqrt((double)squares / size + eps));
+        for (int i = 0; bias && i < size; i++)
+            y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
+        for (int i = 0; !bias && i < size; i++)
+            y[i] = (x[i] - mean) * rstd * weight[i];
+        mean_of[r] = mean;
+        rstd_of[r] = rstd;
+    }
+}
+
+/* With h the normalised row and d = dy * weight:
+ * dx = rstd (d - mean(d) - h mean(d h)), in place of dy. */
+static RT_ROW_KERNEL(norm_gradients,
+                     (real *restrict g, const real *restrict x, const real *restrict weight,
+                      real *restrict dweight, real *restrict dbias, size_t rows, int size,
+                      const real *restrict mean_of, const real *restrict rstd_of),
+                     (g, x, weight, dweight, dbias, rows, size, mean_of, rstd_of))
+{
+    for (size_t r = 0; r < rows; r++, x += size, g += size) {
+        const real mean = mean_of[r], rstd = rstd_of[r];
+        real sum = 0, product = 0;
+#pragma omp simd reduction(+ : sum, product)
+        for (int i = 0; i < size; i++) {
+            const real d = g[i] * weight[i], c = x[i] - mean;
+            sum += d;
+            product += d * c;
+            dweight[i] += g[i] * c * rstd;
+            dbias[i] += g[i];
+        }
+        const real shift = sum / (real)size, slope = product * rstd * rstd / (real)size;
+        for (int i = 0; i < size; i++)
+            g[i] = rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
+    }
+}
+
+static void normalise_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const layer_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0], *bias = n->in[2];
+    const size_t first = span.first * (size_t)rt_columns(x);
+    (void)context;
+    (void)room;
+    normalise_rows(n->out->data + first, x->data + first, n->in[1]->data, bias ? bias->data : NULL,
+                   span.count, rt_columns(x), a->eps, a->mean + span.first, a->rstd + span.first);
+}
+
+static void layer_norm_forward(const rt_node *n)
+{
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), normalise_span, NULL);
+}
+
+/* Both gradients of a part of the rows, of each part behind those of the one before. */
+static size_t layer_norm_room(const rt_node *n, rt_pass pass)
+{
+    const size_t columns = (size_t)rt_columns(n->out);
+    const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
+    return pass == RT_BACKWARD ? parts * 2 * columns * sizeof(real) : 0;
+}
+
+static void gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const layer_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    const size_t size = (size_t)rt_columns(x), first = span.first * size;
+    real *dweight = (real *)context + (size_t)span.number * 2 * size;
+    (void)room;
+    memset(dweight, 0, 2 * size * sizeof *dweight);
+    norm_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, dweight + size,
+                   span.count, (int)size, a->mean + span.first, a->rstd + span.first);
+}
+
+static void layer_norm_backward(const rt_node *n)
+{
+    const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
+    const size_t parts = (size_t)rt_parts_of_rows(rows, size);
+    real *sums = rt_room(n), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
+    rt_node_rows(n, rows, size, gradients_of_span, sums);
+    if (dweight)
+        rt_rows_sum(dweight, sums, parts, size, 2 * size);
+    if (dbias)
+        rt_rows_sum(dbias, sums + size, parts, size, 2 * size);
+    rt_grad_pass(n);
+}
+
+static bool layer_norm_reads(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
+}
+
+const rt_op rt_op_layer_norm = {.name = "layer_norm",
+                                .forward = layer_norm_forward,
+                                .backward = layer_norm_backward,
+                                .reads = layer_norm_reads,
+                                .room = layer_norm_room,
+                                .passes = 1};
+
+rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
+{
+    if (!RT_TAKES(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
+        return NULL;
+    const int size = rt_columns(x);
+    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != size ||
+        (bias && !rt_same_shape(weight, bias)))
+        return rt_graph_fail(g, RT_SHAPE,
+                             "[layer_norm] x must be (..., C), weight and bias (C); got %s, %s, %s",
+                             rt_shape_text(x), rt_shape_text(weight),
+                             bias ? rt_shape_text(bias) : "no bias");
+    if (!(eps >= 0 && eps < INFINITY))
+        return rt_graph_fail(g, RT_ARGUMENT, "[layer_norm] eps must be >= 0; got %g", eps);
+    size_t rows = rt_rows(x);
+    layer_norm_args args = {eps, rt_graph_numbers(g, rows, sizeof(real)),
+                            rt_graph_numbers(g, rows, sizeof(real))};
+    return RT_APPLY(g, &rt_op_layer_norm, rt_tensor_shape(x), &args, x, weight, bias);
+}
+
+/* ---- RMS norm ---- */
+
+typedef struct rms_norm_args {
+    double eps;
+    real *rrms; /* 1 / sqrt(mean of squares + eps) of each row */
+} rms_norm_args;
+
+static RT_ROW_KERNEL(scale_to_rms,
+                     (real *restrict y, const real *restrict x, const real *restrict weight,
+                      size_t rows, int size, double eps, real *restrict rrms_of),
+                     (y, x, weight, rows, size, eps, rrms_of))
+{
+    for (size_t r = 0; r < rows; r++, x += size, y += size) {
+        real squares = 0;
+#pragma omp simd reduction(+ : squares)
+        for (int i = 0; i < size; i++)
+            squares += x[i] * x[i];
+        const real rrms = (real)(1 / sqrt((double)squares / size + eps));
+        for (int i = 0; i < size; i++)
+            y[i] = x[i] * rrms * weight[i];
+        rrms_of[r] = rrms;
+    }
+}
+
+/* With h the normalised row and d = dy * weight: dx = rrms (d - h mean(d h)), in place of dy. */
+static RT_ROW_KERNEL(rms_gradients,
+                     (real *restrict g, const real *restrict x, const real *restrict weight,
+                      real *restrict dweight, size_t rows, int size, const real *restrict rrms_of),
+                     (g, x, weight, dweight, rows, size, rrms_of))
+{
+    for (size_t r = 0; r < rows; r++, x += size, g += size) {
+        const real rrms = rrms_of[r];
+        real product = 0;
+#pragma omp simd reduction(+ : product)
+        for (int i = 0; i < size; i++) {
+            product += g[i] * weight[i] * x[i];
+            dweight[i] += g[i] * x[i] * rrms;
+        }
+        const real slope = product * rrms * rrms / (real)size;
+        for (int i = 0; i < size; i++)
+            g[i] = rrms * (g[i] * weight[i] - x[i] * slope);
+    }
+}
+
+static void scale_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const rms_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    const size_t first = span.first * (size_t)rt_columns(x);
+    (void)context;
+    (void)room;
+    scale_to_rms(n->out->data + first, x->data + first, n->in[1]->data, span.count, rt_columns(x),
+                 a->eps, a->rrms + span.first);
+}
+
+static void rms_norm_forward(const rt_node *n)
+{
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), scale_span, NULL);
+}
+
+/* The gradient of the weight of a part of the rows, of each part behind that of the one before. */
+static size_t rms_norm_room(const rt_node *n, rt_pass pass)
+{
+    const size_t columns = (size_t)rt_columns(n->out);
+    const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
+    return pass == RT_BACKWARD ? parts * columns * sizeof(real) : 0;
+}
+
+static void rms_gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const rms_norm_args *a = n->args;
+    const rt_tensor *x = n->in[0];
+    const size_t size = (size_t)rt_columns(x), first = span.first * size;
+    real *dweight = (real *)context + (size_t)span.number * size;
+    (void)room;
+    memset(dweight, 0, size * sizeof *dweight);
+    rms_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, span.count,
+                  (int)size, a->rrms + span.first);
+}
+
+static void rms_norm_backward(const rt_node *n)
+{
+    const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
+    real *sums = rt_room(n), *dweight = rt_grad(n, 1);
+    rt_node_rows(n, rows, size, rms_gradients_of_span, sums);
+    if (dweight)
+        rt_rows_sum(dweight, sums, (size_t)rt_parts_of_rows(rows, size), size, size);
+    rt_grad_pass(n);
+}
+
+static bool rms_norm_reads(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
+}
+
+const rt_op rt_op_rms_norm = {.name = "rms_norm",
+                              .forward = rms_norm_forward,
+                              .backward = rms_norm_backward,
+                              .reads = rms_norm_reads,
+                              .room = rms_norm_room,
+                              .passes = 1};
+
+rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
+{
+    if (!RT_TAKES(g, "rms_norm", RT_INPUT(x), RT_INPUT(weight)))
+        return NULL;
+    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x))
+        return rt_graph_fail(g, RT_SHAPE, "[rms_norm] x must be (..., C), weight (C); got %s, %s",
+                             rt_shape_text(x), rt_shape_text(weight));
+    if (!(eps >= 0 && eps < INFINITY))
+        return rt_graph_fail(g, RT_ARGUMENT, "[rms_norm] eps must be >= 0; got %g", eps);
+    const rms_norm_args args = {eps, rt_graph_numbers(g, rt_rows(x), sizeof(real))};
+    return RT_APPLY(g, &rt_op_rms_norm, rt_tensor_shape(x), &args, x, weight);
+}
+
+/* ---- normalize ---- */
+
+/* Squares are summed in double: those of small features would vanish in float. */
+static double length_of(const real *x, int size)
+{
+    double squares = 0;
+    for (int i = 0; i < size; i++)
+        squares += (double)x[i] * (double)x[i];
+    return sqrt(squares);
+}
+
+static void normalize_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const int size = rt_columns(n->out);
+    (void)context;
+    (void)room;
+    for (size_t r = span.first; r < span.first + span.count; r++) {
+        const real *x = n->in[0]->data + r * (size_t)size;
+        real *y = n->out->data + r * (size_t)size;
+        const double length = length_of(x, size);
+        for (int i = 0; i < size; i++)
+            y[i] = length > 0 ? (real)((double)x[i] / length) : 0;
+    }
+}
+
+static void normalize_forward(const rt_node *n)
+{
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), normalize_span, NULL);
+}
+
+/* dx = (dy - y (y . dy)) / |x|; a row of zeros has no direction and gets nothing. */
+static void gradient_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const int size = rt_columns(n->out);
+    real *dx = context;
+    (void)room;
+    for (size_t r = span.first; r < span.first + span.count; r++) {
+        const size_t first = r * (size_t)size;
+        const real *y = n->out->data + first, *dy = n->out->grad + first;
+        const double length = length_of(n->in[0]->data + first, size);
+        double product = 0;
+        for (int i = 0; i < size; i++)
+            product += (double)y[i] * (double)dy[i];
+        for (int i = 0; length > 0 && i < size; i++)
+            dx[first + (size_t)i] += (real)(((double)dy[i] - (double)y[i] * product) / length);
+    }
+}
+
+static void normalize_backward(const rt_node *n)
+{
+    real *dx = rt_grad(n, 0);
+    if (dx)
+        rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), gradient_of_span, dx);
+}
+
+const rt_op rt_op_normalize = {.name = "normalize",
+                               .forward = normalize_forward,
+                               .backward = normalize_backward};
+
+rt_tensor *rt_normalize(rt_graph *g, rt_tensor *x)
+{
+    if (!RT_TAKES(g, "normalize", RT_INPUT(x)))
+        return NULL;
+    return RT_APPLY(g, &rt_op_normalize, rt_tensor_shape(x), RT_NO_ARGS, x);
+}
