@@ -1,7 +1,7 @@
 #ifndef ROTOR_CORE_CHOICE_H
 #define ROTOR_CORE_CHOICE_H
 
-/* An enumeration and the words for it, from one list, so that they cannot drift
+/* Values of keys. An enumeration and the words for it come from one list, so that they cannot drift
  * apart:
  *
  *     #define RT_PAIRINGS(X) X(RT_INTERLEAVED, "interleaved") X(RT_HALF, "half")
@@ -11,5 +11,28 @@
 
 #define RT_CHOICE_VALUE(value, word) value,
 #define RT_CHOICE_WORD(value, word)  word,
+
+/* ---- short lists ---- */
+
+/* Factors of theta, one for each pair. */
+enum { RT_MOST_FACTORS = 256 };
+typedef struct rt_factors {
+    int count;
+    const double *at; /* borrowed; a shared copy if it was read (core/memory.h) */
+} rt_factors;
+
+/* Lengths of sequences, in tokens. */
+enum { RT_MOST_LENGTHS = 8 };
+typedef struct rt_lengths {
+    int count;
+    int at[RT_MOST_LENGTHS];
+} rt_lengths;
+
+/* Values of a choice, one for each layer. */
+enum { RT_MOST_LAYER_WORDS = 1000 };
+typedef struct rt_layer_words {
+    int count;
+    unsigned char at[RT_MOST_LAYER_WORDS];
+} rt_layer_words;
 
 #endif

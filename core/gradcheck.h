@@ -11,11 +11,15 @@
  *
  * The error of an input is max |analytic - numeric| / max(max |analytic|, floor). An element
  * with a kink of the function within the step, of relu for one, is compared with differences
- * that the kink has not spoilt, or with the slopes on its two sides (core/slope.h).
+ * that the kink has not spoilt, or with the slopes on its two sides (rt_slope_find).
  * Meant for the double build; in float the differences drown in rounding.
  */
 
 #include "core/graph.h"
+#include "core/status.h"
+
+#include <math.h>
+#include <stdbool.h>
 
 /* The function to check: builds its output from the inputs. Must be deterministic. */
 typedef rt_tensor *(*rt_function)(rt_graph *g, rt_tensor *const *inputs, void *context);
@@ -65,5 +69,44 @@ typedef struct rt_gradcheck_result {
 rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *inputs, int count,
                        const rt_gradcheck_options *options,
                        rt_gradcheck_result *results) RT_MUST_CHECK;
+
+/* ---- derivatives of a function of one number ---- */
+
+/* The derivative of a function of one number by finite differences, for a check of a
+ * derivative that is claimed.
+ *
+ * Central differences of fourth order decide wherever the function is smooth. A kink of the
+ * function, or of its derivative, within a few steps spoils them: then one-sided differences
+ * of fourth order and smaller steps are tried, and only those count that no kink has spoilt.
+ * Their third differences show which these are: they vanish with the square of the step where
+ * the function is smooth, and are as large as the error where it has a kink. At the kink itself
+ * both sides count, and so does everything between their slopes.
+ */
+
+/* *difference = f(t) - f(0). */
+typedef rt_status rt_curve(void *context, double t, double *difference);
+
+typedef struct rt_slope {
+    double numeric; /* f'(0): of the differences that count, those nearest to the claim */
+    bool kink;      /* central differences did not suffice */
+    bool unknown;   /* none count: kinks on both sides, however small the step */
+} rt_slope;
+
+typedef struct rt_slope_options {
+    double step;
+    double tolerance; /* absolute */
+    double rounding;  /* of f, absolute: steps so small that it drowns them do not count */
+} rt_slope_options;
+
+/* Looks for differences that agree with the claim to within the tolerance. A claim that differs
+ * by more than kinks account for is never `unknown`. */
+rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, double claim,
+                        rt_slope *slope) RT_MUST_CHECK;
+
+/* Returns the larger of two errors; NaN if one of them is NaN, which fmax and > would drop. */
+static inline double rt_worse(double a, double b)
+{
+    return a <= b || isnan(b) ? b : a;
+}
 
 #endif

@@ -5,7 +5,6 @@
  * what is done to them so that a model can read longer texts than it was trained on. */
 
 #include "core/choice.h"
-#include "core/lists.h"
 #include "core/status.h"
 
 /* theta_i, i = 0 ... R/2 - 1: base^(-2i/R); evenly spaced from the first to the last of those;

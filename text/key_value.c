@@ -1,6 +1,6 @@
 #include "text/key_value.h"
 
-#include "core/lists.h"
+#include "core/choice.h"
 #include "core/memory.h"
 #include "core/real.h"
 #include "text/number.h"

@@ -2,7 +2,6 @@
 
 #include "core/gradcheck.h"
 #include "core/memory.h"
-#include "core/worse.h"
 #include "io/model_options.h"
 #include "text/program_name.h"
 #include "train/run/progress.h"

@@ -1,7 +1,6 @@
 /* The checker itself: it must accept what is right and find what is wrong. */
 
 #include "core/gradcheck.h"
-#include "core/worse.h"
 #include "suite.h"
 
 #include <math.h>

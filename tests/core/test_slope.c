@@ -1,7 +1,7 @@
 /* The derivative of functions of one number, with kinks and without: what is right must be
  * found right wherever the kink lies, and what is wrong must be found wrong. */
 
-#include "core/slope.h"
+#include "core/gradcheck.h"
 #include "suite.h"
 
 #include <math.h>

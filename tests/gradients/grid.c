@@ -9,7 +9,7 @@
  * prints its rows; none is checked. The exit code is 1 if a row failed. */
 
 #include "core/memory.h"
-#include "core/worse.h"
+#include "core/gradcheck.h"
 #include "models/encodings/encoding.h"
 #include "train/model_check.h"
 #include "train/run/kernels.h"

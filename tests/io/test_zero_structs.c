@@ -5,7 +5,6 @@
 
 #include "core/gradcheck.h"
 #include "core/row_kernels.h"
-#include "core/slope.h"
 #include "io/rotor-io.h"
 #include "models/linear_form.h"
 #include "models/positions.h"

@@ -3,7 +3,7 @@
 
 /* What the tests of laws share: numbers to try them on, and what they say when one fails. */
 
-#include "core/worse.h"
+#include "core/gradcheck.h"
 #include "ops/ops.h"
 #include "suite.h"
 

@@ -1,7 +1,7 @@
 /* The stated errors of the vector mathematics, over the whole range; in the double build the
  * C library's functions stand behind the same names. */
 
-#include "core/worse.h"
+#include "core/gradcheck.h"
 #include "ops/vector_math.h"
 #include "suite.h"
 

@@ -1,6 +1,6 @@
 #include "reference.h"
 
-#include "core/worse.h"
+#include "core/gradcheck.h"
 
 #include <check.h>
 #include <math.h>

@@ -8,7 +8,7 @@
  * The caller frees returned texts (rt_free); they are NULL when the heap is exhausted.
  */
 
-#include "core/lists.h"
+#include "core/choice.h"
 #include "core/parameters.h"
 #include "core/status.h"
 #include "data/data.h"
