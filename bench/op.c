@@ -3,7 +3,7 @@
 #include "core/graph.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "models/linear_form.h"
+#include "models/layers.h"
 #include "ops/ops.h"
 #include "optim/rules.h"
 

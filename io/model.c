@@ -7,7 +7,7 @@
 #include "io/huggingface/imported.h"
 #include "io/model_options.h"
 #include "models/keys.h"
-#include "models/rules.h"
+#include "models/options.h"
 #include "text/key_value.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 /* The options of a model. */
 
+#include "core/rules.h"
 #include "models/frequencies.h"
 #include "ops/ops.h"
 
@@ -133,7 +134,7 @@ typedef struct rt_transformer_options {
     rt_model_kind kind;
     int vocab;
     int token_types;    /* 0 = no token type embedding */
-    bool token_dropout; /* see models/parts.h; of models that are not causal */
+    bool token_dropout; /* see models/encode.c; of models that are not causal */
     int mask_id;        /* what token_dropout takes for a mask; negative: no token is one */
     int layers;
     int dim; /* C */
@@ -196,5 +197,14 @@ void rt_transformer_resolve(rt_transformer_options *o);
 /* Resolves the options that depend on lengths: original_len follows the length of sequences in
  * training, max_len the longest length. */
 void rt_transformer_resolve_lengths(rt_transformer_options *o, int length, int longest);
+
+/* ---- rules ---- */
+
+/* Reports every rule that the options break. Of rules that build on each other, such as that rope
+ * needs heads of even size and that a fraction of them makes whole pairs, only the first. */
+void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tell, void *context);
+
+/* Returns RT_ARGUMENT with the first rule that is broken. */
+rt_status rt_transformer_check(const rt_transformer_options *o) RT_MUST_CHECK;
 
 #endif

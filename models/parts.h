@@ -32,19 +32,4 @@ rt_status rt_theta_start(rt_transformer *m) RT_MUST_CHECK;
 void rt_theta_free(void *state);
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 
-/* ---- token dropout ---- */
-
-/* Token dropout, as ESM-2 has it (Lin et al. 2023): what the embeddings of a text have lost by
- * masks is made up for. */
-
-/* Embeddings x, (B, T, E), of a model whose options have token_dropout: those of mask tokens and of
- * padding become 0, and all others are multiplied by
- *
- *     (1 - 0.15 * 0.8) / (1 - masks / tokens)
- *
- * of their text, padding not counted: 0.15 * 0.8 is the share of masks in its pretraining. A text
- * of masks alone is 0. */
-rt_tensor *rt_token_dropout(const rt_transformer_options *options, rt_graph *g, rt_tensor *x,
-                            const rt_transformer_input *input);
-
 #endif

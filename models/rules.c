@@ -1,6 +1,5 @@
-#include "models/rules.h"
-
 #include "models/encodings/encoding.h"
+#include "models/options.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 #include "models/encodings/encoding.h"
 
 #include "core/memory.h"
-#include "models/rules.h"
+#include "models/options.h"
 
 #include <stdio.h>
 

@@ -16,7 +16,7 @@
  *     token        dropout, linear
  *     classifier   of the last two; tanh: in place of gelu, sequence only; norm: dense, gelu, LN,
  *                  dropout, linear, for both
- *     token_dropout  word[ids] scaled and masks 0 (models/parts.h)
+ *     token_dropout  word[ids] scaled and masks 0 (Lin et al. 2023; models/encode.c)
  *
  *     a decoder    has no LN over its embeddings unless embedding_norm says so, and for an lm or a
  *                  sequence head the matrix alone

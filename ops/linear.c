@@ -12,6 +12,36 @@ typedef struct linear_args {
     uint16_t *rounded_result; /* or NULL */
 } linear_args;
 
+/* ---- numbers of a tensor in bf16 ---- */
+
+typedef struct rounding {
+    uint16_t *to;
+    const real *from;
+} rounding;
+
+static void round_span(const rt_node *n, rt_row_span span, void *context, void *room)
+{
+    const rounding *r = context;
+    (void)n;
+    (void)room;
+    rt_engine_round(r->to + span.first, r->from + span.first, span.count);
+}
+
+/* Rounds the numbers in parts of the current pass. */
+static void round_numbers(const rt_node *n, uint16_t *to, const real *from, size_t size)
+{
+    rounding r = {to, from};
+    rt_node_rows(n, size, 1, round_span, &r);
+}
+
+/* Returns memory for the rounded numbers of a result that is kept for backward; NULL where products
+ * do not round or the graph does not record. */
+static uint16_t *rounded_numbers(rt_graph *g, size_t size)
+{
+    return rt_gemm_rounds() && rt_graph_records(g) ? rt_graph_numbers(g, size, sizeof(uint16_t))
+                                                   : NULL;
+}
+
 /* ---- rounded rows ---- */
 
 /* Places of what the products of a pass read. */
@@ -23,7 +53,7 @@ static rt_operand rounded(const rt_node *n, rt_operand x, size_t size, int place
     uint16_t *to = x.rounded ? NULL : rt_gemm_place(size, place);
     if (!to)
         return x;
-    rt_round_numbers(n, to, x.data, size);
+    round_numbers(n, to, x.data, size);
     x.rounded = to;
     return x;
 }
@@ -402,9 +432,50 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
     const size_t size = rt_shape_size(shape);
     const linear_args args = {.values = values,
                               .derivative = rt_graph_numbers(g, size, sizeof(real)),
-                              .rounded_result = rt_rounded_numbers(g, size)};
+                              .rounded_result = rounded_numbers(g, size)};
     rt_tensor *result = RT_APPLY(g, op, shape, &args, x, weight, bias, NULL);
     if (result)
         result->rounded = args.rounded_result;
     return result;
+}
+
+/* ---- bf16-only results ---- */
+
+/* The op of x may have rounded as it computed. */
+static void round_forward(const rt_node *n)
+{
+    const rt_tensor *x = n->in[0];
+    if (x->rounded != n->out->rounded)
+        round_numbers(n, n->out->rounded, x->data, rt_size(x));
+}
+
+static void round_backward(const rt_node *n)
+{
+    rt_grad_pass(n);
+}
+
+static bool round_reads(const rt_node *n, const rt_tensor *x)
+{
+    (void)n;
+    (void)x;
+    return false;
+}
+
+static const rt_op op_round = {.name = "round",
+                               .forward = round_forward,
+                               .backward = round_backward,
+                               .reads = round_reads,
+                               .passes = 1};
+
+rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x)
+{
+    if (!RT_TAKES(g, op_round.name, RT_FACTOR(x)))
+        return NULL;
+    if (!x->data || !rt_gemm_rounds() || !rt_graph_records(g) || rt_graph_needs_numbers(g, x))
+        return x;
+    void *rounded = x->rounded ? x->rounded : rounded_numbers(g, rt_size(x));
+    rt_tensor *y = rounded ? rt_graph_apply_rounded(g, &op_round, x, rounded) : NULL;
+    if (y)
+        rt_graph_give_back(g, x);
+    return y;
 }

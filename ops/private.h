@@ -1,7 +1,7 @@
 #ifndef ROTOR_OPS_PRIVATE_H
 #define ROTOR_OPS_PRIVATE_H
 
-/* Private declarations of the ops: passes over rows, activations, dropout, rotations, bf16 and
+/* Private declarations of the ops: passes over rows, activations, dropout, rotations and
  * products of a few rows. */
 
 #include "core/graph.h"
@@ -81,17 +81,6 @@ void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t i
 /* Returns whether the sizes of a rotation agree, which one filled by hand may not. Otherwise the
  * graph fails. */
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r);
-
-/* ---- bf16 ---- */
-
-/* Numbers of a whole tensor in bf16, for ops whose products read them. */
-
-/* Memory for the numbers of a result that is kept for backward, where products are made of rounded
- * numbers; else NULL. */
-uint16_t *rt_rounded_numbers(rt_graph *g, size_t size);
-
-/* Rounds in parts of the pass under way. */
-void rt_round_numbers(const rt_node *n, uint16_t *to, const real *from, size_t size);
 
 /* ---- products of a few rows ---- */
 

@@ -1,5 +1,8 @@
 #include "models/encodings/encoding.h"
 
+/* No positions: a causal model still sees how many tokens are behind one. */
+const rt_encoding rt_encoding_none = {.word = "none"};
+
 #define ROW(constant, row) [constant] = &(row),
 static const rt_encoding *const rows[] = {RT_POSITION_KINDS(ROW)};
 

@@ -9,7 +9,7 @@
 
 #include "laws.h"
 
-#include "models/linear_form.h"
+#include "models/layers.h"
 
 #include <complex.h>
 

@@ -1,6 +1,6 @@
 /* Every rule of a RoFormer's options, what it says, and which options it names. */
 
-#include "models/rules.h"
+#include "models/options.h"
 
 #include "models/encodings/encoding.h"
 #include "suite.h"

@@ -1,6 +1,6 @@
 #include "reference.h"
 
-#include "models/linear_form.h"
+#include "models/layers.h"
 
 #include <check.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "data/data.h"
 #include "models/encodings/encoding.h"
-#include "models/rules.h"
+#include "models/options.h"
 #include "text/number.h"
 #include "text/writer.h"
 
