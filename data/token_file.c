@@ -3,8 +3,8 @@
 #include "core/memory.h"
 #include "data/file_list.h"
 #include "data/token_dataset.h"
-#include "text/child.h"
 #include "text/files.h"
+#include "text/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,23 @@
+#define _GNU_SOURCE /* program_invocation_short_name, close_range, pipe2 */
+
 #include "text/process.h"
+
+#include "core/memory.h"
+#include "text/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- inherited state ---- */
@@ -92,4 +104,285 @@ bool rt_process_wait(pid_t child, int *how)
 bool rt_process_ended(pid_t child, int *how)
 {
     return collect(child, how, WNOHANG) != 0;
+}
+
+/* ---- the name ---- */
+
+const char *rt_program_name(void)
+{
+    static const char *const names[] = {"train", "rotor"};
+    const char *name = program_invocation_short_name;
+    for (int i = 0; i < 2; i++) {
+        const size_t length = strlen(names[i]);
+        if (!strncmp(name, names[i], length) && !strcmp(name + length, "-f64"))
+            return names[i];
+    }
+    return name;
+}
+
+/* ---- work in a child ---- */
+
+/* A sanitizer reserves terabytes of addresses, and reports on the standard error. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum {
+    CLOCK_FACTOR = 3,         /* seconds of the clock for one of the processor */
+    AFTER_SIGNAL = 1,         /* seconds that are left to a child once a signal came */
+    LEAST_SECONDS = 10,       /* for the smallest file */
+    BYTES_A_SECOND = 8 << 20, /* for what a larger one has more */
+    BROKEN = 1                /* exit code of a child that could not answer */
+};
+
+/* What comes through the pipe, with `size` bytes behind it: the answer, or a message. */
+typedef struct header {
+    uint64_t code;
+    uint64_t size;
+} header;
+
+unsigned rt_child_seconds(size_t bytes)
+{
+    return LEAST_SECONDS + (unsigned)(bytes / BYTES_A_SECOND);
+}
+
+/* ---- in the child ---- */
+
+static void lower(int resource, rlim_t to)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit))
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > to)
+        limit.rlim_cur = to;
+    setrlimit(resource, &limit);
+}
+
+/* The addresses that the process has already, in bytes; 0 if that is not known. */
+static size_t addresses(void)
+{
+    char text[32] = "";
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    const ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    return got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* A crash is nobody's business but the parent's, whatever handlers a program has. */
+static void crash_quietly(void)
+{
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        signal(deadly[i], SIG_DFL);
+}
+
+static void limit_resources(const rt_child_limits *limits)
+{
+    const size_t had = SANITIZED ? 0 : addresses();
+    if (had && limits->memory < SIZE_MAX - had)
+        lower(RLIMIT_AS, had + limits->memory);
+    lower(RLIMIT_CPU, limits->seconds);
+    lower(RLIMIT_CORE, 0);
+}
+
+static void close_between(int first, int last)
+{
+    if (first <= last)
+        (void)close_range((unsigned)first, (unsigned)last, 0);
+}
+
+static void leave_descriptors(int one, int other)
+{
+    const int low = one < other ? one : other, high = one < other ? other : one;
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int stream = 0; stream <= (SANITIZED ? STDOUT_FILENO : STDERR_FILENO); stream++)
+        if (null >= 0 && stream != one && stream != other)
+            dup2(null, stream);
+    close_between(STDERR_FILENO + 1, low - 1);
+    close_between(low > STDERR_FILENO ? low + 1 : STDERR_FILENO + 1, high - 1);
+    close_between(high > STDERR_FILENO ? high + 1 : STDERR_FILENO + 1, INT32_MAX);
+}
+
+/* Tells which lines ran, in a build that counts them. */
+extern void __gcov_dump(void) __attribute__((weak));
+
+static _Noreturn void be_child(rt_child_work *work, void *context, const rt_child_limits *limits,
+                               int to)
+{
+    unsigned char *answer = NULL;
+    size_t size = 0;
+    crash_quietly();
+    leave_descriptors(to, limits->keep);
+    limit_resources(limits);
+    const rt_status status = work(context, &answer, &size);
+    const header h = {status.code, status.code ? strlen(status.message) : size};
+    const bool told =
+        rt_write_all(to, &h, sizeof h) &&
+        rt_write_all(to, status.code ? (const void *)status.message : (const void *)answer,
+                     (size_t)h.size);
+    if (__gcov_dump)
+        __gcov_dump();
+    _exit(told ? 0 : BROKEN);
+}
+
+/* ---- in the parent ---- */
+
+typedef struct listener {
+    int from;
+    struct timespec deadline;
+    bool interrupted; /* by a signal that has a handler */
+    bool late;
+    bool ended; /* there is nothing more to come */
+} listener;
+
+static struct timespec in_seconds(unsigned seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)seconds;
+    return t;
+}
+
+static long long milliseconds_to(struct timespec deadline)
+{
+    const struct timespec now = in_seconds(0);
+    const long long left = ((long long)deadline.tv_sec - now.tv_sec) * 1000 +
+                           (deadline.tv_nsec - now.tv_nsec) / 1000000;
+    return left > 0 ? left : 0;
+}
+
+/* Whoever sends a signal does not want to wait until a time limit is over. */
+static void hurry(listener *l)
+{
+    if (!l->interrupted)
+        l->deadline = in_seconds(AFTER_SIGNAL);
+    l->interrupted = true;
+}
+
+/* The number of bytes read: fewer than asked for at the end or the deadline. */
+static size_t listen_for(listener *l, void *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size && !l->late) {
+        struct pollfd ready = {.fd = l->from, .events = POLLIN};
+        const long long left = milliseconds_to(l->deadline);
+        const int count = poll(&ready, 1, left < INT32_MAX ? (int)left : INT32_MAX);
+        if (count < 0 && errno == EINTR) {
+            hurry(l);
+            continue;
+        }
+        l->late = count == 0;
+        if (count <= 0)
+            break;
+        const ssize_t got = read(l->from, (char *)to + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        l->ended = got <= 0;
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    return done;
+}
+
+static rt_status nonsense(void)
+{
+    return rt_error(RT_CHECK, "the parser returned an invalid reply");
+}
+
+/* A message is printed; bytes that would control a terminal are not. */
+static rt_status told_status(uint64_t code, char *message)
+{
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    switch (code) {
+    case RT_MEMORY:
+    case RT_IO:
+    case RT_DATA:
+    case RT_CHECKPOINT:
+        return rt_error((rt_code)code, "%s", message);
+    default:
+        return nonsense();
+    }
+}
+
+static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned char **answer_new,
+                           size_t *size)
+{
+    char message[RT_MESSAGE_SIZE] = "", more;
+    header h;
+    if (listen_for(l, &h, sizeof h) < sizeof h)
+        return rt_error(RT_CHECK, "the parser returned no reply");
+    if (h.size > (h.code ? sizeof message - 1 : limits->answer))
+        return nonsense();
+    if (!h.code && !(*answer_new = rt_alloc_unset((size_t)h.size, 1)))
+        return rt_out_of_memory("what was read of a file");
+    *size = (size_t)h.size;
+    if (listen_for(l, h.code ? (void *)message : *answer_new, *size) < *size ||
+        listen_for(l, &more, 1))
+        return nonsense();
+    return h.code ? told_status(h.code, message) : rt_ok();
+}
+
+/* What it said counts only if it then ended well. One that was killed while it spoke did not get
+ * to its end. */
+static rt_status judge(rt_status said, const listener *l, const rt_child_limits *limits, int how)
+{
+    if (l->late && l->interrupted)
+        return rt_error(RT_IO, "interrupted by a signal while a file was read");
+    if (l->late || (WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU))
+        return rt_error(RT_CHECK, "reading it took more than %u s", limits->seconds);
+    if (l->ended && WIFSIGNALED(how))
+        return rt_error(RT_CHECK, "reading it crashed (signal %d)", WTERMSIG(how));
+    if (l->ended && WIFEXITED(how) && WEXITSTATUS(how))
+        return rt_error(RT_CHECK, "reading it ended with code %d", WEXITSTATUS(how));
+    return said;
+}
+
+/* The pipe ends when the child does, and what is ending cannot be killed any more: this is for a
+ * child that is late, talks nonsense, or has closed the pipe. Where a program has its children not
+ * waited for (SIGCHLD ignored), what the child said has to do. */
+static rt_status hear(pid_t child, int from, const rt_child_limits *limits,
+                      unsigned char **answer_new, size_t *size)
+{
+    listener l = {.from = from, .deadline = in_seconds(CLOCK_FACTOR * limits->seconds)};
+    const rt_status said = listen_to(&l, limits, answer_new, size);
+    int how;
+    kill(child, SIGKILL);
+    return judge(said, &l, limits, rt_process_wait(child, &how) ? how : 0);
+}
+
+rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits *limits,
+                       unsigned char **answer_new, size_t *size)
+{
+    int ends[2];
+    *answer_new = NULL;
+    *size = 0;
+    if (pipe2(ends, O_CLOEXEC))
+        return rt_error(RT_IO, "cannot make a pipe: %s", strerror(errno));
+    const pid_t child = rt_process_fork(SIGKILL);
+    if (child == 0)
+        be_child(work, context, limits, ends[1]);
+    const int problem = errno;
+    close(ends[1]);
+    rt_status status = child < 0 ? rt_error(RT_IO, "cannot start a process: %s", strerror(problem))
+                                 : hear(child, ends[0], limits, answer_new, size);
+    close(ends[0]);
+    if (status.code) {
+        rt_free(*answer_new);
+        *answer_new = NULL;
+        *size = 0;
+    }
+    return status;
 }

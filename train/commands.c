@@ -9,7 +9,7 @@
 #include "models/transformer.h"
 #include "text/durable_file.h"
 #include "text/files.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/run/found.h"

@@ -1,7 +1,6 @@
 #include "core/memory.h"
 #include "revision.h"
 #include "text/process.h"
-#include "text/program_name.h"
 #include "train/commands.h"
 #include "train/config/config.h"
 #include "train/model_check.h"

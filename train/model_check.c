@@ -3,7 +3,7 @@
 #include "core/gradcheck.h"
 #include "core/memory.h"
 #include "io/model_options.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "train/run/progress.h"
 #include "train/step/trainer.h"
 

@@ -4,8 +4,8 @@
 /* Byte-pair encoding: merges, added tokens, and the tokenizer that is made of both. */
 
 #include "data/tokenizers/characters.h"
-#include "data/tokenizers/pretokenize.h"
 #include "data/tokenizers/vocabulary.h"
+#include "data/tokenizers/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>

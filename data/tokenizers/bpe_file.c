@@ -3,7 +3,6 @@
 #include "data/tokenizers/bpe_file.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/bpe_write.h"
 #include "data/tokenizers/simple_tokens.h"
 
 #include <inttypes.h>

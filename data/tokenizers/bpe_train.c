@@ -1,7 +1,7 @@
 #include "data/tokenizers/bpe_train.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/bpe_write.h"
+#include "data/tokenizers/bpe_file.h"
 #include "text/utf8.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "data/tokenizers/bpe_write.h"
+#include "data/tokenizers/bpe_file.h"
 
 #include "text/writer.h"
 

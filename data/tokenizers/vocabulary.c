@@ -3,9 +3,9 @@
 #include "core/memory.h"
 #include "data/batch.h"
 #include "data/tokenizers/bpe.h"
-#include "data/tokenizers/pretokenize.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/wordpiece.h"
+#include "data/tokenizers/words.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/checkpoint/sealed.h"
-#include "text/child.h"
+#include "text/process.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "data/tokenizers/bpe_write.h"
+#include "data/tokenizers/bpe_file.h"
 #include "io/huggingface/tokenizer.h"
 #include "text/utf8.h"
 

@@ -2,7 +2,7 @@
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
-#include "text/child.h"
+#include "text/process.h"
 
 #include "core/memory.h"
 #include "suite.h"

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "text/number.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "text/text_file.h"
 #include "text/writer.h"
 

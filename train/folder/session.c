@@ -4,7 +4,7 @@
 #include "ops/engine.h"
 #include "ops/ops.h"
 #include "text/csv.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "text/text_file.h"
 
 #include <hdf5.h>

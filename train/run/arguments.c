@@ -4,7 +4,7 @@
 #include "io/gguf/gguf.h"
 #include "models/options.h"
 #include "text/number.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "text/suggest.h"
 #include "train/config/config.h"
 

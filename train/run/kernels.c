@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/row_kernels.h"
 #include "ops/engine.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "text/writer.h"
 #include "train/config/config.h"
 #include "train/world/world.h"

@@ -2,7 +2,7 @@
 
 #include "optim/options.h"
 #include "text/number.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
 

@@ -14,7 +14,7 @@
 #include "train/run/state.h"
 
 #include "text/durable_file.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "text/writer.h"
 #include "train/config/config.h"
 #include "train/report/report.h"

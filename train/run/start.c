@@ -8,7 +8,7 @@
 #include "core/path.h"
 #include "optim/options.h"
 #include "text/csv.h"
-#include "text/program_name.h"
+#include "text/process.h"
 #include "text/text_file.h"
 #include "train/config/config.h"
 #include "train/config/keys.h"

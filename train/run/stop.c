@@ -1,7 +1,6 @@
 #include "train/run/stop.h"
 
 #include "text/process.h"
-#include "text/program_name.h"
 
 #include <signal.h>
 #include <string.h>

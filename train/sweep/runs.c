@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "text/process.h"
-#include "text/program_name.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/run/found.h"
