@@ -1,7 +1,6 @@
-#include "data/encode_file.h"
+#include "data/encode_text.h"
 
 #include "core/memory.h"
-#include "data/sequence.h"
 #include "data/token_format.h"
 
 #include <hdf5.h>

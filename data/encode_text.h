@@ -62,4 +62,21 @@ typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size
 rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look,
                        void *context) RT_MUST_CHECK;
 
+/* ---- the tokens of data.file ---- */
+
+/* Calls `begin` with the size of the vocabulary, then `take` with the tokens of data.file part by
+ * part, in lists of rt_id_width.
+ * RT_CONFIG for a mixture, and for a task without tokens of files; errors of rt_data_open. */
+rt_status rt_sequence_encode(const rt_data_options *o, rt_status (*begin)(void *context, int vocab),
+                             rt_status (*take)(void *context, rt_id_list *ids),
+                             void *context) RT_MUST_CHECK;
+
+/* The tokens of data.file as a file of ids, which data.file can then name: a FILE.npy of uint16, or
+ * of int32 for a vocabulary of more than 65536 ids; a FILE.bin of uint16 without a header; or a
+ * FILE.h5 with the data set /train. The file has its name once it is whole. */
+
+/* How many ids there are. RT_CONFIG for a name that ends in something else, a mixture, or a
+ * FILE.bin for too many ids; errors of rt_data_open; RT_IO. */
+rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count) RT_MUST_CHECK;
+
 #endif

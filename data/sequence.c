@@ -1,10 +1,9 @@
 /* The tasks text and tokens: files of text and of token ids as one long run of tokens. */
 
-#include "data/sequence.h"
+#include "data/encode_text.h"
 
 #include "core/memory.h"
 #include "data/documents.h"
-#include "data/encode_text.h"
 #include "data/file_list.h"
 #include "data/task.h"
 #include "data/token_cache.h"

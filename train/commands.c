@@ -1,7 +1,7 @@
 #include "train/commands.h"
 
 #include "core/memory.h"
-#include "data/encode_file.h"
+#include "data/encode_text.h"
 #include "data/tokenizers/bpe_train.h"
 #include "data/tokenizers/wordpiece.h"
 #include "io/checkpoint/checkpoint.h"

@@ -18,7 +18,7 @@
 rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
                            const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* --encode CONFIG.ini OUT: writes the tokens of data.file as a file of ids (data/encode_file.h). */
+/* --encode CONFIG.ini OUT: writes the tokens of data.file as a file of ids (data/encode_text.h). */
 rt_status rt_encode_command(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* --train-tokenizer N TEXT ...: prints a byte-level BPE of texts as a tokenizer.json

@@ -213,24 +213,4 @@ int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id);
 rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
                                    char **text_new, size_t *bytes) RT_MUST_CHECK;
 
-/* ---- characters of a text ---- */
-
-/* The characters of texts that are looked at one part after the other, as a vocabulary. */
-
-typedef struct rt_characters_seen {
-    bool *occurs; /* each code point */
-    int count;
-} rt_characters_seen;
-
-/* Starts without any; false if the heap is exhausted. */
-bool rt_characters_seen_open(rt_characters_seen *seen);
-void rt_characters_seen_close(rt_characters_seen *seen);
-
-/* Looks at a part, which must be UTF-8: takes an rt_characters_seen as its context. */
-void rt_characters_seen_add(void *seen, const unsigned char *text, size_t bytes);
-
-/* As rt_vocabulary_of_text, of all parts. */
-rt_status rt_characters_seen_vocabulary(rt_vocabulary **vocabulary_new, const char *name,
-                                        const rt_characters_seen *seen) RT_MUST_CHECK;
-
 #endif

@@ -1,4 +1,4 @@
-#include "io/gguf/keys.h"
+#include "io/gguf/private.h"
 
 #include "core/memory.h"
 

@@ -2,6 +2,7 @@
 
 #include "io/huggingface/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ITEM(family) &family,
@@ -94,4 +95,271 @@ rt_status rt_cannot_export(const rt_family *family, const char *key, const char 
 {
     return rt_error(RT_CONFIG, "%s = %s cannot be exported: %s %s of %s has %s", key, value,
                     rt_family_article(family->name), family->name, rt_family_library(family), wish);
+}
+
+/* ---- the table of tensors, read in both directions: conditions of rows ---- */
+
+bool rt_when_lm(const rt_transformer_options *o)
+{
+    return o->head == RT_HEAD_LM;
+}
+
+bool rt_when_sequence(const rt_transformer_options *o)
+{
+    return o->head == RT_HEAD_SEQUENCE;
+}
+
+bool rt_when_token(const rt_transformer_options *o)
+{
+    return o->head == RT_HEAD_TOKEN;
+}
+
+bool rt_when_causal(const rt_transformer_options *o)
+{
+    return o->causal;
+}
+
+bool rt_when_bidirectional(const rt_transformer_options *o)
+{
+    return !o->causal;
+}
+
+bool rt_when_untied(const rt_transformer_options *o)
+{
+    return !o->tie_embeddings;
+}
+
+bool rt_when_pool_first(const rt_transformer_options *o)
+{
+    return o->pool == RT_POOL_FIRST;
+}
+
+bool rt_when_pool_last(const rt_transformer_options *o)
+{
+    return o->pool == RT_POOL_LAST;
+}
+
+bool rt_always(const rt_transformer_options *o)
+{
+    (void)o;
+    return true;
+}
+
+bool rt_never(const rt_transformer_options *o)
+{
+    (void)o;
+    return false;
+}
+
+/* ---- names ---- */
+
+/* A layer's number as a name has it. */
+typedef struct number {
+    const char *at;
+    int digits;
+} number;
+
+static bool is_number(const char *pattern)
+{
+    return pattern[0] == 'N' && pattern[1] == '.';
+}
+
+/* What follows in a name that begins as the pattern: nothing, ".weight" or ".bias"; else NULL. */
+static const char *behind(const char *pattern, const char *name, number *layer)
+{
+    *layer = (number){"", 0};
+    for (; *pattern; pattern++) {
+        if (is_number(pattern)) {
+            *layer = (number){name, (int)strspn(name, "0123456789")};
+            name += layer->digits;
+            if (!layer->digits)
+                return NULL;
+        } else if (*pattern != *name++) {
+            return NULL;
+        }
+    }
+    return !*name || !strcmp(name, ".weight") || !strcmp(name, ".bias") ? name : NULL;
+}
+
+/* Writes what the pattern makes of a layer and an end; false if that is too long. */
+static bool fill_in(const char *pattern, number layer, const char *end, char name[RT_NAME_SIZE])
+{
+    const char *at = pattern;
+    while (*at && !is_number(at))
+        at++;
+    return snprintf(name, RT_NAME_SIZE, "%.*s%.*s%s%s", (int)(at - pattern), pattern, layer.digits,
+                    layer.at, *at ? at + 1 : "", end) < RT_NAME_SIZE;
+}
+
+bool rt_tensor_row_is_of_layers(const rt_tensor_row *row)
+{
+    return strstr(row->there, ".N.") != NULL;
+}
+
+void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE])
+{
+    char digits[16];
+    const int count = snprintf(digits, sizeof digits, "%d", layer);
+    fill_in(row->there, (number){digits, rt_tensor_row_is_of_layers(row) ? count : 0}, "", name);
+}
+
+static bool holds(const rt_tensor_row *row, const rt_transformer_options *o)
+{
+    return !row->when || row->when(o);
+}
+
+bool rt_tensor_place_of(rt_tensor_place *place, const rt_family *family,
+                        const rt_transformer_options *o, const char *parameter, int n)
+{
+    number layer;
+    for (const rt_tensor_row *row = family->tensors; row->there; row++)
+        for (int part = 0; part < RT_MOST_PARTS && row->here[part] && holds(row, o); part++) {
+            const char *end = behind(row->here[part], parameter, &layer);
+            if (!end || n--)
+                continue;
+            *place = (rt_tensor_place){.row = row, .part = part};
+            return fill_in(row->there, layer, end, place->name);
+        }
+    return false;
+}
+
+bool rt_tensor_main_place(rt_tensor_place *place, const rt_family *family,
+                          const rt_transformer_options *o, const char *parameter)
+{
+    for (int n = 0; rt_tensor_place_of(place, family, o, parameter, n); n++)
+        if (!place->row->written)
+            return true;
+    return false;
+}
+
+/* Returns whether a name is that of a rotation buffer, such as model.rotary_emb.inv_freq. Some
+ * versions of transformers saved these buffers, and all compute them from config.json. */
+static bool is_rotation(const char *there)
+{
+    static const char *const ends[] = {"inv_freq", ".cos_cached", ".sin_cached"};
+    const size_t length = strlen(there);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && strstr(there, "rotary_emb"); i++)
+        if (length > strlen(ends[i]) && !strcmp(there + length - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
+bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, const char *there)
+{
+    char here[RT_NAME_SIZE];
+    number layer;
+    for (const rt_tensor_row *row = family->tensors; row->there; row++) {
+        const char *end = behind(row->there, there, &layer);
+        if (end && holds(row, &model->options) &&
+            (row->spare || (row->here[0] && fill_in(row->here[0], layer, end, here) &&
+                            rt_parameters_find(&model->parameters, here))))
+            return true;
+    }
+    return is_rotation(there);
+}
+
+/* ---- the numbers ---- */
+
+/* Those of values are turned only if the model says so. */
+static rt_features features_of(const rt_transformer_options *o, const char *parameter)
+{
+    static const char *const rotated[] = {"layers.N.attention.query", "layers.N.attention.key",
+                                          "layers.N.attention.query_norm",
+                                          "layers.N.attention.key_norm"};
+    number layer;
+    const bool values = o->position.rotate_value;
+    for (size_t i = 0; i < sizeof rotated / sizeof *rotated; i++)
+        if (behind(rotated[i], parameter, &layer))
+            return RT_FEATURE_ROWS;
+    if (values && behind("layers.N.attention.value", parameter, &layer))
+        return RT_FEATURE_ROWS;
+    if (values && !strcmp(parameter + strlen(parameter) - 7, ".weight") &&
+        behind("layers.N.attention.output", parameter, &layer))
+        return RT_FEATURE_COLUMNS;
+    return RT_NO_FEATURES;
+}
+
+static int rows_of(const rt_tensor *t)
+{
+    return t->ndim ? t->shape[0] : 1;
+}
+
+const rt_parameter *rt_tensor_part(const rt_tensor_place *place, const rt_transformer *model,
+                                   const rt_parameter *parameter, int part)
+{
+    char name[RT_NAME_SIZE];
+    number layer;
+    if (part == place->part)
+        return parameter;
+    const char *end = behind(place->row->here[place->part], parameter->name, &layer);
+    const char *pattern = part < RT_MOST_PARTS ? place->row->here[part] : NULL;
+    return end && pattern && fill_in(pattern, layer, end, name)
+               ? rt_parameters_find(&model->parameters, name)
+               : NULL;
+}
+
+rt_tensor_map rt_tensor_map_of(const rt_tensor_place *place, const rt_family *family,
+                               const rt_transformer_options *o, const rt_transformer *model,
+                               const rt_parameter *parameter)
+{
+    const rt_tensor *t = &parameter->tensor;
+    const int groups = place->row->form == RT_BY_HEAD ? model->options.kv_heads : 1;
+    rt_tensor_map map = {.rows = rows_of(t),
+                         .columns = (int)(rt_size(t) / (size_t)rows_of(t)),
+                         .groups = groups,
+                         .block = rows_of(t) / groups,
+                         .transposed = place->row->form == RT_TRANSPOSED,
+                         .family = family,
+                         .options = o};
+    for (int part = 0; part < RT_MOST_PARTS && place->row->here[part]; part++) {
+        const rt_parameter *p = rt_tensor_part(place, model, parameter, part);
+        const int block = p ? rows_of(&p->tensor) / groups : 0;
+        map.before += part < place->part ? block : 0;
+        map.width += block;
+    }
+    if (rt_features_differ(family, o))
+        map.features = features_of(o, parameter->name);
+    return map;
+}
+
+rt_shape rt_tensor_map_shape(const rt_tensor_map *map, const rt_parameter *parameter)
+{
+    rt_shape shape = rt_tensor_shape(&parameter->tensor);
+    if (map->transposed && shape.ndim == 2)
+        return RT_SHAPE_OF(map->columns, map->rows);
+    if (shape.ndim)
+        shape.axis[0] = map->width * map->groups;
+    return shape;
+}
+
+bool rt_tensor_map_is_plain(const rt_tensor_map *map)
+{
+    return map->width * map->groups == map->rows && !map->transposed && !map->features;
+}
+
+static size_t place_here(const rt_tensor_map *map, size_t feature)
+{
+    const size_t size = (size_t)rt_transformer_head_dim(map->options);
+    return feature / size * size +
+           (size_t)rt_feature_here(map->family, map->options, (int)(feature % size));
+}
+
+bool rt_tensor_map_index(const rt_tensor_map *map, size_t row, size_t column, size_t *index)
+{
+    const size_t width = (size_t)map->width, block = (size_t)map->block;
+    if (map->transposed) {
+        const size_t swapped = row;
+        row = column;
+        column = swapped;
+    }
+    const size_t within = row % width;
+    if (within < (size_t)map->before || within >= (size_t)map->before + block)
+        return false;
+    row = row / width * block + within - (size_t)map->before;
+    if (map->features == RT_FEATURE_ROWS)
+        row = place_here(map, row);
+    if (map->features == RT_FEATURE_COLUMNS)
+        column = place_here(map, column);
+    *index = row * (size_t)map->columns + column;
+    return true;
 }

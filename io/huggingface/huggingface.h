@@ -20,8 +20,8 @@
  *
  * What a model of Hugging Face computes is computed by rotor in the same way, or the folder is
  * refused. A RoFormer turns its heads by a table of sines that is among its tensors (see
- * sine_table.h); if its theta are base^(-2i/R), so are those of the imported model; otherwise the
- * model learns theta, of scope model, and starts with those of the table. A Llama turns them by
+ * rope_parameters.h); if its theta are base^(-2i/R), so are those of the imported model; otherwise
+ * the model learns theta, of scope model, and starts with those of the table. A Llama turns them by
  * rope_parameters of config.json, which are keys of position.* here; its theta are fixed. A folder
  * that rotor wrote also has its learned theta as numbers (key rotor_theta), which hold as long as
  * they fit the table, or rope_parameters. */

@@ -4,7 +4,7 @@
 /* What the files that read and write Hugging Face folders share. */
 
 #include "io/huggingface/family.h"
-#include "io/huggingface/weights.h"
+#include "io/huggingface/safetensors.h"
 
 #define RT_HF_CONFIG    "config.json"
 #define RT_HF_VOCAB     "vocab.txt"

@@ -4,7 +4,6 @@
 #include "samples.h"
 
 #include "core/memory.h"
-#include "data/encode_file.h"
 #include "data/encode_text.h"
 #include "data/file_list.h"
 #include "text/files.h"
