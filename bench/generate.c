@@ -135,7 +135,7 @@ static rt_status measure(const bench_options *o, generation *w)
     return status;
 }
 
-/* As a run does before it writes. */
+/* Rounds the weights, as a run does before it writes. */
 static rt_status round_weights(generation *w)
 {
     const rt_parameters *p = &w->model->parameters;

@@ -29,7 +29,7 @@ static const double explained = 2;
 /* The share of the tolerance that a roughness may be of differences that count. */
 static const double smooth = 0.25;
 
-/* How many times the rounding of f, per step, one-sided differences are off. */
+/* Factor of the rounding of f, per step, in the error of one-sided differences. */
 static const double rounding_of_sides = 4;
 
 static rt_status measure(rt_curve *f, void *context, const stencil *s, double step, estimate *e)

@@ -45,7 +45,7 @@ static inline const rt_tensor *rt_memory_of(const rt_tensor *x)
  * false: the pass is not run. */
 bool rt_node_run(const rt_node *n, rt_pass pass);
 
-/* As rt_graph_keep, also in a graph that records: its newer nodes are gone. */
+/* Keeps x as rt_graph_keep, also in a graph that records, whose newer nodes are removed. */
 rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
 
 /* A node without a pass; its result has no numbers yet. NULL if the graph has failed. */

@@ -25,12 +25,12 @@ typedef struct rt_range {
     bool above, below; /* low, high themselves are excluded */
 } rt_range;
 
-/* When a resumed run may have another value. A key that decides the result may not change, except
- * for the number of steps. The schedule of the learning rate may change when a finished run is
- * extended. */
+/* Possible changes of a key when a run is resumed. A key that decides the result may not change,
+ * except for the number of steps. The schedule of the learning rate may change when a finished run
+ * is extended. */
 typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
 
-/* How a condition relates a key to its values; RT_NEED_OR begins another list of conditions. */
+/* Relation of a key to the values of a condition; RT_NEED_OR begins another list of conditions. */
 typedef enum rt_relation {
     RT_NEED_END,
     RT_NEED_OR,

@@ -1,7 +1,7 @@
 #ifndef ROTOR_CORE_RULES_H
 #define ROTOR_CORE_RULES_H
 
-/* How a layer reports which rules its options break: what is wrong, and between which options. */
+/* Reports of the rules that options break: the message, and the options. */
 
 #include "core/status.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many axes a shape has room for and uses. */
+/* Returns the number of axes, limited to what a shape can hold. */
 static size_t axes_of(int ndim)
 {
     return ndim < 0 ? 0 : ndim > RT_MAX_AXES ? RT_MAX_AXES : (size_t)ndim;

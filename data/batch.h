@@ -1,8 +1,8 @@
 #ifndef ROTOR_DATA_BATCH_H
 #define ROTOR_DATA_BATCH_H
 
-/* What a source of data fills in: token sequences and their labels.
- * The arrays belong to the caller. B rows (sequences), T tokens each. */
+/* A batch of token sequences and labels, which a data source fills in. The arrays belong to the
+ * caller. B rows (sequences), T tokens each. */
 
 #include <stdint.h>
 

@@ -168,7 +168,7 @@ rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_
     return open_data(data_new, o, meaning, false);
 }
 
-/* What is evaluated stands for a file that is not read. */
+/* With evaluation files, data.file is not read. */
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
                                   rt_data_meaning meaning)
 {

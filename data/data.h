@@ -30,8 +30,8 @@ typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 #define RT_BEGINS(X) X(RT_BEGIN_AUTO, "auto") X(RT_BEGIN_NONE, "none")
 typedef enum rt_begin { RT_BEGINS(RT_CHOICE_VALUE) } rt_begin;
 
-/* Whether ids 0 to 3 of a file of token ids stand for [PAD], [CLS], [MASK] and [SEP] (batch.h), or
- * are tokens like all others. */
+/* Meaning of the ids 0 to 3 in a file of token ids: [PAD], [CLS], [MASK] and [SEP] (batch.h), or
+ * ordinary tokens. */
 #define RT_SPECIAL_TOKENS(X) X(RT_SPECIAL_TOKENS_YES, "yes") X(RT_SPECIAL_TOKENS_NO, "no")
 typedef enum rt_special_tokens { RT_SPECIAL_TOKENS(RT_CHOICE_VALUE) } rt_special_tokens;
 
@@ -41,7 +41,8 @@ enum { RT_FILE_LIST_SIZE = 8000 };
 /* Bytes for the text that separates documents, with its final zero. */
 enum { RT_DOCUMENTS_SIZE = 128 };
 
-/* Who hears of a long opening, from the thread that opens. */
+/* Listener for messages while data is opened, which may take long. Called in the thread that opens.
+ */
 typedef struct rt_data_watch {
     void *context;
     void (*say)(void *context, const char *line);
@@ -93,7 +94,7 @@ typedef struct rt_data rt_data;
 typedef struct rt_vocabulary rt_vocabulary;
 typedef struct rt_labels rt_labels;
 
-/* What a model knows its data by: what the ids of a text mean, and the numbers of classes. */
+/* Meaning of the ids and of the classes of a model. */
 typedef struct rt_data_meaning {
     const rt_vocabulary
         *vocabulary;         /* NULL: that of data.vocab_file or, without one, of the text */
@@ -105,19 +106,20 @@ typedef struct rt_data_meaning {
 /* "copy", "reverse", ...; NULL past the last. */
 const char *rt_data_task_name(int task);
 
-/* What labels are: token ids, or classes: one a sequence, at its token 0, or one for each token
- * that has a label. */
+/* Kind of labels: token ids, or classes. A class belongs to a sequence, at its token 0, or to each
+ * token that has a label. */
 typedef enum rt_target { RT_TARGET_IDS, RT_TARGET_SEQUENCE, RT_TARGET_TOKENS } rt_target;
 rt_target rt_data_task_target(int task);
 
-/* Whether it reads texts with labels. */
+/* Returns whether the task reads texts with labels. */
 bool rt_data_task_labelled(int task);
 
-/* What data.file and data.eval_file name; a list has commas between. */
+/* Files that data.file and data.eval_file name; a list has commas between the names. */
 typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
 rt_file_use rt_data_task_files(int task);
 
-/* Whether rt_data_options.objective is the training objective; other tasks have their own. */
+/* Returns whether rt_data_options.objective is the training objective; other tasks have their own.
+ */
 bool rt_data_task_has_objective(int task);
 
 /* Returns whether the task uses rt_data_options.begin: windows of a text or of ids, and texts with
@@ -128,9 +130,8 @@ bool rt_data_task_begins(int task);
  * false if there are no more. The options are those that rt_data_check accepts. */
 bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
 
-/* What options cannot be, whatever the files hold: RT_CONFIG, with a message that
- * begins with the key. Asked again with another length, it tells whether batches
- * of that length can be drawn. */
+/* Checks the options, whatever the files hold. RT_CONFIG, with a message that begins with the key.
+ * With another length, checks whether batches of that length can be drawn. */
 rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
 
 /* RT_CONFIG as rt_data_check; RT_DATA when a file is missing, unreadable, empty, too
@@ -151,26 +152,26 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 
-/* The same with all that a model knows: labelled data has the classes of its labels, whose numbers
- * they keep, and RT_DATA names the line of any other label. */
+/* Opens the data as rt_data_open, with the meaning of a model. Labelled data has the classes of its
+ * labels, with their numbers; RT_DATA names the line of any other label. */
 rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o,
                           rt_data_meaning meaning) RT_MUST_CHECK;
 
-/* The same for evaluation alone: nothing can be drawn for training. With data.eval_file, data.file
- * is not read and may be "". A text that is shorter than a window is one shorter sequence, and
- * labelled data needs no row for training. */
+/* Opens the data for evaluation only: nothing can be drawn for training. With data.eval_file,
+ * data.file is not read and may be "". A text that is shorter than a window is one shorter
+ * sequence, and labelled data needs no row for training. */
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
                                   rt_data_meaning meaning) RT_MUST_CHECK;
 
-/* Whether it was opened so. */
+/* Returns whether the data was opened for evaluation only. */
 bool rt_data_is_for_evaluation(const rt_data *data);
 
-/* The same without the data: for a text that somebody gives. There is nothing to be drawn. */
+/* Opens a source without data, to encode texts of a caller. Nothing can be drawn. */
 rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
                                rt_data_meaning meaning) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 
-/* How many token ids there are, the special ones included. */
+/* Returns the number of token ids, special ones included. */
 int rt_data_vocab(const rt_data *data);
 
 /* The id of the token that hides others; RT_NO_ID if there is none. */
@@ -179,25 +180,25 @@ int rt_data_mask(const rt_data *data);
 /* The length that was asked for at opening. */
 int rt_data_length(const rt_data *data);
 
-/* Whether a token is put before what a text, or a window of one, has: always, but with data.begin =
- * none or data.special_tokens = no. */
+/* Returns whether a token is put before a text or a window: always, except with data.begin = none
+ * or data.special_tokens = no. */
 bool rt_data_begins(const rt_data *data);
 
 /* Returns whether a text with a label ends with a token: always, except with data.end = none. */
 bool rt_data_ends(const rt_data *data);
 
-/* What labels are, and the number of classes; 0: they are token ids. */
+/* Return the kind of labels, and the number of classes; 0 for token ids. */
 rt_target rt_data_target(const rt_data *data);
 int rt_data_classes(const rt_data *data);
 
-/* What the classes of labelled data are called; else NULL. As rt_data_vocabulary. */
+/* Returns the names of the classes of labelled data, else NULL. Owned as by rt_data_vocabulary. */
 const rt_labels *rt_data_labels(const rt_data *data);
 
 /* Types of tokens, 2 for pairs of texts; 0: there is one alone. */
 int rt_data_types(const rt_data *data);
 
-/* Whether sequences have lengths of their own: then a batch can be cut to the longest of its rows,
- * and what is cut off is padding. */
+/* Returns whether sequences differ in length. Then a batch can be cut to its longest row, since the
+ * rest is padding. */
 bool rt_data_varies(const rt_data *data);
 
 /* Texts for evaluation alone that are shorter than a window, and the tokens of the shortest. */
@@ -222,12 +223,13 @@ typedef struct rt_cut {
 } rt_cut;
 rt_cut rt_data_cut(const rt_data *data);
 
-/* How many evaluation sequences of that length there are before they repeat: LONG_MAX
- * for a toy task, 0 when all texts for evaluation are shorter than one. A file without a part for
- * evaluation (eval_fraction 0, no data.eval_file) is evaluated on all of what it trains on. */
+/* Returns the number of evaluation sequences of a length before they repeat: LONG_MAX for a toy
+ * task, 0 if all evaluation texts are shorter than one sequence. A file without an evaluation part
+ * (eval_fraction 0, no data.eval_file) is evaluated on all of its training part. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
 
-/* Of labelled data, the line of its file that an evaluation sequence begins at; 0 of other data. */
+/* Returns the line of its file at which an evaluation sequence of labelled data begins; 0 for other
+ * data. */
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence);
 
 /* Fill batch->rows sequences of batch->length tokens, which may be another length than
@@ -244,12 +246,12 @@ void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch
  * for a row, which is then padding without labels. RT_OK for every other task. */
 rt_status rt_data_status(const rt_data *data) RT_MUST_CHECK;
 
-/* What the ids of a text mean; NULL for a task without a text. Belongs to the source, or to
- * who opened it. */
+/* Returns the vocabulary; NULL for a task without a text. It belongs to the source, or to the
+ * caller who passed it. */
 const rt_vocabulary *rt_data_vocabulary(const rt_data *data);
 
-/* What of a text is not in its vocabulary; `at` counts the bytes of all files. The second is of
- * data.eval_file. */
+/* Return the characters or words that the vocabulary lacks, of data.file and of data.eval_file;
+ * `at` counts the bytes of all files. */
 rt_unknown rt_data_unknown(const rt_data *data);
 rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 
@@ -267,7 +269,7 @@ rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text,
 
 /* ---- rules of the options ---- */
 
-/* What the options of a source of data must obey, for those who ask which options are wrong. */
+/* Checks of options, for callers who want to know which options are wrong. */
 
 /* Tells of every rule that the options break, in the words of rt_data_check, which keeps the
  * first. Of rules that build on each other, such as that a sequence is long enough for its task

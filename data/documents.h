@@ -8,10 +8,10 @@
 #include "data/data.h"
 #include "data/windows.h"
 
-/* As rt_data_rules, of data.documents and data.cross. */
+/* Checks data.documents and data.cross, as rt_data_rules. */
 void rt_documents_check(const rt_data_options *o, rt_rule_sink to);
 
-/* Whether a text is cut into documents, and whether windows end where they do. */
+/* Return whether a text is cut into documents, and whether windows end with their document. */
 bool rt_documents_are_cut(const rt_data_options *o);
 bool rt_data_keeps_documents(const rt_data *data);
 
@@ -33,12 +33,12 @@ size_t rt_document_cut(const char *documents, const unsigned char *text, size_t 
 
 /* ---- of a run of tokens ---- */
 
-/* Where a window of `count` tokens around a token may begin. */
+/* Positions at which a window of `count` tokens around a token may begin. */
 typedef struct rt_document {
     size_t first_start, last_start, count;
 } rt_document;
 
-/* Of the document of a token in a part: all of it, or windows that hold the token. */
+/* Returns the document of a token in a part: all of it, or the windows that hold the token. */
 rt_document rt_document_around(const rt_data *data, const rt_window_text *part, size_t token,
                                size_t window);
 

@@ -111,7 +111,7 @@ static bool write_set(const char *path, const rt_token_writer *ids)
     return H5Fclose(file) >= 0 && good;
 }
 
-/* How many ids there are is known when all are written; then they are copied. */
+/* The number of ids is known once all are written; then they are copied. */
 static rt_status encode_hdf5(const rt_data_options *o, const char *path, size_t *count)
 {
     char ids[RT_PATH_SIZE];

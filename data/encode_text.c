@@ -111,8 +111,8 @@ static rt_status check_level(const rt_text_files *text, rt_level level, size_t a
 
 /* ---- where a text can be cut ---- */
 
-/* Whether characters that begin with this byte are no spaces and are never joined with what stands
- * before them: digits and letters of ASCII, Latin-1, Greek, Cyrillic, and ideographs. */
+/* Returns whether characters that begin with this byte are no spaces and never join the text before
+ * them: digits and letters of ASCII, Latin-1, Greek, Cyrillic, and ideographs. */
 static bool is_plain(unsigned char byte)
 {
     const unsigned char lower = byte | 0x20;
@@ -136,7 +136,7 @@ static bool is_ascii_blank(unsigned char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* How BPE cuts a run of blanks with a newline in it, which stands between two words. */
+/* Rules by which BPE cuts a run of blanks with a newline in it between two words. */
 typedef struct blank_rules {
     bool longer;     /* runs of more than one blank can be cut */
     bool lines;      /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all
@@ -210,8 +210,8 @@ static size_t newline_cut(blank_rules r, const unsigned char *bytes, size_t size
     return 0;
 }
 
-/* Whether a token is found in a part of a text that is not found in the text: it goes over a
- * newline, or takes the one before it. */
+/* Returns whether a part of a text may hold a token that the whole text does not: a token that
+ * spans a newline or takes the newline before it. */
 static bool token_reaches(const rt_added_tokens *tokens)
 {
     for (int i = 0; i < tokens->count; i++) {
@@ -273,7 +273,7 @@ typedef struct part {
     rt_status status;
 } part;
 
-/* How many ids a text seems to have: of pieces of words English has one for about four bytes. */
+/* Estimates the number of ids of a text: English has a piece of a word for about four bytes. */
 static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t bytes)
 {
     return v->level == RT_LEVEL_WORDPIECE || v->bpe ? bytes / 3 + 1

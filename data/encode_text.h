@@ -75,7 +75,7 @@ rt_status rt_sequence_encode(const rt_data_options *o, rt_status (*begin)(void *
  * of int32 for a vocabulary of more than 65536 ids; a FILE.bin of uint16 without a header; or a
  * FILE.h5 with the data set /train. The file has its name once it is whole. */
 
-/* How many ids there are. RT_CONFIG for a name that ends in something else, a mixture, or a
+/* Returns the number of ids in *count. RT_CONFIG for a name with another ending, a mixture, or a
  * FILE.bin for too many ids; errors of rt_data_open; RT_IO. */
 rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count) RT_MUST_CHECK;
 

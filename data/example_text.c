@@ -49,8 +49,8 @@ static int split_tokens(const char *line, size_t size, rt_text_span *texts)
     return count;
 }
 
-/* Whether a line is a pair. Where there is no file to tell, a model with types of tokens knows
- * pairs, and may know single texts. */
+/* Returns whether a line is a pair. Without a file, a model with token types knows pairs, and may
+ * know single texts. */
 static bool is_pair(const rt_data *data, const char *line, size_t size)
 {
     return data->examples ? data->examples->pairs
@@ -90,7 +90,7 @@ static rt_status split(rt_example_text *x, const rt_data *data, const char *line
 
 /* ---- ids ---- */
 
-/* What a text is called in a message. */
+/* Returns an error with the name of the text. */
 static rt_status name_text(const rt_example_text *x, const rt_data *data, int i, const char *why)
 {
     if (is_tag(data))

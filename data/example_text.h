@@ -29,8 +29,8 @@ typedef struct rt_example_text {
 rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const char *line,
                                  size_t size, rt_batch *row) RT_MUST_CHECK;
 
-/* The same for one text of the task classify, or for a pair, which may hold tabs; the second is
- * NULL for one alone. x->unknown counts the bytes of the text that it is in. */
+/* Encodes one text of the task classify, or a pair, whose texts may hold tabs; `second` is NULL for
+ * a single text. x->unknown counts the bytes of the text that it is in. */
 rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const char *text,
                                const char *second, rt_batch *row) RT_MUST_CHECK;
 void rt_example_text_free(rt_example_text *x);

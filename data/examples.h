@@ -40,12 +40,12 @@ typedef struct rt_examples {
     size_t used;     /* ids */
     size_t cut;      /* rows that are longer than data.length */
     size_t longest;  /* length of the longest row, as if none were cut */
-    /* Of training and of evaluation: numbers of rows, sorted by length, then by number. */
+    /* Numbers of the rows for training and for evaluation, sorted by length, then by number. */
     uint32_t *sorted[RT_PARTS];
     rt_order order[RT_PARTS];
 } rt_examples;
 
-/* As rt_data_rules, of the keys that labelled data looks at. */
+/* Check the keys of labelled data, as rt_data_rules. */
 void rt_classify_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tag_check(const rt_data_options *o, rt_rule_sink to);
 

@@ -33,7 +33,7 @@ static char *find_dataset(char *name, bool any_set)
     return is_set ? colon : NULL;
 }
 
-/* Whether a text is written as a number, be it one that no double can hold. */
+/* Returns whether a text is written as a number, even one that no double can hold. */
 static bool looks_like_number(const char *text)
 {
     return *text && !text[strspn(text, "+-.0123456789eE")] && strpbrk(text, "0123456789");

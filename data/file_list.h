@@ -28,10 +28,10 @@ typedef struct rt_data_file {
  * .hdf5. */
 const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file);
 
-/* Whether any file of a list has a weight. */
+/* Returns whether any file of a list has a weight. */
 bool rt_data_files_weighted(const char *list, bool any_set);
 
-/* As rt_data_rules, of the list of a key. */
+/* Checks the list of a key, as rt_data_rules. */
 void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_rule_sink to);
 
 /* ---- digests ---- */
@@ -55,7 +55,8 @@ void rt_digest_add(rt_digest *d, const void *bytes, size_t size);
 void rt_digest_end(rt_digest *d, char digest[RT_DIGEST_SIZE]);
 void rt_digest_free(rt_digest *d);
 
-/* Of the bytes of a file, of which there must be `size`: RT_DATA, with the key that names it. */
+/* Computes the digest of a file of `size` bytes. RT_DATA, with the key that names the file, if it
+ * has another size. */
 rt_status rt_digest_file(char digest[RT_DIGEST_SIZE], const char *key, const char *path,
                          size_t size) RT_MUST_CHECK;
 

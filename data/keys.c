@@ -11,7 +11,7 @@ RT_KEY_WORDS(begin_word, RT_BEGINS)
 RT_KEY_WORDS(objective_word, RT_OBJECTIVES)
 RT_KEY_WORDS(special_word, RT_SPECIAL_TOKENS)
 
-/* What the conditions of several keys have in common. */
+/* Conditions that several keys share. */
 #define OF_FILES IS("data.task", "text", "tokens", "classify", "tag")
 #define OF_TEXT  IS("data.task", "text", "classify", "tag")
 

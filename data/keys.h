@@ -5,7 +5,7 @@
 
 #include "core/key.h"
 
-/* Of rt_data_options. */
+/* Table of the keys of rt_data_options. */
 extern const rt_key_table rt_data_keys;
 
 #endif

@@ -38,7 +38,7 @@ void rt_labelled_batch_free(rt_labelled_batch *b)
 
 /* ---- the longest row ---- */
 
-/* Where the padding of a row begins. */
+/* Returns the length of a row before its padding. */
 static int row_length(const rt_batch *batch, int row)
 {
     const uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->length;

@@ -31,8 +31,8 @@ void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, 
                       uint32_t first_row);
 void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t first_row);
 
-/* The same with a line of text as the one row, as rt_data_encode_example encodes it: b->wanted are
- * the numbers of the texts that have a place to be answered at. */
+/* Draws a line of text as the only row, as rt_data_encode_example encodes it. b->wanted has the
+ * numbers of the texts whose answer has a position. */
 rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *line, size_t size,
                        rt_example_text *text) RT_MUST_CHECK;
 

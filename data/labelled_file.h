@@ -36,7 +36,7 @@ typedef struct rt_labelled_file {
     size_t count, room;
 } rt_labelled_file;
 
-/* Whether a name is that of a table: it ends with .tsv or .csv. */
+/* Returns whether a path ends as that of a table, with .tsv or .csv. */
 bool rt_is_table_name(const char *path);
 
 /* Reads a file, which `key` names in messages. To be freed in any case. */

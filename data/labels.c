@@ -28,7 +28,7 @@ const char *rt_label_problem(rt_label_name name)
     return NULL;
 }
 
-/* As strcmp, of bytes. */
+/* Compares bytes in the order of strcmp. */
 static int compare(rt_label_name a, rt_label_name b)
 {
     const int order = memcmp(a.bytes, b.bytes, a.size < b.size ? a.size : b.size);
@@ -218,7 +218,7 @@ static rt_status check_bytes(const rt_labelled_file *f)
     return rt_ok();
 }
 
-/* What some programs write before a text. */
+/* Returns the size of the byte order mark that some programs write before a text. */
 static size_t mark_size(const rt_labelled_file *f)
 {
     return f->size >= 3 && !memcmp(f->bytes, "\xef\xbb\xbf", 3) ? 3 : 0;
@@ -258,7 +258,7 @@ static bool at_row_end(const reading *r)
            (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
 }
 
-/* What must be true of every text, and of its label. */
+/* Checks the rules of every text and its label. */
 static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t)
 {
     const char *problem = rt_label_problem(t->label);
@@ -276,7 +276,7 @@ static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t
 enum { TEXT, TEXT_B, LABEL, COLUMNS };
 static const char *const columns[COLUMNS] = {"text", "text_b", "label"};
 
-/* Where the columns stand, -1 if they are not there, and how many there are of all. */
+/* Columns of the heading: the place of each, -1 if it is missing, and the number of all. */
 typedef struct heading {
     int place[COLUMNS];
     int count;

@@ -45,7 +45,7 @@ rt_status rt_labels_write(const rt_labels *labels, char **text_new) RT_MUST_CHEC
 /* The number of a class; -1 if no class has this name. */
 int rt_labels_find(const rt_labels *labels, rt_label_name name);
 
-/* Whether every class has the same name; NULL equals NULL alone. */
+/* Returns whether every class has the same name; NULL equals only NULL. */
 bool rt_labels_equal(const rt_labels *a, const rt_labels *b);
 
 #endif

@@ -143,8 +143,8 @@ static int32_t any_token(const rt_data *data, uint32_t word)
              : first + rt_word_below(word, data->vocab - first);
 }
 
-/* What BERT (Devlin et al. 2019) does to a chosen token: of ten, eight become [MASK], one
- * any token, and one stays. All of them are predicted. Uses words 1 and 2. */
+/* Masks a chosen token as BERT does (Devlin et al. 2019): of ten, eight become [MASK], one any
+ * token, and one stays. All of them are predicted. Uses words 1 and 2. */
 static void mask_token(const rt_data *data, const uint32_t words[4], int32_t *id, int32_t *label)
 {
     int tenth = rt_word_below(words[1], 10);

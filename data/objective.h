@@ -33,7 +33,7 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bo
 struct rt_draw;
 struct rt_sequence;
 
-/* As rt_data_rules, of data.mask_probability. */
+/* Checks data.mask_probability, as rt_data_rules. */
 void rt_objective_check(const rt_data_options *o, rt_rule_sink to);
 
 /* Sets the labels of a row of tokens and, for mlm, puts [MASK] and other tokens in the place of

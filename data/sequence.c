@@ -472,7 +472,8 @@ static rt_status status_of_sequence(const rt_data *data)
     return rt_token_runs_status(&data->runs);
 }
 
-/* Whether an earlier file of the lists is the same HDF5 file: two data sets of one are one file. */
+/* Returns whether an earlier file of the lists is the same HDF5 file: two datasets of one file
+ * count as one file. */
 static bool is_there(const char *const *lists, bool any_set, const rt_data_file *file, int before)
 {
     rt_data_file other;

@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_TASK_H
 #define ROTOR_DATA_TASK_H
 
-/* What the files of data/ share, and nobody else: a task is one row of rt_tasks. */
+/* Private declarations of data/: a task is a row of rt_tasks. */
 
 #include "data/data.h"
 #include "data/examples.h"
@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* Which sequence is wanted. Every number that it is made of comes from
- * rt_random {seed, step, stream} at rt_draw_index. */
+/* A sequence to draw. All of its numbers come from rt_random {seed, step, stream} at rt_draw_index.
+ */
 typedef struct rt_draw {
     uint64_t seed;
     uint32_t step; /* 0 for evaluation, 1 + the step for training: so they never meet */
@@ -50,7 +50,7 @@ typedef struct rt_source {
     void (*close)(rt_data *data); /* also of a source that was opened half */
     long (*evaluation_rows)(const rt_data *data, int length);
     rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
-    /* As rt_data_file_at, of data.file. */
+    /* Returns the path of the n-th file of data.file, as rt_data_file_at. */
     bool (*file_at)(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
     rt_short_texts (*short_texts)(const rt_data *data); /* NULL: there are none */
     /* Line of the file that an evaluation sequence begins at; NULL: sequences have no lines. */
@@ -66,7 +66,7 @@ typedef struct rt_task {
     rt_file_use files; /* that data.file names */
     bool objective;    /* data.objective is its training objective */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
-    /* As rt_data_rules, of the rules that are the task's own; or NULL. */
+    /* Checks the rules of the task itself, as rt_data_rules; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);
     const rt_source *source; /* NULL for a toy task: no file */
 } rt_task;
@@ -79,10 +79,10 @@ extern const rt_source rt_labelled;
 void rt_text_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
 
-/* What other texts have in common with the task text: the rules of data.vocab_file; whether a
- * vocabulary has the special tokens that its task needs, RT_CONFIG if not; and the vocabulary of a
- * text, the given one or that of data.vocab_file or else its own, which `make` finds and which
- * becomes the source's. */
+/* Functions of the task text that other tasks with texts share: check the rules of data.vocab_file;
+ * check that a vocabulary has the special tokens of the task, RT_CONFIG otherwise; and find the
+ * vocabulary of a text, the given one, that of data.vocab_file, or its own, which `make` creates
+ * and the source owns. */
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to);
 rt_status rt_data_check_special(const rt_data_options *o,
                                 const rt_vocabulary *vocabulary) RT_MUST_CHECK;
@@ -97,7 +97,7 @@ rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
  * data.end = none. */
 rt_text_frame rt_data_frame(const rt_data *data);
 
-/* Whether data.file is read: not for an evaluation alone that has files of its own. */
+/* Returns whether data.file is read: not for an evaluation with files of its own. */
 bool rt_data_reads_training(const rt_data *data);
 
 struct rt_data {

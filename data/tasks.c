@@ -237,7 +237,8 @@ static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
 
 /* ---- tasks whose theta is known ---- */
 
-/* What one position of a sequence is made of, or one of the symbols that a sequence repeats. */
+/* Draws the random words of one position of a sequence, or of one symbol that a sequence repeats.
+ */
 static void words_at(rt_draw draw, int index, uint32_t words[4])
 {
     rt_random_words(randomness(draw), rt_draw_index(draw, index), words);

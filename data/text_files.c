@@ -166,7 +166,7 @@ void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)
                        "data.lowercase is for data.level = wordpiece");
 }
 
-/* Whoever gave a vocabulary may know its special ids from other files. */
+/* A given vocabulary may have its special ids from other files. */
 static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o,
                                  const rt_vocabulary *given)
 {

@@ -84,7 +84,7 @@ static char *get_text(const rt_data_options *o, const char *name, const char *en
 
 /* ---- the lock ---- */
 
-/* Whether the file that is locked still has the name: the one who held it removes it. */
+/* Returns whether the locked file still has its name: the process that held it removes it. */
 static bool has_name(int lock, const char *path)
 {
     struct stat held, named;
@@ -169,7 +169,7 @@ typedef struct digesting {
     char digest[RT_DIGEST_SIZE]; /* that is looked for */
 } digesting;
 
-/* Whether the cache knows the digest of the file as it is. */
+/* Returns whether the cache has the digest of the unchanged file. */
 static bool know_digest(digesting *d)
 {
     char identity[256];

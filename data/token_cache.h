@@ -21,7 +21,7 @@
 #include "data/task.h"
 #include "data/token_file.h"
 
-/* Whether a text of so many bytes belongs in the cache. */
+/* Returns whether a text of that size belongs in the cache. */
 bool rt_token_cache_takes(const rt_data_options *o, size_t bytes);
 
 /* The ids of a text, from the cache, where they are put first if they are not there. Errors of

@@ -172,7 +172,7 @@ static rt_status check_extent(set *d)
     return rt_ok();
 }
 
-/* Those that are part of HDF5: any other is code that it looks for and loads. */
+/* Filters must be part of HDF5: any other is code that HDF5 looks for and loads. */
 static rt_status check_filters(const set *d, hid_t creation)
 {
     int count = H5Pget_nfilters(creation);

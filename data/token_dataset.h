@@ -1,8 +1,8 @@
 #ifndef ROTOR_DATA_TOKEN_DATASET_H
 #define ROTOR_DATA_TOKEN_DATASET_H
 
-/* What HDF5 says of a data set of token ids. Both functions are done in a child process (see
- * text/child.h), so that HDF5 may crash on a file that was made for it to crash on. */
+/* Description of an HDF5 dataset of token ids. Both functions run in a child process
+ * (text/process.h), since HDF5 crashes on some forged files. */
 
 #include "data/token_format.h"
 

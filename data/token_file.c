@@ -102,8 +102,8 @@ size_t rt_token_runs_find_last(const rt_token_runs *runs, size_t first, size_t e
 /* Ids of the first look at a time, and of one call to read them. */
 enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
 
-/* What HDF5 may take to read a file of tokens beside the addresses that a process has: its
- * caches, a chunk, and what unpacks it. */
+/* Bytes that HDF5 may take to read a file of tokens, beside the addresses that a process has: its
+ * caches, a chunk, and the filters that unpack it. */
 #define HDF5_MEMORY ((size_t)512 << 20)
 
 /* Bytes of ids that are all looked at when a file is opened: a part of a second. */
@@ -315,7 +315,7 @@ static rt_status parse(const token_file *f, rt_child_work *work, rt_token_source
     return status;
 }
 
-/* That all ids are in what is read, which is as large as the system says. */
+/* Checks that all ids lie within the file, by its size. */
 static rt_status check_place(const token_file *f)
 {
     const rt_token_place *p = &f->place;

@@ -136,7 +136,7 @@ static rt_status not_npy(const rt_token_bytes *b, const char *why)
     return rt_error(RT_DATA, "%s: %s (%s)", b->name, why, b->key);
 }
 
-/* What stands behind 'name': in the dictionary of the header, NULL if it is not there. */
+/* Returns the text behind 'name' in the dictionary of the header; NULL if it is not there. */
 static const char *value_of(const char *header, const char *name)
 {
     char quoted[32];

@@ -12,7 +12,7 @@
 
 /* ---- formats ---- */
 
-/* Where the ids are in files of tokens that others make, a row for each format.
+/* Place of the ids in files of tokens that other programs write, a row for each format.
  *
  *     FILE.bin        nanoGPT: uint16, little endian, nothing else; llm.c: the same behind a header
  *                     of 256 int32 that begins with 20240520, 1 and the number of ids; with
@@ -20,7 +20,7 @@
  *     FILE.npy        NumPy, one dimension of uint16, uint32, int32 or int64
  *     FILE:/DATASET   HDF5 (token_dataset.h) */
 
-/* Where the ids are: `count` integers of `width` bytes. All of it may be wrong. */
+/* Place of the ids: `count` integers of `width` bytes. Untrusted. */
 typedef struct rt_token_place {
     uint64_t count;
     uint64_t width;       /* 2, 4 or 8 */
@@ -76,7 +76,7 @@ rt_status rt_token_writer_open(rt_token_writer *w, const char *path, bool header
 /* Writes ids of that width: takes an rt_token_writer as its context. */
 rt_status rt_token_writer_take(void *writer, rt_id_list *ids) RT_MUST_CHECK;
 
-/* As rt_durable_close. */
+/* Closes the writer, as rt_durable_close. */
 rt_status rt_token_writer_close(rt_token_writer *w, rt_status status) RT_MUST_CHECK;
 
 #endif

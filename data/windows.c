@@ -200,8 +200,8 @@ void rt_windows_close(rt_data *data)
 
 /* ---- what is cut ---- */
 
-/* What is left behind the last whole window of a text is passed over; a text that is shorter than
- * one is a window of its own for those who have nothing else. */
+/* Tokens after the last whole window of a text are skipped. A text shorter than a window is a
+ * window of its own if there is no other. */
 static size_t rows_of(const rt_data *data, const rt_window_text *text, int length)
 {
     const size_t rows = text->count / window_size(data, length);

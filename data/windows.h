@@ -26,9 +26,9 @@ typedef struct rt_order {
 /* The place, among the rows sorted by length, of the sequence of a step. */
 uint32_t rt_order_training(rt_order order, uint64_t seed, uint32_t step, uint32_t sequence);
 
-/* The same of an evaluation, which has every row once: batches of consecutive rows in a random
- * order, so that the first ones are a sample of all lengths, and the rows that fill no batch at the
- * end. A number past the last row begins again. */
+/* Returns the row of an evaluation sequence. An evaluation has every row once: batches of
+ * consecutive rows in a random order, so that the first ones are a sample of all lengths, then the
+ * rows that fill no batch. A number past the last row begins again. */
 uint32_t rt_order_evaluation(rt_order order, uint64_t seed, uint32_t sequence);
 
 /* The i-th of the numbers 0 ... n-1 in a random order (a Feistel network whose rounds are
@@ -65,7 +65,7 @@ typedef struct rt_windows {
     size_t taken;  /* tokens of both */
 } rt_windows;
 
-/* As rt_data_rules, of the keys of [data] that say what is kept and what is masked. */
+/* Checks the keys of [data] on the evaluation part and on masking, as rt_data_rules. */
 void rt_windows_check(const rt_data_options *o, rt_rule_sink to);
 
 /* Takes the next tokens as a part of data.file, `name` in messages. RT_DATA if there is no window
@@ -80,7 +80,7 @@ rt_status rt_windows_add(rt_data *data, const char *path, size_t count,
                          const char *many) RT_MUST_CHECK;
 void rt_windows_close(rt_data *data);
 
-/* Of a source: see rt_data_evaluation_rows. */
+/* Return rt_data_evaluation_rows of a source, and draw a row. */
 long rt_windows_evaluation_rows(const rt_data *data, int length);
 void rt_windows_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
 

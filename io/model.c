@@ -39,7 +39,7 @@ static rt_status finish(rt_status status, rt_model *m, rt_model **model_new)
     return status;
 }
 
-/* What is wrong with options, or a model of them, is wrong with the file that has them. */
+/* An error of the options, or of a model with them, is an error of the file that has them. */
 static rt_status as_checkpoint(rt_status status, const char *path)
 {
     switch (status.code) {
@@ -173,7 +173,7 @@ static rt_status take_values(rt_model *m, const rt_imported *imported)
     return rt_ok();
 }
 
-/* That the numbers which a folder lacks are drawn by. */
+/* Seed of the parameters that a folder lacks. */
 enum { FOLDER_SEED = 1 };
 
 static rt_status open_folder(rt_model *m, const char *path)
@@ -199,7 +199,7 @@ static rt_status open_folder(rt_model *m, const char *path)
 
 /* ---- a new one ---- */
 
-/* What messages call labels that nobody has written. */
+/* Name of labels without a file, for messages. */
 static const char name_of_new[] = "a new model";
 
 rt_transformer_options rt_model_defaults(rt_model_kind kind)

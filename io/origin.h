@@ -1,7 +1,7 @@
 #ifndef ROTOR_IO_ORIGIN_H
 #define ROTOR_IO_ORIGIN_H
 
-/* What the files of io/ share, and nobody else: where a model is from. */
+/* Private declarations of io/: the origin of a model. */
 
 #include "io/rotor-io.h"
 

@@ -175,7 +175,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
 
 /* ---- saving, as a checkpoint or as a folder of Hugging Face ---- */
 
-/* What was measured of the model as it was opened may hold no more. */
+/* Results of the model as it was opened may no longer hold. */
 static rt_checkpoint_info info_of(const rt_model *m)
 {
     rt_checkpoint_info info = m->origin->info;

@@ -72,7 +72,7 @@ static bool begin_caches(rt_graph *g, const rt_transformer_input *in)
 
 /* ---- pieces ---- */
 
-/* Where there is no norm, x itself. */
+/* Returns the norm of x, or x itself if the model has no norm there. */
 static rt_tensor *norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
     return a.weight ? rt_affine_norm(g, x, a, m->options.norm_eps) : x;
@@ -119,7 +119,8 @@ static rt_tensor *add_positions(rt_transformer *m, rt_graph *g, rt_tensor *x,
 
 /* ---- token dropout ---- */
 
-/* That a token of the pretraining was a mask: 15 % were chosen, 80 % of these hidden. */
+/* Probability that a token of the pretraining was a mask: 15 % were chosen, 80 % of these hidden.
+ */
 static const double pretraining = 0.15 * 0.8;
 
 static bool is_token(const rt_transformer_input *in, int at)

@@ -95,7 +95,7 @@ void rt_kv_cache_drop(rt_kv_cache *c)
 
 /* ---- keys and values ---- */
 
-/* How many of the first `count` tokens the next one can see in a layer. */
+/* Returns the number of the first `count` tokens that the next token can see in a layer. */
 static int seen(const rt_kv_layer *layer, int count)
 {
     return layer->window && layer->window - 1 < count ? layer->window - 1 : count;

@@ -25,9 +25,9 @@ enum { RT_T5_BUCKETS = 32, RT_T5_REACH = 128, RT_SHAW_REACH = 16, RT_MAX_CLASSES
 rt_distances rt_t5_distances(int16_t *class_of, bool causal);
 rt_distances rt_shaw_distances(int16_t *class_of);
 
-/* How attention can decay with the distance r (figure 2 of the RoFormer paper):
- * the mean over j = 1 ... R/2 of |sum_{i<j} e^{i r theta_i}|; with xpos > 0 pair i is multiplied
- * by zeta_i^(r / xpos) (rt_rotation_decayed). */
+/* Computes how attention can decay with the distance r (figure 2 of the RoFormer paper): the mean
+ * over j = 1 ... R/2 of |sum_{i<j} e^{i r theta_i}|; with xpos > 0 pair i is multiplied by
+ * zeta_i^(r / xpos) (rt_rotation_decayed). */
 double rt_decay(const double *theta, int pairs, double r, double xpos);
 
 #endif

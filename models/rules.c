@@ -168,7 +168,7 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
 
 /* ---- layers ---- */
 
-/* How many words of a list are that one. */
+/* Returns the number of words of a list that equal `word`. */
 static int count_words(const rt_layer_words *words, int word)
 {
     int count = 0;

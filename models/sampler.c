@@ -180,8 +180,8 @@ rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
     return status;
 }
 
-/* Where the sum of the probabilities passes a number below 1; they may add up to a little less,
- * and then it is the most likely. */
+/* Returns the id at which the sum of the probabilities passes a number below 1. The probabilities
+ * may add up to a little less; then it is the most likely id. */
 static int32_t find_place(const double *p, int count, double number)
 {
     int32_t best = 0;

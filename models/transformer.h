@@ -123,7 +123,7 @@ typedef struct rt_transformer_input {
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
                              uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
 
-/* How the parameters of a new model start. */
+/* Initial values of a new model. */
 typedef struct rt_model_start {
     uint64_t seed;                   /* of the drawn parameters */
     const rt_transformer *values_of; /* model whose values are used; NULL: the model has its own */

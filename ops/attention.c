@@ -315,7 +315,7 @@ static void backward_block(const rt_node *node, const room *w, const rt_pack *a,
     }
 }
 
-/* Where in the tensor x an operand begins. */
+/* Returns the index in the tensor x at which an operand begins. */
 static size_t begin_of(rt_operand first, const rt_tensor *x)
 {
     return (size_t)(x->data ? first.data - x->data : first.stored - (const uint16_t *)x->rounded);
@@ -338,8 +338,8 @@ static void backward_pack(const rt_node *node, const room *w, const rt_pack *pac
 
 /* ---- all packs ---- */
 
-/* How the packs of an op follow one another: in each of some sequences, by heads of keys, those of
- * a run of query heads behind each other. */
+/* Order of the packs of an op: in each of some sequences, by key heads; the packs of the query
+ * heads that share a key head follow one another. */
 typedef struct order {
     rt_batch_size most;
     int run, of_sequence, count;

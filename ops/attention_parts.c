@@ -19,7 +19,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* How many of `count` to take at a time, at most `most`, so that all times take about as many. */
+/* Returns how many of `count` to take at a time, at most `most`, so that all times take about as
+ * many. */
 static int share_of(int count, int most)
 {
     const int times = (count + most - 1) / most;

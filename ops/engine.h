@@ -1,13 +1,13 @@
 #ifndef ROTOR_OPS_ENGINE_H
 #define ROTOR_OPS_ENGINE_H
 
-/* Which library computes matrix products, and in which numbers: a property of the whole program.
+/* Library and numbers of the matrix products: a property of the whole program.
  *
  * OpenBLAS is always there. oneDNN is there if the build found it, in float only; with bf16 it
  * rounds both operands of every product to bfloat16 (8 bits of fraction, to nearest, ties to even)
- * and sums in float; what is no product stays float. Either runs on the calling thread alone, so
- * that a product has the same bits every time. Products of a few rows that nothing goes back
- * through, as when a text is continued, are made without them, of the same numbers (few_rows.h).
+ * and sums in float; everything but products stays float. Either runs on the calling thread alone,
+ * so that a product has the same bits every time. Products of a few rows that nothing goes back
+ * through, as when a text is continued, are made without them, of the same numbers (private.h).
  */
 
 #include "core/choice.h"

@@ -136,7 +136,8 @@ static int divided(int size, int parts)
     return (each + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
 }
 
-/* Which way to halve a panel; oneDNN needs rows without gaps in bf16, if there are many. */
+/* Returns the direction in which to halve a panel; oneDNN needs rows without gaps in bf16, if there
+ * are many. */
 static bool halves_rows(int rows, int columns)
 {
     const bool can = rows >= 2 * SMALLEST;

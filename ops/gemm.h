@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many products a batch has, and how many elements its matrices are apart: product (i, j)
- * takes those that begin i * outer + j * inner elements after the first. In the products of
+/* Number of products of a batch, and distances of their matrices in elements: product (i, j) takes
+ * the matrices that begin i * outer + j * inner elements after the first. In the products of
  * attention i counts sequences, and j the heads of each. */
 typedef struct rt_batch_size {
     int outer, inner;
@@ -53,7 +53,8 @@ static inline rt_operand rt_rows_of(const rt_tensor *x, int stride)
                         .rounded = x->rounded};
 }
 
-/* That many elements further on; what was rounded without gaps stays where it is. */
+/* Returns the operand that begins so many elements further on; numbers rounded without gaps stay
+ * where they are. */
 static inline rt_operand rt_operand_from(rt_operand x, size_t elements)
 {
     x.data = x.data ? x.data + elements : NULL;
@@ -121,8 +122,8 @@ rt_panel rt_panel_at(rt_panels cut, int m, int n, int number);
  * should have been rounded before (rt_gemm_share); columns are rounded by each. */
 void rt_gemm_panel(const rt_product *p, rt_panel panel);
 
-/* How many elements the results of a batch may have for it to take less time than as many products,
- * as the engine computes it in one call; 0 if it does not. */
+/* Returns the most elements that the results of a batch may have for one call to take less time
+ * than single products; 0 if the engine computes no batches. */
 int rt_gemm_batch_room(void);
 
 /* Bytes that the engine touches in memory of its own for a product of these sizes, an estimate. All

@@ -44,7 +44,7 @@ typedef struct head {
     int level_stride; /* of the levels */
 } head;
 
-/* Where a head works. */
+/* Scratch memory of a head. */
 typedef struct room {
     real *sum;     /* (D + 1, E): S and s, or R and r */
     real *key;     /* (CHUNK, D): the keys of a chunk, zero where masked */

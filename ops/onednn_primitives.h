@@ -7,7 +7,7 @@
 
 #include <dnnl.h>
 
-/* How the matrices of an operand lie; none has gaps. */
+/* Layout of the matrices of an operand; none has gaps. */
 typedef struct rt_onednn_order {
     bool transposed;
     bool side_by_side; /* of a batch: in the same rows */

@@ -125,7 +125,7 @@ static stretch stretch_at(const rt_tensor *x, const rt_rotation *r, size_t first
     return s;
 }
 
-/* Where in a tensor its numbers begin. */
+/* Returns the index in a tensor of the first number of a span. */
 static size_t start_of(stretch s)
 {
     return s.first * (size_t)s.e.H * (size_t)s.e.D;

@@ -25,7 +25,7 @@ typedef struct permute_args {
     size_t step[RT_MAX_AXES];
 } permute_args;
 
-/* Where row r of the result, along its last axis, begins in x. */
+/* Returns the index in x at which row r of the result, along its last axis, begins. */
 static size_t start_of(const rt_node *n, size_t r)
 {
     const permute_args *a = n->args;

@@ -1,7 +1,8 @@
 #ifndef ROTOR_OPTIM_OPTIONS_H
 #define ROTOR_OPTIM_OPTIONS_H
 
-/* How parameters move: the update rule with its settings, and the schedule of the learning rate. */
+/* Options of the optimizer: the update rule with its settings, and the schedule of the learning
+ * rate. */
 
 #include "core/choice.h"
 #include "optim/rules.h"

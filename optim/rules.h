@@ -84,8 +84,7 @@ typedef struct rt_stretch {
     int parameter;
 } rt_stretch;
 
-/* How many stretches a parameter has, and the first and the following ones: `number` counts from 0.
- */
+/* Return the number of spans of a parameter, and span `number`, from 0 on. */
 size_t rt_stretch_count(const rt_update_rule *rule, const rt_parameter *parameter);
 rt_stretch rt_stretch_at(const rt_update_rule *rule, const rt_parameters *p, int parameter,
                          size_t number);

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether a row ends here. */
+/* Returns whether a row ends here. */
 static bool ends_row(const char *at, const char *end)
 {
     return at == end || *at == '\n' || (*at == '\r' && at + 1 < end && at[1] == '\n');
@@ -182,7 +182,7 @@ static bool read_header(rt_csv *c)
 
 /* ---- files ---- */
 
-/* What is no regular file might never end, or never begin. */
+/* A path that is no regular file might never end, or never begin. */
 static bool open_file(rt_csv *c, const char *folder, const char *name)
 {
     rt_csv_input *in = c->input;

@@ -68,10 +68,11 @@ int rt_csv_column(const rt_csv *csv, const char *name);
 /* The cell of the row below that name; "" if there is none. */
 const char *rt_csv_cell(const rt_csv *csv, const char *name);
 
-/* The same as a number; NaN if it is none. */
+/* Returns a cell of the row as a number; NaN if it is none. */
 double rt_csv_number(const rt_csv *csv, const char *name);
 
-/* The same as a whole number from 0 on; false, and nothing is stored, if it is none. */
+/* Reads a cell of the row as a whole number from 0 on. Returns false, and stores nothing, if it is
+ * none. */
 bool rt_csv_whole(const rt_csv *csv, const char *name, int *value);
 
 /* A cell as a number as printf's %g writes it, nan and inf included; NaN if it is none. */
@@ -83,7 +84,7 @@ void rt_csv_put(rt_writer *row, const char *cell);
 /* Adds a number; nothing, which is an empty cell, for one that does not exist: NaN. */
 void rt_csv_put_number(rt_writer *row, double x);
 
-/* The same behind a comma: the next cell. */
+/* Adds a comma and the number: the next cell. */
 void rt_csv_add_number(rt_writer *row, double x);
 
 #endif

@@ -219,7 +219,7 @@ static bool name_beside(const rt_durable_folder *f, char beside[RT_PATH_SIZE])
     return *name && length < RT_PATH_SIZE;
 }
 
-/* What a killed program left. */
+/* Removes the files that a killed program left. */
 static rt_status remove_left(const rt_durable_folder *f)
 {
     char beside[RT_PATH_SIZE], what[RT_PATH_SIZE];
@@ -287,7 +287,7 @@ static rt_status discard(const rt_durable_folder *f, rt_status status)
     return status;
 }
 
-/* Whoever works in a folder would find himself in the older one. */
+/* A program with the folder as its working directory would find itself in the older one. */
 static bool is_working_folder(const char *path)
 {
     struct stat here, there;

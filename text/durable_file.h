@@ -22,7 +22,7 @@
  *
  * One writer of a name at a time. */
 
-/* What is appended to a name while the file is being written. */
+/* Suffix of a name while the file is being written. */
 #define RT_TEMPORARY_SUFFIX ".tmp"
 
 /* Returns RT_CONFIG if a file that a user names for results must not be written: a regular file
@@ -65,8 +65,8 @@ rt_status rt_durable_names(const char *path) RT_MUST_CHECK;
 /* A whole text in one call. RT_IO; RT_CONFIG if the path is too long. */
 rt_status rt_durable_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
 
-/* The same of a text that the caller gives away; NULL, which a writer of an exhausted heap gives
- * (rt_writer_take), is RT_MEMORY. */
+/* Writes and frees a text. NULL, which a writer of an exhausted heap returns (rt_writer_take), is
+ * RT_MEMORY. */
 rt_status rt_durable_given(const char *folder, const char *name, char *text) RT_MUST_CHECK;
 
 /* ---- a folder ---- */
@@ -112,8 +112,8 @@ rt_status rt_durable_folder_open(rt_durable_folder *folder, const char *path,
  * folder that was made. Returns the first error. */
 rt_status rt_durable_folder_close(rt_durable_folder *folder, rt_status status) RT_MUST_CHECK;
 
-/* Whether a folder holds nothing but files of these names, and what was left of writing it. False
- * also if it cannot be read. */
+/* Returns whether a folder has only files of these names, and what an interrupted write left of
+ * them. False also if it cannot be read. */
 bool rt_folder_holds_only(const char *path, const char *const *names);
 
 #endif

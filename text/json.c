@@ -27,7 +27,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether that many digits are above 2^63-1, and whether they are above 2^64-1. */
+/* Returns whether that many digits are above 2^63-1. */
 static bool is_above_63_bits(const char *digits, size_t count)
 {
     static const char most[] = "9223372036854775807";

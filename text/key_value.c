@@ -155,8 +155,8 @@ static bool read_word(const rt_key *key, const char *value, void *options)
     return true;
 }
 
-/* Whether a comment sign stands where a reader of INI files, or a person, takes it for a comment.
- */
+/* Returns whether a value has a comment sign that a reader of INI files, or a person, takes for the
+ * start of a comment. */
 static bool holds_comment(const char *value)
 {
     if (*value == ';' || *value == '#')

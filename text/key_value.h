@@ -13,10 +13,10 @@ const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);
 /* The row of that full name; NULL if the table has none. */
 const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name);
 
-/* Whether the key is one of those names, "section.name"; NULL ends them. */
+/* Returns whether the key is one of these names, "section.name"; NULL ends the list. */
 bool rt_key_is_one_of(const rt_key *key, const char *const *names);
 
-/* What the key accepts: "from 1 to 64", "> 0 and < 1", "yes, no", "post, pre". */
+/* Describes the values of a key: "from 1 to 64", "> 0 and < 1", "yes, no", "post, pre". */
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE]);
 
 /* Sets the key. False, with the reason in `problem` and the options unchanged, if it does not

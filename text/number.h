@@ -20,7 +20,7 @@ bool rt_number_is_decimal(const char *text);
  * hexadecimal, nan, inf, 1e999 or 1e-999, nothing before or after it. */
 bool rt_number_read(const char *text, double *value);
 
-/* The same for digits with an optional sign. */
+/* Reads digits with an optional sign. */
 bool rt_whole_read(const char *text, int64_t *value);
 
 /* The shortest text that reads as the same number; returns it. */
@@ -48,7 +48,7 @@ bool rt_list_item_is(rt_list_item item, const char *text);
 /* Copies and terminates the item; one that does not fit is cut, and false. */
 bool rt_list_item_copy(rt_list_item item, char *text, size_t size);
 
-/* Whether the text is an item of the list. */
+/* Returns whether the text is an item of the list. */
 bool rt_list_has(const char *list, const char *text);
 
 #endif

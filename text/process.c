@@ -143,7 +143,7 @@ enum {
     BROKEN = 1                /* exit code of a child that could not answer */
 };
 
-/* What comes through the pipe, with `size` bytes behind it: the answer, or a message. */
+/* Header of a message in the pipe, which `size` bytes follow: the answer, or an error message. */
 typedef struct header {
     uint64_t code;
     uint64_t size;
@@ -261,7 +261,7 @@ static long long milliseconds_to(struct timespec deadline)
     return left > 0 ? left : 0;
 }
 
-/* Whoever sends a signal does not want to wait until a time limit is over. */
+/* A user who sends a signal does not wait until a time limit is over. */
 static void hurry(listener *l)
 {
     if (!l->interrupted)
@@ -335,8 +335,8 @@ static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned 
     return h.code ? told_status(h.code, message) : rt_ok();
 }
 
-/* What it said counts only if it then ended well. One that was killed while it spoke did not get
- * to its end. */
+/* An answer counts only if the child then ended well. A child that was killed while it wrote did
+ * not finish its answer. */
 static rt_status judge(rt_status said, const listener *l, const rt_child_limits *limits, int how)
 {
     if (l->late && l->interrupted)

@@ -1,8 +1,8 @@
 #ifndef ROTOR_TEXT_PROCESS_H
 #define ROTOR_TEXT_PROCESS_H
 
-/* What a process inherits from the one that started it, and processes of its own: the only place
- * that forks and waits. */
+/* Processes: the state that a process inherits, and child processes. The only place that forks and
+ * waits. */
 
 #include "core/status.h"
 
@@ -34,7 +34,8 @@ void rt_process_exec(char *const *arguments);
  * *how is then the exit code 1. */
 bool rt_process_wait(pid_t child, int *how);
 
-/* Whether a child has ended, and how. One that cannot be waited for has, with the exit code 1. */
+/* Returns whether a child has ended, and its wait status. A child that cannot be waited for has
+ * ended with the exit code 1. */
 bool rt_process_ended(pid_t child, int *how);
 
 /* The signals that ask a program to stop: SIGINT, SIGTERM, SIGUSR1, and SIGHUP unless it is
@@ -59,8 +60,8 @@ const char *rt_program_name(void);
  * A child ends with its parent, however that ends. It has none of its descriptors but the one
  * that it is given, and its standard streams lead nowhere. */
 
-/* What is done in the child: a block from rt_alloc, or a status of RT_MEMORY, RT_IO, RT_DATA or
- * RT_CHECKPOINT. Neither what it changes in memory nor what it allocates is seen outside. */
+/* Runs in the child. Returns a block from rt_alloc, or a status of RT_MEMORY, RT_IO, RT_DATA or
+ * RT_CHECKPOINT. Changes and allocations of memory are not seen outside. */
 typedef rt_status rt_child_work(void *context, unsigned char **answer_new, size_t *size);
 
 typedef struct rt_child_limits {

@@ -66,7 +66,7 @@ static bool is_initials(const char *initials, const char *words)
     return count > 1 && !initials[count];
 }
 
-/* Whether `part` is one or more whole words of `words`. */
+/* Returns whether `part` is one or more whole words of `words`. */
 static bool is_part(const char *part, const char *words)
 {
     size_t length = strlen(part);

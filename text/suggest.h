@@ -20,7 +20,7 @@ typedef struct rt_nearest {
  * longer name (num_layers for layers). The nearest wins, the first of equals. */
 void rt_nearest_try(rt_nearest *nearest, const char *name);
 
-/* The same with a name that is also spelled otherwise: learning_rate for lr. */
+/* Tries a name that is also spelled otherwise: learning_rate for lr. */
 void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name);
 
 #endif

@@ -138,7 +138,8 @@ static bool append(rt_lines *l, int c)
     return true;
 }
 
-/* What some programs write before a text, and the return before a newline. */
+/* Removes the byte order mark that some programs write before a text, and the return before a
+ * newline. */
 static void trim(rt_lines *l, bool ended)
 {
     static const char mark[] = "\xef\xbb\xbf";

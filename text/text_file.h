@@ -18,8 +18,7 @@
  * would be waited for. errno tells. */
 FILE *rt_open_regular(const char *path);
 
-/* Whether the path is a folder, and no link to one: a link would lead to files that are not this
- * program's. */
+/* Returns whether the path is a folder and no link to one: a link would lead to files of others. */
 bool rt_is_own_folder(const char *path);
 
 /* The text of a regular file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot
@@ -27,7 +26,7 @@ bool rt_is_own_folder(const char *path);
 enum { RT_TEXT_FILE_BYTES = 16 << 20 };
 char *rt_read_text(const char *path);
 
-/* The same of at most `most` bytes, with their number; there may be zeros among them. */
+/* Reads at most `most` bytes of a regular file, and their number; there may be zeros among them. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Text of a message about a pointer that git clone leaves where git-lfs is not installed. */

@@ -117,8 +117,8 @@ static int length_of(unsigned char lead)
                                           : 0;
 }
 
-/* Whether a byte may follow on those that are held. After some leads the second has a narrower
- * range: other values would be longer than they must, surrogates, or above U+10FFFF. */
+/* Returns whether a byte may follow the bytes that are held. After some leads the second byte has a
+ * narrower range: other values would be overlong, surrogates, or above U+10FFFF. */
 static bool follows(const rt_utf8_stream *s, unsigned char byte)
 {
     const unsigned char lead = s->held[0];

@@ -24,21 +24,21 @@ size_t rt_utf8_read(const unsigned char *text, size_t bytes, int32_t *character)
 /* Returns how many bytes were written; a zero stands after them. */
 size_t rt_utf8_write(int32_t character, char to[RT_UTF8_SIZE]);
 
-/* How many characters a text has, which must be UTF-8. */
+/* Returns the number of characters of a text, which must be UTF-8. */
 size_t rt_utf8_count(const unsigned char *text, size_t bytes);
 
-/* How many bytes from the beginning on are UTF-8. */
+/* Returns the number of bytes that are UTF-8, from the beginning on. */
 size_t rt_utf8_valid(const unsigned char *text, size_t bytes);
 
 /* RT_DATA names a byte of a file that is not UTF-8, and its offset; `key` needs it. */
 rt_status rt_utf8_error(const char *key, const char *path, unsigned char byte,
                         size_t offset) RT_MUST_CHECK;
 
-/* The same of the first such byte. */
+/* Returns RT_DATA for the first byte of a text that is not UTF-8. */
 rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text,
                         size_t bytes) RT_MUST_CHECK;
 
-/* Whether a terminal shows it as itself. */
+/* Returns whether a terminal shows the character as itself. */
 bool rt_character_is_visible(int32_t character);
 
 /* A word, which is UTF-8, as messages name it: 'word', and one of a single character 'a',
@@ -46,7 +46,7 @@ bool rt_character_is_visible(int32_t character);
  * not show stand as their number. Returns `name`. */
 const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_SIZE]);
 
-/* The same for a character. */
+/* Writes the name of a character for messages. */
 const char *rt_character_name(int32_t character, char name[RT_WORD_NAME_SIZE]);
 
 /* ---- a stream ---- */
@@ -65,7 +65,7 @@ typedef struct rt_utf8_stream {
 /* Begin with {.to = file}. Failures of the file are its own affair (ferror). */
 void rt_utf8_stream_put(rt_utf8_stream *s, const char *bytes, size_t size);
 
-/* What is held is no character any more. */
+/* Ends the stream: the bytes that are held are no character. */
 void rt_utf8_stream_end(rt_utf8_stream *s);
 
 #endif

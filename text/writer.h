@@ -39,7 +39,7 @@ const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text);
 
 /* ---- a file in memory ---- */
 
-/* What is written to a file in memory. It starts zeroed. */
+/* Writes to a file in memory. Starts zeroed. */
 
 typedef struct rt_capture {
     FILE *file;  /* to write to; NULL before the beginning and after the end */

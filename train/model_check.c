@@ -86,8 +86,8 @@ static void release(model_check *c)
     rt_data_close(c->data);
 }
 
-/* What was found for a parameter by both checks. A direction that no kink spares says nothing
- * against elements that were judged. */
+/* Returns the worse of the results of both checks of a parameter. A direction without an element
+ * free of kinks says nothing against elements that were judged. */
 static const rt_gradcheck_result *worse_of(const rt_gradcheck_result *elements,
                                            const rt_gradcheck_result *direction)
 {
@@ -156,7 +156,7 @@ static void add_parameter(rt_model_check_result *r, const rt_parameter *p,
     r->error = rt_worse(r->error, error);
 }
 
-/* Whether the check came to verdicts, good or bad. */
+/* Returns whether the check came to verdicts, good or bad. */
 static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *results)
 {
     return !status.code || (status.code == RT_CHECK && results[0].verdict);

@@ -79,7 +79,7 @@ static void bpe_take(bpe_words *words, int32_t id)
 
 /* ---- merging ---- */
 
-/* Of n bytes at most n - 1 pairs wait at first, and each of at most n - 1 joins takes one away and
+/* At most n - 1 pairs of n bytes wait at first, and each of at most n - 1 joins removes one and
  * adds two: the heap never has 2 n. */
 static bool make_room(bpe_words *w, size_t bytes)
 {

@@ -13,7 +13,7 @@
 
 /* ---- merges ---- */
 
-/* Which two pieces of a byte-pair encoding are joined, into which, and in which order. */
+/* Merges of a byte-pair encoding: the two pieces, the piece that they become, and the rank. */
 
 typedef struct rt_merge {
     int32_t left, right; /* pieces */
@@ -74,7 +74,7 @@ typedef struct rt_found_token {
     size_t start, end;
 } rt_found_token;
 
-/* The same with the blanks that belong to the token, those behind `before` at the most. */
+/* Extends a token by the blanks that belong to it, at most back to `before`. */
 rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
                                           size_t bytes, size_t before);
 
@@ -96,7 +96,7 @@ enum { RT_BPE_VALUES = 1 << 21, RT_BPE_BYTES = 64 << 20, RT_BPE_LIMIT = 1000000 
 
 enum { RT_CUTS_LIMIT = 4 };
 
-/* What an id stands for. */
+/* Kind of token of an id. */
 typedef enum rt_bpe_kind { RT_BPE_NONE, RT_BPE_ORDINARY, RT_BPE_SPECIAL } rt_bpe_kind;
 
 typedef struct rt_bpe {
@@ -133,7 +133,8 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name,
                       const rt_special_ids *known) RT_MUST_CHECK;
 void rt_bpe_free(rt_bpe *bpe);
 
-/* Whether two of as many ids, whose texts are the same, make the same ids of every text. */
+/* Returns whether two encodings with the same texts of `count` ids make the same ids of every text.
+ */
 bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count);
 
 /* An added token by its text, or by its id if there is no text; NULL if there is none. */

@@ -176,7 +176,7 @@ static bool make_room(rt_vocabulary *v)
     return v->starts && bpe->kinds && bpe->ordinary && bpe->pieces;
 }
 
-/* What each id is written as in the file; NULL: there is no such id. */
+/* Lists the text of each id in the file; NULL: there is no such id. */
 static rt_status sort_by_id(const rt_bpe_reading *r, const char **texts)
 {
     const char *piece, *content;
@@ -272,7 +272,7 @@ rt_status rt_bpe_read_pieces(rt_bpe_reading *r)
 
 /* ---- the model ---- */
 
-/* What must be left out, since it changes how words are joined; an empty text and 0 do not. */
+/* Refuses a key that changes how words are joined, unless its value is an empty text or 0. */
 static rt_status expect_absent(const rt_bpe_reading *r, const json_t *model, const char *key)
 {
     const json_t *found = json_object_get(model, key);
@@ -362,7 +362,7 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : (p->size > q->size) - (p->size < q->size);
 }
 
-/* Where words are looked for among the pieces. */
+/* Sorts the pieces by their text, for the search of words. */
 static rt_status sort_pieces(const rt_vocabulary *v)
 {
     rt_bpe *bpe = v->bpe;

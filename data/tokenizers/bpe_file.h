@@ -1,8 +1,8 @@
 #ifndef ROTOR_DATA_TOKENIZERS_BPE_FILE_H
 #define ROTOR_DATA_TOKENIZERS_BPE_FILE_H
 
-/* What the files that take a tokenizer.json apart share. Errors are RT_DATA and begin with the name
- * of the file and the key. */
+/* Reading and writing a tokenizer.json of byte-level BPE. Errors are RT_DATA and begin with the
+ * name of the file and the key. */
 
 #include "core/status.h"
 #include "data/tokenizers/bpe.h"
@@ -57,7 +57,7 @@ enum { RT_BPE_BYTE_COUNT = 256 };
 /* The byte that a character stands for, or -1 (GPT-2: bytes as characters that can be seen). */
 int32_t rt_bpe_byte_of(int32_t character);
 
-/* The same the other way round. */
+/* Returns the character that stands for a byte. */
 int32_t rt_bpe_character_of(unsigned char byte);
 
 typedef struct rt_bpe_merge {

@@ -424,7 +424,7 @@ static rt_status read_decoder(const rt_bpe_reading *r)
                                        : refuse_type(r, "decoder", part, "'ByteLevel' is read");
 }
 
-/* What a template has before a text, and behind it. */
+/* Reads the tokens that a template puts before and behind a text. */
 static rt_status read_template(rt_bpe_reading *r, const json_t *part)
 {
     const json_t *list = json_object_get(part, "single");

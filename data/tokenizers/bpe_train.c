@@ -23,7 +23,7 @@ static uint64_t hash(uint64_t key)
     return key ^ key >> 31;
 }
 
-/* Where a key is, or would be. */
+/* Returns the slot of a key, or the free slot where it belongs. */
 static rt_bpe_pair *find(const rt_bpe_pairs *pairs, uint64_t key)
 {
     const size_t mask = pairs->capacity - 1;

@@ -27,7 +27,7 @@
 
 enum { RT_BPE_PARTS = 8 };
 
-/* What is told while a tokenizer is trained: how much of what is done. */
+/* Listener for the progress of training a tokenizer. */
 typedef struct rt_bpe_progress {
     void (*tell)(void *context, const char *what, double done, double all);
     void *context;

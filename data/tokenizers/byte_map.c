@@ -98,7 +98,7 @@ static int32_t find_nearest(const rt_byte_map *map, const unsigned char *bytes, 
     return ~node;
 }
 
-/* Where two strings first differ; false if they do not. */
+/* Finds the first difference of two strings. Returns false if they are equal. */
 static bool find_difference(const unsigned char *a, size_t a_size, const unsigned char *b,
                             size_t b_size, fork_node *at)
 {

@@ -68,7 +68,7 @@ static const struct {
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
-/* Whether c is in one of the ranges, which ascend. */
+/* Returns whether c is in one of the ranges, which ascend. */
 static bool is_among(int32_t c, const range *ranges, int count)
 {
     int low = 0, high = count;

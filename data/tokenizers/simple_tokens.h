@@ -24,10 +24,10 @@ size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE]);
 /* A token as messages name it: 'a', '€' (U+20AC), U+0301, byte 0x0a; returns `name`. */
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE]);
 
-/* How many tokens a text has, which must be UTF-8 for code points. */
+/* Returns the number of tokens of a text, which must be UTF-8 for code points. */
 size_t rt_token_count(rt_level level, const unsigned char *text, size_t bytes);
 
-/* What the tokens of a level are called. */
+/* Names of the tokens of a level. */
 typedef struct rt_token_words {
     const char *one, *many;
     const char *unknown; /* those that can be [UNK] */

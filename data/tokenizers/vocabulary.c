@@ -16,7 +16,7 @@ enum { BYTES = 256 };
 
 /* ---- making ---- */
 
-/* What each id is written as. */
+/* Writes the text of each id. */
 static bool write_texts(rt_vocabulary *v, int first)
 {
     v->text = rt_alloc((size_t)v->count, RT_UTF8_SIZE);
@@ -197,7 +197,8 @@ rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
  * As EsmTokenizer of Hugging Face has texts (Lin et al. 2022, ESM-2). The vocabulary is read as
  * that of level wordpiece is. */
 
-/* What separates words for str.split() of Python: beside blanks U+001C to U+001F. */
+/* Returns whether a character separates words for str.split() of Python: blanks and U+001C to
+ * U+001F. */
 static bool separates(int32_t c)
 {
     return rt_is_blank(c) || (c >= 0x1c && c <= 0x1f);
@@ -213,9 +214,9 @@ static size_t longest(const rt_vocabulary *v, const unsigned char *text, size_t 
     return size;
 }
 
-/* As rt_bpe_encode: gives the ids of the bytes from `from` to `to` of a text to `take`, and counts
- * what becomes <unk>. Where `special` is false special tokens are text. RT_ARGUMENT names what is
- * not UTF-8 and where it stands. */
+/* Passes the ids of the bytes `from` to `to` of a text to `take`, as rt_bpe_encode, and counts what
+ * becomes <unk>. If `special` is false, special tokens are text. RT_ARGUMENT names a byte that is
+ * not UTF-8. */
 static rt_status encode_residues(const rt_vocabulary *v, const unsigned char *text, size_t from,
                                  size_t to, bool special, rt_id_taker *take, void *context,
                                  rt_unknown *unknown)
@@ -326,7 +327,8 @@ int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary)
     return INT_MAX / (int)rt_vocabulary_most_ids(vocabulary, 1);
 }
 
-/* Where the next special token of a text is, or its end; *size is that of the token, 0 there. */
+/* Returns the place of the next special token of a text, or its end; *size is that of the token, 0
+ * at the end. */
 static size_t find_special(const rt_vocabulary *v, const char *text, size_t from, size_t bytes,
                            size_t *size, int32_t *id)
 {

@@ -14,7 +14,7 @@
 #define RT_GGUF_DTYPES(X) X(RT_GGUF_F32, "f32") X(RT_GGUF_F16, "f16")
 typedef enum rt_gguf_dtype { RT_GGUF_DTYPES(RT_CHOICE_VALUE) } rt_gguf_dtype;
 
-/* Whether a path is that of such a file: it ends with ".gguf". */
+/* Returns whether a path ends with ".gguf". */
 bool rt_is_gguf(const char *path);
 
 /* Writes the file durably: it is there as a whole, or as it was. Matrices are of that type, vectors

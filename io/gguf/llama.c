@@ -10,7 +10,7 @@
 
 /* ---- theta ---- */
 
-/* Whether theta is not base^(-2i/D) as it is. */
+/* Returns whether theta differs from base^(-2i/D). */
 static bool has_factors(const rt_transformer_options *o)
 {
     const rt_frequency_options *f = &o->position.frequencies;

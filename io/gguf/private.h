@@ -1,7 +1,7 @@
 #ifndef ROTOR_IO_GGUF_PRIVATE_H
 #define ROTOR_IO_GGUF_PRIVATE_H
 
-/* What the files that write a GGUF share. */
+/* Private declarations of the files that write GGUF. */
 
 #include "io/gguf/gguf.h"
 #include "io/huggingface/private.h"

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a token is, as llama.cpp numbers it. */
+/* Type of a token, with the numbers of llama.cpp. */
 typedef enum token_type { NORMAL = 1, UNKNOWN, CONTROL, ADDED, UNUSED } token_type;
 
 #define TOKENIZER      "tokenizer.ggml."
 #define TOKENIZER_CHAT "tokenizer.chat_template"
 
-/* What llama.cpp writes for a blank where tokens are characters. */
+/* Character that llama.cpp writes for a blank where tokens are characters. */
 #define BLANK "\xe2\x96\x81"
 
 /* ---- tokens ---- */

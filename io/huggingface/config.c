@@ -52,7 +52,7 @@ static void read_class(rt_reading *r, rt_huggingface *there)
     refuse_word(r, "architectures", &w, name ? name : "");
 }
 
-/* What changes what a model of any family computes, and rotor has not. */
+/* Keys that change the result of a model of any family and that rotor does not have. */
 static const rt_config_word problems[] = {{"single_label_classification", 0}, {0}};
 #define NO_FOLDING "rotor reads ESM-2, and folds no proteins"
 static const rt_config_row all[] = {
@@ -101,7 +101,7 @@ static const char *const rope_keys[] = {
     /* clang-format on */
 };
 
-/* What no key says, and what no key can change. */
+/* Sets the options that no key gives or changes. */
 static void start_options(const rt_family *family, rt_transformer_options *o)
 {
     *o = (rt_transformer_options){

@@ -104,7 +104,7 @@ const char *rt_reading_word(rt_reading *r, const char *key)
 #define OPTIONS rt_transformer_options
 RT_KEY_WORDS(head_word, RT_HEADS)
 
-/* What follows from other sections of a configuration. */
+/* Options that follow from other sections of a configuration. */
 static const rt_key others[] = {
     {"model", "head", CHOICE(head, head_word), "lm", "", RT_FIXED, ALWAYS},
     {"", "token types", WHOLE(token_types, 0, RT_MOST_SIZE), "0", "", RT_FIXED, ALWAYS},
@@ -349,7 +349,7 @@ void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
 
 /* ---- whether a model can be written ---- */
 
-/* What a family has unless a row of its own has the key. */
+/* Options of a family unless a row of its own has the key. */
 static const rt_option_row usual[] = {
     {"model.norm_bias", RT_IS, "yes", "biases in its norms"},
     {"model.first_norm", RT_IS, "yes", "a norm before the attention of every layer"},
@@ -403,7 +403,7 @@ static rt_status rows_express(const rt_family *family, const rt_transformer_opti
     return status;
 }
 
-/* Whether the family has a class for the model's head. */
+/* Checks that the family has a class for the head of the model. */
 static rt_status check_class(const rt_family *family, const rt_transformer_options *o)
 {
     static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD)};

@@ -142,8 +142,8 @@ enum { MOST_KEPT = 16 << 20 };
 
 /* ---- the folder ---- */
 
-/* What a model can have: what is written here, and what an older one may have left that would speak
- * for this one. Others know a folder by its config.json, which comes last. */
+/* Files of a model: those that are written, and those of an older model that would contradict it.
+ * Other programs know a folder by its config.json, which comes last. */
 static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX, RT_HF_VOCAB, RT_HF_TOKENIZER,
                                     RT_HF_PIECES,    RT_HF_MAP,        RT_HF_ADDED, RT_HF_GENERATE,
                                     RT_HF_CARD,      RT_HF_CONFIG,     NULL};
@@ -165,7 +165,7 @@ static rt_status check_name(const char *folder)
     return rt_ok();
 }
 
-/* Whether it can be written into. */
+/* Checks that the folder can be written to. */
 static rt_status check_folder(const char *folder, bool overwrite)
 {
     static const char *const none[] = {NULL};

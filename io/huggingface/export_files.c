@@ -104,7 +104,7 @@ static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *e
                       levels[export->vocabulary->level]);
 }
 
-/* The same as code, if it can be that. */
+/* Adds the text as code, if possible. */
 static void put_code(rt_writer *w, const char *text)
 {
     if (strchr(text, '`') || strchr(text, '\n'))
@@ -132,7 +132,7 @@ bool rt_huggingface_keeps_end(const rt_transformer_options *o, const rt_vocabula
     return !o->causal && v->bpe && v->bpe->last != RT_NO_ID;
 }
 
-/* What the tokenizer of level bpe puts around a text. */
+/* Describes the tokens that the tokenizer of level bpe puts around a text. */
 static void put_bpe_remedy(rt_writer *w, const rt_transformer_options *o,
                            const rt_huggingface_export *export)
 {
@@ -146,7 +146,7 @@ static void put_bpe_remedy(rt_writer *w, const rt_transformer_options *o,
                   " after the text, which rotor does not: `tokenizer(text)[\"input_ids\"][:-1]`");
 }
 
-/* What transformers' tokenizer puts around a text, where rotor puts something else. */
+/* Describes the tokens that transformers' tokenizer puts around a text, if rotor puts others. */
 static void put_begin_remedy(rt_writer *w, const rt_transformer_options *o,
                              const rt_huggingface_export *export)
 {
@@ -162,7 +162,7 @@ static void put_begin_remedy(rt_writer *w, const rt_transformer_options *o,
                       export->bare ? "1" : "");
 }
 
-/* How a text that is to be continued, or whose masks are to be filled, begins. */
+/* Describes how a text begins that is to be continued, or whose masks are to be filled. */
 static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
                                const rt_huggingface_export *export)
 {
@@ -329,7 +329,7 @@ static void add_made(listing *l, const rt_tensor_row *row, int layer)
     row->make(l->at + i, &l->beside);
 }
 
-/* What is no parameter of this model. */
+/* Adds the tensors that are no parameters of the model. */
 static void add_beside(listing *l)
 {
     const rt_parameters *p = &l->model->parameters;

@@ -164,7 +164,8 @@ static bool is_number(const char *pattern)
     return pattern[0] == 'N' && pattern[1] == '.';
 }
 
-/* What follows in a name that begins as the pattern: nothing, ".weight" or ".bias"; else NULL. */
+/* Returns the part of a name behind a pattern: "", ".weight" or ".bias"; NULL if it does not match.
+ */
 static const char *behind(const char *pattern, const char *name, number *layer)
 {
     *layer = (number){"", 0};
@@ -260,7 +261,7 @@ bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, co
 
 /* ---- the numbers ---- */
 
-/* Those of values are turned only if the model says so. */
+/* Features of values are rotated only if the model says so. */
 static rt_features features_of(const rt_transformer_options *o, const char *parameter)
 {
     static const char *const rotated[] = {"layers.N.attention.query", "layers.N.attention.key",

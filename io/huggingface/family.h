@@ -43,7 +43,7 @@ typedef enum rt_tensor_form {
                   keys those of its queries, its key and its value, as the parts are named */
 } rt_tensor_form;
 
-/* What a row, or a key, holds for. */
+/* Condition of a row or a key. */
 typedef bool rt_options_test(const rt_transformer_options *o);
 rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_when_bidirectional,
     rt_when_untied, rt_when_pool_first, rt_when_pool_last, rt_always, rt_never;
@@ -51,7 +51,7 @@ rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_
 struct rt_family;
 struct rt_export_theta;
 
-/* What a tensor that is no parameter is made from; `theta` lives as long as the entry. */
+/* Source of a tensor that is no parameter; `theta` lives as long as the entry. */
 typedef struct rt_beside {
     const rt_transformer_options *options;
     int positions; /* that the folder is for */
@@ -87,7 +87,8 @@ bool rt_tensor_place_of(rt_tensor_place *place, const struct rt_family *family,
 bool rt_tensor_main_place(rt_tensor_place *place, const struct rt_family *family,
                           const rt_transformer_options *o, const char *parameter);
 
-/* Whether a row stands for a tensor of each layer; its name there, which must be whole, for one. */
+/* Return whether a row stands for a tensor of each layer, and its name for one, which must be
+ * whole. */
 bool rt_tensor_row_is_of_layers(const rt_tensor_row *row);
 void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE]);
 
@@ -98,7 +99,7 @@ bool rt_tensor_is_known(const struct rt_family *family, const rt_transformer *mo
 
 /* ---- where its numbers are ---- */
 
-/* What of a parameter are the features of heads, which can stand in another order there. */
+/* Features of heads in a parameter, whose order may differ in the folder. */
 typedef enum rt_features { RT_NO_FEATURES, RT_FEATURE_ROWS, RT_FEATURE_COLUMNS } rt_features;
 
 /* One parameter in a tensor. The rows of both are in groups, as many in one as in the other. */
@@ -125,7 +126,7 @@ const rt_parameter *rt_tensor_part(const rt_tensor_place *place, const rt_transf
 /* The shape of the tensor. */
 rt_shape rt_tensor_map_shape(const rt_tensor_map *map, const rt_parameter *parameter);
 
-/* Whether number i of the tensor is number i of the parameter. */
+/* Returns whether the tensor has the order of the parameter. */
 bool rt_tensor_map_is_plain(const rt_tensor_map *map);
 
 /* Number `row`, `column` of the tensor, among the parameter's; false if it is another part's. */
@@ -155,7 +156,7 @@ int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int h
 double rt_reading_below(rt_reading *r, const char *key, double initial, double low, double high);
 double rt_reading_above_0(rt_reading *r, const char *key, double initial);
 
-/* What norms add to a variance: above 0, at most 1, as model.norm_eps. */
+/* Reads the number that norms add to a variance: above 0, at most 1, as model.norm_eps. */
 double rt_reading_eps(rt_reading *r, const char *key, double initial);
 
 bool rt_reading_flag(rt_reading *r, const char *key, bool initial);
@@ -218,7 +219,7 @@ typedef struct rt_config_word {
     int value;
 } rt_config_word;
 
-/* What is written, and from what. */
+/* A config.json in progress, and its sources. */
 typedef struct rt_config_writing {
     rt_json_object object;
     const struct rt_family *family;
@@ -291,9 +292,9 @@ typedef struct rt_family_class {
     rt_options_test *when; /* it is the class of those; NULL: of all with that head */
 } rt_family_class;
 
-/* What a model turns by: (layers, heads, pairs) as far as they do not share it, and the mean over
- * layers and heads, of the pairs that the family rotates (rt_family_pairs), 0 where the model does
- * not. */
+/* Effective theta of a model: (layers, heads, pairs) as far as they do not share it, and its mean
+ * over layers and heads, for the pairs that the family rotates (rt_family_pairs), 0 where the model
+ * does not. */
 typedef struct rt_export_theta {
     double *own;
     rt_shape shape;
@@ -302,7 +303,7 @@ typedef struct rt_export_theta {
     double base; /* position.base */
 } rt_export_theta;
 
-/* What rope_parameters are in a family's config.json (rope_parameters.h). */
+/* Rules of rope_parameters in the config.json of a family (rope_parameters.h). */
 typedef struct rt_rope_rules {
     double base;          /* the default; 0 = 10000 */
     double fraction;      /* the default of partial_rotary_factor; 0: heads are rotated whole */
@@ -360,7 +361,7 @@ typedef struct rt_family {
 #define RT_FAMILY_DECLARED(family) extern const rt_family family;
 RT_FAMILIES(RT_FAMILY_DECLARED)
 
-/* The same; NULL ends it. */
+/* The same families as a list; NULL ends it. */
 extern const rt_family *const rt_families[];
 
 /* The family of a model_type; NULL if there is none. */
@@ -390,11 +391,11 @@ int rt_family_pairs(const rt_family *family, const rt_transformer_options *o);
 
 /* ---- the order of features ---- */
 
-/* Where a feature of a head of D stands in rotor's model, that stands at `feature` in the family's
- * order: pairs are kept together, those that are rotated first. */
+/* Returns the place in rotor's model of the feature, of a head of D, that has the place `feature`
+ * in the family's order. Pairs stay together; rotated pairs come first. */
 int rt_feature_here(const rt_family *family, const rt_transformer_options *o, int feature);
 
-/* Whether that is another place, for any feature. */
+/* Returns whether any feature has another place. */
 bool rt_features_differ(const rt_family *family, const rt_transformer_options *o);
 
 /* ---- for the functions of families ---- */

@@ -21,7 +21,7 @@
 
 enum { CLASS_SIZE = 64 };
 
-/* As torch.save writes them, whole or in parts. */
+/* Names of torch.save's files, for the whole model or its parts. */
 static const char pytorch[] = "pytorch_model.bin", pytorch_index[] = "pytorch_model.bin.index.json";
 
 /* The class of the model, as config.json names it: a word of Python. */

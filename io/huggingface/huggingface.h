@@ -53,7 +53,7 @@ typedef struct rt_huggingface {
     struct rt_huggingface_files *files;
 } rt_huggingface;
 
-/* Whether a path is a folder that looks like one: it has config.json and the tensors. */
+/* Returns whether a path is a folder with config.json and tensors. */
 bool rt_is_huggingface(const char *path);
 
 /* RT_CHECKPOINT if the path is that of weights which are not read as they are: a folder that has

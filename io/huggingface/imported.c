@@ -27,7 +27,7 @@ static rt_status check_names(const rt_label_name *names, int count)
     return rt_ok();
 }
 
-/* Where the class of each label was. */
+/* Finds the class number that each label had. */
 static void find_places(rt_imported *m)
 {
     const int count = m->there->options.labels;
@@ -63,8 +63,8 @@ static rt_status read_labels(rt_imported *m)
 
 /* ---- what it reads ---- */
 
-/* What rotor trained with is a length to go on with; a few positions, of a model of others, are
- * not. */
+/* A length that rotor trained with is kept; a few positions, of a model of others, are not a
+ * length. */
 enum { LEAST_POSITIONS = 8 };
 
 static void find_data(rt_imported *m)

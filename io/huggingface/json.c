@@ -92,7 +92,7 @@ void rt_json_put_object(rt_json_object *to, const char *key, rt_json_object *mad
     *made = (rt_json_object){0};
 }
 
-/* What is no UTF-8 is written as U+FFFD. */
+/* Replacement of bytes that are not UTF-8: U+FFFD. */
 static const char replacement[] = "\xef\xbf\xbd";
 
 size_t rt_next_character(const char *text, char character[RT_UTF8_SIZE], int32_t *code)

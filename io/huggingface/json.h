@@ -31,7 +31,7 @@ enum { RT_JSON_VALUES = 1 << 20 };
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
                        size_t size) RT_MUST_CHECK;
 
-/* The same of a file in a folder, of at most 16 MiB. */
+/* Parses a file in a folder, of at most 16 MiB. */
 rt_status rt_json_read_file(json_t **object_new, const char *folder,
                             const char *name) RT_MUST_CHECK;
 
@@ -54,7 +54,7 @@ void rt_json_object_free(rt_json_object *to);
 /* Takes the value over; NULL is one that could not be made. */
 void rt_json_put(rt_json_object *to, const char *key, json_t *value);
 
-/* The same with an object that was made, which is freed. */
+/* Puts an object that was built, and frees it. */
 void rt_json_put_object(rt_json_object *to, const char *key, rt_json_object *made);
 
 /* A string of any bytes; what is no UTF-8 becomes U+FFFD. */

@@ -315,7 +315,7 @@ static int qwen_read_window(rt_reading *r, int initial)
     return rt_reading_flag(r, "use_sliding_window", false) && !null ? window : 0;
 }
 
-/* Of Qwen, the layers from max_window_layers on have one. */
+/* In a Qwen, the layers from max_window_layers on have a window. */
 static void read_qwen_layers(rt_reading *r, rt_huggingface *there)
 {
     enum { BEHIND = 28, WINDOW = 4096 };
@@ -357,7 +357,7 @@ static bool read_rotated(rt_reading *r, const json_t *list, int l, int interval)
     return json_integer_value(number) == 1;
 }
 
-/* Where older folders have no layer_types, the window is that of layers without positions. */
+/* In older folders without layer_types, the layers without positions have the window. */
 static void read_smollm3_layers(rt_reading *r, rt_huggingface *there)
 {
     enum { INTERVAL = 4 };

@@ -1,8 +1,8 @@
 #ifndef ROTOR_IO_HUGGINGFACE_LLAMA_H
 #define ROTOR_IO_HUGGINGFACE_LLAMA_H
 
-/* What families that are built as Llama take over, and what all decoders with rope_parameters
- * have. */
+/* Rows and functions of families that are built as Llama, and of all decoders with rope_parameters.
+ */
 
 #include "io/huggingface/rope_parameters.h"
 
@@ -30,7 +30,7 @@
         "position.layers", RT_IS, "", "positions in every layer"                                   \
     }
 
-/* Of all that are built as Llama. */
+/* Options of all families that are built as Llama. */
 extern const rt_option_row rt_llama_options[];
 
 /* ---- config.json ---- */

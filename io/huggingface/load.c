@@ -69,7 +69,7 @@ static rt_tensor_map map_of(const loading *l, const rt_tensor_place *place, cons
     return rt_tensor_map_of(place, l->there->files->family, &l->there->options, l->model, p);
 }
 
-/* What else says the shape of an attention's tensor. */
+/* Returns the option that also determines the shape of an attention tensor. */
 static const char *made_of_heads(const loading *l, const rt_parameter *p)
 {
     const rt_transformer_options *o = &l->there->options;
@@ -99,7 +99,7 @@ static rt_status check_tensor(const loading *l, const rt_parameter *p)
     return rt_ok();
 }
 
-/* Whether a tensor of the folder has a place: in the model, or beside it. */
+/* Returns whether a tensor of the folder has a place in the model or beside it. */
 static bool is_known(const loading *l, const char *name)
 {
     const rt_family *f = l->there->files->family;
@@ -199,7 +199,7 @@ static rt_status read_all(const loading *l)
     return status;
 }
 
-/* What a blank model does not find here. */
+/* Draws the parameters of a blank model that the folder lacks. */
 static void draw_missing(const loading *l)
 {
     const rt_parameters *p = &l->model->parameters;
@@ -210,7 +210,7 @@ static void draw_missing(const loading *l)
 
 /* ---- theta ---- */
 
-/* Whether two fixed theta are the same for all lengths, by what they are at some. */
+/* Returns whether two fixed theta are equal at all lengths, judged by some lengths. */
 static rt_status compare_fixed(const loading *l, bool *same)
 {
     const rt_frequency_options *a = &l->there->options.position.frequencies;
@@ -237,7 +237,8 @@ static rt_status compare_fixed(const loading *l, bool *same)
     return one && other ? rt_ok() : rt_out_of_memory("theta");
 }
 
-/* Whether a model that learns theta has the folder's shape, which is then in `theta`. */
+/* Returns whether a model that learns theta has the shape of the folder's theta, and writes that
+ * theta. */
 static bool spread_theta(const loading *l, double *theta)
 {
     const rt_transformer_options *a = &l->there->options, *b = &l->model->options;
@@ -263,7 +264,7 @@ static bool spread_theta(const loading *l, double *theta)
     return true;
 }
 
-/* Of a theta whose logarithm is learned. */
+/* Checks a theta whose logarithm is learned. */
 static rt_status check_above_0(const loading *l, const double *theta)
 {
     const rt_transformer_options *o = &l->model->options;
@@ -283,7 +284,7 @@ static rt_status check_above_0(const loading *l, const double *theta)
     return rt_ok();
 }
 
-/* What becomes of theta: the folder's in a new block if a model that learns it takes it, else
+/* Finds the theta of the folder, in a new block, for a model that learns theta and takes it; else
  * NULL. */
 static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
 {

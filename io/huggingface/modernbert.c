@@ -181,7 +181,7 @@ static void put_layers(rt_config_writing *w)
 
 /* ---- config.json: theta ---- */
 
-/* What layers of a type have, and what older folders have in place of it. */
+/* Rope rules of each layer type, and the keys of older folders. */
 static const struct {
     const char *key, *within;
     rt_rope_rules rules;
@@ -195,7 +195,7 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-/* Of both, rope_scaling holds for all layers. In a folder without rope_parameters transformers
+/* rope_scaling holds for layers of both types. In a folder without rope_parameters transformers
  * starts with a rope_type, which a `type` of rope_scaling does not change. */
 static rt_frequency_options read_type(rt_reading *r, rt_huggingface *there, int type)
 {
@@ -250,7 +250,7 @@ static void mean_of_type(double *mean, const double *theta, rt_shape shape, int 
         rt_mean_theta(theta, shape, pairs, mean);
 }
 
-/* Whether rope_parameters were made of rotor_theta. */
+/* Returns whether rope_parameters were made from rotor_theta. */
 static rt_status is_written(const rt_huggingface *there, bool *is)
 {
     const rt_written_theta *t = &there->files->written;
@@ -272,7 +272,7 @@ static rt_status is_written(const rt_huggingface *there, bool *is)
     return rt_ok();
 }
 
-/* Whether both have the same scaling. */
+/* Returns whether both have the same scaling. */
 static bool same_scaling(rt_frequency_options a, const rt_frequency_options *b)
 {
     a.base = b->base;

@@ -1,7 +1,7 @@
 #ifndef ROTOR_IO_HUGGINGFACE_PRIVATE_H
 #define ROTOR_IO_HUGGINGFACE_PRIVATE_H
 
-/* What the files that read and write Hugging Face folders share. */
+/* Private declarations of the files that read and write Hugging Face folders. */
 
 #include "io/huggingface/family.h"
 #include "io/huggingface/safetensors.h"
@@ -78,7 +78,7 @@ rt_status rt_huggingface_read_ends(rt_huggingface *there, const char *folder,
 /* Reads rotor_theta, if it is there. */
 void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_written_theta *t);
 
-/* Whether a tensor is one of the head, by its name there. */
+/* Returns whether a tensor belongs to the head, by its name in the folder. */
 bool rt_huggingface_of_head(const rt_family *family, const char *name);
 
 /* The name that the tensor of a parameter has in the folder; the parameter's own if it has none
@@ -112,8 +112,8 @@ rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *mode
                                   const rt_huggingface_export *export,
                                   const rt_family *const *families) RT_MUST_CHECK;
 
-/* What a model turns by in that family; to be freed in any case. The shape of a theta that is fixed
- * is that of scope model. */
+/* Computes the effective theta of a model in that family; to be freed in any case. A fixed theta
+ * has the shape of scope model. */
 rt_status rt_export_theta_of(const rt_family *family, const rt_transformer *model,
                              rt_export_theta *theta) RT_MUST_CHECK;
 void rt_export_theta_free(rt_export_theta *theta);
@@ -130,7 +130,7 @@ rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
                               const rt_transformer *model, int positions) RT_MUST_CHECK;
 void rt_tensor_list_close(rt_tensor_list *list);
 
-/* The same to a file. */
+/* Writes the weights to a file. */
 rt_status rt_huggingface_write_weights(const char *path, const rt_family *family,
                                        const rt_transformer *model,
                                        const rt_huggingface_export *export) RT_MUST_CHECK;
@@ -170,8 +170,8 @@ void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there);
 /* bos_token_id, eos_token_id and pad_token_id, where the vocabulary has them. */
 void rt_config_put_special_ids(rt_config_writing *w);
 
-/* The same of an encoder: bos_token_id and cls_token_id, eos_token_id and sep_token_id,
- * pad_token_id. */
+/* Writes the special ids of an encoder: bos_token_id and cls_token_id, eos_token_id and
+ * sep_token_id, pad_token_id. */
 void rt_config_put_encoder_ids(rt_config_writing *w);
 
 /* pad_token_id of a family whose models must have one. */
@@ -198,7 +198,7 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
 /* Writes the list. */
 void rt_layer_types_put(rt_config_writing *w);
 
-/* Whether a layer has a window. */
+/* Returns whether a layer has a window. */
 bool rt_layer_slides(const rt_transformer_options *o, int layer);
 
 #define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"

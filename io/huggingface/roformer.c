@@ -277,7 +277,7 @@ static const rt_config_row config[] = {
 
 /* ---- the model card ---- */
 
-/* How a model of transformers is made to turn by theta of layers or heads. */
+/* Python code that makes a model of transformers use theta of layers or heads. */
 static const char own_theta[] =
     "```python\nimport torch\n\ndef use_own_theta(model):\n    theta = "
     "torch.tensor(model.config.rotor_theta[\"theta\"], dtype=torch.float64)\n    pairs = "

@@ -61,7 +61,7 @@ static rt_factors read_factors(rt_reading *p, const char *key, int pairs)
     return all;
 }
 
-/* What yarn and longrope multiply cosines and sines by; of yarn, two more keys can say so. */
+/* Reads the factor of cosines and sines of yarn and longrope; yarn has two more keys for it. */
 static double read_magnitude(rt_reading *p, rt_scaling scaling, double scale)
 {
     const double over = rt_reading_above_0(p, "mscale", 0);
@@ -186,7 +186,7 @@ void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
         rt_rope_parameters_read_one(r, parameters, within, &there->files->family->rope, there);
 }
 
-/* Whether theta is what transformers rotates by, to the precision of its floats. */
+/* Returns whether theta is the theta of transformers, to the precision of its floats. */
 bool rt_theta_is_near(const double *theta, const double *table, int pairs)
 {
     for (int i = 0; i < pairs; i++)
@@ -234,7 +234,7 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
 
 /* ---- writing ---- */
 
-/* Whether theta must be written number by number: it is learned, or no scaling has it. */
+/* Returns whether theta must be written number by number: it is learned, or no scaling has it. */
 static bool lists_theta(const rt_family *family, const rt_transformer_options *o)
 {
     return o->theta.learn || rt_transformer_pairs(o) < rt_family_pairs(family, o) ||

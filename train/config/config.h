@@ -117,7 +117,7 @@ typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_
 /* The errors of a configuration, see private.h. */
 typedef struct rt_config_errors rt_config_errors;
 
-/* Where a configuration comes from. */
+/* Source of a configuration. */
 typedef struct rt_config_source {
     const char *path;             /* of the file; with a text: its name in messages */
     const char *text;             /* content of the file; NULL to read it */
@@ -189,8 +189,8 @@ char *rt_config_overrides(const rt_config *config);
 /* Returns whether a run that has taken all its steps is to take more. */
 bool rt_config_extends(const rt_config *run, int step, const rt_config *now);
 
-/* How a configuration continues a run. An extended run may have another schedule of the learning
- * rate, a branch also another theta. */
+/* Kind of continuation of a run. An extended run may have another schedule of the learning rate, a
+ * branch also another theta. */
 typedef enum rt_continuation { RT_RESUMED, RT_EXTENDED, RT_BRANCHED } rt_continuation;
 
 /* Writes every key that prevents the run from being continued under another configuration, a line

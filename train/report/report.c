@@ -35,7 +35,7 @@ enum {
     COLUMNS
 };
 
-/* What training.csv has to show. */
+/* Contents of training.csv that figures show. */
 typedef struct training {
     rt_figure_range ranges[COLUMNS]; /* of each column; of norms, which may be 0, of those above */
     double best[COLUMNS];            /* row of the best evaluation; its loss is infinite: none */

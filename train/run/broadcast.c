@@ -1,6 +1,6 @@
-/* How the processes of a world come to one run: they compare their configurations, programs,
- * processors and data; process 0 opens the run as a process alone does, and sends the others the
- * vocabulary and the labels of its data; they open the same data. */
+/* Starts a run in the processes of a world: they compare their configurations, programs, processors
+ * and data; process 0 opens the run as a single process does, and sends the vocabulary and the
+ * labels of its data to the others, which open the same data. */
 
 #include "train/run/state.h"
 

@@ -1,5 +1,5 @@
-/* How a run begins: from a checkpoint of its own, which it resumes and may extend to more steps; as
- * a branch, which continues the training of another run, its trunk, with another theta or learning
+/* Starts a run: from a checkpoint of its own, which it resumes and may extend to more steps; as a
+ * branch, which continues the training of another run, its trunk, with another theta or learning
  * rate; or afresh, with the parameters of train.init_from and the theta of theta.init_from. */
 
 #include "train/run/state.h"

@@ -111,7 +111,7 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
  * threads. For a single process. RT_CONFIG as rt_usage_new. */
 rt_status rt_trainer_usage(rt_trainer *trainer, int length, rt_usage *usage) RT_MUST_CHECK;
 
-/* How much the heads of a model attend to each distance. */
+/* Attention of the heads of a model to each distance. */
 typedef struct rt_attention_distances {
     int layers, heads, length;
     double *weights; /* (layers, heads, length): share of the attention of a head at a distance, on

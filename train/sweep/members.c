@@ -88,7 +88,7 @@ rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *argument
 
 /* ---- keys without effect ---- */
 
-/* How the value of a key acts that is set in one place: the file, an axis or a variant. */
+/* Effect of a key that is set in one place: the file, an axis or a variant. */
 typedef struct sweep_effect {
     bool idle;   /* it has no effect in some run, where it is not at its default */
     bool counts; /* it has an effect in some run */

@@ -45,7 +45,7 @@ typedef struct sweep_run {
 
 /* ---- one run ---- */
 
-/* The same for a sweep whose runs have all been loaded before. */
+/* Loads the configuration of a run again, after all runs have been loaded once. */
 static rt_status load_again(const sweep_run *r, int run, rt_config *config)
 {
     char *errors;
@@ -54,7 +54,8 @@ static rt_status load_again(const sweep_run *r, int run, rt_config *config)
     return status;
 }
 
-/* Whether a run that left results needs nothing more; RT_CONFIG if it was another run. */
+/* Sets the state of a run with results to ENDED if it needs no more steps. RT_CONFIG if the results
+ * are those of another configuration. */
 static rt_status look_for_results(sweep_run *r, int run)
 {
     rt_sweep_result *result = &r->results[run];
@@ -91,8 +92,8 @@ static rt_arguments member_arguments(const rt_arguments *arguments)
     return own;
 }
 
-/* Whether a run that has not begun could begin, and nobody else trains one that has. One that has
- * begun, and cannot go on, fails alone. */
+/* Checks that a run that has not begun can begin, and that no other process trains a run that has.
+ * A run that has begun and cannot continue fails alone. */
 static rt_status check_member(sweep_run *r, int run)
 {
     rt_config config;
@@ -113,7 +114,7 @@ static rt_status check_member(sweep_run *r, int run)
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
-/* What a run prints goes to output.log in its folder. */
+/* Redirects the output of a run to output.log in its folder. */
 static bool print_to_log(const sweep_run *r, const char *name)
 {
     char folder[RT_PATH_SIZE], path[RT_PATH_SIZE];
@@ -305,7 +306,7 @@ static void pass_signal_on(sweep_run *r)
             kill(r->processes[run], SIGTERM);
 }
 
-/* Those of them that are pending. */
+/* Trains the pending runs from `next` to `end`. */
 static rt_status make_runs(sweep_run *r, int next, int end)
 {
     const struct timespec moment = {0, WAIT_MS * 1000000L};
@@ -342,7 +343,7 @@ static rt_status make_trunks(sweep_run *r)
     return status;
 }
 
-/* Whether a run is still to begin at its trunk. */
+/* Returns whether a run still has to begin at its trunk. */
 static bool needs_trunk(const sweep_run *r, int run)
 {
     rt_config config;
@@ -468,7 +469,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     return RT_EXIT_STOPPED;
 }
 
-/* What is wrong with the sweep, told by process 0. */
+/* Validates the sweep, and prints the errors at process 0. */
 static rt_exit validate(const sweep_run *r)
 {
     if (!r->arguments->world || r->sweep->jobs < 2)
@@ -480,7 +481,7 @@ static rt_exit validate(const sweep_run *r)
     return RT_EXIT_CONFIG;
 }
 
-/* What process 0 does, or one that is alone. */
+/* Trains the sweep at process 0, or in a process alone. */
 static rt_exit train_validated(sweep_run *r, const rt_config *base)
 {
     const rt_exit code = validate(r);
