@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_DATA_H
 #define ROTOR_DATA_DATA_H
 
-/* Where sequences come from: the toy tasks, text, files of token ids, and labelled texts.
+/* Sources of sequences: the toy tasks, text, files of token ids, and labelled texts.
  *
  * A source is opened once and then only read. Drawing from it is a pure function:
  * a sequence depends on the seed, the step and its own number, never on the batch
@@ -139,7 +139,7 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * that is not UTF-8 at a level other than byte, a text for evaluation of which the vocabulary has
  * nothing, an id that is none. On an error *data_new is NULL.
  * The options are copied, but for the watch. HDF5 parses a file of token ids in a child process, so
- * that is opened before threads are started (see text/child.h).
+ * that is opened before threads are started (see text/process.h).
  *
  * No sequence has tokens of two files of data.eval_file, of one and of data.file, or of two files
  * of a mixture; without weights the files of data.file are one text.

@@ -42,7 +42,7 @@ typedef struct rt_sequence {
 /* The row of that number of a batch, which becomes padding without labels. */
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int row);
 
-/* What files hold: a long run of tokens, of which rt_windows_draw cuts sequences, or labelled
+/* Contents of files: a long run of tokens, from which rt_windows_draw cuts sequences, or labelled
  * rows. */
 typedef struct rt_source {
     /* Fills in what of rt_data is its own. */

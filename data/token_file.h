@@ -81,7 +81,7 @@ typedef struct rt_token_sums {
  * wrong: also a file that HDF5 crashes on or does not get done with, a layout that leads to other
  * files or to code outside of HDF5, chunks too large for a cache of 32 MiB, and places that were
  * never written. RT_IO if there can be no child process or no temporary file. To be called before
- * threads are started (see text/child.h). */
+ * threads are started (see text/process.h). */
 rt_status rt_token_file_open(rt_token_run *run, const char *key, const rt_data_file *file,
                              int vocab, rt_token_sums *sums) RT_MUST_CHECK;
 

@@ -100,8 +100,8 @@ static inline int keep_ordinary(const bpe_fixture *f, int32_t *ids, int count)
     return kept;
 }
 
-/* What is no UTF-8 stands as U+FFFD in what tokenizers decodes: only texts without it are the same
- * byte for byte. */
+/* tokenizers decodes bytes that are not UTF-8 as U+FFFD: only texts without them are compared byte
+ * for byte. */
 static inline void compare_bpe_text(const bpe_fixture *f, bpe_line at, int count, size_t size)
 {
     char *back;

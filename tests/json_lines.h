@@ -29,7 +29,7 @@ static inline int32_t take_hex(reading *r)
     return (int32_t)code;
 }
 
-/* What follows a backslash. */
+/* Reads the character behind a backslash. */
 static inline int32_t take_escape(reading *r)
 {
     static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";

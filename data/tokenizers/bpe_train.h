@@ -12,8 +12,8 @@
 
 /* ---- words ---- */
 
-/* How often texts have which words, as a byte-level BPE is trained on them: each line by itself,
- * with its newline, cut by GPT-2's pattern (pretokenize.h).
+/* Counts of the words of texts, on which a byte-level BPE is trained: each line by itself, with its
+ * newline, cut by GPT-2's pattern (words.h).
  *
  *     rt_bpe_counts counts = {0};
  *     rt_status status = rt_bpe_counts_add(&counts, crew, name, text, bytes, NULL);

@@ -12,9 +12,9 @@ typedef struct range {
     int32_t first, last;
 } range;
 
-/* How the tables below were found: for every code point c, BertNormalizer and BertPreTokenizer of
- * tokenizers 0.23.3 were given a, c, b, and NFD was given c beside a mark of every combining
- * class; where that is not what utf8proc 2.8.0 says, c is in a table. Ranges that have only letters
+/* Origin of the tables below: for every code point c, BertNormalizer and BertPreTokenizer of
+ * tokenizers 0.23.3 were given a, c, b, and NFD was given c beside a mark of every combining class;
+ * a code point for which utf8proc 2.8.0 differs is in a table. Ranges that have only letters
  * between them are one. */
 
 /* Punctuation, marks and format characters that are letters there. */

@@ -11,7 +11,7 @@
 
 /* ---- classes ---- */
 
-/* What a code point is to the tokenizer of BERT: a part of a word, a word by itself, a space, or
+/* Class of a code point for the tokenizer of BERT: a part of a word, a word by itself, a space, or
  * nothing.
  *
  * The rules are those of Hugging Face's BertTokenizer 5, whose Unicode tables are of several ages,

@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_TOKENIZERS_VOCABULARY_H
 #define ROTOR_DATA_TOKENIZERS_VOCABULARY_H
 
-/* What the token ids of a text mean: special tokens, and ordinary ones, of which
+/* A vocabulary: the meaning of the token ids of a text, special tokens and ordinary ones, of which
  * texts are made. At the levels byte and char an ordinary token is a byte or a character; what is
  * said here of characters holds of bytes at level byte.
  *
@@ -66,10 +66,10 @@ enum { RT_SPECIAL_TOKENS = 5 };
 const char *rt_special_token(rt_level level, int i);
 int32_t *rt_special_id(rt_special_ids *ids, int i);
 
-/* Whether there is a token for padding alone. */
+/* Returns whether there is a token for padding only. */
 bool rt_vocabulary_pads(const rt_special_ids *ids);
 
-/* What there is to know of a vocab.txt or tokenizer.json beside its bytes. */
+/* Properties of a vocab.txt or tokenizer.json beside its bytes. */
 typedef struct rt_vocabulary_kind {
     rt_level level;
     bool lowercase; /* at level wordpiece */
@@ -98,8 +98,8 @@ enum { RT_NO_CHARACTER = -1 };
 /* The most characters beside the special tokens at the levels byte and char. */
 enum { RT_CHARACTERS_LIMIT = 65000 };
 
-/* What stands around a text that has a label: what tokenizer.json puts there, if that puts
- * anything there, else the tokens that begin and end a text; RT_NO_ID: nothing. */
+/* Tokens around a text with a label: those that tokenizer.json puts there, if any, else the tokens
+ * that begin and end a text; RT_NO_ID: none. */
 typedef struct rt_text_frame {
     int32_t first, last;
 } rt_text_frame;
@@ -131,13 +131,14 @@ rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) 
 rt_status rt_vocabulary_copy(rt_vocabulary **copy_new,
                              const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 
-/* What rt_vocabulary_read needs to read what rt_vocabulary_write has written. */
+/* Returns the properties that rt_vocabulary_read needs to read the output of rt_vocabulary_write.
+ */
 rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary);
 
-/* What its file is called: vocab.txt or tokenizer.json. */
+/* Returns the name of its file: vocab.txt or tokenizer.json. */
 const char *rt_vocabulary_file(const rt_vocabulary *vocabulary);
 
-/* Whether every id means the same, and texts have the same ids; NULL equals NULL alone. */
+/* Returns whether every id means the same, and texts have the same ids; NULL equals only NULL. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 
 /* The ordinary tokens, all but the special ones: how many, the id of a rank, whether an id is one.
@@ -146,7 +147,7 @@ int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary);
 int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank);
 bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id);
 
-/* Whether a token ends a text; it may be an ordinary one as well. */
+/* Returns whether a token ends a text; it may be an ordinary one as well. */
 bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id);
 
 /* Makes -infinity of the logits, one for each id, of what cannot come next in a text: special
@@ -155,7 +156,7 @@ void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real 
 
 /* ---- from text to ids ---- */
 
-/* Whether a text can be encoded: it is UTF-8, but for level byte. */
+/* Checks that a text can be encoded: it must be UTF-8, except at level byte. */
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
@@ -172,15 +173,15 @@ int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary);
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The same, but a special token in the text ("[SEP]", in capitals; at level residue "<eos>", at
- * level bpe those of the file) is that token, as Hugging Face reads it. Not for running text, which
- * may talk about [MASK] without hiding anything. */
+/* Encodes a text in which special tokens ("[SEP]", in capitals; at level residue "<eos>", at level
+ * bpe those of the file) are these tokens, as Hugging Face reads it. Not for running text, which
+ * may mention [MASK] without hiding anything. */
 rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
                                        size_t bytes, int32_t *ids, int *count,
                                        rt_unknown *unknown) RT_MUST_CHECK;
 
-/* As rt_vocabulary_encode or, with `special`, rt_vocabulary_encode_special; each id is given to
- * `take`, for a text of any size. */
+/* Encodes a text of any size as rt_vocabulary_encode or, with `special`, as
+ * rt_vocabulary_encode_special, and passes each id to `take`. */
 typedef void rt_id_taker(void *context, int32_t id);
 rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                   bool special, rt_id_taker *take, void *context,
@@ -196,8 +197,8 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before);
  * its ##. NULL for a special token and for what is no id. */
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size);
 
-/* How an id continues a text: its bytes, without ##, and whether a space is before them unless they
- * are the first. A special token is written as such; what is no id has no bytes. */
+/* Continuation of a text by an id: its bytes, without ##, and whether a space precedes them unless
+ * they are the first. A special token has its name as bytes; an invalid id has none. */
 typedef struct rt_spelling {
     const char *bytes;
     size_t size;

@@ -48,7 +48,7 @@ static bool is_text(span line, const char *text)
     return line.size == strlen(text) && !memcmp(line.bytes, text, line.size);
 }
 
-/* What holds of every line. */
+/* Checks the rules of every line. */
 static rt_status check_line(const reading *r, span line)
 {
     if (!line.size)

@@ -21,7 +21,8 @@ typedef struct pair {
     int64_t count;
 } pair;
 
-/* What a pair counted when it was put there: if that is no longer so, it is put there anew. */
+/* Count of a pair when it was put into the heap; a pair whose count has changed is put there anew.
+ */
 typedef struct waiting {
     int64_t count;
     int32_t pair;
@@ -151,7 +152,7 @@ static int compare_pieces(const building *b, int32_t left, int32_t right)
     return left == right ? 0 : strcmp(a, rt_byte_map_at(&b->pieces, right, &size));
 }
 
-/* Whether a is to be joined before b. */
+/* Returns whether a is joined before b. */
 static bool is_before(const building *b, waiting x, waiting y)
 {
     const pair *p = &b->pairs[x.pair], *q = &b->pairs[y.pair];

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a branch takes, in room of its own until all of it has been found to fit. */
+/* Contents of a branch, in memory of its own until all of them are known to fit. */
 typedef struct branch {
     rt_image *image;
     const rt_checkpoint_model *model;
@@ -33,8 +33,8 @@ static bool is_there(branch *b, const rt_parameter *parameter)
            rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
 }
 
-/* What the model learns of positions may differ from the trunk's: theta, tables, and the factors of
- * heads, which are keys of theta. */
+/* Returns whether a parameter may differ from the trunk's: theta, tables of positions, and the
+ * factors of heads, which are keys of theta. */
 static bool is_of_positions(const rt_parameter *parameter)
 {
     return parameter->role == RT_ROLE_THETA || parameter->role == RT_ROLE_FACTOR ||
@@ -43,7 +43,7 @@ static bool is_of_positions(const rt_parameter *parameter)
 
 /* ---- theta ---- */
 
-/* Whether all theta of the model is there as it is. */
+/* Returns whether the checkpoint has every theta of the model in the same form. */
 static bool has_theta_as_it_is(branch *b, const rt_transformer_options *there)
 {
     const rt_parameters *p = b->model->parameters;

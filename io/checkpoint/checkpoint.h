@@ -1,9 +1,9 @@
 #ifndef ROTOR_IO_CHECKPOINT_CHECKPOINT_H
 #define ROTOR_IO_CHECKPOINT_CHECKPOINT_H
 
-/* What a training needs to go on exactly, in one HDF5 file (see io/checkpoint/image.h).
- * There is no state of a random generator: every random number is a function of the
- * seed and the step.
+/* A checkpoint: all that a training needs to continue with the same bits, in one HDF5 file (see
+ * io/checkpoint/image.h). There is no state of a random generator: every random number is a
+ * function of the seed and the step.
  *
  *   /                          attributes format "rotor", version, step, precision, blas, seed,
  *                              best_eval_loss, best_eval_step, patience_loss, patience_count;
@@ -18,11 +18,12 @@
  *   /config                    the configuration, an INI text
  *   /past_schedules            of a run that was extended with another schedule: a table in CSV
  *                              (train/config/config.h)
- *   /joined                    of a branch: parameters that the trunk did not have, a line each:
- * the name, a space, the steps that the training had taken by then /model/a/b/c               the
- * parameter a.b.c; the attributes of /model are the keys of the model (io/checkpoint/private.h):
- * position.base, theta.scope, ... /theta_start               of a learned theta: where it started,
- * laid out as rt_transformer_theta_shape has it, radians per position
+ *   /joined                    of a branch: parameters that the trunk lacks, a line each: the
+ *                              name, a space, the steps that were taken when they joined
+ *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of the
+ *                              model (io/checkpoint/private.h): position.base, theta.scope, ...
+ *   /theta_start               of a learned theta: its initial value, in radians per position,
+ *                              with the layout of rt_transformer_theta_shape
  *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
  *       states (optim/rules.h), of the parameters that have them
  *                              attribute schedule_steps
@@ -36,8 +37,7 @@
  * with the file's name without its folder. A file that cannot be opened or read is
  * RT_CHECKPOINT as well: whoever asks for a checkpoint has been told its name.
  *
- * What reads takes an image from rt_image_open, which decides where HDF5 parses the file, and
- * closes it, whether or not all went well.
+ * Functions that read take an image from rt_image_open, which decides where HDF5 parses the file.
  */
 
 #include "core/path.h"
@@ -55,7 +55,7 @@
  * checkpoints. */
 enum { RT_CHECKPOINT_STEPS = 99999999 };
 
-/* Where a training stands, apart from the numbers that are trained. */
+/* State of a training, apart from the numbers that are trained. */
 enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
 typedef struct rt_checkpoint_info {
     int64_t step; /* optimiser steps done */
@@ -90,7 +90,8 @@ typedef struct rt_checkpoint_model {
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
-/* That of a model, which has to be there as long; rule and states may both be NULL, and data. */
+/* Returns the parts of a model, which must live as long. Rule and states may both be NULL, and
+ * data. */
 rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
                                            const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES]);
@@ -118,8 +119,8 @@ typedef struct rt_checkpoint_rest {
     char first[RT_NAME_SIZE];
 } rt_checkpoint_rest;
 
-/* What a run took of another: theta; which parameters stay as they were drawn, and which of the
- * checkpoint are not used. */
+/* Result of a start from another model: whether theta was taken, the parameters that stay as they
+ * were drawn, and those of the checkpoint that are not used. */
 typedef struct rt_checkpoint_start {
     bool theta;
     rt_checkpoint_rest fresh, left;
@@ -135,7 +136,7 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* What becomes of theta in a branch. */
+/* Origin of theta in a branch. */
 typedef enum rt_branch_theta {
     RT_BRANCH_FRESH, /* it stays as it is in the model: that of the trunk is fixed, or not wanted */
     RT_BRANCH_CARRIED,   /* with its states and its start, in the same scope and form */
@@ -197,7 +198,7 @@ int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
 rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* The same without vocabulary and labels, which take time to read. */
+/* Reads the info without vocabulary and labels, which take time to read. */
 rt_status rt_checkpoint_look_at_run(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----

@@ -35,7 +35,7 @@ static int64_t most_drawn(const rt_checkpoint_info *info)
 
 #define AT(member) offsetof(rt_checkpoint_info, member)
 
-/* What others are measured by comes first. */
+/* Fields that limit others come first. */
 static const rt_checkpoint_field fields[] = {
     {"/", "step", RT_FIELD_INTEGER, AT(step), most_steps, false},
     {"/", "seed", RT_FIELD_UNSIGNED, AT(seed), NULL, false},
@@ -118,7 +118,7 @@ static void get_loss(rt_image *image, const rt_checkpoint_field *f, double *loss
         rt_image_fail(image, RT_CHECKPOINT, "%s is %g", f->name, *loss);
 }
 
-/* It is printed. */
+/* A word must be printable. */
 static void get_word(rt_image *image, const rt_checkpoint_field *f, char *word)
 {
     rt_image_word(image, f->group, f->name, word);
@@ -328,8 +328,8 @@ void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters
 static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
 static const char *const lowercase[] = {"no", "yes", NULL};
 
-/* What the special ids of a tokenizer.json are for, in the order of rt_special_ids; -1: there is
- * none. */
+/* Roles of the special ids of a tokenizer.json, in the order of rt_special_ids; -1: there is none.
+ */
 static const char *const roles[] = {"pad", "cls", "mask", "sep"};
 enum { ROLES = sizeof roles / sizeof *roles };
 

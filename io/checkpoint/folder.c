@@ -126,7 +126,7 @@ static rt_status remove_unfinished(const char *folder)
     return status;
 }
 
-/* What cannot be removed stays until the next time: what was to be saved is saved. */
+/* A file that cannot be removed stays until the next save. */
 static void prune(const char *folder, int64_t newest, int64_t best, int keep)
 {
     steps s;
@@ -168,8 +168,8 @@ static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *
         found->warnings[used] = '\0';
 }
 
-/* That it is whole, and of the step that its name says: a copy under a later name must not win
- * over those that were computed later. */
+/* Checks that a checkpoint is whole and has the step of its name: a copy under a later name must
+ * not replace checkpoints that were computed later. */
 static rt_status inspect(rt_image *image, int64_t step)
 {
     rt_checkpoint_info info = {0};

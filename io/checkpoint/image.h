@@ -28,14 +28,13 @@ typedef struct rt_image rt_image;
 /* An empty image to be filled. NULL when the heap is exhausted. */
 rt_image *rt_image_new(void);
 
-/* Where HDF5 parses a file: in a child process, which has to be before threads are started (see
- * text/child.h), or, what this program wrote itself, here. An image that was parsed here holds the
- * bytes of the file, one that was parsed apart a copy of everything in it; both are about the size
- * of the file, and the child, which alone has the bytes then, takes twice that.
+/* Process in which HDF5 parses a file. APART: a child process, which must be forked before threads
+ * are started (text/process.h). HERE: this process, for files that the program wrote itself. An
+ * image parsed here holds the bytes of the file, one parsed apart a copy of its contents; both are
+ * about the size of the file. The child, which alone has the bytes then, takes twice that.
  *
- * RT_PARSE_MODEL is apart, for who uses a model or starts from it: of what is below
- * RT_OPTIMIZER_GROUP the image has attributes and shapes but no numbers, and so a third of the
- * size. */
+ * MODEL: apart, without the numbers below RT_OPTIMIZER_GROUP, for a use of the model or a start
+ * from it. The image has their attributes and shapes, and is a third of the size. */
 typedef enum rt_parse { RT_PARSE_APART, RT_PARSE_MODEL, RT_PARSE_HERE } rt_parse;
 #define RT_OPTIMIZER_GROUP "/optimizer"
 
@@ -56,7 +55,7 @@ bool rt_image_failed(const rt_image *image);
 /* Fails the image, with the file's name before the message. */
 void rt_image_fail(rt_image *image, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 
-/* The same with what is wrong with its content, unless that is RT_OK: RT_MEMORY, and RT_CHECKPOINT
+/* Fails the image with an error of its content, unless that is RT_OK: RT_MEMORY, and RT_CHECKPOINT
  * for everything else. */
 void rt_image_fail_as(rt_image *image, rt_status status);
 
@@ -89,7 +88,7 @@ void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape sh
  * memory of its own. */
 size_t rt_image_chunk_bytes(rt_shape shape);
 
-/* The same, in double whatever the build. */
+/* Put and get numbers in double, whatever the build. */
 void rt_image_put_doubles(rt_image *image, const char *path, const double *values, rt_shape shape);
 void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shape shape);
 

@@ -81,7 +81,7 @@ hid_t rt_lend_to_hdf5(unsigned char *bytes, size_t size)
 
 /* ---- the list ---- */
 
-/* What a checkpoint of the largest model stays far below. */
+/* Limits that a checkpoint of the largest model stays far below. */
 enum { MOST_ITEMS = 1 << 19, MOST_DEPTH = 32 };
 
 typedef struct list {
@@ -191,7 +191,7 @@ static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
     }
 }
 
-/* What is none of rotor's is passed over. */
+/* Attributes that rotor does not write are skipped. */
 static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *info, void *context)
 {
     list *l = context;
@@ -227,8 +227,8 @@ static bool list_attributes(list *l, hid_t object)
 
 /* ---- data sets ---- */
 
-/* Whether the file holds the `bytes` of a data set. HDF5 would read what was never written as
- * zeros, whatever its size, and what lies in other files from there. */
+/* Returns whether the file holds the `bytes` of a dataset. HDF5 would read missing data as zeros,
+ * whatever the size, and data in other files from there. */
 static bool is_held(hid_t dataset, hsize_t bytes)
 {
     hid_t creation = H5Dget_create_plist(dataset);
@@ -239,7 +239,7 @@ static bool is_held(hid_t dataset, hsize_t bytes)
     return here && H5Dget_storage_size(dataset) >= bytes;
 }
 
-/* As attribute_kind; floating-point numbers are kept in the precision of the file. */
+/* Returns the kind of a dataset, as attribute_kind; numbers keep the precision of the file. */
 static rt_item_kind dataset_kind(hid_t type, uint64_t ndim, hid_t *memory)
 {
     const size_t size = H5Tget_size(type);
@@ -270,7 +270,7 @@ static bool fits(const rt_item_header *h, size_t width, size_t limit, uint64_t *
     return *bytes <= limit;
 }
 
-/* What is said of a data set: its axes, and its kind if all of its bytes are in the file. */
+/* Describes a dataset: its axes, and its kind if all of its bytes are in the file. */
 static rt_item_header describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
 {
     held h = {0};
@@ -299,7 +299,7 @@ static bool is_number(uint64_t kind)
     return kind == RT_ITEM_FLOATS || kind == RT_ITEM_DOUBLES;
 }
 
-/* Whether the numbers of the data set that is looked at belong in the list. */
+/* Returns whether the numbers of the current dataset belong in the list. */
 static bool has_numbers(const list *l)
 {
     const size_t length = l->without ? strlen(l->without) : 0;
@@ -413,8 +413,8 @@ rt_status rt_image_list(void *listing, unsigned char **list_new, size_t *size)
 
 /* ---- a file that is read ---- */
 
-/* What it may take to read a file: its bytes, a list, and a chunk as it is and decoded, beside what
- * HDF5 takes for itself. */
+/* Returns the memory to read a file: its bytes, a list, and a chunk as it is and decoded, beside
+ * what HDF5 takes for itself. */
 static size_t memory_for(size_t size)
 {
     return 3 * size + ((size_t)256 << 20);

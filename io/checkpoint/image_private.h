@@ -41,8 +41,8 @@ static inline bool let_go(held *h)
 
 /* ---- a list in place of a file ---- */
 
-/* What an HDF5 file holds, as a flat list of bytes: made by HDF5, in a child process if the file
- * may be a stranger's, and then read without HDF5. Whoever reads it trusts none of it.
+/* The contents of an HDF5 file as a flat list of bytes. HDF5 makes it, in a child process if the
+ * file is untrusted; it is read without HDF5, and nothing in it is trusted.
  *
  * An item is this header, a path, and a value. Path and value are padded with zeros to a
  * multiple of 8 bytes; numbers are those of the processor.

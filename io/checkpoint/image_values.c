@@ -196,7 +196,7 @@ void rt_image_put_bytes(rt_image *image, const char *path, const void *bytes, si
 
 /* ---- the list, of which nothing is trusted ---- */
 
-/* It ends where it says, and can be printed. */
+/* Returns whether a path ends with its zero and is printable. */
 static bool is_path(const char *path, size_t size)
 {
     for (size_t i = 0; i + 1 < size; i++)

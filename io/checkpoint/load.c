@@ -157,7 +157,7 @@ rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
 
 /* ---- options ---- */
 
-/* That a key of the model is in the file what it is in the model. */
+/* Checks that a key has the same value in the file and in the model. */
 static void expect_key(rt_image *image, const char *name, const rt_transformer_options *there,
                        const rt_transformer_options *here)
 {
@@ -264,7 +264,7 @@ static void expect_block(rt_image *image, const rt_parameters *p, const rt_check
     rt_image_visit(image, b->group, expect_in_model, &c);
 }
 
-/* What an optimizer takes the square root of. */
+/* Checks numbers of which an optimizer takes the square root. */
 void rt_checkpoint_expect_squares(rt_image *image, const rt_checkpoint_block *b,
                                   const rt_parameter *parameter, const real *values)
 {

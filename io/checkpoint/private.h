@@ -1,7 +1,8 @@
 #ifndef ROTOR_IO_CHECKPOINT_PRIVATE_H
 #define ROTOR_IO_CHECKPOINT_PRIVATE_H
 
-/* What the files that write and read checkpoints share: how a model lies in the file. */
+/* Private declarations of the files that write and read checkpoints: the layout of a model in the
+ * file. */
 
 #include "core/key.h"
 #include "io/checkpoint/checkpoint.h"
@@ -10,7 +11,7 @@
 /* The version that is written and read. */
 enum { RT_CHECKPOINT_VERSION = 3, RT_CHECKPOINT_BLOCKS = 1 + RT_MOST_STATES };
 
-/* What a step's random numbers are made by (core/random.h). */
+/* Generator of random numbers (core/random.h). */
 #define RT_CHECKPOINT_GENERATOR "philox4x32-10"
 
 #define RT_THETA_START "/theta_start"
@@ -35,8 +36,8 @@ void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
 enum { RT_DATASET_SIZE = RT_NAME_SIZE + 32 };
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter);
 
-/* Whether the values of a parameter have no NaN and no infinity; and the first parameter of a block
- * that has one, NULL if there is none. */
+/* Return whether the values of a parameter are finite, and the first parameter of a block that is
+ * not, NULL if all are. */
 bool rt_is_finite(const rt_parameter *parameter, const real *values);
 const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block);
 
@@ -66,8 +67,8 @@ void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, boo
 /* The parameters that joined the training after its first step. */
 void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p);
 
-/* The same of a file whose run has taken `step` steps, by name. A name that is not in the list
- * fails the image, but for a branch, which may lack it. */
+/* Reads the joined parameters of a file whose run has taken `step` steps, by name. A name that is
+ * not in the list fails the image, except for a branch, which may lack it. */
 typedef enum rt_joined_use {
     RT_JOINED_EXPECT, /* the parameters stay as they are */
     RT_JOINED_TAKE,
@@ -82,19 +83,18 @@ void rt_checkpoint_get_theta(rt_image *image, rt_checkpoint_theta *theta);
 /* The options of the model in the file. */
 rt_transformer_options rt_checkpoint_get_options(rt_image *image);
 
-/* That the numbers of query and key mean in the file what they mean in a model, whatever theta. */
+/* Checks that queries and keys have the same meaning in the file and in a model, whatever theta. */
 void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *there,
                                 const rt_transformer_options *here);
 
-/* That numbers an optimizer takes the square root of are not below 0; those of other blocks may be
- * anything. */
+/* Checks that numbers of which an optimizer takes the square root are not below 0. */
 void rt_checkpoint_expect_squares(rt_image *image, const rt_checkpoint_block *b,
                                   const rt_parameter *parameter, const real *values);
 
-/* That the initial theta of the file can be that of the model. */
+/* Checks that the initial theta of the file can be that of the model. */
 void rt_checkpoint_expect_theta_start(rt_image *image, const rt_checkpoint_model *model);
 
-/* That a block has a parameter, in its shape. */
+/* Checks that a block has a parameter, with its shape. */
 void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
                                 const rt_parameter *parameter);
 
@@ -105,8 +105,8 @@ void rt_checkpoint_refuse(rt_image *image, const rt_checkpoint_block *b, const c
 
 /* ---- fields ---- */
 
-/* What an rt_checkpoint_info is in a file: a row for each field with its name, its type and what it
- * may be. Saving, loading and the tests of forged files walk the rows. */
+/* Fields of an rt_checkpoint_info in a file: a row for each field with its name, its type and its
+ * range. Saving, loading and the tests of forged files walk the rows. */
 
 typedef enum rt_field_type {
     RT_FIELD_INTEGER,  /* int64_t, 0 ... most */

@@ -82,7 +82,7 @@ static rt_status check_finite(const rt_checkpoint_model *model)
     return rt_ok();
 }
 
-/* What no load would take is not saved. */
+/* A checkpoint that could not be loaded is not saved. */
 static rt_status read_back(const char *path, const rt_checkpoint_model *model)
 {
     rt_checkpoint_info info = {0};

@@ -20,7 +20,7 @@ rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta
                     where, of_head, pair, theta);
 }
 
-/* What has no logarithm, number `at` of a parameter, named by its place in the model. */
+/* Fails the image for a theta without a logarithm, number `at` of a parameter, with its place. */
 static void refuse_theta(rt_image *image, const rt_parameter *theta, int at, double value)
 {
     const int pairs = rt_columns(&theta->tensor);
@@ -69,8 +69,8 @@ static bool is_same_head(rt_image *image, const rt_parameters *p)
     return true;
 }
 
-/* What another task may need otherwise: the head, and the types of tokens; and factors of heads,
- * which change nothing where they start. */
+/* Returns whether another task may need a parameter otherwise: the head, the token types, and the
+ * factors of heads, which change nothing at their initial value. */
 static bool may_differ(const rt_parameter *parameter)
 {
     return parameter->part == RT_PART_HEAD || parameter->role == RT_ROLE_FACTOR ||
@@ -140,7 +140,8 @@ static void compare(rt_image *image, bool head, const rt_parameters *p,
 
 /* ---- taking it ---- */
 
-/* Whether there is all theta that the model has: part of it would be that of no model. */
+/* Returns whether the file has every theta of the model: a part of it would be the theta of no
+ * model. */
 static bool has_theta(rt_image *image, bool head, const rt_parameters *p)
 {
     int wanted = 0, there = 0;

@@ -361,7 +361,7 @@ typedef struct rt_family {
 #define RT_FAMILY_DECLARED(family) extern const rt_family family;
 RT_FAMILIES(RT_FAMILY_DECLARED)
 
-/* The same families as a list; NULL ends it. */
+/* List of the families; NULL ends it. */
 extern const rt_family *const rt_families[];
 
 /* The family of a model_type; NULL if there is none. */

@@ -47,7 +47,7 @@ rt_frequency_options rt_rope_parameters_read_one(rt_reading *r, const json_t *pa
                                                  const char *within, const rt_rope_rules *rules,
                                                  rt_huggingface *there);
 
-/* Whether theta is what transformers rotates by, to the precision of its floats. */
+/* Returns whether theta is the theta of transformers, to the precision of its floats. */
 bool rt_theta_is_near(const double *theta, const double *table, int pairs);
 
 /* Takes rotor_theta in place of the frequencies. */
@@ -80,8 +80,8 @@ typedef struct rt_sine_table {
     rt_dtype dtype; /* that it was rounded to */
 } rt_sine_table;
 
-/* What was found: theta of all pairs, the last of which may be 0. If `base` is not 0, those before
- * them are base^(-i / rotated), within the rounding of the table. */
+/* Theta of a table, whose last pairs may be 0. If `base` is not 0, the pairs before them are
+ * base^(-i / rotated), within the rounding of the table. */
 typedef struct rt_table_theta {
     int rotated; /* pairs before those that are 0 to the end */
     double base;
@@ -91,7 +91,7 @@ typedef struct rt_table_theta {
 rt_status rt_sine_table_theta(const rt_sine_table *table, const char *name, double *theta,
                               rt_table_theta *found) RT_MUST_CHECK;
 
-/* Whether these theta make the table, within its rounding. */
+/* Returns whether these theta make the table, within its rounding. */
 bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
 
 #endif

@@ -165,7 +165,7 @@ static rt_status check_metadata(const parsing *p, json_t *json)
     return rt_ok();
 }
 
-/* What the list will hold: tensors, numbers of shapes, bytes of names. */
+/* Counts the contents of the list: tensors, numbers of shapes, bytes of names. */
 static void count_all(json_t *header, size_t *tensors, size_t *axes, size_t *letters)
 {
     const char *key;

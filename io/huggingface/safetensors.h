@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What numbers are stored as, and the bits that one takes. */
+/* Stored types of numbers, and the bits of one number. */
 #define RT_DTYPES(X)                                                                               \
     X(RT_DTYPE_F64, "F64", 64)                                                                     \
     X(RT_DTYPE_F32, "F32", 32)                                                                     \
@@ -135,7 +135,7 @@ void rt_safetensors_list_free(rt_safetensors_list *list);
 #define RT_WEIGHTS_FILE  "model.safetensors"
 #define RT_WEIGHTS_INDEX "model.safetensors.index.json"
 
-/* As many files as a process can have open, with something to spare. */
+/* Number of files that a process can have open, with a margin. */
 enum { RT_MOST_WEIGHT_FILES = 512 };
 
 typedef struct rt_weights {

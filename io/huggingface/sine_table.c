@@ -33,7 +33,7 @@ static double rounding_of(rt_dtype dtype)
     }
 }
 
-/* What is below the smallest normal number of a dtype is rounded to a multiple of something. */
+/* Returns the step to which numbers below the smallest normal number of a dtype are rounded. */
 static double smallest_step(rt_dtype dtype)
 {
     return dtype == RT_DTYPE_F16 ? ldexp(1, -24) : 1e-30;

@@ -13,7 +13,7 @@
 
 /* ---- how a text is cut into words ---- */
 
-/* What a key says, or `otherwise` if it is absent or null. */
+/* Reads a flag; `otherwise` if the key is absent or null. */
 static rt_status read_bool(const json_t *object, const char *file, const char *key, bool otherwise,
                            bool *value)
 {
@@ -55,7 +55,7 @@ static rt_status expect_word(const json_t *object, const char *file, const char 
                     rt_quote(quoted, word), wish);
 }
 
-/* What tokenizer_config.json says, which need not be there. */
+/* Contents of tokenizer_config.json, which may be missing. */
 typedef struct settings {
     bool leaves_words; /* to tokenizer.json, if there is one */
     bool of_esm, of_bert;
@@ -133,7 +133,7 @@ static rt_status find_part(const json_t *tokenizer, const char *name, const char
                     found ? rt_quote(quoted, found) : "missing", type);
 }
 
-/* How it cuts a text into words. */
+/* Reads how the tokenizer cuts a text into words. */
 static rt_status read_cutting(const json_t *tokenizer, settings *s)
 {
     const json_t *normalizer, *cutter;
@@ -150,7 +150,7 @@ static rt_status read_cutting(const json_t *tokenizer, settings *s)
     return status;
 }
 
-/* How it cuts a word into pieces. */
+/* Reads how the tokenizer cuts a word into pieces. */
 static rt_status read_model(const json_t *tokenizer, json_t **vocab)
 {
     const json_t *model = json_object_get(tokenizer, "model");
@@ -197,7 +197,7 @@ static rt_status sort_pieces(json_t *vocab, const char **pieces, size_t count)
     return rt_ok();
 }
 
-/* As the text of a vocab.txt. */
+/* Writes the pieces as the text of a vocab.txt. */
 static rt_status write_pieces(json_t *vocab, char **text_new)
 {
     const size_t count = json_object_size(vocab);
@@ -249,7 +249,7 @@ static rt_status find_level(const char *word, rt_level *level)
                     rt_quote(quoted, word));
 }
 
-/* What tokenizer.json has, if it is needed to know. */
+/* Finds out whether tokenizer.json has BPE, if that matters. */
 static rt_status find_bpe(const char *folder, bool lines, const char *word, rt_level *level)
 {
     json_t *tokenizer;
@@ -275,7 +275,8 @@ static bool has_line(const char *text, size_t size, const char *line)
     return false;
 }
 
-/* Where no class says whose a vocab.txt is, its special tokens do. */
+/* Returns whether a vocab.txt is that of ESM: by its class, or without one by its special tokens.
+ */
 static bool is_of_esm(const settings *s, const char *text, size_t size)
 {
     if (s->of_esm || s->of_bert)

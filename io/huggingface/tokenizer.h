@@ -32,7 +32,7 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
 /* tokenizer.json, to be given back with json_decref: larger than other files may be. */
 rt_status rt_tokenizer_read_json(json_t **tokenizer_new, const char *folder) RT_MUST_CHECK;
 
-/* Whether it has BPE. */
+/* Returns whether the tokenizer has BPE. */
 bool rt_tokenizer_is_bpe(const json_t *tokenizer);
 
 /* Errors are RT_CHECKPOINT and begin with the name of the file. */
@@ -42,7 +42,7 @@ rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *fold
  * special_tokens_map.json and added_tokens.json. The caller frees it. */
 rt_status rt_tokenizer_of_merges(char **text_new, const char *folder) RT_MUST_CHECK;
 
-/* Which special tokens are put around a text. */
+/* Special tokens that are put around a text. */
 typedef struct rt_frame {
     bool begins, ends;
 } rt_frame;

@@ -129,7 +129,7 @@ rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *fold
 
 /* ---- what is put around a text ---- */
 
-/* What the post-processor has to put there: ids, or RT_NO_ID for nothing. */
+/* Ids that the post-processor has to put around a text; RT_NO_ID: none. */
 typedef struct framing {
     const rt_vocabulary *v;
     int32_t first, last;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a class of transformers normalizes and cuts a text, as JSON. */
+/* Normalizer and pre-tokenizer of a class of transformers, as JSON. */
 typedef struct tokenizer_class {
     const char *name, *model_type, *normalizer, *before;
     bool gpt2; /* ByteLevel cuts by its own pattern */

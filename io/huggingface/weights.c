@@ -54,7 +54,7 @@ static rt_status open_named(rt_weights *w, const char *folder, const char *name)
     return open_file(w, folder, name);
 }
 
-/* What the files have and the index says must be the same. */
+/* Checks that the files have just the tensors of the index. */
 static rt_status compare(const rt_weights *w, const json_t *map)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -201,9 +201,7 @@ rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter
 
 /* ---- whether the decoder is tied to the embeddings ---- */
 
-/* Whether the decoder of a folder is tied to its embeddings. */
-
-/* Whether two tensors of the same shape have the same numbers. */
+/* Compares the numbers of two tensors of the same shape. */
 static rt_status compare_numbers(rt_weight a, rt_weight b, bool *same)
 {
     enum { BLOCK = 512 };

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_DATA_SAMPLES_H
 #define ROTOR_TESTS_DATA_SAMPLES_H
 
-/* What the tests of the data layer share: batches, options, a folder for files. */
+/* Shared by the tests of the data layer: batches, options, a folder for files. */
 
 #include "core/memory.h"
 #include "data/data.h"
@@ -40,7 +40,7 @@ static inline void free_batch(rt_batch batch)
     rt_free(batch.types);
 }
 
-/* Whether `count` rows of a, from row i, are those of b from row j. */
+/* Returns whether `count` rows of a, from row i, equal those of b from row j. */
 static inline bool same_rows(const rt_batch *a, int i, const rt_batch *b, int j, int count)
 {
     size_t length = (size_t)a->length;
@@ -95,7 +95,7 @@ static inline void is_data_error(rt_status status, const char *file, const char 
     ck_assert_str_eq(status.message + length, message);
 }
 
-/* What stood at a place before anything was hidden. */
+/* Returns the id at a place before masking. */
 static inline int32_t original(const rt_batch *batch, int at)
 {
     return batch->labels[at] == RT_NO_LABEL ? batch->ids[at] : batch->labels[at];

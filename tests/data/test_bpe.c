@@ -320,7 +320,7 @@ TEST(the_file_is_written_as_it_was_read)
     rt_vocabulary_free(v);
 }
 
-/* What another file differs in; the last is only written in another way. */
+/* Differences of another file; the last is only written in another way. */
 static const char *const differences[][2] = {
     {"\"add_prefix_space\":false", "\"add_prefix_space\":true"},
     {"\"use_regex\":true", "\"use_regex\":false"},

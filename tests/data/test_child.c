@@ -1,4 +1,4 @@
-/* What comes back from a child process that answers, crashes, hangs, or lies. */
+/* Results of a child process that answers, crashes, hangs, or lies. */
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 

@@ -1,4 +1,4 @@
-/* What is true of every source: what it refuses, and what a sequence depends on. */
+/* Properties of every source: its refusals, and the dependences of a sequence. */
 
 #include "data/data.h"
 #include "samples.h"

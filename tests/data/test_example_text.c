@@ -256,7 +256,7 @@ TEST(a_row_without_room_for_a_text_is_refused)
     rt_data_close(data);
 }
 
-/* What a line splits at a tab is given as two texts, which may hold tabs. */
+/* A line that is split at a tab is passed as two texts, which may hold tabs. */
 TEST(two_texts_are_the_row_of_their_line)
 {
     rt_data *data =

@@ -7,7 +7,7 @@
 
 static const rt_random plain = {7, 0, RT_STREAM_ORDER};
 
-/* Whether counts of 0 ... n-1 are all `each`. */
+/* Expects that all n counts are `each`. */
 static void expect_each(const int *count, uint32_t n, int each, const char *what)
 {
     for (uint32_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* What is said of files that cannot be used as token ids, whoever wrote them. */
+/* Messages about files that cannot be used as token ids, whoever wrote them. */
 
 #include "samples.h"
 

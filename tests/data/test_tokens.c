@@ -159,8 +159,8 @@ TEST(two_sources_read_one_file)
     rt_data_close(second);
 }
 
-/* What is left of the file holds the first of the ids only, so that some rows can be read no
- * more; all of them are refused. */
+/* The rest of the file holds only the first ids, so that some rows can no longer be read; all of
+ * them are refused. */
 TEST_ROWS(a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE)
 {
     rt_data_options o = long_options(storage_number(_i));

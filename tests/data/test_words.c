@@ -152,7 +152,8 @@ TEST(a_character_has_no_more_parts_than_bytes)
     }
 }
 
-/* What words.c relies on: punctuation that a character begins with has only marks behind it. */
+/* An assumption of words.c: a punctuation mark at the beginning of a decomposition has only marks
+ * behind it. */
 TEST(punctuation_in_a_decomposition_is_alone_there)
 {
     for (int32_t c = 0x80; c < 0x110000; c++) {

@@ -154,7 +154,7 @@ static void check_part(family_case *c, const rt_parameter *p)
     check_gradient(c->r, p->tensor.grad, part.size, part, "gradient of %s", p->name);
 }
 
-/* What stands at padding means nothing: it becomes what is expected there. */
+/* Numbers at padding mean nothing: they are replaced by the expected ones. */
 static void check_logits(family_case *c, const rt_tensor *logits)
 {
     const array expected = reference_array(c->r, "logits");
@@ -238,7 +238,7 @@ TEST(the_configuration_of_a_folder_is_one_of_rotor)
     }
 }
 
-/* What is written is F32: in double, too, since the fixtures are. */
+/* Files are F32; so are the fixtures, in double as well. */
 static void expect_same_model(const char *name, const rt_transformer *a, const rt_transformer *b)
 {
     ck_assert_msg(!memcmp(&a->options, &b->options, sizeof a->options), "%s: other options", name);

@@ -83,7 +83,8 @@ static void crash(row *r, const char *wrong)
         fprintf(stderr, "%s, try %ld: %s\n", r->fault, r->tries, wrong);
 }
 
-/* Whether a fault at a random moment came too late. Gives up on a fault that nearly always does. */
+/* Returns whether a fault at a random moment came too late. Gives up on a fault that nearly always
+ * does. */
 static bool misses(row *r, bool missed)
 {
     enum { MOST_MISSED = 1000, MOST_SHARE = 10 };
@@ -103,7 +104,7 @@ static void end(const row *r)
     all_good = all_good && !r->lost && !r->crashed;
 }
 
-/* What must hold of the trial whatever happened to it. */
+/* Checks what must hold of the trial after any fault. */
 static void judge(row *r, bool killed)
 {
     long step;
@@ -398,7 +399,7 @@ static void put_bytes(const char *path, const unsigned char *bytes, size_t size)
 
 #define CHECKPOINTS "trial/runs/tiny/checkpoints"
 
-/* Whether the one before the newest is fallen back on, with one warning. */
+/* Returns whether the previous checkpoint is used instead of the newest, with one warning. */
 static bool falls_back(long newest)
 {
     rt_checkpoint_found found;
@@ -576,7 +577,7 @@ static const struct {
     {"disks", disk_sizes},
 };
 
-/* Whether every name on the command line is one of the table's. */
+/* Returns whether every name on the command line is in the table. */
 static bool all_are_known(int count, char **names)
 {
     const size_t known = sizeof faults / sizeof *faults;

@@ -30,7 +30,7 @@ void trial_copy(const char *from);
  * shim) and more arguments up to a NULL. What it prints goes to the files out and err. */
 pid_t trial_start(const char *fault, const char *const *arguments);
 
-/* The same with these arguments alone. */
+/* Starts the program with these arguments only. */
 pid_t trial_command(const char *fault, const char *const *arguments);
 
 /* From now on no file of a trial can grow beyond `bytes`; 0: no such limit. */
@@ -42,7 +42,7 @@ int trial_wait(pid_t process);
 /* Both, with no or one more argument. */
 int trial_run(const char *fault, const char *argument);
 
-/* What the last program printed on its standard error, and counted with a shim. */
+/* Returns the standard error of the last program, and the counts of the shim. */
 const char *trial_errors(void);
 long trial_calls(shim_kind kind);
 bool trial_failed(void);

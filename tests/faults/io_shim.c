@@ -92,7 +92,7 @@ static bool fails(int this_kind)
     return true;
 }
 
-/* Whether the call that was just counted is the one that something happens to. */
+/* Returns whether the call that was just counted is the one to be disturbed. */
 static bool chosen(int this_kind, const char *wanted)
 {
     return this_kind == kind && atomic_load(&counts->calls[kind]) == number && is(wanted);
@@ -179,7 +179,7 @@ ssize_t read(int file, void *bytes, size_t size)
     return fails(SHIM_READ) ? -1 : end(SHIM_READ, syscall(SYS_read, file, bytes, size));
 }
 
-/* What fits of a write on a disk of `number` bytes; a write of which nothing does fails. */
+/* Limits a write to a disk of `number` bytes; a write without room fails. */
 static bool fits(size_t *size)
 {
     if (kind != SHIM_BYTES)

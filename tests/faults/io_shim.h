@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_FAULTS_IO_SHIM_H
 #define ROTOR_TESTS_FAULTS_IO_SHIM_H
 
-/* What io_shim.c counts, for those who ask it. */
+/* Calls that io_shim.c counts. */
 
 #include <stdatomic.h>
 

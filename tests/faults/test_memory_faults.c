@@ -1,5 +1,5 @@
-/* What else is read while the heap is exhausted: other runs' checkpoints, and sweeps. (Steps,
- * evaluations, saves and loads are in the tests of the trainer and of checkpoints.) */
+/* Reading other runs' checkpoints and sweeps while the heap is exhausted. (Steps, evaluations,
+ * saves and loads are in the tests of the trainer and of checkpoints.) */
 
 #include "suite.h"
 #include "training/trained.h"

@@ -28,7 +28,7 @@ static void read_again(const rt_vocabulary *v)
     rt_free(text);
 }
 
-/* Whether the ids stand for exactly the bytes of the text is told by `exact`. */
+/* Encodes a text. `exact`: the ids must stand for exactly its bytes. */
 static void encode(const rt_vocabulary *v, const char *text, size_t size, bool special, bool exact)
 {
     const size_t most = rt_vocabulary_most_ids(v, size);

@@ -13,7 +13,7 @@ static const char signature[] = "\211HDF\r\n\032\n";
 
 enum { MOST_DIMENSIONS = 3, LONGEST = 4096 };
 
-/* What is left of the input; zeros behind its end. */
+/* Rest of the input; zeros behind its end. */
 typedef struct input {
     const uint8_t *bytes;
     size_t left;

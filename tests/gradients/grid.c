@@ -8,8 +8,8 @@
  * With --list behind it, quick prints its rows and the pairs that cannot go together, and full
  * prints its rows; none is checked. The exit code is 1 if a row failed. */
 
-#include "core/memory.h"
 #include "core/gradcheck.h"
+#include "core/memory.h"
 #include "models/encodings/encoding.h"
 #include "train/model_check.h"
 #include "train/run/kernels.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What all rows start from. Of an odd length, the last token of copy is padding. */
+/* Configuration that all rows share. Of an odd length, the last token of copy is padding. */
 static const char base[] = "[model]\nlayers = 2\ndim = 8\nheads = 2\n"
                            "[data]\ntask = copy\nlength = 9\nvocab = 9\n";
 
@@ -101,7 +101,7 @@ static rt_status load(rt_config *config, const row *r)
     return status;
 }
 
-/* Whether linear attention stands beside an encoding that changes attention scores. */
+/* Returns whether linear attention is combined with an encoding that changes attention scores. */
 static bool must_be_refused(const row *r)
 {
     const char *attention = setting_of_key(r, "model.attention=");

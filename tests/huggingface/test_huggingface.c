@@ -154,7 +154,8 @@ static void check_gradients(hf_case *c)
     ck_assert_int_eq(names.count, p->count - own);
 }
 
-/* What a number of the folder's table of sines was rounded by; 0 if it is as fine as a float. */
+/* Returns the rounding of a number of the folder's table of sines; 0 if it is as fine as a float.
+ */
 static double table_rounding(const hf_case *c)
 {
     char path[PATH_OF_FIXTURE];
@@ -183,7 +184,7 @@ static double own_rounding(hf_case *c)
     return fmax(1e-5, 4 * table_rounding(c) * largest);
 }
 
-/* What an import turns by, in radians: (D/2). */
+/* Returns the effective theta of an import, in radians: (D/2). */
 static void theta_of(const hf_case *c, double *theta, size_t pairs)
 {
     const rt_transformer_options *o = &c->model->options;
@@ -230,7 +231,7 @@ static void close_case(hf_case *c)
     reference_close(c->r);
 }
 
-/* The same model with theta as the reference has them, which no table holds. */
+/* Gives the model the exact theta of the reference, which no table holds. */
 static void set_exact_theta(hf_case *c)
 {
     array theta = reference_array(c->r, "theta");

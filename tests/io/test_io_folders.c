@@ -77,7 +77,7 @@ static void compare_logits(reference *r, const rt_row *rows, const rt_tensor *lo
     }
 }
 
-/* Those of Llama are beside those of the RoFormer. */
+/* The folders of Llama are beside those of the RoFormer. */
 static const char *const names[] = {"sequence",
                                     "token",
                                     "masked_lm",

@@ -70,7 +70,7 @@ static void teach(rt_model *model)
     rt_graph_free(g);
 }
 
-/* What the model has for most likely behind "abca", token by token. */
+/* Continues "abca" by the likeliest tokens of the model, one by one. */
 static void continue_text(const rt_model *model, char text[ASKED + 1])
 {
     const size_t V = (size_t)model->transformer->options.vocab;

@@ -7,8 +7,8 @@
 #include "core/row_kernels.h"
 #include "io/rotor-io.h"
 #include "models/layers.h"
-#include "models/positions.h"
 #include "models/options.h"
+#include "models/positions.h"
 #include "models/sampler.h"
 #include "models/session.h"
 #include "models/usage.h"
@@ -21,7 +21,7 @@
 
 enum { SIZE = 4, NAME_SIZE = 64 };
 
-/* What is at hand for a call: structs of zeros, and what is none. */
+/* Arguments for calls: structs of zeros, and others. */
 static rt_tensor tensor, *x = &tensor;
 static rt_graph *g;
 static rt_tensor *leaf; /* (1, 2, 2, 2), as it should be */
@@ -492,7 +492,7 @@ TEST_ROWS(a_struct_of_zeros_crashes_nothing, 0, COUNT)
 
 /* ---- none is forgotten ---- */
 
-/* What takes numbers, strings, the handles that only a function makes, or NULL for a struct. */
+/* Functions of numbers, strings, handles that only a function makes, or NULL for a struct. */
 static const char *const without_structs[] = {
     "rt_poison",
     "rt_unpoison",

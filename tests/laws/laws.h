@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_LAWS_H
 #define ROTOR_TESTS_LAWS_H
 
-/* What the tests of laws share: numbers to try them on, and what they say when one fails. */
+/* Shared by the tests of laws: numbers to try the laws on, and messages of failures. */
 
 #include "core/gradcheck.h"
 #include "ops/ops.h"
@@ -28,7 +28,7 @@ static inline void expect_near(double got, double expected, double tolerance, co
     ck_abort_msg("%s: expected %.17g within %g, got %.17g", what, expected, tolerance, got);
 }
 
-/* The same for a number that must exceed a limit. */
+/* Expects a number that exceeds a limit. */
 RT_PRINTF(3, 4)
 static inline void expect_above(double got, double limit, const char *format, ...)
 {

@@ -139,7 +139,8 @@ static inline double linear_product(const linear_problem *p, const double *x, co
     return sum;
 }
 
-/* What query i gives to each key, (Tk), not yet divided; returns the sum to divide by. */
+/* Computes the weight of each key for query i, (Tk), not yet divided. Returns the sum to divide by.
+ */
 static inline double linear_weights(double *weights, const linear_problem *p, int b, int i, int h)
 {
     const bool cosine = p->options.kind == RT_ATTENTION_LINEAR_COSINE;

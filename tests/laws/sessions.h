@@ -134,7 +134,7 @@ static inline rt_transformer_options options_of(const row *r, rt_model_kind kind
     return o;
 }
 
-/* Whether the options have such a model; linear attention has no scores to change. */
+/* Returns whether there is a model with these options; linear attention has no scores to change. */
 static inline bool exists(const rt_transformer_options *o)
 {
     return o->attention == RT_ATTENTION_SOFTMAX ||

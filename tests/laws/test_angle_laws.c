@@ -24,8 +24,8 @@ TEST(theta_starts_at_1_and_ends_before_1_over_base)
     expect_near(theta[63], 1.154782e-4, 5e-11, "the last theta, D = 128");
 }
 
-/* What the table stores is rounded to `real`; what it rounds is exact to a few units of the
- * angle's last place in double. */
+/* The table stores angles rounded to `real`; the angles are exact to a few units of their last
+ * place in double. */
 static double tolerance_at(double m)
 {
     return (double)RT_REAL_EPSILON + m * 4e-16;
@@ -123,7 +123,7 @@ TEST_ROWS(a_theta_in_float_is_off_by_what_the_readme_says, 0, 2)
     ck_assert_msg(strstr(readme, sentence) != NULL, "README does not say%s", sentence);
 }
 
-/* What the tests above would find. */
+/* Shows the size of the error that the tests above would find. */
 TEST(float_angles_would_be_wrong_by_a_percent)
 {
     static const struct {

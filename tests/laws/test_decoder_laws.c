@@ -1,4 +1,5 @@
-/* What the blocks of decoders are when they do nothing, and what they amount to. */
+/* Laws of the blocks of decoders: neutral settings change nothing, and known combinations have
+ * known results. */
 
 #include "encoder.h"
 
@@ -181,7 +182,7 @@ TEST_ROWS(layers_that_there_are_not_change_nothing, 0, KINDS)
     ck_assert(!same_bits(&o, &every));
 }
 
-/* What the layers with positions make of theta, and no others. */
+/* Only layers with positions use theta. */
 TEST(the_use_of_theta_is_that_of_layers_with_positions)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);

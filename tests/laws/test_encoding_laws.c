@@ -11,7 +11,7 @@
 
 /* ---- rows ---- */
 
-/* What each row's numbers were held against, or the test that does it: a file of tests/. */
+/* Reference of each row's numbers, or the test that has it: a file of tests/. */
 static const char *const references[] = {
     [RT_POSITION_ROPE] = "vectors/rope_vectors.h5",
     [RT_POSITION_SINUSOIDAL] = "vectors/pos_vectors.h5",

@@ -23,8 +23,8 @@ typedef struct sequences {
     int count;
 } sequences;
 
-/* The same tokens for every T; `filling` says what stands in the padding. The head of a sequence
- * reads its place 0, which is a token then. */
+/* Fills in the same tokens for every T; `filling` is the content of the padding. The head of a
+ * sequence reads its place 0, which is a token then. */
 static void fill(sequences *s, const rt_transformer *m, int T, uint64_t filling)
 {
     const bool first = m->options.head == RT_HEAD_SEQUENCE;
@@ -46,7 +46,7 @@ static void fill(sequences *s, const rt_transformer *m, int T, uint64_t filling)
     }
 }
 
-/* What came of one forward and backward. */
+/* Results of one forward and backward. */
 typedef struct outcome {
     size_t logits_size;
     real logits[ROWS * LONGEST * VOCAB]; /* of tokens, or of sequences */

@@ -1,5 +1,4 @@
-/* What a session gives for a text that it is fed in pieces is what the model gives for the whole
- * text. */
+/* A session that reads a text in pieces returns the numbers of the model for the whole text. */
 
 #include "sessions.h"
 

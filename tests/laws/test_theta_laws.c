@@ -91,7 +91,7 @@ TEST_ROWS(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0, 2 * P
 
 /* ---- zeros ---- */
 
-/* What does not rotate at evaluation is what has learned theta 0. */
+/* A pair switched off at evaluation equals a pair with learned theta 0. */
 TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
 {
     static real off[TOKENS * V], zeros[TOKENS * V];

@@ -145,7 +145,7 @@ TEST(the_configuration_of_a_folder_is_one_of_rotor)
     }
 }
 
-/* What is written is F32: in double, too, since the fixtures are. */
+/* Files are F32; so are the fixtures, in double as well. */
 static void expect_same_values(const char *name, const rt_transformer *a, const rt_transformer *b)
 {
     ck_assert_int_eq(a->parameters.count, b->parameters.count);

@@ -96,8 +96,8 @@ static const configuration all[] = {
 };
 enum { CONFIGURATIONS = sizeof all / sizeof *all };
 
-/* The same program, libraries and threads, of a model that takes next to nothing: of the keys those
- * of the section run, and others in place of the rest. */
+/* Makes the configuration of a model that takes nearly no memory, for the same program, libraries
+ * and threads: the section run of the keys, and other keys in place of the rest. */
 static void make_least(char least[TEXT_SIZE], const char *keys)
 {
     int length = snprintf(least, TEXT_SIZE,
@@ -321,7 +321,7 @@ static void print_row(const char *name, const char *phase, double estimated, dou
     all_good &= good;
 }
 
-/* Whether the build and the processor have the engine that the keys name. */
+/* Returns whether the build and the processor have the engine that the keys name. */
 static bool is_possible(const char *keys)
 {
     command c;

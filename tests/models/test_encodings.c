@@ -1,4 +1,4 @@
-/* What the kinds of position and the starts of theta put into a model, in double. */
+/* Parameters and tables of the kinds of position and the initial values of theta, in double. */
 
 #include "models/encodings/encoding.h"
 #include "models/keys.h"
@@ -49,7 +49,7 @@ TEST(learnable_positions_have_public_names_and_shapes)
     }
 }
 
-/* Whether position.init_std is said to have an effect with a kind. */
+/* Returns whether position.init_std has an effect with a kind. */
 static bool names_deviation(const char *kind)
 {
     for (int i = 0; i < rt_model_keys.count; i++) {
@@ -74,8 +74,8 @@ static double factor_of(const rt_parameter *p, const rt_parameter *before)
     return p->init_std / before->init_std;
 }
 
-/* The same draws by another factor: 0.02 in all if nothing is said, and what is learned of
- * positions as the model unless it has a deviation of its own, which the key says. */
+/* The draws are the same up to a factor: 0.02 by default; parameters of positions follow the model
+ * unless they have a deviation of their own, which the key sets. */
 TEST_ROWS(the_deviation_of_the_start_is_that_of_the_options, 0, RT_POSITION_NONE + 1)
 {
     static const double of_model[] = {0.02, 0.1, 0.1, 0}, of_positions[] = {0, 0, 0.5, 0.5};

@@ -211,7 +211,7 @@ TEST(each_rule_of_decoders_names_its_options)
            "model; model.embedding_dim = 16, model.dim = 32");
 }
 
-/* What comes from a program that zeroes nothing. */
+/* Options of a program that zeroes nothing. */
 TEST(a_count_below_zero_is_refused)
 {
     rt_transformer_options o = good();

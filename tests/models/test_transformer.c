@@ -221,7 +221,7 @@ TEST(a_decoder_has_what_it_needs_under_the_same_names)
     rt_transformer_free(m);
 }
 
-/* What a name says is what the parameter knows. */
+/* Expects the part and layer of a parameter to match its name. */
 static void expect_place(const rt_parameter *p)
 {
     static const struct {
@@ -442,7 +442,7 @@ TEST_ROWS(gradients_with_factors_of_heads_agree_with_differences, 0, 4 + RT_POSI
     expect_right_gradients(&o);
 }
 
-/* The same draws, and products with 1. */
+/* The draws are the same, and products have the factor 1. */
 TEST_ROWS(factors_of_heads_change_no_bit_at_the_start, 0, 6)
 {
     rt_transformer_options o = small();
@@ -507,7 +507,7 @@ TEST_ROWS(gradients_of_whole_decoders_agree_with_differences, 0, 3)
     expect_right_gradients(&o);
 }
 
-/* What families differ in; each goes with each. */
+/* Options in which families differ; each is combined with each. */
 enum { VARIANTS = 15 };
 
 static void vary(rt_transformer_options *o, int variant)
@@ -765,7 +765,7 @@ TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
     rt_transformer_free(m);
 }
 
-/* Whether the numbers of one theta for each layer are fixed or a learned parameter. */
+/* One theta for each layer, fixed or learned. */
 TEST_ROWS(a_fixed_theta_rotates_each_layer_by_its_base, 0, 2)
 {
     const double tolerance = sizeof(real) == sizeof(double) ? 1e-13 : 1e-5;
@@ -794,7 +794,7 @@ TEST_ROWS(a_fixed_theta_rotates_each_layer_by_its_base, 0, 2)
 
 /* ---- token dropout ---- */
 
-/* What the first layer reads of texts with that mask. */
+/* Returns the input of the first layer for texts with that mask. */
 static void first_hidden(rt_transformer *m, const int32_t *of, const uint8_t *tokens, real *hidden)
 {
     rt_tensor *states[3];

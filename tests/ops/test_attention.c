@@ -230,7 +230,7 @@ TEST_ROWS(windows_and_shared_keys_agree_with_the_plain_formula, 0, sizeof length
     }
 }
 
-/* What stands there would spoil a tile that is computed: 0 times NaN is NaN. */
+/* These numbers would spoil a tile that is computed: 0 times NaN is NaN. */
 TEST_ROWS(tiles_outside_the_window_are_not_read, 0, 2)
 {
     enum { T = 1280, QUERY = 600 }; /* in the third of five tiles, which sees its neighbours */

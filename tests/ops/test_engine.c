@@ -113,7 +113,7 @@ static void check_product(const sizes *s, rt_math math)
             ck_assert(c[i * stride + j] == before[i * stride + j]);
 }
 
-/* Whether it is there; what is missing is told. */
+/* Returns whether the engine is available; otherwise prints what is missing. */
 static bool use(rt_math math)
 {
     const rt_status status = rt_engine_use(RT_ENGINE_ONEDNN, math);

@@ -73,7 +73,7 @@ BUILDER(scale_heads)
     UNUSED;
     return rt_scale_heads(g, in[0], in[1]);
 }
-/* What is scaled is the factor as well. */
+/* The tensor is its own factor. */
 BUILDER(scale_heads_by_itself)
 {
     UNUSED;
@@ -738,7 +738,8 @@ TEST_ROWS(backward_adds_to_what_is_there, 0, ROWS)
 
 /* ---- dry runs ---- */
 
-/* What a graph needs for the row: all of it, or forward alone without recording. */
+/* Returns the bytes that a graph needs for the row: forward and backward, or forward without
+ * recording. */
 static size_t bytes_of(const row *r, prepared *p, rt_graph *g, bool backward)
 {
     static real upstream[1024];

@@ -700,7 +700,7 @@ TEST(a_table_of_rotations_refuses_what_it_cannot_hold)
     rt_rotation_table_free(&table);
 }
 
-/* What stands in a factor is arithmetic. */
+/* A factor may be NaN or infinite: it is plain arithmetic. */
 TEST(a_factor_may_be_any_number)
 {
     rt_tensor q = leaf(0, RT_SHAPE_OF(1, 2, 1, 2));

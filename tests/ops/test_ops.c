@@ -1,4 +1,4 @@
-/* What ops say to input that does not fit, and what holds at the edges. */
+/* Refusals of ops for invalid input, and their results at the edges. */
 
 #include "ops/ops.h"
 #include "suite.h"

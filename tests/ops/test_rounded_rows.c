@@ -1,5 +1,5 @@
-/* What products in bf16 read that was rounded once, or exists rounded alone, against what they
- * round for themselves. */
+/* Products in bf16 of numbers that were rounded once, or are bf16-only, equal products that round
+ * for themselves. */
 
 #include "numbers.h"
 #include "suite.h"
@@ -270,7 +270,7 @@ typedef struct head {
 
 static head with_float, with_rounded;
 
-/* What keeps the gradient of the logits from being rounded alone. */
+/* Reader that prevents a bf16-only gradient of the logits. */
 typedef enum other_reader {
     NONE,
     AN_OP_BETWEEN,

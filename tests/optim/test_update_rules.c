@@ -6,8 +6,7 @@
 
 #include <math.h>
 
-/* What computes the same trajectories elsewhere, of every row; tests/reference holds it against
- * them. */
+/* Source of the expected trajectories of every row; tests/reference compares them. */
 static const char *const references[] = {
     [RT_OPTIMIZER_ADAMW] = "adamw_vectors.h5", [RT_OPTIMIZER_ADAM] = "adamw_vectors.h5",
     [RT_OPTIMIZER_SGD] = "adamw_vectors.h5",   [RT_OPTIMIZER_LION] = "lion_muon.h5",
@@ -111,7 +110,8 @@ TEST_ROWS(only_weights_and_matrices_decay_and_theta_has_its_rate, 0, rule_count(
     rt_parameters_free(&p);
 }
 
-/* What is cut into stretches, in any order and by any number of threads, moves as in one piece. */
+/* A parameter that is updated span by span, in any order and by any number of threads, equals one
+ * that is updated as a whole. */
 TEST_ROWS(stretches_are_the_whole_parameter_once, 0, rule_count())
 {
     const rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i);

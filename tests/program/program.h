@@ -83,7 +83,7 @@ static inline void leave_workplace(workplace *w)
     rt_free(w);
 }
 
-/* Whether trainings end with their reports, which take time: a choice of each suite. */
+/* Set by a suite whose trainings draw their reports, which takes time. */
 static bool with_reports;
 
 /* Reads the file into a buffer of OUTPUT_SIZE bytes, as much as it holds, and removes the file. */

@@ -1,5 +1,5 @@
-/* What a text begins with: the token that begins one, or nothing (data.begin); in training,
- * evaluation and continuations, in folders from elsewhere, and in those that are exported. */
+/* The beginning of a text: a token, or nothing (data.begin); in training, evaluation and
+ * continuations, in folders from elsewhere, and in exported folders. */
 
 #include "train_program.h"
 

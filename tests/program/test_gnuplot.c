@@ -1,5 +1,5 @@
-/* What becomes of a gnuplot that does not end, and of what it has started. Time passes here as fast
- * as it is asked for. */
+/* A gnuplot that does not end, and the processes that it started, are ended. Time passes here as
+ * fast as it is asked for. */
 
 #define _DEFAULT_SOURCE /* syscall */
 
@@ -36,7 +36,7 @@ static void make_endless_gnuplot(void)
     free(here);
 }
 
-/* Whether a process is there, and has not just not been waited for. */
+/* Returns whether a process runs, and is not merely waiting to be reaped. */
 static bool runs(int process)
 {
     char path[64], state = 'Z';

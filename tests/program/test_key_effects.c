@@ -62,7 +62,7 @@ static bool is_beyond(const char *name)
            !strcmp(name, "train.patience") || !strcmp(name, "theta.check");
 }
 
-/* Whether the base sets the key. */
+/* Returns whether the base sets the key. */
 static bool is_set(const char *base, const char *name)
 {
     char setting[RT_KEY_NAME_SIZE + 2];

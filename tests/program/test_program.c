@@ -1,4 +1,4 @@
-/* What a user sees of `train`: results, files, exit codes, messages. */
+/* `train` as a user sees it: results, files, exit codes, messages. */
 
 #include "train_program.h"
 
@@ -103,7 +103,7 @@ NIGHTLY_TEST(one_sequence_gives_the_same_bytes_for_any_number_of_threads)
     }
 }
 
-/* What is computed again is the same, with its dropout, rounding and theta. */
+/* Recomputed layers have the same bits, with dropout, rounding and theta. */
 SAMPLED_ROWS(recomputation_changes_no_byte, 0, 9, 3)
 {
     static const char *const ways[] = {

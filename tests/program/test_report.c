@@ -1,4 +1,4 @@
-/* What the pages of runs and sweeps say, and what a gnuplot that misbehaves does to them. */
+/* Contents of the pages of runs and sweeps, with well-behaved and misbehaving gnuplot. */
 
 #include "train/report/private.h"
 #include "train_program.h"
@@ -394,7 +394,7 @@ TEST(an_axis_of_tokens_has_few_labels)
     expect_few_labels("runs/tiny/seed=1/figures/loss_by_tokens.svg");
 }
 
-/* What a difference is worth in steps is known where a sweep has both. */
+/* A sweep over numbers of steps tells the worth of a difference in steps. */
 TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
 {
     expect_exit(w, 0, RUN "sweep.run.seed=1,2 sweep.model.layers=1,2 %s",

@@ -5,7 +5,7 @@
 
 #include "text/csv.h"
 
-/* What would run a command, or be part of the page, if it got where words are obeyed. gnuplot
+/* Texts that would run a command, or become part of the page, where they are not quoted. gnuplot
  * works in the folder's figures/. */
 static const char *const payloads[] = {
     "'.\"`sh ../x`\".'",
@@ -221,7 +221,7 @@ TEST(a_text_in_a_script_is_no_more_than_a_text)
     rt_free(page);
 }
 
-/* What never ends, never begins or is no file. */
+/* Files that never end, never begin or are no files. */
 TEST(tables_that_are_no_files_are_passed_over)
 {
     NEEDS_PROGRAM("gnuplot");

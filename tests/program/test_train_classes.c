@@ -1,5 +1,4 @@
-/* What a training on labelled texts tells of its classes, and --predict for it, through the
- * program. */
+/* Class scores of a training on labelled texts, and --predict for it, through the program. */
 
 #include "train_program.h"
 

@@ -1,5 +1,5 @@
-/* What --eval, --predict, --decay and --print-config are about: the run that a configuration names,
- * the folder of a run, a checkpoint. */
+/* Model of --eval, --predict, --decay and --print-config: that of a configuration's run, of a run
+ * folder, or of a checkpoint. */
 
 #include "train_program.h"
 

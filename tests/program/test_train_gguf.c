@@ -28,7 +28,7 @@ static uint64_t number_at(const unsigned char *at, int size)
     return number;
 }
 
-/* What stands behind a text, which is there once; NULL if it is not. */
+/* Returns the bytes behind a text that occurs once; NULL otherwise. */
 static const unsigned char *behind(const unsigned char *bytes, size_t size, const char *text)
 {
     const unsigned char *found = NULL;

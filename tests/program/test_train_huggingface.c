@@ -41,7 +41,7 @@ static void evaluate(const char *arguments, char line[LINE_SIZE])
 
 SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
 
-/* What transformers 5.23 gives; special tokens are counted, but not shown. */
+/* Answers of transformers 5.23; special tokens are counted, but not shown. */
 TEST(a_folder_answers_as_in_transformers)
 {
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a b [MASK] d'");

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* What a program is started with. */
+/* State with which a program is started. */
 typedef struct inheritance {
     int ignored;       /* a signal, or 0 */
     int not_ignored;   /* the same */
@@ -156,7 +156,7 @@ TEST(a_file_that_may_not_grow_is_a_message_of_every_command)
     }
 }
 
-/* What blocks signals often means to do so for itself alone. */
+/* A program that blocks signals often means only itself. */
 TEST(a_training_can_be_stopped_although_signals_were_blocked)
 {
     const inheritance i = {.all_blocked = true};

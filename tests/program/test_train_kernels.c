@@ -31,7 +31,7 @@ TEST(portable_runs_are_the_same_whatever_the_environment_says)
                 "run.name=rows && cmp runs/plain/metrics.csv runs/rows/metrics.csv");
 }
 
-/* What portable does is more than nothing: these kernels come to other bits. */
+/* Portable kernels have other bits than these. */
 TEST(native_runs_follow_the_kernels)
 {
     expect_exit(w, 0, "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.name=prescott");

@@ -1,5 +1,4 @@
-/* What a run that is resumed finds otherwise than it left it: other data, tables without their
- * rows. */
+/* Changes that a resumed run finds: other data, tables without their rows. */
 
 #include "train_program.h"
 
@@ -84,7 +83,7 @@ TEST_ROWS(a_table_that_lacks_rows_is_told, 0, sizeof rows / sizeof *rows)
     expect_no_text(w->err, "warning:");
 }
 
-/* What a kill left behind the checkpoint is cut off, and no loss. */
+/* Rows that a kill left behind the checkpoint are cut off; they are no loss. */
 TEST(a_run_that_was_killed_has_lost_no_rows)
 {
     expect_exit(w, 137,

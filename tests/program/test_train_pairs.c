@@ -1,5 +1,5 @@
-/* What `train` measures on the pairs of a model: their usage, the loss without the slower of them,
- * and the learned factors of heads; and how far its heads attend. */
+/* Measurements of `train` on the pairs of a model: usage, the loss without the slower pairs, and
+ * the learned factors of heads; and the distances that heads attend to. */
 
 #include "train_program.h"
 

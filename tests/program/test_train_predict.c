@@ -99,7 +99,7 @@ NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
     }
 }
 
-/* What comes before the line is answered, and nothing behind it. */
+/* Lines before the bad one are answered, lines behind it are not. */
 TEST(a_bad_line_of_a_file_is_named)
 {
     make_text();
@@ -298,7 +298,7 @@ TEST(characters_are_never_broken)
     ck_assert_str_eq(w->out, "\xc3\xa4\xef\xbf\xbd\n");
 }
 
-/* Who reads no further ends the program long before a million tokens. */
+/* A reader that stops ends the program long before a million tokens. */
 TEST(tokens_are_shown_as_they_are_chosen)
 {
     make_text();

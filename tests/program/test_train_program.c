@@ -1,4 +1,4 @@
-/* What `train` prints, and what it learns. */
+/* Output and learning of `train`. */
 
 #include "train_program.h"
 

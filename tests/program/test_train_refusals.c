@@ -1,4 +1,4 @@
-/* What `train` refuses before it does anything, and that --check refuses the same. */
+/* Refusals of `train` before it does anything; --check refuses the same. */
 
 #include "train_program.h"
 

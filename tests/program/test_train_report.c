@@ -167,7 +167,7 @@ TEST(a_sweep_has_a_page_with_links_to_its_runs)
 
 /* ---- numbers, computed once more from the files below them ---- */
 
-/* What result.csv says of theta, against the values at the end in theta_final.csv. */
+/* The results on theta in result.csv follow from the final values in theta_final.csv. */
 TEST(results_on_theta_are_those_of_its_values)
 {
     rt_csv csv;

@@ -137,7 +137,7 @@ TEST_ROWS(every_optimizer_and_an_untrained_theta_resume_as_well, 0, 6)
     expect_same_training("runs/straight", "runs/parts", 60);
 }
 
-/* The same configuration in two folders: even whole checkpoints are the same. */
+/* The same configuration in two folders: even whole checkpoints are equal. */
 static const char *const long_run = "--quiet train.steps=2000 optimizer.schedule_steps=2000 "
                                     "model.dropout=0.1 run.log_every=7 train.checkpoint_every=50";
 
@@ -208,7 +208,7 @@ TEST(a_finished_run_prints_its_results_again_and_stays_as_it_is)
     expect_exit(w, 0, "find runs -type f -exec cksum {} + | sort | cmp - .before");
 }
 
-/* What is told of the run, and its report, is what it has been. */
+/* The messages and the report describe the run as it was. */
 TEST(a_run_that_has_taken_more_steps_says_so)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");

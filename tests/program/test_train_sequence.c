@@ -95,7 +95,7 @@ TEST(encode_says_what_it_cannot_write)
     expect_exit(w, 0, "! ls o.*");
 }
 
-/* What exists, and what the command reads itself. */
+/* An existing output file, and an output file that the command reads. */
 TEST(encode_replaces_a_file_with_overwrite_alone)
 {
     static const char *const names[] = {"o.npy", "o.bin", "o.h5"};

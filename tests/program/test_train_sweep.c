@@ -386,7 +386,8 @@ TEST(every_run_is_checked_before_the_first_begins)
     ck_assert_str_eq(w->out, "tiny.ini: the configurations of 3 runs are valid\n");
 }
 
-/* What counts in one run may be there in all; what counts in none is refused where it stands. */
+/* A key with an effect in one run may stand in all; a key with no effect in any is refused where it
+ * stands. */
 TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
 {
     static const char *const idle[][2] = {

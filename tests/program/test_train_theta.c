@@ -1,5 +1,5 @@
-/* What `train` tells of a learned theta by function: resetting it, another one in its place,
- * how far each can go. */
+/* Effects of a learned theta in the output of `train`: a reset, another theta in its place, the
+ * tolerance of each. */
 
 #include "train_program.h"
 
@@ -132,7 +132,7 @@ TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
     ck_assert(!exists("runs/other"));
 }
 
-/* What evaluations with another theta have told is not found out again. */
+/* Evaluations with another theta are not repeated. */
 TEST(a_finished_run_that_is_resumed_reads_its_results)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes --quiet >first; cp -r runs before");
@@ -195,7 +195,7 @@ TEST(a_stop_while_tolerances_are_measured_is_heard)
     expect_text(w->out, "down");
 }
 
-/* What is measured is the training. */
+/* The profile measures the training only. */
 TEST(a_profile_does_not_count_evaluations_at_the_end)
 {
     double calls[8] = {0}, with_more[8] = {0};
@@ -234,7 +234,7 @@ static const char *const fixed[] = {
     "theta.learn=no position.scaling=dynamic position.scale=2 position.original_len=8"};
 enum { FIXED = sizeof fixed / sizeof *fixed };
 
-/* What changes nothing: all of theta as it is, and switched off as zeros in a file. */
+/* Overrides that change nothing: theta as it is, and pairs switched off as zeros in a file. */
 TEST_ROWS(another_theta_is_for_every_model_with_rope, 0, FIXED)
 {
     double own[8] = {0}, other[8] = {0}, off[8] = {0};

@@ -251,7 +251,8 @@ static void check_without_mask(reference *r, model_case *c)
     r->cases++;
 }
 
-/* The same labels, mask and types, but ids in which the padding id also stands for itself. */
+/* Checks the same labels, mask and types with ids in which the padding id also stands for itself.
+ */
 static void check_padding_id(reference *r, model_case *c)
 {
     static const char words[] = "roformer.embeddings.word_embeddings.weight";

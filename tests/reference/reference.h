@@ -35,7 +35,7 @@ typedef struct array {
 /* Opens NAME in the folder of ROTOR_VECTORS, or tests/vectors. */
 reference reference_open(const char *name);
 
-/* The same of another file, which messages call by that name. */
+/* Opens another file, with its name in messages. */
 reference reference_open_at(const char *name, const char *path);
 
 /* Prints the summary line; a file without a case is a failure. */
@@ -48,7 +48,7 @@ array reference_array(reference *r, const char *path, ...) RT_PRINTF(2, 3);
 int32_t *reference_ids(reference *r, array a);
 double reference_number(const reference *r, const char *path, const char *attribute);
 
-/* Whether the text attribute has that value. */
+/* Returns whether the text attribute has that value. */
 bool reference_says(const reference *r, const char *path, const char *attribute, const char *value);
 
 typedef struct name_list {

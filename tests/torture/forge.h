@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_TORTURE_FORGE_H
 #define ROTOR_TESTS_TORTURE_FORGE_H
 
-/* What a forgery is, and how the files of a run are changed. */
+/* Forgeries: changes of the files of a run. */
 
 #include "torture/torture.h"
 
@@ -22,7 +22,7 @@ void forge_table(trial *t, const forgery *f);
 /* Flips some bits, or overwrites bytes, or cuts, at random from a place on. */
 void damage_bytes(trial *t, char *bytes, size_t *size, size_t from);
 
-/* The same of a file; `sealed`: behind its seal, which is then made right. */
+/* Damages a file; `sealed`: behind its seal, whose checksum is then corrected. */
 void damage(trial *t, const char *path, bool sealed);
 void seal_file(const char *path);
 

@@ -164,7 +164,7 @@ static double work_of(const rt_config *c)
            (3.0 * c->train.steps + evaluations * c->train.eval_batches);
 }
 
-/* Whether the text is a good configuration, and a run of it is no more than so much work. */
+/* Returns whether the text is a valid configuration whose run takes no more than so much work. */
 static bool is_good(drawn_config *d, const settings *s, const char *path, double most)
 {
     char *errors = NULL;
@@ -264,7 +264,8 @@ void draw_config(trial *t, drawn_config *d, const char *path, bool small)
     write_config(d, &s, path);
 }
 
-/* Whether a key can have another value in a run that starts from one with the same shapes. */
+/* Returns whether a key can have another value in a run that starts from one with the same shapes.
+ */
 static bool is_drawn_again(const rt_key *key)
 {
     static const char *const names[] = {"theta.learn",
@@ -339,7 +340,7 @@ static void write_tokens(const char *path)
     H5Fclose(file);
 }
 
-/* The same ids in the formats of others. */
+/* Writes the same ids in the formats of other programs. */
 static void write_plain_tokens(const trial *t)
 {
     static const uint32_t header[256] = {20240520, 1, 300};

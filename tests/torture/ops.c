@@ -49,7 +49,7 @@ static void take_down(program *p, arrays *a)
     }
 }
 
-/* What is wrong with the result of a call, or NULL. */
+/* Returns the flaw of the result of a call, or NULL. */
 static const char *judge(const program *p, const rt_tensor *result)
 {
     const rt_status status = rt_graph_status(p->g);
@@ -79,7 +79,7 @@ static rt_status go_back(program *p, rt_tensor *output)
     return status;
 }
 
-/* What is wrong, or NULL; *status has the message that was last given. */
+/* Returns a flaw, or NULL; *status has the last message. */
 static const char *run(program *p, arrays *a, rt_status *status)
 {
     const int count = 1 + below(p, MOST_CALLS);
@@ -113,7 +113,7 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
-/* What the process that runs the programs leaves behind. */
+/* Memory that the process which runs the programs leaves behind. */
 typedef struct shared {
     program p;
     long current;

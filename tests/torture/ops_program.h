@@ -27,8 +27,8 @@ typedef struct program {
     char trace[TRACE_SIZE];
 } program;
 
-/* What the options of a call point to: it lives until the graph is cleared, and is larger than any
- * use of it. */
+/* Memory to which the options of a call point. It lives until the graph is cleared, and is larger
+ * than any use of it. */
 typedef struct arrays {
     int32_t ids[ARRAY];
     double positions[ARRAY];

@@ -175,7 +175,7 @@ static void ask(trial *t, const drawn_config *d, const char *trained)
     }
 }
 
-/* Whether it has come to a model. */
+/* Returns whether the training led to a model. */
 static bool train_and_ask(trial *t, const drawn_config *d)
 {
     char text[16], trained[256];

@@ -92,7 +92,7 @@ static void write_sweep(const drawn_sweep *s, const char *ini, char *text, size_
                                    i ? "it's <b>" : "first", s->settings[i][0], s->settings[i][1]);
 }
 
-/* Whether each of its runs is a good configuration; the library's word, as for a single one. */
+/* Returns whether each run is a valid configuration, as the library says for a single one. */
 static bool is_good(const char *path, const char *text)
 {
     rt_config config;

@@ -1,5 +1,5 @@
-/* What a trained run is used for, in the folder "straight": with other keys than its own, and as a
- * folder that is exported over another one while the program is killed. */
+/* Uses of a trained run in the folder "straight": with other keys than its own, and exports over
+ * another folder while the program is killed. */
 
 #include "torture/torture.h"
 

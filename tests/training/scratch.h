@@ -130,7 +130,7 @@ static inline void limit_file_size(size_t bytes)
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
 }
 
-/* Whether a child, whose files cannot grow beyond `bytes`, ends with RT_IO. */
+/* Returns whether a child, whose files cannot grow beyond `bytes`, ends with RT_IO. */
 static inline bool fails_on_full_disk(size_t bytes, rt_status (*act)(void))
 {
     int result;

@@ -316,8 +316,8 @@ TEST_ROWS(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0
     free_trained(&started);
 }
 
-/* What is of the head may differ: its weight of another size stays as it was drawn, the bias of the
- * layer is that of the file. */
+/* Parameters of the head may differ: a weight of another size stays as it was drawn, the bias of
+ * the layer is that of the file. */
 TEST(what_does_not_fit_stays_as_it_was)
 {
     trained saved = new_trained(4, 1), started = new_trained(5, 2), before = new_trained(5, 2);

@@ -35,7 +35,7 @@ static void damage(int step)
     flip_bit(checkpoint(step), 8 * 2000);
 }
 
-/* What the folder lists, newest first. */
+/* Expects these steps in the folder, newest first. */
 static void expect_steps(const char *expected)
 {
     int64_t *steps;

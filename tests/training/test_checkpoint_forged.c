@@ -1,5 +1,5 @@
-/* What is refused of a checkpoint whose checksum is right: values that rotor never writes, and
- * files that are no tree of groups and data sets. */
+/* Refusals of checkpoints with a valid checksum: values that rotor never writes, and files that are
+ * no tree of groups and datasets. */
 
 #include "data/keys.h"
 #include "io/checkpoint/private.h"
@@ -62,7 +62,7 @@ static void is_refused(const char *message)
     assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, whole);
 }
 
-/* The same with more behind it. */
+/* Expects a message with this beginning. */
 static void is_refused_with(const char *beginning)
 {
     rt_checkpoint_info info;
@@ -127,7 +127,7 @@ TEST_ROWS(a_field_that_is_never_written_so_is_refused, 0, MOST_FIELDS)
     }
 }
 
-/* What one field may be depends on another. */
+/* The range of a field may depend on another field. */
 TEST(a_step_before_its_evaluations_is_refused)
 {
     save_with_theta();
@@ -138,7 +138,7 @@ TEST(a_step_before_its_evaluations_is_refused)
     is_refused_with("position is 200000001, 0 to 200000000 expected");
 }
 
-/* What opens the model on its own asks for every key. */
+/* Opening a model without a configuration reads every key. */
 static rt_status open_options(const char *path)
 {
     rt_transformer_options model;
@@ -355,7 +355,7 @@ TEST(what_is_of_no_interest_does_not_matter)
     assert_status(load(path), RT_OK, "");
 }
 
-/* What was compressed would make more of a file than it has. */
+/* Compressed data could claim more bytes than the file has. */
 TEST(more_than_the_file_has_is_refused)
 {
     const char *path = in_scratch(FILE_NAME);

@@ -1,4 +1,4 @@
-/* What --print-config prints is a configuration, the same one. */
+/* The output of --print-config is the same configuration again. */
 
 #include "config_loading.h"
 

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* What a run was trained with. */
+/* Configuration of the trained run. */
 #define SMALL "[model]\nlayers = 1\ndim = 16\n"
 static const char *const runs[] = {
     SMALL,
@@ -32,7 +32,7 @@ static const char *const runs[] = {
     SMALL "[theta]\nlearn = yes\nform = raw\ninit = uniform\n[train]\nsteps = 70\n",
 };
 
-/* What may be said of a use, by the type of a key. */
+/* Values for a use, by the type of the key. */
 static const char *const wholes[] = {"64", "16", "2", "1", NULL};
 static const char *const numbers[] = {"0.25", "0.5", "2", NULL};
 static const char *const lengths[] = {"64,100", "16", NULL};
@@ -42,7 +42,7 @@ static const char *const texts[] = {"/a.txt", "head", NULL};
 
 static const key_values values = {wholes, numbers, lengths, seeds, flags, texts, texts};
 
-/* Whether the text and the override make a configuration. */
+/* Returns whether the text and the override make a configuration. */
 static bool use(rt_config *config, const char *text, const char *override)
 {
     char *errors;

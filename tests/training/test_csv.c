@@ -181,7 +181,7 @@ TEST(whole_numbers_are_from_0_to_the_largest)
     }
 }
 
-/* What "%.9g" writes is read as the same number, and nothing else is read. */
+/* Numbers written by "%.9g" are read as the same numbers, and nothing else is read. */
 TEST(numbers_are_what_rotor_writes)
 {
     static const double numbers[] = {

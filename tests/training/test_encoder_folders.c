@@ -216,7 +216,7 @@ TEST_ROWS(a_learned_theta_is_read_again, 0, 6)
     remove_out();
 }
 
-/* What says that it moved is not what transformers rotates by. */
+/* A theta that contradicts rope_parameters is not used. */
 TEST_ROWS(theta_that_made_nothing_of_the_folder_is_left, 0, 2)
 {
     rt_transformer_options o = _i ? esm() : modernbert();

@@ -35,7 +35,8 @@ TEST(without_patience_no_run_ends)
     expect_course(0, 0, LOSSES(1, 2, 3, 4, 5), "b----");
 }
 
-/* What falls slowly improves when it has fallen by enough since it last did. */
+/* A slowly falling loss counts as improved once it has fallen by enough since the last improvement.
+ */
 TEST(an_improvement_is_measured_from_the_last_one)
 {
     expect_course(0.5, 2, LOSSES(3, 2.75, 2.5, 2.25, 2, 1.75), "bbbbbb");

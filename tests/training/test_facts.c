@@ -121,7 +121,7 @@ TEST(keys_that_were_set_stand_out)
     expect_in(page.bytes, "<tr><th>length</th><td><span>32</span>");
 }
 
-/* What follows from model.kind and train.steps is the default of both. */
+/* Values that follow from model.kind and train.steps count as defaults. */
 TEST(keys_that_follow_from_others_do_not_stand_out)
 {
     rt_config config;

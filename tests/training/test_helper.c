@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a job shares with the test. */
+/* Facts that a job shares with the test. */
 typedef struct facts {
     atomic_int helper; /* the process of the helper */
     atomic_int heard;  /* the signal that has ended the job */

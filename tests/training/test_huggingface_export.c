@@ -149,8 +149,8 @@ static void expect_file(const char *name, const char *text)
     rt_free(bytes);
 }
 
-/* What rotor does not write: of a model with the same tokens the files that tell of them, and a
- * model card of others. */
+/* Files that rotor does not write: those that describe the same tokens, and a model card of others.
+ */
 TEST(files_that_rotor_does_not_write_are_kept)
 {
     static const char settings[] = "{\"temperature\": 0.6}\n", map[] = "{}\n", card[] = "# Mine\n";

@@ -26,7 +26,7 @@ static rt_imported *opened(void)
     return m;
 }
 
-/* What the model reads, as lines of [data] that have an effect; without data.objective. */
+/* Expects these lines of [data], those with an effect, without data.objective. */
 static void expect_data(const rt_imported *m, const char *lines)
 {
     char *ini = rt_model_ini(&m->there->options, &m->data);

@@ -1,5 +1,5 @@
-/* What the tables of a family can say, by families that are made up: tensors that join parameters
- * or turn them over, other names that are read, keys with one value. */
+/* Tables of invented families: tensors that join parameters or transpose them, other names that are
+ * read, keys with one value. */
 
 #include "suite.h"
 #include "training/hf_export.h"

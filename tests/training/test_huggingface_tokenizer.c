@@ -19,7 +19,7 @@ static const char pieces[] =
     "  \"vocab\": {\"##a\": 7, \"[PAD]\": 0, \"A\": 8, \"[UNK]\": 1, \"[CLS]\": 2, \"[SEP]\": 3, "
     "\"[MASK]\": 4, \"a\": 5, \"b\": 6}}}\n";
 
-/* The same as a vocab.txt. */
+/* The same vocabulary as a vocab.txt. */
 static const char lines[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\nA\n";
 
 static void write_file(const char *name, const char *text)
@@ -143,7 +143,7 @@ TEST_ROWS(what_is_not_as_berts_is_refused_by_its_key, 0, OTHERS)
 
 #define BERT "\"tokenizer_class\": \"BertTokenizer\""
 
-/* What transformers makes of a capital, with a tokenizer.json or with vocab.txt. */
+/* Ids of transformers for a capital, with a tokenizer.json or with vocab.txt. */
 static const struct {
     const char *settings; /* NULL: there is no tokenizer_config.json */
     bool pieces;          /* there is a tokenizer.json, ... */
@@ -387,7 +387,7 @@ TEST(what_is_no_bpe_is_refused_with_its_file)
     expect_refused("", "tokenizer.json: model.vocab must be an object");
 }
 
-/* What is written is read as the same vocabulary, whatever its tokens are called. */
+/* A written vocabulary is read as the same one, whatever the names of its tokens. */
 TEST(a_vocabulary_of_bpe_is_written_for_transformers)
 {
     char *text;

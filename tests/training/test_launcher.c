@@ -1,4 +1,4 @@
-/* What a process takes from the environment that launchers leave. */
+/* Variables of launchers that a process reads from its environment. */
 
 #include "suite.h"
 

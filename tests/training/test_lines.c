@@ -57,7 +57,7 @@ TEST(a_line_may_hold_a_zero)
     LINES("a\0b\nc\n", {"a\0b", 3, 0}, {"c", 1, 4});
 }
 
-/* What is as long as the limit is a line. */
+/* A line as long as the limit is accepted. */
 TEST(a_line_that_is_too_long_is_refused_by_its_number)
 {
     FILE *from = tmpfile();

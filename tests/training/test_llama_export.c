@@ -181,7 +181,7 @@ static void compute(rt_transformer *model, double logits[COUNT])
     rt_graph_free(g);
 }
 
-/* What is written is float, so the model's values are first made ones that a float holds. */
+/* Files are float, so the values of the model are first rounded to floats. */
 static void round_values(rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;

@@ -646,7 +646,7 @@ TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, 5)
     rt_huggingface_close(there);
 }
 
-/* What a model makes of the theta of the folder llama_yarn. */
+/* Models that take the theta of the folder llama_yarn, or keep their own. */
 TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
 {
     rt_huggingface_taken taken;

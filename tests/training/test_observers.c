@@ -1,4 +1,4 @@
-/* What --trap finds in the ops that it observes. */
+/* Findings of --trap in the ops that it observes. */
 
 #include "suite.h"
 

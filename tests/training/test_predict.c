@@ -1,5 +1,5 @@
-/* What --predict chooses, against the probabilities of the model and the random numbers that
- * are drawn for it, both taken here from their definitions. */
+/* Choices of --predict, compared with the probabilities of the model and the random numbers, both
+ * computed here from their definitions. */
 
 #include "config_loading.h"
 
@@ -87,7 +87,7 @@ static void probabilities_from(int first, const int32_t *ids, int count, int pla
     rt_graph_free(g);
 }
 
-/* The same of the characters. */
+/* Computes the probabilities of the characters. */
 static void probabilities_at(const int32_t *ids, int count, int place, double temperature,
                              double p[VOCAB])
 {

@@ -1,5 +1,5 @@
-/* What --predict says of texts and tokens, against the logits of the model for rows that are laid
- * out here by hand. */
+/* Output of --predict for texts and tokens, compared with the logits of the model for rows that are
+ * laid out here by hand. */
 
 #include "config_loading.h"
 

@@ -94,7 +94,7 @@ static void put(char c)
     t.screen[t.row][t.column++] = c;
 }
 
-/* What was printed until now is drawn. A mark tells where that ends. */
+/* Draws the terminal from all output so far. A mark tells where it ends. */
 static void draw(void)
 {
     const char mark = END_OF_OUTPUT;

@@ -13,7 +13,7 @@ static const char *split(const char *key, char section[RT_KEY_NAME_SIZE])
     return point + 1;
 }
 
-/* What both a file and the command line are told of a row. */
+/* Writes the message for a row, which a file and the command line share. */
 static void write_message(const rt_renamed *r, char message[RT_MESSAGE_SIZE])
 {
     snprintf(message, RT_MESSAGE_SIZE, "%s%s%s is now called %s\n", r->key, r->value ? " = " : "",

@@ -1,4 +1,4 @@
-/* What a report shows of a model's predictions, against the model itself. */
+/* Predictions of a model in a report, compared with the model itself. */
 
 #include "config_loading.h"
 #include "training/scratch.h"

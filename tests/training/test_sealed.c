@@ -100,7 +100,7 @@ TEST(sealed_bytes_that_are_not_hdf5_are_refused)
     no_handle_is_open();
 }
 
-/* What protects the numbers from a program that does not know the seal. */
+/* Fletcher32 protects the numbers from programs that do not know the seal. */
 TEST(hdf5_alone_finds_damage_in_a_dataset)
 {
     static const char pattern[] = "found by its Fletcher checksum";

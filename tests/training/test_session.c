@@ -1,4 +1,4 @@
-/* What a run tells of where its numbers come from. */
+/* Facts that a run records about the origin of its numbers. */
 
 #include "config_loading.h"
 #include "data/samples.h"

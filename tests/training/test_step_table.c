@@ -1,4 +1,4 @@
-/* What stays of metrics.csv, theta.csv and timing.csv when a run goes on. */
+/* Rows of metrics.csv, theta.csv and timing.csv that stay when a run is resumed. */
 
 #include "config_loading.h"
 #include "training/scratch.h"

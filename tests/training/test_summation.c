@@ -46,7 +46,7 @@ static void leave(char (*nodes)[ROOM], rt_subtree *left, int *count, int shards,
     }
 }
 
-/* What processes come to together: "((0+1)+(2+3))" and the like. */
+/* Writes the sum that processes compute together: "((0+1)+(2+3))" and the like. */
 static void expression(char *text, int shards, int processes, int group)
 {
     static char nodes[MOST][ROOM];

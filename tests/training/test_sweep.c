@@ -1,4 +1,4 @@
-/* What a sweep's lines say: runs, their names and settings, and what is refused. */
+/* Lines of a sweep: its runs, their names and settings, and refusals. */
 
 #include "config_loading.h"
 
@@ -94,7 +94,7 @@ TEST(the_command_line_takes_the_place_of_the_file)
     ck_assert_int_eq(sweep.jobs, 1);
 }
 
-/* What is wrong for the shared lines alone may be put right by every run. */
+/* An error of the shared lines may be corrected by every run. */
 TEST(shared_lines_are_not_judged_on_their_own)
 {
     expect_sweep("[data]\ntask = text\n[variant a]\ndata.file = x\n", NULL);

@@ -1,5 +1,5 @@
-/* What the table of a sweep, sweep.csv and the report count, sum up and name, on rows made by
- * hand. */
+/* Counts, means and names in the table of a sweep, sweep.csv and the report, of rows made by hand.
+ */
 
 #include "scratch.h"
 #include "suite.h"

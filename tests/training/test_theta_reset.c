@@ -123,7 +123,7 @@ TEST_WITH(trained_options, an_evaluation_with_another_theta_leaves_the_model_to_
     rt_free(before);
 }
 
-/* Whether e^step times its n-th theta hurts the model, by the definition. */
+/* Returns whether e^step times its n-th theta hurts the model, by the definition. */
 static bool hurts_at(size_t n, double step)
 {
     double theta[16];

@@ -89,7 +89,7 @@ TEST(the_number_of_shards_follows_from_the_sizes)
     }
 }
 
-/* The same sequences, summed in another order; 16 and 11 sequences, which 4 does not divide. */
+/* The same sequences are summed in another order; 16 and 11 sequences, which 4 does not divide. */
 TEST_ROWS(gradients_do_not_depend_on_the_cut, 0, 6)
 {
     static const char *const sizes[] = {"train.batch_size=16", "train.batch_size=11"};

@@ -48,7 +48,7 @@ static const struct {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* What has been written when that many bytes have been put, `piece` at a time. */
+/* Returns the output after that many bytes have been put, `piece` at a time. */
 static char *written(const char *bytes, size_t size, size_t piece, bool end)
 {
     char *text = NULL;

@@ -1,5 +1,5 @@
-/* What processes of a world say to each other. Without a launcher the program starts itself as
- * three processes, each of which runs the suite. */
+/* Communication of the processes of a world. Without a launcher the program starts itself as three
+ * processes, each of which runs the suite. */
 
 #include "suite.h"
 
