@@ -402,7 +402,7 @@ TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
     char *page = read_file("runs/tiny/report.html");
     expect_text(page, "<h2>Paired differences</h2>");
     if (_i)
-        expect_text(page, "<th>compute</th>");
+        expect_text(page, "<th scope=\"col\">compute</th>");
     else
         expect_no_text(page, "compute</th>");
     rt_free(page);

@@ -108,9 +108,7 @@ static void add_classes(rt_writer *w, const classes *c)
     char text[RT_NUMBER_SIZE];
     int chosen[MOST_ROWS];
     const int count = rt_scores_lowest(chosen, c->scores, c->labels->count, MOST_ROWS);
-    rt_writer_add(w, "<h2>Classes</h2>\n<div class=\"scroll\"><table>\n<tr><th scope=\"col\">label"
-                     "</th><th scope=\"col\">precision</th><th scope=\"col\">recall</th><th "
-                     "scope=\"col\">F1</th><th scope=\"col\">count</th></tr>\n");
+    rt_page_table(w, "Classes", RT_COLUMNS("label", "precision", "recall", "F1", "count"));
     for (int i = 0; i < count; i++) {
         const rt_class_score *s = c->scores + chosen[i];
         const double scores[] = {s->precision, s->recall, s->f1};
@@ -267,8 +265,7 @@ static void add_mistakes(rt_writer *w, const rt_line_score *mistakes, size_t cou
                          const rt_labelled_file *f, const rt_labels *labels)
 {
     const size_t shown = count < MOST_MISTAKES ? count : MOST_MISTAKES;
-    rt_writer_add(w, "<h2>Mistakes</h2>\n<div class=\"scroll\"><table>\n<tr><th>line</th>"
-                     "<th>text</th><th>label</th><th>predicted</th><th>probability</th></tr>\n");
+    rt_page_table(w, "Mistakes", RT_COLUMNS("line", "text", "label", "predicted", "probability"));
     for (size_t i = 0; i < shown; i++) {
         const rt_line_score *m = mistakes + i;
         rt_writer_add(w, "<tr><td>%d</td>", m->line);

@@ -72,6 +72,15 @@ rt_status rt_page_end(rt_writer *w, const char *folder, const char *file)
     return status;
 }
 
+void rt_page_table(rt_writer *w, const char *heading, const char *const *columns)
+{
+    rt_writer_add(w, "<h2>%s</h2>\n<div class=\"scroll\"><table>\n<tr>", heading);
+    for (; *columns; columns++)
+        if (**columns)
+            rt_writer_add(w, "<th scope=\"col\">%s</th>", *columns);
+    rt_writer_add(w, "</tr>\n");
+}
+
 void rt_page_cell(rt_writer *w, const char *element, const char *text)
 {
     rt_writer_add(w, "<%s>", element);

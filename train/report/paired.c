@@ -429,11 +429,10 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
         pairs += p->list[i].loss.count;
     if (!pairs)
         return;
-    rt_writer_add(w,
-                  "<h2>Paired differences</h2>\n<div class=\"scroll\"><table>\n<tr><th>key"
-                  "</th><th>value</th><th>against</th><th>difference of the loss</th><th>"
-                  "interval of 95 %%</th><th>detectable</th>%s<th>pairs</th></tr>\n",
-                  has_compute ? "<th>compute</th>" : "");
+    rt_page_table(w, "Paired differences",
+                  RT_COLUMNS("key", "value", "against", "difference of the loss",
+                             "interval of 95 %", "detectable", has_compute ? "compute" : "",
+                             "pairs"));
     for (int i = 0; i < p->count; i++) {
         const rt_paired_difference *d = &p->list[i];
         const double more = compute_of(p, d, d->loss.mean);

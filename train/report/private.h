@@ -120,6 +120,11 @@ void rt_page_figures(rt_writer *w, const rt_figures *f);
  * newlines. */
 void rt_html_text(rt_writer *w, const char *text);
 
+/* Begins a table below a heading, with the headings of its columns; "" is no column, NULL ends the
+ * list. "</table></div>\n" ends the table. */
+void rt_page_table(rt_writer *w, const char *heading, const char *const *columns);
+#define RT_COLUMNS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 /* Adds a cell, <td>text</td>, or another element. */
 void rt_page_cell(rt_writer *w, const char *element, const char *text);
 

@@ -156,10 +156,8 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
     rt_csv growth;
     const bool grown = rt_csv_open(&growth, folder, "growth.csv");
     rt_csv_close(&growth);
-    rt_writer_add(w,
-                  "<h2>Runs</h2>\n<div class=\"scroll\"><table>\n<tr><th>run</th><th>loss</th>"
-                  "<th>accuracy</th><th>exit code</th>%s</tr>\n",
-                  grown ? "<th>trained</th>" : "");
+    rt_page_table(w, "Runs",
+                  RT_COLUMNS("run", "loss", "accuracy", "exit code", grown ? "trained" : ""));
     for (int run = 0; run < runs->count; run++) {
         char *const *cells = runs->list[run].cells;
         rt_writer_add(w, "<tr><td>");

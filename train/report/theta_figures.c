@@ -521,13 +521,10 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
         while (rt_csv_row(&csv)) {
             if (!rows++) {
                 tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
-                rt_writer_add(
-                    w,
-                    "<h2>Learned theta</h2>\n<div class=\"scroll\"><table>\n<tr><th>"
-                    "layer</th><th>head</th><th>i</th><th>initial</th><th>learned</th><th>"
-                    "drift</th><th>phase (rad)</th><th>turns</th><th>use</th>%s"
-                    "</tr>\n",
-                    tolerances ? "<th>down</th><th>up</th>" : "");
+                rt_page_table(w, "Learned theta",
+                              RT_COLUMNS("layer", "head", "i", "initial", "learned", "drift",
+                                         "phase (rad)", "turns", "use", tolerances ? "down" : "",
+                                         tolerances ? "up" : ""));
             }
             if (rows <= MOST_ROWS)
                 add_table_row(w, &csv, tolerances);
