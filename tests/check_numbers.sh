@@ -84,6 +84,18 @@ END {
 }
 END
 
+# A cell of the differences of the registered experiment, as its script makes them: 4 pairs, 5 mean and interval.
+registered() { # registered CELL ROW DIFFERENCE
+    "$study/registered/analyse" "$study/registered/results" | awk -F' *[|] *' -v row="$2" -v what="$3" -v cell="$1" '
+        $2 == row && $3 == what { print $cell; found = 1 }
+        END { exit !found }'
+}
+registered_nats() { registered 5 "$@" | sed 's/ / nats /'; }
+registered_mean() { registered 5 "$@" | sed 's/ .*/ nats/'; }
+registered_gain() { registered 5 "$@" | sed 's/^-//; s/ .*/ nats/'; }
+registered_bounds() { registered 5 "$@" | sed 's/^[^ ]* //'; }
+registered_lower() { registered 7 "$@" | awk '{ print $1 " of " $1 + $3 }'; }
+
 # Models that get worse when theta is reset, of all that learned it.
 needed() { # needed WHAT FILE ...: share, or the largest fall of the accuracy
     what=$1
@@ -270,21 +282,23 @@ sed 's/^\(fixed_seed=1,fixed,1,0,1000,\)1.606/\11.506/' "$results/scratch-wide.c
 unchanged=$results
 results=$work/changed
 is_told $details "$sentence" pairs lower scratch-wide+scratch-wide-again model fixed
-is_told $abstract 'less fixed, have {}' mean_nats scratch-wide model fixed
+is_told $abstract 'the first eight at 1.1 M have {}' pairs interval scratch-wide model fixed
 results=$unchanged
 
 # The loss.
-number $abstract 'At 1.1 M parameters the first eight pairs, learned less fixed, have {}' mean_nats scratch-wide model fixed
-number $abstract 'and all {} are lower' word pairs lower scratch-wide model fixed
-number $abstract 'do not confirm it: {}' pairs interval scratch-wide-again model fixed
-number $abstract 'At 0.05 M parameters the difference is {}' pairs interval scratch-narrow model fixed
+number $abstract '{} pairs of runs, learned less fixed' registered 4 middle 'learned less fixed'
+number $abstract 'learned less fixed, have {}' registered_nats middle 'learned less fixed'
+number $abstract '{} are lower, and the same' registered_lower middle 'learned less fixed'
+number $abstract 'the same code without learning has {}' registered 5 middle 'placebo less fixed'
+number $abstract 'At 0.16 M its {} pairs' registered 4 small 'learned less fixed'
+number $abstract 'pairs have {}; the row' registered 5 small 'learned less fixed'
+number $abstract 'the row at 4.3 M has not ended' given
+number $abstract 'from scratch is seen at 1.1 M parameters' given
+number $abstract 'the first eight at 1.1 M have {}' pairs interval scratch-wide model fixed
+number $abstract 'that were to confirm them {}' pairs interval scratch-wide-again model fixed
+number $abstract 'at 0.05 M the difference is {}' pairs interval scratch-narrow model fixed
 number $abstract 'at 0.16 M {}' pairs interval scratch model fixed
-number $abstract 'The {} first pairs of the three sizes' pairs n $sizes model fixed
-number $abstract 'three sizes together have {}' pairs interval $sizes model fixed
-number $abstract '{} are lower (sign test p' pairs share $sizes model fixed
-number $abstract 'sign test p = {})' pairs sign $sizes model fixed
-number $abstract 'which were added after a look, {}' pairs interval $sizes+scratch-wide-again model fixed
-number $abstract 'learned θ is below p = 0.05' holm_above scratch scratch-narrow scratch-wide scratch-wide-again
+number $abstract 'none of the earlier is below p = 0.05' holm_above scratch scratch-narrow scratch-wide scratch-wide-again
 
 # Dependence.
 number $abstract 'Of {} models of six toy tasks' needed n theta
@@ -366,9 +380,12 @@ number $abstract 'in ln turns, at {} and 0.48' crossing theta-decoder-pairs
 number $abstract 'in ln turns, at 0.46 and {}' crossing theta-decoder-base-pairs
 
 # README.md
-number README.md 'with θ learned ({});' nats_confidence scratch-wide model fixed
-number README.md 'that were to confirm it did not ({})' pairs interval scratch-wide-again model fixed
-number README.md 'the change is {}, where' pairs interval scratch model fixed
+number README.md '{} pairs of runs have' registered 4 middle 'learned less fixed'
+number README.md 'have {} with θ learned' registered_mean middle 'learned less fixed'
+number README.md '(95 % interval {})' registered_bounds middle 'learned less fixed'
+number README.md 'without learning {}.' registered 5 middle 'placebo less fixed'
+number README.md 'layers of 64, {} pairs' registered 4 small 'learned less fixed'
+number README.md 'pairs have {}, where' registered 5 small 'learned less fixed'
 number README.md 'would be {} nats' doubling 0.034 %.4f
 number README.md 'none is reproduced' kind_is none 'reproduced'
 number README.md 'one effect is smaller than {} nats' pairs bound scratch head-factor fixed
@@ -379,7 +396,7 @@ number README.md '{} not run.' kind 'not run'
 number README.md '{} models of toy tasks' needed share theta
 number README.md '{} models of text get worse' needed share $of_text
 number README.md '3.4 % of compute, as LeRoPE (2026) reports at 2.5 B parameters' given
-number README.md 'layers of 64 the change' given
+number README.md 'At two layers of 64' given
 number README.md 'four layers of 128' given
 
 # docs/learning-theta.md
@@ -387,6 +404,7 @@ number docs/learning-theta.md 'if their learned θ is reset' given
 number docs/learning-theta.md '{} models of toy tasks' needed share theta
 number docs/learning-theta.md '{} models of text get worse' needed share $of_text
 number docs/learning-theta.md 'its sizes (0.05 to 1.1 M parameters)' given
+number docs/learning-theta.md 'a gain of {} is seen at the largest' registered_gain middle 'learned less fixed'
 
 # ---- every number of the abstract and of README's section is in a row ----
 
