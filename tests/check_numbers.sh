@@ -86,9 +86,10 @@ END
 
 # A cell of the differences of the registered experiment, as its script makes them: 4 pairs, 5 mean and interval.
 registered() { # registered CELL ROW DIFFERENCE
-    "$study/registered/analyse" "$study/registered/results" | awk -F' *[|] *' -v row="$2" -v what="$3" -v cell="$1" '
+    [ -s "$work/registered" ] || "$study/registered/analyse" "$study/registered/results" >"$work/registered"
+    awk -F' *[|] *' -v row="$2" -v what="$3" -v cell="$1" '
         $2 == row && $3 == what { print $cell; found = 1 }
-        END { exit !found }'
+        END { exit !found }' "$work/registered"
 }
 registered_nats() { registered 5 "$@" | sed 's/ / nats /'; }
 registered_mean() { registered 5 "$@" | sed 's/ .*/ nats/'; }
