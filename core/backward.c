@@ -154,9 +154,7 @@ rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss)
     return rt_graph_backward_from(g, loss, &one);
 }
 
-/* ---- segments that are computed again ---- */
-
-/* A segment that is computed again on the way back. */
+/* ---- segments that backward computes again ---- */
 
 typedef struct segment_args {
     rt_segment *segment;

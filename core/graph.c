@@ -464,8 +464,6 @@ void rt_graph_give_back(rt_graph *g, rt_tensor *x)
 
 /* ---- passes in parts ---- */
 
-/* A pass of an op in parts. */
-
 void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts)
 {
     void *room = n->graph ? n->graph->part_room.own : NULL;

@@ -267,9 +267,7 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
 rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text,
                          size_t *size) RT_MUST_CHECK;
 
-/* ---- rules of the options ---- */
-
-/* Checks of options, for callers who want to know which options are wrong. */
+/* ---- rules of the options, for callers who want to know which are wrong ---- */
 
 /* Tells of every rule that the options break, in the words of rt_data_check, which keeps the
  * first. Of rules that build on each other, such as that a sequence is long enough for its task

@@ -185,7 +185,8 @@ static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count
     return rt_ok();
 }
 
-/* Checks the prompt and finds the frequencies of its length before tokens are read. */
+/* Chooses the frequencies for the length with the new tokens, and whether all tokens must be read
+ * again because the frequencies change. */
 static rt_status begin(rt_session *s, const int32_t *ids, int count)
 {
     const rt_frequency_options *frequencies = &s->model->options.position.frequencies;

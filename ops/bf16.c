@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "core/row_kernels.h"
 #include "ops/engine.h"
-#include "ops/gemm.h"
 
 #include <pthread.h>
 #include <string.h>

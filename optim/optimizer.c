@@ -99,7 +99,7 @@ void rt_optimizer_free(rt_optimizer *o)
 
 /* ---- a step ---- */
 
-/* A parameter that is not trained has no spans. */
+/* A parameter that is not trained has no stretches. */
 static size_t stretches_of(const rt_optimizer *o, const rt_parameter *parameter)
 {
     return parameter->tensor.wants_grad ? rt_stretch_count(o->rule, parameter) : 0;

@@ -50,7 +50,7 @@ typedef struct rt_update_rule {
     void (*stretch)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                     const real *gradient, size_t size);
     /* Updates a matrix of a layer as a whole (see RT_ROLE_MATRIX). It has the first matrix_states
-     * of the states, and `room` for matrix_room numbers. NULL: matrices are updated by spans as
+     * of the states, and `room` for matrix_room numbers. NULL: matrices are updated by stretches as
      * well. */
     void (*matrix)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                    const real *gradient, int rows, int columns, real *room);
@@ -84,7 +84,7 @@ typedef struct rt_stretch {
     int parameter;
 } rt_stretch;
 
-/* Return the number of spans of a parameter, and span `number`, from 0 on. */
+/* Return the number of stretches of a parameter, and stretch `number`, from 0 on. */
 size_t rt_stretch_count(const rt_update_rule *rule, const rt_parameter *parameter);
 rt_stretch rt_stretch_at(const rt_update_rule *rule, const rt_parameters *p, int parameter,
                          size_t number);
@@ -97,7 +97,7 @@ void rt_update_stretch(const rt_update *u, const rt_parameter *parameter, const 
 /* The most numbers of room that a parameter of the list takes; 0 if none moves as a matrix. */
 size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p);
 
-/* Returns the sum of squares of one span. */
+/* Returns the sum of squares of one stretch. */
 double rt_sum_of_squares(const real *x, size_t size);
 
 /* Returns the factor that brings a gradient of that norm to max_norm at most; 1 if max_norm is 0.

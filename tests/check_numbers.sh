@@ -51,7 +51,7 @@ number() { # number PAGE SENTENCE COMMAND ...
 # ---- from results/*.csv ----
 
 # The differences of two variants, seed by seed, of several files: -v of, than, result, form.
-pairs() { # pairs WHAT FILE+FILE OF THAN [RESULT]: WHAT: interval, half, lower, n, sign, holm ...
+pairs() { # pairs WHAT FILE+FILE OF THAN [RESULT]: WHAT: interval, fine, bound, mean, detectable, lower, share
     what=$1
     files=$(echo "$2" | tr '+' ' ')
     of=$3
@@ -76,10 +76,8 @@ END {
     else if (what == "bound") printf "%.4f\n", half - mean
     else if (what == "mean") printf "%.4f\n", -mean
     else if (what == "detectable") printf "%.4f\n", detectable
-    else if (what == "n") print n
     else if (what == "lower") print lower + 0
     else if (what == "share") print lower + 0 " of " n
-    else if (what == "sign") printf "%.3f\n", sign_test(lower, n)
     else exit 1
 }
 END
@@ -221,9 +219,6 @@ found_within() { # found_within FILE: of those within a phase of pi
         n++; e = $5 / $2 - 1; hit += e < 0.01 && e > -0.01 } END { print hit " of " n }' "$results/$1.csv"
 }
 
-word() { # word COMMAND ...: its number from one to nine in words
-    echo "none one two three four five six seven eight nine" | cut -d ' ' -f $(($("$@") + 1))
-}
 half_cent() { "$@" | awk '{ printf "%.3f\n", $1 }'; } # to three digits
 half_fine() { "$@" | awk '{ printf "%.4f\n", -$1 }'; } # the gain, to four
 worth_of() { # worth_of FORMAT FILE OF THAN: the bound in percent of compute
@@ -231,8 +226,6 @@ worth_of() { # worth_of FORMAT FILE OF THAN: the bound in percent of compute
     shift
     echo "$(compute_of "$(pairs bound "$@")" "$format") %"
 }
-mean_nats() { pairs interval "$@" | sed 's/ \[/ nats [/'; }
-nats_confidence() { pairs interval "$@" | sed 's/ \[/ nats, 95 % interval [/'; }
 summary_part() { summary | tr -d ';' | awk -v part="$1" '{ print part == 3 ? $4 : part == 2 ? $3 : $1 }'; }
 kind_is() { [ "$(kind "$2")" = "$1" ] || echo "not $1"; }
 claimed() { # claimed NAME: the claim in the words of the table
@@ -268,7 +261,6 @@ given() { :; }
 
 abstract=experiments/theta/README.md
 details=experiments/theta/details.md
-sizes=scratch-narrow+scratch+scratch-wide
 
 
 # A sentence that is not on the page, and one whose CSV has changed, are told.

@@ -150,7 +150,7 @@ for page in README.md docs/*.md bench/README.md experiments/*/*.md; do
     check_commands "$page"
     check_links "$page"
 done
-for page in performance reliability many-machines; do
-    check_tables docs/$page.md
+for page in docs/performance.md docs/reliability.md docs/many-machines.md bench/README.md; do
+    check_tables $page
 done
 exit $failed

@@ -69,7 +69,7 @@ static rt_tensor_map map_of(const loading *l, const rt_tensor_place *place, cons
     return rt_tensor_map_of(place, l->there->files->family, &l->there->options, l->model, p);
 }
 
-/* Returns the option that also determines the shape of an attention tensor. */
+/* Returns the part of a message that names the keys behind the shape of an attention tensor. */
 static const char *made_of_heads(const loading *l, const rt_parameter *p)
 {
     const rt_transformer_options *o = &l->there->options;
@@ -210,7 +210,7 @@ static void draw_missing(const loading *l)
 
 /* ---- theta ---- */
 
-/* Returns whether two fixed theta are equal at all lengths, judged by some lengths. */
+/* Sets *same if two fixed theta are equal at some lengths, and so at all. */
 static rt_status compare_fixed(const loading *l, bool *same)
 {
     const rt_frequency_options *a = &l->there->options.position.frequencies;

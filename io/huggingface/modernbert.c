@@ -250,7 +250,7 @@ static void mean_of_type(double *mean, const double *theta, rt_shape shape, int 
         rt_mean_theta(theta, shape, pairs, mean);
 }
 
-/* Returns whether rope_parameters were made from rotor_theta. */
+/* Sets *is if rope_parameters were made from rotor_theta. */
 static rt_status is_written(const rt_huggingface *there, bool *is)
 {
     const rt_written_theta *t = &there->files->written;

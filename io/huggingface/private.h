@@ -4,7 +4,7 @@
 /* Private declarations of the files that read and write Hugging Face folders. */
 
 #include "io/huggingface/family.h"
-#include "io/huggingface/safetensors.h"
+#include "io/huggingface/weights.h"
 
 #define RT_HF_CONFIG    "config.json"
 #define RT_HF_VOCAB     "vocab.txt"

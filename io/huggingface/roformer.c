@@ -3,7 +3,7 @@
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
-#include "io/huggingface/rope_parameters.h"
+#include "io/huggingface/sine_table.h"
 
 #include <math.h>
 #include <string.h>

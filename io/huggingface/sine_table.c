@@ -1,4 +1,4 @@
-#include "io/huggingface/rope_parameters.h"
+#include "io/huggingface/sine_table.h"
 
 #include "core/memory.h"
 #include "ops/ops.h"

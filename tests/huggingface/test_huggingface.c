@@ -9,7 +9,7 @@
 #include "training/scratch.h"
 
 #include "io/huggingface/family.h"
-#include "io/huggingface/safetensors.h"
+#include "io/huggingface/weights.h"
 #include "models/transformer.h"
 #include "text/csv.h"
 #include "train/config/config.h"

@@ -1,3 +1,5 @@
+/* The sorted tables of a byte-level BPE: its added tokens and its merges. */
+
 #include "data/tokenizers/bpe.h"
 
 #include "core/memory.h"

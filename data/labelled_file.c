@@ -1,0 +1,292 @@
+#include "data/labelled_file.h"
+
+#include "core/memory.h"
+#include "data/tokenizers/simple_tokens.h"
+#include "text/csv.h"
+#include "text/files.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PLACE "%.800s:%d: "
+
+enum { FIRST_ROOM = 1024 };
+
+/* A file under way. */
+typedef struct reading {
+    rt_labelled_file *file;
+    char *at, *end;
+    int line; /* of the byte at `at`, from 1 */
+} reading;
+
+/* ---- bytes ---- */
+
+static rt_status refuse_byte(const rt_labelled_file *f, size_t at, const char *why)
+{
+    int line = 1;
+    for (size_t i = 0; i < at; i++)
+        line += f->bytes[i] == '\n';
+    return rt_error(RT_DATA, PLACE "byte 0x%02x at offset %zu of the file %s", f->path, line,
+                    (unsigned)(unsigned char)f->bytes[at], at, why);
+}
+
+static rt_status check_bytes(const rt_labelled_file *f)
+{
+    const unsigned char *bytes = (const unsigned char *)f->bytes;
+    int32_t character;
+    for (size_t at = 0, size; at < f->size; at += size) {
+        size = rt_utf8_read(bytes + at, f->size - at, &character);
+        if (!size)
+            return refuse_byte(f, at, "is not UTF-8");
+        if (!character)
+            return refuse_byte(f, at, "is not text");
+    }
+    return rt_ok();
+}
+
+/* Returns the size of the byte order mark that some programs write before a text. */
+static size_t mark_size(const rt_labelled_file *f)
+{
+    return f->size >= 3 && !memcmp(f->bytes, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
+
+/* ---- rows ---- */
+
+static rt_labelled_text *add_text(rt_labelled_file *f)
+{
+    if (f->count == f->room) {
+        const size_t room = f->room ? 2 * f->room : FIRST_ROOM;
+        rt_labelled_text *texts = rt_alloc_unset(room, sizeof *texts);
+        if (!texts)
+            return NULL;
+        if (f->count)
+            memcpy(texts, f->texts, f->count * sizeof *texts);
+        rt_free(f->texts);
+        f->texts = texts;
+        f->room = room;
+    }
+    return f->texts + f->count++;
+}
+
+/* Goes over the end of a row, which `at` points to. */
+static void end_row(reading *r)
+{
+    if (r->at < r->end && *r->at == '\r')
+        r->at++;
+    if (r->at < r->end)
+        r->at++;
+    r->line++;
+}
+
+static bool at_row_end(const reading *r)
+{
+    return r->at == r->end || *r->at == '\n' ||
+           (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
+}
+
+/* Checks the rules of every text and its label. */
+static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t)
+{
+    const char *problem = rt_label_problem(t->label);
+    const bool second = t->text.size && f->pairs && !t->second.size;
+    if (!t->text.size || second)
+        return rt_error(RT_DATA, PLACE "column %s is empty", f->path, t->line,
+                        rt_labelled_column(f, second));
+    if (problem)
+        return rt_error(RT_DATA, PLACE "column label %s", f->path, t->line, problem);
+    return rt_ok();
+}
+
+/* ---- tables ---- */
+
+enum { TEXT, TEXT_B, LABEL, COLUMNS };
+static const char *const columns[COLUMNS] = {"text", "text_b", "label"};
+
+/* Columns of the heading: the place of each, -1 if it is missing, and the number of all. */
+typedef struct heading {
+    int place[COLUMNS];
+    int count;
+} heading;
+
+/* The next cell of a row, with a place that counts from 0. */
+static rt_status take_cell(reading *r, rt_separator separator, int place, rt_cell *cell)
+{
+    char *stop = rt_cell_take(r->at, r->end, separator, cell);
+    if (!stop)
+        return rt_error(RT_DATA,
+                        PLACE "the quote that column %d begins with is not closed at the end of "
+                              "the cell",
+                        r->file->path, r->line, place + 1);
+    r->at = stop;
+    return rt_ok();
+}
+
+/* Goes on to the next cell of the row; false at its end. */
+static bool next_cell(reading *r)
+{
+    if (at_row_end(r))
+        return false;
+    r->at++;
+    return true;
+}
+
+static bool is_word(rt_cell cell, const char *word)
+{
+    return cell.size == strlen(word) && !memcmp(cell.bytes, word, cell.size);
+}
+
+static rt_status read_heading(reading *r, rt_separator separator, heading *h)
+{
+    const char *path = r->file->path;
+    int newlines = 0;
+    *h = (heading){.place = {-1, -1, -1}};
+    do {
+        rt_cell cell;
+        rt_status status = take_cell(r, separator, h->count, &cell);
+        if (status.code)
+            return status;
+        for (int c = 0; c < COLUMNS; c++) {
+            if (is_word(cell, columns[c]) && h->place[c] >= 0)
+                return rt_error(RT_DATA, PLACE "has two columns '%s'", path, r->line, columns[c]);
+            if (is_word(cell, columns[c]))
+                h->place[c] = h->count;
+        }
+        newlines += cell.newlines;
+        h->count++;
+    } while (next_cell(r));
+    for (int c = 0; c < COLUMNS; c += LABEL - TEXT)
+        if (h->place[c] < 0)
+            return rt_error(RT_DATA,
+                            PLACE "has no column '%s'; the heading must name text, label and, for "
+                                  "pairs, text_b, separated by %s",
+                            path, r->line, columns[c], separator == RT_TAB ? "tabs" : "commas");
+    r->line += newlines;
+    end_row(r);
+    return rt_ok();
+}
+
+static rt_status read_row(reading *r, rt_separator separator, const heading *h)
+{
+    rt_labelled_file *f = r->file;
+    rt_labelled_text *t = add_text(f);
+    int count = 0, newlines = 0;
+    if (!t)
+        return rt_out_of_memory("the rows of a table");
+    *t = (rt_labelled_text){.line = r->line, .begins = true};
+    do {
+        rt_cell cell;
+        rt_status status = take_cell(r, separator, count, &cell);
+        if (status.code)
+            return status;
+        if (count == h->place[TEXT])
+            t->text = (rt_text_span){cell.bytes, cell.size};
+        else if (count == h->place[TEXT_B])
+            t->second = (rt_text_span){cell.bytes, cell.size};
+        else if (count == h->place[LABEL])
+            t->label = (rt_label_name){cell.bytes, cell.size};
+        newlines += cell.newlines;
+        count++;
+    } while (next_cell(r));
+    if (count != h->count)
+        return rt_error(RT_DATA, PLACE "has %d column%s; the heading has %d", f->path, t->line,
+                        count, count == 1 ? "" : "s", h->count);
+    r->line += newlines;
+    end_row(r);
+    return check_text(f, t);
+}
+
+static rt_status read_table(reading *r)
+{
+    const size_t length = strlen(r->file->path);
+    const rt_separator separator = r->file->path[length - 3] == 'c' ? RT_COMMA : RT_TAB;
+    heading h;
+    rt_status status = read_heading(r, separator, &h);
+    r->file->pairs = h.place[TEXT_B] >= 0;
+    while (!status.code && r->at < r->end) {
+        if (at_row_end(r))
+            end_row(r);
+        else
+            status = read_row(r, separator, &h);
+    }
+    return status;
+}
+
+/* ---- tokens ---- */
+
+static rt_status read_token(reading *r, bool begins)
+{
+    rt_labelled_file *f = r->file;
+    rt_cell token, label = {0};
+    char *stop = r->at = rt_cell_take(r->at, r->end, RT_TAB, &token);
+    const bool two = next_cell(r);
+    if (two)
+        stop = r->at = rt_cell_take(r->at, r->end, RT_TAB, &label);
+    if (!two || (stop < r->end && *stop == '\t'))
+        return rt_error(RT_DATA, PLACE "must be TOKEN<TAB>LABEL; got %s", f->path, r->line,
+                        two ? "more columns" : "one column");
+    rt_labelled_text *t = add_text(f);
+    if (!t)
+        return rt_out_of_memory("the tokens of a file");
+    *t = (rt_labelled_text){.text = {token.bytes, token.size},
+                            .label = {label.bytes, label.size},
+                            .line = r->line,
+                            .begins = begins};
+    end_row(r);
+    return check_text(f, t);
+}
+
+static rt_status read_tokens(reading *r)
+{
+    rt_status status = rt_ok();
+    bool begins = true;
+    while (!status.code && r->at < r->end) {
+        const bool between = at_row_end(r);
+        if (between)
+            end_row(r);
+        else
+            status = read_token(r, begins);
+        begins = between;
+    }
+    return status;
+}
+
+/* ---- files ---- */
+
+bool rt_is_table_name(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (!strcmp(dot, ".tsv") || !strcmp(dot, ".csv"));
+}
+
+rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const char *path,
+                                bool tokens)
+{
+    unsigned char *bytes;
+    *file = (rt_labelled_file){.tokens = tokens};
+    snprintf(file->path, sizeof file->path, "%s", path);
+    rt_status status = rt_file_read(key, path, &bytes, &file->size);
+    if (status.code)
+        return status;
+    file->bytes = (char *)bytes;
+    status = check_bytes(file);
+    reading r = {file, file->bytes + mark_size(file), file->bytes + file->size, 1};
+    if (!status.code)
+        status = tokens ? read_tokens(&r) : read_table(&r);
+    if (!status.code && !file->count)
+        status = rt_error(RT_DATA, "%.800s: has %s", path,
+                          tokens ? "no token" : "a heading and no row below it");
+    return status;
+}
+
+void rt_labelled_file_free(rt_labelled_file *file)
+{
+    rt_free(file->bytes);
+    rt_free(file->texts);
+    *file = (rt_labelled_file){.size = 0};
+}
+
+const char *rt_labelled_column(const rt_labelled_file *file, bool second)
+{
+    return file->tokens ? "token" : columns[second ? TEXT_B : TEXT];
+}
