@@ -7,14 +7,14 @@ real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
 {
     rt_tensor *x = i < n->inputs ? n->in[i] : NULL;
     *beta = 1;
-    if (!x || !x->wants_grad)
+    if (!x || !x->wants_grad || x->rounded_grad)
         return NULL;
     x->reached = true;
     if (!x->grad) {
         *beta = 0;
         x->grad = rt_block_lend(n->graph, rt_size(x));
     }
-    return x->grad;
+    return n->graph->arena.dry ? NULL : x->grad;
 }
 
 real *rt_grad(const rt_node *n, int i)
@@ -53,63 +53,43 @@ void *rt_grad_rounded(const rt_node *n, int i)
         return NULL;
     x->reached = true;
     x->rounded_grad = rt_graph_numbers(n->graph, rt_size(x), sizeof(uint16_t));
-    return x->rounded_grad;
+    return n->graph->arena.dry ? NULL : x->rounded_grad;
 }
 
-static void add_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void add_span(const rt_row_span *span)
 {
-    real *restrict dx = (real *)context + span.first;
-    const real *restrict dy = n->out->grad + span.first;
-    (void)room;
-    for (size_t k = 0; k < span.count; k++)
+    const rt_node *n = span->node;
+    real *restrict dx = (real *)span->context + span->first;
+    const real *restrict dy = n->out->grad + span->first;
+    for (size_t k = 0; k < span->count; k++)
         dx[k] += dy[k];
 }
 
-/* Hands the gradient of the result on by pointer. Returns false if the input has a gradient, to
- * which that of the result is to be added. */
-static bool pass_pointer(const rt_node *n)
+void rt_grad_pass(const rt_node *n, int i)
 {
-    const int i = n->op ? n->op->passes - 1 : -1;
-    rt_tensor *x = i >= 0 && i < n->inputs ? n->in[i] : NULL;
+    rt_tensor *x = i < n->inputs ? n->in[i] : NULL;
     if (!x || !x->wants_grad)
-        return true;
+        return;
     if (x->grad) {
         x->reached = true;
-        return false;
+        rt_node_rows(n, rt_size(n->out), 1, add_span, x->grad);
+        return;
     }
     x->grad = n->out->grad;
     n->out->grad = NULL;
-    return true;
 }
 
-void rt_grad_pass(const rt_node *n)
-{
-    if (pass_pointer(n))
-        return;
-    rt_node_rows(n, rt_size(n->out), 1, add_span, n->in[n->op->passes - 1]->grad);
-}
-
-/* Borrows the gradients of the inputs as backward does, in a dry graph. */
-static void lend_gradients(const rt_node *n)
-{
-    real beta;
-    if (n->op->lend) {
-        n->op->lend(n);
-        return;
-    }
-    for (int i = 0; i < n->inputs; i++)
-        if (i + 1 != n->op->passes)
-            rt_grad_or_fresh(n, i, &beta);
-    pass_pointer(n);
-}
+static void recompute_backward(const rt_node *n);
 
 void rt_graph_walk(rt_graph *g)
 {
     for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
         if (!n->out->grad && !n->out->rounded_grad)
             continue; /* the output does not depend on it */
-        if (!rt_node_run(n, RT_BACKWARD))
-            lend_gradients(n);
+        if (n->op->backward == recompute_backward)
+            recompute_backward(n); /* walks ops that are counted and observed in its place */
+        else
+            rt_node_run(n, RT_BACKWARD);
         if (n->out->grad)
             rt_block_return(g, n->out->grad, rt_size(n->out));
         n->out->grad = n->out->rounded_grad = NULL;
@@ -243,15 +223,7 @@ static void recompute_backward(const rt_node *n)
     rt_arena_keep(&g->arena, mark, NULL, 0);
 }
 
-static void recompute_forward(const rt_node *n)
-{
-    (void)n;
-}
-
-static const rt_op recompute = {.name = "recompute",
-                                .forward = recompute_forward,
-                                .backward = recompute_backward,
-                                .composite = true};
+static const rt_op recompute = {.name = "recompute", .backward = recompute_backward};
 
 rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, const void *context,
                               size_t size)

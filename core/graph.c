@@ -245,7 +245,7 @@ void *rt_graph_scratch(rt_graph *g, size_t count, size_t size)
     return g->scratch;
 }
 
-void *rt_room(const rt_node *n)
+void *rt_scratch(const rt_node *n)
 {
     return n->graph ? n->graph->scratch : NULL;
 }
@@ -289,52 +289,42 @@ static bool any_wants_grad(rt_tensor *const *inputs, int count)
     return false;
 }
 
+static void note_largest(size_t *largest, size_t size)
+{
+    *largest = size > *largest ? size : *largest;
+}
+
 /* Takes scratch memory for a pass: the memory of the pass, and behind it that of one part. Returns
  * false if the heap is exhausted. */
-static bool make_room(const rt_node *n, rt_pass pass)
+static bool take_scratch(const rt_node *n, rt_pass pass)
 {
     enum { ALIGNMENT = 64 };
     rt_graph *g = n->graph;
-    const size_t part = n->op->part_room ? n->op->part_room(n, pass) : 0;
-    size_t room = n->op->room ? n->op->room(n, pass) : 0;
-    g->part = part > g->part ? part : g->part;
-    g->part_room = (rt_part_room){NULL, part};
-    if (!part)
-        return !room || rt_graph_scratch(g, room, 1);
-    room = (room + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    char *scratch = rt_graph_scratch(g, room + part, 1);
-    g->part_room.own = scratch ? scratch + room : NULL;
-    return scratch;
+    const rt_scratch_size size = n->op->scratch ? n->op->scratch(n, pass) : (rt_scratch_size){0};
+    const size_t aligned = (size.whole + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t bytes = size.part ? aligned + size.part : size.whole;
+    char *scratch = bytes ? rt_graph_scratch(g, bytes, 1) : NULL;
+    note_largest(&g->part, size.part);
+    note_largest(&g->library, size.library);
+    g->part_room = (rt_part_room){size.part && scratch ? scratch + aligned : NULL, size.part};
+    return !bytes || scratch;
 }
 
-static void note_library(const rt_node *n, rt_pass pass)
+void rt_node_run(const rt_node *n, rt_pass pass)
 {
-    const size_t library = n->op->library ? n->op->library(n, pass) : 0;
-    n->graph->library = library > n->graph->library ? library : n->graph->library;
-}
-
-bool rt_node_run(const rt_node *n, rt_pass pass)
-{
-    const rt_observer *o = &n->graph->observer;
-    if (n->op->composite) {
-        n->op->backward(n);
-        return true;
-    }
-    if (!make_room(n, pass))
-        return true;
-    if (n->graph->arena.dry) {
-        note_library(n, pass);
-        return false;
-    }
+    const rt_observer none = {NULL, NULL, NULL};
+    const bool dry = n->graph->arena.dry, backward = pass == RT_BACKWARD;
+    const rt_observer *o = dry ? &none : &n->graph->observer;
+    if (!take_scratch(n, pass))
+        return;
     if (o->before)
-        o->before(o->context, n, pass == RT_BACKWARD);
-    if (pass == RT_BACKWARD)
+        o->before(o->context, n, backward);
+    if (backward)
         n->op->backward(n);
-    else
+    else if (!dry)
         n->op->forward(n);
     if (o->after && !rt_graph_failed(n->graph))
-        o->after(o->context, n, pass == RT_BACKWARD);
-    return true;
+        o->after(o->context, n, backward);
 }
 
 /* The numbers of the result are in `data`. */
@@ -426,8 +416,7 @@ static bool is_in(const rt_tensor *x, const rt_tensor *memory)
 
 static bool reads(const rt_node *n, const rt_tensor *x, const rt_tensor *memory)
 {
-    const bool view = !n->op->forward;
-    return !view && is_in(x, memory) && (!n->op->reads || n->op->reads(n, x));
+    return !n->out->viewed && is_in(x, memory) && (!n->op->reads || n->op->reads(n, x));
 }
 
 /* No node is older than the one that made the numbers. */
@@ -466,15 +455,15 @@ void rt_graph_give_back(rt_graph *g, rt_tensor *x)
 
 void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts)
 {
-    void *room = n->graph ? n->graph->part_room.own : NULL;
-    for (int i = 0; i < parts; i++)
-        part(context, i, room);
+    const rt_graph *g = n->graph;
+    for (int i = 0; i < parts && !(g && g->arena.dry); i++)
+        part(context, i, g ? g->part_room.own : NULL);
 }
 
 void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts)
 {
     const rt_graph *g = n->graph;
-    if (parts > 1 && g && g->crew)
+    if (parts > 1 && g && g->crew && !g->arena.dry)
         g->crew->run(g->crew->threads, part, context, parts, g->part_room);
     else
         rt_node_do(n, part, context, parts);
@@ -503,12 +492,12 @@ typedef struct rows_pass {
     size_t rows, most; /* of the pass, of a part */
 } rows_pass;
 
-static void run_rows(void *context, int number, void *room)
+static void run_rows(void *context, int number, void *scratch)
 {
     const rows_pass *p = context;
     const size_t first = (size_t)number * p->most, left = p->rows - first;
-    const rt_row_span span = {first, left < p->most ? left : p->most, number};
-    p->part(p->node, span, p->context, room);
+    const size_t count = left < p->most ? left : p->most;
+    p->part(&(rt_row_span){p->node, p->context, scratch, first, count, number});
 }
 
 void rt_node_rows(const rt_node *n, size_t rows, size_t columns, rt_row_part *part, void *context)

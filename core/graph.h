@@ -31,9 +31,9 @@ typedef struct rt_node rt_node;
 rt_graph *rt_graph_new(void);
 
 /* Returns a graph for a dry run: its numbers, and those of leaves, are in reserved memory
- * (core/memory.h). Ops check shapes and arguments and put their nodes on the tape, but neither pass
- * of an op runs. The tape, the lending of gradients and every count are those of a graph that
- * computes. */
+ * (core/memory.h). Ops check shapes and arguments and put their nodes on the tape, but no forward
+ * runs. Backward functions run without gradients: rt_grad counts the memory and returns NULL, and
+ * no part of a pass runs. The tape and every count are those of a graph that computes. */
 rt_graph *rt_graph_new_dry(void);
 void rt_graph_free(rt_graph *g);
 
@@ -133,40 +133,28 @@ rt_graph_need rt_graph_needs(const rt_graph *g);
 /* A pass of an op: forward or backward. */
 typedef enum rt_pass { RT_FORWARD, RT_BACKWARD } rt_pass;
 
+/* Scratch memory of a pass, in bytes. */
+typedef struct rt_scratch_size {
+    size_t whole;   /* for the pass itself, see rt_scratch */
+    size_t part;    /* for each part, see rt_node_share */
+    size_t library; /* of the engine, for the products of the pass: an estimate, for dry runs */
+} rt_scratch_size;
+
 typedef struct rt_op {
     const char *name;
     void (*forward)(const rt_node *n);  /* computes n->out->data; NULL for a view */
     void (*backward)(const rt_node *n); /* adds to the inputs' gradients, see rt_grad */
 
-    /* Returns the bytes of scratch memory of a pass, which rt_room returns; NULL: none. */
-    size_t (*room)(const rt_node *n, rt_pass pass);
-
-    /* Returns the bytes of scratch memory of each part of a pass (rt_node_share); NULL: none. */
-    size_t (*part_room)(const rt_node *n, rt_pass pass);
-
-    /* Returns the bytes that the products of a pass take in the engine's own memory, for dry runs;
-     * NULL: none. */
-    size_t (*library)(const rt_node *n, rt_pass pass);
-
-    /* Number, from 1, of the input to which backward passes its gradient by rt_grad_pass; 0: none.
-     */
-    int passes;
+    /* Returns the scratch memory of a pass; NULL: none. */
+    rt_scratch_size (*scratch)(const rt_node *n, rt_pass pass);
 
     /* Returns whether backward reads the numbers of x, the result or an input. NULL: backward reads
      * them all. */
     bool (*reads)(const rt_node *n, const rt_tensor *x);
 
-    /* Asks for the gradients of the inputs as backward does, for dry runs. NULL: by rt_grad for
-     * each input that wants one. */
-    void (*lend)(const rt_node *n);
-
     /* Returns whether backward can read the gradient of the result in bf16 alone. NULL: it cannot.
      */
     bool (*takes_rounded)(const rt_node *n);
-
-    /* True of an op made of other ops, which are observed and counted in its place. Its backward
-     * runs dry, too. */
-    bool composite;
 } rt_op;
 
 struct rt_node {
@@ -232,8 +220,8 @@ void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
  * otherwise as rt_graph_memory. */
 void *rt_graph_scratch(rt_graph *g, size_t count, size_t size);
 
-/* Returns the scratch memory of the current pass, as large as rt_op.room says, for all parts. */
-void *rt_room(const rt_node *n);
+/* Returns the scratch memory of the current pass, as large as rt_op.scratch says, for all parts. */
+void *rt_scratch(const rt_node *n);
 
 /* Fails the graph with a message. Returns NULL, so that a constructor can return it. */
 void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
@@ -245,7 +233,8 @@ bool rt_graph_drops(const rt_graph *g);
 rt_random rt_graph_next_random(rt_graph *g, uint64_t *first_index);
 
 /* Returns the gradient of input i, to which backward adds: zeroed if nothing has flowed there yet.
- * NULL if the input wants no gradient, or memory is short: then there is nothing to do. */
+ * NULL if the input wants no gradient, memory is short, or the graph is dry: then there is nothing
+ * to do. In a dry graph the gradient of the result must not be read: ask before you read it. */
 real *rt_grad(const rt_node *n, int i);
 
 /* Returns the gradient as rt_grad, for an op that can overwrite: if nothing has flowed there yet,
@@ -257,10 +246,10 @@ real *rt_grad_or_fresh(const rt_node *n, int i, real *beta);
  * Otherwise NULL: use rt_grad. */
 void *rt_grad_rounded(const rt_node *n, int i);
 
-/* Passes the gradient of the result unchanged to the input that rt_op.passes names: by pointer if
- * nothing has flowed there yet, by adding otherwise. For an op whose derivative is 1. Must be the
- * last call in backward: the gradient of the result is invalid afterwards. */
-void rt_grad_pass(const rt_node *n);
+/* Passes the gradient of the result unchanged to input i: by pointer if nothing has flowed there
+ * yet, by adding otherwise. For an op whose derivative is 1. Must be the last call in backward: the
+ * gradient of the result is invalid afterwards. */
+void rt_grad_pass(const rt_node *n, int i);
 
 /* Runs the parts of the current pass, by the threads of the graph if it has any. The borders of
  * parts depend on shapes alone, so the bits do not depend on the threads. A part must not ask the
@@ -270,13 +259,18 @@ void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts);
 /* Runs all parts in the calling thread, one after the other. */
 void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts);
 
-/* Runs a pass over rows of `columns` numbers. Part `number` has the rows first ... first + count -
- * 1. With one column, `first` is a multiple of 64. */
+/* Part `number` of a pass over rows: the rows first ... first + count - 1. With one column, `first`
+ * is a multiple of 64. */
 typedef struct rt_row_span {
+    const rt_node *node;
+    void *context; /* the caller's */
+    void *scratch; /* of the part */
     size_t first, count;
     int number;
 } rt_row_span;
-typedef void rt_row_part(const rt_node *n, rt_row_span rows, void *context, void *room);
+typedef void rt_row_part(const rt_row_span *span);
+
+/* Runs a pass over rows of `columns` numbers in parts, as rt_node_share. */
 void rt_node_rows(const rt_node *n, size_t rows, size_t columns, rt_row_part *part, void *context);
 
 /* Return the number of rows of a part, the last one excepted, and the number of parts. */

@@ -41,9 +41,8 @@ static inline const rt_tensor *rt_memory_of(const rt_tensor *x)
     return x->viewed ? x->viewed : x;
 }
 
-/* Runs a pass of a node in its scratch memory. In a dry graph, counts that memory and returns
- * false: the pass is not run. */
-bool rt_node_run(const rt_node *n, rt_pass pass);
+/* Runs a pass of a node in its scratch memory. */
+void rt_node_run(const rt_node *n, rt_pass pass);
 
 /* Keeps x as rt_graph_keep, also in a graph that records, whose newer nodes are removed. */
 rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x);

@@ -79,13 +79,12 @@ KERNEL(elu_plus_one)
     }
 }
 
-static void activate_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void activate_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const activation_args *a = n->args;
-    const size_t i = span.first;
-    (void)context;
-    (void)room;
-    a->values(n->out->data + i, a->derivative + i, n->in[0]->data + i, span.count);
+    const size_t i = span->first;
+    a->values(n->out->data + i, a->derivative + i, n->in[0]->data + i, span->count);
 }
 
 static void activation_forward(const rt_node *n)
@@ -105,23 +104,22 @@ void rt_activation_gradient(real *g, const real *derivative, size_t size)
     multiply_by(g, derivative, size);
 }
 
-static void derive_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void derive_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const activation_args *a = n->args;
-    (void)context;
-    (void)room;
-    multiply_by(n->out->grad + span.first, a->derivative + span.first, span.count);
+    multiply_by(n->out->grad + span->first, a->derivative + span->first, span->count);
 }
 
 static void activation_backward(const rt_node *n)
 {
     rt_node_rows(n, rt_size(n->out), 1, derive_span, NULL);
-    rt_grad_pass(n);
+    rt_grad_pass(n, 0);
 }
 
 #define ACTIVATION_OP(word)                                                                        \
     {                                                                                              \
-        .name = #word, .forward = activation_forward, .backward = activation_backward, .passes = 1 \
+        .name = #word, .forward = activation_forward, .backward = activation_backward              \
     }
 const rt_op rt_op_gelu = ACTIVATION_OP(gelu);
 const rt_op rt_op_gelu_tanh = ACTIVATION_OP(gelu_tanh);
@@ -203,14 +201,13 @@ static size_t block_at(size_t start, size_t size)
 
 /* f' of a block stands in room of its own and, going backward, f, which stands in the result going
  * forward. */
-static void gate_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void gate_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const glu_args *a = n->args;
-    const size_t end = span.first + span.count;
+    const size_t end = span->first + span->count;
     real derivative[BLOCK];
-    (void)context;
-    (void)room;
-    for (size_t i = span.first; i < end; i += BLOCK) {
+    for (size_t i = span->first; i < end; i += BLOCK) {
         real *y = n->out->data + i;
         a->values(y, derivative, n->in[0]->data + i, block_at(i, end));
         times_gated(y, n->in[1]->data + i, block_at(i, end));
@@ -226,14 +223,14 @@ typedef struct glu_backward_pass {
     real *dgate, beta;
 } glu_backward_pass;
 
-static void glu_derive_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void glu_derive_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const glu_args *a = n->args;
-    const glu_backward_pass *b = context;
-    const size_t end = span.first + span.count;
+    const glu_backward_pass *b = span->context;
+    const size_t end = span->first + span->count;
     real value[BLOCK], derivative[BLOCK];
-    (void)room;
-    for (size_t i = span.first; i < end; i += BLOCK) {
+    for (size_t i = span->first; i < end; i += BLOCK) {
         const size_t count = block_at(i, end);
         a->values(value, derivative, n->in[0]->data + i, count);
         glu_gradients(b->dgate ? b->dgate + i : NULL, n->out->grad + i, n->in[1]->data + i, value,
@@ -246,7 +243,7 @@ static void glu_backward(const rt_node *n)
     glu_backward_pass b;
     b.dgate = rt_grad_or_fresh(n, 0, &b.beta);
     rt_node_rows(n, rt_size(n->out), 1, glu_derive_span, &b);
-    rt_grad_pass(n); /* last: it may carry the gradient of the result away */
+    rt_grad_pass(n, 1); /* last: it may carry the gradient of the result away */
 }
 
 static bool glu_reads(const rt_node *n, const rt_tensor *x)
@@ -257,8 +254,7 @@ static bool glu_reads(const rt_node *n, const rt_tensor *x)
 const rt_op rt_op_glu = {.name = "glu",
                          .forward = glu_forward,
                          .backward = glu_backward,
-                         .reads = glu_reads,
-                         .passes = 2};
+                         .reads = glu_reads};
 
 rt_tensor *rt_glu(rt_graph *g, rt_tensor *gate, rt_tensor *x, rt_activation kind)
 {

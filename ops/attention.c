@@ -379,16 +379,12 @@ static packs_pass pass_of(const rt_node *n, rt_pass way)
                         .blocks = (n->in[0]->shape[1] + TILE - 1) / TILE};
 }
 
-static size_t attention_room(const rt_node *n, rt_pass pass)
-{
-    return size_of(extent_of(n, pass)) * sizeof(real);
-}
-
-static size_t attention_library(const rt_node *n, rt_pass pass)
+static rt_scratch_size attention_scratch(const rt_node *n, rt_pass pass)
 {
     const rt_tensor *q = n->in[0], *k = n->in[1];
-    (void)pass;
-    return rt_gemm_library(smaller(q->shape[1], TILE), smaller(k->shape[1], TILE), q->shape[3]);
+    return (rt_scratch_size){.part = size_of(extent_of(n, pass)) * sizeof(real),
+                             .library = rt_gemm_library(smaller(q->shape[1], TILE),
+                                                        smaller(k->shape[1], TILE), q->shape[3])};
 }
 
 static void forward_part(void *context, int part, void *memory)
@@ -476,8 +472,7 @@ static void attention_backward(const rt_node *n)
 const rt_op rt_op_attention = {.name = "attention",
                                .forward = attention_forward,
                                .backward = attention_backward,
-                               .part_room = attention_room,
-                               .library = attention_library};
+                               .scratch = attention_scratch};
 
 /* ---- constructor ---- */
 

@@ -44,21 +44,21 @@ static double row_loss(const real *x, int size, int label, double log_sum, doubl
 }
 
 /* The loss of a part of the rows. */
-static void lose_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void lose_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
     const int size = rt_columns(x);
     double loss = 0;
-    (void)room;
-    for (size_t r = span.first; r < span.first + span.count; r++) {
+    for (size_t r = span->first; r < span->first + span->count; r++) {
         const real *row = x->data + r * (size_t)size;
         if (a->labels[r] == RT_IGNORE)
             continue;
         a->log_sum[r] = rt_row_log_sum(row, size);
         loss += row_loss(row, size, a->labels[r], (double)a->log_sum[r], a->smoothing);
     }
-    ((double *)context)[span.number] = loss;
+    ((double *)span->context)[span->number] = loss;
 }
 
 static int parts_of(const rt_tensor *x)
@@ -66,9 +66,10 @@ static int parts_of(const rt_tensor *x)
     return rt_parts_of_rows(rt_rows(x), (size_t)rt_columns(x));
 }
 
-static size_t cross_entropy_room(const rt_node *n, rt_pass pass)
+static rt_scratch_size cross_entropy_scratch(const rt_node *n, rt_pass pass)
 {
-    return pass == RT_FORWARD ? (size_t)parts_of(n->in[0]) * sizeof(double) : 0;
+    const size_t losses = pass == RT_FORWARD ? (size_t)parts_of(n->in[0]) : 0;
+    return (rt_scratch_size){.whole = losses * sizeof(double)};
 }
 
 static bool labels_fit(const rt_node *n)
@@ -89,7 +90,7 @@ static void cross_entropy_forward(const rt_node *n)
 {
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    double *losses = rt_room(n), loss = 0;
+    double *losses = rt_scratch(n), loss = 0;
     if (!labels_fit(n))
         return;
     rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), lose_span, losses);
@@ -102,17 +103,6 @@ typedef struct cross_entropy_pass {
     real *dx, beta, share;
     uint16_t *rounded; /* in place of dx; or NULL */
 } cross_entropy_pass;
-
-static void ask_for_gradient(const rt_node *n, cross_entropy_pass *p)
-{
-    p->rounded = rt_gemm_rounds() ? rt_grad_rounded(n, 0) : NULL;
-    p->dx = p->rounded ? NULL : rt_grad_or_fresh(n, 0, &p->beta);
-}
-
-static void lend_gradient(const rt_node *n)
-{
-    ask_for_gradient(n, &(cross_entropy_pass){0});
-}
 
 /* Computes the gradient of `count` numbers of a row, from `first` on. */
 static void row_gradient(const rt_node *n, const cross_entropy_pass *p, size_t row, real *dx,
@@ -148,13 +138,13 @@ static void ignored_row_gradient(const cross_entropy_pass *p, size_t row, size_t
         memset(p->dx + row * size, 0, size * sizeof *p->dx);
 }
 
-static void gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void gradients_of_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const cross_entropy_args *a = n->args;
-    const cross_entropy_pass *p = context;
+    const cross_entropy_pass *p = span->context;
     const int size = rt_columns(n->in[0]);
-    (void)room;
-    for (size_t r = span.first; r < span.first + span.count; r++)
+    for (size_t r = span->first; r < span->first + span->count; r++)
         if (a->labels[r] == RT_IGNORE)
             ignored_row_gradient(p, r, (size_t)size);
         else if (p->rounded)
@@ -167,17 +157,18 @@ static void cross_entropy_backward(const rt_node *n)
 {
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    cross_entropy_pass p = {.share = (real)((double)n->out->grad[0] / a->divisor)};
-    ask_for_gradient(n, &p);
-    if (p.dx || p.rounded)
-        rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), gradients_of_span, &p);
+    cross_entropy_pass p = {.rounded = rt_gemm_rounds() ? rt_grad_rounded(n, 0) : NULL};
+    p.dx = p.rounded ? NULL : rt_grad_or_fresh(n, 0, &p.beta);
+    if (!p.dx && !p.rounded)
+        return;
+    p.share = (real)((double)n->out->grad[0] / a->divisor);
+    rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), gradients_of_span, &p);
 }
 
 const rt_op rt_op_cross_entropy = {.name = "cross_entropy",
                                    .forward = cross_entropy_forward,
                                    .backward = cross_entropy_backward,
-                                   .room = cross_entropy_room,
-                                   .lend = lend_gradient};
+                                   .scratch = cross_entropy_scratch};
 
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor)

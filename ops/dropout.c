@@ -26,16 +26,16 @@ typedef struct drop {
     bool add;
 } drop;
 
-static void drop_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void drop_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     enum { BLOCK = 256 };
     const dropout_args *a = n->args;
-    const drop *d = context;
+    const drop *d = span->context;
     real *restrict out = d->out;
     const real *restrict in = d->in;
-    const size_t end = span.first + span.count;
-    (void)room;
-    for (size_t start = span.first; start < end; start += BLOCK) {
+    const size_t end = span->first + span->count;
+    for (size_t start = span->first; start < end; start += BLOCK) {
         real factor[BLOCK];
         size_t count = end - start < BLOCK ? end - start : BLOCK;
         rt_dropout_factors(factor, count, a->random, a->first + start / 4, a->p);

@@ -25,13 +25,12 @@ static rt_tensor *refuse(rt_graph *g, const char *op, const rt_tensor *x, const 
 /* ---- add ---- */
 
 /* In parts of the numbers of y, which all rows have. */
-static void add_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void add_span(const rt_row_span *span)
 {
-    const size_t columns = rt_size(n->in[1]), i = span.first;
-    (void)context;
-    (void)room;
+    const rt_node *n = span->node;
+    const size_t columns = rt_size(n->in[1]), i = span->first;
     rt_rows_add(n->out->data + i, n->in[0]->data + i, n->in[1]->data + i, rt_size(n->out) / columns,
-                span.count, columns);
+                span->count, columns);
 }
 
 static void add_forward(const rt_node *n)
@@ -43,16 +42,16 @@ typedef struct adding {
     real *dy, beta;
 } adding;
 
-static void add_gradient_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void add_gradient_span(const rt_row_span *span)
 {
-    const adding *a = context;
+    const rt_node *n = span->node;
+    const adding *a = span->context;
     const size_t columns = rt_size(n->in[1]), rows = rt_size(n->out) / columns;
     const size_t from = a->beta == 0; /* the first row is copied */
-    const real *g = n->out->grad + span.first;
-    (void)room;
+    const real *g = n->out->grad + span->first;
     if (from)
-        memcpy(a->dy + span.first, g, span.count * sizeof *g);
-    rt_rows_sum(a->dy + span.first, g + from * columns, rows - from, span.count, columns);
+        memcpy(a->dy + span->first, g, span->count * sizeof *g);
+    rt_rows_sum(a->dy + span->first, g + from * columns, rows - from, span->count, columns);
 }
 
 static void add_backward(const rt_node *n)
@@ -61,13 +60,10 @@ static void add_backward(const rt_node *n)
     a.dy = rt_grad_or_fresh(n, 1, &a.beta);
     if (a.dy)
         rt_node_rows(n, rt_size(n->in[1]), 1, add_gradient_span, &a);
-    rt_grad_pass(n); /* last: it may carry the gradient of the result away */
+    rt_grad_pass(n, 0); /* last: it may carry the gradient of the result away */
 }
 
-const rt_op rt_op_add = {.name = "add",
-                         .forward = add_forward,
-                         .backward = add_backward,
-                         .passes = 1};
+const rt_op rt_op_add = {.name = "add", .forward = add_forward, .backward = add_backward};
 
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {

@@ -7,13 +7,12 @@ typedef struct embedding_args {
     int padding;
 } embedding_args;
 
-static void look_up(const rt_node *n, rt_row_span span, void *context, void *room)
+static void look_up(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const embedding_args *a = n->args;
     const size_t width = (size_t)rt_columns(n->out);
-    (void)context;
-    (void)room;
-    for (size_t r = span.first; r < span.first + span.count; r++)
+    for (size_t r = span->first; r < span->first + span->count; r++)
         memcpy(n->out->data + r * width, n->in[0]->data + (size_t)a->ids[r] * width,
                width * sizeof(real));
 }

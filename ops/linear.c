@@ -19,12 +19,10 @@ typedef struct rounding {
     const real *from;
 } rounding;
 
-static void round_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void round_span(const rt_row_span *span)
 {
-    const rounding *r = context;
-    (void)n;
-    (void)room;
-    rt_engine_round(r->to + span.first, r->from + span.first, span.count);
+    const rounding *r = span->context;
+    rt_engine_round(r->to + span->first, r->from + span->first, span->count);
 }
 
 /* Rounds the numbers in parts of the current pass. */
@@ -239,29 +237,37 @@ static void backward_part(void *context, int part, void *room)
         dweight_panel(b, part - b->of_dx.count);
 }
 
-/* dy is the gradient of the map, as products read it. */
-static void hand_back(const rt_node *n, rt_operand dy)
+/* Asks for the gradients of the inputs. Returns false if none is wanted, or the graph is dry. */
+static bool begin_backward(const rt_node *n, backward_pass *b)
 {
+    *b = (backward_pass){.node = n};
+    b->dx = rt_grad_or_fresh(n, 0, &b->beta_of_dx);
+    b->dweight = rt_grad_or_fresh(n, 1, &b->beta_of_dweight);
+    b->dbias = rt_grad(n, 2);
+    return b->dx || b->dweight || b->dbias;
+}
+
+/* dy is the gradient of the map, as products read it. */
+static void hand_back(backward_pass *b, rt_operand dy)
+{
+    const rt_node *n = b->node;
     const rt_tensor *x = n->in[0], *weight = n->in[1];
     const int rows = (int)rt_rows(x), in = weight->shape[1], out = weight->shape[0];
-    backward_pass b = {.node = n, .dy = dy};
-    b.dx = rt_grad_or_fresh(n, 0, &b.beta_of_dx);
-    b.dweight = rt_grad_or_fresh(n, 1, &b.beta_of_dweight);
-    b.dbias = rt_grad(n, 2);
-    if (b.dx) {
-        b.weight = rounded_weight(n);
-        b.of_dx = rt_gemm_panels(rows, in, out, least_work(n));
+    b->dy = dy;
+    if (b->dx) {
+        b->weight = rounded_weight(n);
+        b->of_dx = rt_gemm_panels(rows, in, out, least_work(n));
     }
-    if (b.dweight)
-        b.x = rounded_rows(n);
-    if (b.dweight || b.dbias)
-        b.of_dweight = rt_gemm_panels(out, in, rows, least_work(n));
-    if (b.dx && (b.dx == b.dweight || b.dx == b.dbias)) { /* one tensor, given twice */
-        backward_pass first = b;
-        first.of_dweight.count = b.of_dx.count = 0;
+    if (b->dweight)
+        b->x = rounded_rows(n);
+    if (b->dweight || b->dbias)
+        b->of_dweight = rt_gemm_panels(out, in, rows, least_work(n));
+    if (b->dx && (b->dx == b->dweight || b->dx == b->dbias)) { /* one tensor, given twice */
+        backward_pass first = *b;
+        first.of_dweight.count = b->of_dx.count = 0;
         rt_node_share(n, backward_part, &first, first.of_dx.count);
     }
-    rt_node_share(n, backward_part, &b, b.of_dx.count + b.of_dweight.count);
+    rt_node_share(n, backward_part, b, b->of_dx.count + b->of_dweight.count);
 }
 
 static size_t panel_library(const rt_node *node, int m, int n, int k)
@@ -270,13 +276,13 @@ static size_t panel_library(const rt_node *node, int m, int n, int k)
     return rt_gemm_library(cut.rows, cut.columns, k);
 }
 
-static size_t linear_library(const rt_node *n, rt_pass pass)
+static rt_scratch_size linear_scratch(const rt_node *n, rt_pass pass)
 {
     const int rows = (int)rt_rows(n->out), out = rt_columns(n->out), in = rt_columns(n->in[0]);
     if (pass == RT_FORWARD)
-        return panel_library(n, rows, out, in);
+        return (rt_scratch_size){.library = panel_library(n, rows, out, in)};
     const size_t dx = panel_library(n, rows, in, out), dweight = panel_library(n, out, in, rows);
-    return dx > dweight ? dx : dweight;
+    return (rt_scratch_size){.library = dx > dweight ? dx : dweight};
 }
 
 /* The sum for the bias and the gradient of the residual are no products. */
@@ -288,22 +294,22 @@ static bool linear_takes_rounded(const rt_node *n)
 static void linear_backward(const rt_node *n)
 {
     const rt_tensor *y = n->out;
-    const int out = rt_columns(y);
-    if (y->rounded_grad)
-        hand_back(n, (rt_operand){.stride = out,
-                                  .stored = y->rounded_grad,
-                                  .rounded = y->rounded_grad});
-    else
-        hand_back(n, rounded(n, rt_rows_at(y->grad, out), rt_size(y), GRADIENTS));
-    rt_grad_pass(n); /* last: it may carry the gradient of the result away */
+    backward_pass b;
+    if (begin_backward(n, &b)) {
+        rt_operand dy = {.data = y->grad,
+                         .stride = rt_columns(y),
+                         .stored = y->rounded_grad,
+                         .rounded = y->rounded_grad};
+        hand_back(&b, rounded(n, dy, rt_size(y), GRADIENTS));
+    }
+    rt_grad_pass(n, 3); /* last: it may carry the gradient of the result away */
 }
 
 const rt_op rt_op_linear = {.name = "linear",
                             .forward = linear_forward,
                             .backward = linear_backward,
+                            .scratch = linear_scratch,
                             .reads = linear_reads,
-                            .library = linear_library,
-                            .passes = 4,
                             .takes_rounded = linear_takes_rounded};
 
 /* ---- with an activation ---- */
@@ -349,12 +355,12 @@ typedef struct activation_pass {
     uint16_t *rounded;
 } activation_pass;
 
-static void derive_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void derive_span(const rt_row_span *span)
 {
-    const activation_pass *pass = context;
-    const size_t end = span.first + span.count;
-    (void)room;
-    for (size_t i = span.first; i < end; i += BLOCK) {
+    const rt_node *n = span->node;
+    const activation_pass *pass = span->context;
+    const size_t end = span->first + span->count;
+    for (size_t i = span->first; i < end; i += BLOCK) {
         const size_t count = end - i < BLOCK ? end - i : BLOCK;
         rt_activation_gradient(n->out->grad + i, pass->args->derivative + i, count);
         if (pass->rounded)
@@ -365,18 +371,21 @@ static void derive_span(const rt_node *n, rt_row_span span, void *context, void 
 static void linear_activation_backward(const rt_node *n)
 {
     const size_t size = rt_size(n->out);
+    backward_pass b;
+    if (!begin_backward(n, &b))
+        return;
     activation_pass pass = {n->args, rt_gemm_place(size, GRADIENTS)};
     rt_node_rows(n, size, 1, derive_span, &pass);
     rt_operand dy = rt_rows_at(n->out->grad, rt_columns(n->out));
     dy.rounded = pass.rounded;
-    hand_back(n, dy);
+    hand_back(&b, dy);
 }
 
 const rt_op rt_op_linear_activation = {.name = "linear_activation",
                                        .forward = linear_activation_forward,
                                        .backward = linear_activation_backward,
-                                       .reads = linear_reads,
-                                       .library = linear_library};
+                                       .scratch = linear_scratch,
+                                       .reads = linear_reads};
 
 /* ---- constructors ---- */
 
@@ -451,7 +460,7 @@ static void round_forward(const rt_node *n)
 
 static void round_backward(const rt_node *n)
 {
-    rt_grad_pass(n);
+    rt_grad_pass(n, 0);
 }
 
 static bool round_reads(const rt_node *n, const rt_tensor *x)
@@ -464,8 +473,7 @@ static bool round_reads(const rt_node *n, const rt_tensor *x)
 static const rt_op op_round = {.name = "round",
                                .forward = round_forward,
                                .backward = round_backward,
-                               .reads = round_reads,
-                               .passes = 1};
+                               .reads = round_reads};
 
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x)
 {

@@ -459,11 +459,12 @@ static head head_of(const rt_node *n, int b, int h)
                   .level_stride = H};
 }
 
-static size_t linear_attention_room(const rt_node *n, rt_pass pass)
+static rt_scratch_size linear_attention_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t D = (size_t)n->in[0]->shape[3], E = (size_t)n->in[2]->shape[3];
+    const size_t numbers = (D + 1) * E + D + CHUNK * (2 * D + 2 * CHUNK + E);
     (void)pass;
-    return ((D + 1) * E + D + CHUNK * (2 * D + 2 * CHUNK + E)) * sizeof(real);
+    return (rt_scratch_size){.part = numbers * sizeof(real)};
 }
 
 static room room_of(const rt_node *n, void *memory)
@@ -547,7 +548,7 @@ static void linear_attention_backward(const rt_node *n)
 const rt_op rt_op_linear_attention = {.name = "linear_attention",
                                       .forward = linear_attention_forward,
                                       .backward = linear_attention_backward,
-                                      .part_room = linear_attention_room};
+                                      .scratch = linear_attention_scratch};
 
 static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v, bool causal)
 {

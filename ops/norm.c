@@ -62,15 +62,15 @@ static RT_ROW_KERNEL(norm_gradients,
     }
 }
 
-static void normalise_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void normalise_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const layer_norm_args *a = n->args;
     const rt_tensor *x = n->in[0], *bias = n->in[2];
-    const size_t first = span.first * (size_t)rt_columns(x);
-    (void)context;
-    (void)room;
+    const size_t first = span->first * (size_t)rt_columns(x);
     normalise_rows(n->out->data + first, x->data + first, n->in[1]->data, bias ? bias->data : NULL,
-                   span.count, rt_columns(x), a->eps, a->mean + span.first, a->rstd + span.first);
+                   span->count, rt_columns(x), a->eps, a->mean + span->first,
+                   a->rstd + span->first);
 }
 
 static void layer_norm_forward(const rt_node *n)
@@ -79,39 +79,39 @@ static void layer_norm_forward(const rt_node *n)
 }
 
 /* Both gradients of a part of the rows, of each part behind those of the one before. */
-static size_t layer_norm_room(const rt_node *n, rt_pass pass)
+static rt_scratch_size layer_norm_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t columns = (size_t)rt_columns(n->out);
     const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
-    return pass == RT_BACKWARD ? parts * 2 * columns * sizeof(real) : 0;
+    return (rt_scratch_size){pass == RT_BACKWARD ? parts * 2 * columns * sizeof(real) : 0, 0, 0};
 }
 
-static void gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void gradients_of_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const layer_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    const size_t size = (size_t)rt_columns(x), first = span.first * size;
-    real *dweight = (real *)context + (size_t)span.number * 2 * size;
-    (void)room;
+    const size_t size = (size_t)rt_columns(x), first = span->first * size;
+    real *dweight = (real *)span->context + (size_t)span->number * 2 * size;
     memset(dweight, 0, 2 * size * sizeof *dweight);
     norm_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, dweight + size,
-                   span.count, (int)size, a->mean + span.first, a->rstd + span.first);
+                   span->count, (int)size, a->mean + span->first, a->rstd + span->first);
 }
 
 static void layer_norm_backward(const rt_node *n)
 {
     const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
     const size_t parts = (size_t)rt_parts_of_rows(rows, size);
-    real *sums = rt_room(n), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
+    real *sums = rt_scratch(n), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
     rt_node_rows(n, rows, size, gradients_of_span, sums);
     if (dweight)
         rt_rows_sum(dweight, sums, parts, size, 2 * size);
     if (dbias)
         rt_rows_sum(dbias, sums + size, parts, size, 2 * size);
-    rt_grad_pass(n);
+    rt_grad_pass(n, 0);
 }
 
-static bool layer_norm_reads(const rt_node *n, const rt_tensor *x)
+static bool norm_reads(const rt_node *n, const rt_tensor *x)
 {
     return x == n->in[0] || x == n->in[1];
 }
@@ -119,9 +119,8 @@ static bool layer_norm_reads(const rt_node *n, const rt_tensor *x)
 const rt_op rt_op_layer_norm = {.name = "layer_norm",
                                 .forward = layer_norm_forward,
                                 .backward = layer_norm_backward,
-                                .reads = layer_norm_reads,
-                                .room = layer_norm_room,
-                                .passes = 1};
+                                .scratch = layer_norm_scratch,
+                                .reads = norm_reads};
 
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
 {
@@ -186,15 +185,14 @@ static RT_ROW_KERNEL(rms_gradients,
     }
 }
 
-static void scale_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void scale_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const rms_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    const size_t first = span.first * (size_t)rt_columns(x);
-    (void)context;
-    (void)room;
-    scale_to_rms(n->out->data + first, x->data + first, n->in[1]->data, span.count, rt_columns(x),
-                 a->eps, a->rrms + span.first);
+    const size_t first = span->first * (size_t)rt_columns(x);
+    scale_to_rms(n->out->data + first, x->data + first, n->in[1]->data, span->count, rt_columns(x),
+                 a->eps, a->rrms + span->first);
 }
 
 static void rms_norm_forward(const rt_node *n)
@@ -203,46 +201,40 @@ static void rms_norm_forward(const rt_node *n)
 }
 
 /* The gradient of the weight of a part of the rows, of each part behind that of the one before. */
-static size_t rms_norm_room(const rt_node *n, rt_pass pass)
+static rt_scratch_size rms_norm_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t columns = (size_t)rt_columns(n->out);
     const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
-    return pass == RT_BACKWARD ? parts * columns * sizeof(real) : 0;
+    return (rt_scratch_size){pass == RT_BACKWARD ? parts * columns * sizeof(real) : 0, 0, 0};
 }
 
-static void rms_gradients_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void rms_gradients_of_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const rms_norm_args *a = n->args;
     const rt_tensor *x = n->in[0];
-    const size_t size = (size_t)rt_columns(x), first = span.first * size;
-    real *dweight = (real *)context + (size_t)span.number * size;
-    (void)room;
+    const size_t size = (size_t)rt_columns(x), first = span->first * size;
+    real *dweight = (real *)span->context + (size_t)span->number * size;
     memset(dweight, 0, size * sizeof *dweight);
-    rms_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, span.count,
-                  (int)size, a->rrms + span.first);
+    rms_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, span->count,
+                  (int)size, a->rrms + span->first);
 }
 
 static void rms_norm_backward(const rt_node *n)
 {
     const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
-    real *sums = rt_room(n), *dweight = rt_grad(n, 1);
+    real *sums = rt_scratch(n), *dweight = rt_grad(n, 1);
     rt_node_rows(n, rows, size, rms_gradients_of_span, sums);
     if (dweight)
         rt_rows_sum(dweight, sums, (size_t)rt_parts_of_rows(rows, size), size, size);
-    rt_grad_pass(n);
-}
-
-static bool rms_norm_reads(const rt_node *n, const rt_tensor *x)
-{
-    return x == n->in[0] || x == n->in[1];
+    rt_grad_pass(n, 0);
 }
 
 const rt_op rt_op_rms_norm = {.name = "rms_norm",
                               .forward = rms_norm_forward,
                               .backward = rms_norm_backward,
-                              .reads = rms_norm_reads,
-                              .room = rms_norm_room,
-                              .passes = 1};
+                              .scratch = rms_norm_scratch,
+                              .reads = norm_reads};
 
 rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
 {
@@ -268,12 +260,11 @@ static double length_of(const real *x, int size)
     return sqrt(squares);
 }
 
-static void normalize_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void normalize_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const int size = rt_columns(n->out);
-    (void)context;
-    (void)room;
-    for (size_t r = span.first; r < span.first + span.count; r++) {
+    for (size_t r = span->first; r < span->first + span->count; r++) {
         const real *x = n->in[0]->data + r * (size_t)size;
         real *y = n->out->data + r * (size_t)size;
         const double length = length_of(x, size);
@@ -288,12 +279,12 @@ static void normalize_forward(const rt_node *n)
 }
 
 /* dx = (dy - y (y . dy)) / |x|; a row of zeros has no direction and gets nothing. */
-static void gradient_of_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void gradient_of_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const int size = rt_columns(n->out);
-    real *dx = context;
-    (void)room;
-    for (size_t r = span.first; r < span.first + span.count; r++) {
+    real *dx = span->context;
+    for (size_t r = span->first; r < span->first + span->count; r++) {
         const size_t first = r * (size_t)size;
         const real *y = n->out->data + first, *dy = n->out->grad + first;
         const double length = length_of(n->in[0]->data + first, size);

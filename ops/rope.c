@@ -171,13 +171,12 @@ static size_t numbers_of_theta(const rt_rotation *r)
     return (size_t)r->heads * (size_t)r->pairs;
 }
 
-static void rotate_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void rotate_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const rt_rotation *r = rotation_of(n);
-    const size_t end = span.first + span.count;
-    (void)context;
-    (void)room;
-    for (size_t t = span.first; t < end;) {
+    const size_t end = span->first + span->count;
+    for (size_t t = span->first; t < end;) {
         const stretch s = stretch_at(n->out, r, t, end);
         rotate_stretch(n->out->data + start_of(s), n->in[0]->data + start_of(s), r, s, 1, false);
         t += (size_t)s.e.T;
@@ -208,20 +207,19 @@ static bool rope_reads(const rt_node *n, const rt_tensor *x)
     return x == n->out ? learns(n) && !n->in[0]->data : true;
 }
 
-/* Tokens of a part that are rotated again. */
-static size_t rope_part_room(const rt_node *n, rt_pass pass)
+/* For a learned theta: the sums of a part of the tokens, of each part behind those of the one
+ * before, and the turns of a token, of each part as well. Each part has its tokens that are rotated
+ * again. */
+static rt_scratch_size rope_scratch(const rt_node *n, rt_pass pass)
 {
-    const size_t width = width_of(n->out), rows = rt_rows_of_part(width);
-    return pass == RT_BACKWARD && rotates_again(n) ? rows * width * sizeof(real) : 0;
-}
-
-/* The sums of a learned theta of a part of the tokens, of each part behind those of the one before;
- * and room for the turns of a token, of each part as well. */
-static size_t rope_room(const rt_node *n, rt_pass pass)
-{
-    const bool sums = pass == RT_BACKWARD && learns(n);
-    const size_t parts = (size_t)rt_parts_of_rows(tokens_of(n->out), width_of(n->out));
-    return sums ? parts * numbers_of_theta(rotation_of(n)) * (sizeof(double) + sizeof(real)) : 0;
+    const size_t width = width_of(n->out);
+    const size_t parts = (size_t)rt_parts_of_rows(tokens_of(n->out), width);
+    const size_t numbers = parts * numbers_of_theta(rotation_of(n));
+    const size_t again = rotates_again(n) ? rt_rows_of_part(width) * width : 0;
+    if (pass == RT_FORWARD || !learns(n))
+        return (rt_scratch_size){0};
+    return (rt_scratch_size){.whole = numbers * (sizeof(double) + sizeof(real)),
+                             .part = again * sizeof(real)};
 }
 
 typedef struct rope_pass {
@@ -239,21 +237,22 @@ static const real *rotated(const rt_node *n, stretch s, real *room)
     return room;
 }
 
-static void rotate_back_span(const rt_node *n, rt_row_span span, void *context, void *room)
+static void rotate_back_span(const rt_row_span *span)
 {
+    const rt_node *n = span->node;
     const rt_rotation *r = rotation_of(n);
-    const rope_pass *p = context;
-    const size_t end = span.first + span.count, columns = numbers_of_theta(r);
-    const size_t at = (size_t)span.number * columns;
+    const rope_pass *p = span->context;
+    const size_t end = span->first + span->count, columns = numbers_of_theta(r);
+    const size_t at = (size_t)span->number * columns;
     if (p->sums)
         memset(p->sums + at, 0, columns * sizeof *p->sums);
-    for (size_t t = span.first; t < end;) {
+    for (size_t t = span->first; t < end;) {
         const stretch s = stretch_at(n->out, r, t, end);
         const real *dy = n->out->grad + start_of(s);
         if (p->dx)
             rotate_stretch(p->dx + start_of(s), dy, r, s, -1, p->beta != 0);
         if (p->sums)
-            sum_turns(p->sums + at, p->turns + at, rotated(n, s, room), dy, r, s);
+            sum_turns(p->sums + at, p->turns + at, rotated(n, s, span->scratch), dy, r, s);
         t += (size_t)s.e.T;
     }
 }
@@ -279,7 +278,7 @@ static void rope_backward(const rt_node *n)
     p.dx = rt_grad_or_fresh(n, 0, &p.beta);
     real *dtheta = rt_grad(n, 1);
     if (dtheta) {
-        p.sums = rt_room(n);
+        p.sums = rt_scratch(n);
         p.turns = (real *)(p.sums + (size_t)parts * numbers_of_theta(r));
     }
     rt_node_rows(n, tokens, width, rotate_back_span, &p);
@@ -290,9 +289,8 @@ static void rope_backward(const rt_node *n)
 const rt_op rt_op_rope = {.name = "rope",
                           .forward = rope_forward,
                           .backward = rope_backward,
-                          .reads = rope_reads,
-                          .room = rope_room,
-                          .part_room = rope_part_room};
+                          .scratch = rope_scratch,
+                          .reads = rope_reads};
 
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *r)
 {

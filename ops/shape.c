@@ -2,10 +2,10 @@
 
 static void reshape_backward(const rt_node *n)
 {
-    rt_grad_pass(n);
+    rt_grad_pass(n, 0);
 }
 
-const rt_op rt_op_reshape = {.name = "reshape", .backward = reshape_backward, .passes = 1};
+const rt_op rt_op_reshape = {.name = "reshape", .backward = reshape_backward};
 
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
 {
@@ -107,10 +107,10 @@ static void reduce_forward(const rt_node *n)
 
 static void reduce_backward(const rt_node *n)
 {
-    const real share = (real)((double)n->out->grad[0] / *(const double *)n->args);
     real *dx = rt_grad(n, 0);
+    const double share = dx ? (double)n->out->grad[0] / *(const double *)n->args : 0;
     for (size_t i = 0, size = rt_size(n->in[0]); dx && i < size; i++)
-        dx[i] += share;
+        dx[i] += (real)share;
 }
 
 const rt_op rt_op_sum = {.name = "sum", .forward = reduce_forward, .backward = reduce_backward};

@@ -42,13 +42,10 @@ static void plus_backward(const rt_node *n)
     real *dy = rt_grad(n, 1);
     for (size_t i = 0; dy && i < rt_size(n->out); i++)
         dy[i] += n->out->grad[i];
-    rt_grad_pass(n);
+    rt_grad_pass(n, 0);
 }
 
-static const rt_op plus_op = {.name = "plus",
-                              .forward = plus_forward,
-                              .backward = plus_backward,
-                              .passes = 1};
+static const rt_op plus_op = {.name = "plus", .forward = plus_forward, .backward = plus_backward};
 
 static rt_tensor *plus(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
@@ -222,7 +219,7 @@ static const rt_op forgetful_op = {.name = "forgetful",
                                    .forward = times_forward,
                                    .backward = times_backward,
                                    .reads = reads_nothing};
-static const rt_op view_op = {.name = "view", .backward = plus_backward, .passes = 1};
+static const rt_op view_op = {.name = "view", .backward = plus_backward};
 
 static rt_tensor *forgetful(rt_graph *g, rt_tensor *x, real factor)
 {

@@ -142,9 +142,9 @@ static void do_nothing(void *context, int part, void *room)
     (void)context, (void)part, (void)room;
 }
 
-static void do_nothing_with_rows(const rt_node *n, rt_row_span rows, void *context, void *room)
+static void do_nothing_with_rows(const rt_row_span *span)
 {
-    (void)n, (void)rows, (void)context, (void)room;
+    (void)span;
 }
 
 static rt_status optimize_nothing(void)
@@ -225,11 +225,11 @@ static rt_status sampler_of_nothing(void)
     X(rt_node_rows, rt_node_rows(&node, 0, 0, do_nothing_with_rows, NULL))                         \
     X(rt_rows_of_part, ck_assert_uint_gt(rt_rows_of_part(0), 0))                                   \
     X(rt_parts_of_rows, ck_assert_int_eq(rt_parts_of_rows(0, 0), 0))                               \
-    X(rt_room, IS_NOTHING(rt_room(&node)))                                                         \
+    X(rt_scratch, IS_NOTHING(rt_scratch(&node)))                                                   \
     X(rt_grad, ck_assert_ptr_null(rt_grad(&node, 0)))                                              \
     X(rt_grad_or_fresh, ck_assert_ptr_null(rt_grad_or_fresh(&node, 0, numbers)))                   \
     X(rt_grad_rounded, ck_assert_ptr_null(rt_grad_rounded(&node, 0)))                              \
-    X(rt_grad_pass, rt_grad_pass(&node))                                                           \
+    X(rt_grad_pass, rt_grad_pass(&node, 0))                                                        \
     X(rt_account_alloc,                                                                            \
       ck_assert(rt_account_alloc(&(rt_account){{0}}, RT_FOR_VALUES, 1, 1) != NULL))                \
     X(rt_random_words, rt_random_words((rt_random){0}, 0, (uint32_t[4]){0}))                       \
