@@ -4,8 +4,8 @@
 #include "suite.h"
 
 #include "ops/engine.h"
-#include "ops/private.h"
 #include "ops/gemm.h"
+#include "ops/private.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,13 +6,16 @@
  *     torture-ops SEED FIRST COUNT     graphs FIRST ... FIRST + COUNT - 1
  *
  * Prints a line for each broken promise, with the calls that led to it, and then exits with 1.
- * ops_calls.c has the calls. */
+ * The calls are those of tests/ops/calls.c, with arguments that mostly fit. */
 
 #define _DEFAULT_SOURCE
 
 #include "core/memory.h"
-#include "torture/ops_program.h"
+#include "core/random.h"
+#include "ops/calls.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,318 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum {
+    MOST_TENSORS = 48,
+    MOST_CALLS = 8,
+    MOST_ELEMENTS = 4096, /* of a tensor that is used again */
+    ARRAY = 4096,         /* entries of the arrays that options point to, */
+    FILLED = 256,         /* and of those that no shape reaches beyond */
+    TRACE_SIZE = 4096
+};
+
+typedef struct program {
+    rt_random random;
+    uint64_t drawn;
+    bool hostile;
+    rt_graph *g;
+    rt_tensor leaves[MOST_TENSORS];
+    int leaf_count;
+    rt_tensor *pool[MOST_TENSORS]; /* leaves and results */
+    int pool_count;
+    char trace[TRACE_SIZE];
+} program;
+
+/* Memory to which the options of a call point. It lives until the graph is cleared, and is larger
+ * than any use of it. */
+typedef struct arrays {
+    int32_t ids[ARRAY];
+    int order[RT_MAX_AXES];
+    double positions[ARRAY], slopes[ARRAY];
+    uint8_t mask[ARRAY];
+    int16_t classes[ARRAY];
+    real level[ARRAY], probabilities[ARRAY];
+    rt_distances distances;
+} arrays;
+
+/* ---- random numbers; in a hostile program now and then what nobody should give ---- */
+
+static int below(program *p, int n)
+{
+    return (int)rt_random_below(p->random, p->drawn++, (uint32_t)n);
+}
+
+static bool chance(program *p, int percent)
+{
+    return below(p, 100) < percent;
+}
+
+static bool hostile(program *p, int percent)
+{
+    return p->hostile && chance(p, percent);
+}
+
+static double number(program *p)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY, 0, -1, 1e300, -1e300, 1e-300, 2};
+    if (hostile(p, 15))
+        return odd[below(p, sizeof odd / sizeof *odd)];
+    return 4 * rt_random_uniform(p->random, p->drawn++) - 2;
+}
+
+static double share(program *p)
+{
+    return hostile(p, 20) ? number(p) : rt_random_uniform(p->random, p->drawn++);
+}
+
+static int whole(program *p, int low, int high)
+{
+    static const int odd[] = {INT_MIN, -100, -1, 0, 99, 1 << 16, INT_MAX};
+    if (hostile(p, 10))
+        return odd[below(p, sizeof odd / sizeof *odd)];
+    return low + below(p, high - low + 1);
+}
+
+/* ---- tensors ---- */
+
+static rt_tensor *add_to_pool(program *p, rt_tensor *x)
+{
+    if (x && rt_size(x) <= MOST_ELEMENTS && p->pool_count < MOST_TENSORS)
+        p->pool[p->pool_count++] = x;
+    return x;
+}
+
+static rt_shape spoiled(program *p, rt_shape shape)
+{
+    static const int odd[] = {0, -1, INT_MIN, INT_MAX, 1 << 16};
+    rt_shape other = shape;
+    for (int i = 0; i < shape.ndim; i++)
+        if (chance(p, 50))
+            other.axis[i] = odd[below(p, sizeof odd / sizeof *odd)];
+    return rt_shape_size(other) ? shape : other;
+}
+
+/* The blocks are exactly as large as the shape, so that a sanitizer sees every step beside them. */
+static rt_tensor *leaf(program *p, rt_shape shape)
+{
+    if (hostile(p, 4))
+        return NULL;
+    if (p->leaf_count == MOST_TENSORS)
+        return &p->leaves[0];
+    const size_t size = rt_shape_size(shape);
+    real *data = rt_alloc(size, sizeof *data), *grad = rt_alloc(size, sizeof *grad);
+    if (!data || !grad)
+        abort();
+    for (size_t i = 0; i < size; i++)
+        data[i] =
+            (real)(hostile(p, 2) ? number(p) : 4 * rt_random_uniform(p->random, p->drawn++) - 2);
+    rt_tensor *x = &p->leaves[p->leaf_count++];
+    const bool spoil = hostile(p, 8);
+    *x = rt_tensor_of(data, grad, spoil ? spoiled(p, shape) : shape);
+    x->wants_grad = chance(p, 85);
+    return spoil ? x : add_to_pool(p, x);
+}
+
+static rt_shape shape_of_axes(program *p, int ndim)
+{
+    rt_shape shape = {.ndim = ndim};
+    for (int i = 0; i < RT_MAX_AXES; i++)
+        shape.axis[i] = i < ndim ? 1 + below(p, chance(p, 10) ? 9 : 5) : 1;
+    return shape;
+}
+
+static rt_tensor *fresh(program *p)
+{
+    return leaf(p, shape_of_axes(p, below(p, RT_MAX_AXES + 1)));
+}
+
+static rt_tensor *any(program *p)
+{
+    if (hostile(p, 4))
+        return NULL;
+    if (!p->pool_count || chance(p, 15))
+        return fresh(p);
+    return p->pool[below(p, p->pool_count)];
+}
+
+static rt_tensor *with_axes(program *p, int ndim)
+{
+    if (hostile(p, 10))
+        return any(p);
+    for (int tries = 0; tries < 4 && p->pool_count; tries++) {
+        rt_tensor *x = p->pool[below(p, p->pool_count)];
+        if (x->ndim == ndim)
+            return x;
+    }
+    return leaf(p, shape_of_axes(p, ndim));
+}
+
+static rt_tensor *fitting(program *p, rt_shape shape)
+{
+    return hostile(p, 10) ? any(p) : leaf(p, shape);
+}
+
+static int axis(const rt_tensor *x, int i)
+{
+    return x && i >= 0 && x->shape[i] >= 1 && x->shape[i] <= 64 ? x->shape[i] : 1;
+}
+
+/* ---- calls ---- */
+
+/* Draws the inputs of a call: the first of the pool, as a rule, and others that fit it. A letter
+ * has one length in all of them. */
+static void draw_inputs(program *p, const op_call *c, rt_tensor *in[MOST_INPUTS], int lengths[128])
+{
+    const char *next = c->inputs, *letters = next + (*next == '*');
+    const int named = (int)strcspn(letters, ",");
+    for (int i = 0; i < 128; i++)
+        lengths[i] = 1 + below(p, 5);
+    in[0] = with_axes(p, *next == '*' ? named + below(p, RT_MAX_AXES + 1 - named) : named);
+    const int ndim =
+        in[0] && in[0]->ndim >= named && in[0]->ndim <= RT_MAX_AXES ? in[0]->ndim : named;
+    rt_shape leading = {.ndim = *next == '*' ? ndim - named : 0};
+    for (int i = 0; i < ndim; i++)
+        if (i < leading.ndim)
+            leading.axis[i] = axis(in[0], i);
+        else
+            lengths[(int)letters[i - leading.ndim]] = axis(in[0], i);
+    lengths['P'] = 1 + below(p, lengths['D'] / 2 + 1);
+    lengths['G'] = chance(p, 70) ? lengths['H'] : 1 + below(p, lengths['H']);
+    lengths['S'] = chance(p, 50) ? lengths['T'] : lengths['S'];
+    next_input(&next, lengths, leading);
+    for (int i = 1; *next; i++) {
+        const rt_shape shape = next_input(&next, lengths, leading);
+        in[i] = c->optional & 1u << i && chance(p, 40) ? NULL
+                : chance(p, 10)                        ? in[below(p, i)]
+                                                       : fitting(p, shape);
+    }
+}
+
+/* Positions, a mask and classes of distances for sequences of up to 64 tokens. */
+static void fill_arrays(program *p, arrays *a, int classes)
+{
+    const int reach = 1 + below(p, 4);
+    for (int i = 0; i < FILLED; i++) {
+        a->positions[i] = i;
+        a->mask[i] = chance(p, 80);
+        a->slopes[i] = 0.5;
+        a->level[i] = (real)i;
+        a->classes[i] = (int16_t)(i % classes);
+    }
+    for (int i = 0; i < RT_MAX_AXES; i++)
+        a->order[i] = i;
+    if (chance(p, 40) || hostile(p, 20))
+        a->positions[below(p, 4)] = number(p);
+    if (hostile(p, 10))
+        a->slopes[below(p, 2)] = number(p);
+    if (hostile(p, 10))
+        a->classes[below(p, 2 * reach + 1)] = (int16_t)whole(p, -1, 9);
+    a->distances = (rt_distances){hostile(p, 10) ? whole(p, -1, 9) : reach,
+                                  hostile(p, 10) ? whole(p, -1, 9) : classes,
+                                  hostile(p, 5) ? NULL : a->classes};
+    if (a->distances.reach > FILLED / 2 - 1) /* the array is as long as it is said to be */
+        a->distances.reach = reach;
+}
+
+/* A shape of as many elements as x, or one for ids. */
+static rt_shape draw_shape(program *p, const op_call *c, const rt_tensor *x)
+{
+    rt_shape shape = shape_of_axes(p, below(p, RT_MAX_AXES));
+    const int size = x ? (int)rt_size(x) : 1;
+    if (c->op == &rt_op_reshape)
+        shape = chance(p, 50) ? RT_SHAPE_OF(size) : RT_SHAPE_OF(axis(x, 0), size / axis(x, 0));
+    if (hostile(p, 15))
+        shape = spoiled(p, shape);
+    if (hostile(p, 10))
+        shape.ndim = whole(p, -1, RT_MAX_AXES + 1);
+    return shape;
+}
+
+static void draw_ids(program *p, arrays *a, const op_call *c, const int lengths[128])
+{
+    for (int i = 0; i < ARRAY; i++)
+        a->ids[i] = c->op == &rt_op_cross_entropy && i % 3 == 0 ? RT_IGNORE : i * i % lengths['V'];
+    if (hostile(p, 15))
+        a->ids[below(p, 8)] = whole(p, -1, 9);
+}
+
+static op_options draw_options(program *p, arrays *a, const op_call *c, rt_tensor *const *in,
+                               const int lengths[128])
+{
+    const bool rope = c->op == &rt_op_rope, causal = chance(p, 40), wrong = hostile(p, 10);
+    const int B = axis(in[0], 0), T = axis(in[0], 1), most_kind = c->op == &rt_op_pool ? 2 : 6;
+    const bool listed = B * T <= ARRAY && !wrong; /* a list of positions is as long as it must be */
+    const int j = below(p, RT_MAX_AXES), k = below(p, RT_MAX_AXES);
+    fill_arrays(p, a, lengths['K']);
+    draw_ids(p, a, c, lengths);
+    if (j < (in[0] ? in[0]->ndim : 1) && k < (in[0] ? in[0]->ndim : 1)) {
+        a->order[j] = k;
+        a->order[k] = j;
+    }
+    if (hostile(p, 20))
+        a->order[j] = whole(p, -1, 4);
+    const uint8_t *mask = chance(p, 40) ? a->mask : NULL;
+    static const double theta[] = {0.3};
+    op_options o = {.number = rope ? (hostile(p, 10) ? number(p) : 1) : share(p),
+                    .divisor = hostile(p, 10) ? number(p) : 1 + below(p, 5),
+                    .kind = hostile(p, 10) ? whole(p, -1, 9) : below(p, most_kind + 1),
+                    .onto = c->good.onto,
+                    .shape = draw_shape(p, c, in[0]),
+                    .order = hostile(p, 5) ? NULL : a->order,
+                    .ids = hostile(p, 4) ? NULL : a->ids,
+                    .padding = whole(p, 0, 4),
+                    .mask = mask,
+                    .fixed = chance(p, 20) ? theta : NULL,
+                    .form = (rt_theta_form)whole(p, RT_THETA_LOG, RT_THETA_RAW),
+                    .pairing = (rt_pairing)whole(p, RT_INTERLEAVED, RT_HALF),
+                    .positions = {.at = listed && chance(p, 50) ? a->positions : NULL,
+                                  .per_sequence = chance(p, 30),
+                                  .offset = number(p)},
+                    .B = wrong ? whole(p, -1, 3) : 0,
+                    .T = wrong ? whole(p, -1, 3) : 0,
+                    .decay = chance(p, 70)    ? 0
+                             : hostile(p, 20) ? number(p)
+                                              : 1 + below(p, 9),
+                    .decay_length = hostile(p, 10) ? whole(p, -1, 9) : 0,
+                    .bias = c->good.bias,
+                    .keys = c->good.keys,
+                    .no_options = hostile(p, 5),
+                    .attention = {.scale = chance(p, 50) ? 0 : number(p),
+                                  .causal = causal,
+                                  .window = chance(p, 30) ? whole(p, hostile(p, 5) ? -1 : 0, 4) : 0,
+                                  .key_mask = mask,
+                                  .query_positions = chance(p, 30) ? a->positions : NULL,
+                                  .key_positions = chance(p, 30) ? a->positions : NULL,
+                                  .slopes = chance(p, 20) ? a->slopes : NULL,
+                                  .distances = c->good.bias ? &a->distances : NULL,
+                                  .dropout = chance(p, 30) ? share(p) : 0},
+                    .linear = {.causal = causal,
+                               .key_mask = mask,
+                               .constant = share(p),
+                               .eps = share(p),
+                               .level = causal && c->op != &rt_op_key_exp && chance(p, 40)
+                                            ? a->level
+                                            : NULL}};
+    if (chance(p, 20) && B * axis(in[0], 2) * T * axis(in[1], 1) <= ARRAY)
+        o.attention.probabilities = a->probabilities;
+    return o;
+}
+
+static rt_tensor *call_any(program *p, arrays *a)
+{
+    const op_call *c = op_calls + below(p, op_call_count);
+    rt_tensor *in[MOST_INPUTS] = {NULL};
+    int lengths[128];
+    const size_t length = strlen(p->trace);
+    snprintf(p->trace + length, sizeof p->trace - length, "%s%s",
+             length       ? ", "
+             : p->hostile ? "hostile: "
+                          : "",
+             c->op->name);
+    draw_inputs(p, c, in, lengths);
+    op_options o = draw_options(p, a, c, in, lengths);
+    return c->call(p->g, in, &o);
+}
 
 /* ---- a program ---- */
 
@@ -36,13 +351,9 @@ static void set_up(program *p, uint64_t seed, uint32_t number_of_program)
         rt_graph_record(p->g, false);
 }
 
-static void take_down(program *p, arrays *a)
+static void take_down(program *p)
 {
     rt_graph_free(p->g);
-    for (int i = 0; i < MOST_CALLS; i++) {
-        rt_rotation_table_free(&a[i].table);
-        a[i].table = (rt_rotation_table){0};
-    }
     for (int i = 0; i < p->leaf_count; i++) {
         rt_free(p->leaves[i].data);
         rt_free(p->leaves[i].grad);
@@ -137,7 +448,7 @@ static void run_all(shared *s, const char *seed, long end)
         set_up(&s->p, strtoull(seed, NULL, 10), (uint32_t)s->current);
         rt_status status;
         const char *wrong = run(&s->p, a, &status);
-        take_down(&s->p, a);
+        take_down(&s->p);
         if (!wrong && rt_memory_live() != live)
             wrong = "memory leaks";
         s->broken += wrong != NULL;

@@ -1,0 +1,165 @@
+#include "ops/calls.h"
+
+#include <limits.h>
+#include <string.h>
+
+const int32_t call_zeros[CALL_NUMBERS];
+uint8_t call_mask[CALL_NUMBERS];
+double call_positions[CALL_NUMBERS];
+real call_levels[CALL_NUMBERS];
+
+void fill_call_arrays(void)
+{
+    memset(call_mask, 1, sizeof call_mask);
+    for (int i = 0; i < CALL_NUMBERS; i++)
+        call_positions[i] = i % 50;
+}
+
+#define CALL(name, result)                                                                         \
+    static rt_tensor *name(rt_graph *g, rt_tensor *const *in, void *context)                       \
+    {                                                                                              \
+        const op_options *o = context;                                                             \
+        (void)o;                                                                                   \
+        return result;                                                                             \
+    }
+
+CALL(add, rt_add(g, in[0], in[1]))
+CALL(multiply, rt_multiply(g, in[0], in[1]))
+CALL(scale, rt_scale(g, in[0], o->number))
+CALL(scale_heads, rt_scale_heads(g, in[0], in[1]))
+CALL(exp_of, rt_exp(g, in[0]))
+CALL(activate, rt_activate(g, in[0], (rt_activation)o->kind))
+CALL(glu, rt_glu(g, in[0], in[1], (rt_activation)o->kind))
+CALL(dropout, rt_dropout(g, in[0], o->number))
+CALL(reshape, rt_reshape(g, in[0], o->shape))
+CALL(permute, rt_permute(g, in[0], o->order))
+CALL(sum, rt_sum(g, in[0]))
+CALL(mean, rt_mean(g, in[0]))
+CALL(pool, rt_pool(g, in[0], (rt_pooling)o->kind, o->mask))
+CALL(matmul, rt_matmul(g, in[0], in[1]))
+CALL(linear,
+     o->onto ? rt_linear_onto(g, in[3], in[0], in[1], in[2]) : rt_linear(g, in[0], in[1], in[2]))
+CALL(linear_activate, rt_linear_activate(g, in[0], in[1], in[2], (rt_activation)o->kind))
+CALL(layer_norm, rt_layer_norm(g, in[0], in[1], in[2], o->number))
+CALL(rms_norm, rt_rms_norm(g, in[0], in[1], o->number))
+CALL(normalize, rt_normalize(g, in[0]))
+CALL(softmax, rt_softmax(g, in[0]))
+CALL(log_softmax, rt_log_softmax(g, in[0]))
+CALL(embedding, rt_embedding(g, in[0], o->ids, o->shape, o->padding - 1))
+CALL(cross_entropy, rt_cross_entropy(g, in[0], o->ids, o->number, o->divisor))
+
+/* A length of an input that may be no tensor. */
+static int length_of(const rt_tensor *x, int axis)
+{
+    return x && x->shape[axis] >= 1 && x->shape[axis] <= CALL_NUMBERS / 64 ? x->shape[axis] : 1;
+}
+
+static rt_tensor *rope(rt_graph *g, rt_tensor *const *in, void *context)
+{
+    const op_options *o = context;
+    const int B = o->B ? o->B : length_of(in[0], 0), T = o->T ? o->T : length_of(in[0], 1);
+    const int decayed = o->decay_length ? o->decay_length : length_of(in[0], 1);
+    const rt_rotation *r =
+        o->fixed
+            ? rt_rotation_fixed(g, o->fixed, 1, 1, o->pairing, o->number, T, o->positions.offset)
+            : rt_rotation_learned(g, in[1], o->form, o->pairing, o->number, B, T, o->positions);
+    return rt_rope(g, in[0], o->decay != 0 ? rt_rotation_decayed(g, r, decayed, o->decay) : r);
+}
+
+static rt_tensor *attention(rt_graph *g, rt_tensor *const *in, void *context)
+{
+    const op_options *o = context;
+    rt_attention_options options = o->attention;
+    options.distance_bias = o->bias ? in[3] : NULL;
+    options.distance_keys = o->keys ? in[o->bias ? 4 : 3] : NULL;
+    return rt_attention(g, in[0], in[1], in[2], o->no_options ? NULL : &options);
+}
+
+static rt_tensor *key_exp(rt_graph *g, rt_tensor *const *in, void *context)
+{
+    const op_options *o = context;
+    const real *level;
+    return rt_key_exp(g, in[0], o->linear.key_mask, o->linear.causal, o->linear.level,
+                      o->no_options ? NULL : &level);
+}
+
+CALL(linear_attention,
+     rt_linear_attention(g, in[0], in[1], in[2], in[3], in[4], o->no_options ? NULL : &o->linear))
+
+static const int16_t classes[] = {0, 1, 2};
+static const rt_distances distances = {1, 3, classes};
+static const int reversed[] = {1, 0};
+
+/* clang-format off */
+#define ROW(op_name, call, axes, ...)                                                              \
+    {&rt_op_##op_name, call, .inputs = axes, .good = {__VA_ARGS__}}
+#define ROW_WITH(optional_inputs, op_name, call, axes, ...)                                        \
+    {&rt_op_##op_name, call, axes, {__VA_ARGS__}, optional_inputs}
+#define PLAIN(op_name, call, axes) {&rt_op_##op_name, call, .inputs = axes}
+const op_call op_calls[] = {
+    PLAIN(add, add, "*C,C"),
+    PLAIN(multiply, multiply, "*C,C"),
+    ROW(scale, scale, "*C", .number = -1.7),
+    PLAIN(scale_heads, scale_heads, "*HD,H"),
+    PLAIN(exp, exp_of, "*C"),
+    ROW(gelu, activate, "*C", .kind = RT_GELU),
+    ROW(gelu_tanh, activate, "*C", .kind = RT_GELU_TANH),
+    ROW(relu, activate, "*C", .kind = RT_RELU),
+    ROW(tanh, activate, "*C", .kind = RT_TANH),
+    ROW(sigmoid, activate, "*C", .kind = RT_SIGMOID),
+    ROW(silu, activate, "*C", .kind = RT_SILU),
+    ROW(elu_plus_one, activate, "*C", .kind = RT_ELU_PLUS_ONE),
+    ROW(glu, glu, "*C,*C", .kind = RT_SILU),
+    ROW(dropout, dropout, "*C", .number = 0.4),
+    ROW(reshape, reshape, "BC", .shape = {1, {6}}),
+    ROW(permute, permute, "BC", .order = reversed),
+    PLAIN(sum, sum, "*C"),
+    PLAIN(mean, mean, "*C"),
+    ROW(pool, pool, "BTC", .kind = RT_POOL_MEAN),
+    PLAIN(matmul, matmul, "MK,KN"),
+    PLAIN(matmul, matmul, "*MK,*KN"),
+    ROW_WITH(1 << 2, linear, linear, "*I,OI,O", .onto = false),
+    ROW_WITH(1 << 2, linear, linear, "*I,OI,O,*O", .onto = true),
+    ROW_WITH(1 << 2, linear_activation, linear_activate, "*I,OI,O", .kind = RT_SILU),
+    ROW_WITH(1 << 2, layer_norm, layer_norm, "*C,C,C", .number = 1e-5),
+    ROW(rms_norm, rms_norm, "*C,C", .number = 1e-5),
+    PLAIN(normalize, normalize, "*C"),
+    PLAIN(softmax, softmax, "*C"),
+    PLAIN(log_softmax, log_softmax, "*C"),
+    ROW(embedding, embedding, "VC", .ids = call_zeros, .shape = {1, {2}}, .padding = 1),
+    ROW(cross_entropy, cross_entropy, "*V", .ids = call_zeros, .number = 0.1, .divisor = 2),
+    ROW(rope, rope, "BTHD,P", .number = 1, .pairing = RT_HALF,
+        .positions = {call_positions, true, 0}),
+    ROW(rope, rope, "BTHD,P", .number = 1, .decay = 3),
+    ROW_WITH(3 << 3, attention, attention, "BTHD,BSHD,BSHD,KH,KD", .bias = true, .keys = true,
+             .attention = {.causal = true, .key_mask = call_mask, .dropout = 0.1,
+                           .query_positions = call_positions, .slopes = call_positions,
+                           .distances = &distances}),
+    ROW(attention, attention, "BTHD,BSGD,BSGE", .attention = {.window = INT_MAX}),
+    ROW(key_exp, key_exp, "BTHD", .linear = {.causal = true, .key_mask = call_mask}),
+    ROW(linear_attention, linear_attention, "BTHD,BTHD,BTHE,BTHD,BTHD",
+        .linear = {.causal = true, .key_mask = call_mask, .eps = 0.5, .level = call_levels}),
+};
+/* clang-format on */
+const int op_call_count = sizeof op_calls / sizeof *op_calls;
+
+const op_call *op_call_of(const rt_op *op)
+{
+    for (int i = 0; i < op_call_count; i++)
+        if (op_calls[i].op == op)
+            return op_calls + i;
+    return NULL;
+}
+
+rt_shape next_input(const char **inputs, const int lengths[128], rt_shape leading)
+{
+    rt_shape shape = {.ndim = **inputs ? 0 : -1, .axis = {1, 1, 1, 1}};
+    for (; **inputs && **inputs != ','; ++*inputs) {
+        if (**inputs == '*')
+            shape = leading;
+        else if (shape.ndim < RT_MAX_AXES)
+            shape.axis[shape.ndim++] = lengths[(int)**inputs];
+    }
+    *inputs += **inputs == ',';
+    return shape;
+}

@@ -1,0 +1,64 @@
+#ifndef ROTOR_TESTS_OPS_CALLS_H
+#define ROTOR_TESTS_OPS_CALLS_H
+
+/* One call of every op, for all tests that walk the ops: their gradients, hostile input, parts, and
+ * the random programs of scripts/torture.
+ *
+ * To add an op, write a line CALL and a row of op_calls in calls.c. */
+
+#include "core/gradcheck.h"
+#include "ops/ops.h"
+
+enum { MOST_INPUTS = 5, CALL_NUMBERS = 1 << 17 };
+
+/* Arguments beside the tensors; each op takes those it has. */
+typedef struct op_options {
+    double number;       /* factor, probability, eps, smoothing, magnitude of a rotation */
+    double divisor;      /* of a loss */
+    int kind;            /* activation or pooling */
+    bool onto;           /* a linear map is added to its input 3 */
+    rt_shape shape;      /* of a reshaped tensor, or of ids */
+    const int *order;    /* of axes */
+    const int32_t *ids;  /* ids, or labels */
+    int padding;         /* id without a gradient, less 1, so that 0 is RT_NO_PADDING */
+    const uint8_t *mask; /* of pooling */
+    const double *fixed; /* theta of a rotation in the place of input 1, for one pair */
+    rt_theta_form form;  /* of theta in input 1 */
+    rt_pairing pairing;
+    rt_positions positions;
+    int B, T;         /* of a rotation; 0: those of input 0 */
+    double decay;     /* scale of xPos; 0: none */
+    int decay_length; /* positions that are decayed; 0: those of input 0 */
+    bool bias, keys;  /* attention takes a bias of distances and keys of distances */
+    bool no_options;  /* attention and linear attention get NULL */
+    rt_attention_options attention;
+    rt_linear_attention_options linear; /* causal and key_mask are those of key_exp, too */
+} op_options;
+
+typedef struct op_call {
+    const rt_op *op;
+    rt_function call; /* its context is an op_options */
+    /* Axes of good inputs, "*I,OI,O": a letter is a length, * stands for any leading axes. */
+    const char *inputs;
+    op_options good;
+    unsigned optional; /* bit i: input i may be NULL */
+} op_call;
+
+extern const op_call op_calls[];
+extern const int op_call_count;
+
+/* Arrays of CALL_NUMBERS for options of good calls: ids and labels are 0, all keys visible. */
+extern const int32_t call_zeros[CALL_NUMBERS];
+extern uint8_t call_mask[CALL_NUMBERS];
+extern double call_positions[CALL_NUMBERS];
+extern real call_levels[CALL_NUMBERS];
+void fill_call_arrays(void);
+
+/* Returns the first call of an op. */
+const op_call *op_call_of(const rt_op *op);
+
+/* Returns the shape of the next input by the lengths of its letters, and moves *inputs behind it;
+ * its ndim is -1 after the last. */
+rt_shape next_input(const char **inputs, const int lengths[128], rt_shape leading);
+
+#endif
