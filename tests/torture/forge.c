@@ -4,16 +4,26 @@
 
 #define _XOPEN_SOURCE 700
 
-#include "torture/forge.h"
+#include "torture/torture.h"
 
 #include "io/checkpoint/sealed.h"
 
 #include <ftw.h>
+#include <hdf5.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+typedef struct forgery {
+    const char *name;       /* of the template */
+    const char *checkpoint; /* the newest */
+    bool table;             /* it is a table that was changed */
+    bool hostile_hdf5;      /* its structure was changed bit by bit, with a right seal */
+    const char *codes;      /* of whoever opens the checkpoint */
+} forgery;
 
 /* ---- the runs that are forged ---- */
 
@@ -25,13 +35,9 @@ static const char template_keys[] =
 
 static bool make_template(trial *t, const char *name, const char *more)
 {
-    char path[TORTURE_PATH_SIZE], text[2048];
-    const int length = snprintf(text, sizeof text, "%s%s", template_keys, more);
-    path_in(t, path, "templates/%s.ini", name);
-    write_text(path, text, (size_t)length);
-    command c = train_command("templates");
-    c.reports = true;
-    add_word(&c, "%s.ini", name);
+    const char *text = text_of("%s%s", template_keys, more);
+    write_text(path_in(t, "templates/%s.ini", name), text, strlen(text));
+    const command c = {.folder = "templates", .reports = true, .words = {text_of("%s.ini", name)}};
     return run_command(t, &c, "0") == 0;
 }
 
@@ -61,18 +67,8 @@ static void seal(char *bytes, size_t size)
     put_number(bytes + 24, XXH3_64bits(bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE));
 }
 
-void seal_file(const char *path)
-{
-    size_t size = 0;
-    char *bytes = read_text(path, &size);
-    if (bytes) {
-        seal(bytes, size);
-        write_text(path, bytes, size);
-    }
-    free(bytes);
-}
-
-void damage_bytes(trial *t, char *bytes, size_t *size, size_t from)
+/* Flips some bits, or overwrites bytes, or cuts, at random from a place on. */
+static void damage_bytes(trial *t, char *bytes, size_t *size, size_t from)
 {
     if (*size <= from)
         return;
@@ -85,16 +81,378 @@ void damage_bytes(trial *t, char *bytes, size_t *size, size_t from)
     }
 }
 
-void damage(trial *t, const char *path, bool sealed)
+/* Changes a file, behind its seal if it is sealed, whose checksum is then corrected. */
+static void change(trial *t, const char *path, bool sealed, bool damaged)
 {
     size_t size = 0;
     char *bytes = read_text(path, &size);
     if (!bytes)
         return;
-    damage_bytes(t, bytes, &size, sealed ? RT_SEAL_SIZE : 0);
+    if (damaged)
+        damage_bytes(t, bytes, &size, sealed ? RT_SEAL_SIZE : 0);
     if (sealed)
         seal(bytes, size);
     write_text(path, bytes, size);
+    free(bytes);
+}
+
+/* ---- checkpoints, among them such as only someone would write who means harm ---- */
+
+static const int64_t odd_integers[] = {-1,        0,         1,
+                                       INT64_MAX, INT64_MIN, INT64_C(1) << 40,
+                                       INT32_MAX, 7,         99999999,
+                                       100000000};
+static const double odd_numbers[] = {NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300, 5e-324};
+static const char long_word[] = "a word that is longer than any that a checkpoint has: more than "
+                                "sixty-four bytes, with all of what follows";
+static const char *const odd_words[] = {"",        "rotor", "half",   "<torture>",
+                                        "`>wren`", "%s%n",  "a\nb",   "\xff\xfe",
+                                        "double",  "model", long_word};
+
+static void put_attribute(hid_t group, const char *name, hid_t type, hsize_t count,
+                          const void *value)
+{
+    const hid_t space = count ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
+    H5Adelete(group, name);
+    const hid_t attribute = H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, value);
+    H5Aclose(attribute);
+    H5Sclose(space);
+}
+
+static void forge_attribute(trial *t, forgery *f, hid_t file)
+{
+    static const char *const groups[] = {"/", "/", "/model", "/optimizer", "/random", "/data"};
+    const int64_t integers[3] = {draw_of(t, odd_integers), 1, 2};
+    const double number = draw_of(t, odd_numbers);
+    const char *word = draw_of(t, odd_words);
+    char name[64] = "";
+    H5O_info_t info;
+    const hid_t group = H5Gopen2(file, draw_of(t, groups), H5P_DEFAULT);
+    if (group < 0 || H5Oget_info2(group, &info, H5O_INFO_NUM_ATTRS) < 0 || !info.num_attrs)
+        return;
+    H5Aget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC,
+                       (hsize_t)draw(t, (int)info.num_attrs), name, sizeof name, H5P_DEFAULT);
+    const hid_t text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, strlen(word) + 1);
+    switch (draw(t, 6)) {
+    case 0:
+        H5Adelete(group, name);
+        break;
+    case 1:
+        put_attribute(group, name, H5T_NATIVE_INT64, 3, integers);
+        break;
+    case 2:
+        put_attribute(group, name, H5T_NATIVE_DOUBLE, 0, &number);
+        break;
+    case 3:
+        put_attribute(group, name, text, 0, word);
+        break;
+    default:
+        put_attribute(group, name, H5T_NATIVE_INT64, 0, integers);
+        /* No training has been there. */
+        if ((!strcmp(name, "step") && (*integers < 0 || *integers > 99999999)) ||
+            (!strcmp(name, "position") && (*integers < 0 || *integers == INT64_MAX)))
+            f->codes = "2 4";
+    }
+    H5Tclose(text);
+    H5Gclose(group);
+}
+
+enum { MOST_SETS = 128, SET_NAME = 128 };
+typedef struct sets {
+    int count;
+    char names[MOST_SETS][SET_NAME];
+} sets;
+
+static herr_t note_set(hid_t file, const char *name, const H5O_info_t *info, void *context)
+{
+    sets *s = context;
+    (void)file;
+    if (info->type == H5O_TYPE_DATASET && s->count < MOST_SETS && strlen(name) < SET_NAME)
+        snprintf(s->names[s->count++], SET_NAME, "%s", name);
+    return 0;
+}
+
+static void put_set(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape)
+{
+    const hid_t space = H5Screate_simple(ndim, shape, NULL);
+    H5Ldelete(file, name, H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+}
+
+static void put_number_into(trial *t, hid_t file, const char *name)
+{
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+    const hssize_t size = H5Sget_simple_extent_npoints(space);
+    double *values = size > 0 && size < 1 << 20 ? calloc((size_t)size, sizeof *values) : NULL;
+    if (values && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) {
+        values[draw(t, (int)size)] = draw_of(t, odd_numbers);
+        H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    }
+    free(values);
+    H5Sclose(space);
+    H5Dclose(set);
+}
+
+static void put_config(trial *t, hid_t file)
+{
+    static const char *const texts[] = {"",
+                                        "[run]\nname = ../../x\n",
+                                        "[model]\ndim = 1000000\nlayers = 1000\n",
+                                        "[data]\nlength = 1000000\n",
+                                        "no ini at all",
+                                        "[run]\nname = <torture>\n[model]\n",
+                                        "[data]\ntask = text\nfile = /etc/passwd\n"};
+    const char *text = draw_of(t, texts);
+    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(text) + 1);
+    H5Ldelete(file, "/config", H5P_DEFAULT);
+    const hid_t set =
+        H5Dcreate2(file, "/config", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+/* Groups in groups. */
+static void nest(hid_t file, int depth)
+{
+    hid_t group = H5Gcreate2(file, "/model/nested", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (int i = 0; i < depth && group >= 0; i++) {
+        const hid_t below = H5Gcreate2(group, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Gclose(group);
+        group = below;
+    }
+    H5Gclose(group);
+}
+
+static void forge_set(trial *t, hid_t file)
+{
+    static const hsize_t shapes[][4] = {{3, 1, 1, 1}, {1, 1, 1, 1}, {0, 3, 1, 1}, {8, 8, 8, 8}};
+    static sets s;
+    s.count = 0;
+    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_set, &s, H5O_INFO_BASIC);
+    if (!s.count)
+        return;
+    const char *name = s.names[draw(t, s.count)];
+    switch (draw(t, 10)) {
+    case 0:
+        H5Ldelete(file, name, H5P_DEFAULT);
+        break;
+    case 1:
+        put_set(file, name, H5T_IEEE_F64LE, 1 + draw(t, 4), draw_of(t, shapes));
+        break;
+    case 2:
+        put_set(file, name, draw(t, 2) ? H5T_STD_I8LE : H5T_C_S1, 1 + draw(t, 2),
+                draw_of(t, shapes));
+        break;
+    case 3:
+        H5Ldelete(file, name, H5P_DEFAULT);
+        H5Lcreate_soft(name, file, name, H5P_DEFAULT, H5P_DEFAULT);
+        break;
+    case 4:
+        H5Ldelete(file, name, H5P_DEFAULT);
+        H5Lcreate_external("/etc/passwd", "/x", file, name, H5P_DEFAULT, H5P_DEFAULT);
+        break;
+    case 5:
+        H5Lmove(file, name, file, draw(t, 2) ? "/model/a.b" : "/model/..", H5P_DEFAULT,
+                H5P_DEFAULT);
+        break;
+    case 6:
+        put_config(t, file);
+        break;
+    case 7:
+        nest(file, draw(t, 4) ? draw(t, 40) : 3000);
+        break;
+    default:
+        put_number_into(t, file, name);
+    }
+}
+
+static void forge_hdf5(trial *t, forgery *f)
+{
+    const int count = 1 + draw(t, 3);
+    const hid_t file = H5Fopen(f->checkpoint, H5F_ACC_RDWR, H5P_DEFAULT);
+    for (int i = 0; i < count && file >= 0; i++) {
+        if (chance(t, 45))
+            forge_attribute(t, f, file);
+        else
+            forge_set(t, file);
+    }
+    H5Fclose(file);
+    change(t, f->checkpoint, true, false);
+}
+
+/* Damages, replaces or renames the newest checkpoint, with a right seal or not. */
+static void forge_checkpoint(trial *t, forgery *f)
+{
+    const char *other;
+    switch (draw(t, 8)) {
+    case 0:
+        change(t, f->checkpoint, false, true);
+        break;
+    case 1:
+        change(t, f->checkpoint, true, true);
+        f->hostile_hdf5 = true;
+        break;
+    case 2:
+        other = path_in(t, "runs/%s/checkpoints/step-%08d.h5", f->name, 7 + draw(t, 1000));
+        if (!rename(f->checkpoint, other))
+            f->checkpoint = other;
+        break;
+    default:
+        forge_hdf5(t, f);
+    }
+}
+
+/* ---- tables, with cells that a shell, gnuplot or a browser takes for more than text ---- */
+
+/* Short, since cells are cut. Where one of them is run, there is then a file named wren. */
+static const char *const payloads[] = {"`>wren`",
+                                       "'.\"`>wren`\".'",
+                                       "\"`>wren`\"",
+                                       "$(>wren)",
+                                       "| touch wren",
+                                       "'; system(\">wren\"); '",
+                                       "\"; system('>wren'); \"",
+                                       "<touch wren",
+                                       "'<touch wren'",
+                                       "\\\"`>wren`",
+                                       "}'`>wren`'{",
+                                       "all'.\"`>wren`\".'",
+                                       "@`>wren`"};
+static const char *const markup[] = {"<torture>", "\"><torture>", "</title><torture>",
+                                     "&#60;torture&#62;", "{/Symbol <torture>}"};
+static const char *const odd[] = {"%s%s%n", "nan",      "-inf",
+                                  "1e999",  "-1",       "2147483648",
+                                  "",       "'",        "\"",
+                                  "\\",     ",,,,",     "\"a\nb\"",
+                                  "\n",     "\xff\xfe", "99999999999999999999"};
+
+static const char *draw_payload(trial *t)
+{
+    const int kind = draw(t, 4);
+    return kind > 1 ? draw_of(t, payloads) : kind ? draw_of(t, markup) : draw_of(t, odd);
+}
+
+/* The bytes with what was drawn put in place of `length` of them. */
+static char *replaced(const char *bytes, size_t *size, size_t at, size_t length, const char *with,
+                      size_t with_size)
+{
+    char *result = malloc(*size + with_size + 1);
+    if (!result)
+        abort();
+    memcpy(result, bytes, at);
+    memcpy(result + at, with, with_size);
+    memcpy(result + at + with_size, bytes + at + length, *size - at - length);
+    *size += with_size - length;
+    result[*size] = '\0';
+    return result;
+}
+
+/* A cell, somewhere: from a comma or the start of a line to the next. */
+static char *forge_cell(trial *t, char *bytes, size_t *size)
+{
+    static char huge[100000];
+    const char *with = draw_payload(t);
+    size_t at = (size_t)draw(t, (int)*size + 1), end, with_size = strlen(with);
+    while (at > 0 && bytes[at - 1] != ',' && bytes[at - 1] != '\n')
+        at--;
+    for (end = at; end < *size && bytes[end] != ',' && bytes[end] != '\n';)
+        end++;
+    if (chance(t, 8)) {
+        memset(huge, chance(t, 50) ? '7' : 'x', sizeof huge);
+        with = huge;
+        with_size = sizeof huge;
+    } else if (chance(t, 5)) {
+        with = "\0\0\0";
+        with_size = 3;
+    }
+    char *result = replaced(bytes, size, at, end - at, with, with_size);
+    free(bytes);
+    return result;
+}
+
+/* A payload in the same column of all lines but the heading: what is grouped by it stays whole. */
+static char *forge_column(trial *t, char *bytes, size_t *size)
+{
+    const char *with = draw_payload(t);
+    const int column = draw(t, 4);
+    const size_t with_size = strlen(with);
+    char *result = malloc(*size * (with_size + 1) + 1);
+    size_t length = 0;
+    int at = 0, line = 0;
+    if (!result)
+        abort();
+    for (size_t i = 0; i < *size; i++) {
+        const bool starts = i == 0 || bytes[i - 1] == ',' || bytes[i - 1] == '\n';
+        const bool ends = bytes[i] == ',' || bytes[i] == '\n';
+        if (starts && line && at == column) {
+            memcpy(result + length, with, with_size);
+            length += with_size;
+        }
+        if (ends || !line || at != column)
+            result[length++] = bytes[i];
+        at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
+        line += bytes[i] == '\n';
+    }
+    result[length] = '\0';
+    *size = length;
+    free(bytes);
+    return result;
+}
+
+/* A column, a line, or all from some place on, is gone. */
+static void cut(trial *t, char *bytes, size_t *size)
+{
+    const int column = draw(t, 5), kind = draw(t, 3);
+    size_t kept = 0;
+    int at = 0, line = 0;
+    const int gone = draw(t, 4);
+    if (kind == 0)
+        *size = (size_t)draw(t, (int)*size + 1);
+    for (size_t i = 0; i < *size && kind; i++) {
+        if (kind == 1 ? at != column : line != gone)
+            bytes[kept++] = bytes[i];
+        else if (bytes[i] == '\n' && kind == 1)
+            bytes[kept++] = '\n';
+        at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
+        line += bytes[i] == '\n';
+    }
+    if (kind)
+        *size = kept;
+}
+
+/* Changes cells, columns, lines or bytes of one of the tables. */
+static void forge_table(trial *t, const forgery *f)
+{
+    static const char *const of_run[] = {"metrics.csv",     "theta.csv",  "theta.csv",
+                                         "theta_final.csv", "result.csv", "timing.csv",
+                                         "lengths.csv",     "config.ini", "theta_final.csv"};
+    static const char *const of_sweep[] = {
+        "sweep.csv",         "paired.csv",        "runs.csv", "runs.csv", "seed=1/theta_final.csv",
+        "seed=2/result.csv", "seed=1/metrics.csv"};
+    size_t size = 0;
+    const char *path =
+        path_in(t, "runs/%s/%s", f->name,
+                !strcmp(f->name, "sweep") ? draw_of(t, of_sweep) : draw_of(t, of_run));
+    char *bytes = read_text(path, &size);
+    const int count = 1 + draw(t, 4);
+    for (int i = 0; i < count && bytes; i++) {
+        if (chance(t, 40))
+            bytes = forge_cell(t, bytes, &size);
+        else if (chance(t, 60))
+            bytes = forge_column(t, bytes, &size);
+        else if (chance(t, 60))
+            cut(t, bytes, &size);
+        else
+            damage_bytes(t, bytes, &size, 0);
+    }
+    if (bytes)
+        write_text(path, bytes, size);
     free(bytes);
 }
 
@@ -146,37 +504,24 @@ static const char *codes_of(const forgery *f, use how)
 
 static command use_command(const forgery *f, use how)
 {
-    command c = train_command(NULL);
     const bool sweep = !strcmp(f->name, "sweep");
-    c.reports = how == REPORT;
-    if (how == REPORT) {
-        add_word(&c, "--report");
-        add_word(&c, "runs/%s", f->name);
-        return c;
-    }
-    add_word(&c, "%s.ini", sweep ? "rope" : f->name);
-    if (sweep) /* one of its runs, by itself */
-        add_word(&c, "run.dir=runs/sweep");
-    if (how == START_FROM_FILE) {
-        add_word(&c, "run.name=other");
-        add_word(&c, "train.init_from=%s", f->checkpoint);
-        return c;
-    }
-    if (sweep)
-        add_word(&c, "run.name=seed=1");
-    if (how == RESUME) {
-        add_word(&c, "--resume");
-        add_word(&c, "train.steps=8");
-    } else if (how == PREDICT) {
-        add_word(&c, "--predict");
-        add_word(&c, "the [MASK] fox");
-    } else {
-        add_word(&c, how == DECAY_FILE ? "--decay" : "--eval");
-    }
-    if (how == EVAL_FILE || how == DECAY_FILE) {
-        add_word(&c, "--checkpoint");
-        add_word(&c, "%s", f->checkpoint);
-    }
+    const char *config = text_of("%s.ini", sweep ? "rope" : f->name);
+    const char *folder = text_of("runs/%s", f->name), *place = sweep ? "run.dir=runs/sweep" : NULL;
+    const char *run = sweep ? "run.name=seed=1" : NULL; /* one of its runs, by itself */
+    const char *words[USES][5] = {
+        [RESUME] = {"--resume", "train.steps=8"},
+        [EVAL] = {"--eval"},
+        [PREDICT] = {"--predict", "the [MASK] fox"},
+        [EVAL_FILE] = {"--eval", "--checkpoint", f->checkpoint},
+        [DECAY_FILE] = {"--decay", "--checkpoint", f->checkpoint},
+        [START_FROM_FILE] = {"run.name=other", text_of("train.init_from=%s", f->checkpoint)}};
+    command c = {.words = {config, place}};
+    if (how == REPORT)
+        return (command){.reports = true, .words = {"--report", folder}};
+    if (run && how != START_FROM_FILE)
+        add_word(&c, run);
+    for (int i = 0; words[how][i]; i++)
+        add_word(&c, words[how][i]);
     return c;
 }
 
@@ -184,12 +529,10 @@ void try_forgery(trial *t)
 {
     static const char *const names[] = {"rope", "text", "sweep"};
     forgery f = {.name = draw_of(t, names), .codes = NO_FAILURE};
-    char line[2 * TORTURE_PATH_SIZE];
-    snprintf(line, sizeof line, "cp -r '%s/templates/.' '%s'", t->base, t->folder);
-    if (system(line))
+    if (system(text_of("cp -r '%s/templates/.' '%s'", t->base, t->folder)))
         exit(TORTURE_STUCK);
-    path_in(t, f.checkpoint, "runs/%s%s/checkpoints/step-%08d.h5", f.name,
-            !strcmp(f.name, "sweep") ? "/seed=1" : "", 6);
+    f.checkpoint = path_in(t, "runs/%s%s/checkpoints/step-%08d.h5", f.name,
+                           !strcmp(f.name, "sweep") ? "/seed=1" : "", 6);
     f.table = chance(t, 60);
     if (f.table)
         forge_table(t, &f);

@@ -344,26 +344,23 @@ static void write_tokens(const char *path)
 static void write_plain_tokens(const trial *t)
 {
     static const uint32_t header[256] = {20240520, 1, 300};
-    char path[TORTURE_PATH_SIZE], bytes[RT_NPY_HEADER + sizeof header + 600];
+    char bytes[RT_NPY_HEADER + sizeof header + 600];
     uint16_t ids[300];
     for (int i = 0; i < 300; i++)
         ids[i] = (uint16_t)(RT_FIRST_SYMBOL + i * i % 2);
-    path_in(t, path, "samples/tokens.bin");
-    write_text(path, (const char *)ids, sizeof ids);
+    write_text(path_in(t, "samples/tokens.bin"), (const char *)ids, sizeof ids);
     memcpy(bytes, header, sizeof header);
     memcpy(bytes + sizeof header, ids, sizeof ids);
-    path_in(t, path, "samples/header.bin");
-    write_text(path, bytes, sizeof header + sizeof ids);
+    write_text(path_in(t, "samples/header.bin"), bytes, sizeof header + sizeof ids);
     rt_npy_header_of_ids((unsigned char *)bytes, sizeof *ids, 300);
     memcpy(bytes + RT_NPY_HEADER, ids, sizeof ids);
-    path_in(t, path, "samples/tokens.npy");
-    write_text(path, bytes, RT_NPY_HEADER + sizeof ids);
+    write_text(path_in(t, "samples/tokens.npy"), bytes, RT_NPY_HEADER + sizeof ids);
 }
 
 /* A table for classify, and tokens for tag. */
 static void make_labelled(const trial *t)
 {
-    char path[TORTURE_PATH_SIZE], table[1200] = "text\tlabel\n", tags[1200] = "";
+    char table[1200] = "text\tlabel\n", tags[1200] = "";
     size_t length = strlen(table), used = 0;
     for (int i = 0; i < 40; i++) {
         length += (size_t)snprintf(table + length, sizeof table - length, "%.*s\t%s\n", 1 + i % 9,
@@ -371,31 +368,26 @@ static void make_labelled(const trial *t)
         used += (size_t)snprintf(tags + used, sizeof tags - used, "fox%d\t%s\n%s", i,
                                  i % 3 ? "O" : "B", i % 5 ? "" : "\n");
     }
-    path_in(t, path, "samples/table.tsv");
-    write_text(path, table, length);
-    path_in(t, path, "samples/tags.tsv");
-    write_text(path, tags, used);
+    write_text(path_in(t, "samples/table.tsv"), table, length);
+    write_text(path_in(t, "samples/tags.tsv"), tags, used);
 }
 
 void make_samples(trial *t)
 {
-    char path[TORTURE_PATH_SIZE], text[1200];
+    char text[1200];
     size_t length = 0;
     make_folder(t, "samples");
     while (length < sizeof text - 100)
         length += (size_t)snprintf(text + length, sizeof text - length,
                                    "line %zu: the quick brown fox jumps over %zu lazy dogs.\n",
                                    length, length % 7);
-    path_in(t, path, "samples/text.txt");
-    write_text(path, text, length);
+    write_text(path_in(t, "samples/text.txt"), text, length);
     for (size_t i = 0; i + 2 < length; i += 50) {
         text[i] = (char)0xc3;
         text[i + 1] = (char)(0xa0 + i % 30);
     }
+    write_text(path_in(t, "samples/utf8.txt"), text, length);
     make_labelled(t);
-    path_in(t, path, "samples/utf8.txt");
-    write_text(path, text, length);
-    path_in(t, path, "samples/tokens.h5");
-    write_tokens(path);
+    write_tokens(path_in(t, "samples/tokens.h5"));
     write_plain_tokens(t);
 }

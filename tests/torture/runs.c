@@ -29,12 +29,9 @@ static void mask_threads(char *bytes, size_t size)
 
 static void compare(trial *t, const char *run, const char *name, const char *other)
 {
-    char path[TORTURE_PATH_SIZE];
     size_t size = 0, other_size = 0;
-    path_in(t, path, "straight/runs/%s/%s", run, name);
-    char *bytes = read_text(path, &size);
-    path_in(t, path, "trial/runs/%s/%s", run, other);
-    char *other_bytes = read_text(path, &other_size);
+    char *bytes = read_text(path_in(t, "straight/runs/%s/%s", run, name), &size);
+    char *other_bytes = read_text(path_in(t, "trial/runs/%s/%s", run, other), &other_size);
     if (strstr(name, ".h5") && bytes && other_bytes) {
         mask_threads(bytes, size);
         mask_threads(other_bytes, other_size);
@@ -49,12 +46,11 @@ static void compare(trial *t, const char *run, const char *name, const char *oth
 
 checkpoints find_checkpoints(const trial *t, const char *folder, const char *run)
 {
-    char path[TORTURE_PATH_SIZE];
     int64_t *steps = NULL;
     int count = 0;
     checkpoints found = {-1, -1};
-    path_in(t, path, "%s/runs/%s/checkpoints", folder, run);
-    const rt_status status = rt_checkpoint_list(path, &steps, &count);
+    const rt_status status =
+        rt_checkpoint_list(path_in(t, "%s/runs/%s/checkpoints", folder, run), &steps, &count);
     if (!status.code && count)
         found = (checkpoints){(long)steps[0], (long)steps[count - 1]};
     rt_free(steps);
@@ -66,7 +62,6 @@ static void compare_all(trial *t, const char *run, int code)
     static const char *const tables[] = {"metrics.csv",     "theta.csv",   "lengths.csv",
                                          "theta_final.csv", "classes.csv", "confusion.csv",
                                          "result.csv"};
-    char name[64], other[64];
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         compare(t, run, tables[i], tables[i]);
     /* A run whose loss is not finite keeps the last good one, and a stop leaves one more. */
@@ -74,44 +69,35 @@ static void compare_all(trial *t, const char *run, int code)
     const long resumed = find_checkpoints(t, "trial", run).newest;
     if (code == RT_EXIT_NONFINITE && resumed > straight)
         return;
-    snprintf(name, sizeof name, "checkpoints/step-%08ld.h5", straight);
-    snprintf(other, sizeof other, "checkpoints/step-%08ld.h5", resumed);
-    if (strcmp(name, other) != 0)
-        find(t, "the last checkpoint is %s, of the straight run %s", other, name);
+    const char *name = text_of("checkpoints/step-%08ld.h5", straight);
+    if (straight != resumed)
+        find(t, "the last checkpoint is of step %ld, of the straight run %s", resumed, name);
     else
         compare(t, run, name, name);
 }
 
 /* ---- the trainings ---- */
 
-static const char *words_of(int code, char text[16])
+static const char *draw_threads(trial *t)
 {
-    snprintf(text, 16, "%d", code);
-    return text;
+    return text_of("%d", 1 + draw(t, 3));
 }
 
-/* The training in pieces, each ended at a moment of the time that the whole takes. */
+/* The training in pieces, all but the last ended at a moment of the time that the whole takes. */
 static bool train_in_pieces(trial *t, double seconds, const char *code)
 {
     static const int signals[] = {SIGTERM, SIGTERM, SIGINT, SIGKILL};
-    const int pieces = 1 + draw(t, 3);
-    for (int i = 0; i < pieces; i++) {
-        command c = train_command("trial");
-        c.signal = draw_of(t, signals);
-        c.after = 1.2 * seconds * draw_uniform(t);
-        add_word(&c, "../config.ini");
-        add_word(&c, "--resume");
-        add_word(&c, "--threads");
-        add_word(&c, "%d", 1 + draw(t, 3));
+    for (int left = 1 + draw(t, 3); left >= 0; left--) {
+        command c = {.folder = "trial", .words = {"../config.ini", "--resume", "--threads"}};
+        if (left) {
+            c.signal = draw_of(t, signals);
+            c.after = 1.2 * seconds * draw_uniform(t);
+        }
+        add_word(&c, draw_threads(t));
         if (run_command(t, &c, code) < 0)
             return false;
     }
-    command c = train_command("trial");
-    add_word(&c, "../config.ini");
-    add_word(&c, "--resume");
-    add_word(&c, "--threads");
-    add_word(&c, "%d", 1 + draw(t, 3));
-    return run_command(t, &c, code) >= 0;
+    return true;
 }
 
 /* ---- the questions ---- */
@@ -133,65 +119,33 @@ static bool is_small(const rt_config *c)
 static void ask(trial *t, const drawn_config *d, const char *trained)
 {
     char line[256];
-    command c = train_command("straight");
     const bool decay = chance(t, 50); /* which not every position has */
-    add_word(&c, decay ? "--decay" : "--eval");
-    add_word(&c, "../config.ini");
-    add_word(&c, "--checkpoint");
-    add_word(&c, "nothing.h5");
-    run_command(t, &c, decay ? "2 4" : "4");
-
-    c = train_command("straight");
-    add_word(&c, "--eval");
-    add_word(&c, "../config.ini");
-    if (run_command(t, &c, "0 5 7") >= 0 && *trained &&
+    TRAIN(t, decay ? "2 4" : "4", "straight", decay ? "--decay" : "--eval", "../config.ini",
+          "--checkpoint", "nothing.h5");
+    if (TRAIN(t, "0 5 7", "straight", "--eval", "../config.ini") >= 0 && *trained &&
         strcmp(trained, line_of(t->out, "eval: ", line)) != 0)
         find(t, "training ended with '%s', --eval says '%s'", trained, line);
-
-    c = train_command("straight");
-    add_word(&c, "../config.ini");
-    add_word(&c, "--predict");
-    add_word(&c, "%s", chance(t, 50) ? "the [MASK] fox" : "dog");
-    add_word(&c, "--tokens");
-    add_word(&c, "%d", 1 + draw(t, 20));
-    run_command(t, &c, d->text ? "0 2" : "2");
-
-    c = train_command("straight");
-    add_word(&c, "../config.ini");
-    add_word(&c, "--decay");
-    run_command(t, &c, "0 2");
-
-    if (d->tame && is_small(&d->config)) {
-        c = train_command("straight");
-        add_word(&c, "../config.ini");
-        add_word(&c, "--gradcheck");
-        run_command(t, &c, "0");
-    }
-    if (chance(t, 40)) {
-        c = train_command("straight");
-        add_word(&c, "--report");
-        add_word(&c, "runs/%s", d->config.run.name);
-        run_command(t, &c, "0");
-    }
+    const char *text = chance(t, 50) ? "the [MASK] fox" : "dog";
+    TRAIN(t, d->text ? "0 2" : "2", "straight", "../config.ini", "--predict", text, "--tokens",
+          text_of("%d", 1 + draw(t, 20)));
+    TRAIN(t, "0 2", "straight", "../config.ini", "--decay");
+    if (d->tame && is_small(&d->config))
+        TRAIN(t, "0", "straight", "../config.ini", "--gradcheck");
+    if (chance(t, 40))
+        TRAIN(t, "0", "straight", "--report", text_of("runs/%s", d->config.run.name));
 }
 
 /* Returns whether the training led to a model. */
 static bool train_and_ask(trial *t, const drawn_config *d)
 {
-    char text[16], trained[256];
-    command c = train_command("straight");
-    add_word(&c, "--check");
-    add_word(&c, "../config.ini");
-    const int checked = run_command(t, &c, d->good ? "0 2 3 4" : "2");
+    char trained[256];
+    const int checked = TRAIN(t, d->good ? "0 2 3 4" : "2", "straight", "--check", "../config.ini");
     if (checked < 0)
         return false;
-
-    c = train_command("straight");
-    c.reports = chance(t, 30);
-    add_word(&c, "../config.ini");
-    add_word(&c, "--threads");
-    add_word(&c, "%d", 1 + draw(t, 3));
-    const int code = run_command(t, &c, checked ? words_of(checked, text) : "0 5 7");
+    command c = {.folder = "straight",
+                 .reports = chance(t, 30),
+                 .words = {"../config.ini", "--threads", draw_threads(t)}};
+    const int code = run_command(t, &c, checked ? text_of("%d", checked) : "0 5 7");
     if (code < 0)
         return false;
     if (checked == 2 && is_there(t, "straight/runs"))
@@ -199,7 +153,7 @@ static bool train_and_ask(trial *t, const drawn_config *d)
     if (checked)
         return false;
     line_of(t->out, "eval: ", trained);
-    if (!train_in_pieces(t, t->seconds, words_of(code, text)))
+    if (!train_in_pieces(t, t->seconds, text_of("%d", code)))
         return false;
     compare_all(t, d->config.run.name, code);
     if (code != 5)
@@ -207,32 +161,27 @@ static bool train_and_ask(trial *t, const drawn_config *d)
     return code != 5;
 }
 
-static void make_place(const trial *t)
+static const char *make_place(const trial *t)
 {
     make_folder(t, "straight");
     make_folder(t, "trial");
+    return path_in(t, "config.ini");
 }
 
 /* In a folder of its own, from the checkpoint or the export of the run before. */
 static void start_another(trial *t, drawn_config *d, int number)
 {
-    char before[TORTURE_PATH_SIZE], start[TORTURE_PATH_SIZE], theta[TORTURE_PATH_SIZE];
-    char path[TORTURE_PATH_SIZE], place[32];
+    const char *before = text_of("%s", t->folder), *place = text_of("another-%d", number);
     const char *run = d->config.run.name;
     const long newest = find_checkpoints(t, "straight", run).newest;
-    if (is_there(t, "straight/newer") && chance(t, 40))
-        path_in(t, start, "straight/newer");
-    else
-        path_in(t, start, "straight/runs/%s/checkpoints/step-%08ld.h5", run, newest);
-    path_in(t, theta, "straight/runs/%s/theta%s.csv", run, chance(t, 50) ? "_final" : "");
-    snprintf(place, sizeof place, "another-%d", number);
+    const char *start = is_there(t, "straight/newer") && chance(t, 40)
+                            ? path_in(t, "straight/newer")
+                            : path_in(t, "straight/runs/%s/checkpoints/step-%08ld.h5", run, newest);
+    const char *theta =
+        path_in(t, "straight/runs/%s/theta%s.csv", run, chance(t, 50) ? "_final" : "");
     make_folder(t, place);
-    snprintf(before, sizeof before, "%s", t->folder);
-    path_in(t, path, "%s", place);
-    snprintf(t->folder, sizeof t->folder, "%s", path);
-    make_place(t);
-    path_in(t, path, "config.ini");
-    draw_another(t, d, path, start, theta);
+    snprintf(t->folder, sizeof t->folder, "%s/%s", before, place);
+    draw_another(t, d, make_place(t), start, theta);
     if (train_and_ask(t, d))
         use_otherwise(t, d);
     snprintf(t->folder, sizeof t->folder, "%s", before);
@@ -241,10 +190,7 @@ static void start_another(trial *t, drawn_config *d, int number)
 void try_run(trial *t)
 {
     static drawn_config d;
-    char path[TORTURE_PATH_SIZE];
-    make_place(t);
-    path_in(t, path, "config.ini");
-    draw_config(t, &d, path, false);
+    draw_config(t, &d, make_place(t), false);
     if (!train_and_ask(t, &d))
         return;
     use_otherwise(t, &d);

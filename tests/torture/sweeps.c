@@ -136,20 +136,17 @@ static bool draw_sweep(trial *t, drawn_sweep *s, const drawn_config *d, const ch
 
 static int train_sweep(trial *t, bool reports, int signal, double after, const char *codes)
 {
-    command c = train_command(NULL);
-    c.reports = reports;
-    c.signal = signal;
-    c.after = after;
-    add_word(&c, "config.ini");
+    const command c = {.reports = reports,
+                       .signal = signal,
+                       .after = after,
+                       .words = {"config.ini"}};
     return run_command(t, &c, codes);
 }
 
 static void resume_sweep(trial *t, const drawn_config *d, drawn_sweep *s, const char *path,
                          int code, bool reports, char *text, size_t size)
 {
-    char codes[16];
-    snprintf(codes, sizeof codes, "%d", code);
-    if (train_sweep(t, reports, 0, 0, codes) < 0)
+    if (train_sweep(t, reports, 0, 0, text_of("%d", code)) < 0)
         return;
     s->counts[0]++;
     write_sweep(s, d->ini, text, size);
@@ -158,10 +155,7 @@ static void resume_sweep(trial *t, const drawn_config *d, drawn_sweep *s, const 
         if (train_sweep(t, reports, 0, 0, "0 5 7") < 0)
             return;
     }
-    command c = train_command(NULL);
-    add_word(&c, "--report");
-    add_word(&c, "runs/%s", d->config.run.name);
-    run_command(t, &c, "0");
+    TRAIN(t, "0", NULL, "--report", text_of("runs/%s", d->config.run.name));
 }
 
 void try_sweep(trial *t)
@@ -169,23 +163,17 @@ void try_sweep(trial *t)
     static drawn_config d;
     static drawn_sweep s;
     static char text[1 << 16];
-    char path[TORTURE_PATH_SIZE], codes[16];
-    path_in(t, path, "config.ini");
+    const char *path = path_in(t, "config.ini");
     draw_config(t, &d, path, true);
     if (!draw_sweep(t, &s, &d, path, text, sizeof text))
         return;
     write_text(path, text, strlen(text));
     const bool reports = chance(t, 60);
-
-    command c = train_command(NULL);
-    add_word(&c, "--check");
-    add_word(&c, "config.ini");
-    const int checked = run_command(t, &c, "0 2 3 4");
+    const int checked = TRAIN(t, "0 2 3 4", NULL, "--check", "config.ini");
     if (checked < 0)
         return;
-    snprintf(codes, sizeof codes, "%d", checked);
     if (checked) {
-        train_sweep(t, reports, 0, 0, codes);
+        train_sweep(t, reports, 0, 0, text_of("%d", checked));
         if (is_there(t, "runs"))
             find(t, "a sweep that was refused left a folder");
         return;

@@ -34,19 +34,16 @@ static void start_trial(uint64_t seed, long number, const char *kind)
 
 static void remove_folder(const char *folder)
 {
-    char line[TORTURE_PATH_SIZE + 16];
-    snprintf(line, sizeof line, "rm -rf '%s'", folder);
+    const char *line = text_of("rm -rf '%s'", folder);
     if (system(line))
         fprintf(stderr, "torture: %s failed\n", line);
 }
 
 void try_ops(trial *t)
 {
-    command c = {.folder = NULL};
-    add_word(&c, "%s", TORTURE_OPS);
-    add_word(&c, "%llu", (unsigned long long)t->seed);
-    add_word(&c, "%ld", t->number * GRAPHS);
-    add_word(&c, "%d", GRAPHS);
+    const command c = {.program = TORTURE_OPS,
+                       .words = {text_of("%llu", (unsigned long long)t->seed),
+                                 text_of("%ld", t->number * GRAPHS), text_of("%d", GRAPHS)}};
     run_command(t, &c, "0");
 }
 

@@ -9,8 +9,8 @@
  *             one from it
  *   uses.c    uses a trained one with other keys; exports over exports, with kills
  *   sweeps.c  the same of a sweep, which then grows
- *   forge*.c  changes a finished run behind the program's back, and uses it
- *   ops*.c    another program: random calls of the library
+ *   forge.c   changes a finished run behind the program's back, and uses it
+ *   ops.c     another program: random calls of the library
  */
 
 #include "core/random.h"
@@ -49,24 +49,30 @@ double draw_uniform(trial *t);      /* from 0 to 1 */
 
 /* ---- commands ---- */
 
-/* A command line of train-f64, or of another program whose path is its first word. */
+/* Returns a text that lasts. */
+const char *text_of(const char *format, ...) RT_PRINTF(1, 2);
+
+/* A command line of train-f64, or of another program. */
 typedef struct command {
-    const char *folder; /* of the try, in which it is run; NULL: the try's own */
-    bool reports;       /* leaves ROTOR_NO_REPORT out */
-    int signal;         /* sent after so many seconds; 0: none */
+    const char *program; /* NULL: train-f64 */
+    const char *folder;  /* of the try, in which it is run; NULL: the try's own */
+    bool reports;        /* leaves ROTOR_NO_REPORT out */
+    int signal;          /* sent after so many seconds; 0: none */
     double after;
-    int count;
-    char words[TORTURE_WORDS][TORTURE_PATH_SIZE];
+    const char *words[TORTURE_WORDS]; /* up to a NULL */
 } command;
 
-command train_command(const char *folder);
-void add_word(command *c, const char *format, ...) RT_PRINTF(2, 3);
+void add_word(command *c, const char *word);
 
 /* Runs it, writes its line to the file `commands` of the try, and holds it to what is true of any:
  * a documented exit code, a message with a failure, no sanitizer, no signal, no hang, and a code
  * that is on the list. Returns the code, 128 and the signal's number after a signal; -1 if there
  * was something to find. */
 int run_command(trial *t, const command *c, const char *codes);
+
+/* Runs train-f64 with these words. */
+#define TRAIN(t, codes, in_folder, ...)                                                            \
+    run_command(t, &(const command){.folder = in_folder, .words = {__VA_ARGS__}}, codes)
 #define ANY_CODE   "0 1 2 3 4 5 6 7"
 #define NO_FAILURE "0 2 3 4 5 7"
 
@@ -75,7 +81,7 @@ void find(trial *t, const char *format, ...) RT_PRINTF(2, 3);
 
 /* ---- files, whose paths are below the folder of the try ---- */
 
-void path_in(const trial *t, char path[TORTURE_PATH_SIZE], const char *format, ...) RT_PRINTF(3, 4);
+const char *path_in(const trial *t, const char *format, ...) RT_PRINTF(2, 3);
 void make_folder(const trial *t, const char *name);
 bool is_there(const trial *t, const char *name);
 bool write_text(const char *path, const char *text, size_t size);

@@ -2,6 +2,8 @@
 
 #include "torture/torture.h"
 
+#include "core/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -45,23 +47,35 @@ double draw_uniform(trial *t)
 
 /* ---- files ---- */
 
-void path_in(const trial *t, char path[TORTURE_PATH_SIZE], const char *format, ...)
+static const char *lasting(const char *prefix, const char *format, va_list arguments)
+{
+    char text[RT_FILE_LIST_SIZE];
+    const int length = snprintf(text, sizeof text, "%s", prefix);
+    vsnprintf(text + length, sizeof text - (size_t)length, format, arguments);
+    return rt_intern_text(text);
+}
+
+const char *text_of(const char *format, ...)
 {
     va_list arguments;
-    int length = snprintf(path, TORTURE_PATH_SIZE, "%s/", t->folder);
     va_start(arguments, format);
-    length += vsnprintf(path + length, TORTURE_PATH_SIZE - (size_t)length, format, arguments);
+    const char *text = lasting("", format, arguments);
     va_end(arguments);
-    if (length >= TORTURE_PATH_SIZE) {
-        fprintf(stderr, "torture: a path is too long: %s\n", path);
-        exit(TORTURE_STUCK);
-    }
+    return text;
+}
+
+const char *path_in(const trial *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *path = lasting(text_of("%s/", t->folder), format, arguments);
+    va_end(arguments);
+    return path;
 }
 
 void make_folder(const trial *t, const char *name)
 {
-    char path[TORTURE_PATH_SIZE];
-    path_in(t, path, "%s", name);
+    const char *path = path_in(t, "%s", name);
     if (mkdir(path, 0777) && errno != EEXIST) {
         perror(path);
         exit(TORTURE_STUCK);
@@ -70,9 +84,7 @@ void make_folder(const trial *t, const char *name)
 
 bool is_there(const trial *t, const char *name)
 {
-    char path[TORTURE_PATH_SIZE];
-    path_in(t, path, "%s", name);
-    return !access(path, F_OK);
+    return !access(path_in(t, "%s", name), F_OK);
 }
 
 bool write_text(const char *path, const char *text, size_t size)
@@ -100,9 +112,7 @@ char *read_text(const char *path, size_t *size)
 
 static void read_output(const trial *t, const char *ending, char text[TORTURE_OUTPUT_SIZE])
 {
-    char path[TORTURE_PATH_SIZE];
-    path_in(t, path, "%02d.%s", t->commands, ending);
-    FILE *from = fopen(path, "r");
+    FILE *from = fopen(path_in(t, "%02d.%s", t->commands, ending), "r");
     text[from ? fread(text, 1, TORTURE_OUTPUT_SIZE - 1, from) : 0] = '\0';
     if (from)
         fclose(from);
@@ -112,14 +122,13 @@ static void read_output(const trial *t, const char *ending, char text[TORTURE_OU
 
 void find(trial *t, const char *format, ...)
 {
-    char path[TORTURE_PATH_SIZE], message[1024];
+    char message[1024];
     va_list arguments;
     size_t size = 0;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    path_in(t, path, "commands");
-    char *commands = t->finds ? NULL : read_text(path, &size); /* once is enough */
+    char *commands = t->finds ? NULL : read_text(path_in(t, "commands"), &size); /* once */
     t->finds++;
     printf("FIND in try %ld (%s): %s\n%s    kept in %s; again: scripts/torture --seed %llu --try "
            "%ld\n",
@@ -131,21 +140,13 @@ void find(trial *t, const char *format, ...)
 
 /* ---- commands ---- */
 
-command train_command(const char *folder)
+void add_word(command *c, const char *word)
 {
-    command c = {.folder = folder};
-    add_word(&c, "%s", TORTURE_TRAIN);
-    return c;
-}
-
-void add_word(command *c, const char *format, ...)
-{
-    va_list arguments;
-    if (c->count == TORTURE_WORDS - 1)
-        return;
-    va_start(arguments, format);
-    vsnprintf(c->words[c->count++], TORTURE_PATH_SIZE, format, arguments);
-    va_end(arguments);
+    int count = 0;
+    while (c->words[count])
+        count++;
+    if (count < TORTURE_WORDS - 1)
+        c->words[count] = word;
 }
 
 /* As a shell takes it. */
@@ -164,14 +165,13 @@ static void quote(FILE *to, const char *word)
 
 static void note_command(const trial *t, const command *c)
 {
-    char path[TORTURE_PATH_SIZE];
-    path_in(t, path, "commands");
-    FILE *to = fopen(path, "a");
+    FILE *to = fopen(path_in(t, "commands"), "a");
     if (!to)
         return;
     fprintf(to, "    (cd %s%s%s &&%s", t->folder, c->folder ? "/" : "", c->folder ? c->folder : "",
             c->reports ? "" : " ROTOR_NO_REPORT=1");
-    for (int i = 0; i < c->count; i++) {
+    fprintf(to, " %s", c->program ? c->program : TORTURE_TRAIN);
+    for (int i = 0; c->words[i]; i++) {
         fputc(' ', to);
         quote(to, c->words[i]);
     }
@@ -184,37 +184,32 @@ static void note_command(const trial *t, const command *c)
 
 static void become(const trial *t, const command *c)
 {
-    char path[TORTURE_PATH_SIZE], sanitizer[2 * TORTURE_PATH_SIZE];
-    char *words[TORTURE_WORDS + 1] = {NULL};
+    const char *words[TORTURE_WORDS + 1] = {c->program ? c->program : TORTURE_TRAIN};
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_DFL); /* behind an & they are ignored */
     signal(SIGTERM, SIG_DFL);
-    snprintf(sanitizer, sizeof sanitizer, "log_path=%s/sanitizer:exitcode=99:detect_leaks=%d",
-             t->folder, !strcmp(t->kind, "run") || !strcmp(t->kind, "sweep"));
-    setenv("ASAN_OPTIONS", sanitizer, 1);
-    snprintf(sanitizer, sizeof sanitizer, "log_path=%s/sanitizer:print_stacktrace=1", t->folder);
-    setenv("UBSAN_OPTIONS", sanitizer, 1);
+    setenv("ASAN_OPTIONS",
+           text_of("log_path=%s/sanitizer:exitcode=99:detect_leaks=%d", t->folder,
+                   !strcmp(t->kind, "run") || !strcmp(t->kind, "sweep")),
+           1);
+    setenv("UBSAN_OPTIONS", text_of("log_path=%s/sanitizer:print_stacktrace=1", t->folder), 1);
     if (c->reports)
         unsetenv("ROTOR_NO_REPORT");
     else
         setenv("ROTOR_NO_REPORT", "1", 1);
-    path_in(t, path, "%02d.out", t->commands);
-    const int out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    path_in(t, path, "%02d.err", t->commands);
-    const int err = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const int out = open(path_in(t, "%02d.out", t->commands), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const int err = open(path_in(t, "%02d.err", t->commands), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     const int in = open("/dev/null", O_RDONLY);
-    path_in(t, path, "%s", c->folder ? c->folder : ".");
-    if (out < 0 || err < 0 || in < 0 || chdir(path))
+    if (out < 0 || err < 0 || in < 0 || chdir(path_in(t, "%s", c->folder ? c->folder : ".")))
         _exit(126);
     dup2(in, 0);
     dup2(out, 1);
     dup2(err, 2);
-    for (int i = 0; i < c->count; i++)
-        words[i] = (char *)c->words[i];
+    memcpy(words + 1, c->words, sizeof c->words);
     setrlimit(RLIMIT_CPU, &(struct rlimit){LIMIT, LIMIT + 5});
     alarm(LIMIT_OF_CLOCK);
-    execv(words[0], words);
+    execv(words[0], (char *const *)words);
     _exit(127);
 }
 
@@ -252,10 +247,10 @@ static int execute(trial *t, const command *c)
  */
 static bool look_for_reports(trial *t)
 {
-    char pattern[TORTURE_PATH_SIZE], line[512] = "";
+    const char *pattern = path_in(t, "sanitizer.*");
+    char line[512] = "";
     glob_t found;
     bool said = false;
-    path_in(t, pattern, "sanitizer.*");
     if (glob(pattern, 0, NULL, &found))
         return false;
     for (size_t i = 0; i < found.gl_pathc && !said; i++) {

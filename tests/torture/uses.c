@@ -12,8 +12,6 @@
 
 enum { MOST_KILLS = 4 };
 
-#define FINISHED "%s/templates/runs/rope/checkpoints/step-%08d.h5"
-
 /* ---- other keys ---- */
 
 static void add_override(trial *t, command *c)
@@ -24,19 +22,17 @@ static void add_override(trial *t, command *c)
         count++;
     const int key = draw(t, count);
     if (draw_value(t, key, true, value))
-        add_word(c, "%s=%.200s", rt_key_full_name(rt_key_at(key), name), value);
+        add_word(c, text_of("%s=%.200s", rt_key_full_name(rt_key_at(key), name), value));
 }
 
 void use_otherwise(trial *t, const drawn_config *d)
 {
     static const char *const uses[] = {"--eval", "--eval", "--decay", "--print-config"};
     for (int i = 0; i < 2; i++) {
-        const char *use = draw_of(t, uses);
-        command c = train_command("straight");
-        add_word(&c, "%s", use);
+        command c = {.folder = "straight", .words = {draw_of(t, uses)}};
         if (chance(t, 50)) {
             add_word(&c, "--checkpoint");
-            add_word(&c, "runs/%s", d->config.run.name);
+            add_word(&c, text_of("runs/%s", d->config.run.name));
         } else {
             add_word(&c, "../config.ini");
         }
@@ -48,25 +44,19 @@ void use_otherwise(trial *t, const drawn_config *d)
 
 /* ---- exports ---- */
 
-static command export_command(const char *from, const char *to)
+#define EXPORT(from, to)                                                                           \
+    .folder = "straight", .words = {"--checkpoint", from, "--export", to, "--overwrite"}
+
+static int export(trial *t, const char *from, const char *to, const char *codes)
 {
-    command c = train_command("straight");
-    add_word(&c, "--checkpoint");
-    add_word(&c, "%s", from);
-    add_word(&c, "--export");
-    add_word(&c, "%s", to);
-    add_word(&c, "--overwrite");
-    return c;
+    return run_command(t, &(const command){EXPORT(from, to)}, codes);
 }
 
 static bool have_same(const trial *t, const char *one, const char *other, const char *name)
 {
-    char path[TORTURE_PATH_SIZE];
     size_t size = 0, other_size = 0;
-    path_in(t, path, "straight/%s/%s", one, name);
-    char *bytes = read_text(path, &size);
-    path_in(t, path, "straight/%s/%s", other, name);
-    char *other_bytes = read_text(path, &other_size);
+    char *bytes = read_text(path_in(t, "straight/%s/%s", one, name), &size);
+    char *other_bytes = read_text(path_in(t, "straight/%s/%s", other, name), &other_size);
     const bool same =
         bytes && other_bytes && size == other_size && !memcmp(bytes, other_bytes, size);
     free(bytes);
@@ -85,13 +75,8 @@ static void look_at_export(trial *t, bool alone)
 {
     if (alone && !is_whole(t, "out", "older") && !is_whole(t, "out", "newer"))
         find(t, "after a kill the folder of an export holds neither the older nor the newer model");
-    if (!is_there(t, "straight/out/config.json"))
-        return;
-    command c = train_command("straight");
-    add_word(&c, "--checkpoint");
-    add_word(&c, "out");
-    add_word(&c, "--print-config");
-    run_command(t, &c, "0");
+    if (is_there(t, "straight/out/config.json"))
+        TRAIN(t, "0", "straight", "--checkpoint", "out", "--print-config");
 }
 
 static void kill_exports(trial *t, const char *newer, double seconds)
@@ -101,17 +86,16 @@ static void kill_exports(trial *t, const char *newer, double seconds)
         make_folder(t, "straight/out/notes");
     for (int kills = 1 + draw(t, MOST_KILLS); kills > 0 && !t->finds; kills--) {
         const bool itself = chance(t, 30) && is_there(t, "straight/out/config.json");
-        command c = export_command(itself ? "out" : newer, "out");
-        c.signal = chance(t, 80) ? SIGKILL : SIGTERM;
-        c.after = 1.2 * seconds * draw_uniform(t);
+        const command c = {EXPORT(itself ? "out" : newer, "out"),
+                           .signal = chance(t, 80) ? SIGKILL : SIGTERM,
+                           .after = 1.2 * seconds * draw_uniform(t)};
         const int code = run_command(t, &c, "0");
         if (itself) /* as it is read, it may be written otherwise */
             return;
         if (code >= 0)
             look_at_export(t, alone);
     }
-    command c = export_command(newer, "out");
-    if (!t->finds && run_command(t, &c, "0") == 0 && !is_whole(t, "out", "newer"))
+    if (!t->finds && export(t, newer, "out", "0") == 0 && !is_whole(t, "out", "newer"))
         find(t, "an export after kills is another one than one without");
     if (is_there(t, "straight/out/.rotor-export") || is_there(t, "straight/.out.rotor-export"))
         find(t, "an export after kills leaves a staging folder");
@@ -120,35 +104,27 @@ static void kill_exports(trial *t, const char *newer, double seconds)
 /* The exit code of the export of the newer one. */
 static int export_two(trial *t, const char *older, const char *newer)
 {
-    command c = export_command(newer, "newer");
-    const int code = run_command(t, &c, "0 2 5");
+    const int code = export(t, newer, "newer", "0 2 5");
     const double seconds = t->seconds;
-    if (code)
+    if (code || export(t, older, "older", "0 5") != 0)
         return code;
-    c = export_command(older, "older");
-    if (run_command(t, &c, "0 5") != 0)
-        return code;
-    c = export_command(older, "out");
-    if (run_command(t, &c, "0") == 0)
+    if (export(t, older, "out", "0") == 0)
         kill_exports(t, newer, seconds);
-    c = export_command("newer", "newer"); /* over what it is read from */
     if (!t->finds)
-        run_command(t, &c, "0");
+        export(t, "newer", "newer", "0"); /* over what it is read from */
     return code;
 }
 
 /* Of the run itself, if it can be exported; else, in some, of a finished run that can. */
 void export_over_exports(trial *t, const drawn_config *d)
 {
-    char older[TORTURE_PATH_SIZE], newer[TORTURE_PATH_SIZE];
+    static const char own[] = "runs/%s/checkpoints/step-%08ld.h5";
+    static const char finished[] = "%s/templates/runs/rope/checkpoints/step-%08d.h5";
     const char *run = d->config.run.name;
     const checkpoints found = find_checkpoints(t, "straight", run);
-    snprintf(older, sizeof older, "runs/%s/checkpoints/step-%08ld.h5", run, found.oldest);
-    snprintf(newer, sizeof newer, "runs/%s/checkpoints/step-%08ld.h5", run, found.newest);
-    if (found.newest >= 0 && export_two(t, older, newer) != 2)
+    if (found.newest >= 0 &&
+        export_two(t, text_of(own, run, found.oldest), text_of(own, run, found.newest)) != 2)
         return;
-    snprintf(older, sizeof older, FINISHED, t->base, 4);
-    snprintf(newer, sizeof newer, FINISHED, t->base, 6);
     if (chance(t, 40))
-        export_two(t, older, newer);
+        export_two(t, text_of(finished, t->base, 4), text_of(finished, t->base, 6));
 }
