@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ---- options ---- */
+/* ---- options, commands, errors ---- */
 
 /* Options of all commands. */
 typedef struct bench_options {
@@ -25,26 +25,41 @@ typedef struct bench_options {
     double since; /* step: when the program was started, by CLOCK_MONOTONIC; 0: not given */
 } bench_options;
 
-/* Removes the options from the arguments, and moves the others to the front. Returns RT_CONFIG for
- * an option that is unknown or has no value. */
-rt_status bench_options_take(bench_options *o, int *argc, char **argv) RT_MUST_CHECK;
+extern bench_options bench;
 
-/* Parses NAME=NUMBER arguments; `values` keeps the defaults of names that are absent. Returns
- * RT_CONFIG for an argument that is none of the names (NULL ends them). */
-rt_status bench_sizes(int argc, char **argv, const char *const *names, int *values) RT_MUST_CHECK;
+enum { BENCH_MOST_SIZES = 9 };
 
-/* Returns RT_CONFIG if --threads was given to a command that runs on one thread. */
-rt_status bench_one_thread(const bench_options *o) RT_MUST_CHECK;
+/* A command. `run` gets the arguments behind its name. */
+typedef struct bench_command {
+    const char *name;
+    const char *arguments; /* words of the usage before the sizes */
+    struct {
+        const char *name; /* NULL behind the last */
+        int value;        /* default */
+    } sizes[BENCH_MOST_SIZES + 1];
+    const char *help; /* lines of the usage; NULL: those of the next command */
+    void (*run)(const struct bench_command *c, int argc, char **argv);
+    bool configured; /* the first argument is a CONFIG.ini, which names the engine */
+} bench_command;
+
+/* Parses NAME=NUMBER arguments into `n`, in the order of the command's sizes. Ends the program at
+ * an argument that is none of them. */
+void bench_sizes(const bench_command *c, int argc, char **argv, int *n);
+
+/* Ends the program if the status is an error: the first process prints it. */
+void bench_need(rt_status status);
+
+/* Ends the program if --threads was given to a command that runs on one thread. */
+void bench_need_one_thread(void);
+
+/* Returns zeroed memory, which the caller frees (rt_free), or ends the program. */
+void *bench_alloc(size_t count, size_t size);
 
 /* ---- measurements ----
  *
  * A measurement is a number of rounds. Each round measures the subject and its yardstick, a matrix
  * product or a copy, one after the other. Shares are medians of the quotients within a round: a
  * busy machine slows both alike. */
-
-struct rt_workers;
-
-/* ---- statistics ---- */
 
 enum { BENCH_MOST_TIMES = 2000 };
 
@@ -53,8 +68,24 @@ typedef struct bench_times {
     double at[BENCH_MOST_TIMES];
 } bench_times;
 
-/* Adds a time. Times beyond BENCH_MOST_TIMES are dropped. */
-void bench_add(bench_times *t, double seconds);
+/* Rounds: `warm_up` that do not count, then at least `fewest`, then until the `seconds` are over,
+ * or those of --seconds. */
+typedef struct bench_rounds {
+    int warm_up, fewest;
+    double seconds;
+    int begun;
+    double start;
+} bench_rounds;
+
+/* Begins another round. Returns false after the last. */
+bool bench_next(bench_rounds *r);
+
+/* Adds a time of the present round, unless it is of the warm-up; without rounds (NULL) in any case.
+ * Times beyond BENCH_MOST_TIMES are dropped. */
+void bench_add(bench_times *t, const bench_rounds *r, double seconds);
+
+/* Returns seconds by the clock that the options choose. */
+double bench_now(void);
 
 /* Returns the quartile 1, 2 (the median) or 3; 0 without times. */
 double bench_quartile(const bench_times *t, int quarter);
@@ -63,52 +94,34 @@ double bench_median(const bench_times *t);
 /* Returns the median of the ratios a/b of all rounds. */
 double bench_ratio(const bench_times *a, const bench_times *b);
 
-/* ---- rounds ---- */
-
-/* Returns seconds by the clock that the options choose. */
-double bench_now(const bench_options *o);
-
-/* Rounds of a measurement: `warm_up` that do not count, then at least `fewest`, then until the time
- * is over. */
-typedef struct bench_rounds {
-    int warm_up, fewest;
-    int begun;
-    double start;
-} bench_rounds;
-
-/* Begins another round. Returns false after the last. `seconds` is the default of --seconds. */
-bool bench_next(bench_rounds *r, const bench_options *o, double seconds);
-
-/* Returns whether the present round counts. */
-bool bench_counts(const bench_rounds *r);
-
 /* ---- yardsticks ---- */
 
-enum { BENCH_PEAK_SIZE = 1024 };
+#define BENCH_PEAK_FLOPS (2.0 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE)
+enum { BENCH_PEAK_SIZE = 1024, BENCH_PEAK_MEMORY = 3 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE };
+
+/* A matrix product, (m, k) by (k, n). */
+typedef struct bench_product {
+    int m, n, k;
+    bool a_turned, b_turned;
+} bench_product;
 
 /* Threads with memory of their own, which is written before so that no page fault is measured. */
 typedef struct bench_yardstick {
-    const bench_options *options;
     struct rt_workers *workers;
     int threads;
     size_t size; /* numbers of each thread */
     real *memory;
 } bench_yardstick;
 
-rt_status bench_yardstick_new(bench_yardstick *y, const bench_options *o, int threads,
-                              size_t size) RT_MUST_CHECK;
+/* The memory of each thread must hold all three matrices, or twice the numbers to copy. */
+bench_yardstick bench_yardstick_new(int threads, size_t size);
 void bench_yardstick_free(bench_yardstick *y);
 
-/* Return the seconds in which every thread multiplies (m, k) by (k, n), or copies `count` numbers.
- * The memory must hold all three matrices, or twice the count. */
-double bench_product(bench_yardstick *y, int m, int n, int k, bool a_turned, bool b_turned);
-double bench_copy(bench_yardstick *y, size_t count);
-
-/* Returns the seconds of the product of BENCH_PEAK_SIZE^3, the peak; the numbers that it needs; and
- * its operations. */
-double bench_peak_product(bench_yardstick *y);
-size_t bench_peak_memory(void);
-double bench_peak_flops(void);
+/* Return the seconds in which every thread multiplies, or copies `count` numbers. The peak is the
+ * product of BENCH_PEAK_SIZE^3. */
+double bench_multiply(const bench_yardstick *y, bench_product product);
+double bench_peak_product(const bench_yardstick *y);
+double bench_copy(const bench_yardstick *y, size_t count);
 
 /* ---- tables: rows under headings, in columns or as CSV ---- */
 
@@ -124,11 +137,18 @@ typedef struct bench_cell {
     ((bench_cell){heading, width, digits, number, NULL})
 #define BENCH_TEXT(heading, width, text) ((bench_cell){heading, -(width), 0, 0, text})
 
-/* Prints a row, after the headings if it is the first. A NaN is an empty cell. */
-void bench_row(const bench_options *o, bool first, const bench_cell *cells, int count);
+/* The median of times in a unit, such as 1e3 for milliseconds, and the bounds of their middle half.
+ */
+#define BENCH_TIMES(heading, width, digits, unit, times)                                           \
+    BENCH_NUMBER(heading, width, digits, (unit)*bench_median(times)),                              \
+        BENCH_NUMBER("low", width, digits, (unit)*bench_quartile(times, 1)),                       \
+        BENCH_NUMBER("high", width, digits, (unit)*bench_quartile(times, 3))
 
-#define BENCH_ROW(o, first, ...)                                                                   \
-    bench_row(o, first, (const bench_cell[]){__VA_ARGS__},                                         \
+/* Prints a row, after the headings if it is the first. A NaN is an empty cell. */
+void bench_row(bool first, const bench_cell *cells, int count);
+
+#define BENCH_ROW(first, ...)                                                                      \
+    bench_row(first, (const bench_cell[]){__VA_ARGS__},                                            \
               (int)(sizeof((const bench_cell[]){__VA_ARGS__}) / sizeof(bench_cell)))
 
 /* ---- trainings ---- */
@@ -138,32 +158,23 @@ typedef struct bench_training {
     rt_config config;
     rt_data *data;
     rt_trainer *trainer;
+    rt_transformer *model;
+    int threads;
 } bench_training;
 
-/* Makes a trainer, which is to be freed after an error, too. */
-rt_status bench_training_new(bench_training *t, const bench_options *o, int argc,
-                             char **argv) RT_MUST_CHECK;
+bench_training *bench_training_new(int threads, int argc, char **argv);
 void bench_training_free(bench_training *t);
 
 /* ---- commands ---- */
 
-/* Runs a command with the arguments behind its name. */
-typedef rt_status bench_command(const bench_options *o, int argc, char **argv);
-
-bench_command bench_peak;
-bench_command bench_rope;
-bench_command bench_attention;
-bench_command bench_linear_attention;
-bench_command bench_linear;
-bench_command bench_layernorm;
-bench_command bench_gelu;
-bench_command bench_softmax;
-bench_command bench_xent;
-bench_command bench_adamw;
-bench_command bench_step;
-bench_command bench_scale;
-bench_command bench_world;
-bench_command bench_math;
-bench_command bench_generate;
+void bench_peak(const bench_command *c, int argc, char **argv);
+void bench_op(const bench_command *c, int argc, char **argv);
+void bench_adamw(const bench_command *c, int argc, char **argv);
+void bench_linear_attention(const bench_command *c, int argc, char **argv);
+void bench_step(const bench_command *c, int argc, char **argv);
+void bench_math(const bench_command *c, int argc, char **argv);
+void bench_scale(const bench_command *c, int argc, char **argv);
+void bench_world(const bench_command *c, int argc, char **argv);
+void bench_generate(const bench_command *c, int argc, char **argv);
 
 #endif

@@ -1,11 +1,19 @@
 #include "bench/bench.h"
 
-#include "ops/engine.h"
+#include "text/number.h"
 #include "train/run/kernels.h"
 #include "train/world/world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+bench_options bench;
+
+/* ---- the usage ---- */
+
+#define CONFIGURED  "CONFIG.ini [section.key=value ...]"
+#define HELP_INDENT "                       "
 
 static const char usage[] =
     "usage: bench COMMAND [options] [NAME=NUMBER ...]\n"
@@ -15,41 +23,58 @@ static const char usage[] =
     "(the GEMM peak) or a copy; a share is the median, over the rounds, of what was\n"
     "reached divided by that.\n"
     "\n"
-    "commands, with their sizes and defaults\n"
-    "  peak                 measure matrix products of the shapes of four models, and\n"
-    "                       copies\n"
-    "  step CONFIG.ini [section.key=value ...]\n"
-    "                       measure a training step: forward, loss, backward,\n"
-    "                       clipping, update\n"
-    "  scale CONFIG.ini [section.key=value ...]\n"
-    "                       measure a step on 1 and N threads in turns (--threads N,\n"
-    "                       default 2), its serial part, barriers and bytes; compute a\n"
-    "                       step on up to 128 threads\n"
-    "  world CONFIG.ini [section.key=value ...]\n"
-    "                       under mpirun: measure a step on several processes, and\n"
-    "                       what they send; compute both for more processes\n"
-    "  math CONFIG.ini [section.key=value ...]\n"
-    "                       compare the gradient of run.engine and run.math with that\n"
-    "                       of OpenBLAS in float, at steps 1 and 51\n"
-    "  generate llama layers=6 dim=288 heads=6 kv_heads=6 ffn=768 vocab=32000\n"
-    "           prompt=256 tokens=64 texts=1\n"
-    "                       measure a decoder (llama, qwen2 or gpt_neox) that reads\n"
-    "                       prompts and continues all of them in one batch\n"
-    "  rope B=8 T=512 H=8 D=64\n"
-    "                       measure RoPE with a learned theta, beside a copy of the\n"
-    "                       tensor\n"
-    "  attention B=1 T=4096 H=1 D=64\n"
-    "                       measure softmax attention\n"
-    "  linear-attention H=4 D=64 from=512 to=16384\n"
-    "                       measure every form of attention, doubling the length\n"
-    "  linear rows=2048 in=256 out=1024\n"
-    "                       measure a linear layer with bias\n"
-    "  layernorm rows=4096 columns=512\n"
-    "  gelu rows=4096 columns=512\n"
-    "  softmax rows=4096 columns=512\n"
-    "  xent rows=4096 columns=512\n"
-    "                       measure softmax and cross-entropy\n"
-    "  adamw size=4194304   measure the update of the parameters\n"
+    "commands, with their sizes and defaults\n";
+
+static const bench_command commands[] = {
+    {"peak",
+     .help = "measure matrix products of the shapes of four models, and\n" HELP_INDENT "copies",
+     .run = bench_peak},
+    {"step", CONFIGURED, .run = bench_step, .configured = true,
+     .help = "measure a training step: forward, loss, backward,\n" HELP_INDENT "clipping, update"},
+    {"scale", CONFIGURED, .run = bench_scale, .configured = true,
+     .help = "measure a step on 1 and N threads in turns (--threads N,\n" HELP_INDENT
+             "default 2), its serial part, barriers and bytes; compute a\n" HELP_INDENT
+             "step on up to 128 threads"},
+    {"world", CONFIGURED, .run = bench_world, .configured = true,
+     .help = "under mpirun: measure a step on several processes, and\n" HELP_INDENT
+             "what they send; compute both for more processes"},
+    {"math", CONFIGURED, .run = bench_math, .configured = true,
+     .help = "compare the gradient of run.engine and run.math with that\n" HELP_INDENT
+             "of OpenBLAS in float, at steps 1 and 51"},
+    {"generate",
+     "llama",
+     {{"layers", 6},
+      {"dim", 288},
+      {"heads", 6},
+      {"kv_heads", 6},
+      {"ffn", 768},
+      {"vocab", 32000},
+      {"prompt", 256},
+      {"tokens", 64},
+      {"texts", 1}},
+     "measure a decoder (llama, qwen2 or gpt_neox) that reads\n" HELP_INDENT
+     "prompts and continues all of them in one batch",
+     .run = bench_generate},
+    {"rope", .sizes = {{"B", 8}, {"T", 512}, {"H", 8}, {"D", 64}},
+     .help = "measure RoPE with a learned theta, beside a copy of the\n" HELP_INDENT "tensor",
+     .run = bench_op},
+    {"attention", .sizes = {{"B", 1}, {"T", 4096}, {"H", 1}, {"D", 64}},
+     .help = "measure softmax attention", .run = bench_op},
+    {"linear-attention", .sizes = {{"H", 4}, {"D", 64}, {"from", 512}, {"to", 16384}},
+     .help = "measure every form of attention, doubling the length", .run = bench_linear_attention},
+    {"linear", .sizes = {{"rows", 2048}, {"in", 256}, {"out", 1024}},
+     .help = "measure a linear layer with bias", .run = bench_op},
+    {"layernorm", .sizes = {{"rows", 4096}, {"columns", 512}}, .run = bench_op},
+    {"gelu", .sizes = {{"rows", 4096}, {"columns", 512}}, .run = bench_op},
+    {"softmax", .sizes = {{"rows", 4096}, {"columns", 512}}, .run = bench_op},
+    {"xent", .sizes = {{"rows", 4096}, {"columns", 512}},
+     .help = "measure softmax and cross-entropy", .run = bench_op},
+    {"adamw", .sizes = {{"size", 4194304}}, .help = "measure the update of the parameters",
+     .run = bench_adamw},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const char options_usage[] =
     "\n"
     "options\n"
     "  --csv          print comma-separated values\n"
@@ -66,86 +91,153 @@ static const char usage[] =
     "\n"
     "Exit status: 0, 1 if something failed, 2 if an argument is wrong.\n";
 
-static const struct {
-    const char *name;
-    bench_command *run;
-} commands[] = {
-    {"peak", bench_peak},
-    {"step", bench_step},
-    {"scale", bench_scale},
-    {"world", bench_world},
-    {"math", bench_math},
-    {"generate", bench_generate},
-    {"rope", bench_rope},
-    {"attention", bench_attention},
-    {"linear-attention", bench_linear_attention},
-    {"linear", bench_linear},
-    {"layernorm", bench_layernorm},
-    {"gelu", bench_gelu},
-    {"softmax", bench_softmax},
-    {"xent", bench_xent},
-    {"adamw", bench_adamw},
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static bool asks_for_help(int argc, char **argv)
+/* Prints the command with its sizes, the help beside or, of a long line, below it. */
+static void print_command(FILE *to, const bench_command *c)
 {
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+    enum { HELP = sizeof HELP_INDENT - 1, WIDTH = 78 };
+    int column = fprintf(to, "  %s", c->name);
+    if (c->arguments)
+        column += fprintf(to, " %s", c->arguments);
+    for (int i = 0; c->sizes[i].name; i++) {
+        char size[32];
+        const int length =
+            snprintf(size, sizeof size, " %s=%d", c->sizes[i].name, c->sizes[i].value);
+        if (column + length > WIDTH)
+            column = fprintf(to, "\n%*s", (int)strlen(c->name) + 2, "") - 1;
+        column += fprintf(to, "%s", size);
+    }
+    if (c->help && column < HELP)
+        fprintf(to, "%*s%s", HELP - column, "", c->help);
+    else if (c->help)
+        fprintf(to, "\n" HELP_INDENT "%s", c->help);
+    fputc('\n', to);
+}
+
+static void print_usage(FILE *to)
+{
+    fputs(usage, to);
+    for (int i = 0; i < COMMANDS; i++)
+        print_command(to, &commands[i]);
+    fputs(options_usage, to);
+}
+
+/* ---- options ---- */
+
+static const char *const engines[] = {RT_ENGINES(RT_CHOICE_WORD) NULL};
+static const char *const maths[] = {RT_MATHS(RT_CHOICE_WORD) NULL};
+
+/* Sets *choice to the place of a word. */
+static bool choose(int *choice, const char *word, const char *const *words)
+{
+    for (*choice = 0; words[*choice]; ++*choice)
+        if (!strcmp(word, words[*choice]))
             return true;
     return false;
 }
 
-static rt_status run_command(const bench_options *options, int argc, char **argv)
+/* Sets an option with a value. Returns what the option needs; NULL if the value is that. */
+static const char *set_option(const char *name, const char *text)
 {
+    enum { MOST_THREADS = 256 };
+    int choice;
+    int64_t whole;
+    bool good;
+    if (!strcmp(name, "--engine")) {
+        good = choose(&choice, text, engines);
+        bench.engine = (rt_engine)choice;
+        return good ? NULL : "openblas or onednn";
+    }
+    if (!strcmp(name, "--math")) {
+        good = choose(&choice, text, maths);
+        bench.math = (rt_math)choice;
+        return good ? NULL : "float or bf16";
+    }
+    if (!strcmp(name, "--threads")) {
+        good = rt_whole_read(text, &whole) && whole >= 1 && whole <= MOST_THREADS;
+        bench.threads = good ? (int)whole : 0;
+    } else {
+        double *value = !strcmp(name, "--seconds") ? &bench.seconds : &bench.since;
+        good = rt_number_read(text, value) && *value > 0;
+    }
+    return good ? NULL : "a number above 0";
+}
+
+/* Removes the options from the arguments, and moves the others to the front; returns how many. */
+static int take_options(int argc, char **argv)
+{
+    static const char *const valued[] = {"--threads", "--seconds", "--since",
+                                         "--engine",  "--math",    NULL};
+    int left = 0, option;
+    for (int i = 0; i < argc; i++) {
+        const char *name = argv[i], *text = i + 1 < argc ? argv[i + 1] : "", *needed;
+        if (strncmp(name, "--", 2) != 0)
+            argv[left++] = argv[i];
+        else if (!strcmp(name, "--csv"))
+            bench.csv = true;
+        else if (!strcmp(name, "--cpu"))
+            bench.cpu = true;
+        else if (!choose(&option, name, valued))
+            bench_need(rt_error(RT_CONFIG, "unknown option '%s'; bench --help lists them", name));
+        else if (i++, (needed = set_option(name, text)))
+            bench_need(rt_error(RT_CONFIG, "%s needs %s; got '%s'", name, needed, text));
+    }
+    if (bench.cpu && bench.threads > 1)
+        bench_need(
+            rt_error(RT_CONFIG, "--cpu measures one thread; got --threads %d", bench.threads));
+    return left;
+}
+
+/* ---- the program ---- */
+
+void bench_need(rt_status status)
+{
+    const bool wrong =
+        status.code == RT_CONFIG || status.code == RT_ARGUMENT || status.code == RT_SHAPE;
+    if (!status.code)
+        return;
+    const bool first = !rt_world_rank(bench.world);
+    if (first)
+        fprintf(stderr, "bench: %s\n", status.message);
+    rt_world_end(bench.world);
+    exit(!first ? 0 : wrong ? 2 : 1);
+}
+
+/* Runs the command of that name. --engine and --math are checked before: this build may lack the
+ * engine. */
+static void run_command(int argc, char **argv)
+{
+    int i = 0;
     if (!argc)
-        return rt_error(RT_CONFIG, "a command is missing; bench --help lists them");
-    for (int i = 0; i < COMMANDS; i++)
-        if (!strcmp(commands[i].name, argv[0]))
-            return commands[i].run(options, argc - 1, argv + 1);
-    return rt_error(RT_CONFIG, "there is no benchmark '%s'; bench --help lists them", argv[0]);
-}
-
-/* Checks --engine and --math before they are used: this build may lack the engine. */
-static rt_status choose_engine(const bench_options *o, const char *command)
-{
-    static const char *const configured[] = {"step", "scale", "world", "math"};
-    const bool is_default = o->engine == RT_ENGINE_OPENBLAS && o->math == RT_MATH_FLOAT;
-    for (size_t i = 0; i < sizeof configured / sizeof *configured && command && !is_default; i++)
-        if (!strcmp(command, configured[i]))
-            return rt_error(RT_CONFIG, "--engine and --math are run.engine=E and run.math=M here");
-    return rt_engine_use(o->engine, o->math);
-}
-
-/* In a world of several processes, the first prints the errors. */
-static rt_status run(int argc, char **argv)
-{
-    bench_options options = {0};
-    rt_status status = bench_options_take(&options, &argc, argv);
-    if (!status.code)
-        status = rt_kernels_of_environment();
-    if (!status.code)
-        status = choose_engine(&options, argc ? argv[0] : NULL);
-    if (!status.code)
-        status = rt_world_begin(&options.world);
-    if (!status.code)
-        status = run_command(&options, argc, argv);
-    if (rt_world_rank(options.world))
-        status = rt_ok();
-    rt_world_end(options.world);
-    return status;
+        bench_need(rt_error(RT_CONFIG, "a command is missing; bench --help lists them"));
+    while (i < COMMANDS && strcmp(commands[i].name, argv[0]) != 0)
+        i++;
+    if (i == COMMANDS)
+        bench_need(
+            rt_error(RT_CONFIG, "there is no benchmark '%s'; bench --help lists them", argv[0]));
+    const bench_command *c = &commands[i];
+    if (c->configured && (bench.engine != RT_ENGINE_OPENBLAS || bench.math != RT_MATH_FLOAT))
+        bench_need(rt_error(RT_CONFIG, "--engine and --math are run.engine=E and run.math=M here"));
+    bench_need(rt_engine_use(bench.engine, bench.math));
+    bench_need(rt_world_begin(&bench.world));
+    if (c->configured && argc < 2)
+        bench_need(rt_error(RT_CONFIG, "%s needs a CONFIG.ini", c->name));
+    c->run(c, argc - 1, argv + 1);
+    rt_world_end(bench.world);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || asks_for_help(argc, argv)) {
-        fputs(usage, argc < 2 ? stderr : stdout);
-        return argc < 2 ? 2 : 0;
-    }
-    const rt_status status = run(argc - 1, argv + 1);
-    if (status.code)
-        fprintf(stderr, "bench: %s\n", status.message);
-    if (status.code == RT_CONFIG || status.code == RT_ARGUMENT || status.code == RT_SHAPE)
+    if (argc < 2) {
+        print_usage(stderr);
         return 2;
-    return status.code != RT_OK;
+    }
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            print_usage(stdout);
+            return 0;
+        }
+    argc = take_options(argc - 1, argv + 1);
+    bench_need(rt_kernels_of_environment());
+    run_command(argc, argv + 1);
+    return 0;
 }

@@ -1,6 +1,5 @@
 #include "bench/bench.h"
 
-#include "core/memory.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
 
@@ -16,25 +15,21 @@
  * Pieces of a run count as equal, and memory as fast enough: the table says how many bytes it would
  * have to move. */
 
-enum { WARM_UP_STEPS = 2, FEWEST_ROUNDS = 5, KINDS = 512, MOST_THREADS = 128, BARRIERS = 2000 };
-
-static const double long_enough = 5;           /* seconds of measuring */
-static const size_t copied = (size_t)16 << 20; /* numbers, more than caches hold */
+enum { FEWEST_ROUNDS = 5, KINDS = 512 };
 
 /* ---- the trace of steps on one thread ---- */
 
-/* Runs of as many pieces, together. */
-typedef struct runs_alike {
-    int pieces;
-    double runs, seconds;
-} runs_alike;
-
+/* Runs by their number of pieces, and all together. */
 typedef struct runs {
-    int count;
-    runs_alike list[KINDS];
+    int kinds;
+    struct {
+        int pieces;
+        double seconds;
+    } list[KINDS];
+    double count, seconds;
 } runs;
 
-typedef struct trace {
+static struct {
     runs outer;               /* of a step itself: draws, sums, updates */
     runs inner;               /* within shards: parts of ops */
     double shards, in_shards; /* and their seconds */
@@ -47,107 +42,79 @@ typedef struct trace {
     bool has_inner;
 } trace;
 
-static void add_run(trace *t, runs *r, int pieces, double seconds)
+static void add_run(runs *r, int pieces, double seconds)
 {
     int i = 0;
-    while (i < r->count && r->list[i].pieces != pieces)
+    while (i < r->kinds && r->list[i].pieces != pieces)
         i++;
-    if (i == KINDS) {
-        t->lost = true;
+    trace.lost |= i == KINDS;
+    if (i == KINDS)
         return;
-    }
-    if (i == r->count)
-        r->list[r->count++] = (runs_alike){.pieces = pieces};
-    r->list[i].runs++;
+    r->kinds += i == r->kinds;
+    r->list[i].pieces = pieces;
     r->list[i].seconds += seconds;
+    r->count++;
+    r->seconds += seconds;
 }
 
 static void begin_run(void *context, int pieces)
 {
-    trace *t = context;
-    t->pieces[t->depth] = pieces;
-    t->has_inner = t->depth;
-    t->start[t->depth++] = rt_seconds();
+    (void)context;
+    trace.pieces[trace.depth] = pieces;
+    trace.has_inner = trace.depth;
+    trace.start[trace.depth++] = rt_seconds();
 }
 
 /* A run that has runs in it is one of shards. */
 static void end_run(void *context)
 {
-    trace *t = context;
-    const double seconds = rt_seconds() - t->start[--t->depth];
-    if (t->depth) {
-        add_run(t, &t->inner, t->pieces[1], seconds);
-    } else if (t->has_inner) {
-        t->shards += t->pieces[0];
-        t->in_shards += seconds;
+    (void)context;
+    const double seconds = rt_seconds() - trace.start[--trace.depth];
+    if (trace.depth) {
+        add_run(&trace.inner, trace.pieces[1], seconds);
+    } else if (trace.has_inner) {
+        trace.shards += trace.pieces[0];
+        trace.in_shards += seconds;
     } else {
-        add_run(t, &t->outer, t->pieces[0], seconds);
+        add_run(&trace.outer, trace.pieces[0], seconds);
     }
-}
-
-static double seconds_of(const runs *r)
-{
-    double sum = 0;
-    for (int i = 0; i < r->count; i++)
-        sum += r->list[i].seconds;
-    return sum;
-}
-
-static double count_of(const runs *r)
-{
-    double sum = 0;
-    for (int i = 0; i < r->count; i++)
-        sum += r->list[i].runs;
-    return sum;
 }
 
 /* ---- the model ---- */
 
-typedef struct prediction {
-    double step, serial, barriers; /* seconds */
-} prediction;
-
 static double on_threads(const runs *r, double threads)
 {
     double sum = 0;
-    for (int i = 0; i < r->count; i++) {
+    for (int i = 0; i < r->kinds; i++) {
         const double pieces = r->list[i].pieces;
         sum += r->list[i].seconds * ceil(pieces / threads) / pieces;
     }
     return sum;
 }
 
+/* Seconds of a step. */
+typedef struct prediction {
+    double step, serial, barriers;
+} prediction;
+
 /* `barrier` is that of two threads; every further thread adds as much, since all of them count at
  * one place. */
-static prediction predict(const trace *t, double threads, double barrier)
+static prediction predict(double threads, double barrier)
 {
-    const double shards = t->shards / t->steps, places = fmin(threads, fmax(shards, 1));
+    const double shards = trace.shards / trace.steps, places = fmin(threads, fmax(shards, 1));
     const double each = floor(threads / places); /* threads of a shard */
     const double rounds = ceil(shards / places) / fmax(shards, 1);
-    const double between = t->seconds - t->in_shards - seconds_of(&t->outer);
-    const double within = (t->in_shards - seconds_of(&t->inner)) * rounds;
+    const double between = trace.seconds - trace.in_shards - trace.outer.seconds;
+    const double within = (trace.in_shards - trace.inner.seconds) * rounds;
     const double waits =
-        (threads - 1) * count_of(&t->outer) + (each - 1) * count_of(&t->inner) * rounds;
-    const prediction all = {
-        .step = between + within + on_threads(&t->outer, threads) +
-                on_threads(&t->inner, each) * rounds + barrier * waits,
-        .serial = between + within,
-        .barriers = barrier * waits,
-    };
-    return (prediction){all.step / t->steps, all.serial / t->steps, all.barriers / t->steps};
+        (threads - 1) * trace.outer.count + (each - 1) * trace.inner.count * rounds;
+    const double step = between + within + on_threads(&trace.outer, threads) +
+                        on_threads(&trace.inner, each) * rounds + barrier * waits;
+    return (prediction){step / trace.steps, (between + within) / trace.steps,
+                        barrier * waits / trace.steps};
 }
 
 /* ---- measuring ---- */
-
-typedef struct result {
-    int threads;                 /* N */
-    bench_training one, several; /* trainers on 1 and on N threads */
-    bench_times alone, together; /* their steps */
-    trace trace;
-    double barrier;                   /* seconds */
-    double bytes;                     /* of a step */
-    double copy_alone, copy_together; /* bytes a second */
-} result;
 
 /* Both threads come. */
 static void meet(void *context, int part, void *room)
@@ -160,189 +127,134 @@ static void meet(void *context, int part, void *room)
         sched_yield();
 }
 
-static rt_status measure_barrier(result *r)
+/* Returns the seconds of a barrier of two threads. */
+static double measure_barrier(void)
 {
     rt_workers *workers;
-    bench_times *times = rt_alloc(1, sizeof *times);
-    rt_status status = times ? rt_workers_new(&workers, 2) : rt_out_of_memory("a benchmark");
-    if (status.code) {
-        rt_free(times);
-        return status;
-    }
+    bench_times times = {.count = 0};
+    bench_need(rt_workers_new(&workers, 2));
     const rt_crew *crew = rt_workers_crew(workers, 0);
-    for (int i = 0; i < BARRIERS; i++) {
+    for (int i = 0; i < BENCH_MOST_TIMES; i++) {
         atomic_int there = 0;
         const double start = rt_seconds();
         crew->run(crew->threads, meet, &there, 2, (rt_part_room){NULL, 0});
-        bench_add(times, rt_seconds() - start);
+        bench_add(&times, NULL, rt_seconds() - start);
     }
-    r->barrier = bench_median(times);
     rt_workers_free(workers);
-    rt_free(times);
-    return rt_ok();
+    return bench_median(&times);
 }
 
-static rt_status measure_copy(const bench_options *o, int threads, double *rate)
+/* Returns the bytes a second of a copy of more than caches hold. */
+static double measure_copy(int threads)
 {
-    bench_yardstick y = {0};
-    bench_times *times = rt_alloc(1, sizeof *times);
-    rt_status status =
-        times ? bench_yardstick_new(&y, o, threads, 2 * copied) : rt_out_of_memory("a benchmark");
-    for (int i = 0; !status.code && i < FEWEST_ROUNDS; i++)
-        bench_add(times, bench_copy(&y, copied));
-    if (!status.code)
-        *rate = 2 * (double)copied * sizeof(real) * threads / bench_median(times);
+    const size_t copied = (size_t)16 << 20;
+    bench_times times = {.count = 0};
+    bench_yardstick y = bench_yardstick_new(threads, 2 * copied);
+    for (int i = 0; i < FEWEST_ROUNDS; i++)
+        bench_add(&times, NULL, bench_copy(&y, copied));
     bench_yardstick_free(&y);
-    rt_free(times);
-    return status;
+    return 2 * (double)copied * sizeof(real) * threads / bench_median(&times);
 }
 
-static rt_status time_step(rt_trainer *trainer, bench_times *times)
+static double time_step(rt_trainer *trainer)
 {
     rt_step_result last;
     const double start = rt_seconds();
-    const rt_status status = rt_trainer_step(trainer, &last);
-    bench_add(times, rt_seconds() - start);
-    return status;
+    bench_need(rt_trainer_step(trainer, &last));
+    return rt_seconds() - start;
 }
 
-/* The bytes are of a step that is not timed. */
-static rt_status measure_bytes(result *r)
+/* Returns the bytes that the ops of a step read and write; the step is not timed. */
+static double measure_bytes(rt_trainer *trainer)
 {
-    rt_step_result last;
-    rt_trainer *trainer = r->one.trainer;
-    rt_status status = rt_trainer_observe(trainer, false, true);
-    if (!status.code)
-        status = rt_trainer_step(trainer, &last);
-    r->bytes = rt_trainer_profiled_bytes(trainer);
-    return status.code ? status : rt_trainer_observe(trainer, false, false);
+    bench_need(rt_trainer_observe(trainer, false, true));
+    time_step(trainer);
+    const double bytes = rt_trainer_profiled_bytes(trainer);
+    bench_need(rt_trainer_observe(trainer, false, false));
+    return bytes;
 }
 
-static rt_status warm_up(result *r)
+/* Measures steps on one thread, watched, and on several, in turns. */
+static void measure_steps(rt_trainer *one, rt_trainer *several, bench_times *alone,
+                          bench_times *together)
 {
-    rt_step_result last;
-    rt_status status = rt_ok();
-    for (int i = 0; i < WARM_UP_STEPS && !status.code; i++) {
-        status = rt_trainer_step(r->one.trainer, &last);
-        if (!status.code)
-            status = rt_trainer_step(r->several.trainer, &last);
+    bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = 5};
+    for (int i = 0; i < 2; i++) { /* warm-up */
+        time_step(one);
+        time_step(several);
     }
-    return status;
-}
-
-/* In turns. */
-static rt_status measure_steps(const bench_options *o, result *r)
-{
-    bench_rounds rounds = {.fewest = FEWEST_ROUNDS};
-    rt_status status = rt_ok();
-    rt_workers_watch(rt_trainer_workers(r->one.trainer),
-                     (rt_run_watch){begin_run, end_run, &r->trace});
-    while (!status.code && bench_next(&rounds, o, long_enough)) {
-        status = time_step(r->one.trainer, &r->alone);
-        if (!status.code)
-            status = time_step(r->several.trainer, &r->together);
+    rt_workers_watch(rt_trainer_workers(one), (rt_run_watch){begin_run, end_run, NULL});
+    while (bench_next(&rounds)) {
+        bench_add(alone, NULL, time_step(one));
+        bench_add(together, NULL, time_step(several));
     }
-    rt_workers_watch(rt_trainer_workers(r->one.trainer), (rt_run_watch){0});
-    r->trace.steps = r->alone.count;
-    for (int i = 0; i < r->alone.count; i++)
-        r->trace.seconds += r->alone.at[i];
-    if (!status.code && r->trace.lost)
-        status = rt_error(RT_CONFIG, "a step has runs of more than %d sizes", KINDS);
-    return status;
-}
-
-static rt_status measure(const bench_options *o, result *r)
-{
-    rt_status status = warm_up(r);
-    if (!status.code)
-        status = measure_steps(o, r);
-    if (!status.code)
-        status = measure_bytes(r);
-    if (!status.code)
-        status = measure_barrier(r);
-    if (!status.code)
-        status = measure_copy(o, 1, &r->copy_alone);
-    return status.code ? status : measure_copy(o, r->threads, &r->copy_together);
-}
-
-/* ---- what comes of it ---- */
-
-static void print_measured(const result *r, bench_times *ratios)
-{
-    const trace *t = &r->trace;
-    const double between = t->seconds - t->in_shards - seconds_of(&t->outer);
-    const double within = t->in_shards - seconds_of(&t->inner), alone = bench_median(&r->alone);
-    for (int i = 0; i < r->alone.count; i++)
-        bench_add(ratios, r->together.at[i] / r->alone.at[i]);
-    printf("step: %.3f ms on 1 thread, %.3f on %d: %.3f of it (%.3f to %.3f, the middle half of "
-           "%d), kernels %s\n",
-           1e3 * alone, 1e3 * bench_median(&r->together), r->threads, bench_median(ratios),
-           bench_quartile(ratios, 1), bench_quartile(ratios, 3), ratios->count,
-           rt_engine_kernels());
-    printf("serial: %.3f %% of the step on 1 thread outside of shards, %.3f %% within them\n",
-           100 * between / t->seconds, 100 * within / t->seconds);
-    printf("runs: %.0f a step over its %.0f shards, %.0f within them; a barrier of 2 threads takes "
-           "%.2f microseconds\n",
-           count_of(&t->outer) / t->steps, t->shards / t->steps, count_of(&t->inner) / t->steps,
-           1e6 * r->barrier);
-    printf("bytes: %.1f MB a step that ops read and write, %.1f GB/s on 1 thread; a copy moves "
-           "%.1f GB/s on 1 thread, %.1f on %d\n",
-           1e-6 * r->bytes, 1e-9 * r->bytes / alone, 1e-9 * r->copy_alone, 1e-9 * r->copy_together,
-           r->threads);
-    const prediction p = predict(t, r->threads, r->barrier);
-    printf("model: %.3f ms on %d threads, %.3f of what was measured\n", 1e3 * p.step, r->threads,
-           p.step / bench_median(&r->together));
-    printf("computed, if pieces of a run are alike, threads as fast as here, and memory keeps "
-           "up:\n");
-}
-
-static void print_row(const bench_options *o, const result *r, int threads)
-{
-    const prediction p = predict(&r->trace, threads, r->barrier);
-    const double speedup = predict(&r->trace, 1, r->barrier).step / p.step;
-    BENCH_ROW(o, threads == 1, BENCH_NUMBER("threads", 7, 0, threads),
-              BENCH_NUMBER("ms", 11, 3, 1e3 * p.step), BENCH_NUMBER("speed-up", 9, 2, speedup),
-              BENCH_NUMBER("efficiency", 10, 2, speedup / threads),
-              BENCH_NUMBER("serial %", 9, 2, 100 * p.serial / p.step),
-              BENCH_NUMBER("barriers %", 10, 2, 100 * p.barriers / p.step),
-              BENCH_NUMBER("GB/s", 9, 1, 1e-9 * r->bytes / p.step));
+    rt_workers_watch(rt_trainer_workers(one), (rt_run_watch){0});
+    trace.steps = alone->count;
+    for (int i = 0; i < alone->count; i++)
+        trace.seconds += alone->at[i];
+    if (trace.lost)
+        bench_need(rt_error(RT_CONFIG, "a step has runs of more than %d sizes", KINDS));
 }
 
 /* ---- the command ---- */
 
-static rt_status open_trainers(const bench_options *o, int argc, char **argv, result *r)
+static void print_measured(const bench_times *alone, const bench_times *together, int threads,
+                           double barrier, double bytes)
 {
-    bench_options one = *o, several = *o;
-    one.threads = 1;
-    several.threads = r->threads = o->threads ? o->threads : 2;
-    if (r->threads < 2)
-        return rt_error(RT_CONFIG, "scale compares 1 thread with several; got --threads %d",
-                        r->threads);
-    const rt_status status = bench_training_new(&r->one, &one, argc, argv);
-    return status.code ? status : bench_training_new(&r->several, &several, argc, argv);
+    const double between = trace.seconds - trace.in_shards - trace.outer.seconds;
+    const double within = trace.in_shards - trace.inner.seconds, step = bench_median(alone);
+    const double copy_alone = measure_copy(1), copy_together = measure_copy(threads);
+    bench_times ratios = {.count = 0};
+    for (int i = 0; i < alone->count; i++)
+        bench_add(&ratios, NULL, together->at[i] / alone->at[i]);
+    printf("step: %.3f ms on 1 thread, %.3f on %d: %.3f of it (%.3f to %.3f, the middle half of "
+           "%d), kernels %s\n",
+           1e3 * step, 1e3 * bench_median(together), threads, bench_median(&ratios),
+           bench_quartile(&ratios, 1), bench_quartile(&ratios, 3), ratios.count,
+           rt_engine_kernels());
+    printf("serial: %.3f %% of the step on 1 thread outside of shards, %.3f %% within them\n",
+           100 * between / trace.seconds, 100 * within / trace.seconds);
+    printf("runs: %.0f a step over its %.0f shards, %.0f within them; a barrier of 2 threads takes "
+           "%.2f microseconds\n",
+           trace.outer.count / trace.steps, trace.shards / trace.steps,
+           trace.inner.count / trace.steps, 1e6 * barrier);
+    printf("bytes: %.1f MB a step that ops read and write, %.1f GB/s on 1 thread; a copy moves "
+           "%.1f GB/s on 1 thread, %.1f on %d\n",
+           1e-6 * bytes, 1e-9 * bytes / step, 1e-9 * copy_alone, 1e-9 * copy_together, threads);
+    const prediction p = predict(threads, barrier);
+    printf("model: %.3f ms on %d threads, %.3f of what was measured\n", 1e3 * p.step, threads,
+           p.step / bench_median(together));
+    printf("computed, if pieces of a run are alike, threads as fast as here, and memory keeps "
+           "up:\n");
 }
 
-rt_status bench_scale(const bench_options *o, int argc, char **argv)
+void bench_scale(const bench_command *c, int argc, char **argv)
 {
-    if (argc < 1)
-        return rt_error(RT_CONFIG, "scale needs a CONFIG.ini");
-    if (o->cpu)
-        return rt_error(RT_CONFIG, "--cpu measures one thread; scale compares it with several");
-    result *r = rt_alloc(1, sizeof *r);
-    bench_times *ratios = rt_alloc(1, sizeof *ratios);
-    rt_status status =
-        r && ratios ? open_trainers(o, argc, argv, r) : rt_out_of_memory("a benchmark");
-    if (!status.code)
-        status = measure(o, r);
-    if (!status.code && !o->csv)
-        print_measured(r, ratios);
-    for (int threads = 1; !status.code && threads <= MOST_THREADS; threads *= 2)
-        print_row(o, r, threads);
-    if (r) {
-        bench_training_free(&r->several);
-        bench_training_free(&r->one);
+    static bench_times alone, together;
+    const int threads = bench.threads ? bench.threads : 2;
+    (void)c;
+    if (bench.cpu)
+        bench_need(
+            rt_error(RT_CONFIG, "--cpu measures one thread; scale compares it with several"));
+    if (threads < 2)
+        bench_need(
+            rt_error(RT_CONFIG, "scale compares 1 thread with several; got --threads %d", threads));
+    bench_training *one = bench_training_new(1, argc, argv);
+    bench_training *several = bench_training_new(threads, argc, argv);
+    measure_steps(one->trainer, several->trainer, &alone, &together);
+    const double bytes = measure_bytes(one->trainer), barrier = measure_barrier();
+    if (!bench.csv)
+        print_measured(&alone, &together, threads, barrier, bytes);
+    for (int n = 1; n <= 128; n *= 2) {
+        const prediction p = predict(n, barrier);
+        const double speedup = predict(1, barrier).step / p.step;
+        BENCH_ROW(n == 1, BENCH_NUMBER("threads", 7, 0, n), BENCH_NUMBER("ms", 11, 3, 1e3 * p.step),
+                  BENCH_NUMBER("speed-up", 9, 2, speedup),
+                  BENCH_NUMBER("efficiency", 10, 2, speedup / n),
+                  BENCH_NUMBER("serial %", 9, 2, 100 * p.serial / p.step),
+                  BENCH_NUMBER("barriers %", 10, 2, 100 * p.barriers / p.step),
+                  BENCH_NUMBER("GB/s", 9, 1, 1e-9 * bytes / p.step));
     }
-    rt_free(ratios);
-    rt_free(r);
-    return status;
+    bench_training_free(several);
+    bench_training_free(one);
 }
