@@ -21,6 +21,11 @@ char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 
 void rt_free(void *memory);
 
+/* Returns a list of elements of `size` bytes with room for one more than `count`: the list itself,
+ * or a larger copy in its place. NULL if the heap is exhausted; the list then stays as it was. */
+void *rt_grown(void *list, size_t count, size_t *room, size_t size)
+    __attribute__((warn_unused_result));
+
 /* Returns the shared copy of bytes or of a text, which is aligned for every type and kept until the
  * process ends. Equal bytes have one copy. Texts and lists of options are such copies: options are
  * assigned as plain structs, and nobody frees their parts. NULL if the heap is exhausted. Several

@@ -10,48 +10,13 @@
 /* Ids that are copied at a time. */
 enum { BLOCK = 1 << 16 };
 
-/* ---- ids in a file of their own ---- */
-
-typedef struct encoding {
-    rt_token_writer writer;
-    const char *path; /* what the user has named */
-    const char *ids;  /* where they go */
-    bool bin, header;
-} encoding;
-
-static rt_status begin(void *context, int vocab)
-{
-    encoding *e = context;
-    const size_t width = rt_id_width(vocab);
-    if (e->bin && width != sizeof(uint16_t))
-        return rt_error(RT_CONFIG,
-                        "%.800s: a .bin file holds ids of 16 bits, and the vocabulary has %d ids; "
-                        "give the file a name that ends in .npy or .h5",
-                        e->path, vocab);
-    return rt_token_writer_open(&e->writer, e->ids, e->header, width);
-}
-
-static rt_status take(void *context, rt_id_list *ids)
-{
-    encoding *e = context;
-    return rt_token_writer_take(&e->writer, ids);
-}
-
-/* The writer is still to be closed. */
-static rt_status encode(encoding *e, const rt_data_options *o)
-{
-    e->writer.file.descriptor = -1;
-    return rt_sequence_encode(o, begin, take, e);
-}
-
 static rt_status encode_plain(const rt_data_options *o, const char *path, size_t *count)
 {
-    const bool bin = rt_path_ends_in(path, ".bin");
-    encoding e = {.path = path, .ids = path, .bin = bin, .header = !bin};
-    rt_status status = encode(&e, o);
-    if (e.writer.file.made)
-        status = rt_token_writer_close(&e.writer, status);
-    *count = e.writer.count;
+    rt_token_writer writer;
+    rt_status status = rt_sequence_write(o, &writer, path, path);
+    if (writer.file.made)
+        status = rt_token_writer_close(&writer, status);
+    *count = writer.count;
     return status;
 }
 
@@ -116,18 +81,18 @@ static rt_status encode_hdf5(const rt_data_options *o, const char *path, size_t 
 {
     char ids[RT_PATH_SIZE];
     rt_durable_file file;
+    rt_token_writer writer;
     snprintf(ids, sizeof ids, "%s.ids", path);
-    encoding e = {.path = path, .ids = ids};
-    rt_status status = encode(&e, o);
-    status = rt_durable_settle(&e.writer.file, status);
+    rt_status status = rt_sequence_write(o, &writer, path, ids);
+    status = rt_durable_settle(&writer.file, status);
     if (!status.code) {
         status = rt_durable_open(&file, path);
-        if (!status.code && !write_set(file.temporary, &e.writer))
+        if (!status.code && !write_set(file.temporary, &writer))
             status = rt_error(RT_IO, "cannot write %.800s", file.temporary);
         status = rt_durable_close(&file, status);
     }
-    rt_durable_discard(&e.writer.file);
-    *count = e.writer.count;
+    rt_durable_discard(&writer.file);
+    *count = writer.count;
     return status;
 }
 

@@ -48,37 +48,6 @@ void rt_id_list_free(rt_id_list *list)
     *list = (rt_id_list){.width = list->width};
 }
 
-static bool read_ids(void *ids, size_t first, size_t count, int32_t *to)
-{
-    const rt_id_list *list = ids;
-    const uint16_t *narrow = list->ids;
-    if (list->width == sizeof(int32_t))
-        memcpy(to, (const int32_t *)list->ids + first, count * sizeof *to);
-    else
-        for (size_t i = 0; i < count; i++)
-            to[i] = narrow[first + i];
-    return true;
-}
-
-static void close_ids(void *ids)
-{
-    rt_id_list *list = ids;
-    rt_free(list->ids);
-    rt_free(list);
-}
-
-rt_status rt_id_list_run(rt_token_run *run, rt_id_list *list)
-{
-    static const rt_token_place_kind memory = {.read = read_ids, .close = close_ids};
-    rt_id_list *own = rt_alloc(1, sizeof *own);
-    if (!own)
-        return rt_out_of_memory("the text of a file");
-    *own = *list;
-    *run = (rt_token_run){&memory, own, own->count};
-    *list = (rt_id_list){.width = own->width};
-    return rt_ok();
-}
-
 /* ---- encoding ---- */
 
 /* Bytes of a part at first, and of the longest one, when no place to cut at is found before. */

@@ -29,9 +29,6 @@ void rt_id_list_reserve(rt_id_list *list, size_t room);
 void rt_id_list_add(void *list, int32_t id);
 void rt_id_list_free(rt_id_list *list);
 
-/* Makes a run of a list, which is empty then. RT_MEMORY: the list is as it was. */
-rt_status rt_id_list_run(rt_token_run *run, rt_id_list *list) RT_MUST_CHECK;
-
 /* ---- encoding ---- */
 
 /* A text of any size as ids: in parts, by several threads, in the order of the text. The ids are
@@ -63,13 +60,6 @@ rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *
                        void *context) RT_MUST_CHECK;
 
 /* ---- the tokens of data.file ---- */
-
-/* Calls `begin` with the size of the vocabulary, then `take` with the tokens of data.file part by
- * part, in lists of rt_id_width.
- * RT_CONFIG for a mixture, and for a task without tokens of files; errors of rt_data_open. */
-rt_status rt_sequence_encode(const rt_data_options *o, rt_status (*begin)(void *context, int vocab),
-                             rt_status (*take)(void *context, rt_id_list *ids),
-                             void *context) RT_MUST_CHECK;
 
 /* The tokens of data.file as a file of ids, which data.file can then name: a FILE.npy of uint16, or
  * of int32 for a vocabulary of more than 65536 ids; a FILE.bin of uint16 without a header; or a

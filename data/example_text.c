@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "data/task.h"
-#include "data/tokenizers/simple_tokens.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -17,15 +16,11 @@ static bool is_tag(const rt_data *data)
 
 static rt_status check_bytes(const char *line, size_t size)
 {
-    const unsigned char *bytes = (const unsigned char *)line;
-    int32_t character;
-    for (size_t at = 0, step; at < size; at += step) {
-        step = rt_utf8_read(bytes + at, size - at, &character);
-        if (!step || !character)
-            return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is %s", (unsigned)bytes[at], at,
-                            step ? "not text" : "not UTF-8");
-    }
-    return rt_ok();
+    size_t at;
+    const char *problem = rt_text_problem(line, size, &at);
+    return problem ? rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu %s",
+                              (unsigned)(unsigned char)line[at], at, problem)
+                   : rt_ok();
 }
 
 static bool is_blank(char c)

@@ -13,12 +13,53 @@ static bool is_tag(const rt_data *data)
     return data->task->target == RT_TARGET_TOKENS;
 }
 
+/* ---- rules ---- */
+
+static void check_path(const char *key, const char *path, rt_rule_sink to)
+{
+    if (path && strlen(path) >= RT_PATH_SIZE)
+        rt_rule_broken(to, RT_OPTIONS("data.task", key),
+                       "%s must name a file with less than %d bytes; got %zu", key, RT_PATH_SIZE,
+                       strlen(path));
+}
+
+void rt_tag_check(const rt_data_options *o, rt_rule_sink to)
+{
+    rt_text_check_vocabulary(o, to);
+    check_path("data.file", o->file, to);
+    check_path("data.eval_file", o->eval_file, to);
+    if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
+                       "data.eval_fraction must be at least 0 and below 1; got %g",
+                       o->eval_fraction);
+    if (o->batch_size < 1)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
+                       "train.batch_size must be at least 1; got %d", o->batch_size);
+}
+
+static void check_table_name(const char *key, const char *path, rt_rule_sink to)
+{
+    path = path ? path : "";
+    if (!rt_is_table_name(path))
+        rt_rule_broken(to, RT_OPTIONS("data.task", key),
+                       "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'", key,
+                       path);
+}
+
+void rt_classify_check(const rt_data_options *o, rt_rule_sink to)
+{
+    rt_tag_check(o, to);
+    check_table_name("data.file", o->file, to);
+    if (o->eval_file)
+        check_table_name("data.eval_file", o->eval_file, to);
+}
+
 /* ---- reading ---- */
 
 /* The file for training and that for evaluation, of which one may not be there. */
 typedef struct sources {
     rt_labelled_file file[RT_PARTS];
-    const rt_labelled_file *first; /* that for training, or the only one */
+    rt_labelled_file *first; /* that for training, or the only one */
 } sources;
 
 static rt_status read_evaluation(sources *s, const rt_data *data)
@@ -62,38 +103,24 @@ static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
     return status;
 }
 
-static size_t join(char *to, rt_text_span text)
-{
-    if (text.size)
-        memcpy(to, text.bytes, text.size);
-    return text.size;
-}
-
-/* The texts of a file, one behind the other. */
-typedef struct joined_texts {
-    const char *name;
-    char *bytes;
-    size_t used;
-} joined_texts;
-
+/* Makes the vocabulary of the texts of a file, one behind the other. */
 static rt_status vocabulary_of_texts(void *context, rt_vocabulary **vocabulary_new)
 {
-    const joined_texts *t = context;
-    return rt_vocabulary_of_text(vocabulary_new, t->name, (const unsigned char *)t->bytes, t->used);
-}
-
-/* The vocabulary of the texts of the first file, unless another one was given. */
-static rt_status find_vocabulary(rt_data *data, const rt_labelled_file *f)
-{
-    joined_texts t = {.name = data->options.file, .bytes = rt_alloc_unset(f->size, 1)};
-    if (!t.bytes)
+    const rt_labelled_file *f = context;
+    unsigned char *bytes = rt_alloc_unset(f->size, 1);
+    size_t used = 0;
+    if (!bytes)
         return rt_out_of_memory("the texts of a file");
     for (size_t i = 0; i < f->count; i++) {
-        t.used += join(t.bytes + t.used, f->texts[i].text);
-        t.used += join(t.bytes + t.used, f->texts[i].second);
+        const rt_text_span spans[] = {f->texts[i].text, f->texts[i].second};
+        for (int k = 0; k < 2; k++)
+            if (spans[k].size) {
+                memcpy(bytes + used, spans[k].bytes, spans[k].size);
+                used += spans[k].size;
+            }
     }
-    rt_status status = rt_text_find_vocabulary(data, vocabulary_of_texts, &t);
-    rt_free(t.bytes);
+    rt_status status = rt_vocabulary_of_text(vocabulary_new, f->path, bytes, used);
+    rt_free(bytes);
     return status;
 }
 
@@ -214,7 +241,7 @@ static rt_status make_rows(rt_data *data, const sources *s)
 
 /* ---- training and evaluation ---- */
 
-int rt_example_around(const rt_data *data, const rt_example *row)
+static int around_of(const rt_data *data, const rt_example *row)
 {
     const rt_text_frame frame = rt_data_frame(data);
     return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
@@ -222,7 +249,7 @@ int rt_example_around(const rt_data *data, const rt_example *row)
 
 size_t rt_example_length(const rt_data *data, const rt_example *row)
 {
-    return (size_t)rt_example_around(data, row) + (size_t)row->count + (size_t)row->second;
+    return (size_t)around_of(data, row) + (size_t)row->count + (size_t)row->second;
 }
 
 static size_t cut_length(const rt_data *data, const rt_example *row, int length)
@@ -303,6 +330,95 @@ static rt_status make_order(rt_data *data)
                     (unsigned)x->order[RT_PART_EVALUATION].rows, o->eval_fraction);
 }
 
+/* ---- sequences ---- */
+
+static void put(rt_sequence row, int at, int32_t id, int32_t type)
+{
+    row.ids[at] = id;
+    row.mask[at] = 1;
+    if (row.types)
+        row.types[at] = type;
+}
+
+/* Puts a token, unless it is none; returns the place after it. */
+static int put_special(rt_sequence row, int at, int32_t id, int32_t type)
+{
+    if (id != RT_NO_ID)
+        put(row, at, id, type);
+    return at + (id != RT_NO_ID);
+}
+
+/* Puts ids and what ends a text after them; returns the place after that. */
+static int put_text(rt_text_frame frame, rt_sequence row, int at, const int32_t *ids, int count,
+                    int32_t type)
+{
+    for (int i = 0; i < count; i++)
+        put(row, at + i, ids[i], type);
+    return put_special(row, at + count, frame.last, type);
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A text or a pair. */
+static void put_labelled(const rt_data *data, const rt_example *x, const int32_t *ids,
+                         rt_sequence row)
+{
+    const rt_text_frame frame = rt_data_frame(data);
+    const int room = row.length - around_of(data, x), half = room / 2;
+    int count = smaller(x->count, room), second = x->second;
+    if (second) { /* what the shorter text leaves of a half is for the longer one */
+        if (second > half)
+            second = smaller(second, x->count < room - half ? room - x->count : half);
+        count = smaller(x->count, room - second);
+    }
+    const int at = put_text(frame, row, put_special(row, 0, frame.first, 0), ids, count, 0);
+    if (x->second)
+        put_text(frame, row, at, ids + x->count, second, 1);
+    row.labels[0] = x->label;
+}
+
+static void put_sentence(const rt_data *data, const rt_example *x, const int32_t *ids,
+                         const int32_t *labels, rt_sequence row)
+{
+    const rt_text_frame frame = rt_data_frame(data);
+    const int count = smaller(x->count, row.length - around_of(data, x));
+    const int at = put_special(row, 0, frame.first, 0);
+    put_text(frame, row, at, ids, count, 0);
+    memcpy(row.labels + at, labels, (size_t)count * sizeof *row.labels);
+}
+
+void rt_example_put(const rt_data *data, const rt_example *x, const int32_t *ids,
+                    const int32_t *labels, rt_sequence row)
+{
+    if (labels)
+        put_sentence(data, x, ids, labels, row);
+    else
+        put_labelled(data, x, ids, row);
+}
+
+void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const rt_examples *x = data->examples;
+    const int part = draw.step ? RT_PART_TRAINING : RT_PART_EVALUATION;
+    const uint32_t place =
+        draw.step ? rt_order_training(x->order[part], draw.seed, draw.step - 1, draw.sequence)
+                  : rt_order_evaluation(x->order[part], draw.seed, draw.sequence);
+    const rt_example *example = x->rows + x->sorted[part][place];
+    rt_example_put(data, example, x->ids + example->first,
+                   x->labels ? x->labels + example->first : NULL, row);
+}
+
+static int line_of(const rt_data *data, uint32_t sequence)
+{
+    const rt_examples *x = data->examples;
+    const uint32_t place =
+        rt_order_evaluation(x->order[RT_PART_EVALUATION], data->options.eval_seed, sequence);
+    return x->rows[x->sorted[RT_PART_EVALUATION][place]].line;
+}
+
 /* ---- life ---- */
 
 static rt_status make(rt_data *data, sources *s)
@@ -315,7 +431,7 @@ static rt_status make(rt_data *data, sources *s)
     if (!status.code)
         status = find_labels(data, s->first);
     if (!status.code)
-        status = find_vocabulary(data, s->first);
+        status = rt_text_find_vocabulary(data, vocabulary_of_texts, s->first);
     if (!status.code)
         status = make_rows(data, s);
     return status.code ? status : make_order(data);
@@ -371,4 +487,4 @@ const rt_source rt_labelled = {.open = open_examples,
                                .close = close_examples,
                                .file_at = labelled_file_at,
                                .evaluation_rows = evaluation_rows,
-                               .evaluation_line = rt_examples_line};
+                               .evaluation_line = line_of};

@@ -57,15 +57,9 @@ rt_status rt_example_encode(const rt_data *data, rt_text_span text, int32_t *ids
 /* The length of a row that is not cut. */
 size_t rt_example_length(const rt_data *data, const rt_example *example);
 
-/* Its places that are no text. */
-int rt_example_around(const rt_data *data, const rt_example *example);
-
 /* Fills a row with an example, cut to it: its ids and, of tokens, the label of each id. */
 void rt_example_put(const rt_data *data, const rt_example *example, const int32_t *ids,
                     const int32_t *labels, struct rt_sequence row);
-
-/* The line of its file that an evaluation sequence begins at. */
-int rt_examples_line(const rt_data *data, uint32_t sequence);
 
 /* Fills a row with the sequence. */
 void rt_examples_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);

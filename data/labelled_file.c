@@ -11,8 +11,6 @@
 
 #define PLACE "%.800s:%d: "
 
-enum { FIRST_ROOM = 1024 };
-
 /* A file under way. */
 typedef struct reading {
     rt_labelled_file *file;
@@ -22,27 +20,29 @@ typedef struct reading {
 
 /* ---- bytes ---- */
 
-static rt_status refuse_byte(const rt_labelled_file *f, size_t at, const char *why)
+const char *rt_text_problem(const char *text, size_t size, size_t *at)
 {
-    int line = 1;
-    for (size_t i = 0; i < at; i++)
-        line += f->bytes[i] == '\n';
-    return rt_error(RT_DATA, PLACE "byte 0x%02x at offset %zu of the file %s", f->path, line,
-                    (unsigned)(unsigned char)f->bytes[at], at, why);
+    int32_t character;
+    size_t step;
+    for (*at = 0; *at < size; *at += step) {
+        step = rt_utf8_read((const unsigned char *)text + *at, size - *at, &character);
+        if (!step || !character)
+            return step ? "is not text" : "is not UTF-8";
+    }
+    return NULL;
 }
 
 static rt_status check_bytes(const rt_labelled_file *f)
 {
-    const unsigned char *bytes = (const unsigned char *)f->bytes;
-    int32_t character;
-    for (size_t at = 0, size; at < f->size; at += size) {
-        size = rt_utf8_read(bytes + at, f->size - at, &character);
-        if (!size)
-            return refuse_byte(f, at, "is not UTF-8");
-        if (!character)
-            return refuse_byte(f, at, "is not text");
-    }
-    return rt_ok();
+    size_t at;
+    int line = 1;
+    const char *problem = rt_text_problem(f->bytes, f->size, &at);
+    if (!problem)
+        return rt_ok();
+    for (size_t i = 0; i < at; i++)
+        line += f->bytes[i] == '\n';
+    return rt_error(RT_DATA, PLACE "byte 0x%02x at offset %zu of the file %s", f->path, line,
+                    (unsigned)(unsigned char)f->bytes[at], at, problem);
 }
 
 /* Returns the size of the byte order mark that some programs write before a text. */
@@ -55,17 +55,10 @@ static size_t mark_size(const rt_labelled_file *f)
 
 static rt_labelled_text *add_text(rt_labelled_file *f)
 {
-    if (f->count == f->room) {
-        const size_t room = f->room ? 2 * f->room : FIRST_ROOM;
-        rt_labelled_text *texts = rt_alloc_unset(room, sizeof *texts);
-        if (!texts)
-            return NULL;
-        if (f->count)
-            memcpy(texts, f->texts, f->count * sizeof *texts);
-        rt_free(f->texts);
-        f->texts = texts;
-        f->room = room;
-    }
+    rt_labelled_text *texts = rt_grown(f->texts, f->count, &f->room, sizeof *texts);
+    if (!texts)
+        return NULL;
+    f->texts = texts;
     return f->texts + f->count++;
 }
 

@@ -39,6 +39,9 @@ typedef struct rt_labelled_file {
 /* Returns whether a path ends as that of a table, with .tsv or .csv. */
 bool rt_is_table_name(const char *path);
 
+/* Returns why bytes are no text, and where; NULL if they are UTF-8 without zeros. */
+const char *rt_text_problem(const char *text, size_t size, size_t *at);
+
 /* Reads a file, which `key` names in messages. To be freed in any case. */
 rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const char *path,
                                 bool tokens) RT_MUST_CHECK;

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
+#include "text/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,29 +42,19 @@ static int ascending(const void *a, const void *b)
 /* Keeps different names that ascend. */
 static rt_status keep(rt_labels **labels_new, const rt_label_name *names, size_t count)
 {
-    size_t bytes = 0, used = 0;
-    *labels_new = NULL;
+    size_t bytes = sizeof(rt_labels) + count * sizeof(char *);
     for (size_t i = 0; i < count; i++)
         bytes += names[i].size + 1;
-    rt_labels *labels = rt_alloc(1, sizeof *labels);
-    if (labels) {
-        labels->names = rt_alloc(count, sizeof *labels->names);
-        labels->bytes = rt_alloc(bytes, 1);
-    }
-    if (!labels || !labels->names || !labels->bytes) {
-        if (labels) {
-            rt_free(labels->names);
-            rt_free(labels->bytes);
-        }
-        rt_free(labels);
+    rt_labels *labels = *labels_new = rt_alloc(bytes, 1);
+    if (!labels)
         return rt_out_of_memory("the labels");
-    }
     labels->count = (int)count;
+    labels->names = (char **)(labels + 1);
+    char *at = (char *)(labels->names + count);
     for (size_t i = 0; i < count; i++) {
-        labels->names[i] = memcpy(labels->bytes + used, names[i].bytes, names[i].size);
-        used += names[i].size + 1;
+        labels->names[i] = memcpy(at, names[i].bytes, names[i].size);
+        at += names[i].size + 1;
     }
-    *labels_new = labels;
     return rt_ok();
 }
 
@@ -86,11 +77,8 @@ rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_label_name *
 
 void rt_labels_free(rt_labels *labels)
 {
-    if (!labels || !labels->names)
-        return;
-    rt_free(labels->names);
-    rt_free(labels->bytes);
-    rt_free(labels);
+    if (labels && labels->names)
+        rt_free(labels);
 }
 
 /* ---- as a file ---- */
@@ -134,19 +122,11 @@ rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *b
 
 rt_status rt_labels_write(const rt_labels *labels, char **text_new)
 {
-    size_t bytes = 1;
+    rt_writer w = {0};
     for (int i = 0; i < labels->count; i++)
-        bytes += strlen(labels->names[i]) + 1;
-    char *at = *text_new = rt_alloc(bytes, 1);
-    if (!at)
-        return rt_out_of_memory("the labels");
-    for (int i = 0; i < labels->count; i++) {
-        const size_t size = strlen(labels->names[i]);
-        memcpy(at, labels->names[i], size);
-        at[size] = '\n';
-        at += size + 1;
-    }
-    return rt_ok();
+        rt_writer_add(&w, "%s\n", labels->names[i]);
+    *text_new = rt_writer_take(&w);
+    return *text_new ? rt_ok() : rt_out_of_memory("the labels");
 }
 
 /* ---- looking ---- */

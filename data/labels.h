@@ -16,8 +16,7 @@ enum { RT_LABELS_LIMIT = 4096, RT_LABEL_LIMIT = 255 };
 
 typedef struct rt_labels {
     int count;
-    char **names; /* ascending, each with its zero */
-    char *bytes;  /* where they stand */
+    char **names; /* ascending, each with its zero; in the block of the struct */
 } rt_labels;
 
 /* A name where it stands in a file. */

@@ -55,54 +55,37 @@ typedef struct group {
 } group;
 
 typedef struct groups {
+    rt_data *data;
     group *list;
-    size_t count, training; /* those of data.file come first */
-    bool mixture;           /* they have weights */
-    char *names;            /* of texts that follow each other */
+    size_t count, room, training; /* those of data.file come first */
+    bool mixture;                 /* they have weights */
 } groups;
 
-static size_t most_files(const char *list)
+static group *add_group(groups *g, const char *key, const rt_data_file *file)
 {
-    size_t count = 1;
-    for (; list && *list; list++)
-        count += *list == ',';
-    return count;
+    group *list = rt_grown(g->list, g->count, &g->room, sizeof *list);
+    if (!list)
+        return NULL;
+    g->list = list;
+    g->list[g->count] = (group){.key = key, .file = *file, .text.key = key};
+    return &g->list[g->count++];
 }
 
-static void add_name(char *names, const char *path)
+/* Texts for training that stand one after the other are one run, unless they have weights. */
+static rt_status take_list(groups *g, const char *key, const char *list)
 {
-    if (*names)
-        strcat(names, ",");
-    strcat(names, path);
-}
-
-/* Takes the files from the list on that make one run; returns the list behind them. */
-static const char *take_group(groups *g, const char *list, bool any_set, bool alone)
-{
-    rt_data_file next;
-    group *x = &g->list[g->count++];
-    const char *rest = rt_data_file_take(list, any_set, &x->file);
-    strcpy(g->names, x->file.path);
-    while (rest && !alone && !x->file.ids) {
-        const char *behind = rt_data_file_take(rest, any_set, &next);
-        if (next.ids)
-            break;
-        add_name(g->names, next.path);
-        rest = behind;
-    }
-    return rest;
-}
-
-static rt_status take_list(groups *g, const rt_data *data, const char *key, const char *list)
-{
-    const bool any_set = !has_text(data->task), evaluates = key == eval_file;
+    const bool any_set = !has_text(g->data->task), alone = key == eval_file || g->mixture;
+    rt_data_file file;
+    group *x = NULL;
     rt_status status = rt_ok();
     while (list && !status.code) {
-        group *x = &g->list[g->count];
-        list = take_group(g, list, any_set, evaluates || g->mixture);
-        x->key = key;
-        if (!x->file.ids)
-            status = rt_text_files_open(&x->text, key, g->names);
+        list = rt_data_file_take(list, any_set, &file);
+        if (!x || alone || file.ids || x->file.ids)
+            x = add_group(g, key, &file);
+        if (!x)
+            return rt_out_of_memory("the files of data");
+        if (!file.ids)
+            status = rt_text_files_add(&x->text, file.path);
     }
     return status;
 }
@@ -112,22 +95,17 @@ static void free_groups(groups *g)
     for (size_t i = 0; i < g->count; i++)
         rt_text_files_close(&g->list[i].text);
     rt_free(g->list);
-    rt_free(g->names);
 }
 
-/* The files of data.file and those of data.eval_file, of which no text is read yet. */
-static rt_status find_groups(groups *g, const rt_data *data)
+/* Lists the files of data.file and those of data.eval_file, of which no text is read yet. */
+static rt_status find_groups(groups *g)
 {
-    const rt_data_options *o = &data->options;
-    const bool training = rt_data_reads_training(data);
-    *g = (groups){.list = rt_alloc(most_files(o->file) + most_files(o->eval_file), sizeof *g->list),
-                  .names = rt_alloc(RT_FILE_LIST_SIZE, 1)};
-    if (!g->list || !g->names)
-        return rt_out_of_memory("the files of data");
-    g->mixture = training && rt_data_files_weighted(o->file, !has_text(data->task));
-    rt_status status = training ? take_list(g, data, data_file, o->file) : rt_ok();
+    const rt_data_options *o = &g->data->options;
+    const bool training = rt_data_reads_training(g->data);
+    g->mixture = training && rt_data_files_weighted(o->file, !has_text(g->data->task));
+    rt_status status = training ? take_list(g, data_file, o->file) : rt_ok();
     g->training = g->count;
-    return status.code || !o->eval_file ? status : take_list(g, data, eval_file, o->eval_file);
+    return status.code || !o->eval_file ? status : take_list(g, eval_file, o->eval_file);
 }
 
 /* ---- the vocabulary ---- */
@@ -139,29 +117,24 @@ static rt_level level_of(const rt_data *data)
 }
 
 /* Reads the texts for training that stay in memory: the vocabulary may be theirs. */
-static rt_status load_texts(groups *g, const rt_data *data)
+static rt_status load_texts(groups *g)
 {
     rt_status status = rt_ok();
     for (size_t i = 0; i < g->training && !status.code; i++) {
         group *x = &g->list[i];
-        if (!x->file.ids && !rt_token_cache_takes(&data->options, x->text.bytes))
-            status = rt_text_files_load(&x->text, level_of(data));
+        if (!x->file.ids && !rt_token_cache_takes(&g->data->options, x->text.bytes))
+            status = rt_text_files_load(&x->text, level_of(g->data));
     }
     return status;
 }
 
-typedef struct finding {
-    const groups *g;
-    const rt_data *data;
-} finding;
-
 static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
 {
-    const finding *f = context;
+    const groups *g = context;
     rt_characters_seen seen;
     rt_status status = rt_characters_seen_open(&seen) ? rt_ok() : rt_out_of_memory("a vocabulary");
-    for (size_t i = 0; i < f->g->training && !status.code; i++) {
-        const rt_text_files *text = &f->g->list[i].text;
+    for (size_t i = 0; i < g->training && !status.code; i++) {
+        const rt_text_files *text = &g->list[i].text;
         if (text->memory)
             rt_characters_seen_add(&seen, text->memory, text->bytes);
         else if (text->count)
@@ -171,7 +144,7 @@ static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
                                      "data.file has no text whose characters could be one");
     if (!status.code)
-        status = rt_characters_seen_vocabulary(vocabulary_new, f->data->options.file, &seen);
+        status = rt_characters_seen_vocabulary(vocabulary_new, g->data->options.file, &seen);
     rt_characters_seen_close(&seen);
     return status;
 }
@@ -179,16 +152,16 @@ static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
 /* Characters of texts that are in the cache are there as well. */
 static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
 {
-    const finding *f = context;
-    const rt_data_options *o = &f->data->options;
+    const groups *g = context;
+    const rt_data_options *o = &g->data->options;
     bool large = false;
     size_t count = 0;
-    const rt_text_files **texts = rt_alloc(f->g->training + 1, sizeof *texts);
+    const rt_text_files **texts = rt_alloc(g->training + 1, sizeof *texts);
     *vocabulary_new = NULL;
     if (!texts)
         return rt_out_of_memory("a vocabulary");
-    for (size_t i = 0; i < f->g->training; i++) {
-        const rt_text_files *text = &f->g->list[i].text;
+    for (size_t i = 0; i < g->training; i++) {
+        const rt_text_files *text = &g->list[i].text;
         large |= rt_token_cache_takes(o, text->bytes);
         if (text->count)
             texts[count++] = text;
@@ -197,6 +170,17 @@ static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
         large ? rt_token_cache_vocabulary(vocabulary_new, texts, count, o, find_characters, context)
               : find_characters(context, vocabulary_new);
     rt_free(texts);
+    return status;
+}
+
+/* Finds the files and the vocabulary. */
+static rt_status open_groups(groups *g)
+{
+    rt_status status = find_groups(g);
+    if (!status.code)
+        status = load_texts(g);
+    if (!status.code && has_text(g->data->task))
+        status = rt_text_find_vocabulary(g->data, own_vocabulary, g);
     return status;
 }
 
@@ -225,9 +209,10 @@ static rt_status encode_in_memory(rt_data *data, group *x, rt_token_run *run, rt
         status = rt_text_encode(&e);
     rt_text_files_close(&x->text);
     *unknown = e.unknown;
-    if (!status.code)
-        status = rt_id_list_run(run, &ids);
-    rt_id_list_free(&ids);
+    if (status.code)
+        rt_id_list_free(&ids);
+    else
+        *run = (rt_token_run){.ids = ids.ids, .width = ids.width, .count = ids.count};
     return status;
 }
 
@@ -253,7 +238,7 @@ static void warn_of_halves(const rt_data *data, const group *x, const rt_token_r
     int32_t ids[MOST];
     char line[RT_PATH_SIZE + 256];
     if (!watch || !format || strcmp(format->ending, ".bin") != 0 || count < LEAST ||
-        !run->kind->read(run->ids, 0, count, ids) || !are_halves(ids, count))
+        !rt_token_run_read(run, 0, count, ids) || !are_halves(ids, count))
         return;
     snprintf(line, sizeof line,
              "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
@@ -291,7 +276,7 @@ static rt_status add_run(rt_data *data, group *x, int part, size_t *before)
     if (status.code)
         return status;
     if (part == RT_PART_EVALUATION && unknown.count && unknown.count >= run.count) {
-        run.kind->close(run.ids);
+        rt_token_run_close(&run);
         return rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",
                         x->file.path);
     }
@@ -351,80 +336,75 @@ static rt_status add_evaluation(rt_data *data, groups *g)
 
 /* ---- the tokens alone ---- */
 
-/* Ids that are copied at a time. */
-enum { BLOCK = 1 << 16 };
-
-typedef rt_status taker(void *context, rt_id_list *ids);
-
-/* The ids of a file of ids, as they are. */
-static rt_status copy_ids(rt_data *data, group *x, taker *take, void *context)
+/* Writes the ids of a file of ids, as they are. */
+static rt_status copy_ids(rt_data *data, group *x, rt_token_writer *w)
 {
+    enum { BLOCK = 1 << 14 };
     rt_token_run run;
-    int32_t block[256];
+    int32_t block[BLOCK];
     rt_id_list ids = {.width = rt_id_width(data->vocab)};
     rt_status status = open_ids(data, x, &run);
     if (status.code)
         return status;
     for (size_t first = 0, n; first < run.count && !status.code; first += n) {
-        n = run.count - first < sizeof block / sizeof *block ? run.count - first
-                                                             : sizeof block / sizeof *block;
-        if (!run.kind->read(run.ids, first, n, block))
-            status = run.kind->status(run.ids);
+        n = run.count - first < BLOCK ? run.count - first : BLOCK;
+        status = rt_token_run_read(&run, first, n, block) ? rt_ok() : rt_token_run_status(&run);
+        ids.count = 0;
         for (size_t i = 0; i < n && !status.code; i++)
             rt_id_list_add(&ids, block[i]);
-        if (!status.code && ids.failed)
-            status = rt_out_of_memory("a block of token ids");
-        if (!status.code && (ids.count >= BLOCK || first + n == run.count)) {
-            status = take(context, &ids);
-            ids.count = 0;
-        }
+        if (!status.code)
+            status = ids.failed ? rt_out_of_memory("a block of token ids")
+                                : rt_token_writer_take(w, &ids);
     }
     rt_id_list_free(&ids);
-    run.kind->close(run.ids);
+    rt_token_run_close(&run);
     return status;
 }
 
-static rt_status encode_group(rt_data *data, group *x, taker *take, void *context)
+static rt_status write_group(rt_data *data, group *x, rt_token_writer *w)
 {
     char what[1024];
     if (x->file.ids)
-        return copy_ids(data, x, take, context);
+        return copy_ids(data, x, w);
     snprintf(what, sizeof what, "tokenizing %.900s", x->file.path);
     rt_text_encoding e = {.text = &x->text,
                           .vocabulary = data->vocabulary,
                           .options = &data->options,
                           .what = what,
-                          .take = take,
-                          .context = context};
+                          .take = rt_token_writer_take,
+                          .context = w};
     return rt_text_encode(&e);
 }
 
-static rt_status encode_groups(rt_data *data, rt_status (*begin)(void *context, int vocab),
-                               taker *take, void *context)
+static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *path, const char *ids)
 {
-    groups g;
+    groups g = {.data = data};
     data->options.eval_file = NULL;
-    rt_status status = find_groups(&g, data);
+    rt_status status = open_groups(&g);
+    const size_t width = rt_id_width(data->vocab);
     if (!status.code && g.mixture)
         status = rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
                                      "for each of its files");
+    else if (!status.code && rt_path_ends_in(path, ".bin") && width != sizeof(uint16_t))
+        status =
+            rt_error(RT_CONFIG,
+                     "%.800s: a .bin file holds ids of 16 bits, and the vocabulary has %d ids; "
+                     "give the file a name that ends in .npy or .h5",
+                     path, data->vocab);
     if (!status.code)
-        status = load_texts(&g, data);
-    if (!status.code && has_text(data->task))
-        status = rt_text_find_vocabulary(data, own_vocabulary, &(finding){&g, data});
-    if (!status.code)
-        status = begin(context, data->vocab);
+        status = rt_token_writer_open(w, ids, rt_path_ends_in(ids, ".npy"), width);
     for (size_t i = 0; i < g.training && !status.code; i++)
-        status = encode_group(data, &g.list[i], take, context);
+        status = write_group(data, &g.list[i], w);
     free_groups(&g);
     return status;
 }
 
-rt_status rt_sequence_encode(const rt_data_options *o, rt_status (*begin)(void *context, int vocab),
-                             taker *take, void *context)
+rt_status rt_sequence_write(const rt_data_options *o, rt_token_writer *w, const char *path,
+                            const char *ids)
 {
     rt_data *data;
     rt_status status = rt_data_check(o);
+    *w = (rt_token_writer){.file.descriptor = -1};
     if (status.code)
         return status;
     if (rt_tasks[o->task].source != &rt_sequence_source)
@@ -433,7 +413,7 @@ rt_status rt_sequence_encode(const rt_data_options *o, rt_status (*begin)(void *
     status = rt_data_open_without(&data, o, (rt_data_meaning){.vocabulary = NULL});
     if (status.code)
         return status;
-    status = encode_groups(data, begin, take, context);
+    status = write_groups(data, w, path, ids);
     rt_data_close(data);
     return status;
 }
@@ -442,15 +422,10 @@ rt_status rt_sequence_encode(const rt_data_options *o, rt_status (*begin)(void *
 
 static rt_status open_sequence(rt_data *data)
 {
-    groups g;
+    groups g = {.data = data};
     rt_status status = has_text(data->task) ? rt_text_check_given(data) : rt_ok();
-    if (status.code)
-        return status;
-    status = find_groups(&g, data);
     if (!status.code)
-        status = load_texts(&g, data);
-    if (!status.code && has_text(data->task))
-        status = rt_text_find_vocabulary(data, own_vocabulary, &(finding){&g, data});
+        status = open_groups(&g);
     if (!status.code)
         status = add_training(data, &g);
     if (!status.code)

@@ -106,12 +106,18 @@ static void draw_shift(const rt_data *data, rt_draw draw, rt_sequence row)
     }
 }
 
+static void check_range(const rt_data_options *o, rt_rule_sink to, const char *key, int value,
+                        int least, int most)
+{
+    if (value < least || value > most)
+        rt_rule_broken(to, RT_OPTIONS("data.task", key, "data.length"),
+                       "%s must be from %d to %d for %s with data.length %d; got %d", key, least,
+                       most, rt_tasks[o->task].name, o->length, value);
+}
+
 static void check_shift(const rt_data_options *o, rt_rule_sink to)
 {
-    if (o->distance < 1 || o->distance > o->length - 2)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.distance", "data.length"),
-                       "data.distance must be from 1 to %d for shift with data.length %d; got %d",
-                       o->length - 2, o->length, o->distance);
+    check_range(o, to, "data.distance", o->distance, 1, o->length - 2);
 }
 
 /* The symbol that occurs most often in s_first ... s_last; of several, the one nearest to s_last.
@@ -148,12 +154,8 @@ enum { WIDEST = 64 }; /* its square is what a label takes */
 
 static void check_majority(const rt_data_options *o, rt_rule_sink to)
 {
-    const int most = o->length - 1 < WIDEST ? o->length - 1 : WIDEST;
-    if (o->distance < 1 || o->distance > most)
-        rt_rule_broken(
-            to, RT_OPTIONS("data.task", "data.distance", "data.length"),
-            "data.distance must be from 1 to %d for majority with data.length %d; got %d", most,
-            o->length, o->distance);
+    check_range(o, to, "data.distance", o->distance, 1,
+                o->length - 1 < WIDEST ? o->length - 1 : WIDEST);
 }
 
 static int pairs_of(int length)
@@ -278,10 +280,7 @@ static void draw_period(const rt_data *data, rt_draw draw, rt_sequence row)
 static void check_period(const rt_data_options *o, rt_rule_sink to)
 {
     rt_objective_check(o, to);
-    if (o->period < 2 || o->period > o->length - 2)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.period", "data.length"),
-                       "data.period must be from 2 to %d for period with data.length %d; got %d",
-                       o->length - 2, o->length, o->period);
+    check_range(o, to, "data.period", o->period, 2, o->length - 2);
 }
 
 enum { CELLS = 8 };
@@ -319,70 +318,22 @@ static void check_spin(const rt_data_options *o, rt_rule_sink to)
 }
 
 const rt_task rt_tasks[] = {
-    {.name = "copy", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_copy},
-    {.name = "reverse", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_reverse},
-    {.name = "shift",
-     .shortest = 3,
-     .vocab = TWO_SYMBOLS,
-     .draw = draw_shift,
-     .check = check_shift},
-    {.name = "majority",
-     .shortest = 2,
-     .vocab = TWO_SYMBOLS,
-     .draw = draw_majority,
-     .check = check_majority},
-    {.name = "sort", .shortest = 4, .vocab = TWO_SYMBOLS, .draw = draw_sort},
-    {.name = "recall",
-     .shortest = 6,
-     .vocab = TWO_SYMBOLS,
-     .draw = draw_recall,
-     .check = check_recall},
-    {.name = "order",
-     .shortest = 3,
-     .vocab = ORDER_VOCAB,
-     .target = RT_TARGET_SEQUENCE,
-     .classes = 2,
-     .draw = draw_order},
-    {.name = "period",
-     .shortest = 4,
-     .vocab = TWO_SYMBOLS,
-     .objective = true,
-     .draw = draw_period,
-     .check = check_period},
-    {.name = "spin",
-     .shortest = 3,
-     .vocab = TWO_SYMBOLS,
-     .objective = true,
-     .draw = draw_spin,
-     .check = check_spin},
-    {.name = "text",
-     .shortest = 2,
-     .files = RT_FILE_LIST,
-     .objective = true,
-     .draw = rt_windows_draw,
-     .check = rt_text_check,
-     .source = &rt_sequence_source},
-    {.name = "tokens",
-     .shortest = 2,
-     .vocab = TWO_SYMBOLS,
-     .files = RT_FILE_LIST,
-     .objective = true,
-     .draw = rt_windows_draw,
-     .check = rt_tokens_check,
-     .source = &rt_sequence_source},
-    {.name = "classify",
-     .shortest = 3,
-     .target = RT_TARGET_SEQUENCE,
-     .files = RT_ONE_FILE,
-     .draw = rt_examples_draw,
-     .check = rt_classify_check,
-     .source = &rt_labelled},
-    {.name = "tag",
-     .shortest = 3,
-     .target = RT_TARGET_TOKENS,
-     .files = RT_ONE_FILE,
-     .draw = rt_examples_draw,
-     .check = rt_tag_check,
-     .source = &rt_labelled},
+    {"copy", 4, TWO_SYMBOLS, .draw = draw_copy},
+    {"reverse", 4, TWO_SYMBOLS, .draw = draw_reverse},
+    {"shift", 3, TWO_SYMBOLS, .draw = draw_shift, .check = check_shift},
+    {"majority", 2, TWO_SYMBOLS, .draw = draw_majority, .check = check_majority},
+    {"sort", 4, TWO_SYMBOLS, .draw = draw_sort},
+    {"recall", 6, TWO_SYMBOLS, .draw = draw_recall, .check = check_recall},
+    {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},
+    {"period", 4, TWO_SYMBOLS, .objective = true, .draw = draw_period, .check = check_period},
+    {"spin", 3, TWO_SYMBOLS, .objective = true, .draw = draw_spin, .check = check_spin},
+    {"text", 2, 0, RT_TARGET_IDS, 0, RT_FILE_LIST, true, rt_windows_draw, rt_text_check,
+     &rt_sequence_source},
+    {"tokens", 2, TWO_SYMBOLS, RT_TARGET_IDS, 0, RT_FILE_LIST, true, rt_windows_draw,
+     rt_tokens_check, &rt_sequence_source},
+    {"classify", 3, 0, RT_TARGET_SEQUENCE, 0, RT_ONE_FILE, false, rt_examples_draw,
+     rt_classify_check, &rt_labelled},
+    {"tag", 3, 0, RT_TARGET_TOKENS, 0, RT_ONE_FILE, false, rt_examples_draw, rt_tag_check,
+     &rt_labelled},
     {.name = NULL},
 };

@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
-#include "text/number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,41 +10,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static rt_status add_file(rt_text_files *t, const char *path)
+rt_status rt_text_files_add(rt_text_files *t, const char *path)
 {
-    rt_text_file *file = &t->list[t->count];
+    rt_text_file file = {.start = t->bytes};
     off_t size;
     rt_status status = rt_file_measure(t->key, path, &size);
     if (status.code)
         return status;
     if (!size)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
-    if (stat(path, &file->facts))
+    if (stat(path, &file.facts))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
-    size = file->facts.st_size;
-    file->path = rt_copy_text(path);
-    if (!file->path)
+    rt_text_file *list = rt_grown(t->list, t->count, &t->room, sizeof *list);
+    if (list)
+        t->list = list;
+    file.path = list ? rt_copy_text(path) : NULL;
+    if (!file.path)
         return rt_out_of_memory(t->key);
-    file->start = t->bytes;
-    file->size = (size_t)size;
-    t->bytes += (size_t)size;
-    t->count++;
+    file.size = (size_t)file.facts.st_size;
+    t->bytes += file.size;
+    t->list[t->count++] = file;
     return rt_ok();
-}
-
-rt_status rt_text_files_open(rt_text_files *t, const char *key, const char *list)
-{
-    char path[RT_PATH_SIZE];
-    size_t most = 1;
-    for (const char *at = list; *at; at++)
-        most += *at == ',';
-    *t = (rt_text_files){.key = key, .list = rt_alloc(most, sizeof *t->list)};
-    rt_status status = t->list ? rt_ok() : rt_out_of_memory(key);
-    while (list && !status.code) {
-        list = rt_files_take(list, path);
-        status = add_file(t, path);
-    }
-    return status;
 }
 
 void rt_text_files_close(rt_text_files *t)

@@ -21,14 +21,14 @@ typedef struct rt_text_file {
 typedef struct rt_text_files {
     const char *key; /* that names the files; not copied */
     rt_text_file *list;
-    size_t count;
+    size_t count, room;
     size_t bytes;
     unsigned char *memory; /* all of it, or NULL */
 } rt_text_files;
 
-/* Looks at the files of a list "a.txt,b.txt", of which none is read. RT_DATA names one that is
- * missing, empty or no regular file. To be closed in any case. */
-rt_status rt_text_files_open(rt_text_files *text, const char *key, const char *list) RT_MUST_CHECK;
+/* Adds a file, of which nothing is read yet, to a text that starts zeroed but for its key. RT_DATA
+ * names one that is missing, empty or no regular file. */
+rt_status rt_text_files_add(rt_text_files *text, const char *path) RT_MUST_CHECK;
 void rt_text_files_close(rt_text_files *text);
 
 /* Bytes `at` ... at + size - 1. RT_DATA for a file that was written to or replaced since. */

@@ -1,7 +1,6 @@
 #include "data/token_file.h"
 
 #include "core/memory.h"
-#include "data/file_list.h"
 #include "data/token_dataset.h"
 #include "text/files.h"
 #include "text/process.h"
@@ -15,87 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Ids that are looked through at a time. */
-enum { RUN_BLOCK = 256 };
-
-rt_status rt_token_runs_add(rt_token_runs *runs, rt_token_run run)
-{
-    if (runs->count == runs->room) {
-        const size_t room = 2 * runs->room + 4;
-        rt_token_run *list = rt_alloc(room, sizeof *list);
-        if (!list) {
-            run.kind->close(run.ids);
-            return rt_out_of_memory("the files of data");
-        }
-        if (runs->count)
-            memcpy(list, runs->list, runs->count * sizeof *list);
-        rt_free(runs->list);
-        runs->list = list;
-        runs->room = room;
-    }
-    runs->list[runs->count++] = run;
-    runs->tokens += run.count;
-    return rt_ok();
-}
-
-void rt_token_runs_close(rt_token_runs *runs)
-{
-    for (size_t i = 0; i < runs->count; i++)
-        runs->list[i].kind->close(runs->list[i].ids);
-    rt_free(runs->list);
-    *runs = (rt_token_runs){.count = 0};
-}
-
-bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, int32_t *ids)
-{
-    const rt_token_run *run = runs->list;
-    for (; first >= run->count; run++)
-        first -= run->count;
-    for (size_t done = 0; done < count; run++, first = 0) {
-        const size_t there = run->count - first, left = count - done,
-                     n = there < left ? there : left;
-        if (!run->kind->read(run->ids, first, n, ids + done))
-            return false;
-        done += n;
-    }
-    return true;
-}
-
-rt_status rt_token_runs_status(const rt_token_runs *runs)
-{
-    rt_status status = rt_ok();
-    for (size_t i = 0; i < runs->count && !status.code; i++)
-        if (runs->list[i].kind->status)
-            status = runs->list[i].kind->status(runs->list[i].ids);
-    return status;
-}
-
-size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id)
-{
-    int32_t ids[RUN_BLOCK];
-    for (size_t n; first < end; first += n) {
-        n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
-        const bool read = rt_token_runs_read(runs, first, n, ids);
-        for (size_t i = 0; read && i < n; i++)
-            if (ids[i] == id)
-                return first + i;
-    }
-    return end;
-}
-
-size_t rt_token_runs_find_last(const rt_token_runs *runs, size_t first, size_t end, int32_t id)
-{
-    int32_t ids[RUN_BLOCK];
-    for (size_t n; first < end; end -= n) {
-        n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
-        const bool read = rt_token_runs_read(runs, end - n, n, ids);
-        for (size_t i = n; read && i > 0; i--)
-            if (ids[i - 1] == id)
-                return end - n + i - 1;
-    }
-    return SIZE_MAX;
-}
+#include <xxhash.h>
 
 /* ---- a file ---- */
 
@@ -112,7 +31,7 @@ enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
 /* Bytes of ids that are all compared with their checksums when a file is opened. */
 #define SUMMED_FIRST ((uint64_t)1 << 30)
 
-typedef struct token_file {
+struct rt_token_file {
     char name[800];  /* file:dataset, for messages */
     const char *key; /* that names the file */
     int vocab;
@@ -125,23 +44,23 @@ typedef struct token_file {
     struct stat opened;
     pthread_mutex_t mutex;
     rt_status status; /* the first failure of a read */
-} token_file;
+};
 
 /* ---- reading ---- */
 
-static rt_status changed(const token_file *f, const char *how)
+static rt_status changed(const rt_token_file *f, const char *how)
 {
     return rt_error(RT_DATA, "%s: %s %s while it was in use", f->name, f->key, how);
 }
 
-static rt_status cut_short(const token_file *f)
+static rt_status cut_short(const rt_token_file *f)
 {
     return changed(f, "became shorter");
 }
 
 /* A file that was cut short, written again or replaced must not pass for the ids that a training
  * began with, whatever is there now. */
-static rt_status check_unchanged(const token_file *f)
+static rt_status check_unchanged(const rt_token_file *f)
 {
     struct stat now;
     if (fstat(f->file, &now) || now.st_size < f->size)
@@ -154,7 +73,7 @@ static rt_status check_unchanged(const token_file *f)
     return rt_ok();
 }
 
-static rt_status read_bytes(const token_file *f, size_t first, size_t count, void *to)
+static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, void *to)
 {
     const size_t size = count * (size_t)f->place.width;
     const uint64_t start = f->place.offset + first * f->place.width;
@@ -192,7 +111,7 @@ static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
     return (int64_t)(p->swapped ? __builtin_bswap64(id) : id);
 }
 
-static rt_status no_id(const token_file *f, size_t index, int64_t value)
+static rt_status no_id(const rt_token_file *f, size_t index, int64_t value)
 {
     return rt_error(RT_DATA,
                     "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at index %zu",
@@ -202,7 +121,7 @@ static rt_status no_id(const token_file *f, size_t index, int64_t value)
 /* ---- checksums ---- */
 
 /* Removes a file that rotor wrote, unless its name is that of another one by now. */
-static void remove_own(const token_file *f)
+static void remove_own(const rt_token_file *f)
 {
     struct stat named;
     if (!stat(f->own_path, &named) && named.st_ino == f->opened.st_ino &&
@@ -212,13 +131,13 @@ static void remove_own(const token_file *f)
 
 /* Compares a block of ids with its checksum. A file that is damaged is removed: the next process
  * that wants the ids makes them again. */
-static rt_status check_block(const token_file *f, size_t block)
+static rt_status check_block(const rt_token_file *f, size_t block)
 {
     unsigned char bytes[RT_SUMMED];
     const size_t width = (size_t)f->place.width, whole = RT_SUMMED / width, first = block * whole;
     const size_t left = (size_t)f->place.count - first, n = left < whole ? left : whole;
     rt_status status = read_bytes(f, first, n, bytes);
-    if (!status.code && rt_checksum(bytes, n * width) != f->sums.list[block]) {
+    if (!status.code && XXH3_64bits(bytes, n * width) != f->sums.list[block]) {
         remove_own(f);
         status = rt_error(RT_DATA,
                           "%s: the ids from %zu to %zu are damaged; the file was removed, and the "
@@ -231,7 +150,7 @@ static rt_status check_block(const token_file *f, size_t block)
 }
 
 /* Compares the blocks of some ids with their checksums, unless that was done before. */
-static rt_status check_blocks(const token_file *f, size_t first, size_t count)
+static rt_status check_blocks(const rt_token_file *f, size_t first, size_t count)
 {
     const size_t whole = RT_SUMMED / (size_t)f->place.width;
     rt_status status = rt_ok();
@@ -244,7 +163,7 @@ static rt_status check_blocks(const token_file *f, size_t first, size_t count)
 }
 
 /* Takes over the checksums of a file that is open. */
-static rt_status begin_sums(token_file *f)
+static rt_status begin_sums(rt_token_file *f)
 {
     const uint64_t bytes = f->place.count * f->place.width;
     if (f->sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
@@ -258,7 +177,7 @@ static rt_status begin_sums(token_file *f)
 /* ---- ids ---- */
 
 /* The file can have been written again since it was opened. */
-static rt_status read_ids(const token_file *f, size_t first, size_t count, int32_t *ids)
+static rt_status read_ids(const rt_token_file *f, size_t first, size_t count, int32_t *ids)
 {
     int64_t piece[PIECE];
     rt_status status = check_unchanged(f);
@@ -278,7 +197,7 @@ static rt_status read_ids(const token_file *f, size_t first, size_t count, int32
     return status;
 }
 
-static rt_status scan(const token_file *f)
+static rt_status scan(const rt_token_file *f)
 {
     const size_t count = (size_t)f->place.count;
     if (f->place.count * f->place.width > SCANNED)
@@ -296,7 +215,7 @@ static rt_status scan(const token_file *f)
 /* ---- opening ---- */
 
 /* HDF5 parses in a child; what that says is bytes from a stranger. */
-static rt_status parse(const token_file *f, rt_child_work *work, rt_token_source *source,
+static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_source *source,
                        rt_child_limits limits, void *answer)
 {
     unsigned char *reply;
@@ -316,7 +235,7 @@ static rt_status parse(const token_file *f, rt_child_work *work, rt_token_source
 }
 
 /* Checks that all ids lie within the file, by its size. */
-static rt_status check_place(const token_file *f)
+static rt_status check_place(const rt_token_file *f)
 {
     const rt_token_place *p = &f->place;
     const uint64_t size = (uint64_t)f->size;
@@ -349,7 +268,7 @@ static int temporary_file(void)
 }
 
 /* Puts the decoded ids in the place of the file. */
-static rt_status decode(token_file *f, rt_token_source *source)
+static rt_status decode(rt_token_file *f, rt_token_source *source)
 {
     const size_t size = (size_t)(f->place.count * f->place.width);
     rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size + size)};
@@ -373,7 +292,7 @@ static rt_status decode(token_file *f, rt_token_source *source)
 }
 
 /* HDF5 parses its files elsewhere; those of the other formats are plain. */
-static rt_status find_ids(token_file *f, rt_token_source *source)
+static rt_status find_ids(rt_token_file *f, rt_token_source *source)
 {
     const rt_token_format *format = *source->dataset ? NULL : rt_token_format_of(source->path);
     const rt_token_bytes bytes = {f->name, f->key, f->file, f->size};
@@ -387,7 +306,7 @@ static rt_status find_ids(token_file *f, rt_token_source *source)
     return status.code || f->place.in_place ? status : decode(f, source);
 }
 
-static rt_status open_file(token_file *f, const rt_data_file *file)
+static rt_status open_file(rt_token_file *f, const rt_data_file *file)
 {
     rt_token_source source = {.name = f->name,
                               .key = f->key,
@@ -405,31 +324,10 @@ static rt_status open_file(token_file *f, const rt_data_file *file)
     return status;
 }
 
-/* ---- the run ---- */
+/* ---- a run ---- */
 
-static bool read_run(void *ids, size_t first, size_t count, int32_t *to)
+static void close_file(rt_token_file *f)
 {
-    token_file *f = ids;
-    const rt_status status = read_ids(f, first, count, to);
-    pthread_mutex_lock(&f->mutex);
-    if (status.code && !f->status.code)
-        f->status = status;
-    pthread_mutex_unlock(&f->mutex);
-    return !status.code;
-}
-
-static rt_status status_of_run(void *ids)
-{
-    token_file *f = ids;
-    pthread_mutex_lock(&f->mutex);
-    const rt_status status = f->status;
-    pthread_mutex_unlock(&f->mutex);
-    return status;
-}
-
-static void close_run(void *ids)
-{
-    token_file *f = ids;
     if (f->file >= 0)
         close(f->file);
     pthread_mutex_destroy(&f->mutex);
@@ -442,14 +340,13 @@ static void close_run(void *ids)
 rt_status rt_token_file_open(rt_token_run *run, const char *key, const rt_data_file *file,
                              int vocab, rt_token_sums *sums)
 {
-    static const rt_token_place_kind in_place = {read_run, status_of_run, close_run};
-    token_file *f = rt_alloc(1, sizeof *f);
+    rt_token_file *f = rt_alloc(1, sizeof *f);
     if (!f) {
         if (sums)
             rt_free(sums->list);
         return rt_out_of_memory("a file of token ids");
     }
-    *f = (token_file){.key = key, .vocab = vocab, .file = -1, .status = rt_ok()};
+    *f = (rt_token_file){.key = key, .vocab = vocab, .file = -1, .status = rt_ok()};
     pthread_mutex_init(&f->mutex, NULL);
     snprintf(f->name, sizeof f->name, "%.500s%s%.200s", file->path, *file->dataset ? ":" : "",
              file->dataset);
@@ -461,8 +358,120 @@ rt_status rt_token_file_open(rt_token_run *run, const char *key, const rt_data_f
     if (!status.code)
         status = sums ? begin_sums(f) : scan(f);
     if (status.code)
-        close_run(f);
+        close_file(f);
     else
-        *run = (rt_token_run){&in_place, f, (size_t)f->place.count};
+        *run = (rt_token_run){.file = f, .count = (size_t)f->place.count};
     return status;
+}
+
+bool rt_token_run_read(const rt_token_run *run, size_t first, size_t count, int32_t *to)
+{
+    rt_token_file *f = run->file;
+    if (f) {
+        const rt_status status = read_ids(f, first, count, to);
+        pthread_mutex_lock(&f->mutex);
+        if (status.code && !f->status.code)
+            f->status = status;
+        pthread_mutex_unlock(&f->mutex);
+        return !status.code;
+    }
+    if (run->width == sizeof *to)
+        memcpy(to, (const int32_t *)run->ids + first, count * sizeof *to);
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i] = ((const uint16_t *)run->ids)[first + i];
+    return true;
+}
+
+rt_status rt_token_run_status(const rt_token_run *run)
+{
+    rt_token_file *f = run->file;
+    if (!f)
+        return rt_ok();
+    pthread_mutex_lock(&f->mutex);
+    const rt_status status = f->status;
+    pthread_mutex_unlock(&f->mutex);
+    return status;
+}
+
+void rt_token_run_close(rt_token_run *run)
+{
+    rt_free(run->ids);
+    if (run->file)
+        close_file(run->file);
+}
+
+/* ---- runs ---- */
+
+/* Ids that are looked through at a time. */
+enum { RUN_BLOCK = 256 };
+
+rt_status rt_token_runs_add(rt_token_runs *runs, rt_token_run run)
+{
+    rt_token_run *list = rt_grown(runs->list, runs->count, &runs->room, sizeof *list);
+    if (!list) {
+        rt_token_run_close(&run);
+        return rt_out_of_memory("the files of data");
+    }
+    runs->list = list;
+    runs->list[runs->count++] = run;
+    runs->tokens += run.count;
+    return rt_ok();
+}
+
+void rt_token_runs_close(rt_token_runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        rt_token_run_close(&runs->list[i]);
+    rt_free(runs->list);
+    *runs = (rt_token_runs){.count = 0};
+}
+
+bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, int32_t *ids)
+{
+    const rt_token_run *run = runs->list;
+    for (; first >= run->count; run++)
+        first -= run->count;
+    for (size_t done = 0; done < count; run++, first = 0) {
+        const size_t there = run->count - first, left = count - done,
+                     n = there < left ? there : left;
+        if (!rt_token_run_read(run, first, n, ids + done))
+            return false;
+        done += n;
+    }
+    return true;
+}
+
+rt_status rt_token_runs_status(const rt_token_runs *runs)
+{
+    rt_status status = rt_ok();
+    for (size_t i = 0; i < runs->count && !status.code; i++)
+        status = rt_token_run_status(&runs->list[i]);
+    return status;
+}
+
+size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id)
+{
+    int32_t ids[RUN_BLOCK];
+    for (size_t n; first < end; first += n) {
+        n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
+        const bool read = rt_token_runs_read(runs, first, n, ids);
+        for (size_t i = 0; read && i < n; i++)
+            if (ids[i] == id)
+                return first + i;
+    }
+    return end;
+}
+
+size_t rt_token_runs_find_last(const rt_token_runs *runs, size_t first, size_t end, int32_t id)
+{
+    int32_t ids[RUN_BLOCK];
+    for (size_t n; first < end; end -= n) {
+        n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
+        const bool read = rt_token_runs_read(runs, end - n, n, ids);
+        for (size_t i = n; read && i > 0; i--)
+            if (ids[i - 1] == id)
+                return end - n + i - 1;
+    }
+    return SIZE_MAX;
 }

@@ -12,25 +12,27 @@
 
 /* ---- runs ---- */
 
-/* Runs of tokens: the ids of a text or of a file, one after the other, wherever they are. What
- * draws windows sees one long run of all of them. A place where ids can be is a row of functions:
- * memory (encode_text.h) and files that are read in place (below), which are token files and
- * texts in the cache (token_cache.h).
+/* Runs of tokens: the ids of a text or of a file, one after the other, in memory or in a file that
+ * is read in place (below), which is a token file or a text in the cache (token_cache.h). What
+ * draws windows sees one long run of all of them.
  *
  * A run is only read once it is open, by several threads if need be. */
 
-typedef struct rt_token_place_kind {
-    /* The ids first ... first + count - 1; false if they cannot be read, or are no longer ids. */
-    bool (*read)(void *ids, size_t first, size_t count, int32_t *to);
-    rt_status (*status)(void *ids); /* the first failure of a read; NULL: there can be none */
-    void (*close)(void *ids);
-} rt_token_place_kind;
+typedef struct rt_token_file rt_token_file;
 
 typedef struct rt_token_run {
-    const rt_token_place_kind *kind;
-    void *ids;
+    rt_token_file *file; /* NULL: in memory */
+    void *ids;           /* in memory: uint16_t or int32_t */
+    size_t width;        /* bytes of an id in memory */
     size_t count;
 } rt_token_run;
+
+/* Reads ids first ... first + count - 1; false if they cannot be read, or are no longer ids. */
+bool rt_token_run_read(const rt_token_run *run, size_t first, size_t count, int32_t *to);
+
+/* Returns the first failure of a read. */
+rt_status rt_token_run_status(const rt_token_run *run) RT_MUST_CHECK;
+void rt_token_run_close(rt_token_run *run);
 
 /* Starts zeroed. */
 typedef struct rt_token_runs {
@@ -62,7 +64,7 @@ size_t rt_token_runs_find_last(const rt_token_runs *runs, size_t first, size_t e
  * is read is an error of the read. HDF5 sees a file only while it is opened, in a child process;
  * what lies in chunks is decoded then, into a temporary file without a name. */
 
-/* Checksums (rt_checksum) of the ids in a file, one for each RT_SUMMED bytes of them. */
+/* Checksums (XXH3-64) of the ids in a file, one for each RT_SUMMED bytes of them. */
 enum { RT_SUMMED = 1 << 16 };
 typedef struct rt_token_sums {
     uint64_t *list;

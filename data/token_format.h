@@ -79,4 +79,10 @@ rt_status rt_token_writer_take(void *writer, rt_id_list *ids) RT_MUST_CHECK;
 /* Closes the writer, as rt_durable_close. */
 rt_status rt_token_writer_close(rt_token_writer *w, rt_status status) RT_MUST_CHECK;
 
+/* Writes the tokens of data.file to the file `ids`, a .npy file if its name says so. The writer is
+ * still to be closed, if it was opened. RT_CONFIG for a mixture, for a task without tokens of
+ * files, and for more ids than `path` can hold; errors of rt_data_open. */
+rt_status rt_sequence_write(const rt_data_options *o, rt_token_writer *w, const char *path,
+                            const char *ids) RT_MUST_CHECK;
+
 #endif

@@ -117,17 +117,10 @@ static size_t least_window(const rt_data *data)
 
 static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, double weight)
 {
-    if (texts->count == texts->room) {
-        const size_t room = 2 * texts->room + 4;
-        rt_window_text *list = rt_alloc(room, sizeof *list);
-        if (!list)
-            return rt_out_of_memory("the files of data");
-        if (texts->count)
-            memcpy(list, texts->list, texts->count * sizeof *list);
-        rt_free(texts->list);
-        texts->list = list;
-        texts->room = room;
-    }
+    rt_window_text *list = rt_grown(texts->list, texts->count, &texts->room, sizeof *list);
+    if (!list)
+        return rt_out_of_memory("the files of data");
+    texts->list = list;
     texts->list[texts->count++] = (rt_window_text){first, count, weight};
     return rt_ok();
 }

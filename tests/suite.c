@@ -56,6 +56,38 @@ void test_register(const test_options *options, const TTest *test, int begin, in
     suite_of_file(test->file, r->suite);
 }
 
+/* ---- objects of a test ---- */
+
+typedef struct owned_object {
+    void *object;
+    void (*release)(void *object);
+} owned_object;
+
+static owned_object *all_owned;
+static size_t owned_count;
+
+void *owned(void *object, void (*release)(void *object))
+{
+    if (owned_count % 64 == 0)
+        all_owned = realloc(all_owned, (owned_count + 64) * sizeof *all_owned);
+    if (!all_owned)
+        abort();
+    all_owned[owned_count++] = (owned_object){object, release};
+    return object;
+}
+
+void release_owned(void *object)
+{
+    for (size_t i = owned_count; i-- > 0;)
+        if (all_owned[i].object == object) {
+            all_owned[i].release(object);
+            all_owned[i].release = rt_free;
+            all_owned[i].object = NULL;
+            return;
+        }
+    abort();
+}
+
 static size_t blocks_before;
 
 static void note_live_blocks(void)
@@ -65,6 +97,12 @@ static void note_live_blocks(void)
 
 static void fail_on_leak(void)
 {
+    while (owned_count) {
+        const owned_object last = all_owned[--owned_count];
+        last.release(last.object);
+    }
+    free(all_owned);
+    all_owned = NULL;
     rt_memory_fail_at(0);
     ck_assert_msg(rt_memory_live() == blocks_before, "%zu blocks were not freed",
                   rt_memory_live() - blocks_before);

@@ -58,47 +58,7 @@ const rt_checkpoint_field *rt_checkpoint_field_at(int i)
     return i < FIELDS ? &fields[i] : NULL;
 }
 
-static void dataset_of(char path[RT_PATH_SIZE], const rt_checkpoint_field *f)
-{
-    snprintf(path, RT_PATH_SIZE, "%s%s%s", f->group, f->group[1] ? "/" : "", f->name);
-}
-
-/* ---- writing ---- */
-
-static void put_text(rt_image *image, const rt_checkpoint_field *f, const char *text)
-{
-    char path[RT_PATH_SIZE];
-    dataset_of(path, f);
-    if (text || !f->optional)
-        rt_image_put_text(image, path, text ? text : "");
-}
-
-void rt_checkpoint_put_fields(rt_image *image, const rt_checkpoint_info *info)
-{
-    for (const rt_checkpoint_field *f = fields; f < fields + FIELDS; f++) {
-        const void *at = (const char *)info + f->offset;
-        switch (f->type) {
-        case RT_FIELD_INTEGER:
-            rt_image_put_integer(image, f->group, f->name, *(const int64_t *)at);
-            break;
-        case RT_FIELD_UNSIGNED:
-            rt_image_put_unsigned(image, f->group, f->name, *(const uint64_t *)at);
-            break;
-        case RT_FIELD_LOSS:
-            if (!f->optional || isfinite(*(const double *)at))
-                rt_image_put_number(image, f->group, f->name, *(const double *)at);
-            break;
-        case RT_FIELD_WORD:
-            rt_image_put_word(image, f->group, f->name, at);
-            break;
-        case RT_FIELD_TEXT:
-            put_text(image, f, *(char *const *)at);
-            break;
-        }
-    }
-}
-
-/* ---- reading ---- */
+/* ---- their exchange with an image ---- */
 
 static void get_integer(rt_image *image, const rt_checkpoint_field *f,
                         const rt_checkpoint_info *info, int64_t *value)
@@ -128,34 +88,48 @@ static void get_word(rt_image *image, const rt_checkpoint_field *f, char *word)
                           f->name);
 }
 
-static void get_text(rt_image *image, const rt_checkpoint_field *f, char **text)
+static void exchange_text(rt_image *image, bool put, const rt_checkpoint_field *f, char **text)
 {
     char path[RT_PATH_SIZE];
     rt_shape shape;
-    dataset_of(path, f);
-    if (!f->optional || rt_image_shape(image, path, &shape))
+    snprintf(path, sizeof path, "%s%s%s", f->group, f->group[1] ? "/" : "", f->name);
+    if (put && (*text || !f->optional))
+        rt_image_put_text(image, path, *text ? *text : "");
+    if (!put && (!f->optional || rt_image_shape(image, path, &shape)))
         *text = rt_image_text(image, path);
 }
 
-void rt_checkpoint_get_fields(rt_image *image, rt_checkpoint_info *info)
+void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info)
 {
     for (const rt_checkpoint_field *f = fields; f < fields + FIELDS; f++) {
         void *at = (char *)info + f->offset;
         switch (f->type) {
         case RT_FIELD_INTEGER:
-            get_integer(image, f, info, at);
+            if (put)
+                rt_image_put_integer(image, f->group, f->name, *(const int64_t *)at);
+            else
+                get_integer(image, f, info, at);
             break;
         case RT_FIELD_UNSIGNED:
-            *(uint64_t *)at = rt_image_unsigned(image, f->group, f->name);
+            if (put)
+                rt_image_put_unsigned(image, f->group, f->name, *(const uint64_t *)at);
+            else
+                *(uint64_t *)at = rt_image_unsigned(image, f->group, f->name);
             break;
         case RT_FIELD_LOSS:
-            get_loss(image, f, at);
+            if (!put)
+                get_loss(image, f, at);
+            else if (!f->optional || isfinite(*(const double *)at))
+                rt_image_put_number(image, f->group, f->name, *(const double *)at);
             break;
         case RT_FIELD_WORD:
-            get_word(image, f, at);
+            if (put)
+                rt_image_put_word(image, f->group, f->name, at);
+            else
+                get_word(image, f, at);
             break;
         case RT_FIELD_TEXT:
-            get_text(image, f, at);
+            exchange_text(image, put, f, at);
             break;
         }
     }
@@ -163,37 +137,52 @@ void rt_checkpoint_get_fields(rt_image *image, rt_checkpoint_info *info)
 
 /* ---- options of the model ---- */
 
-static void name_list(char path[2 * RT_KEY_NAME_SIZE], const rt_key *key)
+/* Exchanges the value of a key, as it is written in a configuration. */
+static void exchange_value(rt_image *image, bool put, const char *group, const rt_key *key,
+                           char value[RT_VALUE_SIZE])
 {
-    snprintf(path, 2 * RT_KEY_NAME_SIZE, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
-             key->section, key->name);
-}
-
-static void put_option(rt_image *image, const char *group, const rt_key *key, const void *options)
-{
-    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
-    const void *at = (const char *)options + key->offset;
+    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], *text;
+    double number;
+    rt_shape shape;
     rt_key_full_name(key, name);
     switch (key->type) {
     case RT_KEY_WHOLE:
-        rt_image_put_integer(image, group, name, *(const int *)at);
+        if (put)
+            rt_image_put_integer(image, group, name, strtoll(value, NULL, 10));
+        else
+            snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
         break;
     case RT_KEY_SEED:
-        rt_image_put_unsigned(image, group, name, *(const uint64_t *)at);
+        if (put)
+            rt_image_put_unsigned(image, group, name, strtoull(value, NULL, 10));
+        else
+            snprintf(value, RT_VALUE_SIZE, "%" PRIu64, rt_image_unsigned(image, group, name));
         break;
     case RT_KEY_NUMBER:
-        rt_image_put_number(image, group, name, *(const double *)at);
+        if (put)
+            rt_image_put_number(image, group, name, rt_number_read(value, &number) ? number : NAN);
+        else
+            rt_number_write(value, rt_image_number(image, group, name));
         break;
     case RT_KEY_YES_NO:
     case RT_KEY_CHOICE:
-        rt_image_put_word(image, group, name, rt_key_value_write(key, options, value));
+        if (put)
+            rt_image_put_word(image, group, name, value);
+        else
+            rt_image_word(image, group, name, value);
         break;
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
     case RT_KEY_LAYERS:
-        name_list(path, key);
-        if (*rt_key_value_write(key, options, value))
+        snprintf(path, sizeof path, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
+                 key->section, key->name);
+        if (put && *value)
             rt_image_put_text(image, path, value);
+        if (put)
+            break;
+        text = rt_image_shape(image, path, &shape) ? rt_image_text(image, path) : NULL;
+        snprintf(value, RT_VALUE_SIZE, "%s", text ? text : "");
+        rt_free(text);
         break;
     case RT_KEY_TEXT:
         break;
@@ -203,42 +192,10 @@ static void put_option(rt_image *image, const char *group, const rt_key *key, co
 void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
                           const void *options)
 {
-    for (int i = 0; i < table->count; i++)
-        put_option(image, group, &table->keys[i], options);
-}
-
-/* The value as a key reads it. */
-static void get_value(rt_image *image, const char *group, const rt_key *key,
-                      char value[RT_VALUE_SIZE])
-{
-    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], *text;
-    rt_shape shape;
-    rt_key_full_name(key, name);
-    *value = '\0';
-    switch (key->type) {
-    case RT_KEY_WHOLE:
-        snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
-        break;
-    case RT_KEY_SEED:
-        snprintf(value, RT_VALUE_SIZE, "%" PRIu64, rt_image_unsigned(image, group, name));
-        break;
-    case RT_KEY_NUMBER:
-        rt_number_write(value, rt_image_number(image, group, name));
-        break;
-    case RT_KEY_YES_NO:
-    case RT_KEY_CHOICE:
-        rt_image_word(image, group, name, value);
-        break;
-    case RT_KEY_LENGTHS:
-    case RT_KEY_FACTORS:
-    case RT_KEY_LAYERS:
-        name_list(path, key);
-        text = rt_image_shape(image, path, &shape) ? rt_image_text(image, path) : NULL;
-        snprintf(value, RT_VALUE_SIZE, "%s", text ? text : "");
-        rt_free(text);
-        break;
-    case RT_KEY_TEXT:
-        break;
+    char value[RT_VALUE_SIZE];
+    for (const rt_key *key = table->keys; key < table->keys + table->count; key++) {
+        rt_key_value_write(key, options, value);
+        exchange_value(image, true, group, key, value);
     }
 }
 
@@ -260,7 +217,7 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
         if (rt_option_may_be_absent(key) && !rt_image_has_attribute(image, group, name))
             snprintf(value, sizeof value, "%s", key->initial);
         else
-            get_value(image, group, key, value);
+            exchange_value(image, false, group, key, value);
         if (!rt_image_failed(image) && !rt_key_value_read(key, value, options, &problem))
             rt_image_fail(image, problem.failed ? RT_MEMORY : RT_CHECKPOINT, "%s %s", name,
                           problem.bytes ? problem.bytes : "");

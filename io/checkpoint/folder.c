@@ -45,64 +45,34 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-typedef struct steps {
-    int64_t *list;
-    int count;
-    int capacity;
-} steps;
-
-static bool add_step(steps *s, int64_t step)
+/* Lists the steps of the names with this suffix, newest first; the caller frees the list. */
+static rt_status list_names(const char *folder, const char *suffix, int64_t **list, int *count)
 {
-    if (s->count == s->capacity) {
-        int capacity = s->capacity ? 2 * s->capacity : 16;
-        int64_t *list = rt_alloc((size_t)capacity, sizeof *list);
-        if (!list)
-            return false;
-        if (s->count)
-            memcpy(list, s->list, (size_t)s->count * sizeof *list);
-        rt_free(s->list);
-        s->list = list;
-        s->capacity = capacity;
-    }
-    s->list[s->count++] = step;
-    return true;
-}
-
-/* The steps of the names with this suffix, newest first. */
-static rt_status list_names(const char *folder, const char *suffix, steps *s)
-{
-    *s = (steps){0};
-    DIR *directory = opendir(folder);
-    if (!directory && errno == ENOENT)
+    struct dirent **entries;
+    *list = NULL;
+    *count = 0;
+    const int names = scandir(folder, &entries, NULL, NULL);
+    if (names < 0 && errno == ENOENT)
         return rt_ok();
-    if (!directory)
+    if (names < 0)
         return rt_error(RT_IO, "cannot open %s: %s", folder, strerror(errno));
-    rt_status status = rt_ok();
-    struct dirent *entry;
-    while (status.code == RT_OK && (errno = 0, entry = readdir(directory))) {
-        int64_t step = step_of(entry->d_name, suffix);
-        if (step >= 0 && !add_step(s, step))
-            status = rt_out_of_memory("a list of checkpoints");
+    int64_t *steps = *list = rt_alloc((size_t)names, sizeof *steps);
+    for (int i = 0; i < names; i++) {
+        const int64_t step = step_of(entries[i]->d_name, suffix);
+        if (steps && step >= 0)
+            steps[(*count)++] = step;
+        free(entries[i]);
     }
-    if (status.code == RT_OK && errno)
-        status = rt_error(RT_IO, "cannot read %s: %s", folder, strerror(errno));
-    closedir(directory);
-    if (status.code != RT_OK) {
-        rt_free(s->list);
-        *s = (steps){0};
-    }
-    if (s->count)
-        qsort(s->list, (size_t)s->count, sizeof *s->list, newest_first);
-    return status;
+    free(entries);
+    if (!steps)
+        return rt_out_of_memory("a list of checkpoints");
+    qsort(steps, (size_t)*count, sizeof *steps, newest_first);
+    return rt_ok();
 }
 
 rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
 {
-    steps s;
-    rt_status status = list_names(folder, "", &s);
-    *list = s.list;
-    *count = s.count;
-    return status;
+    return list_names(folder, "", list, count);
 }
 
 /* ---- saving ---- */
@@ -118,24 +88,25 @@ static void remove_file(const char *folder, int64_t step, const char *suffix)
 
 static rt_status remove_unfinished(const char *folder)
 {
-    steps s;
-    rt_status status = list_names(folder, RT_TEMPORARY_SUFFIX, &s);
-    for (int i = 0; i < s.count; i++)
-        remove_file(folder, s.list[i], RT_TEMPORARY_SUFFIX);
-    rt_free(s.list);
+    int64_t *steps;
+    int count;
+    rt_status status = list_names(folder, RT_TEMPORARY_SUFFIX, &steps, &count);
+    for (int i = 0; i < count; i++)
+        remove_file(folder, steps[i], RT_TEMPORARY_SUFFIX);
+    rt_free(steps);
     return status;
 }
 
 /* A file that cannot be removed stays until the next save. */
 static void prune(const char *folder, int64_t newest, int64_t best, int keep)
 {
-    steps s;
-    rt_status status = list_names(folder, "", &s);
-    int kept = 0;
-    for (int i = 0; status.code == RT_OK && i < s.count; i++)
-        if (s.list[i] <= newest && kept++ >= keep && s.list[i] != best)
-            remove_file(folder, s.list[i], "");
-    rt_free(s.list);
+    int64_t *steps;
+    int count, kept = 0;
+    const rt_status status = list_names(folder, "", &steps, &count);
+    for (int i = 0; !status.code && i < count; i++)
+        if (steps[i] <= newest && kept++ >= keep && steps[i] != best)
+            remove_file(folder, steps[i], "");
+    rt_free(steps);
 }
 
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
@@ -180,18 +151,18 @@ static rt_status inspect(rt_image *image, int64_t step)
     return rt_image_status(image);
 }
 
-static rt_status try_each(const char *folder, rt_parse parse, const steps *s,
+static rt_status try_each(const char *folder, rt_parse parse, const int64_t *steps, int count,
                           rt_checkpoint_found *found)
 {
     rt_status newest = rt_ok();
-    for (int i = 0; i < s->count; i++) {
-        rt_status status = rt_checkpoint_path(found->path, folder, s->list[i]);
+    for (int i = 0; i < count; i++) {
+        rt_status status = rt_checkpoint_path(found->path, folder, steps[i]);
         if (status.code == RT_OK) {
             found->image = rt_image_open(found->path, parse);
-            status = inspect(found->image, s->list[i]);
+            status = inspect(found->image, steps[i]);
         }
         found->found = status.code == RT_OK;
-        found->step = s->list[i];
+        found->step = steps[i];
         if (found->found)
             return status;
         rt_image_close(found->image);
@@ -200,19 +171,20 @@ static rt_status try_each(const char *folder, rt_parse parse, const steps *s,
             return status;
         if (i == 0)
             newest = status;
-        warn(found, status.message, i + 1 < s->count ? &s->list[i + 1] : NULL);
+        warn(found, status.message, i + 1 < count ? &steps[i + 1] : NULL);
     }
     return rt_error(RT_CHECKPOINT, "%s: none of %d checkpoints can be used; the newest: %s", folder,
-                    s->count, newest.message);
+                    count, newest.message);
 }
 
 rt_status rt_checkpoint_newest(const char *folder, rt_parse parse, rt_checkpoint_found *found)
 {
+    int64_t *steps;
+    int count;
     *found = (rt_checkpoint_found){0};
-    steps s;
-    rt_status status = list_names(folder, "", &s);
-    if (status.code == RT_OK && s.count)
-        status = try_each(folder, parse, &s, found);
-    rt_free(s.list);
+    rt_status status = list_names(folder, "", &steps, &count);
+    if (count)
+        status = try_each(folder, parse, steps, count, found);
+    rt_free(steps);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "io/checkpoint/sealed.h"
 #include "text/process.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +62,7 @@ static herr_t end_loan(void *bytes)
 }
 
 /* Files of the core driver are told apart by their names, so each has its own. */
-hid_t rt_lend_to_hdf5(unsigned char *bytes, size_t size)
+static hid_t lend_to_hdf5(unsigned char *bytes, size_t size)
 {
     char unique[64];
     hid_t file = H5I_INVALID_HID, access = H5Pcreate(H5P_FILE_ACCESS);
@@ -85,85 +84,50 @@ hid_t rt_lend_to_hdf5(unsigned char *bytes, size_t size)
 enum { MOST_ITEMS = 1 << 19, MOST_DEPTH = 32 };
 
 typedef struct list {
-    const char *name;
-    const char *without; /* the group whose numbers are not in it; or NULL */
-    bool numbers;        /* any are */
+    rt_image *image;
+    const char *file;
+    rt_parse parse;
     unsigned char *bytes;
-    size_t size;
-    size_t capacity;
-    size_t limit;
+    size_t size, limit;
     int items;
     int depth;
     char path[RT_ITEM_PATH_SIZE]; /* of what is looked at, "" for the root */
-    rt_status status;             /* the first failure */
 } list;
 
-static herr_t fail(list *l, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
-static herr_t fail(list *l, rt_code code, const char *format, ...)
+/* The bytes that a list of a file can have. A data set has more in the file. */
+static size_t list_limit(size_t file_size)
 {
-    char message[RT_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    if (!l->status.code)
-        l->status = rt_error(code, "%s: %s", l->name, message);
+    return file_size + (1 << 20);
+}
+
+/* Fails the image with a fact about what is looked at. */
+static herr_t fail(list *l, const char *fact)
+{
+    rt_image_fail(l->image, RT_CHECKPOINT, "%s%s", l->path, fact);
     return -1;
 }
 
-/* ---- items ---- */
-
-/* A list without numbers stays short. */
-static bool make_room(list *l, size_t more)
-{
-    if (more <= l->capacity - l->size)
-        return true;
-    const size_t twice = 2 * (l->size + more);
-    const size_t capacity = l->numbers || twice > l->limit ? l->limit : twice;
-    unsigned char *bytes = rt_alloc_unset(capacity, 1);
-    if (!bytes)
-        return false;
-    if (l->size)
-        memcpy(bytes, l->bytes, l->size);
-    rt_free(l->bytes);
-    l->bytes = bytes;
-    l->capacity = capacity;
-    return true;
-}
-
-/* Room for an item with the path that is looked at, and a name behind it. Where its value goes;
- * NULL if there is no room. */
-static void *add_item(list *l, const char *name, rt_item_header h)
+/* Makes room for an item with the path that is looked at, and a name behind it. Returns where its
+ * value goes; NULL if there is no room. */
+static void *add_item(list *l, const char *name, rt_item item)
 {
     const size_t length = strlen(l->path), more = strlen(name);
-    h.path_size = length + more + 1;
-    const size_t path = rt_item_padded(h.path_size), value = rt_item_padded(h.value_size);
-    if (h.value_size > l->limit || l->limit - l->size < sizeof h + path + value ||
+    item.path_size = length + more + 1;
+    const size_t path = rt_item_padded(item.path_size), value = rt_item_padded(item.value_size);
+    if (item.value_size > l->limit || l->limit - l->size < sizeof item + path + value ||
         l->items++ == MOST_ITEMS) {
-        fail(l, RT_CHECKPOINT, "holds more than a checkpoint can");
-        return NULL;
-    }
-    if (!make_room(l, sizeof h + path + value)) {
-        l->status = rt_out_of_memory(l->name);
+        rt_image_fail(l->image, RT_CHECKPOINT, "holds more than a checkpoint can");
         return NULL;
     }
     unsigned char *at = l->bytes + l->size;
-    l->size += sizeof h + path + value;
-    memcpy(at, &h, sizeof h);
-    memset(at + sizeof h, 0, path);
-    memcpy(at + sizeof h, l->path, length);
-    memcpy(at + sizeof h + length, name, more);
+    l->size += sizeof item + path + value;
+    memcpy(at, &item, sizeof item);
+    at = memset(at + sizeof item, 0, path);
+    memcpy(at, l->path, length);
+    memcpy(at + length, name, more);
     if (value)
-        memset(at + sizeof h + path + value - 8, 0, 8);
-    return at + sizeof h + path;
-}
-
-static bool is_printable(const char *name)
-{
-    for (; *name; name++)
-        if ((unsigned char)*name < ' ' || *name == 127)
-            return false;
-    return true;
+        memset(at + path + value - 8, 0, 8);
+    return at + path;
 }
 
 /* ---- attributes ---- */
@@ -184,8 +148,7 @@ static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
     case H5T_STRING:
         *memory = type;
         *size = H5Tget_size(type);
-        return *size < RT_ITEM_WORD_SIZE && H5Tis_variable_str(type) == 0 ? RT_ITEM_WORD
-                                                                          : RT_ITEM_OTHER;
+        return *size < RT_WORD_SIZE && H5Tis_variable_str(type) == 0 ? RT_ITEM_WORD : RT_ITEM_OTHER;
     default:
         return RT_ITEM_OTHER;
     }
@@ -196,11 +159,11 @@ static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *in
 {
     list *l = context;
     held h = {0};
-    char at_name[RT_ITEM_WORD_SIZE];
-    unsigned char value[RT_ITEM_WORD_SIZE];
+    char at_name[RT_WORD_SIZE];
+    unsigned char value[RT_WORD_SIZE];
     size_t size;
     hid_t memory = H5I_INVALID_HID;
-    if (info->data_size >= RT_ITEM_WORD_SIZE || !is_printable(name) ||
+    if (info->data_size >= RT_WORD_SIZE || !rt_item_is_printable(name) ||
         strlen(name) >= sizeof at_name - 1)
         return 0;
     snprintf(at_name, sizeof at_name, "@%s", name);
@@ -213,7 +176,7 @@ static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *in
     let_go(&h);
     if (!read)
         return 0;
-    void *to = add_item(l, at_name, (rt_item_header){.kind = kind, .value_size = size});
+    void *to = add_item(l, at_name, (rt_item){.kind = kind, .value_size = size});
     if (to)
         memcpy(to, value, size);
     return to ? 0 : -1;
@@ -259,52 +222,49 @@ static rt_item_kind dataset_kind(hid_t type, uint64_t ndim, hid_t *memory)
 }
 
 /* False if the bytes of all elements are more than the limit. */
-static bool fits(const rt_item_header *h, size_t width, size_t limit, uint64_t *bytes)
+static bool fits(const rt_item *item, size_t width, size_t limit, uint64_t *bytes)
 {
     *bytes = width;
-    for (uint64_t i = 0; i < h->ndim; i++) {
-        if (h->axes[i] && *bytes > limit / h->axes[i])
+    for (uint64_t i = 0; i < item->ndim; i++) {
+        if (item->axes[i] && *bytes > limit / item->axes[i])
             return false;
-        *bytes *= h->axes[i];
+        *bytes *= item->axes[i];
     }
     return *bytes <= limit;
 }
 
 /* Describes a dataset: its axes, and its kind if all of its bytes are in the file. */
-static rt_item_header describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
+static rt_item describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
 {
     held h = {0};
-    rt_item_header header = {.kind = RT_ITEM_OTHER, .ndim = RT_MAX_AXES + 1};
+    rt_item item = {.kind = RT_ITEM_OTHER, .ndim = RT_MAX_AXES + 1};
     hsize_t axes[RT_MAX_AXES] = {0};
     const hid_t space = hold(&h, H5Dget_space(dataset));
     const int ndim = H5Sget_simple_extent_ndims(space);
     if (ndim >= 0 && ndim <= RT_MAX_AXES && H5Sget_simple_extent_dims(space, axes, NULL) == ndim &&
         H5Sget_simple_extent_type(space) != H5S_NULL)
-        header.ndim = (uint64_t)ndim;
+        item.ndim = (uint64_t)ndim;
     for (int i = 0; i < RT_MAX_AXES; i++)
-        header.axes[i] = axes[i];
-    const rt_item_kind kind = dataset_kind(type, header.ndim, memory);
+        item.axes[i] = axes[i];
+    const rt_item_kind kind = dataset_kind(type, item.ndim, memory);
     uint64_t bytes = 0;
-    if (header.ndim <= RT_MAX_AXES && kind != RT_ITEM_OTHER &&
-        fits(&header, H5Tget_size(type), l->limit, &bytes) && is_held(dataset, bytes)) {
-        header.kind = kind;
-        header.value_size = bytes;
+    if (item.ndim <= RT_MAX_AXES && kind != RT_ITEM_OTHER &&
+        fits(&item, H5Tget_size(type), l->limit, &bytes) && is_held(dataset, bytes)) {
+        item.kind = kind;
+        item.value_size = bytes;
     }
     let_go(&h);
-    return header;
+    return item;
 }
 
-static bool is_number(uint64_t kind)
+/* Returns whether the list has the value of the current data set, which is of that kind. */
+static bool has_value(const list *l, uint64_t kind)
 {
-    return kind == RT_ITEM_FLOATS || kind == RT_ITEM_DOUBLES;
-}
-
-/* Returns whether the numbers of the current dataset belong in the list. */
-static bool has_numbers(const list *l)
-{
-    const size_t length = l->without ? strlen(l->without) : 0;
-    return l->numbers &&
-           (!length || strncmp(l->path, l->without, length) != 0 || l->path[length] != '/');
+    static const char optimizer[] = RT_OPTIMIZER_GROUP "/";
+    if (kind != RT_ITEM_FLOATS && kind != RT_ITEM_DOUBLES)
+        return kind != RT_ITEM_OTHER;
+    return l->parse == RT_PARSE_APART ||
+           (l->parse == RT_PARSE_MODEL && strncmp(l->path, optimizer, strlen(optimizer)) != 0);
 }
 
 static herr_t list_dataset(list *l, hid_t dataset)
@@ -312,17 +272,16 @@ static herr_t list_dataset(list *l, hid_t dataset)
     held h = {0};
     hid_t memory = H5I_INVALID_HID;
     const hid_t type = hold(&h, H5Dget_type(dataset));
-    rt_item_header header = describe(l, dataset, type, &memory);
-    const bool has_value =
-        header.kind != RT_ITEM_OTHER && (has_numbers(l) || !is_number(header.kind));
-    if (!has_value)
-        header.value_size = 0;
-    void *to = add_item(l, "", header);
+    rt_item item = describe(l, dataset, type, &memory);
+    const bool valued = has_value(l, item.kind);
+    if (!valued)
+        item.value_size = 0;
+    void *to = add_item(l, "", item);
     const bool read =
-        to && (!has_value || H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0) &&
+        to && (!valued || H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0) &&
         list_attributes(l, dataset);
     let_go(&h);
-    return read ? 0 : fail(l, RT_CHECKPOINT, "%s cannot be read", l->path);
+    return read ? 0 : fail(l, " cannot be read");
 }
 
 /* ---- groups ---- */
@@ -334,9 +293,11 @@ static herr_t list_object(list *l, hid_t object)
 {
     H5O_info_t info;
     if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0)
-        return fail(l, RT_CHECKPOINT, "%s cannot be opened", l->path);
-    if (info.rc > 1)
-        return fail(l, RT_CHECKPOINT, "%s has %u names", l->path, info.rc);
+        return fail(l, " cannot be opened");
+    if (info.rc > 1) {
+        rt_image_fail(l->image, RT_CHECKPOINT, "%s has %u names", l->path, info.rc);
+        return -1;
+    }
     switch (info.type) {
     case H5O_TYPE_GROUP:
         return list_group(l, object);
@@ -351,15 +312,14 @@ static herr_t list_link(hid_t group, const char *name, const H5L_info_t *info, v
 {
     list *l = context;
     const size_t length = strlen(l->path), more = strlen(name);
-    if (length + more + 2 > sizeof l->path || !is_printable(name))
-        return fail(l, RT_CHECKPOINT, "%s holds a name that no checkpoint has", l->path);
+    if (length + more + 2 > sizeof l->path || !rt_item_is_printable(name))
+        return fail(l, " holds a name that no checkpoint has");
     l->path[length] = '/';
     memcpy(l->path + length + 1, name, more + 1);
     if (info->type != H5L_TYPE_HARD)
-        return fail(l, RT_CHECKPOINT, "%s is a link to another place", l->path);
+        return fail(l, " is a link to another place");
     const hid_t object = H5Oopen(group, name, H5P_DEFAULT);
-    herr_t result = object < 0 ? fail(l, RT_CHECKPOINT, "%s cannot be opened", l->path)
-                               : list_object(l, object);
+    herr_t result = object < 0 ? fail(l, " cannot be opened") : list_object(l, object);
     if (object >= 0)
         H5Oclose(object);
     l->path[length] = '\0';
@@ -369,49 +329,49 @@ static herr_t list_link(hid_t group, const char *name, const H5L_info_t *info, v
 static herr_t list_group(list *l, hid_t group)
 {
     hsize_t at = 0;
-    if (l->depth == MOST_DEPTH)
-        return fail(l, RT_CHECKPOINT, "%.60s... is more than %d groups deep", l->path, MOST_DEPTH);
-    if (!add_item(l, *l->path ? "" : "/", (rt_item_header){.kind = RT_ITEM_GROUP}))
+    if (l->depth == MOST_DEPTH) {
+        rt_image_fail(l->image, RT_CHECKPOINT, "%.60s... is more than %d groups deep", l->path,
+                      MOST_DEPTH);
+        return -1;
+    }
+    if (!add_item(l, *l->path ? "" : "/", (rt_item){.kind = RT_ITEM_GROUP}))
         return -1;
     l->depth++;
     const bool listed = list_attributes(l, group) &&
                         H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, list_link, l) >= 0;
     l->depth--;
-    return listed ? 0 : fail(l, RT_CHECKPOINT, "%s/ cannot be read", l->path);
+    return listed ? 0 : fail(l, "/ cannot be read");
 }
 
 /* ---- files ---- */
 
-rt_status rt_image_list(void *listing, unsigned char **list_new, size_t *size)
+/* Reads and lists a file, in the child or here. The bytes are the image's, and so is the open file,
+ * from which numbers are read when they are asked for. Memory of the list that is never written
+ * costs nothing. */
+static rt_status list_file(void *context, unsigned char **list_new, size_t *size)
 {
-    rt_listing *f = listing;
-    list l = {.name = f->name,
-              .without = f->without,
-              .numbers = !f->stays,
-              .limit = rt_list_limit(f->size),
-              .status = rt_ok()};
+    list *l = context;
+    rt_image *image = l->image;
+    size_t bytes;
+    rt_status status = rt_sealed_read(l->file, &image->bytes, &bytes);
+    if (status.code)
+        return status;
+    l->limit = list_limit(bytes);
+    *list_new = l->bytes = rt_alloc_unset(l->limit, 1);
+    if (!l->bytes)
+        return rt_out_of_memory(image->name);
     rt_prepare_hdf5();
-    f->file = rt_lend_to_hdf5(f->bytes, f->size);
-    const hid_t root = H5Gopen2(f->file, "/", H5P_DEFAULT);
+    image->file = lend_to_hdf5(image->bytes, bytes);
+    const hid_t root = H5Gopen2(image->file, "/", H5P_DEFAULT);
     if (root < 0)
-        fail(&l, RT_CHECKPOINT, "HDF5 cannot open it");
+        rt_image_fail(image, RT_CHECKPOINT, "HDF5 cannot open it");
     else
-        list_group(&l, root);
+        list_group(l, root);
     if (root >= 0)
         H5Gclose(root);
-    if (f->file >= 0 && (l.status.code || !f->stays)) {
-        H5Fclose(f->file);
-        f->file = H5I_INVALID_HID;
-    }
-    if (l.status.code)
-        rt_free(l.bytes);
-    else
-        *list_new = l.bytes;
-    *size = l.status.code ? 0 : l.size;
-    return l.status;
+    *size = l->size;
+    return image->status;
 }
-
-/* ---- a file that is read ---- */
 
 /* Returns the memory to read a file: its bytes, a list, and a chunk as it is and decoded, beside
  * what HDF5 takes for itself. */
@@ -420,43 +380,23 @@ static size_t memory_for(size_t size)
     return 3 * size + ((size_t)256 << 20);
 }
 
-/* In the child. */
-static rt_status read_and_list(void *listing, unsigned char **list_new, size_t *size)
-{
-    rt_listing *file = listing;
-    rt_status status = rt_sealed_read(file->path, &file->bytes, &file->size);
-    return status.code ? status : rt_image_list(file, list_new, size);
-}
-
 /* The file is read and the list is made in a child: this process never has the bytes. */
-static rt_status list_apart(rt_image *image, rt_listing *file)
+static rt_status list_apart(list *l)
 {
+    rt_image *image = l->image;
     size_t bytes;
-    rt_status status = rt_sealed_look(file->path, &bytes);
+    rt_status status = rt_sealed_read(l->file, NULL, &bytes);
     if (status.code)
         return status;
     const rt_child_limits limits = {.memory = memory_for(bytes),
-                                    .answer = rt_list_limit(bytes),
+                                    .answer = list_limit(bytes),
                                     .seconds = rt_child_seconds(bytes),
                                     .keep = -1};
-    status = rt_child_run(read_and_list, file, &limits, &image->list, &image->size);
+    status = rt_child_run(list_file, l, &limits, &image->list, &image->size);
     if (status.code == RT_IO)
-        status = rt_error(RT_IO, "%s: %s", file->name, status.message);
+        status = rt_error(RT_IO, "%s: %s", image->name, status.message);
     if (status.code == RT_CHECK)
-        status = rt_error(RT_CHECKPOINT, "%s: it is damaged: %s", file->name, status.message);
-    return status;
-}
-
-/* The bytes are the image's, and so is the file, from which numbers are read when they are asked
- * for. */
-static rt_status list_here(rt_image *image, rt_listing *file)
-{
-    file->stays = true;
-    rt_status status = rt_sealed_read(file->path, &file->bytes, &file->size);
-    image->bytes = file->bytes;
-    if (!status.code)
-        status = rt_image_list(file, &image->list, &image->size);
-    image->file = file->file;
+        status = rt_error(RT_CHECKPOINT, "%s: it is damaged: %s", image->name, status.message);
     return status;
 }
 
@@ -465,11 +405,9 @@ rt_image *rt_image_open(const char *path, rt_parse parse)
     rt_image *image = rt_image_of_nothing(rt_path_name(path));
     if (!image)
         return NULL;
-    rt_listing file = {.path = path,
-                       .name = image->name,
-                       .without = parse == RT_PARSE_MODEL ? RT_OPTIMIZER_GROUP : NULL,
-                       .file = H5I_INVALID_HID};
-    image->status = parse == RT_PARSE_HERE ? list_here(image, &file) : list_apart(image, &file);
+    list l = {.image = image, .file = path, .parse = parse};
+    image->status =
+        parse == RT_PARSE_HERE ? list_file(&l, &image->list, &image->size) : list_apart(&l);
     if (image->status.code == RT_IO) /* what somebody named must be there */
         image->status.code = RT_CHECKPOINT;
     if (image->status.code == RT_OK)

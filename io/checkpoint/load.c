@@ -1,6 +1,7 @@
 #include "io/checkpoint/private.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 #include "data/keys.h"
 #include "models/encodings/encoding.h"
 #include "models/keys.h"
@@ -28,18 +29,19 @@ static void name_state(rt_checkpoint_block *b, const char *name)
             *c = ' ';
 }
 
-void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
-                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
+int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
+                              rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
 {
+    int count = 1;
     blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values, NULL, -1};
-    for (int i = 0; i < RT_MOST_STATES; i++) {
-        rt_checkpoint_block *b = &blocks[1 + i];
-        *b = (rt_checkpoint_block){.rule = model->rule, .state = i};
-        if (!model->rule || i >= model->rule->state_count)
+    for (int i = 0; model->rule && i < model->rule->state_count; i++) {
+        if (!model->states[i])
             continue;
-        b->values = model->states[i];
+        rt_checkpoint_block *b = &blocks[count++];
+        *b = (rt_checkpoint_block){.values = model->states[i], .rule = model->rule, .state = i};
         name_state(b, model->rule->states[i].name);
     }
+    return count;
 }
 
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
@@ -51,7 +53,14 @@ void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const 
             *c = '/';
 }
 
-bool rt_is_finite(const rt_parameter *parameter, const real *values)
+bool rt_checkpoint_find(rt_image *image, const char *name, rt_shape *shape)
+{
+    char path[RT_DATASET_SIZE];
+    rt_checkpoint_dataset(path, "/model", name);
+    return rt_image_shape(image, path, shape);
+}
+
+static bool is_finite(const rt_parameter *parameter, const real *values)
 {
     const size_t size = rt_size(&parameter->tensor);
     for (size_t k = 0; k < size; k++)
@@ -63,7 +72,7 @@ bool rt_is_finite(const rt_parameter *parameter, const real *values)
 const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block)
 {
     for (int i = 0; i < p->count; i++)
-        if (!rt_is_finite(p->list[i], block + p->list[i]->offset))
+        if (!is_finite(p->list[i], block + p->list[i]->offset))
             return p->list[i];
     return NULL;
 }
@@ -98,7 +107,7 @@ static void expect_generator(rt_image *image)
 static void get_run(rt_image *image, rt_checkpoint_info *info)
 {
     rt_checkpoint_expect_version(image);
-    rt_checkpoint_get_fields(image, info);
+    rt_checkpoint_exchange_fields(image, false, info);
     expect_generator(image);
 }
 
@@ -115,6 +124,401 @@ rt_transformer_options rt_checkpoint_get_options(rt_image *image)
     rt_image_get_options(image, "/model", &rt_model_keys, &options);
     return options;
 }
+
+/* ---- what of a checkpoint fits a model ---- */
+
+/* Use of a checkpoint: all of it (LOAD); the values that suit another task (START); or all but
+ * theta and positions (BRANCH). */
+typedef enum use { LOAD, START, BRANCH } use;
+
+typedef struct reading {
+    rt_image *image;
+    const rt_checkpoint_model *model;
+    use use;
+    bool saved;                   /* the numbers must be those of the model, which stays as it is */
+    bool head;                    /* START: the head of the file may be taken */
+    bool stays;                   /* BRANCH: theta stays as it is in the model */
+    rt_branch_theta theta;        /* origin of theta */
+    rt_transformer_options there; /* of the model in the file */
+    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    int block_count;
+    const rt_checkpoint_block *visited;
+    rt_checkpoint_rest fresh, left;
+    double *theta_start; /* that the model gets, unless its theta is fresh */
+} reading;
+
+/* Checks that a key has the same value in the file and in the model. */
+static void expect_key(const reading *r, const char *name)
+{
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    const rt_key *key = rt_keys_find(&rt_model_keys, name);
+    rt_key_value_write(key, &r->there, one);
+    rt_key_value_write(key, r->model->options, other);
+    if (strcmp(one, other) != 0)
+        rt_image_fail(r->image, RT_CHECKPOINT,
+                      "%s is %s in the checkpoint, %s in the configuration", name, one, other);
+}
+
+static bool learns_theta(const rt_parameters *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA)
+            return true;
+    return false;
+}
+
+/* Checks that queries and keys have the same meaning in the file and in the model; for a load, that
+ * positions and theta have it as well. */
+static void expect_layout(const reading *r)
+{
+    const rt_transformer_options *here = r->model->options;
+    const rt_encoding *encoding = rt_encoding_of(here);
+    if (rt_image_failed(r->image))
+        return;
+    if (encoding->rotation)
+        expect_key(r, "position.pairing");
+    if (rt_transformer_head_dim(&r->there) != rt_transformer_head_dim(here))
+        rt_image_fail(r->image, RT_CHECKPOINT,
+                      "heads have %d features in the checkpoint, %d in the configuration",
+                      rt_transformer_head_dim(&r->there), rt_transformer_head_dim(here));
+    if (r->use != LOAD)
+        return;
+    if (encoding->has_base)
+        expect_key(r, "position.base");
+    if (encoding->rotation)
+        expect_key(r, "position.local_base");
+    if (learns_theta(r->model->parameters)) {
+        expect_key(r, "theta.form");
+        expect_key(r, "theta.scope");
+    }
+}
+
+/* Returns whether the file has a parameter in the shape that it has in the model. */
+static bool is_there(const reading *r, const rt_parameter *parameter)
+{
+    rt_shape there;
+    return rt_checkpoint_find(r->image, parameter->name, &there) &&
+           rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
+}
+
+/* Heads of one kind have the same of these two; others would share what means something else. */
+static bool is_same_head(const reading *r)
+{
+    static const char *const telling[] = {"head.dense.weight", "head.classifier.weight"};
+    rt_shape shape;
+    for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
+        if (rt_checkpoint_find(r->image, telling[i], &shape) !=
+            (rt_parameters_find(r->model->parameters, telling[i]) != NULL))
+            return false;
+    return true;
+}
+
+/* Returns whether the file has every theta of the model: a part of it would be the theta of no
+ * model. */
+static bool has_theta(const reading *r)
+{
+    const rt_parameters *p = r->model->parameters;
+    int wanted = 0, there = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA) {
+            wanted++;
+            there += is_there(r, p->list[i]);
+        }
+    return wanted && there == wanted;
+}
+
+static rt_branch_theta origin_of_theta(const reading *r)
+{
+    const rt_theta_options *here = &r->model->options->theta, *there = &r->there.theta;
+    if (r->use == LOAD)
+        return RT_BRANCH_CARRIED;
+    if (r->use == START)
+        return has_theta(r) ? RT_BRANCH_CARRIED : RT_BRANCH_FRESH;
+    if (r->stays || !r->model->theta_start || !there->learn)
+        return RT_BRANCH_FRESH;
+    return there->form == here->form && there->scope == here->scope && has_theta(r)
+               ? RT_BRANCH_CARRIED
+               : RT_BRANCH_CONVERTED;
+}
+
+/* Returns whether a parameter may stay as it is in the model. Another task may need another head,
+ * other token types, and factors of heads, which change nothing at their initial value. A branch
+ * may have other positions, of which factors are a key of theta. */
+static bool may_differ(const reading *r, const rt_parameter *parameter)
+{
+    if (r->use == LOAD)
+        return false;
+    if (r->use == BRANCH)
+        return parameter->role == RT_ROLE_FACTOR || parameter->part == RT_PART_POSITIONS;
+    return parameter->part == RT_PART_HEAD || parameter->role == RT_ROLE_FACTOR ||
+           !strcmp(parameter->name, RT_TYPES_NAME);
+}
+
+/* Returns whether the model gets a parameter from the file. */
+static bool takes(const reading *r, const rt_parameter *parameter)
+{
+    if (parameter->role == RT_ROLE_THETA)
+        return r->theta == RT_BRANCH_CARRIED;
+    return !may_differ(r, parameter) ||
+           ((r->head || parameter->part != RT_PART_HEAD) && is_there(r, parameter));
+}
+
+static void count(rt_checkpoint_rest *rest, const char *name)
+{
+    if (!rest->count++)
+        snprintf(rest->first, sizeof rest->first, "%s", name);
+}
+
+static void expect_shape(const reading *r, const rt_checkpoint_block *b,
+                         const rt_parameter *parameter)
+{
+    char path[RT_DATASET_SIZE];
+    rt_shape there, here = rt_tensor_shape(&parameter->tensor);
+    rt_checkpoint_dataset(path, b->group, parameter->name);
+    if (!rt_image_shape(r->image, path, &there))
+        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not in the checkpoint", b->of,
+                      parameter->name);
+    else if (!rt_shapes_equal(there, here))
+        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is %s in the checkpoint, %s in the model",
+                      b->of, parameter->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, there),
+                      rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, here));
+}
+
+/* Counts a dataset that the model does not take, or refuses it. Groups of the file are the parts of
+ * the model. */
+static void note_dataset(void *context, const char *path)
+{
+    static const char head[] = "head/";
+    reading *r = context;
+    char name[RT_NAME_SIZE];
+    snprintf(name, sizeof name, "%s", path);
+    for (char *at = name; *at; at++)
+        if (*at == '/')
+            *at = '.';
+    const rt_parameter *parameter = rt_parameters_find(r->model->parameters, name);
+    const bool known = parameter && rt_checkpoint_block_has(r->visited, parameter);
+    const bool of_task = !strncmp(path, head, strlen(head)) || !strcmp(name, RT_TYPES_NAME);
+    if (r->use == START &&
+        (!strcmp(rt_path_name(path), "theta") || (parameter && takes(r, parameter))))
+        return;
+    if (r->use == START ? of_task : r->use == BRANCH && !known)
+        count(&r->left, name);
+    else if (!known)
+        rt_image_fail(r->image, RT_CHECKPOINT, "the checkpoint has %s%s, which the model lacks",
+                      r->visited->of, name);
+}
+
+/* Compares names and shapes in both directions; the optimizer of a branch may have more states. */
+static void compare(reading *r)
+{
+    const rt_parameters *p = r->model->parameters;
+    for (int k = 0; k < r->block_count; k++) {
+        const rt_checkpoint_block *b = r->visited = &r->blocks[k];
+        for (int i = 0; i < p->count; i++) {
+            const rt_parameter *parameter = p->list[i];
+            const bool taken = takes(r, parameter);
+            if (taken && rt_checkpoint_block_has(b, parameter))
+                expect_shape(r, b, parameter);
+            if (!taken && k == 0 && (r->use == BRANCH || parameter->role != RT_ROLE_THETA))
+                count(&r->fresh, parameter->name);
+        }
+        if (r->use == LOAD || k == 0)
+            rt_image_visit(r->image, b->group, note_dataset, r);
+    }
+}
+
+/* ---- numbers ---- */
+
+/* Turns a theta of the file into the form of the model. */
+static void change_form(const reading *r, const rt_parameter *theta, real *values)
+{
+    const int pairs = rt_columns(&theta->tensor);
+    const rt_theta_form there = r->there.theta.form, here = r->model->options->theta.form;
+    for (size_t i = 0; i < rt_size(&theta->tensor) && there != here; i++) {
+        const double value = (double)values[i];
+        if (here == RT_THETA_LOG && !(value > 0))
+            rt_image_fail_as(r->image,
+                             rt_checkpoint_no_logarithm(theta->layer,
+                                                        theta->tensor.ndim > 1 ? (int)i / pairs
+                                                                               : -1,
+                                                        (int)i % pairs, value));
+        values[i] = (real)(here == RT_THETA_LOG ? log(value) : exp(value));
+    }
+}
+
+/* Reads the numbers of a parameter as the model has them. */
+static void get_values(const reading *r, const rt_checkpoint_block *b,
+                       const rt_parameter *parameter, real *values)
+{
+    char path[RT_DATASET_SIZE];
+    rt_checkpoint_dataset(path, b->group, parameter->name);
+    rt_image_reals(r->image, path, values, rt_tensor_shape(&parameter->tensor));
+    if (b->state < 0 && parameter->role == RT_ROLE_THETA && !rt_image_failed(r->image))
+        change_form(r, parameter, values);
+}
+
+static void check_values(const reading *r, const rt_checkpoint_block *b,
+                         const rt_parameter *parameter, const real *values)
+{
+    const size_t size = rt_size(&parameter->tensor);
+    if (!is_finite(parameter, values))
+        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
+                      b->of, parameter->name);
+    /* An optimizer takes the square root of these. */
+    for (size_t k = 0; b->state >= 0 && b->rule->states[b->state].is_square && k < size; k++)
+        if (values[k] < 0)
+            rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
+                          parameter->name, (double)values[k], k);
+    if (r->saved && memcmp(values, b->values + parameter->offset, size * sizeof *values) != 0)
+        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not what was saved", b->of,
+                      parameter->name);
+}
+
+/* Reads the numbers that the model takes: to their places in the model or, with `scratch`, one
+ * parameter at a time, to check them. A checkpoint may be most of the memory. */
+static void read_values(const reading *r, real *scratch)
+{
+    const rt_parameters *p = r->model->parameters;
+    for (const rt_checkpoint_block *b = r->blocks; b < r->blocks + r->block_count; b++)
+        for (int i = 0; i < p->count && !rt_image_failed(r->image); i++) {
+            const rt_parameter *parameter = p->list[i];
+            if (!rt_checkpoint_block_has(b, parameter) || !takes(r, parameter))
+                continue;
+            get_values(r, b, parameter, scratch ? scratch : b->values + parameter->offset);
+            if (scratch && !rt_image_failed(r->image))
+                check_values(r, b, parameter, scratch);
+        }
+}
+
+static void check_all_values(const reading *r)
+{
+    const rt_parameters *p = r->model->parameters;
+    size_t largest = 0;
+    if (rt_image_failed(r->image))
+        return;
+    for (int i = 0; i < p->count; i++)
+        if (rt_size(&p->list[i]->tensor) > largest)
+            largest = rt_size(&p->list[i]->tensor);
+    real *scratch = rt_alloc(largest, sizeof *scratch);
+    if (scratch)
+        read_values(r, scratch);
+    else
+        rt_image_fail(r->image, RT_MEMORY, "out of memory for its largest parameter");
+    rt_free(scratch);
+}
+
+/* Reads the initial theta. One whose logarithm is trained is above 0, one that is trained itself
+ * may be any number. */
+static void read_theta_start(reading *r)
+{
+    const rt_checkpoint_model *model = r->model;
+    const size_t size = rt_shape_size(model->theta_shape);
+    if (rt_image_failed(r->image) || r->use == START || !model->theta_start ||
+        r->theta == RT_BRANCH_FRESH)
+        return;
+    double *theta = r->theta_start = rt_alloc(size, sizeof *theta);
+    if (!theta) {
+        rt_image_fail(r->image, RT_MEMORY, "out of memory for theta_start");
+        return;
+    }
+    if (r->theta == RT_BRANCH_CONVERTED) {
+        rt_checkpoint_convert_theta(r->image, model, theta);
+        return;
+    }
+    rt_image_doubles(r->image, RT_THETA_START, theta, model->theta_shape);
+    for (size_t i = 0; i < size; i++)
+        if (!isfinite(theta[i]) || (theta[i] < 0 && model->options->theta.form == RT_THETA_LOG))
+            rt_image_fail(r->image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
+}
+
+/* ---- a checkpoint into a model ---- */
+
+/* Reads again what was found to fit, to where it belongs. The parameters that join a branch are
+ * known now: the others joined when the trunk says. */
+static void take(const reading *r, int64_t step)
+{
+    const rt_parameters *p = r->model->parameters;
+    read_values(r, NULL);
+    if (r->theta_start)
+        memcpy(r->model->theta_start, r->theta_start,
+               rt_shape_size(r->model->theta_shape) * sizeof *r->theta_start);
+    if (r->use == LOAD)
+        rt_checkpoint_get_joined(r->image, step, p, RT_JOINED_TAKE);
+    for (int i = 0; i < p->count && r->use == BRANCH; i++)
+        if (!takes(r, p->list[i]))
+            p->list[i]->since = step;
+}
+
+/* Compares the file with the model. If it fits, and was not just saved, fills the model from it. */
+static void read_checkpoint(reading *r, rt_checkpoint_info *info)
+{
+    const rt_parameters *p = r->model->parameters;
+    r->block_count = rt_checkpoint_list_blocks(r->model, r->blocks);
+    rt_checkpoint_get_info(r->image, info);
+    r->there = rt_checkpoint_get_options(r->image);
+    expect_layout(r);
+    r->theta = origin_of_theta(r);
+    r->head &= r->use == START && is_same_head(r);
+    compare(r);
+    if (r->use == LOAD)
+        rt_checkpoint_get_joined(r->image, info->step, p, RT_JOINED_EXPECT);
+    check_all_values(r);
+    read_theta_start(r);
+    if (r->use == BRANCH)
+        rt_checkpoint_get_joined(r->image, info->step, p, RT_JOINED_TAKE_KNOWN);
+    if (!rt_image_failed(r->image) && !r->saved)
+        take(r, info->step);
+    rt_free(r->theta_start);
+}
+
+static rt_status finish(reading *r, rt_checkpoint_info *info)
+{
+    rt_checkpoint_info read = {0};
+    read_checkpoint(r, &read);
+    const rt_status status = rt_image_status(r->image);
+    rt_image_close(r->image);
+    if (status.code)
+        rt_checkpoint_info_free(&read);
+    else
+        *info = read;
+    return status;
+}
+
+void rt_checkpoint_expect_saved(rt_image *image, const rt_checkpoint_model *model)
+{
+    reading r = {.image = image, .model = model, .use = LOAD, .saved = true};
+    rt_checkpoint_info info = {0};
+    read_checkpoint(&r, &info);
+    rt_checkpoint_info_free(&info);
+}
+
+rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
+                             rt_checkpoint_info *info)
+{
+    return finish(&(reading){.image = image, .model = model, .use = LOAD}, info);
+}
+
+rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
+                                   rt_checkpoint_start *start, rt_checkpoint_info *info)
+{
+    rt_checkpoint_model values = *model;
+    values.rule = NULL; /* the states of its optimizer stay as they are */
+    reading r = {.image = image, .model = &values, .use = START, .head = head};
+    const rt_status status = finish(&r, info);
+    *start = (rt_checkpoint_start){r.theta == RT_BRANCH_CARRIED, r.fresh, r.left};
+    return status;
+}
+
+rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model, bool theta_stays,
+                               rt_checkpoint_branched *branched, rt_checkpoint_info *info)
+{
+    reading r = {.image = image, .model = model, .use = BRANCH, .stays = theta_stays};
+    const rt_status status = finish(&r, info);
+    *branched = (rt_checkpoint_branched){r.theta, r.fresh, r.left};
+    return status;
+}
+
+/* ---- what is known without a model ---- */
 
 rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
                                 rt_data_options *data)
@@ -142,10 +546,8 @@ rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
 
 static int rows_of(rt_image *image, const char *table)
 {
-    char path[RT_DATASET_SIZE];
     rt_shape shape;
-    rt_checkpoint_dataset(path, "/model", table);
-    return rt_image_shape(image, path, &shape) && shape.ndim ? shape.axis[0] : 0;
+    return rt_checkpoint_find(image, table, &shape) && shape.ndim ? shape.axis[0] : 0;
 }
 
 rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
@@ -153,246 +555,6 @@ rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
     *words = rows_of(image, RT_TOKENS_NAME);
     *types = rows_of(image, RT_TYPES_NAME);
     return rt_image_status(image);
-}
-
-/* ---- options ---- */
-
-/* Checks that a key has the same value in the file and in the model. */
-static void expect_key(rt_image *image, const char *name, const rt_transformer_options *there,
-                       const rt_transformer_options *here)
-{
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    const rt_key *key = rt_keys_find(&rt_model_keys, name);
-    rt_key_value_write(key, there, one);
-    rt_key_value_write(key, here, other);
-    if (strcmp(one, other) != 0)
-        rt_image_fail(image, RT_CHECKPOINT, "%s is %s in the checkpoint, %s in the configuration",
-                      name, one, other);
-}
-
-void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *there,
-                                const rt_transformer_options *here)
-{
-    if (rt_image_failed(image))
-        return;
-    if (rt_encoding_of(here)->rotation)
-        expect_key(image, "position.pairing", there, here);
-    if (rt_transformer_head_dim(there) != rt_transformer_head_dim(here))
-        rt_image_fail(image, RT_CHECKPOINT,
-                      "heads have %d features in the checkpoint, %d in the configuration",
-                      rt_transformer_head_dim(there), rt_transformer_head_dim(here));
-}
-
-static bool learns_theta(const rt_parameters *p)
-{
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i]->role == RT_ROLE_THETA)
-            return true;
-    return false;
-}
-
-static void expect_theta(rt_image *image, const rt_transformer_options *there,
-                         const rt_checkpoint_model *model)
-{
-    const rt_transformer_options *here = model->options;
-    if (rt_image_failed(image))
-        return;
-    if (rt_encoding_of(here)->has_base)
-        expect_key(image, "position.base", there, here);
-    if (rt_encoding_of(here)->rotation)
-        expect_key(image, "position.local_base", there, here);
-    if (!learns_theta(model->parameters))
-        return;
-    expect_key(image, "theta.form", there, here);
-    expect_key(image, "theta.scope", there, here);
-}
-
-void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
-                                const rt_parameter *parameter)
-{
-    char path[RT_DATASET_SIZE];
-    rt_shape there, here = rt_tensor_shape(&parameter->tensor);
-    rt_checkpoint_dataset(path, b->group, parameter->name);
-    if (!rt_image_shape(image, path, &there)) {
-        rt_image_fail(image, RT_CHECKPOINT, "%s%s is not in the checkpoint", b->of,
-                      parameter->name);
-        return;
-    }
-    if (!rt_shapes_equal(there, here))
-        rt_image_fail(image, RT_CHECKPOINT, "%s%s is %s in the checkpoint, %s in the model", b->of,
-                      parameter->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, there),
-                      rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, here));
-}
-
-typedef struct comparison {
-    rt_image *image;
-    const rt_parameters *parameters;
-    const rt_checkpoint_block *block;
-} comparison;
-
-void rt_checkpoint_parameter_name(char name[RT_NAME_SIZE], const char *path)
-{
-    snprintf(name, RT_NAME_SIZE, "%s", path);
-    for (char *at = name; *at; at++)
-        if (*at == '/')
-            *at = '.';
-}
-
-void rt_checkpoint_refuse(rt_image *image, const rt_checkpoint_block *b, const char *name)
-{
-    rt_image_fail(image, RT_CHECKPOINT, "the checkpoint has %s%s, which the model lacks", b->of,
-                  name);
-}
-
-static void expect_in_model(void *context, const char *path)
-{
-    comparison *c = context;
-    char name[RT_NAME_SIZE];
-    rt_checkpoint_parameter_name(name, path);
-    const rt_parameter *parameter = rt_parameters_find(c->parameters, name);
-    if (!parameter || !rt_checkpoint_block_has(c->block, parameter))
-        rt_checkpoint_refuse(c->image, c->block, name);
-}
-
-/* Names and shapes of a block, in both directions. */
-static void expect_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
-{
-    comparison c = {image, p, b};
-    for (int i = 0; i < p->count; i++)
-        if (rt_checkpoint_block_has(b, p->list[i]))
-            rt_checkpoint_expect_shape(image, b, p->list[i]);
-    rt_image_visit(image, b->group, expect_in_model, &c);
-}
-
-/* Checks numbers of which an optimizer takes the square root. */
-void rt_checkpoint_expect_squares(rt_image *image, const rt_checkpoint_block *b,
-                                  const rt_parameter *parameter, const real *values)
-{
-    if (b->state < 0 || !b->rule->states[b->state].is_square)
-        return;
-    for (size_t k = 0; k < rt_size(&parameter->tensor); k++)
-        if (values[k] < 0)
-            rt_image_fail(image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
-                          parameter->name, (double)values[k], k);
-}
-
-/* Reads the numbers of a parameter to `values`. */
-static void get_values(rt_image *image, const rt_checkpoint_block *b, const rt_parameter *parameter,
-                       real *values)
-{
-    char path[RT_DATASET_SIZE];
-    rt_checkpoint_dataset(path, b->group, parameter->name);
-    rt_image_reals(image, path, values, rt_tensor_shape(&parameter->tensor));
-}
-
-static void expect_values(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b,
-                          bool saved, real *room)
-{
-    for (int i = 0; i < p->count && !rt_image_failed(image); i++) {
-        if (!rt_checkpoint_block_has(b, p->list[i]))
-            continue;
-        get_values(image, b, p->list[i], room);
-        if (rt_image_failed(image))
-            return;
-        if (!rt_is_finite(p->list[i], room))
-            rt_image_fail(image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
-                          b->of, p->list[i]->name);
-        rt_checkpoint_expect_squares(image, b, p->list[i], room);
-        if (saved && memcmp(room, b->values + p->list[i]->offset,
-                            rt_size(&p->list[i]->tensor) * sizeof *room) != 0)
-            rt_image_fail(image, RT_CHECKPOINT, "%s%s is not what was saved", b->of,
-                          p->list[i]->name);
-    }
-}
-
-static size_t largest_of(const rt_parameters *p)
-{
-    size_t largest = 0;
-    for (int i = 0; i < p->count; i++)
-        if (rt_size(&p->list[i]->tensor) > largest)
-            largest = rt_size(&p->list[i]->tensor);
-    return largest;
-}
-
-/* The numbers of all blocks, one parameter at a time: a checkpoint may be most of the memory. */
-static void expect_all_values(rt_image *image, const rt_parameters *p,
-                              const rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS], bool saved)
-{
-    if (rt_image_failed(image))
-        return;
-    real *room = rt_alloc(largest_of(p), sizeof *room);
-    if (!room)
-        rt_image_fail(image, RT_MEMORY, "out of memory for its largest parameter");
-    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
-        if (blocks[i].values)
-            expect_values(image, p, &blocks[i], saved, room);
-    rt_free(room);
-}
-
-/* A theta whose logarithm is trained is above 0, one that is trained itself may be any number. */
-void rt_checkpoint_expect_theta_start(rt_image *image, const rt_checkpoint_model *model)
-{
-    const size_t size = rt_shape_size(model->theta_shape);
-    if (rt_image_failed(image) || !model->theta_start)
-        return;
-    double *theta = rt_alloc(size, sizeof *theta);
-    if (!theta) {
-        rt_image_fail(image, RT_MEMORY, "out of memory for theta_start");
-        return;
-    }
-    rt_image_doubles(image, RT_THETA_START, theta, model->theta_shape);
-    for (size_t i = 0; i < size; i++)
-        if (!isfinite(theta[i]) || (theta[i] < 0 && model->options->theta.form == RT_THETA_LOG))
-            rt_image_fail(image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
-    rt_free(theta);
-}
-
-void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, bool saved,
-                          rt_checkpoint_info *info)
-{
-    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
-    rt_checkpoint_list_blocks(model, blocks);
-    rt_checkpoint_get_info(image, info);
-    const rt_transformer_options there = rt_checkpoint_get_options(image);
-    rt_checkpoint_expect_heads(image, &there, model->options);
-    expect_theta(image, &there, model);
-    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
-        if (blocks[i].values)
-            expect_block(image, model->parameters, &blocks[i]);
-    rt_checkpoint_get_joined(image, info->step, model->parameters, RT_JOINED_EXPECT);
-    expect_all_values(image, model->parameters, blocks, saved);
-    rt_checkpoint_expect_theta_start(image, model);
-}
-
-/* Reads again what was found to fit, to where it belongs. */
-static void take_values(rt_image *image, const rt_checkpoint_model *model, int64_t step)
-{
-    const rt_parameters *p = model->parameters;
-    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
-    rt_checkpoint_list_blocks(model, blocks);
-    for (int i = 0; i < RT_CHECKPOINT_BLOCKS; i++)
-        for (int k = 0; blocks[i].values && k < p->count; k++)
-            if (rt_checkpoint_block_has(&blocks[i], p->list[k]))
-                get_values(image, &blocks[i], p->list[k], blocks[i].values + p->list[k]->offset);
-    if (model->theta_start)
-        rt_image_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
-    rt_checkpoint_get_joined(image, step, p, RT_JOINED_TAKE);
-}
-
-rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
-                             rt_checkpoint_info *info)
-{
-    rt_checkpoint_info read = {0};
-    rt_checkpoint_expect(image, model, false, &read);
-    if (!rt_image_failed(image))
-        take_values(image, model, read.step);
-    rt_status status = rt_image_status(image);
-    rt_image_close(image);
-    if (status.code == RT_OK)
-        *info = read;
-    else
-        rt_checkpoint_info_free(&read);
-    return status;
 }
 
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)

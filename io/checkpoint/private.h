@@ -22,23 +22,25 @@ enum { RT_GROUP_SIZE = 64 };
 typedef struct rt_checkpoint_block {
     char group[RT_GROUP_SIZE];
     char of[RT_GROUP_SIZE];
-    real *values; /* NULL: not there, or not wanted */
+    real *values;
     const rt_update_rule *rule;
     int state; /* of the rule; -1: the parameters themselves */
 } rt_checkpoint_block;
 
 bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter);
 
-void rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
-                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS]);
+/* Lists the blocks that a model has, its parameters first; returns how many there are. */
+int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
+                              rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS]);
 
 /* Group "/model" and parameter "a.b" make "/model/a/b". */
 enum { RT_DATASET_SIZE = RT_NAME_SIZE + 32 };
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter);
 
-/* Return whether the values of a parameter are finite, and the first parameter of a block that is
- * not, NULL if all are. */
-bool rt_is_finite(const rt_parameter *parameter, const real *values);
+/* Finds the shape of a parameter of the file; false if it is not there. */
+bool rt_checkpoint_find(rt_image *image, const char *name, rt_shape *shape);
+
+/* Returns the first parameter of a block whose values are not finite, NULL if all are. */
 const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block);
 
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary);
@@ -58,11 +60,8 @@ rt_labels *rt_checkpoint_get_labels(rt_image *image);
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 
-/* All that a load asks of a checkpoint for this model: then it can be read into it. A save asks the
- * same of the file that it wrote, and that its numbers are those of the model. Of the numbers there
- * is one parameter in memory at a time. Fills info. */
-void rt_checkpoint_expect(rt_image *image, const rt_checkpoint_model *model, bool saved,
-                          rt_checkpoint_info *info);
+/* Checks that a load would take the file and get the numbers of the model. */
+void rt_checkpoint_expect_saved(rt_image *image, const rt_checkpoint_model *model);
 
 /* The parameters that joined the training after its first step. */
 void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p);
@@ -77,31 +76,12 @@ typedef enum rt_joined_use {
 void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p,
                               rt_joined_use use);
 
-/* rt_checkpoint_read_theta of an image that stays open. */
-void rt_checkpoint_get_theta(rt_image *image, rt_checkpoint_theta *theta);
+/* Computes the initial theta of a branch from the theta of its trunk, which has another scope or
+ * form. */
+void rt_checkpoint_convert_theta(rt_image *image, const rt_checkpoint_model *model, double *start);
 
 /* The options of the model in the file. */
 rt_transformer_options rt_checkpoint_get_options(rt_image *image);
-
-/* Checks that queries and keys have the same meaning in the file and in a model, whatever theta. */
-void rt_checkpoint_expect_heads(rt_image *image, const rt_transformer_options *there,
-                                const rt_transformer_options *here);
-
-/* Checks that numbers of which an optimizer takes the square root are not below 0. */
-void rt_checkpoint_expect_squares(rt_image *image, const rt_checkpoint_block *b,
-                                  const rt_parameter *parameter, const real *values);
-
-/* Checks that the initial theta of the file can be that of the model. */
-void rt_checkpoint_expect_theta_start(rt_image *image, const rt_checkpoint_model *model);
-
-/* Checks that a block has a parameter, with its shape. */
-void rt_checkpoint_expect_shape(rt_image *image, const rt_checkpoint_block *b,
-                                const rt_parameter *parameter);
-
-/* The parameter of a dataset, "a.b" for "a/b", its path below the block's group; and the refusal of
- * one that the model lacks. */
-void rt_checkpoint_parameter_name(char name[RT_NAME_SIZE], const char *path);
-void rt_checkpoint_refuse(rt_image *image, const rt_checkpoint_block *b, const char *name);
 
 /* ---- fields ---- */
 
@@ -127,11 +107,10 @@ typedef struct rt_checkpoint_field {
 /* The i-th row; NULL past the last. */
 const rt_checkpoint_field *rt_checkpoint_field_at(int i);
 
-void rt_checkpoint_put_fields(rt_image *image, const rt_checkpoint_info *info);
-
-/* Fails the image if a field is missing, or is what it may not be; texts belong to the info in any
- * case. */
-void rt_checkpoint_get_fields(rt_image *image, rt_checkpoint_info *info);
+/* Puts the fields of an info into an image that is built, or gets them from one that is read. Fails
+ * the image if a field is missing, or is what it may not be; texts belong to the info in any case.
+ */
+void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info);
 
 /* ---- options of the model ---- */
 

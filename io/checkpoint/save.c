@@ -30,7 +30,7 @@ static void put_info(rt_image *image, const rt_checkpoint_info *info)
     snprintf(own.precision, sizeof own.precision, "%s", RT_PRECISION);
     rt_image_put_word(image, "/", "format", "rotor");
     rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
-    rt_checkpoint_put_fields(image, &own);
+    rt_checkpoint_exchange_fields(image, true, &own);
     rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
     if (info->vocabulary)
         rt_checkpoint_put_vocabulary(image, info->vocabulary);
@@ -55,26 +55,24 @@ static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_inf
 {
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     rt_image *image = rt_image_new();
-    rt_checkpoint_list_blocks(model, blocks);
     put_info(image, info);
     rt_image_put_options(image, "/model", &rt_model_keys, model->options);
     rt_image_put_options(image, "/data", &rt_data_keys, model->data);
     if (model->theta_start)
         rt_image_put_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
     rt_checkpoint_put_joined(image, model->parameters);
-    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++)
-        if (b->values)
-            put_block(image, model->parameters, b);
+    const int count = rt_checkpoint_list_blocks(model, blocks);
+    for (const rt_checkpoint_block *b = blocks; b < blocks + count; b++)
+        put_block(image, model->parameters, b);
     return image;
 }
 
 static rt_status check_finite(const rt_checkpoint_model *model)
 {
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
-    rt_checkpoint_list_blocks(model, blocks);
-    for (const rt_checkpoint_block *b = blocks; b < blocks + RT_CHECKPOINT_BLOCKS; b++) {
-        const rt_parameter *bad =
-            b->values ? rt_first_nonfinite(model->parameters, b->values) : NULL;
+    const int count = rt_checkpoint_list_blocks(model, blocks);
+    for (const rt_checkpoint_block *b = blocks; b < blocks + count; b++) {
+        const rt_parameter *bad = rt_first_nonfinite(model->parameters, b->values);
         if (bad)
             return rt_error(RT_NONFINITE, "%s%s is not finite: no checkpoint was saved", b->of,
                             bad->name);
@@ -85,14 +83,12 @@ static rt_status check_finite(const rt_checkpoint_model *model)
 /* A checkpoint that could not be loaded is not saved. */
 static rt_status read_back(const char *path, const rt_checkpoint_model *model)
 {
-    rt_checkpoint_info info = {0};
     rt_data_options data;
     rt_transformer_options options;
     rt_image *image = rt_image_open(path, RT_PARSE_HERE);
-    rt_checkpoint_expect(image, model, true, &info);
+    rt_checkpoint_expect_saved(image, model);
     rt_status status = rt_checkpoint_options(image, &options, &data);
     rt_image_close(image);
-    rt_checkpoint_info_free(&info);
     return status;
 }
 

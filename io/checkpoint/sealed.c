@@ -130,55 +130,37 @@ static rt_status look_at(int file, const char *path, unsigned char block[RT_SEAL
     return status.code || *size <= RT_SEALED_LIMIT ? status : too_large(path);
 }
 
-static rt_status read_file(int file, const char *path, unsigned char **bytes, size_t *size)
+static rt_status read_body(int file, const char *path, const unsigned char block[RT_SEAL_SIZE],
+                           unsigned char *bytes, size_t size)
 {
-    unsigned char block[RT_SEAL_SIZE];
-    rt_status status = look_at(file, path, block, size);
-    if (status.code != RT_OK)
-        return status;
-    *bytes = rt_alloc(*size, 1);
-    if (!*bytes)
+    if (!bytes)
         return rt_out_of_memory(rt_path_name(path));
-    memcpy(*bytes, block, RT_SEAL_SIZE);
-    ssize_t got = read_all(file, *bytes + RT_SEAL_SIZE, *size - RT_SEAL_SIZE);
+    memcpy(bytes, block, RT_SEAL_SIZE);
+    const ssize_t got = read_all(file, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
     if (got < 0)
         return cannot("read", path);
-    if ((size_t)got != *size - RT_SEAL_SIZE)
+    if ((size_t)got != size - RT_SEAL_SIZE)
         return damaged(path, "length differs: it was shortened while being read");
-    return check_block(path, *bytes, *size);
+    return check_block(path, bytes, size);
 }
 
-/* The descriptor; -1 with errno set. O_NONBLOCK: opening a pipe by mistake must not wait for its
- * other end. */
-static int open_file(const char *path)
-{
-    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-}
-
+/* O_NONBLOCK: opening a pipe by mistake must not wait for its other end. */
 rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size)
 {
-    *bytes = NULL;
-    *size = 0;
-    const int file = open_file(path);
-    if (file < 0)
-        return cannot("open", path);
-    rt_status status = read_file(file, path, bytes, size);
-    close(file);
-    if (status.code != RT_OK) {
-        rt_free(*bytes);
-        *bytes = NULL;
-    }
-    return status;
-}
-
-rt_status rt_sealed_look(const char *path, size_t *size)
-{
-    unsigned char block[RT_SEAL_SIZE];
-    const int file = open_file(path);
+    unsigned char block[RT_SEAL_SIZE], *body = NULL;
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     *size = 0;
     if (file < 0)
         return cannot("open", path);
     rt_status status = look_at(file, path, block, size);
+    if (!status.code && bytes) {
+        body = rt_alloc(*size, 1);
+        status = read_body(file, path, block, body, *size);
+    }
     close(file);
+    if (status.code)
+        rt_free(body);
+    else if (bytes)
+        *bytes = body;
     return status;
 }

@@ -1,10 +1,11 @@
 /* Properties of every source: its refusals, and the dependences of a sequence. */
 
 #include "data/data.h"
+#include "data/keys.h"
 #include "samples.h"
+#include "text/key_value.h"
 
 #include <limits.h>
-#include <math.h>
 
 static const char pangram[] = "the quick brown fox jumps over the lazy dog, again and again; "
                               "a text of some bytes is enough to be cut into many short windows.";
@@ -46,7 +47,7 @@ static rt_data *open_task(int task)
 {
     rt_data_options o = prepared(task);
     o.length = 10;
-    return opened(&o);
+    return source(&o);
 }
 
 static void draw(const rt_data *data, bool evaluation, uint32_t first_row, rt_batch *batch)
@@ -86,20 +87,17 @@ TEST_WITH(draws_options, a_sequence_does_not_depend_on_its_batch, 0, 1)
     for (int task = 0; rt_data_task_name(task); task++)
         for (int evaluation = 0; evaluation < 2; evaluation++) {
             rt_data *data = open_task(task);
-            rt_batch whole = new_batch(ROWS, 10);
+            rt_batch whole = batch_of(ROWS, 10);
             draw(data, evaluation, 100, &whole);
             for (int rows = 1; rows <= ROWS; rows++) {
-                rt_batch part = new_batch(rows, 10);
+                rt_batch part = batch_of(rows, 10);
                 for (int first = 0; first + rows <= ROWS; first += rows) {
                     draw(data, evaluation, 100 + (uint32_t)first, &part);
                     ck_assert_msg(same_rows(&whole, first, &part, 0, rows),
                                   "%s: rows from %d differ in a batch of %d",
                                   rt_data_task_name(task), first, rows);
                 }
-                free_batch(part);
             }
-            free_batch(whole);
-            rt_data_close(data);
         }
 }
 
@@ -108,7 +106,7 @@ TEST_WITH(draws_options, seed_step_and_number_each_change_the_sequences, 0, 1)
     enum { ROWS = 8 };
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data *data = open_task(task);
-        rt_batch batch = new_batch(ROWS, 10), other = new_batch(ROWS, 10);
+        rt_batch batch = batch_of(ROWS, 10), other = batch_of(ROWS, 10);
         rt_data_training(data, 1, 0, 0, &batch);
         rt_data_training(data, 1, 0, 0, &other);
         ck_assert(same_rows(&batch, 0, &other, 0, ROWS));
@@ -118,9 +116,6 @@ TEST_WITH(draws_options, seed_step_and_number_each_change_the_sequences, 0, 1)
         ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
         rt_data_training(data, 1, 0, ROWS, &other);
         ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
-        free_batch(batch);
-        free_batch(other);
-        rt_data_close(data);
     }
 }
 
@@ -130,45 +125,37 @@ TEST_WITH(draws_options, training_never_repeats_evaluation_even_with_its_seed, 0
     enum { ROWS = 64, STEPS = 8 };
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data *data = open_task(task);
-        rt_batch training = new_batch(ROWS, 10), evaluation = new_batch(ROWS, 10);
+        rt_batch training = batch_of(ROWS, 10), evaluation = batch_of(ROWS, 10);
         rt_data_evaluation(data, 0, &evaluation);
         for (uint32_t step = 0; step < STEPS; step++) {
             rt_data_training(data, 2021, step, 0, &training);
             for (int i = 0; i < ROWS; i++)
                 ck_assert(!same_rows(&training, i, &evaluation, i, 1));
         }
-        free_batch(training);
-        free_batch(evaluation);
-        rt_data_close(data);
     }
 }
 
 TEST_WITH(draws_options, evaluation_depends_on_its_own_seed, 0, 1)
 {
     rt_data_options o = options_for("copy");
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     o.eval_seed++;
-    rt_data *other_data = opened(&o);
-    rt_batch batch = new_batch(4, 32), other = new_batch(4, 32);
+    rt_data *other_data = source(&o);
+    rt_batch batch = batch_of(4, 32), other = batch_of(4, 32);
     rt_data_evaluation(data, 0, &batch);
     rt_data_evaluation(other_data, 0, &other);
     ck_assert(!same_rows(&batch, 0, &other, 0, 4));
-    free_batch(batch);
-    free_batch(other);
-    rt_data_close(data);
-    rt_data_close(other_data);
 }
 
 TEST_WITH(draws_options, a_source_tells_its_sizes, 0, 1)
 {
     rt_data_options o = options_for("copy");
     o.vocab = 77;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_vocab(data), 77);
     ck_assert_int_eq(rt_data_length(data), 32);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), LONG_MAX);
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
-    rt_data_close(data);
     rt_data_close(NULL);
 }
 
@@ -186,7 +173,7 @@ TEST_WITH(draws_options, labels_are_classes_where_the_task_has_them, 0, 1)
         const rt_target target = rt_data_task_target(task);
         const int classes = rt_data_classes(data);
         const int labels = classes ? classes : rt_data_vocab(data);
-        rt_batch batch = new_batch(ROWS, LENGTH);
+        rt_batch batch = batch_of(ROWS, LENGTH);
         ck_assert_int_eq(rt_data_target(data), target);
         ck_assert_int_eq(classes, target == RT_TARGET_IDS ? 0 : 2);
         rt_data_evaluation(data, 0, &batch);
@@ -198,8 +185,6 @@ TEST_WITH(draws_options, labels_are_classes_where_the_task_has_them, 0, 1)
                           "%s: label %d at token %d", rt_data_task_name(task), (int)label,
                           at % LENGTH);
         }
-        free_batch(batch);
-        rt_data_close(data);
     }
 }
 
@@ -226,7 +211,6 @@ TEST_WITH(draws_options, without_a_text_there_is_no_vocabulary, 0, 1)
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, message);
         ck_assert_ptr_null(token);
-        rt_data_close(data);
     }
 }
 
@@ -261,72 +245,107 @@ TEST(a_task_that_does_not_exist_is_refused)
     }
 }
 
-TEST(a_length_without_a_label_is_refused)
+/* Options of a task with values of some keys, whatever their keys accept: "length=3 distance=0". */
+static rt_data_options with(const char *task, const char *settings)
 {
-    rt_data_options o = options_for("copy");
-    o.length = 3;
-    refused(&o, "data.length must be at least 4 for copy; got 3");
-    o.length = INT_MIN;
-    refused(&o, "data.length must be at least 4 for copy; got -2147483648");
-    o.length = 4;
-    accepted(&o);
-    o.length = INT_MAX;
-    accepted(&o);
-    o = options_for("shift");
-    o.length = 1;
-    refused(&o, "data.length must be at least 3 for shift; got 1");
-    o.length = 3;
-    o.distance = 1;
-    accepted(&o);
-    o = options_for("text");
-    o.length = 1;
-    refused(&o, "data.length must be at least 2 for text; got 1");
-    o = options_for("tokens");
-    o.length = 1;
-    refused(&o, "data.length must be at least 2 for tokens; got 1");
-    o = options_for("recall");
-    o.length = 5;
-    refused(&o, "data.length must be at least 6 for recall; got 5");
-    o = options_for("order");
-    o.length = 2;
-    refused(&o, "data.length must be at least 3 for order; got 2");
-    o.length = 3;
-    accepted(&o);
+    rt_data_options o = options_for(task);
+    char name[64] = "data.", value[64];
+    for (int used; sscanf(settings, " %50[a-z_]=%60s%n", name + 5, value, &used) == 2;
+         settings += used) {
+        const rt_key *key = rt_keys_find(&rt_data_keys, name);
+        ck_assert_msg(key != NULL, "%s", name);
+        void *at = (char *)&o + key->offset;
+        if (key->type == RT_KEY_TEXT)
+            *(const char **)at = lasting("%s", value);
+        else if (key->type == RT_KEY_NUMBER)
+            *(double *)at = strtod(value, NULL);
+        else
+            *(int *)at = (int)strtol(value, NULL, 10);
+    }
+    return o;
 }
 
-TEST(a_vocabulary_without_two_symbols_is_refused)
-{
-    rt_data_options o = options_for("sort");
-    o.vocab = 5;
-    refused(&o, "data.vocab must be at least 6 for sort; got 5");
-    o.vocab = 6;
-    accepted(&o);
-    o.vocab = INT_MAX;
-    accepted(&o);
-    o = options_for("tokens");
-    o.vocab = 5;
-    refused(&o, "data.vocab must be at least 6 for tokens; got 5");
-    o = options_for("order");
-    o.vocab = 6;
-    refused(&o, "data.vocab must be at least 7 for order; got 6");
-    o.vocab = 7;
-    accepted(&o);
-}
+static const struct {
+    const char *task, *settings;
+    const char *message; /* NULL: they are accepted */
+} checked[] = {
+    {"copy", "length=3", "data.length must be at least 4 for copy; got 3"},
+    {"copy", "length=-2147483648", "data.length must be at least 4 for copy; got -2147483648"},
+    {"copy", "length=4", NULL},
+    {"copy", "length=2147483647", NULL},
+    {"shift", "length=1", "data.length must be at least 3 for shift; got 1"},
+    {"shift", "length=3 distance=1", NULL},
+    {"text", "length=1", "data.length must be at least 2 for text; got 1"},
+    {"tokens", "length=1", "data.length must be at least 2 for tokens; got 1"},
+    {"recall", "length=5", "data.length must be at least 6 for recall; got 5"},
+    {"order", "length=2", "data.length must be at least 3 for order; got 2"},
+    {"order", "length=3", NULL},
+    {"sort", "vocab=5", "data.vocab must be at least 6 for sort; got 5"},
+    {"sort", "vocab=6", NULL},
+    {"sort", "vocab=2147483647", NULL},
+    {"tokens", "vocab=5", "data.vocab must be at least 6 for tokens; got 5"},
+    {"order", "vocab=6", "data.vocab must be at least 7 for order; got 6"},
+    {"order", "vocab=7", NULL},
+    {"recall", "length=61", NULL},
+    {"recall", "length=62",
+     "data.vocab must be at least 33 for recall with data.length 62, whose 29 keys are all "
+     "different; got 32, which fits up to data.length 61"},
+    {"recall", "length=62 vocab=33", NULL},
+    {"recall", "length=2147483647 vocab=33",
+     "data.vocab must be at least 1073741825 for recall with data.length 2147483647, whose "
+     "1073741821 keys are all different; got 33, which fits up to data.length 63"},
+    {"recall", "length=2147483647 vocab=2147483647", NULL},
+    {"shift", "distance=0",
+     "data.distance must be from 1 to 30 for shift with data.length 32; got 0"},
+    {"shift", "distance=31",
+     "data.distance must be from 1 to 30 for shift with data.length 32; got 31"},
+    {"shift", "distance=30", NULL},
+    {"majority", "distance=32",
+     "data.distance must be from 1 to 31 for majority with data.length 32; got 32"},
+    {"majority", "length=128 distance=65",
+     "data.distance must be from 1 to 64 for majority with data.length 128; got 65"},
+    {"majority", "length=128 distance=64", NULL},
+    {"copy", "distance=31", NULL},
+    {"period", "period=1",
+     "data.period must be from 2 to 30 for period with data.length 32; got 1"},
+    {"period", "period=31",
+     "data.period must be from 2 to 30 for period with data.length 32; got 31"},
+    {"period", "period=30", NULL},
+    {"period", "mask_probability=0", "data.mask_probability must be above 0 and at most 1; got 0"},
+    {"spin", "theta=0", "data.theta must be above 0 and at most pi for spin; got 0"},
+    {"spin", "theta=3.15", "data.theta must be above 0 and at most pi for spin; got 3.15"},
+    {"spin", "theta=nan", "data.theta must be above 0 and at most pi for spin; got nan"},
+    {"spin", "theta=0.026",
+     "data.theta must be at least 0.02618 for spin with data.length 32: below, the circle rotates "
+     "by less than one of its 8 cells; got 0.026"},
+    {"spin", "theta=0.0262", NULL},
+    {"spin", "theta=3.14159265358979", NULL},
+    {"text", "file=a.txt mask_probability=0",
+     "data.mask_probability must be above 0 and at most 1; got 0"},
+    {"text", "file=a.txt mask_probability=1.5",
+     "data.mask_probability must be above 0 and at most 1; got 1.5"},
+    {"text", "file=a.txt mask_probability=nan",
+     "data.mask_probability must be above 0 and at most 1; got nan"},
+    {"text", "file=a.txt mask_probability=1", NULL},
+    {"text", "file=a.txt mask_probability=0 objective=1", NULL}, /* lm: nothing is hidden */
+    {"text", "file=a.txt eval_fraction=1",
+     "data.eval_fraction must be at least 0 and below 1; got 1"},
+    {"text", "file=a.txt eval_fraction=-0.5",
+     "data.eval_fraction must be at least 0 and below 1; got -0.5"},
+    {"text", "file=a.txt eval_fraction=nan",
+     "data.eval_fraction must be at least 0 and below 1; got nan"},
+    {"text", "file=a.txt eval_fraction=0", NULL},
+    {"tokens", "file=ids.h5:/ids eval_fraction=1",
+     "data.eval_fraction must be at least 0 and below 1; got 1"},
+};
 
-TEST(more_keys_than_symbols_are_refused)
+TEST_ROWS(what_no_sequence_can_have_is_refused, 0, ROWS(checked))
 {
-    rt_data_options o = options_for("recall");
-    o.length = 61;
-    accepted(&o);
-    o.length = 62;
-    refused(&o, "data.vocab must be at least 33 for recall with data.length 62, whose 29 keys are "
-                "all different; got 32, which fits up to data.length 61");
-    o.vocab = 33;
-    accepted(&o);
-    o.length = INT_MAX;
-    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
-    o.vocab = INT_MAX;
-    accepted(&o);
+    const rt_data_options o = with(checked[_i].task, checked[_i].settings);
+    if (checked[_i].message)
+        refused(&o, checked[_i].message);
+    else
+        accepted(&o);
 }
 
 TEST(a_token_file_is_named_with_its_data_set)
@@ -348,90 +367,6 @@ TEST(a_token_file_is_named_with_its_data_set)
     memset(long_name, 'x', RT_PATH_SIZE);
     o.file = lasting("%s:/ids", long_name);
     refused(&o, "data.file must name files with less than 4096 bytes; got 4096");
-}
-
-TEST(a_distance_without_a_label_is_refused)
-{
-    rt_data_options o = options_for("shift");
-    o.distance = 0;
-    refused(&o, "data.distance must be from 1 to 30 for shift with data.length 32; got 0");
-    o.distance = 31;
-    refused(&o, "data.distance must be from 1 to 30 for shift with data.length 32; got 31");
-    o.distance = 30;
-    accepted(&o);
-    o = options_for("majority");
-    o.distance = 32;
-    refused(&o, "data.distance must be from 1 to 31 for majority with data.length 32; got 32");
-    o.length = 128;
-    o.distance = 65;
-    refused(&o, "data.distance must be from 1 to 64 for majority with data.length 128; got 65");
-    o.distance = 64;
-    accepted(&o);
-    o = options_for("copy");
-    o.distance = 31;
-    accepted(&o);
-}
-
-TEST(what_no_sequence_of_that_length_can_repeat_is_refused)
-{
-    rt_data_options o = options_for("period");
-    o.period = 1;
-    refused(&o, "data.period must be from 2 to 30 for period with data.length 32; got 1");
-    o.period = 31;
-    refused(&o, "data.period must be from 2 to 30 for period with data.length 32; got 31");
-    o.period = 30;
-    accepted(&o);
-    o.mask_probability = 0;
-    refused(&o, "data.mask_probability must be above 0 and at most 1; got 0");
-    o = options_for("spin");
-    o.theta = 0;
-    refused(&o, "data.theta must be above 0 and at most pi for spin; got 0");
-    o.theta = 3.15;
-    refused(&o, "data.theta must be above 0 and at most pi for spin; got 3.15");
-    o.theta = (double)NAN;
-    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
-    o.theta = 0.026;
-    refused(&o, "data.theta must be at least 0.02618 for spin with data.length 32: below, the "
-                "circle rotates by less than one of its 8 cells; got 0.026");
-    o.theta = 0.0262;
-    accepted(&o);
-    o.theta = 3.14159265358979;
-    accepted(&o);
-}
-
-TEST(fractions_out_of_range_are_refused)
-{
-    rt_data_options o = options_for("text");
-    set_file(&o, "a.txt");
-    o.mask_probability = 0;
-    refused(&o, "data.mask_probability must be above 0 and at most 1; got 0");
-    o.mask_probability = 1.5;
-    refused(&o, "data.mask_probability must be above 0 and at most 1; got 1.5");
-    o.mask_probability = (double)NAN;
-    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
-    o.mask_probability = 1;
-    accepted(&o);
-    o.eval_fraction = 1;
-    refused(&o, "data.eval_fraction must be at least 0 and below 1; got 1");
-    o.eval_fraction = -0.5;
-    refused(&o, "data.eval_fraction must be at least 0 and below 1; got -0.5");
-    o.eval_fraction = (double)NAN;
-    ck_assert_int_eq(rt_data_check(&o).code, RT_CONFIG);
-    o.eval_fraction = 0;
-    accepted(&o);
-    o = options_for("tokens");
-    set_file(&o, "ids.h5:/ids");
-    o.eval_fraction = 1;
-    refused(&o, "data.eval_fraction must be at least 0 and below 1; got 1");
-}
-
-TEST(nothing_is_hidden_from_a_language_model_with_any_probability)
-{
-    rt_data_options o = options_for("text");
-    set_file(&o, "a.txt");
-    o.objective = RT_OBJECTIVE_LM;
-    o.mask_probability = 0;
-    accepted(&o);
 }
 
 /* The options of every rule that was told, a line each. */
@@ -457,45 +392,33 @@ static void between(const rt_data_options *o, const char *expected)
     ck_assert_str_eq(t.lines, expected);
 }
 
+static const struct {
+    const char *task, *settings, *options;
+} rules[] = {
+    {"order", "", ""},
+    {"order", "length=2 vocab=6", "data.task data.length\ndata.task data.vocab\n"},
+    {"shift", "distance=31", "data.task data.distance data.length\n"},
+    {"shift", "distance=31 length=2", "data.task data.length\n"},
+    {"recall", "length=62", "data.task data.vocab data.length\n"},
+    {"period", "mask_probability=0 period=31",
+     "data.task data.objective data.mask_probability\ndata.task data.period data.length\n"},
+    {"spin", "theta=0.001", "data.task data.theta data.length\n"},
+    {"text", "mask_probability=0 eval_fraction=1 vocab_file=vocab.txt file=a.txt,,",
+     "data.task data.objective data.mask_probability\ndata.task data.eval_fraction\n"
+     "data.task data.vocab_file data.level\ndata.task data.file\n"},
+    {"tokens", "eval_fraction=1", "data.task data.file\ndata.task data.eval_fraction\n"},
+    {"tokens", "eval_fraction=1 file=ids.h5:/ids", "data.task data.eval_fraction\n"},
+};
+
 TEST(a_rule_names_the_options_it_is_between)
 {
     rt_data_options o = options_for("order");
-    between(&o, "");
-    o.length = 2;
-    o.vocab = 6;
-    between(&o, "data.task data.length\ndata.task data.vocab\n");
+    for (int i = 0; i < ROWS(rules); i++) {
+        const rt_data_options of_row = with(rules[i].task, rules[i].settings);
+        between(&of_row, rules[i].options);
+    }
     o.task = -1;
     between(&o, "data.task\n");
-    o = options_for("shift");
-    o.distance = 31;
-    between(&o, "data.task data.distance data.length\n");
-    o.length = 2;
-    between(&o, "data.task data.length\n");
-    o = options_for("recall");
-    o.length = 62;
-    between(&o, "data.task data.vocab data.length\n");
-    o = options_for("period");
-    o.mask_probability = 0;
-    o.period = 31;
-    between(&o, "data.task data.objective data.mask_probability\n"
-                "data.task data.period data.length\n");
-    o = options_for("spin");
-    o.theta = 0.001;
-    between(&o, "data.task data.theta data.length\n");
-    o = options_for("text");
-    o.mask_probability = 0;
-    o.eval_fraction = 1;
-    o.vocab_file = lasting("vocab.txt");
-    set_file(&o, "a.txt,,");
-    between(&o, "data.task data.objective data.mask_probability\n"
-                "data.task data.eval_fraction\n"
-                "data.task data.vocab_file data.level\n"
-                "data.task data.file\n");
-    o = options_for("tokens");
-    o.eval_fraction = 1;
-    between(&o, "data.task data.file\ndata.task data.eval_fraction\n");
-    set_file(&o, "ids.h5:/ids");
-    between(&o, "data.task data.eval_fraction\n");
 }
 
 static void open_with_every_failure(const rt_data_options *o)
@@ -535,5 +458,4 @@ TEST_WITH(draws_options, encoding_may_run_out_of_memory, 0, 1)
     rt_status status = rt_data_encode(data, "fox", &ids, &count, &unknown);
     ck_assert_int_eq(status.code, RT_MEMORY);
     ck_assert(ids == NULL && count == 0);
-    rt_data_close(data);
 }

@@ -63,38 +63,34 @@ TEST_ROWS(each_window_of_evaluation_lies_in_one_file, 0, KINDS)
     const int rows = _i == BYTES ? 6 : 4;
     static const int places[] = {100, 107, 114, 121, 50, 57};
     const rt_data_options o = pieces(_i);
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(2 * rows, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(2 * rows, LENGTH);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
     rt_data_evaluation(data, 0, &batch);
     for (int r = 0; r < 2 * rows; r++)
         ck_assert_int_eq(place_of(&batch, r), places[r % rows]);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* At this length the second file has no window. */
 TEST_ROWS(a_file_without_a_window_at_another_length_is_passed_over, 0, KINDS)
 {
     const rt_data_options o = pieces(_i);
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(2, 21);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(2, 21);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 21), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), 0);
     ck_assert_int_eq(rt_data_short_texts(data).count, 0);
     rt_data_evaluation(data, 0, &batch);
     ck_assert_int_eq(place_of(&batch, 0), 100);
     ck_assert_int_eq(place_of(&batch, 1), 100);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST_ROWS(all_of_the_file_is_trained_on, 0, KINDS)
 {
     enum { STARTS = PLACES - WINDOW + 1, ROWS = 20000 };
     const rt_data_options o = pieces(_i);
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(ROWS, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(ROWS, LENGTH);
     int counts[STARTS] = {0};
     rt_data_training(data, 3, 0, 0, &batch);
     for (int r = 0; r < ROWS; r++) {
@@ -104,8 +100,6 @@ TEST_ROWS(all_of_the_file_is_trained_on, 0, KINDS)
     }
     ck_assert_int_gt(counts[0], 0);
     ck_assert_int_gt(counts[STARTS - 1], 0);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* ---- files that cannot be evaluated ---- */
@@ -188,13 +182,12 @@ static rt_data_options characters(const char *training, const char *evaluation)
 TEST(the_vocabulary_is_that_of_the_training)
 {
     const rt_data_options o = characters("abcabc", "abxcyx");
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_vocab(data), RT_FIRST_SYMBOL + 1 + 3);
     ck_assert_uint_eq(rt_data_unknown(data).count, 0);
     const rt_unknown unknown = rt_data_evaluation_unknown(data);
     ck_assert(unknown.count == 3 && unknown.at == 2);
     ck_assert_str_eq(unknown.name, "'x'");
-    rt_data_close(data);
 }
 
 TEST(a_text_in_other_characters_altogether_is_refused)
@@ -232,17 +225,16 @@ static rt_data *evaluated(const rt_data_options *o)
     rt_data *data;
     const rt_status status = rt_data_open_evaluation(&data, o, (rt_data_meaning){0});
     ck_assert_msg(status.code == RT_OK, "%s", status.message);
-    return data;
+    return owned(data, close_source);
 }
 
 TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
     const int rows = _i == BYTES ? 6 : 4;
-    rt_data *data = opened(&o);
-    rt_batch expected = new_batch(rows, LENGTH), batch = new_batch(rows, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch expected = batch_of(rows, LENGTH), batch = batch_of(rows, LENGTH);
     rt_data_evaluation(data, 0, &expected);
-    rt_data_close(data);
     unlink(in_folder("a"));
     for (int i = 0; i < 2; i++) {
         data = evaluated(&o);
@@ -250,11 +242,8 @@ TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, 0, KINDS)
         ck_assert(!rt_data_varies(data));
         rt_data_evaluation(data, 0, &batch);
         ck_assert(same_rows(&batch, 0, &expected, 0, rows));
-        rt_data_close(data);
         o.file = NULL;
     }
-    free_batch(expected);
-    free_batch(batch);
 }
 
 /* Five tokens where a window has seven: [CLS], the five, and padding. */
@@ -277,7 +266,7 @@ TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, 0, KINDS)
     o.objective = RT_OBJECTIVE_LM;
     o.eval_file = write_piece(_i, (piece){"b", 30, 5});
     rt_data *data = evaluated(&o);
-    rt_batch batch = new_batch(2, LENGTH);
+    rt_batch batch = batch_of(2, LENGTH);
     ck_assert(rt_data_varies(data));
     ck_assert_uint_eq(rt_data_short_texts(data).count, 1);
     ck_assert_uint_eq(rt_data_short_texts(data).least, 5);
@@ -287,8 +276,6 @@ TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, 0, KINDS)
     rt_data_evaluation(data, 0, &batch);
     is_short_row(&batch, 0, 30);
     is_short_row(&batch, 1, 30);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, 0, KINDS)
@@ -300,11 +287,9 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, 0, KINDS)
     o.file = write_piece(_i, (piece){"a", 0, 9});
     o.eval_fraction = 0.6;
     data = evaluated(&o);
-    rt_batch batch = new_batch(1, LENGTH);
+    rt_batch batch = batch_of(1, LENGTH);
     rt_data_evaluation(data, 0, &batch);
     is_short_row(&batch, 0, 4);
-    free_batch(batch);
-    rt_data_close(data);
     o.eval_fraction = 0.1;
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
                   _i == BYTES ? ": data.eval_fraction 0.1 leaves none of its 9 bytes for "
@@ -328,31 +313,28 @@ static rt_data_options labelled(const char *training, const char *evaluation)
 TEST(what_rows_for_evaluation_lack_is_told_by_itself)
 {
     const rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\naxx\ty\n");
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     const rt_unknown unknown = rt_data_evaluation_unknown(data);
     ck_assert_uint_eq(rt_data_unknown(data).count, 0);
     ck_assert_uint_eq(unknown.count, 2);
     ck_assert_uint_eq(unknown.at, strlen("text\tlabel\na"));
-    rt_data_close(data);
 }
 
 /* The labels and the vocabulary are those of the model. */
 TEST(evaluation_alone_reads_its_own_rows)
 {
     rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
-    rt_data *first = opened(&o), *data;
+    rt_data *first = source(&o), *data;
     const rt_data_meaning meaning = {.vocabulary = rt_data_vocabulary(first),
                                      .labels = rt_data_labels(first)};
     unlink(o.file);
     ck_assert_int_eq(rt_data_open_evaluation(&data, &o, meaning).code, RT_OK);
-    rt_batch b = new_batch(1, 4);
+    rt_batch b = batch_of(1, 4);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 1);
     rt_data_evaluation(data, 0, &b);
     ck_assert_int_eq(b.labels[0], 1);
     ck_assert_int_eq(b.ids[1], b.ids[2]);
-    free_batch(b);
     rt_data_close(data);
-    rt_data_close(first);
 }
 
 TEST(evaluation_alone_needs_no_row_for_training)
@@ -364,7 +346,6 @@ TEST(evaluation_alone_needs_no_row_for_training)
     ck_assert_int_eq(status_of(&o).code, RT_DATA);
     data = evaluated(&o);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 2);
-    rt_data_close(data);
     o.eval_fraction = 1e-9;
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
                   ": none of its 2 rows is for evaluation (data.eval_fraction 1e-09); set "

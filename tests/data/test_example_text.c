@@ -21,7 +21,7 @@ static rt_data *open_file(const char *task, rt_level level, int length, const ch
         o.vocab_file = lasting("%s", in_folder("b"));
         write_file(o.vocab_file, pieces, strlen(pieces));
     }
-    return opened(&o);
+    return source(&o);
 }
 
 static rt_example_text encode(const rt_data *data, const char *line, rt_batch *row)
@@ -29,6 +29,7 @@ static rt_example_text encode(const rt_data *data, const char *line, rt_batch *r
     rt_example_text x;
     rt_status status = rt_data_encode_example(&x, data, line, strlen(line), row);
     ck_assert_msg(!status.code, "%s", status.message);
+    owned(x.texts, rt_free);
     return x;
 }
 
@@ -48,7 +49,7 @@ SUITE(.setup = make_folder, .teardown = remove_folder)
 TEST(a_text_is_a_row_with_a_label_at_cls)
 {
     rt_data *data = open_file("classify", RT_LEVEL_BYTE, 8, "text\tlabel\nab\tx\nc\ty\n");
-    rt_batch row = new_batch(1, 6);
+    rt_batch row = batch_of(1, 6);
     rt_example_text x = encode(data, "ab", &row);
     expect_ids(row.ids, "id", 6, IDS(RT_ID_CLS, A, A + 1, RT_ID_SEP, RT_ID_PAD, RT_ID_PAD));
     expect_ids(row.labels, "label", 6, IDS(0, NONE, NONE, NONE, NONE, NONE));
@@ -56,54 +57,42 @@ TEST(a_text_is_a_row_with_a_label_at_cls)
     ck_assert(!memcmp(row.mask, "\1\1\1\1\0\0", 6));
     ck_assert_int_eq(x.count, 1);
     ck_assert(!x.cut);
-    rt_example_text_free(&x);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 TEST(a_pair_is_two_texts_with_a_tab_between)
 {
     rt_data *data =
         open_file("classify", RT_LEVEL_BYTE, 9, "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n");
-    rt_batch row = new_batch(1, 7);
+    rt_batch row = batch_of(1, 7);
     rt_example_text x = encode(data, "ab\tc", &row);
     expect_ids(row.ids, "id", 7, IDS(RT_ID_CLS, A, A + 1, RT_ID_SEP, A + 2, RT_ID_SEP, RT_ID_PAD));
     expect_ids(row.types, "type", 7, IDS(0, 0, 0, 0, 1, 1, 0));
     ck_assert_int_eq(row.labels[0], 0);
     ck_assert_int_eq(x.count, 2);
-    rt_example_text_free(&x);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 TEST(each_token_has_its_number_at_its_first_piece)
 {
     rt_data *data = open_file("tag", RT_LEVEL_BYTE, 9, "ab\tx\nc\ty\n");
-    rt_batch row = new_batch(1, 9);
+    rt_batch row = batch_of(1, 9);
     rt_example_text x = encode(data, " \tab  c\tabc ", &row);
     expect_ids(row.ids, "id", 9,
                IDS(RT_ID_CLS, A, A + 1, A + 2, A, A + 1, A + 2, RT_ID_SEP, RT_ID_PAD));
     expect_ids(row.labels, "label", 9, IDS(NONE, 0, NONE, 1, 2, NONE, NONE, NONE, NONE));
     ck_assert_int_eq(x.count, 3);
     ck_assert(!x.cut && x.texts[1].size == 1 && *x.texts[1].bytes == 'c');
-    rt_example_text_free(&x);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 /* A token of a control character has no pieces, and is [UNK] as in a file. */
 TEST(a_token_without_pieces_is_unknown)
 {
     rt_data *data = open_file("tag", RT_LEVEL_WORDPIECE, 12, "unaffable\tx\nit\ty\n");
-    rt_batch row = new_batch(1, 12);
+    rt_batch row = batch_of(1, 12);
     rt_example_text x = encode(data, "it \x01 zz unaffable", &row);
     expect_ids(row.ids, "id", 8, IDS(2, 8, 1, 1, 5, 6, 7, 3));
     expect_ids(row.labels, "label", 8, IDS(NONE, 0, 1, 2, 3, NONE, NONE, NONE));
     ck_assert_uint_eq(x.unknown.count, 1);
     ck_assert_uint_eq(x.unknown.at, 5);
-    rt_example_text_free(&x);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 /* ---- what is too long ---- */
@@ -126,7 +115,7 @@ TEST_ROWS(a_line_is_cut_as_the_row_of_a_file, 0, 3)
                        : "z\ttwo\n");
     for (int length = 5; length <= 12; length++) {
         rt_data *data = open_file(tasks[_i], RT_LEVEL_CHAR, length, text);
-        rt_batch rows = new_batch(2, length), row = new_batch(1, length);
+        rt_batch rows = batch_of(2, length), row = batch_of(1, length);
         rt_data_evaluation(data, 0, &rows);
         rt_example_text x = encode(data, lines[_i][0], &row);
         const int file = rows.ids[1] != row.ids[1]; /* the other row begins with a z */
@@ -137,10 +126,6 @@ TEST_ROWS(a_line_is_cut_as_the_row_of_a_file, 0, 3)
             ck_assert_int_eq(row.labels[t] == NONE, rows.labels[file * length + t] == NONE);
         ck_assert_int_eq(x.cut, length < (_i == 1 ? 10 : 7));
         ck_assert_uint_eq(rt_data_cut(data).count, x.cut);
-        rt_example_text_free(&x);
-        free_batch(rows);
-        free_batch(row);
-        rt_data_close(data);
     }
 }
 
@@ -178,27 +163,23 @@ static const struct {
 TEST_ROWS(a_line_that_is_no_row_is_refused, 0, sizeof bad / sizeof *bad)
 {
     rt_data *data = open_file(bad[_i].task, bad[_i].level, 9, bad[_i].file);
-    rt_batch row = new_batch(1, 9);
+    rt_batch row = batch_of(1, 9);
     rt_example_text x;
     rt_status status = rt_data_encode_example(&x, data, bad[_i].line, bad[_i].size, &row);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_str_eq(status.message, bad[_i].message);
     rt_example_text_free(&x);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 TEST(data_without_labels_has_no_rows_of_text)
 {
     const rt_data_options o = options_for("copy");
-    rt_data *data = opened(&o);
-    rt_batch row = new_batch(1, 9);
+    rt_data *data = source(&o);
+    rt_batch row = batch_of(1, 9);
     rt_example_text x;
     rt_status status = rt_data_encode_example(&x, data, "ab", 2, &row);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_str_eq(status.message, "data.task = copy has no labelled texts");
-    free_batch(row);
-    rt_data_close(data);
 }
 
 /* ---- unknown characters ---- */
@@ -207,18 +188,14 @@ TEST(unknown_characters_are_counted_in_the_line)
 {
     rt_data *data =
         open_file("classify", RT_LEVEL_CHAR, 32, "text\ttext_b\tlabel\nab\tc\tx\nc\td\ty\n");
-    rt_batch row = new_batch(1, 32);
+    rt_batch row = batch_of(1, 32);
     rt_example_text x = encode(data, "abc\tdXcY", &row);
     ck_assert_uint_eq(x.unknown.count, 2);
     ck_assert_uint_eq(x.unknown.at, 5);
     ck_assert_str_eq(x.unknown.name, "'X'");
-    rt_example_text_free(&x);
     x = encode(data, "Qbc\tdXcY", &row);
     ck_assert_uint_eq(x.unknown.count, 3);
     ck_assert_uint_eq(x.unknown.at, 0);
-    rt_example_text_free(&x);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 /* ---- a full heap ---- */
@@ -226,7 +203,7 @@ TEST(unknown_characters_are_counted_in_the_line)
 TEST(a_full_heap_is_an_error)
 {
     rt_data *data = open_file("tag", RT_LEVEL_CHAR, 9, tokens);
-    rt_batch row = new_batch(1, 9);
+    rt_batch row = batch_of(1, 9);
     rt_code code = RT_MEMORY;
     size_t n = 0;
     while (code == RT_MEMORY) {
@@ -238,22 +215,18 @@ TEST(a_full_heap_is_an_error)
     }
     ck_assert_int_eq(code, RT_OK);
     ck_assert_uint_eq(n, 4);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 /* A folder of Hugging Face can be of a model for two tokens. */
 TEST(a_row_without_room_for_a_text_is_refused)
 {
     rt_data *data = open_file("classify", RT_LEVEL_BYTE, 8, "text\tlabel\nab\tx\nc\ty\n");
-    rt_batch row = new_batch(1, 2);
+    rt_batch row = batch_of(1, 2);
     rt_example_text x;
     rt_status status = rt_data_encode_example(&x, data, "a", 1, &row);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_str_eq(status.message, "data.length must be at least 3 for classify; got 2");
     rt_example_text_free(&x);
-    free_batch(row);
-    rt_data_close(data);
 }
 
 /* A line that is split at a tab is passed as two texts, which may hold tabs. */
@@ -261,7 +234,7 @@ TEST(two_texts_are_the_row_of_their_line)
 {
     rt_data *data =
         open_file("classify", RT_LEVEL_BYTE, 8, "text\ttext_b\tlabel\nab\ta\tx\nc\td\ty\n");
-    rt_batch row = new_batch(1, 8), other = new_batch(1, 8), small = new_batch(1, 4);
+    rt_batch row = batch_of(1, 8), other = batch_of(1, 8), small = batch_of(1, 4);
     rt_example_text x = encode(data, "abc\tde", &row), y;
     ck_assert(!rt_data_encode_texts(&y, data, "abc", "de", &other).code);
     expect_ids(other.ids, "id", 8, row.ids);
@@ -278,9 +251,4 @@ TEST(two_texts_are_the_row_of_their_line)
     status = rt_data_encode_texts(&y, data, "a", "b", &small);
     ck_assert_str_eq(status.message, "a pair of texts needs a length of 5 tokens; got 4");
     rt_example_text_free(&y);
-    rt_example_text_free(&x);
-    free_batch(row);
-    free_batch(other);
-    free_batch(small);
-    rt_data_close(data);
 }

@@ -24,7 +24,7 @@ static rt_data_options options_of(const char *task, const char *name, const char
 static rt_data *open_text(const char *task, const char *name, const char *text)
 {
     const rt_data_options o = options_of(task, name, text);
-    return opened(&o);
+    return source(&o);
 }
 
 /* A row as text: the first character of every token, C for [CLS], S for [SEP], with its type and
@@ -55,12 +55,11 @@ static const char *shown(const rt_data *data, const rt_batch *b, int row)
 static void expect_rows(rt_data *data, int length, const char *const *rows)
 {
     const int count = (int)rt_data_evaluation_rows(data, length);
-    rt_batch b = new_batch(count, length);
+    rt_batch b = batch_of(count, length);
     rt_data_evaluation(data, 0, &b);
     for (int r = 0; r < count; r++)
         ck_assert_str_eq(shown(data, &b, r), rows[r]);
     ck_assert_ptr_null(rows[count]);
-    free_batch(b);
 }
 
 #define EXPECTED(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -76,7 +75,6 @@ TEST(a_text_stands_between_cls_and_sep_with_its_label_at_cls)
     ck_assert_int_eq(rt_data_types(data), 0);
     ck_assert(rt_data_varies(data));
     expect_rows(data, 6, EXPECTED("C0dS...", "C0xyS..", "C1abcS."));
-    rt_data_close(data);
 }
 
 TEST(a_pair_has_two_seps_and_its_second_text_is_of_type_one)
@@ -85,14 +83,12 @@ TEST(a_pair_has_two_seps_and_its_second_text_is_of_type_one)
                               "id,text_b,label,text\n1,fg,b,\"a,\"\"c\"\n2,h,a,\"d\ne\"\n");
     ck_assert_int_eq(rt_data_types(data), 2);
     expect_rows(data, 9, EXPECTED("C0d\neSh'S'..", "C1a,\"cSf'g'S'"));
-    rt_data_close(data);
 }
 
 TEST(a_token_has_its_label_at_its_first_piece)
 {
     rt_data *data = open_text("tag", "a.tsv", "\nab\tX\nc\tO\n\n\nd\tO\n");
     expect_rows(data, 6, EXPECTED("Cd0S...", "Ca1bc0S."));
-    rt_data_close(data);
 }
 
 /* Whatever the line ends, and whether the last one is there. */
@@ -104,11 +100,9 @@ TEST(line_ends_and_a_mark_at_the_start_are_no_part_of_a_text)
     for (int i = 0; i < 4; i++) {
         rt_data *data = open_text("classify", "a.tsv", files[i]);
         expect_rows(data, 5, EXPECTED("C1cS..", "C0abS."));
-        rt_data_close(data);
     }
     rt_data *data = open_text("tag", "a.tsv", "a\tx\r\nb\ty\r\n\r\nc\tx");
     expect_rows(data, 5, EXPECTED("Cc0S..", "Ca0b1S."));
-    rt_data_close(data);
 }
 
 TEST(quotes_of_a_tsv_are_kept)
@@ -117,7 +111,6 @@ TEST(quotes_of_a_tsv_are_kept)
         open_text("classify", "a.tsv", "text\tlabel\n\"a\"\t\"x\"\nb\"\"\"c\ty\n\"d\tz\n");
     ck_assert_str_eq(rt_data_labels(data)->names[0], "\"x\"");
     expect_rows(data, 8, EXPECTED("C2\"dS....", "C0\"a\"S...", "C1b\"\"\"cS."));
-    rt_data_close(data);
 }
 
 /* ---- what is too long ---- */
@@ -127,12 +120,11 @@ TEST(a_long_text_is_cut_at_its_end_and_counted)
     rt_data_options o =
         options_of("classify", "a.tsv", "text\tlabel\nab\tx\nabcd\ty\nabcde\tx\nabcdefgh\ty\n");
     o.length = 6;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     ck_assert_uint_eq(rt_data_cut(data).count, 2);
     ck_assert_uint_eq(rt_data_cut(data).of, 4);
     expect_rows(data, 6, EXPECTED("C0abS..", "C1abcdS", "C0abcdS", "C1abcdS"));
     expect_rows(data, 9, EXPECTED("C0abS.....", "C1abcdS...", "C0abcdeS..", "C1abcdefgS"));
-    rt_data_close(data);
 }
 
 /* One after the other from the longer text, from the second if both are as long: independently
@@ -173,10 +165,9 @@ TEST(a_long_sentence_is_cut_with_its_labels)
 {
     rt_data_options o = options_of("tag", "a.tsv", "ab\tx\ncd\ty\n");
     o.length = 5;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     ck_assert_uint_eq(rt_data_cut(data).count, 1);
     expect_rows(data, 5, EXPECTED("Ca0bc1S"));
-    rt_data_close(data);
 }
 
 TEST(a_line_of_ten_megabytes_is_a_row)
@@ -189,9 +180,8 @@ TEST(a_line_of_ten_megabytes_is_a_row)
     strcpy(text + used + SIZE, "\tx\n");
     write_file(o.file, text, strlen(text));
     rt_free(text);
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     expect_rows(data, 5, EXPECTED("C1bS..", "C0aaaS"));
-    rt_data_close(data);
 }
 
 /* ---- training and evaluation ---- */
@@ -226,8 +216,8 @@ TEST(an_epoch_trains_on_every_row_of_the_file)
     o.file = write_rows("a.tsv", 0, COUNT);
     o.eval_file = write_rows("b.tsv", 500, 20);
     o.batch_size = BATCH;
-    rt_data *data = opened(&o);
-    rt_batch b = new_batch(BATCH, o.length);
+    rt_data *data = source(&o);
+    rt_batch b = batch_of(BATCH, o.length);
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         int seen[COUNT] = {0};
         for (uint32_t step = epoch * STEPS; step < (epoch + 1) * STEPS; step++) {
@@ -243,21 +233,18 @@ TEST(an_epoch_trains_on_every_row_of_the_file)
     }
     ck_assert_int_eq(rt_data_evaluation_rows(data, o.length), 20);
     for (uint32_t i = 0; i < 20; i++) {
-        rt_batch one = new_batch(1, o.length);
+        rt_batch one = batch_of(1, o.length);
         rt_data_evaluation(data, i, &one);
         ck_assert_int_ge(number_of(data, &one, 0), 500);
-        free_batch(one);
     }
-    free_batch(b);
-    rt_data_close(data);
 }
 
 /* Marks the rows that training (or evaluation) has. */
 static int mark_rows(const rt_data_options *o, bool evaluation, bool *has, int count)
 {
-    rt_data *data = opened(o);
+    rt_data *data = source(o);
     const int rows = (int)rt_data_evaluation_rows(data, o->length);
-    rt_batch b = new_batch(evaluation ? rows : o->batch_size, o->length);
+    rt_batch b = batch_of(evaluation ? rows : o->batch_size, o->length);
     memset(has, 0, (size_t)count);
     for (uint32_t step = 0; step < (evaluation ? 1u : (uint32_t)count); step++) {
         if (evaluation)
@@ -267,8 +254,6 @@ static int mark_rows(const rt_data_options *o, bool evaluation, bool *has, int c
         for (int r = 0; r < b.rows; r++)
             has[number_of(data, &b, r)] = true;
     }
-    free_batch(b);
-    rt_data_close(data);
     return rows;
 }
 
@@ -300,8 +285,8 @@ TEST(batches_of_like_lengths_have_little_padding)
     rt_data_options o = labelled("classify", "a.tsv");
     o.file = write_rows("a.tsv", 0, COUNT);
     o.batch_size = BATCH;
-    rt_data *data = opened(&o);
-    rt_batch b = new_batch(BATCH, o.length);
+    rt_data *data = source(&o);
+    rt_batch b = batch_of(BATCH, o.length);
     long tokens = 0, room = 0;
     for (uint32_t step = 0; step < (COUNT + BATCH - 1) / BATCH; step++) {
         int longest = 0;
@@ -317,8 +302,6 @@ TEST(batches_of_like_lengths_have_little_padding)
     }
     /* rows in any order would have about a third of padding, whole rows half */
     ck_assert_msg(100 * room < 115 * tokens, "%ld tokens in %ld", tokens, room);
-    free_batch(b);
-    rt_data_close(data);
 }
 
 /* ---- vocabulary and labels of a model ---- */
@@ -341,7 +324,6 @@ TEST(a_model_keeps_its_vocabulary_and_its_labels)
     ck_assert_str_eq(unknown.name, "'\xc3\xa9' (U+00E9)");
     ck_assert_uint_eq(unknown.at, strlen("text\tlabel\nd"));
     rt_data_close(second);
-    rt_data_close(first);
 }
 
 TEST(a_label_that_a_model_lacks_is_named_with_its_line)
@@ -352,7 +334,6 @@ TEST(a_label_that_a_model_lacks_is_named_with_its_line)
     is_data_error(rt_data_open_as(&second, &o, (rt_data_meaning){.labels = rt_data_labels(first)}),
                   o.file, ":4: column label: 'z' is not a label of the model");
     ck_assert_ptr_null(second);
-    rt_data_close(first);
 }
 
 TEST(a_label_that_only_the_evaluation_has_is_named_with_its_line)
@@ -488,8 +469,7 @@ TEST(a_label_has_at_most_255_bytes)
         sprintf(text, "text\tlabel\na\tx\nb\t%0*d\n", size, 1);
         write_file(o.file, text, strlen(text));
         if (size == 255) {
-            data = opened(&o);
-            rt_data_close(data);
+            source(&o);
         } else {
             is_data_error(rt_data_open(&data, &o, NULL), o.file,
                           ":3: column label is longer than 255 bytes");

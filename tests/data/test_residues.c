@@ -171,13 +171,11 @@ TEST(a_running_text_has_an_end_behind_each_line)
     o.cross = true;
     set_file(&o, write_file(path_in_folder("a", path), "LA\nGG\n", 6));
     o.vocab_file = lasting("%s", write_file(path_in_folder("b", path), ESM "\n", strlen(ESM) + 1));
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(1, 7);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, 7);
     rt_data_evaluation(data, 0, &batch);
     for (int i = 0; i < 7; i++)
         ck_assert_int_eq(batch.ids[i], wanted[i]);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* ---- the file ---- */

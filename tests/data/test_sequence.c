@@ -8,8 +8,8 @@
 #include "data/file_list.h"
 #include "text/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,38 +19,22 @@
 
 enum { LENGTH = 16, ROWS = 64 };
 
-/* Everything in the folder of a test, and the cache in it. */
-static void clear(const char *path)
+/* Counts the files of the cache whose names end so; `path`, or NULL, takes the last of them. */
+static int find_in_cache(const char *ending, char path[RT_PATH_SIZE])
 {
-    char name[RT_PATH_SIZE];
-    DIR *entries = opendir(path);
-    for (struct dirent *e; entries && (e = readdir(entries));) {
-        snprintf(name, sizeof name, "%.2000s/%.255s", path, e->d_name);
-        unlink(name);
-    }
-    if (entries)
-        closedir(entries);
-    rmdir(path);
-}
-
-static void clear_all(void)
-{
-    clear(in_folder("cache"));
-    clear(folder);
+    char pattern[200];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/cache/*%s", folder, ending);
+    const int count = glob(pattern, 0, NULL, &found) ? 0 : (int)found.gl_pathc;
+    if (count && path)
+        snprintf(path, RT_PATH_SIZE, "%s", found.gl_pathv[count - 1]);
+    globfree(&found);
+    return count;
 }
 
 static int files_in_cache(const char *ending)
 {
-    int count = 0;
-    DIR *entries = opendir(in_folder("cache"));
-    for (struct dirent *e; entries && (e = readdir(entries));) {
-        const size_t length = strlen(e->d_name), size = strlen(ending);
-        count +=
-            e->d_name[0] != '.' && length >= size && !strcmp(e->d_name + length - size, ending);
-    }
-    if (entries)
-        closedir(entries);
-    return count;
+    return find_in_cache(ending, NULL);
 }
 
 static rt_data_options options(const char *task, const char *name)
@@ -99,20 +83,18 @@ static void holds_ids(const char *name, const char *dataset)
     rt_data_options o = options("tokens", name);
     o.file = lasting("%s%s", o.file, dataset);
     o.eval_fraction = 0;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     const int rows = COUNT / (LENGTH - 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
-    rt_batch batch = new_batch(rows, LENGTH);
+    rt_batch batch = batch_of(rows, LENGTH);
     rt_data_evaluation(data, 0, &batch);
     for (int i = 0; i < rows * LENGTH; i++)
         if (i % LENGTH)
             ck_assert_int_eq(batch.ids[i], id_at(i / LENGTH * (LENGTH - 1) + i % LENGTH - 1));
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
-SUITE(.setup = make_folder, .teardown = clear_all, .timeout = 300)
+SUITE(.setup = make_folder, .teardown = remove_folder, .timeout = 300)
 
 TEST(every_format_holds_the_ids_that_were_written)
 {
@@ -218,7 +200,7 @@ TEST(a_bin_file_of_ids_of_4_bytes_is_warned_of)
         rt_data_options o = options("tokens", "a.bin");
         write_values("a.bin", "", 0, width, false);
         o.watch = &watch;
-        rt_data_close(opened(&o));
+        source(&o);
         ck_assert_int_eq(lines, width > 2);
     }
 }
@@ -274,8 +256,8 @@ TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
     for (int i = 0; i < 3; i++) {
         write_values("a.bin", "", 0, 2, false);
         rt_data_options o = options("tokens", "a.bin");
-        rt_data *data = opened(&o);
-        rt_batch batch = new_batch(2, LENGTH);
+        rt_data *data = source(&o);
+        rt_batch batch = batch_of(2, LENGTH);
         rt_data_training(data, 1, 0, 0, &batch);
         ck_assert_int_eq(rt_data_status(data).code, RT_OK);
         const struct timespec times[2] = {{1, 0}, {1, 0}};
@@ -292,8 +274,6 @@ TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
         ck_assert_int_eq(status.code, RT_DATA);
         ck_assert_msg(strstr(status.message, messages[i]) != NULL, "%s", status.message);
         ck_assert_int_eq(batch.mask[0], 0);
-        free_batch(batch);
-        rt_data_close(data);
     }
 }
 
@@ -321,8 +301,8 @@ static void cached(rt_data_options *o, int threads)
 
 static void draw_the_same(const rt_data_options *one, const rt_data_options *other)
 {
-    rt_data *a = opened(one), *b = opened(other);
-    rt_batch x = new_batch(ROWS, LENGTH), y = new_batch(ROWS, LENGTH);
+    rt_data *a = source(one), *b = source(other);
+    rt_batch x = batch_of(ROWS, LENGTH), y = batch_of(ROWS, LENGTH);
     ck_assert_int_eq(rt_data_evaluation_rows(a, LENGTH), rt_data_evaluation_rows(b, LENGTH));
     for (uint32_t step = 0; step < 5; step++) {
         rt_data_training(a, 1, step, 0, &x);
@@ -333,10 +313,6 @@ static void draw_the_same(const rt_data_options *one, const rt_data_options *oth
         ck_assert(same_rows(&x, 0, &y, 0, ROWS));
     }
     ck_assert_int_eq(rt_data_status(b).code, RT_OK);
-    free_batch(x);
-    free_batch(y);
-    rt_data_close(a);
-    rt_data_close(b);
 }
 
 /* More than two parts of 4 MiB, at each level; the vocabularies of GPT-2's and LLaMA 3's kind. */
@@ -409,7 +385,7 @@ TEST_ROWS(paragraphs_are_tokenized_in_parts, 0, 3)
     taken whole = {0}, parts = {0};
     rt_data_options o = options("text", "a");
     rt_vocabulary *v;
-    rt_text_files text;
+    rt_text_files text = {.key = "data.file"};
     unsigned char *bytes;
     size_t size;
     char path[RT_PATH_SIZE];
@@ -418,7 +394,7 @@ TEST_ROWS(paragraphs_are_tokenized_in_parts, 0, 3)
     ck_assert_int_eq(rt_file_read("data.vocab_file", path, &bytes, &size).code, RT_OK);
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     ck_assert_int_eq(rt_vocabulary_read(&v, kind, path, bytes, size).code, RT_OK);
-    ck_assert_int_eq(rt_text_files_open(&text, "data.file", o.file).code, RT_OK);
+    ck_assert_int_eq(rt_text_files_add(&text, o.file).code, RT_OK);
     for (int loaded = 0; loaded < 2; loaded++) {
         rt_text_encoding e = {.text = &text,
                               .vocabulary = v,
@@ -463,16 +439,6 @@ TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
     ck_assert_int_eq(files_in_cache(".npy"), 4);
 }
 
-static void only_npy(char path[RT_PATH_SIZE])
-{
-    DIR *entries = opendir(in_folder("cache"));
-    *path = '\0';
-    for (struct dirent *e; (e = readdir(entries));)
-        if (strstr(e->d_name, ".npy"))
-            snprintf(path, RT_PATH_SIZE, "%.2000s/%.255s", in_folder("cache"), e->d_name);
-    closedir(entries);
-}
-
 TEST(a_cached_file_that_was_cut_is_made_again)
 {
     char path[RT_PATH_SIZE];
@@ -480,7 +446,7 @@ TEST(a_cached_file_that_was_cut_is_made_again)
     write_text("a", 2000, 1);
     cached(&other, 1);
     draw_the_same(&o, &other);
-    only_npy(path);
+    find_in_cache(".npy", path);
     ck_assert_int_eq(truncate(path, 1000), 0);
     draw_the_same(&o, &other);
 }
@@ -491,11 +457,7 @@ static void damage(const char *ending, int byte, bool all)
 {
     char path[RT_PATH_SIZE] = "";
     struct stat facts;
-    DIR *entries = opendir(in_folder("cache"));
-    for (struct dirent *e; (e = readdir(entries));)
-        if (strstr(e->d_name, ending))
-            snprintf(path, RT_PATH_SIZE, "%.2000s/%.255s", in_folder("cache"), e->d_name);
-    closedir(entries);
+    find_in_cache(ending, path);
     FILE *file = fopen(path, "r+b");
     ck_assert(file && !fstat(fileno(file), &facts));
     const long from = all ? 128 : byte < facts.st_size ? byte : facts.st_size - 1;
@@ -605,7 +567,7 @@ TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
     write_text("a", 2000, 1);
     cached(&other, 1);
     draw_the_same(&o, &other);
-    only_npy(path);
+    find_in_cache(".npy", path);
     ck_assert_int_eq(stat(path, &before), 0);
     ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a"), times, 0), 0);
     draw_the_same(&o, &other);
@@ -712,8 +674,8 @@ TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
         ids[i] = (uint16_t)(4 + i % 200);
     write_file(in_folder("b.bin"), ids, sizeof ids);
     mix(&o, "*3", "*1");
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(1, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, LENGTH);
     for (int i = 0; i < DRAWS; i++) {
         rt_data_training(data, 1, (uint32_t)i, 0, &batch);
         int of_text = 0;
@@ -723,8 +685,6 @@ TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
         counts[of_text == LENGTH - 1]++;
     }
     ck_assert_double_lt(fabs(counts[1] / (double)DRAWS - 0.75), 0.02);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST(a_weight_out_of_range_is_refused)
@@ -758,9 +718,9 @@ TEST(a_star_in_a_name_is_part_of_it)
 {
     rt_data_options o = options("text", "a*b");
     write_bytes("a*b", 'x', 1000);
-    rt_data_close(opened(&o));
+    source(&o);
     o.file = lasting("%s*2", o.file);
-    rt_data_close(opened(&o));
+    source(&o);
 }
 
 /* ---- documents ---- */
@@ -780,15 +740,13 @@ TEST(each_document_ends_with_the_token_that_ends_a_text)
         o.documents = lasting("%s", cases[i].documents);
         o.eval_fraction = 0;
         o.length = 1 + (int)strlen(cases[i].tokens);
-        rt_data *data = opened(&o);
-        rt_batch batch = new_batch(1, o.length);
+        rt_data *data = source(&o);
+        rt_batch batch = batch_of(1, o.length);
         rt_data_evaluation(data, 0, &batch);
         for (int t = 1; t < o.length; t++) {
             const char c = cases[i].tokens[t - 1];
             ck_assert_int_eq(batch.ids[t], c == '|' ? RT_ID_SEP : 4 + (unsigned char)c);
         }
-        free_batch(batch);
-        rt_data_close(data);
     }
 }
 
@@ -806,8 +764,8 @@ TEST(no_sequence_goes_over_the_end_of_a_document)
     write_file(in_folder("a"), text, size);
     o.documents = lasting("line");
     o.cross = false;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(ROWS, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(ROWS, LENGTH);
     int short_rows = 0, full_rows = 0;
     ck_assert(rt_data_varies(data));
     for (uint32_t step = 0; step < 40; step++) {
@@ -834,8 +792,6 @@ TEST(no_sequence_goes_over_the_end_of_a_document)
     }
     ck_assert_int_gt(short_rows, 100);
     ck_assert_int_gt(full_rows, 100);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST(documents_are_those_of_texts)

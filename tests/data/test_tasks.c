@@ -174,8 +174,8 @@ static void check_batch(const rt_data_options *o, const rt_batch *batch, void (*
 /* Training and evaluation, and evaluation at twice the length. */
 static void check_draws(const rt_data_options *o, void (*check)(row))
 {
-    rt_data *data = opened(o);
-    rt_batch batch = new_batch(ROWS, o->length), longer = new_batch(ROWS, 2 * o->length);
+    rt_data *data = source(o);
+    rt_batch batch = batch_of(ROWS, o->length), longer = batch_of(ROWS, 2 * o->length);
     for (uint32_t step = 0; step < STEPS; step++) {
         rt_data_training(data, 7, step, 3, &batch);
         check_batch(o, &batch, check);
@@ -184,9 +184,6 @@ static void check_draws(const rt_data_options *o, void (*check)(row))
     check_batch(o, &batch, check);
     rt_data_evaluation(data, 0, &longer);
     check_batch(o, &longer, check);
-    free_batch(batch);
-    free_batch(longer);
-    rt_data_close(data);
 }
 
 /* At its length and at twice that. */
@@ -250,8 +247,8 @@ TEST(a_long_sequence_is_sorted)
     rt_data_options o = options_for("sort");
     o.length = 20000;
     o.vocab = 5000;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(1, o.length);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, o.length);
     rt_data_training(data, 1, 0, 0, &batch);
     int n = (o.length - 2) / 2;
     long difference = 0;
@@ -261,8 +258,6 @@ TEST(a_long_sequence_is_sorted)
             ck_assert_int_ge(batch.labels[n + 1 + i], batch.labels[n + i]);
     }
     ck_assert_int_eq(difference, 0);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* Eight symbols. What is counted are pairs: those beside each other, those of one place in
@@ -273,8 +268,8 @@ TEST(symbols_are_uniform_and_independent)
     enum { SYMBOLS = 8, CELLS = SYMBOLS * SYMBOLS, BATCH = 500 };
     rt_data_options o = options_for("shift");
     o.vocab = SYMBOLS + 4;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(BATCH, o.length), next = new_batch(BATCH, o.length);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(BATCH, o.length), next = batch_of(BATCH, o.length);
     rt_data_training(data, 1, 0, 0, &batch);
     rt_data_training(data, 1, 1, 0, &next);
     int beside[CELLS] = {0}, below[CELLS] = {0}, later[CELLS] = {0}, draws = 0;
@@ -289,9 +284,6 @@ TEST(symbols_are_uniform_and_independent)
     ck_assert_double_lt(chi_squared(beside, CELLS, draws), bound);
     ck_assert_double_lt(chi_squared(below, CELLS, draws), bound);
     ck_assert_double_lt(chi_squared(later, CELLS, draws), bound);
-    free_batch(batch);
-    free_batch(next);
-    rt_data_close(data);
 }
 
 TEST(recall_asks_for_the_value_that_stood_with_a_key)
@@ -307,8 +299,8 @@ TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
     rt_data_options o = options_for("recall");
     o.vocab = 4 + KEYS;
     o.length = 2 * KEYS + 4;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(DRAWS, o.length);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(DRAWS, o.length);
     rt_data_training(data, 1, 0, 0, &batch);
     for (int r = 0; r < DRAWS; r++) {
         const int32_t *pairs = batch.ids + r * o.length + 1;
@@ -322,8 +314,6 @@ TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
         counts[order]++;
     }
     ck_assert_double_lt(chi_squared(counts, ORDERS, DRAWS), ORDERS - 1 + 5 * sqrt(2.0 * ORDERS));
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* Which pair is asked for, which keys there are and what their values are, with 28 symbols. */
@@ -331,8 +321,8 @@ TEST(recall_is_uniform_in_its_question_keys_and_values)
 {
     enum { SYMBOLS = 28, PAIRS = 14, DRAWS = 20000 };
     rt_data_options o = options_for("recall");
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(DRAWS, o.length);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(DRAWS, o.length);
     int asked[PAIRS] = {0}, keys[SYMBOLS] = {0}, answers[SYMBOLS] = {0};
     static int together[PAIRS][SYMBOLS]; /* the question, and which symbols are keys */
     memset(together, 0, sizeof together);
@@ -356,8 +346,6 @@ TEST(recall_is_uniform_in_its_question_keys_and_values)
     ck_assert_double_lt(chi_squared(asked, PAIRS, DRAWS), PAIRS - 1 + 5 * sqrt(2.0 * PAIRS));
     ck_assert_double_lt(chi_squared(keys, SYMBOLS, DRAWS), bound);
     ck_assert_double_lt(chi_squared(answers, SYMBOLS, DRAWS), bound);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST(order_asks_which_of_two_symbols_comes_first)
@@ -377,8 +365,8 @@ TEST(order_is_balanced)
     enum { PLACES = 6, PAIRS = PLACES * (PLACES - 1), DRAWS = 100 * PAIRS };
     rt_data_options o = options_for("order");
     o.length = PLACES + 1;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(DRAWS, o.length);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(DRAWS, o.length);
     int pairs[PAIRS] = {0}, answers[2] = {0};
     rt_data_training(data, 1, 0, 0, &batch);
     for (int r = 0; r < DRAWS; r++) {
@@ -391,8 +379,6 @@ TEST(order_is_balanced)
     }
     ck_assert_double_lt(chi_squared(pairs, PAIRS, DRAWS), PAIRS - 1 + 5 * sqrt(2.0 * PAIRS));
     ck_assert_double_lt(chi_squared(answers, 2, DRAWS), 1 + 5 * sqrt(4));
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* ---- tasks whose theta is known ---- */
@@ -402,7 +388,7 @@ enum { REPEATED = 10000, SHOWN_SYMBOLS = 12 };
 /* Over many sequences, the share of places whose symbol stands again `distance` places on. */
 static double share_of_repeats(const rt_data_options *o, int distance)
 {
-    rt_data *data = opened(o);
+    rt_data *data = source(o);
     rt_batch batch = new_batch(REPEATED, o->length);
     long same = 0, places = 0;
     rt_data_training(data, 5, 3, 0, &batch);
@@ -411,7 +397,6 @@ static double share_of_repeats(const rt_data_options *o, int distance)
             same += original(&batch, r * o->length + t) ==
                     original(&batch, r * o->length + t + distance);
     free_batch(batch);
-    rt_data_close(data);
     return (double)same / (double)places;
 }
 
@@ -473,11 +458,11 @@ TEST_ROWS(what_repeats_is_asked_as_a_text_is, 0, 2)
     static const char *const names[] = {"period", "spin"};
     enum { BATCH = 500 };
     rt_data_options o = options_for(names[_i]);
-    rt_batch batch = new_batch(BATCH, o.length);
+    rt_batch batch = batch_of(BATCH, o.length);
     for (int objective = 0; objective < 2; objective++) {
         int labels = 0, hidden = 0;
         o.objective = objective ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM;
-        rt_data *data = opened(&o);
+        rt_data *data = source(&o);
         rt_data_training(data, 1, 0, 0, &batch);
         for (int i = 0; i < BATCH * o.length; i++) {
             labels += batch.labels[i] != RT_NO_LABEL;
@@ -489,7 +474,5 @@ TEST_ROWS(what_repeats_is_asked_as_a_text_is, 0, 2)
         const double share = labels / (double)(BATCH * (o.length - 1));
         ck_assert_double_eq_tol(share, objective ? 1 : 0.15, 0.02);
         ck_assert_double_eq_tol(hidden, objective ? 0 : 0.8 * labels, 0.03 * labels);
-        rt_data_close(data);
     }
-    free_batch(batch);
 }

@@ -108,13 +108,11 @@ TEST(special_ids_and_the_last_one_are_ids)
     o.length = 9;
     o.eval_fraction = 0;
     o.objective = RT_OBJECTIVE_LM;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(1, 9);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, 9);
     rt_data_evaluation(data, 0, &batch);
     for (int t = 1; t < 9; t++)
         ck_assert_int_eq(batch.ids[t], ids[t - 1]);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* Row 1: all ids are ordinary tokens. */
@@ -127,16 +125,14 @@ TEST_ROWS(ids_of_special_tokens_are_told_or_are_ordinary, 0, 2)
     o.eval_fraction = 0;
     o.objective = RT_OBJECTIVE_LM;
     o.special_tokens = _i ? RT_SPECIAL_TOKENS_NO : RT_SPECIAL_TOKENS_YES;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     const rt_special_use use = rt_data_special_use(data);
     ck_assert_uint_eq(use.count, _i ? 0 : 4); /* 3 ends documents, which files may have */
     ck_assert_int_eq(rt_data_begins(data), !_i);
-    rt_batch batch = new_batch(1, 9);
+    rt_batch batch = batch_of(1, 9);
     rt_data_evaluation(data, 0, &batch);
     for (int t = 0; t < 9; t++)
         ck_assert_int_eq(batch.ids[t], _i ? ids[t] : t ? ids[t - 1] : RT_ID_CLS);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* Of ten masked tokens, one becomes any token: without special ones also one below 4. */
@@ -154,8 +150,8 @@ TEST_ROWS(any_token_is_an_ordinary_one, 0, 2)
     o.mask_probability = 1;
     o.mask_id = 31;
     o.special_tokens = _i ? RT_SPECIAL_TOKENS_NO : RT_SPECIAL_TOKENS_YES;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(1, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, LENGTH);
     rt_data_evaluation(data, 0, &batch);
     int below = 0, masks = 0;
     for (int t = 1; t < LENGTH; t++) {
@@ -164,8 +160,6 @@ TEST_ROWS(any_token_is_an_ordinary_one, 0, 2)
     }
     ck_assert_int_gt(masks, LENGTH / 2);
     ck_assert_int_eq(below > 0, _i);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST(a_file_that_is_no_regular_one_is_named)
@@ -544,7 +538,7 @@ TEST(token_ids_must_hold_a_window_of_each_kind)
     write_ids(&o, (storage){0}, ids, 10);
     o.eval_fraction = 0.2;
     o.length = 3;
-    rt_data_close(opened(&o));
+    source(&o);
     o.length = 4;
     is_data_error(rt_data_open(&data, &o, NULL), o.file,
                   ": data.length 4 needs 3 ids for training and as many for evaluation; data.file "

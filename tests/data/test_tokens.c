@@ -51,10 +51,10 @@ TEST_ROWS(windows_are_read_from_every_kind_of_storage, 0, STORAGES)
     enum { ROWS = 40 };
     rt_data_options o = long_options(storage_number(_i));
     o.objective = RT_OBJECTIVE_LM;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_vocab(data), VOCAB);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), 15000 / (LENGTH - 1));
-    rt_batch batch = new_batch(ROWS, LENGTH);
+    rt_batch batch = batch_of(ROWS, LENGTH);
     rt_data_evaluation(data, 0, &batch);
     for (int i = 0; i < ROWS * LENGTH; i++) {
         size_t place = 135001 + (size_t)(i / LENGTH * (LENGTH - 1) + i % LENGTH - 1);
@@ -62,8 +62,6 @@ TEST_ROWS(windows_are_read_from_every_kind_of_storage, 0, STORAGES)
         ck_assert_int_eq(batch.mask[i], 1);
     }
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* A compact data set lies in its header. */
@@ -88,13 +86,11 @@ TEST(a_small_data_set_may_lie_in_its_header_and_in_a_group)
         o.file = lasting("%s:%s", path, names[i]);
         o.length = 9;
         o.eval_fraction = 0;
-        rt_data *data = opened(&o);
-        rt_batch batch = new_batch(1, 9);
+        rt_data *data = source(&o);
+        rt_batch batch = batch_of(1, 9);
         rt_data_training(data, 1, 0, 0, &batch);
         for (int t = 1; t < 9; t++)
             ck_assert_int_eq(original(&batch, t), 3 + t);
-        free_batch(batch);
-        rt_data_close(data);
     }
 }
 
@@ -124,39 +120,32 @@ static void *draw_steps(void *argument)
 TEST_ROWS(several_threads_draw_what_one_draws, 0, STORAGES)
 {
     rt_data_options o = long_options(storage_number(_i));
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     drawing together[THREADS], alone;
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        together[i] = (drawing){data, new_batch(STEPS * ROWS, LENGTH), (uint32_t)(i * ROWS)};
+        together[i] = (drawing){data, batch_of(STEPS * ROWS, LENGTH), (uint32_t)(i * ROWS)};
         ck_assert_int_eq(pthread_create(&threads[i], NULL, draw_steps, &together[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
     for (int i = 0; i < THREADS; i++) {
-        alone = (drawing){data, new_batch(STEPS * ROWS, LENGTH), together[i].first};
+        alone = (drawing){data, batch_of(STEPS * ROWS, LENGTH), together[i].first};
         draw_steps(&alone);
         ck_assert(same_rows(&alone.batch, 0, &together[i].batch, 0, STEPS * ROWS));
-        free_batch(alone.batch);
-        free_batch(together[i].batch);
     }
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
-    rt_data_close(data);
 }
 
 TEST(two_sources_read_one_file)
 {
     rt_data_options o = long_options(storage_number(4));
-    rt_data *first = opened(&o), *second = opened(&o);
-    rt_batch one = new_batch(8, LENGTH), other = new_batch(8, LENGTH);
+    rt_data *first = source(&o), *second = source(&o);
+    rt_batch one = batch_of(8, LENGTH), other = batch_of(8, LENGTH);
     rt_data_training(first, 1, 0, 0, &one);
-    rt_data_close(first);
     rt_data_training(second, 1, 0, 0, &other);
     ck_assert(same_rows(&one, 0, &other, 0, 8));
     ck_assert_int_eq(rt_data_status(second).code, RT_OK);
-    free_batch(one);
-    free_batch(other);
-    rt_data_close(second);
 }
 
 /* The rest of the file holds only the first ids, so that some rows can no longer be read; all of
@@ -164,8 +153,8 @@ TEST(two_sources_read_one_file)
 TEST_ROWS(a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE)
 {
     rt_data_options o = long_options(storage_number(_i));
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(4, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(4, LENGTH);
     rt_data_training(data, 1, 0, 0, &batch);
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
     struct stat facts;
@@ -178,24 +167,19 @@ TEST_ROWS(a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE)
         ck_assert_int_eq(batch.mask[i], 0);
     }
     is_data_error(rt_data_status(data), o.file, ": data.file became shorter while it was in use");
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* Chunks are decoded when the file is opened. What becomes of it then does not matter. */
 TEST_ROWS(ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file, IN_ONE_PIECE, STORAGES)
 {
     rt_data_options o = long_options(storage_number(_i));
-    rt_data *data = opened(&o);
-    rt_batch before = new_batch(4, LENGTH), after = new_batch(4, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch before = batch_of(4, LENGTH), after = batch_of(4, LENGTH);
     rt_data_training(data, 1, 0, 0, &before);
     ck_assert_int_eq(truncate(in_folder("a"), 0), 0);
     rt_data_training(data, 1, 0, 0, &after);
     ck_assert(same_rows(&before, 0, &after, 0, 4));
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
-    free_batch(before);
-    free_batch(after);
-    rt_data_close(data);
 }
 
 /* Another program writes into the file, which keeps its size and its time. The ids lie in it as
@@ -204,8 +188,8 @@ TEST(an_id_that_is_overwritten_is_found_while_drawing)
 {
     rt_data_options o = long_options((storage){0});
     o.eval_fraction = 0;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(1, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, LENGTH);
     struct stat facts;
     FILE *file = fopen(in_folder("a"), "r+b");
     ck_assert_int_eq(stat(in_folder("a"), &facts), 0);
@@ -233,6 +217,4 @@ TEST(an_id_that_is_overwritten_is_found_while_drawing)
     is_data_error(rt_data_status(data), o.file,
                   ": data.file must hold ids from 0 to 4999 (data.vocab 5000); got 5000 at index "
                   "63");
-    free_batch(batch);
-    rt_data_close(data);
 }

@@ -62,8 +62,8 @@ TEST_ROWS(training_windows_begin_anywhere_before_the_tail, 0, KINDS)
 {
     enum { STARTS = 200 - WINDOW + 1, ROWS = 100, STEPS = 200 };
     rt_data_options o = ruler(_i, 0.2);
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(ROWS, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(ROWS, LENGTH);
     int counts[STARTS] = {0};
     for (uint32_t step = 0; step < STEPS; step++) {
         rt_data_training(data, 3, step, 0, &batch);
@@ -77,21 +77,17 @@ TEST_ROWS(training_windows_begin_anywhere_before_the_tail, 0, KINDS)
     ck_assert_int_gt(counts[STARTS - 1], 0);
     double bound = STARTS - 1 + 5 * sqrt(2.0 * STARTS);
     ck_assert_double_lt(chi_squared(counts, STARTS, ROWS * STEPS), bound);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 static void check_evaluation(int kind, double eval_fraction, int length, int begin, int rows)
 {
     rt_data_options o = ruler(kind, eval_fraction);
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_evaluation_rows(data, length), rows);
-    rt_batch batch = new_batch(2 * rows, length);
+    rt_batch batch = batch_of(2 * rows, length);
     rt_data_evaluation(data, 0, &batch);
     for (int r = 0; r < 2 * rows; r++)
         ck_assert_int_eq(place_of(kind, &batch, r), begin + r % rows * (length - 1));
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
@@ -111,20 +107,17 @@ TEST_ROWS(a_file_without_a_tail_is_evaluated_on_all_of_it, 0, KINDS)
 TEST_ROWS(a_tail_that_is_shorter_than_a_window_has_no_rows, 0, KINDS)
 {
     rt_data_options o = ruler(_i, 0.2);
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 52), 0);
-    rt_data_close(data);
 }
 
 TEST_ROWS(a_window_that_begins_again_has_other_masks, 0, KINDS)
 {
     rt_data_options o = ruler(_i, 0.2);
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(14, LENGTH);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(14, LENGTH);
     rt_data_evaluation(data, 0, &batch);
     ck_assert(!same_rows(&batch, 0, &batch, 7, 7));
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* Of windows at every place that training can choose, and of all of evaluation. */
@@ -134,9 +127,9 @@ TEST_ROWS(training_and_evaluation_share_no_token, 0, KINDS)
     enum { ROWS = 2000 };
     for (int i = 0; i < 4; i++) {
         rt_data_options o = ruler(_i, fractions[i]);
-        rt_data *data = opened(&o);
+        rt_data *data = source(&o);
         int rows = (int)rt_data_evaluation_rows(data, LENGTH), last = 0, first = PLACES;
-        rt_batch training = new_batch(ROWS, LENGTH), evaluation = new_batch(rows, LENGTH);
+        rt_batch training = batch_of(ROWS, LENGTH), evaluation = batch_of(rows, LENGTH);
         rt_data_training(data, 1, 0, 0, &training);
         rt_data_evaluation(data, 0, &evaluation);
         for (int r = 0; r < ROWS; r++) {
@@ -148,9 +141,6 @@ TEST_ROWS(training_and_evaluation_share_no_token, 0, KINDS)
             first = place < first ? place : first;
         }
         ck_assert_int_eq(last + 1, first);
-        free_batch(training);
-        free_batch(evaluation);
-        rt_data_close(data);
     }
 }
 
@@ -174,32 +164,28 @@ TEST_ROWS(a_language_model_is_asked_for_the_next_token_everywhere, 0, KINDS)
     enum { ROWS = 50 };
     rt_data_options o = ruler(_i, 0.2);
     o.objective = RT_OBJECTIVE_LM;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     for (int i = 0; i < 3; i++) {
-        rt_batch batch = new_batch(ROWS, lengths[i]);
+        rt_batch batch = batch_of(ROWS, lengths[i]);
         rt_data_training(data, 1, 0, 0, &batch);
         for (int r = 0; r < ROWS; r++)
             check_next(_i, &batch, r);
-        free_batch(batch);
     }
-    rt_data_close(data);
 }
 
 TEST_ROWS(evaluation_asks_a_language_model_for_every_token_of_the_tail_once, 0, KINDS)
 {
     rt_data_options o = ruler(_i, 0.2);
     o.objective = RT_OBJECTIVE_LM;
-    rt_data *data = opened(&o);
+    rt_data *data = source(&o);
     int rows = (int)rt_data_evaluation_rows(data, 11), asked[PLACES] = {0};
-    rt_batch batch = new_batch(rows, 11);
+    rt_batch batch = batch_of(rows, 11);
     rt_data_evaluation(data, 0, &batch);
     for (int i = 0; i < rows * 11; i++)
         if (batch.labels[i] != RT_NO_LABEL)
             asked[batch.labels[i] - first_id(_i)]++;
     for (int i = 0; i < PLACES; i++)
         ck_assert_int_eq(asked[i], i >= 200);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 /* Twenty letters in an order that does not matter here. */
@@ -222,7 +208,7 @@ static rt_data *open_letters(int kind, double mask_probability)
         write_ids(&o, (storage){0}, ids, LONG_TEXT);
     else
         set_file(&o, write_file(in_folder("a"), text, sizeof text));
-    return opened(&o);
+    return source(&o);
 }
 
 /* A count of n draws must lie within four deviations of what its probability says. */
@@ -239,7 +225,7 @@ TEST_ROWS(chosen_tokens_are_masked_as_in_bert, 0, KINDS)
 {
     const int choices = _i == BYTES ? 256 : LETTERS;
     rt_data *data = open_letters(_i, 0.15);
-    rt_batch batch = new_batch(MANY, LONG_LENGTH);
+    rt_batch batch = batch_of(MANY, LONG_LENGTH);
     int chosen = 0, masked = 0, stayed = 0, other = 0, counts[256] = {0};
     rt_data_training(data, 11, 0, 0, &batch);
     for (int i = 0; i < MANY * LONG_LENGTH; i++) {
@@ -258,8 +244,6 @@ TEST_ROWS(chosen_tokens_are_masked_as_in_bert, 0, KINDS)
     expect_share("stayed", stayed, chosen, 0.1 + 0.1 / choices);
     expect_share("other", other, chosen, 0.1 - 0.1 / choices);
     ck_assert_double_lt(chi_squared(counts, choices, other), choices - 1 + 5 * sqrt(2.0 * choices));
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 static int labels_of(const rt_batch *batch, int row, int *last)
@@ -276,19 +260,17 @@ static int labels_of(const rt_batch *batch, int row, int *last)
 TEST_ROWS(every_token_is_chosen_when_the_probability_is_one, 0, KINDS)
 {
     rt_data *data = open_letters(_i, 1);
-    rt_batch batch = new_batch(10, LONG_LENGTH);
+    rt_batch batch = batch_of(10, LONG_LENGTH);
     int last;
     rt_data_training(data, 1, 0, 0, &batch);
     for (int r = 0; r < 10; r++)
         ck_assert_int_eq(labels_of(&batch, r, &last), LONG_LENGTH - 1);
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
 {
     rt_data *data = open_letters(_i, 1e-12);
-    rt_batch batch = new_batch(MANY, 11);
+    rt_batch batch = batch_of(MANY, 11);
     int counts[11] = {0};
     rt_data_training(data, 1, 0, 0, &batch);
     for (int r = 0; r < MANY; r++) {
@@ -298,6 +280,4 @@ TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
     }
     ck_assert_int_eq(counts[0], 0);
     ck_assert_double_lt(chi_squared(counts + 1, 10, MANY), 9 + 5 * sqrt(20));
-    free_batch(batch);
-    rt_data_close(data);
 }

@@ -21,7 +21,6 @@ static void save_example(void)
                                      .best_eval_loss = 1,
                                      .vocabulary = &some_vocabulary};
     assert_status(rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &info), RT_OK, "");
-    free_trained(&t);
 }
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
@@ -47,9 +46,6 @@ TEST(a_start_from_another_run_changes_nothing)
     ck_assert_uint_gt(n, 4);
     ck_assert(!memcmp(t.parameters.values, saved.parameters.values,
                       t.parameters.block_size * sizeof(real)));
-    free_trained(&t);
-    free_trained(&before);
-    free_trained(&saved);
 }
 
 TEST(an_info_is_whole_or_empty)

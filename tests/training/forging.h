@@ -18,7 +18,6 @@ static inline void save_example(void)
     rt_checkpoint_info info = some_info(200);
     rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
     assert_status(status, RT_OK, "");
-    free_trained(&t);
 }
 
 #endif

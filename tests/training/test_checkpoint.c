@@ -46,8 +46,6 @@ TEST(what_was_saved_is_loaded_bit_for_bit)
     ck_assert(same_numbers(&saved, &loaded));
     assert_some_info(&info);
     rt_checkpoint_info_free(&info);
-    free_trained(&saved);
-    free_trained(&loaded);
     ck_assert_int_eq(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
 }
 
@@ -71,7 +69,6 @@ TEST(an_info_without_texts_is_read_as_empty_texts)
     ck_assert_ptr_null(info.vocabulary);
     ck_assert(isinf(info.eval_loss) && isinf(info.best_eval_loss));
     rt_checkpoint_info_free(&info);
-    free_trained(&t);
 }
 
 TEST(the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_better)
@@ -124,8 +121,6 @@ static void expect_refusal(trained *t, const char *message)
     ck_assert(same_numbers(t, &before));
     assert_status(load_example(t), RT_CHECKPOINT, message);
     ck_assert_msg(same_numbers(t, &before), "the target was changed");
-    free_trained(&before);
-    free_trained(t);
 }
 
 TEST(another_shape_is_refused)
@@ -148,7 +143,7 @@ TEST(a_parameter_that_the_model_lacks_is_refused)
 {
     save_example();
     trained t = new_trained(4, 2);
-    rt_free(t.parameters.list[--t.parameters.count]);
+    t.parameters.count--;
     expect_refusal(&t, FILE_NAME
                    ": the checkpoint has layers.0.attention.theta, which the model lacks");
 }
@@ -203,19 +198,14 @@ TEST_ROWS(another_layout_is_refused, 0, sizeof layouts / sizeof *layouts)
 TEST(moments_that_are_not_wanted_are_not_needed)
 {
     trained t = new_trained(4, 2), saved = new_trained(4, 1);
-    real *second = saved.model.states[1];
     rt_checkpoint_info info = some_info(200);
     saved.model.states[1] = NULL;
     rt_status status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&saved), &info);
     assert_status(status, RT_OK, "");
-    saved.model.states[1] = second;
     assert_status(load_example(&t), RT_CHECKPOINT,
                   FILE_NAME ": second moment of head.output.weight is not in the checkpoint");
-    rt_free(t.model.states[1]);
     t.model.states[1] = NULL;
     assert_status(load_example(&t), RT_OK, "");
-    free_trained(&t);
-    free_trained(&saved);
 }
 
 TEST(what_is_not_finite_is_not_saved)
@@ -232,7 +222,6 @@ TEST(what_is_not_finite_is_not_saved)
         rt_checkpoint_save(path, model_of(&t), &info), RT_NONFINITE,
         "second moment of layers.0.attention.theta is not finite: no checkpoint was saved");
     ck_assert(!exists(path));
-    free_trained(&t);
 }
 
 /* ---- files that another program has changed and sealed again ---- */
@@ -260,7 +249,6 @@ static void assert_bias_is_loaded(const double values[5])
         assert_status(load_parsed(&t, parses[n]), RT_OK, "");
         for (int i = 0; i < 5; i++)
             ck_assert(t.parameters.list[1]->tensor.data[i] == (real)values[i]);
-        free_trained(&t);
     }
 }
 
@@ -312,8 +300,6 @@ TEST_ROWS(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0
                   "");
     for (size_t i = 0; i < rt_size(from); i++)
         ck_assert_double_eq_tol(to->data[i], raw ? log(from->data[i]) : exp(from->data[i]), 1e-15);
-    free_trained(&saved);
-    free_trained(&started);
 }
 
 /* Parameters of the head may differ: a weight of another size stays as it was drawn, the bias of
@@ -339,9 +325,6 @@ TEST(what_does_not_fit_stays_as_it_was)
                      before.parameters.list[0]->tensor.data, 25 * sizeof(real));
     for (int i = 0; i < 5; i++)
         ck_assert_double_eq(started.parameters.list[1]->tensor.data[i], 10 + i);
-    free_trained(&saved);
-    free_trained(&started);
-    free_trained(&before);
 }
 
 static rt_transformer *model_with(rt_head head, uint64_t seed)
@@ -424,9 +407,6 @@ TEST_ROWS(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from, 0, 4)
              rows[_i].place);
     assert_status(start_in_another_form(&saved, &started, RT_THETA_RAW), RT_CHECKPOINT, message);
     ck_assert(same_numbers(&started, &before));
-    free_trained(&saved);
-    free_trained(&started);
-    free_trained(&before);
 }
 
 static void write_attribute(hid_t owner, const char *name, hid_t type, const void *value)
@@ -512,7 +492,6 @@ TEST_ROWS(a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4)
     ck_assert_int_eq(read->lowercase, _i == 3);
     rt_vocabulary_free(saved);
     rt_vocabulary_free(read);
-    free_trained(&t);
 }
 
 /* Another word, or another byte for the first character. */
@@ -576,7 +555,6 @@ TEST(a_missing_file_is_named)
     snprintf(message, sizeof message, "cannot open %s/" FILE_NAME ": No such file or directory",
              scratch);
     assert_status(load_example(&t), RT_CHECKPOINT, message);
-    free_trained(&t);
 }
 
 TEST(a_failed_allocation_while_loading_changes_nothing)
@@ -594,9 +572,6 @@ TEST(a_failed_allocation_while_loading_changes_nothing)
     }
     ck_assert_uint_gt(n, 6);
     ck_assert(same_numbers(&t, &saved));
-    free_trained(&t);
-    free_trained(&before);
-    free_trained(&saved);
 }
 
 TEST(a_failed_allocation_while_saving_is_an_error)
@@ -611,5 +586,4 @@ TEST(a_failed_allocation_while_saving_is_an_error)
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);
     }
-    free_trained(&t);
 }

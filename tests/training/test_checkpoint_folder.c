@@ -19,7 +19,6 @@ static rt_status save(int step, int keep)
     trained t = new_trained(4, (uint64_t)step);
     rt_checkpoint_info info = some_info(step);
     rt_status status = rt_checkpoint_save_in(scratch, model_of(&t), &info, keep);
-    free_trained(&t);
     return status;
 }
 
@@ -100,7 +99,6 @@ TEST(the_best_evaluation_is_kept_beside_the_newest)
                      : step == 50 ? "50 "
                                   : "60 50 ");
     }
-    free_trained(&t);
 }
 
 TEST(later_checkpoints_are_neither_counted_nor_removed)
@@ -143,7 +141,6 @@ TEST(numbers_that_are_not_finite_remove_nothing)
     t.parameters.values[0] = (real)(0.0 / 0.0);
     rt_status status = rt_checkpoint_save_in(scratch, model_of(&t), &info, 1);
     ck_assert_int_eq(status.code, RT_NONFINITE);
-    free_trained(&t);
     expect_steps("200 100 ");
 }
 
@@ -197,7 +194,6 @@ TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0,
     unloadable[_i].spoil(&t, &info);
     snprintf(message, sizeof message, "step-00000300.h5.tmp: %s", unloadable[_i].message);
     assert_status(rt_checkpoint_save_in(scratch, model_of(&t), &info, 1), RT_CHECKPOINT, message);
-    free_trained(&t);
     expect_steps("200 100 ");
     ck_assert_int_eq(files_in_scratch(), 2);
 }
@@ -210,7 +206,6 @@ TEST(a_folder_that_is_missing_is_named)
     snprintf(message, sizeof message,
              "cannot create %s/no/step-00000007.h5.tmp: No such file or directory", scratch);
     assert_status(rt_checkpoint_save_in(in_scratch("no"), model_of(&t), &info, 1), RT_IO, message);
-    free_trained(&t);
 }
 
 /* ---- the newest that verifies ---- */
@@ -229,8 +224,6 @@ static void expect_newest(int step, const char *warnings)
     ck_assert_int_eq(info.step, step);
     ck_assert(same_numbers(&loaded, &saved));
     rt_checkpoint_info_free(&info);
-    free_trained(&loaded);
-    free_trained(&saved);
 }
 
 TEST(the_newest_is_found)
@@ -342,5 +335,4 @@ TEST(a_failed_allocation_while_saving_loses_nothing)
         ck_assert(exists(checkpoint(100)) && exists(checkpoint(200)));
         ck_assert(n < requests || exists(checkpoint(300)));
     }
-    free_trained(&t);
 }

@@ -26,7 +26,6 @@ static void save_labels(const char *text)
     status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
     assert_status(status, RT_OK, "");
     rt_labels_free(info.labels);
-    free_trained(&t);
 }
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/model_options.h"
+#include "suite.h"
 #include "training/scratch.h"
 
 #include <check.h>
@@ -18,7 +19,17 @@ typedef struct trained {
     rt_checkpoint_model model; /* of these parameters, with moments */
 } trained;
 
-/* The three parameters, one to be given another shape: the rows of the words. */
+static inline void release_trained(void *object)
+{
+    trained *t = object;
+    rt_free(t->model.states[0]);
+    rt_free(t->model.states[1]);
+    rt_parameters_free(&t->parameters);
+    free(t);
+}
+
+/* Returns a model that is freed after the test, with three parameters, one to be given another
+ * shape: the rows of the words. */
 static inline trained new_trained(int words, uint64_t seed)
 {
     trained t = {0};
@@ -43,6 +54,10 @@ static inline trained new_trained(int words, uint64_t seed)
         t.model.states[0][i] = p->values[i] * (real)0.3;
         t.model.states[1][i] = p->values[i] * p->values[i] / 7;
     }
+    trained *kept = malloc(sizeof *kept);
+    ck_assert_ptr_nonnull(kept);
+    *kept = t;
+    owned(kept, release_trained);
     return t;
 }
 
@@ -53,13 +68,6 @@ static inline const rt_checkpoint_model *model_of(trained *t)
     t->model.options = &t->options;
     t->model.data = &t->data;
     return &t->model;
-}
-
-static inline void free_trained(trained *t)
-{
-    rt_free(t->model.states[0]);
-    rt_free(t->model.states[1]);
-    rt_parameters_free(&t->parameters);
 }
 
 static inline bool same_numbers(const trained *a, const trained *b)
