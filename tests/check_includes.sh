@@ -15,6 +15,7 @@ models: core ops
 text: core
 data: core text
 io: core ops optim models text data
+train/templates:
 train/config: core ops optim models text data io
 train/folder: core ops optim models text data io train/config
 train/world: core ops optim models text data io train/config train/folder

@@ -7,6 +7,7 @@
 #include "io/checkpoint/checkpoint.h"
 #include "models/positions.h"
 #include "models/transformer.h"
+#include "templates.h"
 #include "text/durable_file.h"
 #include "text/files.h"
 #include "text/process.h"
@@ -145,17 +146,6 @@ static void print_tokenizer(FILE *to, char *text, int tokens, const char *unit, 
                 rt_program_name(), tokens, unit, arguments->tokenizer, word);
 }
 
-static rt_status count_words(rt_word_counts *counts, const char *path)
-{
-    unsigned char *text;
-    size_t bytes;
-    rt_status status = rt_file_read("--train-tokenizer", path, &text, &bytes);
-    if (!status.code)
-        status = rt_word_counts_add(counts, path, text, bytes);
-    rt_free(text);
-    return status;
-}
-
 /* Prints a vocab.txt. */
 static rt_status train_wordpiece(FILE *to, const rt_arguments *arguments)
 {
@@ -163,8 +153,15 @@ static rt_status train_wordpiece(FILE *to, const rt_arguments *arguments)
     rt_status status = rt_ok();
     char *text = NULL;
     int lines = 0;
-    for (int i = 0; i < arguments->other_count && !status.code; i++)
-        status = count_words(&counts, arguments->others[i]);
+    for (int i = 0; i < arguments->other_count && !status.code; i++) {
+        const char *path = arguments->others[i];
+        unsigned char *bytes;
+        size_t size;
+        status = rt_file_read("--train-tokenizer", path, &bytes, &size);
+        if (!status.code)
+            status = rt_word_counts_add(&counts, path, bytes, size);
+        rt_free(bytes);
+    }
     if (!status.code)
         status = rt_wordpiece_build(&counts, arguments->tokenizer, &text, &lines);
     rt_word_counts_free(&counts);
@@ -200,27 +197,20 @@ static void show_progress(void *context, const char *what, double done, double a
     fflush(stderr);
 }
 
-static rt_status count_text(rt_bpe_counts *counts, rt_workers *workers, const char *path,
-                            const rt_bpe_progress *progress)
-{
-    unsigned char *text;
-    size_t bytes;
-    rt_status status = rt_file_read("--train-tokenizer", path, &text, &bytes);
-    if (!status.code)
-        status =
-            rt_bpe_counts_add(counts, rt_workers_crew(workers, 0), path, text, bytes, progress);
-    rt_free(text);
-    return status;
-}
-
 static rt_status count_texts(rt_bpe_counts *counts, const rt_arguments *arguments, showing *s,
                              const rt_bpe_progress *progress)
 {
     rt_workers *workers;
     rt_status status = rt_workers_new(&workers, rt_processors());
     for (int i = 0; i < arguments->other_count && !status.code; i++) {
+        unsigned char *bytes;
+        size_t size;
         s->path = arguments->others[i];
-        status = count_text(counts, workers, s->path, progress);
+        status = rt_file_read("--train-tokenizer", s->path, &bytes, &size);
+        if (!status.code)
+            status = rt_bpe_counts_add(counts, rt_workers_crew(workers, 0), s->path, bytes, size,
+                                       progress);
+        rt_free(bytes);
     }
     s->path = NULL;
     rt_workers_free(workers);
@@ -251,6 +241,43 @@ static rt_status train_bpe(FILE *to, const rt_arguments *arguments)
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
 {
     return arguments->wordpiece ? train_wordpiece(to, arguments) : train_bpe(to, arguments);
+}
+
+/* ---- --init ---- */
+
+static const struct {
+    const char *name;    /* word after --init */
+    const char *purpose; /* for messages */
+    const char *ini;     /* content of the file */
+} templates[] = {
+    {"gpt", "a decoder that continues a text", gpt_ini},
+    {"classify", "an encoder that labels texts", classify_ini},
+    {"tag", "an encoder that labels the words of sentences", tag_ini},
+    {"mlm", "an encoder that fills in masked tokens", mlm_ini},
+    {"theta", "a sweep that compares a fixed with a learned theta", theta_ini},
+};
+
+rt_status rt_init_command(const rt_arguments *arguments)
+{
+    enum { TEMPLATES = sizeof templates / sizeof *templates };
+    char quoted[RT_QUOTE_SIZE];
+    rt_durable_file file;
+    int i = 0;
+    while (i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0)
+        i++;
+    if (i == TEMPLATES)
+        return rt_error(RT_CONFIG, "--init must be one of gpt, classify, tag, mlm, theta; got %s",
+                        rt_quote(quoted, arguments->init));
+    rt_status status = rt_output_check(arguments->config, arguments->overwrite, NULL);
+    if (status.code)
+        return status;
+    status = rt_durable_open(&file, arguments->config);
+    if (!status.code)
+        status = rt_durable_write(&file, templates[i].ini, strlen(templates[i].ini));
+    status = rt_durable_close(&file, status);
+    if (!status.code && !arguments->quiet)
+        printf("%s: %s\n", arguments->config, templates[i].purpose);
+    return status;
 }
 
 /* ---- --report ---- */

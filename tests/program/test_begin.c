@@ -267,8 +267,7 @@ TEST(a_folder_without_a_template_is_used_without_the_token)
                     ">%d.out; cmp 0.out %d.out",
                     given[i], i, i);
     }
-    expect_exit(w, 2, "$TRAIN --checkpoint folder --predict ''");
-    expect_text(w->err, "the text is empty");
+    expect_told(2, "the text is empty", "$TRAIN --checkpoint folder --predict ''");
     expect_exit(w, 0, "printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
 }
 
@@ -352,8 +351,7 @@ TEST(special_tokens_of_a_text_are_tokens_with_an_option)
                     "$TRAIN --checkpoint runs/c %s >a; $TRAIN --checkpoint runs/c %s --special >b; "
                     "! cmp -s a b",
                     uses[i], uses[i]);
-    expect_exit(w, 2, TRAIN_ON("gpt2") "--special");
-    expect_text(w->err, "--special needs --eval or --predict");
+    expect_told(2, "--special needs --eval or --predict", TRAIN_ON("gpt2") "--special");
 }
 
 /* Writes vocab.json and merges.txt in the place of tokenizer.json. */
@@ -394,12 +392,12 @@ TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
     expect_exit(w, 0, ask, "one");
     split_tokenizer("folder");
     expect_exit(w, 0, ask, "two; cmp one two");
-    expect_exit(
-        w, 0,
+    expect_told(
+        0,
+        "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
+        "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read",
         "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' folder/tokenizer_config.json; "
         "$TRAIN --checkpoint folder --export out");
-    expect_text(w->err, "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
-                        "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read");
 }
 
 TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
@@ -429,9 +427,10 @@ TEST(a_resumed_run_begins_texts_as_before)
 {
     prepare();
     expect_exit(w, 0, TRAIN_ON("gpt2"));
-    expect_exit(w, 2, TRAIN_ON("gpt2") "--resume data.begin=none");
-    expect_text(w->err, "data.begin: the run has 'auto', now it is 'none'");
-    expect_exit(w, 2, "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
-    expect_text(w->err, "data.begin = none has no effect: it needs data.task = text, tokens, "
-                        "classify or tag");
+    expect_told(2, "data.begin: the run has 'auto', now it is 'none'",
+                TRAIN_ON("gpt2") "--resume data.begin=none");
+    expect_told(2,
+                "data.begin = none has no effect: it needs data.task = text, tokens, "
+                "classify or tag",
+                "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
 }

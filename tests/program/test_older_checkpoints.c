@@ -73,8 +73,7 @@ TEST_ROWS(what_reads_a_model_refuses_it, 0, 2)
     make_run(version);
     expect_exit(w, 0, "cp -r runs before");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        expect_exit(w, 4, "$TRAIN %s", commands[i]);
-        expect_text(w->err, message_of(version, message));
+        expect_told(4, message_of(version, message), "$TRAIN %s", commands[i]);
     }
     expect_exit(w, 0, "diff -r before runs && test ! -e there");
 }
@@ -96,8 +95,7 @@ TEST(a_report_draws_its_tables)
     NEEDS_PROGRAM("gnuplot");
     char message[256];
     make_run(2);
-    expect_exit(w, 0, "$TRAIN --report runs/lm");
-    expect_text(w->err, message_of(2, message));
+    expect_told(0, message_of(2, message), "$TRAIN --report runs/lm");
     expect_exit(w, 0, "grep -q '<svg' runs/lm/report.html");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=now train.steps=4");
     expect_exit(w, 0, "$TRAIN --report runs/lm runs/now --output both.html");

@@ -57,6 +57,5 @@ static const char *const rows[][2] = {
 TEST_ROWS(a_use_of_each_kind_ends_well, 0, ROWS(rows))
 {
     make_files();
-    expect_exit(w, 0, "%s", rows[_i][0]);
-    expect_text(w->out, rows[_i][1]);
+    expect_printed(rows[_i][1], "%s", rows[_i][0]);
 }

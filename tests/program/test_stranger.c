@@ -110,10 +110,10 @@ TEST(labels_are_shown_and_never_obeyed)
         "$TRAIN tiny.ini --quiet data.task=classify data.vocab=32 data.file=a.tsv data.level=byte "
         "data.eval_fraction=0 && $TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
-    char *page = read_file("runs/tiny/report.html");
-    expect_text(page, "<th scope=\"row\">&lt;script&gt;canary()&lt;/script&gt;</th>");
-    expect_text(page, "<th scope=\"row\">&quot;&gt;&lt;img src=x&gt;&amp;lt;b&gt;</th>");
-    rt_free(page);
+    expect_in_file("runs/tiny/report.html",
+                   "<th scope=\"row\">&lt;script&gt;canary()&lt;/script&gt;</th>");
+    expect_in_file("runs/tiny/report.html",
+                   "<th scope=\"row\">&quot;&gt;&lt;img src=x&gt;&amp;lt;b&gt;</th>");
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         poison("runs/tiny", tables[i]);
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
@@ -132,10 +132,8 @@ TEST(labels_are_shown_and_never_obeyed)
                "|touch canary,|touch canary,<script>\n|touch canary,all,1\n");
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
-    page = read_file("runs/tiny/report.html");
-    expect_text(page, "<th scope=\"row\">|touch canary</th>");
-    expect_text(page, "--share:1.000\">2147483647</td>");
-    rt_free(page);
+    expect_in_file("runs/tiny/report.html", "<th scope=\"row\">|touch canary</th>");
+    expect_in_file("runs/tiny/report.html", "--share:1.000\">2147483647</td>");
 }
 
 TEST(headings_are_found_by_their_names_or_not_at_all)
@@ -247,8 +245,7 @@ TEST(links_are_not_written_through)
                 "ln -s ../../../mine/c.csv figures/loss.svg && $TRAIN --report .");
     expect_exit(w, 0, "for i in a b c; do echo mine | cmp - mine/$i.csv || exit 1; done");
     expect_exit(w, 0, "rm -r runs/tiny/figures && ln -s ../../mine runs/tiny/figures");
-    expect_exit(w, 1, "$TRAIN --report runs/tiny");
-    expect_text(w->err, "runs/tiny/figures: not a folder");
+    expect_told(1, "runs/tiny/figures: not a folder", "$TRAIN --report runs/tiny");
     expect_exit(w, 0,
                 "ln -s ../../mine/a.csv runs/tiny/metrics.csv.tmp && $TRAIN tiny.ini --quiet "
                 "train.steps=2 --overwrite");

@@ -52,10 +52,8 @@ TEST(a_sweep_stands_for_its_runs)
     expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2 theta.learn=no");
     expect_exit(w, 0, "$TRAIN --report runs/s runs/a1 --output all.html");
     ck_assert_str_eq(w->out, "report: all.html\n");
-    char *page = read_page("all.html");
-    expect_text(page, "<h1>3 runs compared</h1>");
-    expect_text(page, "<td class=\"setting\">seed=1, seed=2</td>");
-    rt_free(page);
+    expect_in_file("all.html", "<h1>3 runs compared</h1>");
+    expect_in_file("all.html", "<td class=\"setting\">seed=1, seed=2</td>");
 }
 
 /* ---- what can be compared ---- */
@@ -234,9 +232,7 @@ TEST(runs_of_one_name_and_without_results_are_compared)
     make_runs();
     expect_exit(w, 0, SHORT "run.name=b run.dir=third && rm third/b/result.csv");
     expect_exit(w, 0, "$TRAIN --report elsewhere/b third/b");
-    char *page = read_page("report.html");
-    expect_text(page, "<p>1 of 2 runs finished</p>");
-    rt_free(page);
+    expect_in_file("report.html", "<p>1 of 2 runs finished</p>");
 }
 
 TEST(a_report_is_replaced_and_nothing_else)
@@ -246,8 +242,8 @@ TEST(a_report_is_replaced_and_nothing_else)
     expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
     expect_exit(w, 0, "$TRAIN --report runs/a1 runs/a2 elsewhere/b");
     write_file("mine.html", "<html><head><title>mine</title>\n");
-    expect_exit(w, 2, "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
-    expect_text(w->err, "mine.html is not a report of rotor: it was not replaced");
+    expect_told(2, "mine.html is not a report of rotor: it was not replaced",
+                "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
     char *page = read_file("mine.html");
     ck_assert_str_eq(page, "<html><head><title>mine</title>\n");
     rt_free(page);
@@ -289,8 +285,7 @@ TEST(what_cannot_be_compared_is_refused)
     };
     make_runs();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_exit(w, rows[i].code, "$TRAIN %s", rows[i].arguments);
-        expect_text(w->err, rows[i].message);
+        expect_told(rows[i].code, rows[i].message, "$TRAIN %s", rows[i].arguments);
     }
     ck_assert(!exists("report.html") && !exists("x.html"));
 }
@@ -316,9 +311,7 @@ TEST(a_run_is_watched_until_it_ends)
     rt_free(page);
     expect_exit(w, 2, "$TRAIN --watch runs/none");
     expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2");
-    expect_exit(w, 2, "$TRAIN --watch runs/s");
-    expect_text(w->err, "--watch takes the folder of a run, not of a sweep");
-    expect_exit(w, 2, "$TRAIN --watch runs/a1 runs/a2");
-    expect_text(w->err, "--watch takes only one run");
+    expect_told(2, "--watch takes the folder of a run, not of a sweep", "$TRAIN --watch runs/s");
+    expect_told(2, "--watch takes only one run", "$TRAIN --watch runs/a1 runs/a2");
     expect_exit(w, 2, "$TRAIN --watch runs/a1 --report runs/a2");
 }

@@ -43,13 +43,12 @@ SUITE(PROGRAM_OPTIONS)
 TEST(a_run_ends_when_its_patience_has_run_out)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=2 --quiet");
-    expect_text(w->out, "steps: 60, 5760 tokens\n");
+    expect_printed("steps: 60, 5760 tokens\n",
+                   "$TRAIN " WAIT "train.steps=100 train.patience=2 --quiet");
     expect_lines(w->out, "run: runs/tiny\n" STOPPED("60", "100", "2 evaluations"));
     expect_exit(w, 0, "grep -c '' runs/tiny/metrics.csv; grep ^stopped_early runs/tiny/result.csv");
     ck_assert_str_eq(w->out, "7\nstopped_early,1\n");
-    expect_exit(w, 0, "ls runs/tiny/checkpoints");
-    expect_text(w->out, "step-00000060.h5\n");
+    expect_printed("step-00000060.h5\n", "ls runs/tiny/checkpoints");
     expect_no_text(w->out, "step-00000080.h5\n");
     expect_exit(w, 0,
                 "$TRAIN --report runs/tiny && grep 'stopped early at step 60 of 100: the' "
@@ -102,17 +101,18 @@ TEST(evaluations_are_counted_over_an_interruption)
     const char *flat = RUN "optimizer.lr=0 --quiet";
     expect_exit(w, 0, "$TRAIN %s run.name=straight train.steps=100 train.patience=2", flat);
     expect_exit(w, 0, "$TRAIN %s run.name=parts train.steps=50", flat);
-    expect_exit(w, 0, "$TRAIN %s run.name=parts train.steps=100 train.patience=2 --resume", flat);
-    expect_text(w->out, "steps: 60, ");
+    expect_printed("steps: 60, ",
+                   "$TRAIN %s run.name=parts train.steps=100 train.patience=2 --resume", flat);
     expect_same_run("straight", "parts", 60);
 }
 
 TEST(with_more_steps_the_run_continues_and_its_patience_anew)
 {
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=200 train.patience=1 run.name=parts --resume");
-    expect_text(w->err, "the run had stopped early at step 40; it continues, and train.patience is "
-                        "counted from 0 again\n");
+    expect_told(0,
+                "the run had stopped early at step 40; it continues, and train.patience is "
+                "counted from 0 again\n",
+                "$TRAIN " WAIT "train.steps=200 train.patience=1 run.name=parts --resume");
     expect_lines(w->out, STOPPED("60", "200", "1 evaluation"));
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=200 train.patience=2 run.name=straight --quiet");
     expect_same_files("runs/straight/metrics.csv", "runs/parts/metrics.csv");
@@ -128,19 +128,19 @@ TEST(a_target_that_was_not_reached_is_missed)
                 "$TRAIN " WAIT "train.steps=100 train.patience=1 train.target_accuracy=1 --quiet");
     expect_lines(w->out, STOPPED("40", "100", "1 evaluation"));
     expect_text(w->err, "is below train.target_accuracy = 1\n");
-    expect_exit(w, 0,
-                "$TRAIN " WAIT "train.steps=100 train.patience=1 --quiet --overwrite "
-                "train.target_accuracy=0.0001");
-    expect_text(w->out, "steps: 20, ");
+    expect_printed("steps: 20, ",
+                   "$TRAIN " WAIT "train.steps=100 train.patience=1 --quiet --overwrite "
+                   "train.target_accuracy=0.0001");
     expect_no_text(w->out, "stopped early");
 }
 
 TEST(a_patience_that_can_never_end_a_run_is_refused)
 {
-    expect_exit(w, 2, "$TRAIN " RUN "train.steps=100 train.patience=4");
-    expect_text(w->err, "command line: train.patience = 4 can never end this run: with "
-                        "train.eval_every = 20 it runs out at step 100 at the earliest, and "
-                        "train.steps = 100\n");
+    expect_told(2,
+                "command line: train.patience = 4 can never end this run: with "
+                "train.eval_every = 20 it runs out at step 100 at the earliest, and "
+                "train.steps = 100\n",
+                "$TRAIN " RUN "train.steps=100 train.patience=4");
     expect_exit(w, 2,
                 "$TRAIN " RUN "train.steps=100 train.patience=99999999 "
                 "train.eval_every=99999999 --check");
@@ -150,8 +150,8 @@ TEST(a_patience_that_can_never_end_a_run_is_refused)
 
 TEST(the_runs_of_a_sweep_stop_early_each_for_itself)
 {
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
-    expect_text(w->err, ": stopped early, loss ");
+    expect_told(0, ": stopped early, loss ",
+                "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
     expect_exit(w, 0, "grep -h ^steps runs/tiny/*/result.csv");
     ck_assert_str_eq(w->out, "steps,40\nsteps,80\n");
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
@@ -183,8 +183,7 @@ TEST(the_last_evaluation_can_be_the_best)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=39");
     expect_no_text(w->out, "best: ");
-    expect_exit(w, 0, "$TRAIN tiny.ini --eval --best");
-    expect_text(w->out, "step-00000039.h5, step 39\n");
+    expect_printed("step-00000039.h5, step 39\n", "$TRAIN tiny.ini --eval --best");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume train.steps=39");
     expect_no_text(w->out, "best: ");
 }
@@ -210,8 +209,7 @@ TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
     snprintf(expected, sizeof expected, "steps,%d\nmodel_step,%d\nlast_eval_loss,", last_step,
              best_step);
     expect_text(w->out, expected);
-    expect_exit(w, 0, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval --quiet");
-    expect_text(w->out, eval);
+    expect_printed(eval, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval --quiet");
     expect_exit(w, 0, "%s --resume", run);
     ck_assert_str_eq(line_of(w->out, "eval: ", again), eval);
     ck_assert_str_eq(line_of(w->out, "best: ", again), best);
@@ -222,9 +220,7 @@ TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
     snprintf(expected, sizeof expected,
              " after %d steps, the best evaluation; at the end, after %d steps, loss %.6g<",
              best_step, last_step, last_loss);
-    char *page = read_file("runs/tiny/report.html");
-    expect_text(page, expected);
-    rt_free(page);
+    expect_in_file("runs/tiny/report.html", expected);
 }
 
 /* A best checkpoint that is gone costs a warning. */
@@ -236,8 +232,8 @@ TEST(without_its_best_checkpoint_a_run_ends_with_the_last)
     char best[LINE_SIZE];
     expect_exit(w, 0, "%s", run);
     ck_assert_int_eq(sscanf(line_of(w->out, "best: ", best), "best: step %d", &step), 1);
-    expect_exit(w, 0, "rm runs/tiny/checkpoints/step-%08d.h5; %s --resume", step, run);
-    expect_text(w->err, "warning: the results are those of the last step, not of the best: ");
+    expect_told(0, "warning: the results are those of the last step, not of the best: ",
+                "rm runs/tiny/checkpoints/step-%08d.h5; %s --resume", step, run);
     expect_exit(w, 1, "grep -q model_step runs/tiny/result.csv");
 }
 

@@ -101,8 +101,7 @@ TEST(a_layer_is_chosen)
 TEST(vectors_are_a_dataset_of_hdf5)
 {
     expect_exit(w, 0, C_INI);
-    expect_exit(w, 0, C_INI "--embed lines.txt --output v.h5");
-    expect_text(w->out, "embeddings: v.h5\n");
+    expect_printed("embeddings: v.h5\n", C_INI "--embed lines.txt --output v.h5");
     expect_exit(w, 0, "h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
     expect_exit(w, 0,
                 "cp v.h5 old.h5; " C_INI
@@ -118,8 +117,7 @@ TEST(vectors_are_an_array_of_numpy)
     float vectors[LINES * DIM];
     char header[HEADER + 1] = "";
     expect_exit(w, 0, C_INI);
-    expect_exit(w, 0, C_INI "--embed lines.txt --output v.npy");
-    expect_text(w->out, "embeddings: v.npy\n");
+    expect_printed("embeddings: v.npy\n", C_INI "--embed lines.txt --output v.npy");
     FILE *file = fopen("v.npy", "rb");
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fread(header, 1, HEADER, file), HEADER);
@@ -144,16 +142,15 @@ TEST(vectors_replace_a_file_with_overwrite_alone)
     expect_exit(w, 0, C_INI "train.keep=2 train.checkpoint_every=1");
     expect_exit(w, 0, "cat runs/*/checkpoints/*.h5 | cksum >before");
     for (int newest = 0; newest < 2; newest++) {
-        expect_exit(w, 2,
+        expect_told(2,
+                    newest ? ".h5 is read; name another file to write"
+                           : ": the file exists; give --overwrite to replace it",
                     C_INI "--embed lines.txt --output $(ls runs/*/checkpoints/*.h5 | %s -n 1)",
                     newest ? "tail" : "head");
-        expect_text(w->err, newest ? ".h5 is read; name another file to write"
-                                   : ": the file exists; give --overwrite to replace it");
     }
-    expect_exit(w, 2,
+    expect_told(2, ".h5 is read; name another file to write",
                 C_INI "--embed lines.txt --overwrite --output $(ls runs/*/checkpoints/*.h5 | "
                       "tail -n 1)");
-    expect_text(w->err, ".h5 is read; name another file to write");
     expect_exit(w, 0, "cat runs/*/checkpoints/*.h5 | cksum | cmp - before");
     expect_exit(w, 2, "cp lines.txt in.h5; " C_INI "--embed in.h5 --output in.h5 --overwrite");
     expect_exit(w, 0, "cmp in.h5 lines.txt");
@@ -164,18 +161,16 @@ TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
     static const char *const models[] = {C_INI, LM};
     expect_exit(w, 0, "%s", models[_i]);
     expect_exit(w, 0, "printf 'ab\\n\\nab\\n' >bad.txt; : >empty.txt; printf 'a\\0b\\n' >zero.txt");
-    expect_exit(w, 3, "%s --embed bad.txt --output v.h5", models[_i]);
-    expect_text(w->err, "bad.txt:2: the line has no token: it is empty");
+    expect_told(3, "bad.txt:2: the line has no token: it is empty",
+                "%s --embed bad.txt --output v.h5", models[_i]);
     ck_assert(!exists("v.h5"));
-    expect_exit(w, 3, "%s --embed - <bad.txt", models[_i]);
-    expect_text(w->err, "standard input:2: the line has no token: it is empty");
+    expect_told(3, "standard input:2: the line has no token: it is empty", "%s --embed - <bad.txt",
+                models[_i]);
     ck_assert_str_eq(w->out, "");
-    expect_exit(w, 3, "%s --embed empty.txt", models[_i]);
-    expect_text(w->err, "empty.txt has no line");
-    expect_exit(w, 3, "%s --embed zero.txt", models[_i]);
-    expect_text(w->err, "zero.txt:1: ");
-    expect_exit(w, 3, "%s --embed nowhere.txt", models[_i]);
-    expect_text(w->err, "nowhere.txt: cannot be read: No such file or directory");
+    expect_told(3, "empty.txt has no line", "%s --embed empty.txt", models[_i]);
+    expect_told(3, "zero.txt:1: ", "%s --embed zero.txt", models[_i]);
+    expect_told(3, "nowhere.txt: cannot be read: No such file or directory",
+                "%s --embed nowhere.txt", models[_i]);
 }
 
 TEST_ROWS(arguments_that_do_not_fit_are_exit_2, 0, 8)
@@ -192,8 +187,7 @@ TEST_ROWS(arguments_that_do_not_fit_are_exit_2, 0, 8)
         {"--eval --output v.h5", "--output needs --embed or --report"},
     };
     expect_exit(w, 0, C_INI);
-    expect_exit(w, 2, C_INI "%s", wrong[_i][0]);
-    expect_text(w->err, wrong[_i][1]);
+    expect_told(2, wrong[_i][1], C_INI "%s", wrong[_i][0]);
     ck_assert(!exists("v.h5") && !exists("v.csv"));
 }
 
@@ -241,6 +235,6 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
     ck_assert(row[1] > 0 && row[2] == 2);
     read_row(w->out, 3, row, 3);
     ck_assert(row[1] > 0 && row[2] == 4);
-    expect_exit(w, 2, "$TRAIN runs/c/config.ini --eval --per-line");
-    expect_text(w->err, "--per-line evaluates the lines of one text: give data.eval_file=FILE");
+    expect_told(2, "--per-line evaluates the lines of one text: give data.eval_file=FILE",
+                "$TRAIN runs/c/config.ini --eval --per-line");
 }

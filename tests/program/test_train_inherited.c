@@ -101,9 +101,7 @@ TEST(a_sweep_ends_although_children_were_ignored)
     const inheritance i = {.ignored = SIGCHLD};
     expect_end(0, &i, "tiny.ini --quiet train.steps=4 sweep.run.seed=1,2,3");
     expect_text(w->out, "sweep: runs/tiny\n");
-    char *runs = read_file("runs/tiny/runs.csv");
-    expect_text(runs, "\nseed=3,3,0,4,");
-    rt_free(runs);
+    expect_in_file("runs/tiny/runs.csv", "\nseed=3,3,0,4,");
 }
 
 TEST(a_report_is_drawn_although_children_were_ignored)
@@ -113,9 +111,7 @@ TEST(a_report_is_drawn_although_children_were_ignored)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=4");
     expect_end(0, &i, "--report runs/tiny");
     ck_assert_str_eq(w->err, "");
-    char *page = read_file("runs/tiny/report.html");
-    expect_text(page, "<svg");
-    rt_free(page);
+    expect_in_file("runs/tiny/report.html", "<svg");
 }
 
 /* A limit on files ends no command without a word, and leaves nothing that is half written. */

@@ -9,19 +9,12 @@
     "model.layers=3 model.window=5 model.layer_types=full,sliding,sliding position.local_base=100"
 #define LOCAL "0.316227766"
 
-static void expect_in_file(const char *path, const char *text)
-{
-    char *all = read_file(path);
-    expect_text(all, text);
-    rt_free(all);
-}
-
 SUITE(PROGRAM_OPTIONS)
 
 TEST(every_table_has_the_start_of_the_layer)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");
-    expect_text(w->out, "\n    0   all    1           0.1           0.1     0.0000   0.000");
+    expect_printed("\n    0   all    1           0.1           0.1     0.0000   0.000",
+                   "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");
     expect_text(w->out, "\n    2   all    1      0.316228      0.316228     0.0000   0.000");
     expect_text(w->out, ": near (tolerance 0.20)\n");
     expect_exit(w, 0, "grep -c '^[0-9]*,0,all,1,0.[01][0-9]*,0.1$' runs/tiny/theta.csv");
@@ -86,8 +79,8 @@ TEST(a_fixed_theta_is_the_base_of_its_layer)
         line_of(w->out, "eval: loss ", other);
         ck_assert_str_eq(other, own);
     }
-    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval --theta off:0.05turns | grep '^theta: '");
-    expect_text(w->out, "2 to 3 of 4 pairs of a head rotate, |theta| from 0.1 to 1");
+    expect_printed("2 to 3 of 4 pairs of a head rotate, |theta| from 0.1 to 1",
+                   "$TRAIN runs/tiny/config.ini --eval --theta off:0.05turns | grep '^theta: '");
 }
 
 TEST(decay_has_a_column_for_each_start)
@@ -102,18 +95,18 @@ TEST(decay_has_a_column_for_each_start)
     expect_exit(w, 0,
                 "$TRAIN tiny.ini model.window=5 position.local_base=100 --decay | "
                 "cmp - other.csv");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini " APART " train.steps=2 --quiet; "
-                "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
-    expect_text(w->out, "r,C,C_sliding,C_layer_0,C_layer_1,C_layer_2\n");
+    expect_printed("r,C,C_sliding,C_layer_0,C_layer_1,C_layer_2\n",
+                   "$TRAIN tiny.ini " APART " train.steps=2 --quiet; "
+                   "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
 }
 
 TEST(a_theta_of_all_layers_needs_one_start)
 {
-    expect_exit(w, 2, "$TRAIN tiny.ini " APART " theta.scope=model --check");
-    expect_text(w->err, "theta.scope = model learns one theta for all layers, but "
-                        "position.local_base = 100 has layers start apart: set theta.scope = layer "
-                        "or head");
+    expect_told(2,
+                "theta.scope = model learns one theta for all layers, but "
+                "position.local_base = 100 has layers start apart: set theta.scope = layer "
+                "or head",
+                "$TRAIN tiny.ini " APART " theta.scope=model --check");
     ck_assert(!exists("runs"));
     expect_exit(w, 0,
                 "$TRAIN tiny.ini model.window=5 position.local_base=100 theta.scope=model "
@@ -124,8 +117,8 @@ TEST(a_run_keeps_its_base_of_sliding_layers)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini " APART " --quiet train.steps=20");
     expect_in_file("runs/tiny/config.ini", "\nlocal_base = 100\n");
-    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini position.local_base=50 --resume train.steps=40");
-    expect_text(w->err, "position.local_base: the run has '100', now it is '50'");
+    expect_told(2, "position.local_base: the run has '100', now it is '50'",
+                "$TRAIN runs/tiny/config.ini position.local_base=50 --resume train.steps=40");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini " APART " --resume train.steps=40 --quiet && mv runs/tiny kept && "
                 "$TRAIN tiny.ini " APART " train.steps=40 --quiet");
@@ -138,9 +131,9 @@ TEST(a_start_from_another_run_takes_over_its_bases)
     static const char from[] = "train.init_from=runs/tiny train.steps=2 --quiet run.name=";
     expect_exit(w, 0,
                 "$TRAIN tiny.ini " APART " --quiet train.steps=2; sed -i /^layers/d tiny.ini");
-    expect_exit(w, 0, "$TRAIN tiny.ini %ssecond && grep '^local_base = ' runs/second/config.ini",
-                from);
-    expect_text(w->out, "\nlocal_base = 100\n");
+    expect_printed("\nlocal_base = 100\n",
+                   "$TRAIN tiny.ini %ssecond && grep '^local_base = ' runs/second/config.ini",
+                   from);
     expect_exit(w, 0, "$TRAIN tiny.ini %sthird model.window=0 && cat runs/third/config.ini", from);
     expect_no_text(w->out, "local_base");
 }

@@ -1,4 +1,4 @@
-/* Output and learning of `train`. */
+/* `train` as a user sees it: results, learning, files, exit codes, messages. */
 
 #include "train_program.h"
 
@@ -84,6 +84,15 @@ TEST(learning_stops_at_the_target)
     expect_number(accuracy, 0.9, 1);
 }
 
+TEST(theta_is_reported_by_scope)
+{
+    expect_printed("(layer all, i ", "$TRAIN tiny.ini theta.scope=model run.name=m");
+    expect_printed(", head ", "$TRAIN tiny.ini theta.scope=head run.name=h");
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.learn=no run.name=f");
+    ck_assert_ptr_null(strstr(w->out, "theta:"));
+    ck_assert(!exists("runs/f/theta.csv"));
+}
+
 /* ---- on the way ---- */
 
 TEST(off_a_terminal_progress_is_a_plain_line_a_minute)
@@ -91,15 +100,16 @@ TEST(off_a_terminal_progress_is_a_plain_line_a_minute)
     expect_exit(w, 0, "$TRAIN tiny.ini run.log_every=25");
     ck_assert_int_eq(count_of(w->err, "\nstep "), 2);
     expect_text(w->err, "\nstep 25/60 ");
-    expect_text(w->err, "\nstep 60/60 "); /* the last one, whatever its number */
+    char line[LINE_SIZE]; /* of the last one, whatever its number */
+    expect_text(line_of(w->err, "step 60/60 ", line), "  eval loss 0.");
+    expect_no_text(line_of(w->err, "step 25/60 ", line), "  eval loss 0.");
     expect_no_text(w->err, "\r");
     expect_no_text(w->err, "\033");
 }
 
 TEST(an_override_is_repeated_unless_quiet)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.seed=7");
-    expect_text(w->err, "train.steps = 20\n");
+    expect_told(0, "train.steps = 20\n", "$TRAIN tiny.ini train.steps=20 run.seed=7");
     expect_text(w->err, "run.seed = 7\n");
     expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.seed=7 --quiet --overwrite");
     ck_assert_str_eq(w->err, "");
@@ -132,30 +142,20 @@ TEST(help_names_every_key_and_option)
         snprintf(start, sizeof start, "\n  %s=", rt_key_full_name(key, name));
         expect_text(w->out, start);
     }
+    expect_text(w->out, "exit codes: 0 done");
     expect_exit(w, 0, "$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
 }
 
 TEST(help_on_a_part_names_that_part_alone)
 {
-    expect_exit(w, 0, "$TRAIN --help optimizer");
-    expect_text(w->out, "  optimizer.lr=");
+    expect_printed("  optimizer.lr=", "$TRAIN --help optimizer");
     expect_no_text(w->out, "  train.steps=");
     expect_no_text(w->out, "usage: ");
-    expect_exit(w, 0, "$TRAIN --help sweep");
-    expect_text(w->out, "  sweep.jobs=1");
+    expect_printed("  sweep.jobs=1", "$TRAIN --help sweep");
     expect_no_text(w->out, "optimizer.lr");
-    expect_exit(w, 0, "$TRAIN -h train.min_delta");
-    expect_text(w->out, "  train.min_delta=0");
+    expect_printed("  train.min_delta=0", "$TRAIN -h train.min_delta");
     expect_text(w->out, "\n  values: >= 0\n  needs: train.patience above 0\n");
     expect_exit(w, 0, "$TRAIN -h model.norm | grep -c '^  default of a decoder: pre$'");
-}
-
-TEST(the_version_names_the_precision)
-{
-    expect_exit(w, 0, "$TRAIN --version");
-    expect_text(w->out, "rotor " ROTOR_VERSION " (float)\nOpenBLAS ");
-    expect_exit(w, 0, "$TRAIN64 --version");
-    expect_text(w->out, "rotor " ROTOR_VERSION " (double)\nOpenBLAS ");
 }
 
 TEST(the_configuration_is_printed_with_its_origins)
@@ -170,6 +170,7 @@ TEST(the_configuration_is_printed_with_its_origins)
     }
     expect_no_text(w->out, "original_len");
     ck_assert_int_eq(count_of(w->err, "command line"), 2);
+    expect_text(w->err, "tiny.ini:4");
     expect_no_text(w->err, "position.base");
     expect_exit(w, 0, "$TRAIN --print-config tiny.ini --quiet");
     ck_assert_str_eq(w->err, "");
@@ -177,10 +178,16 @@ TEST(the_configuration_is_printed_with_its_origins)
     ck_assert_str_eq(w->out, ".err\n.out\ntiny.ini\n");
 }
 
+TEST(the_version_names_the_precision)
+{
+    expect_printed("rotor " ROTOR_VERSION " (float)\nOpenBLAS ",
+                   "$TRAIN --version; $TRAIN64 --version");
+    expect_text(w->out, "rotor " ROTOR_VERSION " (double)\nOpenBLAS ");
+}
+
 TEST(a_check_says_that_all_is_good)
 {
-    expect_exit(w, 0, "$TRAIN --check tiny.ini");
-    expect_text(w->out, "tiny.ini: configuration and data are valid\n");
+    expect_printed("tiny.ini: configuration and data are valid\n", "$TRAIN --check tiny.ini");
 }
 
 /* ---- evaluation ---- */
@@ -194,8 +201,8 @@ TEST_ROWS(a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2)
     char line[LINE_SIZE];
     expect_exit(w, 0, "%s tiny.ini --quiet", pair[_i][0]);
     for (int k = 0; k < 2; k++) {
-        expect_exit(w, 0, "%s tiny.ini --eval", pair[_i][k]);
-        expect_text(w->out, "checkpoint: runs/tiny/checkpoints/step-00000060.h5, step 60\n");
+        expect_printed("checkpoint: runs/tiny/checkpoints/step-00000060.h5, step 60\n",
+                       "%s tiny.ini --eval", pair[_i][k]);
         ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf, accuracy %lf",
                                 loss + k, accuracy + k),
                          2);
@@ -243,4 +250,285 @@ TEST_ROWS(the_best_evaluation_is_named_and_its_checkpoint_kept, 0, 2)
     expect_exit(w, 0,
                 "(cat kept; echo step-00000060.h5) | sort >kept.2; "
                 "ls runs/tiny/checkpoints | cmp - kept.2");
+}
+
+/* ---- sameness ---- */
+
+TEST(the_same_seed_gives_the_same_bytes_for_any_number_of_threads)
+{
+    for (int threads = 1; threads <= 3; threads++)
+        expect_exit(w, 0,
+                    "$TRAIN tiny.ini train.shards=4 run.name=t%d --threads %d model.dropout=0.1 "
+                    "model.attention_dropout=0.1",
+                    threads, threads);
+    expect_same_files("runs/t1/metrics.csv", "runs/t2/metrics.csv");
+    expect_same_files("runs/t1/metrics.csv", "runs/t3/metrics.csv");
+    expect_same_files("runs/t1/theta.csv", "runs/t3/theta.csv");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.shards=4 run.name=other run.seed=2");
+    expect_exit(w, 1, "cmp runs/t1/metrics.csv runs/other/metrics.csv");
+}
+
+static void expect_same_model(const char *one, const char *other)
+{
+    expect_exit(w, 0,
+                "for g in /model /optimizer; do h5diff runs/%s/checkpoints/step-00000002.h5 "
+                "runs/%s/checkpoints/step-00000002.h5 $g $g || exit 1; done",
+                one, other);
+}
+
+/* Its products and passes are cut into parts, which the threads share. */
+#define LONG                                                                                       \
+    "$TRAIN tiny.ini train.steps=2 train.batch_size=1 data.length=600 model.dim=128 "              \
+    "model.dropout=0.1 model.attention_dropout=0.1 "
+
+NIGHTLY_TEST(one_sequence_gives_the_same_bytes_for_any_number_of_threads)
+{
+    static const int threads[] = {1, 2, 3, 5};
+    for (int i = 0; i < 4; i++)
+        expect_exit(w, 0, LONG "run.name=t%d --threads %d", threads[i], threads[i]);
+    for (int i = 1; i < 4; i++) {
+        char name[8], metrics[32];
+        snprintf(name, sizeof name, "t%d", threads[i]);
+        snprintf(metrics, sizeof metrics, "runs/%s/metrics.csv", name);
+        expect_same_files("runs/t1/metrics.csv", metrics);
+        expect_same_model("t1", name);
+    }
+}
+
+/* Recomputed layers have the same bits, with dropout, rounding and theta. */
+SAMPLED_ROWS(recomputation_changes_no_byte, 0, 9, 3)
+{
+    static const char *const ways[] = {
+        LONG "theta.scope=model",
+        LONG "theta.scope=head --threads 2",
+        "$TRAIN tiny.ini train.steps=2 theta.scope=layer train.shards=4 model.dropout=0.1",
+        "$TRAIN tiny.ini train.steps=2 model.norm=pre model.ffn=swiglu --trap",
+        "$TRAIN tiny.ini train.steps=2 position.kind=shaw theta.learn=no --profile",
+        "$TRAIN tiny.ini train.steps=2 position.kind=t5 theta.learn=no",
+        "$TRAIN tiny.ini train.steps=2 train.freeze=embeddings,layers.0",
+        "$TRAIN tiny.ini train.steps=2 model.attention=linear_elu",
+        LONG "run.engine=onednn run.math=bf16"};
+    const char *way = ways[_i];
+    if (strstr(way, "bf16") && shell(w, "%s --check", way)) {
+        printf("SKIP recomputation in bf16: needs oneDNN and a processor that has it (%s)\n",
+               w->err);
+        return;
+    }
+    expect_exit(w, 0, "%s run.name=kept", way);
+    expect_exit(w, 0, "%s run.name=again train.recompute=layers", way);
+    expect_same_files("runs/kept/metrics.csv", "runs/again/metrics.csv");
+    expect_same_model("kept", "again");
+}
+
+/* Parameters are rounded at every step and every evaluation. */
+TEST(bf16_gives_the_same_bytes_for_any_number_of_threads_and_when_resumed)
+{
+    const char *options = "run.engine=onednn run.math=bf16 model.dropout=0.1 train.shards=4";
+    if (shell(w, "$TRAIN tiny.ini --check %s", options)) {
+        printf("SKIP training in bf16: needs oneDNN and a processor that has it (%s)\n", w->err);
+        return;
+    }
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=one %s --threads 1", options);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=three %s --threads 3", options);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s train.steps=33", options);
+    expect_exit(w, 0, "$TRAIN tiny.ini run.name=halves %s --resume", options);
+    expect_same_files("runs/one/metrics.csv", "runs/three/metrics.csv");
+    expect_same_files("runs/one/metrics.csv", "runs/halves/metrics.csv");
+    expect_same_files("runs/one/theta.csv", "runs/halves/theta.csv");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini run.name=float run.engine=onednn model.dropout=0.1 "
+                "train.shards=4");
+    expect_exit(w, 1, "cmp -s runs/one/metrics.csv runs/float/metrics.csv");
+}
+
+TEST(dropout_is_off_in_evaluation)
+{
+    char line[256];
+    expect_exit(w, 0, "$TRAIN tiny.ini");
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(strstr(w->out, "eval: "), "\n"),
+             strstr(w->out, "eval: "));
+    expect_printed(line, "$TRAIN tiny.ini --eval model.dropout=0.9 model.attention_dropout=0.9");
+}
+
+/* ---- refusals ---- */
+
+typedef struct refusal {
+    int code;
+    const char *command;
+    const char *says;
+} refusal;
+
+/* None of these creates anything. */
+static const refusal refusals[] = {
+    {2, "$TRAIN", "a CONFIG.ini is required"},
+    {2, "$TRAIN --resme tiny.ini", "unknown option '--resme'; did you mean '--resume'?"},
+    {2, "$TRAIN --lr=1e-3 tiny.ini", "unknown option '--lr=1e-3'; write optimizer.lr=1e-3"},
+    {2, "$TRAIN tiny.ini --batch-size 4", "unknown option '--batch-size'; write train.batch_size="},
+    {2, "$TRAIN tiny.ini --epochs=3", "unknown option '--epochs=3'; write train.steps=VALUE"},
+    {2, "$TRAIN tiny.ini --data.file=x", "unknown option '--data.file=x'; write data.file=x"},
+    {2, "$TRAIN tiny.ini -xy", "unknown option '-x'"},
+    {2, "$TRAIN --threads", "needs a value"},
+    {2, "$TRAIN --threads ''", "option '--threads' needs a value"},
+    {2, "$TRAIN tiny.ini --export ''", "option '--export' needs a value"},
+    {2, "$TRAIN tiny.ini --checkpoint= --eval", "option '--checkpoint' needs a value"},
+    {2, "$TRAIN tiny.ini --eval --theta ''", "option '--theta' needs a value"},
+    {2, "$TRAIN tiny.ini --predict a --stop ''", "option '--stop' needs a value"},
+    {2, "$TRAIN --report ''", "option '--report' needs a value"},
+    {2, "$TRAIN --watch ''", "option '--watch' needs a value"},
+    {2, "$TRAIN --report a b --output ''", "option '--output' needs a value"},
+    {2, "$TRAIN --train-tokenizer 20 ''", "an argument is empty"},
+    {2, "$TRAIN --report a ''", "an argument is empty"},
+    {2, "$TRAIN ''", "an argument is empty"},
+    {2, "$TRAIN tiny.ini run.dir=", "run.dir has no value"},
+    {2, "$TRAIN tiny.ini other.ini", "one CONFIG.ini is expected"},
+    {2, "$TRAIN --init gpt", "--init NAME takes the FILE.ini to write"},
+    {2, "$TRAIN --init gpt tiny.ini", "tiny.ini: the file exists"},
+    {2, "$TRAIN tiny.ini --resume --overwrite", "give --resume or --overwrite, not both"},
+    {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint needs --eval"},
+    {2, "$TRAIN tiny.ini --eval --check", "cannot be combined with another command"},
+    {2, "$TRAIN none.ini", "none.ini: cannot read the configuration: No such file or directory"},
+    {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},
+    {2, "$TRAIN tiny.ini model.heads=3", "model.dim"},
+    {2, "$TRAIN --gradcheck tiny.ini", "use train-f64"},
+    {3, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=none.txt",
+     "none.txt: No such file or directory"},
+    {3, "$TRAIN tiny.ini --check data.task=text data.vocab=32 data.file=none.txt",
+     "No such file or directory"},
+    {2, "$TRAIN --checkpoint runs",
+     "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export, "
+     "--print-config or --decay"},
+    {2, "$TRAIN --checkpoint runs tiny.ini --print-config", "--checkpoint needs"},
+    {2, "$TRAIN --checkpoint runs --check", "--checkpoint needs"},
+    {2, "$TRAIN --checkpoint none.h5 --eval --best", "--best needs a folder; none.h5 is not one"},
+    {2, "$TRAIN tiny.ini --best",
+     "--best needs --eval, --usage, --distances, --predict, --embed, --export or --decay"},
+    {2, "$TRAIN tiny.ini --tokens 200", "train: --tokens needs --predict\n"},
+    {2, "$TRAIN tiny.ini --seed 0", "train: --seed needs --predict\n"},
+    {2, "$TRAIN tiny.ini --temperature 0", "train: --temperature needs --predict\n"},
+    {2, "$TRAIN tiny.ini --top-k 3", "train: --top-k needs --predict\n"},
+    {2, "$TRAIN tiny.ini --top-p 0.5", "train: --top-p needs --predict\n"},
+    {2, "$TRAIN tiny.ini --stop x", "train: --stop needs --predict\n"},
+    {2, "$TRAIN tiny.ini --jsonl", "train: --jsonl needs --predict\n"},
+    {2, "$TRAIN tiny.ini --trap --profile", "give --trap or --profile, not both"},
+    {2, "$TRAIN --check tiny.ini --profile", "--profile goes with training only"},
+    {3, "$TRAIN tiny.ini --resume data.task=text data.vocab=32 data.file=absent.txt",
+     "absent.txt: No such file or directory (data.file)\n"},
+    {4, "$TRAIN --checkpoint none.h5 --eval", "none.h5"},
+    {4, "$TRAIN --checkpoint . --eval", ". has no checkpoint"},
+    {4, "$TRAIN tiny.ini --decay --best", "runs/tiny has no checkpoint"},
+    {4, "$TRAIN tiny.ini --eval", "has no checkpoint"},
+    {1, "$TRAIN tiny.ini run.dir=tiny.ini", "Not a directory"},
+};
+enum { REFUSALS = sizeof refusals / sizeof *refusals };
+
+TEST_ROWS(bad_input_is_refused_and_creates_nothing, 0, REFUSALS)
+{
+    expect_told(refusals[_i].code, refusals[_i].says, "%s", refusals[_i].command);
+    expect_exit(w, 0, "ls -A");
+    ck_assert_str_eq(w->out, ".err\n.out\ntiny.ini\n");
+}
+
+TEST(a_checkpoint_of_another_model_is_refused_by_name)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    expect_told(4, "embeddings.tokens.weight is (10, 16) in the checkpoint, (11, 16) in the model",
+                "$TRAIN tiny.ini --eval data.vocab=11 --checkpoint "
+                "runs/tiny/checkpoints/step-00000020.h5");
+    expect_told(4, "pairing",
+                "$TRAIN tiny.ini --eval position.pairing=half --checkpoint "
+                "runs/tiny/checkpoints/step-00000020.h5");
+}
+
+TEST(checks_that_were_asked_for_decide_the_exit_code)
+{
+    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
+    expect_text(w->out, ": moved (tolerance 1e-09)");
+    expect_exit(w, 0, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=100 run.name=b");
+    expect_exit(w, 7, "$TRAIN tiny.ini train.target_accuracy=1 run.name=c train.steps=20");
+    expect_exit(w, 0, "$TRAIN tiny.ini train.target_accuracy=0.01 run.name=d");
+    ck_assert(exists("runs/d/checkpoints/step-00000020.h5"));
+    ck_assert(!exists("runs/d/checkpoints/step-00000060.h5"));
+}
+
+TEST(scalars_for_tensorboard_are_written_if_asked_for)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.name=plain");
+    ck_assert(!exists("runs/plain/tensorboard"));
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 run.tensorboard=yes");
+    expect_exit(w, 0, "cmp runs/plain/metrics.csv runs/tiny/metrics.csv");
+    /* "a/b" of each of the two rows; of the first none but the evaluation's */
+    expect_exit(w, 0, "grep -ac loss/training runs/tiny/tensorboard/events.out.tfevents.*");
+    expect_exit(w, 0,
+                "grep -ao loss/evaluation runs/tiny/tensorboard/events.out.tfevents.* | wc -l");
+    ck_assert_int_eq(atoi(w->out), 1);
+    expect_exit(w, 0, "grep -ao gradient_norm/theta runs/tiny/tensorboard/* | wc -l");
+    ck_assert_int_eq(atoi(w->out), 2);
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=40 --resume run.tensorboard=yes");
+    expect_exit(w, 0, "ls runs/tiny/tensorboard | wc -l");
+    ck_assert_int_eq(atoi(w->out), 2);
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20 --overwrite");
+    ck_assert(!exists("runs/tiny/tensorboard"));
+    expect_told(1, "tensorboard",
+                "touch runs/plain/tensorboard; $TRAIN tiny.ini run.name=plain train.steps=40 "
+                "--resume run.tensorboard=yes");
+}
+
+/* 2 ln 10 for ten tokens. */
+TEST(a_run_that_has_diverged_says_so)
+{
+    NEEDS_PROGRAM("gnuplot");
+    char diverged[LINE_SIZE], line[LINE_SIZE], loss[64];
+    expect_exit(w, 0, "$TRAIN tiny.ini optimizer.lr=10 optimizer.warmup_steps=60");
+    line_of(w->out, "diverged: the loss ", diverged);
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %63[^,]", loss), 1);
+    expect_text(diverged, loss);
+    expect_text(diverged, " is more than twice 2.3, the loss of random guessing; try a smaller "
+                          "optimizer.lr or more optimizer.warmup_steps");
+    expect_exit(w, 0, "grep -c '^diverged_above,4.605170' runs/tiny/result.csv");
+    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    expect_in_file("runs/tiny/report.html", "diverged: the loss ");
+    expect_exit(w, 0, "$TRAIN tiny.ini --overwrite train.steps=1 optimizer.lr=0.1");
+    expect_no_text(w->out, "diverged");
+    expect_exit(w, 1, "grep diverged runs/tiny/result.csv");
+}
+
+/* Of 80 labels the share has at most four decimals, which are that number again. */
+TEST(a_target_is_reached_by_the_very_accuracy)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini train.steps=20");
+    expect_printed("steps: 20, ",
+                   "target=$(awk -F, '$1 == 20 { print $5 }' runs/tiny/metrics.csv); "
+                   "$TRAIN tiny.ini train.target_accuracy=$target run.name=reached");
+}
+
+TEST(nohup_protects_from_hanging_up)
+{
+    expect_exit(w, 0,
+                "trap '' HUP; $TRAIN tiny.ini train.steps=400 & " WAIT_FOR_ROW(
+                    "20", "runs/tiny/metrics.csv") "kill -HUP $!; wait $!");
+}
+
+/* At this seed units of relu lie within a step of their kink. */
+TEST(the_gradients_of_a_model_of_relu_pass)
+{
+    expect_printed("ok (at kinks too)",
+                   "$TRAIN64 --gradcheck tiny.ini run.seed=4 model.layers=1 model.dim=64 "
+                   "model.heads=1 data.length=6 data.vocab=8 model.activation=relu theta.learn=no");
+    expect_text(w->out, "passed\n");
+}
+
+TEST(the_gradients_of_a_configured_model_pass)
+{
+    static const char *const options[] = {
+        "theta.scope=model model.norm=pre position.pairing=half",
+        "theta.scope=head theta.form=raw model.causal=yes position.rotate_value=yes",
+        "theta.learn=no model.embedding_dim=12 model.tie_embeddings=no model.dropout=0.2",
+        "position.fraction=0.5 model.activation=gelu_tanh model.attention_dropout=0.2",
+        "theta.learn=no position.kind=none data.task=reverse",
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        expect_exit(w, 0, "$TRAIN64 --gradcheck tiny.ini %s", options[i]);
+    expect_text(w->out, "passed\n");
+    expect_text(w->out, "layers.1.attention.key.bias");
+    expect_text(w->out, "ok (zero by symmetry)");
 }

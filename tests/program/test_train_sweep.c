@@ -56,8 +56,7 @@ TEST(what_is_finished_is_not_done_again)
     expect_exit(w, 0, SWEEP "--quiet");
     char *first = read_file("runs/tiny/sweep.csv");
     expect_exit(w, 0, "rm -r runs/tiny/kind=none_seed=1 && touch runs/tiny/before");
-    expect_exit(w, 0, SWEEP);
-    expect_text(w->err, "some are finished already");
+    expect_told(0, "some are finished already", SWEEP);
     expect_text(w->err, "[4/4] kind=none_seed=1: done");
     expect_text(w->err, "[3/4] kind=none_seed=2: reused as it was");
     expect_no_text(w->err, "has grown");
@@ -159,10 +158,11 @@ TEST(rates_of_zero_are_warned_about_once_before_the_first_run)
     static const char warning[] = "warning: ";
     expect_exit(w, 0, SEEDS "1,2 train.steps=60 --quiet");
     expect_no_text(w->err, warning);
-    expect_exit(w, 0, SEEDS "1,2,3 train.steps=80 --quiet");
-    expect_text(w->err, "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is "
-                        "0 from step 61 to the end at 80, since optimizer.schedule_steps = 60: "
-                        "give optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n");
+    expect_told(0,
+                "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is "
+                "0 from step 61 to the end at 80, since optimizer.schedule_steps = 60: "
+                "give optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n",
+                SEEDS "1,2,3 train.steps=80 --quiet");
     ck_assert_int_eq(count_of(w->err, warning), 1);
     expect_exit(w, 0, SEEDS "1,2 train.steps=90");
     const char *said = strstr(w->err, "in 2 of 2 runs (seed=1 is the first) the learning rate is 0 "
@@ -178,10 +178,10 @@ TEST(rates_of_zero_in_new_runs_are_warned_about_unless_quiet)
     static const char sweep[] =
         "ROTOR_NO_REPORT=1 $TRAIN tiny.ini theta.learn=no optimizer.schedule_steps=10 "
         "train.eval_batches=1 sweep.train.steps=10,20 --overwrite";
-    expect_exit(w, 0, "%s", sweep);
-    expect_text(w->err,
+    expect_told(0,
                 "warning: in 1 of 2 runs (steps=20 is the first) the learning rate is 0 from "
-                "step 11 to the end at 20, ");
+                "step 11 to the end at 20, ",
+                "%s", sweep);
     expect_exit(w, 0, "%s --quiet", sweep);
     expect_no_text(w->err, "warning");
 }
@@ -194,11 +194,9 @@ TEST(runs_of_other_schedules_are_told)
 #define GIVEN  "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=given "
     expect_exit(w, 0, GIVEN "train.steps=10 sweep.run.seed=1,2");
     expect_no_text(w->out, UNLIKE);
-    expect_exit(w, 0, GIVEN "train.steps=20 sweep.run.seed=1,3,2");
-    expect_text(w->out, UNLIKE "optimizer.schedule_steps; their results may not be comparable\n");
-    char *page = read_file("runs/given/report.html");
-    expect_text(page, "<p>" UNLIKE "optimizer.schedule_steps; ");
-    rt_free(page);
+    expect_printed(UNLIKE "optimizer.schedule_steps; their results may not be comparable\n",
+                   GIVEN "train.steps=20 sweep.run.seed=1,3,2");
+    expect_in_file("runs/given/report.html", "<p>" UNLIKE "optimizer.schedule_steps; ");
     expect_exit(
         w, 0,
         "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=lengths "
@@ -219,8 +217,8 @@ TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     write_file("two.ini", "[variant small]\nmodel.dim = 8\n[variant large]\nmodel.dim = 16\n");
     expect_exit(w, 0, GROWING "sweep.run.seed=1,2 sweep.position.kind=rope");
     expect_exit(w, 0, "test -s runs/grown/report.html");
-    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
-    expect_text(w->err, "some are finished already");
+    expect_told(0, "some are finished already",
+                GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
     expect_text(w->err, "[1/3] seed=1_kind=rope: reused as it was, loss ");
     expect_text(w->err, "[2/3] seed=2_kind=rope: reused as it was, loss ");
     expect_text(w->err, "[3/3] seed=3_kind=rope: done");
@@ -228,8 +226,8 @@ TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     expect_exit(w, 0, "cat runs/grown/growth.csv");
     ck_assert_str_eq(w->out, "run,run_is\nseed=1_kind=rope,before\nseed=2_kind=rope,before\n"
                              "seed=3_kind=rope,new\n");
-    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
-    expect_text(w->err, "some are finished already");
+    expect_told(0, "some are finished already",
+                GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
     expect_no_text(w->err, "kind=rope: done");
     expect_text(line_of(w->out, "none  3  ", line), " ± ");
     expect_text(line_of(w->out, "rope  3  ", line), " ± ");
@@ -238,8 +236,8 @@ TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     ck_assert_int_eq(count_of(page, "<td>new</td>"), 3);
     ck_assert_int_eq(count_of(page, "<td>before</td>"), 3);
     rt_free(page);
-    expect_exit(w, 0, GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
-    expect_text(w->err, "all are finished already");
+    expect_told(0, "all are finished already",
+                GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
     expect_no_text(w->err, "has grown");
     expect_exit(w, 0, "grep -c new runs/grown/growth.csv");
     ck_assert_str_eq(w->out, "3\n");
@@ -248,8 +246,7 @@ TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     expect_exit(w, 0, "cat tiny.ini two.ini >both.ini");
     expect_exit(w, 0, "for i in small both; do sed -i '/^dim/d' $i.ini; done");
     expect_exit(w, 0, "$TRAIN small.ini train.steps=20 run.name=variants");
-    expect_exit(w, 0, "$TRAIN both.ini train.steps=20 run.name=variants");
-    expect_text(w->err, "some are finished already");
+    expect_told(0, "some are finished already", "$TRAIN both.ini train.steps=20 run.name=variants");
     expect_no_text(w->err, "] small: done");
     line_of(w->out, "large    1 ", line);
 }
@@ -264,8 +261,8 @@ TEST(only_more_runs_than_before_are_growth)
     expect_exit(w, 0, "%s3", sweep);
     expect_exit(w, 0, "%s1,2,3,4", sweep);
     expect_no_text(w->err, "has grown");
-    expect_exit(w, 0, "rm -r runs/tiny/seed=1 && %s1,2,3,4,5", sweep);
-    expect_text(w->err, "the sweep has grown: 2 of 5 runs are new\n");
+    expect_told(0, "the sweep has grown: 2 of 5 runs are new\n",
+                "rm -r runs/tiny/seed=1 && %s1,2,3,4,5", sweep);
     expect_exit(w, 0, "cat runs/tiny/growth.csv");
     ck_assert_str_eq(w->out, "run,run_is\nseed=1,new\nseed=2,before\nseed=3,before\n"
                              "seed=4,before\nseed=5,new\n");
@@ -278,8 +275,8 @@ TEST(a_run_that_failed_is_taken_as_one)
     static const char sweep[] = "$TRAIN tiny.ini train.steps=20 optimizer.clip_norm=0 "
                                 "sweep.optimizer.lr=1e-2,1e30";
     expect_exit(w, 5, "%s", sweep);
-    expect_exit(w, 5, "%s", sweep);
-    expect_text(w->err, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/tiny/lr=1e30/");
+    expect_told(5, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/tiny/lr=1e30/", "%s",
+                sweep);
     expect_no_text(w->err, "nan");
 }
 
@@ -288,13 +285,13 @@ TEST(runs_and_sweeps_do_not_share_a_folder)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 sweep.run.seed=1,2");
     for (int i = 0; i < 3; i++) {
         static const char *const options[] = {"", "--resume", "--overwrite"};
-        expect_exit(w, 2, "$TRAIN tiny.ini --quiet train.steps=20 %s", options[i]);
-        expect_text(w->err, "runs/tiny holds a sweep: choose another run.name");
+        expect_told(2, "runs/tiny holds a sweep: choose another run.name",
+                    "$TRAIN tiny.ini --quiet train.steps=20 %s", options[i]);
     }
     expect_exit(w, 0, "test -s runs/tiny/report.html && test ! -e runs/tiny/config.ini");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone");
-    expect_exit(w, 2, "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone sweep.run.seed=1,2");
-    expect_text(w->err, "runs/alone holds a single run");
+    expect_told(2, "runs/alone holds a single run",
+                "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone sweep.run.seed=1,2");
 }
 
 /* Every number has a bounded form, and as many columns as there are have room. */
@@ -343,43 +340,38 @@ TEST_ROWS(runs_at_a_time_share_the_threads, 0, 3)
 TEST(the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 sweep.run.seed=1,2");
-    expect_exit(w, 0, "$TRAIN runs/tiny/seed=2/config.ini run.dir=runs/tiny --eval");
-    expect_text(w->out, "checkpoint: runs/tiny/seed=2/checkpoints/step-00000002.h5, step 2\n");
-    expect_exit(w, 0, "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
-    expect_text(w->out, "\nseed = 7\n");
+    expect_printed("checkpoint: runs/tiny/seed=2/checkpoints/step-00000002.h5, step 2\n",
+                   "$TRAIN runs/tiny/seed=2/config.ini run.dir=runs/tiny --eval");
+    expect_printed("\nseed = 7\n", "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
     expect_exit(w, 2, "$TRAIN runs/tiny/seed=3/config.ini");
-    expect_exit(w, 4, "$TRAIN --checkpoint runs/tiny --eval");
-    expect_text(w->err, "runs/tiny is the folder of a sweep: add the name of one of its 2 runs: "
-                        "'seed=1', 'seed=2'\n");
+    expect_told(4,
+                "runs/tiny is the folder of a sweep: add the name of one of its 2 runs: "
+                "'seed=1', 'seed=2'\n",
+                "$TRAIN --checkpoint runs/tiny --eval");
 }
 
 TEST(a_run_that_diverges_is_a_row_that_says_so)
 {
-    expect_exit(w, 5,
+    expect_told(5, "the loss is not finite",
                 "$TRAIN tiny.ini theta.learn=no train.steps=30 sweep.optimizer.lr=1e-3,1e30 "
                 "optimizer.clip_norm=0 optimizer.kind=sgd optimizer.momentum=0");
-    expect_text(w->err, "the loss is not finite");
     char line[LINE_SIZE];
     line_of(w->out, "1e30  0 of 1  -", line);
-    char *runs = read_file("runs/tiny/runs.csv");
-    expect_text(runs, "\nlr=1e30,1e30,5,");
-    rt_free(runs);
+    expect_in_file("runs/tiny/runs.csv", "\nlr=1e30,1e30,5,");
 }
 
 TEST(another_configuration_does_not_take_over_results)
 {
     expect_exit(w, 0, SWEEP "--quiet");
-    expect_exit(w, 2, SWEEP "model.dim=8 --quiet");
-    expect_text(w->err, "model.dim: the run has '16', now it is '8'");
+    expect_told(2, "model.dim: the run has '16', now it is '8'", SWEEP "model.dim=8 --quiet");
     expect_exit(w, 0, SWEEP "model.dim=8 --quiet --overwrite");
 }
 
 TEST(every_run_is_checked_before_the_first_begins)
 {
-    expect_exit(w, 2,
+    expect_told(2, "kind=t5_attention=linear_elu:\n",
                 "$TRAIN tiny.ini theta.learn=no sweep.position.kind=rope,t5 "
                 "sweep.model.attention=softmax,linear_elu");
-    expect_text(w->err, "kind=t5_attention=linear_elu:\n");
     expect_text(w->err, "position.kind = t5 changes attention scores");
     expect_exit(w, 1, "test -e runs");
     expect_exit(w, 0, "$TRAIN --check tiny.ini sweep.run.seed=1,2,3");

@@ -50,6 +50,26 @@ static inline const char *line_of(const char *text, const char *beginning, char 
     return line;
 }
 
+/* Expect the exit code of a command, and a part of its messages; an exit code of 0, and a part of
+ * what it prints. */
+#define expect_told(code, says, ...)                                                               \
+    do {                                                                                           \
+        expect_exit(w, code, __VA_ARGS__);                                                         \
+        expect_text(w->err, says);                                                                 \
+    } while (0)
+#define expect_printed(says, ...)                                                                  \
+    do {                                                                                           \
+        expect_exit(w, 0, __VA_ARGS__);                                                            \
+        expect_text(w->out, says);                                                                 \
+    } while (0)
+
+static inline void expect_in_file(const char *path, const char *part)
+{
+    char *text = read_file(path);
+    expect_text(text, part);
+    rt_free(text);
+}
+
 static inline int count_of(const char *text, const char *part)
 {
     int count = 0;

@@ -114,17 +114,23 @@ static int32_t largest(const double p[VOCAB])
     return best;
 }
 
+static rt_status predict_with(const rt_predict_options *o, char *printed, size_t size)
+{
+    rt_predicted predicted;
+    FILE *to = fmemopen(printed, size, "w");
+    ck_assert_ptr_nonnull(to);
+    const rt_status status = rt_predict(to, model, data, &config, o, &predicted);
+    fclose(to);
+    return status;
+}
+
 static void predict(const char *text, double temperature, int count, char *printed, size_t size)
 {
     const rt_predict_options o = {.text = text,
                                   .sampling = {temperature, 0, 1, SEED},
                                   .count = count};
-    rt_predicted predicted;
-    FILE *to = fmemopen(printed, size, "w");
-    ck_assert_ptr_nonnull(to);
-    rt_status status = rt_predict(to, model, data, &config, &o, &predicted);
+    const rt_status status = predict_with(&o, printed, size);
     ck_assert_msg(!status.code, "%s", status.message);
-    fclose(to);
 }
 
 static const double temperatures[] = {0, 0.3, 1, 2.5};
@@ -233,11 +239,8 @@ TEST_ROWS(choices_are_among_the_most_likely, 0, 6)
     const rt_predict_options o = {.text = "ab",
                                   .sampling = {2.5, rows[_i].top_k, rows[_i].top_p, SEED},
                                   .count = ADDED};
-    rt_predicted predicted;
-    FILE *to = fmemopen(printed, sizeof printed, "w");
-    rt_status status = rt_predict(to, model, data, &config, &o, &predicted);
+    const rt_status status = predict_with(&o, printed, sizeof printed);
     ck_assert_msg(!status.code, "%s", status.message);
-    fclose(to);
     for (int n = 0; n < ADDED; n++) {
         probabilities_at(ids, 3 + n, 2 + n, 2.5, p);
         keep(p, rows[_i].top_k, rows[_i].top_p);
@@ -281,23 +284,18 @@ TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     for (int seed = 0; seed < SEEDS; seed++) {
         rt_predict_options o = {.text = "ab", .sampling = {3, 0, 1, (uint64_t)seed}, .count = 1};
         char printed[256] = "", expected[8] = "ab\n", json[96];
-        rt_predicted predicted;
         double left = rt_random_uniform((rt_random){o.sampling.seed, 0, RT_STREAM_SAMPLE}, 0) * sum;
         int id = -1;
         while (left >= 0)
             left -= p[++id];
         if (id != RT_ID_SEP)
             snprintf(expected, sizeof expected, "ab%c\n", (char)CHARACTER_OF(id));
-        FILE *to = fmemopen(printed, sizeof printed, "w");
-        ck_assert(!rt_predict(to, model, data, &config, &o, &predicted).code);
-        fclose(to);
+        ck_assert(!predict_with(&o, printed, sizeof printed).code);
         ck_assert_str_eq(printed, expected);
         snprintf(json, sizeof json, "\", \"tokens\": %d, \"end\": \"%s\"}\n", id != RT_ID_SEP,
                  id == RT_ID_SEP ? "token" : "length");
         o.jsonl = true;
-        to = fmemopen(printed, sizeof printed, "w");
-        ck_assert(!rt_predict(to, model, data, &config, &o, &predicted).code);
-        fclose(to);
+        ck_assert(!predict_with(&o, printed, sizeof printed).code);
         ck_assert_msg(strstr(printed, json) != NULL, "no %s in %s", json, printed);
         ended += id == RT_ID_SEP;
     }
@@ -328,14 +326,11 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
     const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",
                                   .sampling = {1, 0, 1, SEED},
                                   .count = 1};
-    rt_predicted predicted;
     char printed[512];
     const rt_parameters *p = &model->parameters;
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] = NAN;
-    FILE *to = fmemopen(printed, sizeof printed, "w");
-    const rt_status status = rt_predict(to, model, data, &config, &o, &predicted);
-    fclose(to);
+    const rt_status status = predict_with(&o, printed, sizeof printed);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_msg(strstr(status.message, "of a row is nan") != NULL, "%s", status.message);
     free_model();

@@ -89,15 +89,28 @@ static void put_bytes(bytes *b, unsigned number, const void *at, size_t count)
         put_integer(b, from[i], 1);
 }
 
-static void put_time(bytes *b)
+/* Returns an event that has the time. */
+static bytes begin_event(void)
 {
+    bytes event = {.count = 0};
     struct timespec now;
     uint64_t bits;
     clock_gettime(CLOCK_REALTIME, &now);
     const double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     memcpy(&bits, &seconds, sizeof bits);
-    put_field(b, EVENT_TIME, EIGHT_BYTES);
-    put_integer(b, bits, 8);
+    put_field(&event, EVENT_TIME, EIGHT_BYTES);
+    put_integer(&event, bits, 8);
+    return event;
+}
+
+/* Writes an event of a step with a field of bytes. */
+static bool write_event(FILE *file, int64_t step, unsigned number, const void *at, size_t count)
+{
+    bytes event = begin_event();
+    put_field(&event, EVENT_STEP, VARINT);
+    put_varint(&event, (uint64_t)step);
+    put_bytes(&event, number, at, count);
+    return write_record(file, &event);
 }
 
 static void put_scalar(bytes *summary, const rt_scalar *s)
@@ -116,24 +129,13 @@ static void put_scalar(bytes *summary, const rt_scalar *s)
 
 /* ---- files ---- */
 
-/* Writes a session start, which makes readers drop this step and later ones of earlier files. */
-static bool write_start(FILE *file, int64_t step)
-{
-    bytes event = {.count = 0}, session = {.count = 0};
-    put_field(&session, SESSION_STATUS, VARINT);
-    put_varint(&session, SESSION_START);
-    put_time(&event);
-    put_field(&event, EVENT_STEP, VARINT);
-    put_varint(&event, (uint64_t)step);
-    put_bytes(&event, EVENT_SESSION, session.at, session.count);
-    return write_record(file, &event);
-}
-
 rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)
 {
     static const char version[] = "brain.Event:2";
+    /* makes readers drop this step and later ones of earlier files */
+    static const unsigned char start[] = {SESSION_STATUS << 3 | VARINT, SESSION_START};
     char host[64] = "", name[160], path[RT_PATH_SIZE];
-    bytes event = {.count = 0};
+    bytes event = begin_event();
     *f = (rt_event_file){.file = NULL};
     if (mkdir(folder, 0777) && errno != EEXIST)
         return rt_error(RT_IO, "%s: %s", folder, strerror(errno));
@@ -151,25 +153,21 @@ rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finis
         if (!f->file && errno != EEXIST)
             return rt_error(RT_IO, "%s: %s", path, strerror(errno));
     }
-    put_time(&event);
     put_bytes(&event, EVENT_VERSION, version, strlen(version));
     f->failed = !write_record(f->file, &event) ||
-                (finished_steps && !write_start(f->file, finished_steps + 1));
+                (finished_steps &&
+                 !write_event(f->file, finished_steps + 1, EVENT_SESSION, start, sizeof start));
     return rt_ok();
 }
 
 void rt_event_file_add(rt_event_file *f, int64_t step, const rt_scalar *values, int count)
 {
-    bytes event = {.count = 0}, summary = {.count = 0};
+    bytes summary = {.count = 0};
     if (!f->file || f->failed)
         return;
-    put_time(&event);
-    put_field(&event, EVENT_STEP, VARINT);
-    put_varint(&event, (uint64_t)step);
     for (int i = 0; i < count && i < RT_MOST_SCALARS; i++)
         put_scalar(&summary, &values[i]);
-    put_bytes(&event, EVENT_SUMMARY, summary.at, summary.count);
-    f->failed = !write_record(f->file, &event);
+    f->failed = !write_event(f->file, step, EVENT_SUMMARY, summary.at, summary.count);
 }
 
 void rt_event_file_close(rt_event_file *f)

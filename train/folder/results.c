@@ -177,14 +177,14 @@ const rt_result_view *rt_result_view_at(int i)
 enum { COLUMN_NAME_SIZE = 64 };
 
 /* Writes a row in the order of the columns of `header`, which may differ from that of the file. */
-static rt_status copy_row(const rt_csv *row, FILE *to, const char *header)
+static rt_status copy_row(const rt_csv *row, FILE *to, const char *header, bool evaluated)
 {
     char name[COLUMN_NAME_SIZE];
     rt_writer w = {0};
     for (const char *next = header; next;) {
         const size_t length = strcspn(next, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, next);
-        rt_csv_put(&w, rt_csv_cell(row, name));
+        rt_csv_put(&w, evaluated || strncmp(name, "eval_", 5) ? rt_csv_cell(row, name) : "");
         rt_writer_add(&w, "%c", next[length] ? ',' : '\n');
         next = next[length] ? next + length + 1 : NULL;
     }
@@ -197,8 +197,7 @@ static rt_status copy_row(const rt_csv *row, FILE *to, const char *header)
 
 /* Copies the rows that are kept. A file that cannot be read is an error, so that no rows are lost;
  * only a missing file has none. */
-static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, rt_row_filter keep,
-                           const void *context, int *last)
+static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, rt_kept_rows kept, int *last)
 {
     rt_status status = rt_ok();
     int step;
@@ -206,14 +205,14 @@ static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, rt_row_fil
         if (!rt_csv_whole(csv, "step", &step))
             continue;
         *last = step > *last ? step : *last;
-        if (keep(csv, step, context))
-            status = copy_row(csv, to, header);
+        if (step < kept.step || (step == kept.step && kept.due))
+            status = copy_row(csv, to, header, step < kept.step || kept.evaluated);
     }
     return csv->status.code ? csv->status : status;
 }
 
 rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
-                             const char *header, rt_row_filter keep, const void *context)
+                             const char *header, rt_kept_rows kept)
 {
     char path[RT_PATH_SIZE], temporary[RT_TEMPORARY_SIZE];
     FILE *new_file;
@@ -222,10 +221,10 @@ rt_status rt_step_table_open(rt_step_table *table, const char *folder, const cha
     if (status.code)
         return status;
     fprintf(new_file, "%s\n", header);
-    if (keep) {
+    if (kept.step) {
         rt_csv csv;
         rt_csv_open(&csv, folder, name);
-        status = copy_kept(&csv, new_file, header, keep, context, &table->last);
+        status = copy_kept(&csv, new_file, header, kept, &table->last);
         rt_csv_close(&csv);
     }
     if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))

@@ -31,10 +31,10 @@ rt_exit rt_exit_of(rt_code code);
 #define RT_RESULT_STEPS               "steps"
 #define RT_RESULT_LOSS                "eval_loss"
 #define RT_RESULT_ACCURACY            "eval_accuracy"
-#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte"     /* of text, for next-token prediction */
-#define RT_RESULT_LABEL_ACCURACY      "accuracy"          /* eval_accuracy, of labelled data */
-#define RT_RESULT_MACRO_F1            "macro_f1"          /* likewise; see train/step/measurements.h */
-#define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* followed by another length */
+#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte" /* of text, for next-token prediction */
+#define RT_RESULT_LABEL_ACCURACY      "accuracy"      /* eval_accuracy, of labelled data */
+#define RT_RESULT_MACRO_F1            "macro_f1"      /* likewise; see train/step/measurements.h */
+#define RT_RESULT_LOSS_AT             "eval_loss_at_" /* followed by another length */
 #define RT_RESULT_ACCURACY_AT         "eval_accuracy_at_" /* likewise */
 #define RT_RESULT_DIVERGED            "diverged_above"    /* the limit; only of a diverged run */
 #define RT_RESULT_NEAR                "theta_near"
@@ -115,14 +115,18 @@ typedef struct rt_step_table {
     int last;         /* largest step of the older rows, kept or not; -1: there were none */
 } rt_step_table;
 
-/* Returns whether a row of this step stays. May change the cells of the row. */
-typedef bool (*rt_row_filter)(rt_csv *row, int step, const void *context);
+/* Older rows that stay: those of steps before `step`, and those of that step if it was due. A step
+ * that was evaluated only because a run ended there has no evaluation: cells in columns eval_...
+ * are emptied. */
+typedef struct rt_kept_rows {
+    int step; /* 0: no row stays */
+    bool due, evaluated;
+} rt_kept_rows;
 
-/* Opens folder/name for appending. Older rows are kept if `keep` returns true (NULL: none). A new
- * file begins with the header, and older rows take the order of its columns. */
+/* Opens folder/name for appending. A new file begins with the header, and older rows take the order
+ * of its columns. */
 rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
-                             const char *header, rt_row_filter keep,
-                             const void *context) RT_MUST_CHECK;
+                             const char *header, rt_kept_rows kept) RT_MUST_CHECK;
 
 /* Appends to the current row; "\n" ends a row, which is then flushed. */
 void rt_step_table_add(rt_step_table *table, const char *format, ...) RT_PRINTF(2, 3);

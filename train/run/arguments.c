@@ -25,6 +25,7 @@ typedef enum option_sets {
     SETS_ANY,    /* const char *: the value, which may be empty */
     SETS_INT,    /* int: the value, from low to high */
     SETS_INT64,  /* int64_t: likewise */
+    SETS_CHOICE, /* int or enumeration: the number of the value in `words` */
     SETS_NUMBER, /* double: likewise */
     SETS_KEY     /* a key of the configuration, named by `key` */
 } option_sets;
@@ -36,9 +37,10 @@ typedef struct option_row {
     option_sets sets;
     size_t at; /* offset of the member */
     double low, high;
-    const char *range;  /* of a number, for messages: "a number >= 0" */
-    const char *key;    /* "run.threads" */
-    rt_command command; /* requested command; RT_COMMAND_TRAIN: none */
+    const char *range;        /* possible values, for messages: "a number >= 0" */
+    const char *const *words; /* of a choice, up to a NULL */
+    const char *key;          /* "run.threads" */
+    rt_command command;       /* requested command; RT_COMMAND_TRAIN: none */
     const char
         *operands;    /* meaning of all operands of the command: "texts"; NULL: a configuration */
     unsigned with;    /* COMMAND_BIT of the commands that the option goes with; 0: all */
@@ -55,6 +57,12 @@ enum { MOST_TOKENS = 1000000 };
 #define AT(member)   .at = offsetof(rt_arguments, member)
 #define FLAG(member) .sets = SETS_FLAG, AT(member)
 #define TEXT(member) .sets = SETS_TEXT, AT(member)
+
+#define WORDS(...)                                                                                 \
+    .words = (const char *const[])                                                                 \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 #define TRAINING   COMMAND_BIT(RT_COMMAND_TRAIN)
 #define EVALUATION COMMAND_BIT(RT_COMMAND_EVAL)
@@ -137,7 +145,7 @@ static const option_row rows[] = {
     {"embed", "FILE", TEXT(embed), .command = RT_COMMAND_EMBED,
      .help = "print as CSV a vector for each line of FILE (- is standard\n"
              "input), of the hidden states of its tokens, and stop"},
-    {"pool", "HOW", TEXT(pool), .with = EMBEDDING,
+    {"pool", "HOW", .sets = SETS_CHOICE, AT(pooling), WORDS(RT_POOLINGS(RT_CHOICE_WORD) NULL), .range = "first, mean or last", .with = EMBEDDING,
      .help = "with --embed: mean of all tokens (default), first or last\n"
              "token"},
     {"layer", "N", .sets = SETS_INT, AT(layer), .low = 0, .high = INT_MAX,
@@ -148,7 +156,7 @@ static const option_row rows[] = {
      .help = "write the model as a folder that the transformers library\n"
              "of Hugging Face loads, and stop. FILE.gguf instead of DIR\n"
              "is a file of llama.cpp, for a Llama or Mistral"},
-    {"dtype", "f32|f16", TEXT(dtype), .with = EXPORT,
+    {"dtype", "f32|f16", .sets = SETS_CHOICE, AT(dtype), WORDS(RT_GGUF_DTYPES(RT_CHOICE_WORD) NULL), .range = "f32 or f16", .with = EXPORT,
      .help = "with --export FILE.gguf: the type of its matrices\n"
              "(default: f32)"},
     {"decay", .command = RT_COMMAND_DECAY,
@@ -216,7 +224,7 @@ static const option_row rows[] = {
      .command = RT_COMMAND_TOKENIZER, .operands = "texts",
      .help = "print a tokenizer of N tokens, trained on text files, and\n"
              "stop; save it as the file of data.vocab_file"},
-    {"level", "bpe|wordpiece", TEXT(level), .with = TOKENIZER,
+    {"level", "bpe|wordpiece", .sets = SETS_CHOICE, AT(wordpiece), WORDS("bpe", "wordpiece", NULL), .range = "bpe or wordpiece", .with = TOKENIZER,
      .help = "with --train-tokenizer: bpe (default) is a tokenizer.json\n"
              "with byte-level BPE, trained by lines, with GPT-2's pattern\n"
              "and the token <|endoftext|>; wordpiece is a vocab.txt"},
@@ -382,6 +390,17 @@ static rt_status set_number(const option_row *row, void *member, const char *tex
     return rt_ok();
 }
 
+static rt_status set_choice(const option_row *row, int *member, const char *text)
+{
+    int i = 0;
+    while (row->words[i] && strcmp(row->words[i], text) != 0)
+        i++;
+    if (!row->words[i])
+        return rt_error(RT_CONFIG, "--%s must be %s; got '%s'", row->name, row->range, text);
+    *member = i;
+    return rt_ok();
+}
+
 static rt_status take_option(rt_arguments *a, const option_row *row, const char *text)
 {
     void *member = (char *)a + row->at;
@@ -406,6 +425,9 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
             (int)sizeof a->threads)
             return rt_error(RT_CONFIG, "the value of --%s is too long", row->name);
         status = add_override(a, a->threads);
+        break;
+    case SETS_CHOICE:
+        status = set_choice(row, member, text);
         break;
     case SETS_INT:
     case SETS_INT64:
@@ -457,31 +479,11 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
     return rt_ok();
 }
 
-static rt_status check_embedding(rt_arguments *a)
-{
-    static const char *const poolings[] = {RT_POOLINGS(RT_CHOICE_WORD)};
-    const int count = (int)(sizeof poolings / sizeof *poolings);
-    int found = 0;
-    while (a->pool && found < count && strcmp(poolings[found], a->pool))
-        found++;
-    if (found == count)
-        return rt_error(RT_CONFIG, "--pool must be first, mean or last; got '%s'", a->pool);
-    if (a->pool)
-        a->pooling = (rt_pooling)found;
-    if (a->output && !rt_path_ends_in(a->output, ".h5") && !rt_path_ends_in(a->output, ".npy"))
-        return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5 or FILE.npy; got '%s'",
-                        a->output);
-    return rt_ok();
-}
-
-static rt_status check_tokenizer(rt_arguments *a)
+static rt_status check_tokenizer(const rt_arguments *a)
 {
     const int least = RT_BPE_LEAST_IDS + a->mask;
     if (a->config || a->override_count || !a->other_count)
         return rt_error(RT_CONFIG, "--train-tokenizer N takes text files, and no configuration");
-    a->wordpiece = a->level && !strcmp(a->level, "wordpiece");
-    if (a->level && !a->wordpiece && strcmp(a->level, "bpe") != 0)
-        return rt_error(RT_CONFIG, "--level must be bpe or wordpiece; got '%s'", a->level);
     if (a->wordpiece && a->mask)
         return rt_error(RT_CONFIG, "--mask needs --level bpe: a vocab.txt always has [MASK]");
     if (!a->wordpiece && a->lowercase)
@@ -494,7 +496,7 @@ static rt_status check_tokenizer(rt_arguments *a)
     return rt_ok();
 }
 
-static rt_status check_together(rt_arguments *a)
+static rt_status check_together(const rt_arguments *a)
 {
     const bool configured = a->config || a->override_count;
     if (a->report && configured)
@@ -512,15 +514,17 @@ static rt_status check_together(rt_arguments *a)
         return rt_error(RT_CONFIG, "--init NAME takes the FILE.ini to write, and no keys");
     if (a->command == RT_COMMAND_ENCODE && !a->encode)
         return rt_error(RT_CONFIG, "--encode takes a CONFIG.ini and the file to write");
-    if (a->dtype && !rt_is_gguf(a->export))
+    if (a->dtype >= 0 && !rt_is_gguf(a->export))
         return rt_error(RT_CONFIG, "--dtype needs --export FILE.gguf");
-    if (a->dtype && strcmp(a->dtype, "f32") && strcmp(a->dtype, "f16"))
-        return rt_error(RT_CONFIG, "--dtype must be f32 or f16; got '%s'", a->dtype);
     if (a->watch && a->other_count)
         return rt_error(RT_CONFIG, "--watch takes only one run");
     if (a->output && a->report && !a->other_count)
         return rt_error(RT_CONFIG, "--output needs --report with several runs");
-    return a->embed ? check_embedding(a) : rt_ok();
+    if (a->embed && a->output && !rt_path_ends_in(a->output, ".h5") &&
+        !rt_path_ends_in(a->output, ".npy"))
+        return rt_error(RT_CONFIG, "--output of --embed must be FILE.h5 or FILE.npy; got '%s'",
+                        a->output);
+    return rt_ok();
 }
 
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
@@ -534,6 +538,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
                         .revision = "",
                         .temperature = -1,
                         .seed = -1,
+                        .dtype = -1,
                         .pooling = RT_POOL_MEAN,
                         .layer = -1};
     for (int i = 0; i < ROWS; i++)

@@ -46,21 +46,19 @@ typedef struct rt_arguments {
         *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of a tokenizer */
     int other_count;
     int tokenizer;       /* number of tokens of --train-tokenizer; 0: not given */
-    const char *level;   /* of --train-tokenizer: bpe or wordpiece; NULL: bpe */
-    bool wordpiece;      /* whether the level is wordpiece */
+    int wordpiece;       /* of --level: 1 for wordpiece */
     bool mask;           /* the tokenizer has [MASK] */
     bool lowercase;      /* its texts are read in lower case */
-    const char *init;    /* the name of a template (train/templates.c), or NULL */
+    const char *init;    /* the name of a template (train/templates/), or NULL */
     const char *encode;  /* the file that --encode writes, or NULL */
     const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
     const char *output;  /* the file of a comparison or of vectors, or NULL */
     const char *embed;   /* the file of --embed, "-" for standard input, or NULL */
-    const char *pool;    /* of --embed: first, mean or last; or NULL */
-    rt_pooling pooling;  /* the value of pool */
+    rt_pooling pooling;  /* of --embed */
     int layer;           /* of --embed; below 0: not given */
     const char *predict; /* the text of --predict, or NULL */
     const char *export;  /* the folder or file of --export, or NULL */
-    const char *dtype;   /* of --dtype: a word of RT_GGUF_DTYPES, or NULL */
+    int dtype;           /* an rt_gguf_dtype; below 0: not given */
     const char *theta;   /* of --theta (rt_run_change_theta), or NULL */
     double temperature;  /* below 0: not given */
     double top_p;        /* 0: not given */

@@ -189,22 +189,6 @@ static rt_status load_configuration(rt_config *config, const rt_found *found,
     return status;
 }
 
-/* Takes over how the model was trained. */
-static void train_as(rt_config *config, const rt_config *own)
-{
-    config->optimizer = own->optimizer;
-    rt_config_frame_as(config, &own->data);
-}
-
-rt_status rt_found_training(rt_config *config, const rt_found *found)
-{
-    rt_config own;
-    const rt_status status = load_configuration(&own, found, NULL, NULL);
-    if (!status.code)
-        train_as(config, &own);
-    return status;
-}
-
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
@@ -214,8 +198,10 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
         *config = own;
     else if (!status.code)
         status = load_configuration(config, found, arguments, errors);
-    if (!status.code)
-        train_as(config, &own);
+    if (!status.code) {
+        config->optimizer = own.optimizer;
+        rt_config_frame_as(config, &own.data);
+    }
     return status;
 }
 

@@ -45,10 +45,6 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors) RT_MUST_CHECK;
 
-/* Takes over from the checkpoint how the model was trained: the optimizer section, and data.begin
- * if the configuration leaves it to the model. */
-rt_status rt_found_training(rt_config *config, const rt_found *found) RT_MUST_CHECK;
-
 /* ---- the model of train.init_from, whose configuration is needed before there is a run ---- */
 
 /* Cache of the newest result: the runs of a sweep mostly start from one model. A run that is

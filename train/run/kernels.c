@@ -22,11 +22,11 @@ rt_status rt_kernels_of_environment(void)
     return status.code ? rt_error(status.code, "ROTOR_ROW_KERNELS: %s", status.message) : status;
 }
 
-static rt_status begin(rt_kernels kernels, const rt_arguments *arguments)
+rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments)
 {
     const char *before = getenv("OPENBLAS_CORETYPE");
     char quoted[RT_QUOTE_SIZE];
-    if (kernels != RT_KERNELS_PORTABLE)
+    if (config->run.kernels != RT_KERNELS_PORTABLE)
         return rt_ok();
     if (!rt_row_set_works(RT_ROWS_AVX2))
         return rt_error(
@@ -48,18 +48,13 @@ static rt_status begin(rt_kernels kernels, const rt_arguments *arguments)
                     strerror(errno));
 }
 
-rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments)
-{
-    return begin(config->run.kernels, arguments);
-}
-
 rt_status rt_kernels_begin_early(const rt_arguments *arguments)
 {
     rt_config config;
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count};
-    return rt_config_read(&config, &source).code ? rt_ok() : begin(config.run.kernels, arguments);
+    return rt_config_read(&config, &source).code ? rt_ok() : rt_kernels_begin(&config, arguments);
 }
 
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments)

@@ -329,12 +329,9 @@ static rt_status print_labelled(rt_trainer *trainer)
         rt_csv_put(&w, names[s->predicted]);
         rt_writer_add(&w, "\n");
     }
-    char *table = rt_writer_take(&w);
-    if (!status.code && !table)
-        status = rt_out_of_memory("a table");
     if (!status.code)
-        fputs(table, stdout);
-    rt_free(table);
+        status = rt_run_print(&w);
+    rt_writer_free(&w);
     rt_line_scores_free(&scores);
     return status;
 }

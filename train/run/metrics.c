@@ -11,65 +11,29 @@
 #include <math.h>
 #include <string.h>
 
-/* The last step of a run is recorded whatever its number; a run that goes on past it must
- * not show that it once ended there. */
-typedef struct cut {
-    int finished_steps;
-    int log_every;
-    int eval_every;
-    bool logs_theta;
-} cut;
-
-static void empty_cell(rt_csv *row, const char *name)
-{
-    const int i = rt_csv_column(row, name);
-    if (i < row->columns)
-        row->cells[i] += strlen(row->cells[i]);
-}
-
-static bool keep_metrics(rt_csv *row, int step, const void *context)
-{
-    const cut *c = context;
-    if (step != c->finished_steps || step % c->eval_every == 0)
-        return step <= c->finished_steps;
-    empty_cell(row, "eval_loss");
-    empty_cell(row, "eval_accuracy");
-    return step % c->log_every == 0;
-}
-
-static bool keep_theta(rt_csv *row, int step, const void *context)
-{
-    const cut *c = context;
-    (void)row;
-    const bool due = step % c->eval_every == 0 || (c->logs_theta && step % c->log_every == 0);
-    return step < c->finished_steps || (step == c->finished_steps && due);
-}
-
-static bool keep_timing(rt_csv *row, int step, const void *context)
-{
-    (void)row;
-    return step <= ((const cut *)context)->finished_steps;
-}
-
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session)
 {
-    const cut c = {finished_steps, config->run.log_every, config->train.eval_every,
-                   config->theta.log};
+    /* The last step of a run is recorded whatever its number; a run that goes on past it must not
+     * show that it once ended there. */
+    const bool evaluated = finished_steps % config->train.eval_every == 0;
+    const bool logged = finished_steps % config->run.log_every == 0;
     char path[RT_PATH_SIZE];
     *m = (rt_metrics){.config = config, .session = session};
     rt_status status = rt_step_table_open(
         &m->metrics, folder, "metrics.csv",
         "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
-        finished_steps ? keep_metrics : NULL, &c);
+        (rt_kept_rows){finished_steps, evaluated || logged, evaluated});
     if (!status.code)
         status = rt_step_table_open(&m->timing, folder, "timing.csv",
                                     "step,seconds,tokens_per_s," RT_SESSION_COLUMNS,
-                                    finished_steps ? keep_timing : NULL, &c);
+                                    (rt_kept_rows){finished_steps, true, true});
     if (!status.code && config->model.theta.learn)
-        status = rt_step_table_open(&m->theta, folder, "theta.csv",
-                                    "step,layer,head,i,theta,theta_initial",
-                                    finished_steps ? keep_theta : NULL, &c);
+        status =
+            rt_step_table_open(&m->theta, folder, "theta.csv",
+                               "step,layer,head,i,theta,theta_initial",
+                               (rt_kept_rows){finished_steps,
+                                              evaluated || (config->theta.log && logged), true});
     if (!status.code && config->run.tensorboard) {
         status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
         if (!status.code)
@@ -167,5 +131,3 @@ double rt_metrics_first_step(const char *folder, double accuracy)
     rt_csv_close(&metrics);
     return first;
 }
-
-/* ---- the tables of a run ---- */

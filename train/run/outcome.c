@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "text/csv.h"
 #include "text/durable_file.h"
+#include "text/utf8.h"
 #include "text/writer.h"
 #include "train/report/report.h"
 #include "train/run/stop.h"
@@ -34,20 +35,6 @@ void rt_outcome_free(rt_outcome *o)
     rt_free(o->confusion);
     rt_free(o->scores);
     rt_free(o->tolerances);
-    o->confusion = NULL;
-    o->scores = NULL;
-    o->tolerances = NULL;
-}
-
-/* Prints a text, and releases it. */
-static rt_status print(rt_writer *w)
-{
-    char *text = rt_writer_take(w);
-    if (!text)
-        return rt_out_of_memory("the results");
-    fputs(text, stdout);
-    rt_free(text);
-    return rt_ok();
 }
 
 /* ---- classes of labelled data ---- */
@@ -57,10 +44,7 @@ enum { SHOWN = 20 }; /* rows of the printed table */
 /* Returns the number of characters, of which nearly all are one column wide. */
 static int width_of(const char *text)
 {
-    int width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
+    return (int)rt_utf8_count((const unsigned char *)text, strlen(text));
 }
 
 /* Computes the scores, prints the line of the macro F1 and the table of the classes that occur or
@@ -154,7 +138,7 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
         return status;
     rt_divergence_report(&w, e->loss, limit);
     rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
-    return print(&w);
+    return rt_run_print(&w);
 }
 
 rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
@@ -247,7 +231,7 @@ static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_run 
         return status;
     const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
     rt_theta_report_reset(&w, base ? RT_THETA_BASE_PLACE : RT_THETA_INIT_PLACE, &reset);
-    status = print(&w);
+    status = rt_run_print(&w);
     if (status.code)
         return status;
     rt_results_put(&o->results, e.loss, "%s", loss);
@@ -327,18 +311,16 @@ static char *list_lengths(const rt_outcome *o, const rt_config *c)
 {
     const rt_lengths *lengths = &c->train.eval_lengths;
     rt_writer w = {0};
-    rt_writer_add(&w, "length,eval_loss,eval_accuracy\n");
-    for (int i = -1; i < lengths->count; i++) {
-        const int length = i < 0 ? c->data.length : lengths->at[i];
-        const rt_evaluation *e = &o->evaluation;
-        rt_writer_add(&w, "%d", length);
-        rt_csv_add_number(&w, i < 0 ? e->loss
-                                    : rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
-        rt_csv_add_number(&w,
-                          i < 0 ? e->accuracy
-                                : rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
-        rt_writer_add(&w, "\n");
+    rt_writer_add(&w, "length,eval_loss,eval_accuracy\n%d", c->data.length);
+    rt_csv_add_number(&w, o->evaluation.loss);
+    rt_csv_add_number(&w, o->evaluation.accuracy);
+    for (int i = 0; i < lengths->count; i++) {
+        const int length = lengths->at[i];
+        rt_writer_add(&w, "\n%d", length);
+        rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
+        rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
     }
+    rt_writer_add(&w, "\n");
     return rt_writer_take(&w);
 }
 

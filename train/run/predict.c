@@ -50,9 +50,14 @@ rt_status rt_answer_print(FILE *to, json_t *answer)
 
 /* ---- a text ---- */
 
+/* Prints the predictions for texts that have begun: several for a continuation, else one. */
+typedef struct prediction prediction;
+typedef rt_status predictor(prediction *p, int count);
+
 /* A text that is predicted for, and buffers that later texts use again. */
-typedef struct prediction {
+struct prediction {
     FILE *to;
+    predictor *predict;
     rt_transformer *model;
     const rt_data *data;
     const rt_vocabulary *vocabulary; /* NULL: texts are token ids */
@@ -71,7 +76,7 @@ typedef struct prediction {
     int count, capacity;   /* of ids */
     real *logits;          /* (V), masks, continuation */
     bool full, ended;      /* continuation: the context was full; and the text ended there */
-    char *line;            /* continuation of a batch: copy of the line; or NULL */
+    char *line;            /* copy of the line; or NULL */
     rt_session *session;   /* continuation */
     rt_utf8_stream stream; /* continuation: to the output, or to `captured` */
     rt_capture captured;   /* output that is printed later */
@@ -80,7 +85,7 @@ typedef struct prediction {
     int added;       /* number of tokens */
     bool done;       /* the continuation is complete */
     const char *end; /* of a complete continuation: token, that ends a text, stop, or length */
-} prediction;
+};
 
 /* Initializes a prediction as a copy of `shared`, with a graph and buffers of its own. To be freed
  * in any case. */
@@ -110,16 +115,6 @@ static void prediction_free(prediction *p)
     rt_capture_free(&p->captured);
     rt_session_free(p->session);
     rt_labelled_batch_free(&p->row);
-}
-
-/* Begins the next text, which has `start` bytes before it in its stream. */
-static void next_text(prediction *p, const char *text, size_t size, size_t start)
-{
-    p->text = text;
-    p->size = size;
-    p->start = start;
-    p->unknown = (rt_unknown){0};
-    p->cut = p->full = p->ended = false;
 }
 
 /* Adds the warnings of an answered text to the total. */
@@ -191,87 +186,72 @@ static rt_status encode_text(prediction *p, int *masks)
 
 /* ---- labelled data ---- */
 
-/* Lays the text out as a row and computes the logits of its labels. Returns NULL on an error. */
-static const rt_tensor *compute_labels(prediction *p, rt_example_text *x, rt_status *status)
+/* Lays the text out as a row and computes the logits of its labels. */
+static rt_status compute_labels(prediction *p, rt_example_text *x, const rt_tensor **logits)
 {
-    *status = rt_draw_text(&p->row, p->data, p->text, p->size, x);
+    rt_status status = rt_draw_text(&p->row, p->data, p->text, p->size, x);
     p->unknown = x->unknown;
     p->cut = x->cut;
-    if (status->code)
-        return NULL;
+    if (status.code)
+        return status;
     rt_graph_clear(p->g);
     rt_graph_record(p->g, false);
-    const rt_tensor *logits = rt_batch_logits(p->model, p->g, &p->row);
-    *status = rt_engine_graph_status(p->g);
-    return logits;
+    *logits = rt_batch_logits(p->model, p->g, &p->row);
+    return rt_engine_graph_status(p->g);
 }
 
-/* Computes p->probabilities of the labels of a row, and finds the most likely label. */
-static rt_status choose_label(prediction *p, const rt_tensor *logits, size_t row, int *best)
+/* Returns an answer about the text, or a word of it, with its most likely label. */
+static json_t *label_answer(const prediction *p, const char *key, const char *text, size_t size,
+                            int label)
 {
-    const int classes = rt_columns(logits);
-    *best = rt_largest(logits, row);
-    return rt_probabilities(logits->data + row * (size_t)classes, classes, p->probabilities);
+    const char *name = rt_data_labels(p->data)->names[label];
+    return json_pack("{s:o,s:o,s:o}", key, rt_answer_string(text, size), "label",
+                     rt_answer_string(name, strlen(name)), "probability",
+                     rt_answer_number(p->probabilities[label]));
 }
 
-/* Prints the most likely label of the text. */
-static rt_status predict_class(prediction *p)
+/* Prints the most likely label of the text, or of every token; a token that was cut off has none.
+ */
+static rt_status predict_labels(prediction *p, int count)
 {
-    rt_example_text x;
-    rt_status status;
-    const rt_tensor *logits = compute_labels(p, &x, &status);
+    (void)count;
+    const bool tags = rt_data_target(p->data) != RT_TARGET_SEQUENCE, jsonl = p->o->jsonl;
     char *const *names = rt_data_labels(p->data)->names;
-    int label = 0;
-    if (!status.code)
-        status = choose_label(p, logits, 0, &label);
-    if (!status.code && p->o->jsonl) {
-        json_t *all = json_object();
-        for (int c = 0; c < p->model->options.labels; c++)
-            json_object_set_new(all, names[c], rt_answer_number(p->probabilities[c]));
-        status = rt_answer_print(p->to,
-                                 json_pack("{s:o,s:o,s:o,s:o}", "text",
-                                           rt_answer_string(p->text, p->size), "label",
-                                           rt_answer_string(names[label], strlen(names[label])),
-                                           "probability", rt_answer_number(p->probabilities[label]),
-                                           "probabilities", all));
-    } else if (!status.code) {
-        fprintf(p->to, "%s\t%.4f\n", names[label], p->probabilities[label]);
-    }
-    rt_example_text_free(&x);
-    return status;
-}
-
-/* Prints the most likely label of every token. A token that was cut off has none. */
-static rt_status predict_tags(prediction *p)
-{
+    const rt_tensor *logits = NULL;
     rt_example_text x;
-    rt_status status;
-    const rt_tensor *logits = compute_labels(p, &x, &status);
-    json_t *words = p->o->jsonl ? json_array() : NULL;
-    for (int i = 0, label; !status.code && i < p->row.labels; i++) {
-        const rt_text_span word = x.texts[p->row.wanted[i]];
-        status = choose_label(p, logits, (size_t)i, &label);
+    rt_status status = compute_labels(p, &x, &logits);
+    json_t *answer = NULL, *all = !jsonl ? NULL : tags ? json_array() : json_object();
+    for (int i = 0; !status.code && i < (tags ? p->row.labels : 1); i++) {
+        const int classes = rt_columns(logits), label = rt_largest(logits, (size_t)i);
+        const rt_text_span word =
+            tags ? x.texts[p->row.wanted[i]] : (rt_text_span){.bytes = p->text};
+        status =
+            rt_probabilities(logits->data + (size_t)i * (size_t)classes, classes, p->probabilities);
         if (status.code)
             break;
-        const char *name = rt_data_labels(p->data)->names[label];
-        const double probability = p->probabilities[label];
-        if (p->o->jsonl) {
-            json_array_append_new(words, json_pack("{s:o,s:o,s:o}", "word",
-                                                   rt_answer_string(word.bytes, word.size), "label",
-                                                   rt_answer_string(name, strlen(name)),
-                                                   "probability", rt_answer_number(probability)));
-        } else {
-            fwrite(word.bytes, 1, word.size, p->to);
-            fprintf(p->to, "\t%s\t%.4f\n", name, probability);
-        }
+        if (jsonl && tags)
+            json_array_append_new(all, label_answer(p, "word", word.bytes, word.size, label));
+        else if (jsonl)
+            answer = label_answer(p, "text", p->text, p->size, label);
+        else
+            fprintf(p->to, "%.*s%s%s\t%.4f\n", (int)word.size, word.bytes, tags ? "\t" : "",
+                    names[label], p->probabilities[label]);
     }
-    if (!status.code && p->o->jsonl)
-        status =
-            rt_answer_print(p->to, json_pack("{s:o,s:O}", "text",
-                                             rt_answer_string(p->text, p->size), "words", words));
-    else if (!status.code)
+    for (int c = 0; jsonl && !tags && !status.code && c < p->model->options.labels; c++)
+        json_object_set_new(all, names[c], rt_answer_number(p->probabilities[c]));
+    if (jsonl && tags)
+        answer = json_pack("{s:o}", "text", rt_answer_string(p->text, p->size));
+    if (jsonl && json_object_set(answer, tags ? "words" : "probabilities", all)) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    if (!status.code && jsonl)
+        status = rt_answer_print(p->to, answer);
+    else
+        json_decref(answer);
+    if (!status.code && !jsonl && tags)
         fputc('\n', p->to);
-    json_decref(words);
+    json_decref(all);
     rt_example_text_free(&x);
     return status;
 }
@@ -367,8 +347,9 @@ static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE 
 }
 
 /* Prints the text with its masks filled, and the most likely tokens of each. */
-static rt_status predict_masks(prediction *p)
+static rt_status predict_masks(prediction *p, int count)
 {
+    (void)count;
     int masks;
     rt_status status = encode_text(p, &masks);
     if (!status.code && !masks)
@@ -589,7 +570,7 @@ static rt_status feed_texts(prediction *p, int count, real *logits)
 
 /* Continues the texts together, each as if it were alone. A text is written as it grows once those
  * before it are complete, and captured until then; a JSON object is printed when it is complete. */
-static rt_status continue_texts(prediction *p, int count)
+static rt_status predict_continuations(prediction *p, int count)
 {
     const size_t V = (size_t)p->model->options.vocab;
     const bool jsonl = p->o->jsonl;
@@ -621,83 +602,62 @@ static rt_status continue_texts(prediction *p, int count)
     return status;
 }
 
-static rt_status predict_continuation(prediction *p)
+/* ---- texts ---- */
+
+/* Begins the next text, which has `start` bytes before it in its stream. */
+static rt_status begin_text(prediction *p, const char *text, size_t size, size_t start)
 {
-    const rt_status status = begin_continuation(p);
-    return status.code ? status : continue_texts(p, 1);
+    p->text = text;
+    p->size = size;
+    p->start = start;
+    p->unknown = (rt_unknown){0};
+    p->cut = p->full = p->ended = false;
+    return p->predict == predict_continuations ? begin_continuation(p) : rt_ok();
 }
 
-/* ---- the lines of a stream ---- */
-
-typedef rt_status predictor(prediction *p);
-
 /* Begins the text of a line. Returns RT_DATA if the line contains a zero byte. */
-static rt_status begin_line(prediction *p, const rt_lines *line, const char *text)
+static rt_status begin_line(prediction *p, const rt_lines *line)
 {
     const char *zero = memchr(line->bytes, '\0', line->size);
     if (zero)
         return rt_error(RT_DATA, "byte 0x00 at byte %zu is not text", (size_t)(zero - line->bytes));
-    next_text(p, text, line->size, line->start);
-    return rt_ok();
-}
-
-/* Answers each line before the next one is read: somebody may wait for the answer. Stops early if
- * nothing can be printed, which is reported at the end of the program. */
-static rt_status answer_each(prediction *p, predictor *predict, rt_lines *lines,
-                             rt_predicted *total)
-{
-    rt_status status = rt_ok();
-    while (!status.code && rt_lines_next(lines)) {
-        status = begin_line(p, lines, lines->bytes);
-        if (!status.code) {
-            status = predict(p);
-            count_text(p, total);
-        }
-        if (fflush(p->to) || ferror(p->to))
-            break;
-    }
-    return status;
-}
-
-/* Adds the text of a line to a batch of `count` texts, read up to its first logits. */
-static rt_status add_line(prediction *p, int count, int *made, const prediction *shared,
-                          const rt_lines *line)
-{
-    rt_status status = rt_ok();
-    if (*made == count)
-        status = prediction_new(p + (*made)++, shared);
-    p += count;
-    if (status.code)
-        return status;
     rt_free(p->line);
     p->line = rt_alloc_unset(line->size + 1, 1);
     if (!p->line)
         return rt_out_of_memory("a line");
     memcpy(p->line, line->bytes, line->size + 1);
-    status = begin_line(p, line, p->line);
-    return status.code ? status : begin_continuation(p);
+    return begin_text(p, p->line, line->size, line->start);
 }
 
-/* Continues the lines of a file, several together, as answer_each. */
+/* Answers the lines of a stream in batches: of a file that is continued several together, else each
+ * before the next one is read: somebody may wait for the answer. Stops early if nothing can be
+ * printed, which is reported at the end of the program. */
 static rt_status answer_batches(const prediction *shared, rt_lines *lines, rt_predicted *total)
 {
     const double most_bytes = 1 << 30; /* limit on the keys and values of a batch */
     const int context = context_of(shared);
+    const bool continues = shared->predict == predict_continuations;
     prediction *p = rt_alloc(MOST_BATCHED, sizeof *p);
+    struct stat facts;
+    const bool is_file = !fstat(fileno(lines->from), &facts) && S_ISREG(facts.st_mode);
     rt_status status = p ? rt_ok() : rt_out_of_memory("predictions");
     int made = 0;
     for (bool more = p != NULL; more;) {
         int count = 0;
         double bytes = 0; /* about the most that the texts will take */
-        while (!status.code && count < MOST_BATCHED && bytes < most_bytes &&
-               (more = rt_lines_next(lines))) {
-            status = add_line(p, count, &made, shared, lines);
+        while (!status.code && count < (continues && is_file ? MOST_BATCHED : 1) &&
+               bytes < most_bytes && (more = rt_lines_next(lines))) {
+            if (made == count)
+                status = prediction_new(p + made++, shared);
+            if (!status.code)
+                status = begin_line(p + count, lines);
             if (status.code)
                 break;
             const double tokens = (double)p[count++].count + shared->o->count;
-            bytes += rt_session_bytes(shared->model, tokens < context ? (int)tokens : context);
+            if (continues)
+                bytes += rt_session_bytes(shared->model, tokens < context ? (int)tokens : context);
         }
-        rt_status answered = count ? continue_texts(p, count) : rt_ok();
+        rt_status answered = count ? shared->predict(p, count) : rt_ok();
         for (int i = 0; i < count; i++)
             count_text(p + i, total);
         if (answered.code && count > 1)
@@ -713,14 +673,10 @@ static rt_status answer_batches(const prediction *shared, rt_lines *lines, rt_pr
     return status;
 }
 
-static rt_status answer_lines(prediction *p, predictor *predict, rt_predicted *total)
+static rt_status answer_lines(const prediction *shared, rt_predicted *total)
 {
-    struct stat facts;
-    rt_lines lines = {.from = p->o->from};
-    const bool is_file = !fstat(fileno(lines.from), &facts) && S_ISREG(facts.st_mode);
-    rt_status status = predict == predict_continuation && is_file
-                           ? answer_batches(p, &lines, total)
-                           : answer_each(p, predict, &lines, total);
+    rt_lines lines = {.from = shared->o->from};
+    rt_status status = answer_batches(shared, &lines, total);
     if (!status.code)
         status = lines.status;
     if (status.code)
@@ -729,19 +685,34 @@ static rt_status answer_lines(prediction *p, predictor *predict, rt_predicted *t
     return status;
 }
 
+static rt_status answer_text(const prediction *shared, rt_predicted *total)
+{
+    prediction p;
+    const char *text = shared->o->text;
+    rt_status status = prediction_new(&p, shared);
+    if (!status.code)
+        status = begin_text(&p, text, strlen(text), 0);
+    if (!status.code)
+        status = shared->predict(&p, 1);
+    count_text(&p, total);
+    prediction_free(&p);
+    return status;
+}
+
 rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted)
 {
-    const char *text = options->text;
-    predictor *predict = predict_masks;
-    prediction p, shared = {.to = to,
-                            .model = model,
-                            .data = data,
-                            .vocabulary = rt_data_vocabulary(data),
-                            .o = options};
-    rt_status status = rt_ok();
     const bool continues =
         rt_data_task_has_objective(config->data.task) && config->data.objective == RT_OBJECTIVE_LM;
+    prediction shared = {.to = to,
+                         .predict = rt_data_labels(data) ? predict_labels
+                                    : continues          ? predict_continuations
+                                                         : predict_masks,
+                         .model = model,
+                         .data = data,
+                         .vocabulary = rt_data_vocabulary(data),
+                         .o = options};
+    rt_status status = rt_ok();
     *predicted = (rt_predicted){0};
     if (!shared.vocabulary && !continues)
         return rt_error(
@@ -749,25 +720,12 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
                        "with data.objective = lm");
     if (!shared.vocabulary && rt_data_begins(data))
         shared.special_ids = RT_FIRST_SYMBOL;
-    if (rt_data_labels(data))
-        predict = rt_data_target(data) == RT_TARGET_SEQUENCE ? predict_class : predict_tags;
-    else if (continues)
-        predict = predict_continuation;
     if (!rt_data_labels(data))
         status =
             rt_sampler_new(&shared.sampler, &options->sampling,
                            shared.vocabulary ? shared.vocabulary->count : model->options.vocab);
-    if (status.code)
-        return status;
-    status = prediction_new(&p, &shared);
-    if (!status.code && text) {
-        next_text(&p, text, strlen(text), 0);
-        status = predict(&p);
-        count_text(&p, predicted);
-    } else if (!status.code) {
-        status = answer_lines(&p, predict, predicted);
-    }
-    prediction_free(&p);
+    if (!status.code)
+        status = options->text ? answer_text(&shared, predicted) : answer_lines(&shared, predicted);
     rt_sampler_free(shared.sampler);
     return status;
 }

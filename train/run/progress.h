@@ -20,7 +20,7 @@ typedef struct rt_progress {
     int first_step; /* first step of this process; for the time left */
     double smooth_loss;
     double eval_loss, eval_accuracy; /* of the newest evaluation; accuracy < 0: none yet */
-    double start;         /* seconds, of a steady clock */
+    double start;                    /* seconds, of a steady clock */
     double last_shown;
     long tokens; /* since start */
 } rt_progress;

@@ -86,6 +86,16 @@ void rt_run_free(rt_run *r)
     rt_free(r->before);
 }
 
+rt_status rt_run_print(rt_writer *w)
+{
+    char *text = rt_writer_take(w);
+    if (!text)
+        return rt_out_of_memory("the results");
+    fputs(text, stdout);
+    rt_free(text);
+    return rt_ok();
+}
+
 /* ---- data and trainer ---- */
 
 /* The tokens of a model and of the data must be the same. */

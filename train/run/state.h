@@ -7,6 +7,7 @@
 #include "data/labels.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/imported.h"
+#include "text/writer.h"
 #include "train/folder/run_folder.h"
 #include "train/run/arguments.h"
 #include "train/run/metrics.h"
@@ -86,6 +87,9 @@ void rt_run_free(rt_run *r);
 /* Print a message on stderr, on a line of its own; a note is omitted with --quiet. */
 #define rt_run_say(r, ...)  rt_progress_say(&(r)->progress, __VA_ARGS__)
 #define rt_run_note(r, ...) ((r)->arguments->quiet ? (void)0 : rt_run_say(r, __VA_ARGS__))
+
+/* Prints the text of a writer on stdout, and empties the writer. */
+rt_status rt_run_print(rt_writer *w) RT_MUST_CHECK;
 
 /* Opens the data, checks the memory, and creates the trainer. Texts and labels are read with the
  * vocabulary and the classes of `checkpoint`, which is loaded later; if that is NULL, with those of

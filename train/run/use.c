@@ -21,11 +21,16 @@
 static rt_status configure(rt_run *r, const rt_found *found)
 {
     rt_config own;
-    if (r->arguments->checkpoint) {
-        rt_status known = rt_found_training(r->config, found);
-        return known.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image) : known;
+    const bool named = r->arguments->checkpoint != NULL;
+    rt_status status = rt_found_configuration(&own, found, named ? NULL : r->arguments, NULL);
+    if (named && status.code)
+        return status.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image)
+                                                            : status;
+    if (named) { /* the model is used as it was trained */
+        r->config->optimizer = own.optimizer;
+        rt_config_frame_as(r->config, &own.data);
+        return status;
     }
-    rt_status status = rt_found_configuration(&own, found, r->arguments, NULL);
     if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {
         rt_run_say(r, "warning: the configuration of the run cannot be used; using that of %s: %s",
                    r->config->file, status.message);
@@ -254,10 +259,10 @@ static rt_status export_model(const rt_run *r, const char *checkpoint)
             *end = '\0';
             facts[export.fact_count++] = line;
         }
-        const bool f16 = a->dtype && !strcmp(a->dtype, "f16");
-        status = rt_is_gguf(a->export) ? rt_gguf_write(a->export, r->state->model, &export,
-                                                       f16 ? RT_GGUF_F16 : RT_GGUF_F32)
-                                       : rt_huggingface_write(a->export, r->state->model, &export);
+        status = rt_is_gguf(a->export)
+                     ? rt_gguf_write(a->export, r->state->model, &export,
+                                     a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
+                     : rt_huggingface_write(a->export, r->state->model, &export);
     }
     rt_free(text);
     rt_free(chat_template);

@@ -1,14 +1,12 @@
 /* The members of a sweep before they are trained: their configurations, keys without effect in all
- * of them, learning rates of 0. */
+ * of them. */
 
 #include "train/sweep/private.h"
 
 #include "core/memory.h"
 #include "train/config/keys.h"
 #include "train/folder/run_folder.h"
-#include "train/report/report.h"
 #include "train/run/found.h"
-#include "train/run/progress.h"
 #include "train/world/world.h"
 
 #include <stdio.h>
@@ -17,7 +15,7 @@
 /* ---- loading ---- */
 
 rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *arguments,
-                                 const char *settings, char **errors)
+                                 const char *settings, const char *name, char **errors)
 {
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
@@ -25,7 +23,15 @@ rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *argument
                                      .find_ancestor = rt_ancestry_find,
                                      .finder = arguments->ancestry,
                                      .settings = settings};
-    return rt_config_load(config, &source, errors);
+    rt_run_folder folder;
+    rt_status status = rt_config_load(config, &source, errors);
+    if (!status.code)
+        status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
+    if (status.code)
+        return status;
+    config->run.dir = rt_intern_text(folder.path);
+    config->run.name = rt_intern_text(name);
+    return config->run.dir && config->run.name ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
 int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world)
@@ -42,22 +48,16 @@ int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config)
 rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,
                         rt_config *config, char **errors)
 {
-    rt_run_folder folder;
-    char *settings = rt_sweep_overrides(sweep, run);
+    char name[RT_RUN_NAME_SIZE], *settings = rt_sweep_overrides(sweep, run);
+    rt_sweep_name(sweep, run, name);
     *errors = NULL;
-    rt_status status = settings ? rt_sweep_load_settings(config, arguments, settings, errors)
-                                : rt_out_of_memory("a configuration");
+    const rt_status status = settings
+                                 ? rt_sweep_load_settings(config, arguments, settings, name, errors)
+                                 : rt_out_of_memory("a configuration");
     rt_free(settings);
     if (!status.code)
-        status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
-    if (status.code)
-        return status;
-    char name[RT_RUN_NAME_SIZE];
-    rt_sweep_name(sweep, run, name);
-    config->run.dir = rt_intern_text(folder.path);
-    config->run.name = rt_intern_text(name);
-    config->run.threads = rt_sweep_threads(sweep, config);
-    return config->run.dir && config->run.name ? rt_ok() : rt_out_of_memory("a configuration");
+        config->run.threads = rt_sweep_threads(sweep, config);
+    return status;
 }
 
 /* Checks a branch whose trunk is still to be trained. */
@@ -128,28 +128,20 @@ static void add_effects(sweep_effects *effects, const rt_sweep *sweep, int run,
     }
 }
 
-/* "file:line", "command line" or, of a variant, the file alone. */
-static void report_place(rt_writer *w, const char *file, int origin)
-{
-    if (origin == RT_FROM_COMMAND_LINE)
-        rt_writer_add(w, "command line");
-    else if (origin > 0)
-        rt_writer_add(w, "%s:%d", file, origin);
-    else
-        rt_writer_add(w, "%s", file);
-}
-
+/* Reports the key after its place: "file:line", "command line" or, of a variant, the file alone. */
 static int report_effect(FILE *to, const sweep_effect *at, const char *file, int origin,
                          const char *where, int key)
 {
     rt_writer w = {0};
     if (!at->idle || at->counts)
         return 0;
-    report_place(&w, file, origin);
-    rt_writer_add(&w, ": %s%s has no effect in any run%s: it needs ", where, rt_key_name(key),
-                  *where ? "" : " of the sweep");
+    if (origin == RT_FROM_COMMAND_LINE)
+        fprintf(to, "command line");
+    else
+        fprintf(to, origin > 0 ? "%s:%d" : "%s", file, origin);
     rt_key_report_needs(&w, key);
-    fprintf(to, "%s\n", w.bytes ? w.bytes : "");
+    fprintf(to, ": %s%s has no effect in any run%s: it needs %s\n", where, rt_key_name(key),
+            *where ? "" : " of the sweep", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
     return 1;
 }
@@ -172,53 +164,6 @@ static int report_effects(FILE *to, const sweep_effects *effects, const rt_sweep
                                    variant->keys[i]);
     }
     return count;
-}
-
-/* ---- learning rates of 0 ---- */
-
-/* Returns the steps of the results of a run; 0 without results. */
-static int steps_taken(const char *folder)
-{
-    rt_results results;
-    int steps = 0;
-    if (rt_results_read(&results, folder)) {
-        if (!rt_results_whole(&results, RT_RESULT_STEPS, &steps))
-            steps = 0;
-        rt_results_free(&results);
-    }
-    return steps;
-}
-
-void rt_zero_rates_add(rt_zero_rates *z, int run, const rt_config *config, const char *folder,
-                       const rt_arguments *arguments)
-{
-    rt_config own = *config, before;
-    int steps = 0;
-    bool warned = !arguments->quiet;
-    if (!arguments->overwrite && !rt_config_load_folder(&before, folder).code) {
-        steps = steps_taken(folder);
-        warned |= rt_config_extends(&before, steps, &own);
-        rt_config_continue(&own, &before);
-    }
-    const int from = warned ? rt_zero_rate_from(&own, steps) : 0;
-    if (!from)
-        return;
-    if (!z->count++) {
-        z->run = run;
-        z->from = from;
-        z->config = own;
-    }
-}
-
-void rt_zero_rates_warn(const rt_zero_rates *z, const rt_sweep *sweep, rt_progress *progress)
-{
-    char name[RT_RUN_NAME_SIZE], where[RT_RUN_NAME_SIZE + 64];
-    if (!z->count)
-        return;
-    rt_sweep_name(sweep, z->run, name);
-    snprintf(where, sizeof where, "in %d of %d runs (%s is the first) ", z->count,
-             rt_sweep_count(sweep), name);
-    rt_zero_rate_warn(progress, &z->config, z->from, where);
 }
 
 /* ---- validation ---- */

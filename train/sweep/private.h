@@ -5,10 +5,13 @@
  * world (workers.c). */
 
 #include "train/folder/results.h"
+#include "train/folder/run_folder.h"
 #include "train/run/progress.h"
 #include "train/sweep/runs.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
+
+#include <sys/types.h>
 
 /* ---- members ---- */
 
@@ -19,12 +22,13 @@ int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world);
 int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config);
 
 /* Loads the configuration of the command line with the settings of one run ("section.key=value"
- * lines). *errors as for rt_config_load. */
+ * lines), as that of the run `name` in a folder below that of the sweep. *errors as for
+ * rt_config_load. */
 rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *arguments,
-                                 const char *settings, char **errors) RT_MUST_CHECK;
+                                 const char *settings, const char *name,
+                                 char **errors) RT_MUST_CHECK;
 
-/* Loads the configuration of a run as it is trained, in a folder below that of the sweep. *errors
- * as for rt_config_load. */
+/* Loads the configuration of a run as it is trained. *errors as for rt_config_load. */
 rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,
                         rt_config *config, char **errors) RT_MUST_CHECK;
 
@@ -32,46 +36,30 @@ rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, in
 rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *arguments, int run,
                              const rt_config *config) RT_MUST_CHECK;
 
-/* The runs that would take steps at a learning rate of 0, most of all those that are extended under
- * their former schedule. Zeroed: none. */
-typedef struct rt_zero_rates {
-    int count;        /* number of such runs; the other members describe the first */
-    int run;          /* its number */
-    int from;         /* its first such step */
-    rt_config config; /* its configuration */
-} rt_zero_rates;
-
-/* Counts a run that is to be trained in that folder, if it is one of them. With --quiet, only an
- * extended run counts. */
-void rt_zero_rates_add(rt_zero_rates *z, int run, const rt_config *config, const char *folder,
-                       const rt_arguments *arguments);
-
-/* Prints one warning about all of them. */
-void rt_zero_rates_warn(const rt_zero_rates *z, const rt_sweep *sweep, rt_progress *progress);
-
 /* ---- files ---- */
 
-/* The result of one run. */
+/* A run of the sweep, and its result. */
 typedef struct rt_sweep_result {
-    bool ended; /* whether exit_code is set */
+    enum { RT_RUN_PENDING, RT_RUN_RUNNING, RT_RUN_ENDED } state;
+    pid_t process; /* while it runs; unused in a world of processes */
+    bool ended;    /* whether exit_code is set */
     int exit_code;
     rt_results results; /* empty if the run left none */
 } rt_sweep_result;
 
 /* Writes runs.csv, a row for each run, and from it sweep.csv, with the mean over seeds, and
- * paired.csv. `results` has one entry for each run. */
-rt_status rt_sweep_record(const char *folder, const rt_sweep *sweep,
+ * paired.csv; prints the table of the recorded runs and a line on theta. `results` has one entry
+ * for each run. */
+rt_status rt_sweep_record(FILE *to, const char *folder, const rt_sweep *sweep,
                           const rt_sweep_result *results) RT_MUST_CHECK;
 
-/* Prints the table of the recorded runs and a line on theta. */
-rt_status rt_sweep_print(FILE *to, const char *folder) RT_MUST_CHECK;
-
 /* Compares the sweep with the runs.csv of an earlier call, before any run is trained. If there are
- * more runs now, growth.csv records for each whether it was reused (taken[run]) or is new, and
- * *fresh counts the new ones. Otherwise the file of an earlier growth stays, unless the sweep is
- * made from the start. */
-rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep, const bool *taken,
-                               bool from_start, int *fresh) RT_MUST_CHECK;
+ * more runs now, growth.csv records for each whether it was reused or is new, and *fresh counts the
+ * new ones. Otherwise the file of an earlier growth stays, unless the sweep is made from the start.
+ */
+rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep,
+                               const rt_sweep_result *results, bool from_start,
+                               int *fresh) RT_MUST_CHECK;
 
 /* ---- the processes of a world ---- */
 

@@ -23,15 +23,11 @@
 
 enum { WAIT_MS = 30 };
 
-typedef enum run_state { PENDING, RUNNING, ENDED } run_state;
-
 typedef struct sweep_run {
     const rt_sweep *sweep;
     const rt_arguments *arguments;
     rt_run_folder folder;
-    rt_sweep_result *results; /* of each run, as all below */
-    run_state *states;
-    pid_t *processes;         /* in a world of processes, none of them */
+    rt_sweep_result *runs;    /* those of the sweep, and behind them the trunks */
     rt_sweep_workers workers; /* of a world */
     bool requested;           /* another process of the world was asked to stop */
     int count, trunks;        /* numbers of the trunks follow those of the runs */
@@ -40,30 +36,31 @@ typedef struct sweep_run {
     double start;
     rt_progress progress;
     bool signalled;
-    rt_zero_rates zero_rates;
+    int zero_rates;          /* runs that would take steps at a learning rate of 0 */
+    int zero_run, zero_from; /* the first of them, and its first such step */
+    rt_config zero_config;   /* its configuration */
 } sweep_run;
 
 /* ---- one run ---- */
 
-/* Loads the configuration of a run again, after all runs have been loaded once. */
-static rt_status load_again(const sweep_run *r, int run, rt_config *config)
+/* Loads the configuration of a run again, after all runs have been loaded once, and names its
+ * folder. */
+static rt_status load_again(const sweep_run *r, int run, rt_config *config, rt_run_folder *folder)
 {
     char *errors;
     rt_status status = rt_sweep_load(r->sweep, r->arguments, run, config, &errors);
     rt_free(errors);
-    return status;
+    return status.code ? status : rt_run_folder_name(folder, config->run.dir, config->run.name);
 }
 
-/* Sets the state of a run with results to ENDED if it needs no more steps. RT_CONFIG if the results
- * are those of another configuration. */
+/* Sets the state of a run with results to RT_RUN_ENDED if it needs no more steps. Returns RT_CONFIG
+ * if the results are those of another configuration. */
 static rt_status look_for_results(sweep_run *r, int run)
 {
-    rt_sweep_result *result = &r->results[run];
+    rt_sweep_result *result = &r->runs[run];
     rt_run_folder folder;
     rt_config config, before;
-    rt_status status = load_again(r, run, &config);
-    if (!status.code)
-        status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
+    rt_status status = load_again(r, run, &config, &folder);
     if (status.code || !rt_results_read(&result->results, folder.path))
         return status;
     status = rt_config_load_folder(&before, folder.path);
@@ -75,7 +72,7 @@ static rt_status look_for_results(sweep_run *r, int run)
     if (!status.code && ended && (steps >= config.train.steps || code == RT_EXIT_NONFINITE)) {
         result->ended = true;
         result->exit_code = code;
-        r->states[run] = ENDED;
+        result->state = RT_RUN_ENDED;
         r->ended += run < r->count;
     } else {
         rt_results_free(&result->results);
@@ -83,13 +80,48 @@ static rt_status look_for_results(sweep_run *r, int run)
     return status;
 }
 
-/* The arguments of a run of the sweep: one that was interrupted goes on. */
-static rt_arguments member_arguments(const rt_arguments *arguments)
+/* Returns the steps of the results of a run; 0 without results. */
+static int steps_taken(const char *folder)
 {
-    rt_arguments own = *arguments;
-    own.quiet = true;
-    own.resume = !own.overwrite;
-    return own;
+    rt_results results;
+    int steps = 0;
+    if (rt_results_read(&results, folder)) {
+        if (!rt_results_whole(&results, RT_RESULT_STEPS, &steps))
+            steps = 0;
+        rt_results_free(&results);
+    }
+    return steps;
+}
+
+/* Counts a run that is to be trained in that folder, if it would take steps at a learning rate of
+ * 0. With --quiet, only a run that is extended under its former schedule counts. */
+static void count_zero_rate(sweep_run *r, int run, const rt_config *config, const char *folder)
+{
+    rt_config own = *config, before;
+    int steps = 0;
+    bool warned = !r->arguments->quiet;
+    if (!r->arguments->overwrite && !rt_config_load_folder(&before, folder).code) {
+        steps = steps_taken(folder);
+        warned |= rt_config_extends(&before, steps, &own);
+        rt_config_continue(&own, &before);
+    }
+    const int from = warned ? rt_zero_rate_from(&own, steps) : 0;
+    if (from && !r->zero_rates++) {
+        r->zero_run = run;
+        r->zero_from = from;
+        r->zero_config = own;
+    }
+}
+
+static void warn_of_zero_rates(sweep_run *r)
+{
+    char name[RT_RUN_NAME_SIZE], where[RT_RUN_NAME_SIZE + 64];
+    if (!r->zero_rates)
+        return;
+    rt_sweep_name(r->sweep, r->zero_run, name);
+    snprintf(where, sizeof where, "in %d of %d runs (%s is the first) ", r->zero_rates, r->count,
+             name);
+    rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from, where);
 }
 
 /* Checks that a run that has not begun can begin, and that no other process trains a run that has.
@@ -98,17 +130,12 @@ static rt_status check_member(sweep_run *r, int run)
 {
     rt_config config;
     rt_run_folder folder;
-    rt_arguments arguments = *r->arguments;
-    arguments.command = RT_COMMAND_CHECK;
-    arguments.resume = false;
-    rt_status status = load_again(r, run, &config);
-    if (!status.code)
-        status = rt_run_folder_name(&folder, config.run.dir, config.run.name);
+    rt_status status = load_again(r, run, &config, &folder);
     if (!status.code)
         status = rt_run_folder_idle(&folder);
     if (!status.code)
-        rt_zero_rates_add(&r->zero_rates, run, &config, folder.path, &arguments);
-    if (status.code || (!arguments.overwrite && rt_run_folder_used(&folder)))
+        count_zero_rate(r, run, &config, folder.path);
+    if (status.code || (!r->arguments->overwrite && rt_run_folder_used(&folder)))
         return status;
     status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
@@ -128,79 +155,59 @@ static bool print_to_log(const sweep_run *r, const char *name)
     return printed;
 }
 
-/* The life of the process that trains a run. */
+/* The life of the process that trains a run: one that was interrupted goes on. */
 static rt_exit be_member(const sweep_run *r, rt_config *config)
 {
-    const rt_arguments arguments = member_arguments(r->arguments);
+    rt_arguments own = *r->arguments;
+    own.quiet = true;
+    own.resume = !own.overwrite;
     if (!print_to_log(r, config->run.name))
         return RT_EXIT_FAILURE;
-    rt_exit code = rt_run_train(config, &arguments);
-    if (fflush(stdout) && !code)
-        code = RT_EXIT_FAILURE;
-    return code;
-}
-
-static rt_exit be_run(const sweep_run *r, int run)
-{
-    rt_config config;
-    rt_status status = load_again(r, run, &config);
-    return status.code ? RT_EXIT_FAILURE : be_member(r, &config);
+    const rt_exit code = rt_run_train(config, &own);
+    return fflush(stdout) && !code ? RT_EXIT_FAILURE : code;
 }
 
 /* The text is that of rt_sweep_workers: name, threads, settings. */
-static bool read_member(const char *text, char name[RT_RUN_NAME_SIZE], int *threads,
-                        const char **settings)
-{
-    const size_t length = strcspn(text, "\n");
-    int used = 0;
-    if (length >= RT_RUN_NAME_SIZE || sscanf(text + length, "\n%d%n", threads, &used) != 1)
-        return false;
-    snprintf(name, RT_RUN_NAME_SIZE, "%.*s", (int)length, text);
-    *settings = text + length + used + 1;
-    return true;
-}
-
 int rt_sweep_member(const void *context, const char *text)
 {
-    const rt_arguments *arguments = context;
+    sweep_run r = {.arguments = context};
     rt_config config;
     char name[RT_RUN_NAME_SIZE], *errors = NULL;
-    const char *settings;
-    int threads;
-    sweep_run r = {.arguments = arguments};
-    if (!read_member(text, name, &threads, &settings))
+    const size_t length = strcspn(text, "\n");
+    int threads, used = 0;
+    if (length >= sizeof name || sscanf(text + length, "\n%d%n", &threads, &used) != 1)
         return RT_EXIT_FAILURE;
-    rt_status status = rt_sweep_load_settings(&config, arguments, settings, &errors);
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    rt_status status =
+        rt_sweep_load_settings(&config, r.arguments, text + length + used + 1, name, &errors);
     rt_free(errors);
-    if (!status.code)
-        status = rt_run_folder_name(&r.folder, config.run.dir, config.run.name);
     if (status.code)
         return RT_EXIT_FAILURE;
-    config.run.dir = rt_intern_text(r.folder.path);
-    config.run.name = rt_intern_text(name);
+    snprintf(r.folder.path, sizeof r.folder.path, "%s", config.run.dir);
     config.run.threads = threads;
-    return config.run.dir && config.run.name ? (int)be_member(&r, &config) : RT_EXIT_FAILURE;
+    return (int)be_member(&r, &config);
 }
 
 static rt_status start_run(sweep_run *r, int run)
 {
+    rt_sweep_result *started = &r->runs[run];
     if (r->arguments->world) {
         rt_sweep_workers_give(&r->workers, run);
-        r->states[run] = RUNNING;
-        r->running++;
-        return rt_ok();
+    } else {
+        fflush(stdout);
+        fflush(stderr);
+        started->process = rt_process_fork(SIGTERM);
+        if (started->process < 0)
+            return rt_error(RT_IO, "a run of the sweep cannot be started: %s", strerror(errno));
+        if (started->process == 0) {
+            rt_config config;
+            rt_run_folder folder;
+            rt_run_folder_close(&r->folder); /* the sweep alone holds its lock */
+            _exit(load_again(r, run, &config, &folder).code ? RT_EXIT_FAILURE
+                                                            : be_member(r, &config));
+        }
     }
-    fflush(stdout);
-    fflush(stderr);
-    const pid_t process = rt_process_fork(SIGTERM);
-    if (process < 0)
-        return rt_error(RT_IO, "a run of the sweep cannot be started: %s", strerror(errno));
-    if (process == 0) {
-        rt_run_folder_close(&r->folder); /* who holds its lock is the sweep alone */
-        _exit(be_run(r, run));
-    }
-    r->processes[run] = process;
-    r->states[run] = RUNNING;
+    started->state = RT_RUN_RUNNING;
     r->running++;
     return rt_ok();
 }
@@ -240,7 +247,7 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
     char name[RT_RUN_NAME_SIZE], place[32] = "trunk";
     if (run < r->count)
         snprintf(place, sizeof place, "%d/%d", number, r->count);
-    const rt_sweep_result *result = &r->results[run];
+    const rt_sweep_result *result = &r->runs[run];
     rt_sweep_name(r->sweep, run, name);
     if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
         rt_progress_say(&r->progress, "[%s] %s: %s, loss %.4f, accuracy %.4f", place, name, how,
@@ -255,7 +262,7 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
 static void report_taken(sweep_run *r)
 {
     for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
-        if (r->states[run] == ENDED)
+        if (r->runs[run].state == RT_RUN_ENDED)
             report_end(r, run, ++number, "reused as it was");
 }
 
@@ -263,13 +270,13 @@ static void end_run(void *context, int run, int how)
 {
     sweep_run *r = context;
     char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
-    rt_sweep_result *result = &r->results[run];
+    rt_sweep_result *result = &r->runs[run];
     rt_sweep_name(r->sweep, run, name);
     result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
     result->ended = result->exit_code != RT_EXIT_STOPPED;
     if (!rt_path_join(path, r->folder.path, name).code)
         rt_results_read(&result->results, path);
-    r->states[run] = ENDED;
+    result->state = RT_RUN_ENDED;
     r->running--;
     r->ended += run < r->count;
     if (!r->arguments->quiet)
@@ -290,7 +297,7 @@ static void collect(sweep_run *r)
     }
     for (int run = 0; run < r->count + r->trunks; run++) {
         int how;
-        if (r->states[run] == RUNNING && rt_process_ended(r->processes[run], &how))
+        if (r->runs[run].state == RT_RUN_RUNNING && rt_process_ended(r->runs[run].process, &how))
             end_run(r, run, how);
     }
 }
@@ -302,8 +309,8 @@ static void pass_signal_on(sweep_run *r)
         return;
     r->signalled = true;
     for (int run = 0; run < r->count + r->trunks; run++)
-        if (r->states[run] == RUNNING)
-            kill(r->processes[run], SIGTERM);
+        if (r->runs[run].state == RT_RUN_RUNNING)
+            kill(r->runs[run].process, SIGTERM);
 }
 
 /* Trains the pending runs from `next` to `end`. */
@@ -313,7 +320,7 @@ static rt_status make_runs(sweep_run *r, int next, int end)
     rt_status status = rt_ok();
     do {
         while (next < end && r->running < r->jobs && !must_stop(r) && !status.code) {
-            if (r->states[next] == PENDING)
+            if (r->runs[next].state == RT_RUN_PENDING)
                 status = start_run(r, next);
             next++;
         }
@@ -334,8 +341,8 @@ static rt_status make_trunks(sweep_run *r)
     char name[RT_RUN_NAME_SIZE];
     rt_status status = make_runs(r, r->count, r->count + r->trunks);
     for (int run = r->count; run < r->count + r->trunks && !status.code && !must_stop(r); run++) {
-        const int code = r->results[run].exit_code;
-        if (r->states[run] != ENDED || code == RT_EXIT_DONE || code == RT_EXIT_CHECK)
+        const int code = r->runs[run].exit_code;
+        if (r->runs[run].state != RT_RUN_ENDED || code == RT_EXIT_DONE || code == RT_EXIT_CHECK)
             continue;
         rt_sweep_name(r->sweep, run, name);
         status = rt_error(RT_IO, "%s has failed, and its branches have nothing to continue", name);
@@ -348,10 +355,9 @@ static bool needs_trunk(const sweep_run *r, int run)
 {
     rt_config config;
     rt_run_folder folder;
-    if (r->states[run] != PENDING)
+    if (r->runs[run].state != RT_RUN_PENDING)
         return false;
-    return r->arguments->overwrite || load_again(r, run, &config).code ||
-           rt_run_folder_name(&folder, config.run.dir, config.run.name).code ||
+    return r->arguments->overwrite || load_again(r, run, &config, &folder).code ||
            !rt_run_folder_used(&folder);
 }
 
@@ -365,7 +371,7 @@ static void choose_trunks(sweep_run *r)
             wanted[rt_sweep_trunk_of(r->sweep, run) - r->count] = true;
     for (int trunk = 0; trunk < r->trunks; trunk++)
         if (!wanted[trunk])
-            r->states[r->count + trunk] = ENDED;
+            r->runs[r->count + trunk].state = RT_RUN_ENDED;
 }
 
 /* ---- beginning and end ---- */
@@ -377,10 +383,8 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     r->threads = r->arguments->world ? r->workers.threads : rt_sweep_threads(r->sweep, base);
     r->trunks = rt_sweep_trunks(r->sweep);
     const size_t all = (size_t)r->count + (size_t)r->trunks;
-    r->results = rt_alloc(all, sizeof *r->results);
-    r->states = rt_alloc(all, sizeof *r->states);
-    r->processes = rt_alloc(all, sizeof *r->processes);
-    if (!r->results || !r->states || !r->processes)
+    r->runs = rt_alloc(all, sizeof *r->runs);
+    if (!r->runs)
         return rt_out_of_memory("a sweep");
     rt_status status = rt_run_folder_name(&r->folder, base->run.dir, base->run.name);
     if (!status.code && rt_run_folder_used(&r->folder))
@@ -393,10 +397,10 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     if (!status.code)
         choose_trunks(r);
     for (int run = r->count; run < (int)all && !status.code && !r->arguments->overwrite; run++)
-        if (r->states[run] == PENDING)
+        if (r->runs[run].state == RT_RUN_PENDING)
             status = look_for_results(r, run);
     for (int run = 0; run < (int)all && !status.code; run++)
-        if (r->states[run] != ENDED)
+        if (r->runs[run].state != RT_RUN_ENDED)
             status = check_member(r, run);
     return status.code ? status : rt_run_folder_open(&r->folder, false);
 }
@@ -404,31 +408,14 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
 static rt_exit first_failure(const sweep_run *r)
 {
     for (int run = 0; run < r->count; run++)
-        if (r->states[run] == ENDED && r->results[run].exit_code)
-            return (rt_exit)r->results[run].exit_code;
+        if (r->runs[run].state == RT_RUN_ENDED && r->runs[run].exit_code)
+            return (rt_exit)r->runs[run].exit_code;
     return RT_EXIT_DONE;
-}
-
-/* A sweep that has more runs than before says which are new. */
-static rt_status note_growth(sweep_run *r)
-{
-    int fresh = 0;
-    bool *taken = rt_alloc((size_t)r->count, sizeof *taken);
-    if (!taken)
-        return rt_out_of_memory("a sweep");
-    for (int run = 0; run < r->count; run++)
-        taken[run] = r->states[run] == ENDED;
-    rt_status status =
-        rt_sweep_note_growth(r->folder.path, r->sweep, taken, r->arguments->overwrite, &fresh);
-    rt_free(taken);
-    if (!status.code && fresh && !r->arguments->quiet)
-        rt_progress_say(&r->progress, "the sweep has grown: %d of %d runs are new", fresh,
-                        r->count);
-    return status;
 }
 
 static rt_exit train_all(sweep_run *r, const rt_config *base)
 {
+    int fresh;
     rt_status status = prepare(r, base);
     if (!status.code && !r->arguments->quiet)
         rt_progress_say(&r->progress, "%s: %d runs, %d at a time on %d thread%s each%s",
@@ -437,9 +424,13 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
                         : r->ended           ? "; some are finished already"
                                              : "");
     if (!status.code)
-        status = note_growth(r);
+        status = rt_sweep_note_growth(r->folder.path, r->sweep, r->runs, r->arguments->overwrite,
+                                      &fresh);
     if (!status.code) {
-        rt_zero_rates_warn(&r->zero_rates, r->sweep, &r->progress);
+        if (fresh && !r->arguments->quiet)
+            rt_progress_say(&r->progress, "the sweep has grown: %d of %d runs are new", fresh,
+                            r->count);
+        warn_of_zero_rates(r);
         report_taken(r);
         status = make_trunks(r);
     }
@@ -448,9 +439,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     rt_sweep_workers_free(&r->workers);
     rt_world_leave(r->arguments->world);
     if (!status.code)
-        status = rt_sweep_record(r->folder.path, r->sweep, r->results);
-    if (!status.code)
-        status = rt_sweep_print(stdout, r->folder.path);
+        status = rt_sweep_record(stdout, r->folder.path, r->sweep, r->runs);
     if (status.code) {
         rt_progress_say(&r->progress, "%s", status.message);
         return rt_exit_of(status.code);
@@ -469,57 +458,46 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     return RT_EXIT_STOPPED;
 }
 
-/* Validates the sweep, and prints the errors at process 0. */
-static rt_exit validate(const sweep_run *r)
-{
-    if (!r->arguments->world || r->sweep->jobs < 2)
-        return rt_sweep_validate(r->sweep, r->arguments);
-    fprintf(stderr,
-            "%s: sweep.jobs = %d: each process that the launcher has started trains one run at a "
-            "time; leave the key out\n",
-            rt_program_name(), r->sweep->jobs);
-    return RT_EXIT_CONFIG;
-}
-
-/* Trains the sweep at process 0, or in a process alone. */
+/* Validates and trains the sweep at process 0, or in a process alone. */
 static rt_exit train_validated(sweep_run *r, const rt_config *base)
 {
-    const rt_exit code = validate(r);
-    return code ? code : train_all(r, base);
-}
-
-static rt_exit train_in_world(sweep_run *r, const rt_config *base)
-{
-    const rt_arguments *a = r->arguments;
-    const bool first = rt_world_rank(a->world) == 0;
-    rt_exit code = RT_EXIT_DONE;
-    rt_status status = rt_sweep_workers_new(&r->workers, a->world, a->helper, r->sweep,
-                                            rt_threads_of(base, a->world));
-    if (status.code) {
-        if (first)
-            rt_progress_say(&r->progress, "%s", status.message);
-        code = rt_exit_of(status.code);
-    } else if (first) {
-        code = train_validated(r, base);
-    } else {
-        rt_sweep_workers_serve(&r->workers, rt_stop_requested);
+    if (r->arguments->world && r->sweep->jobs > 1) {
+        rt_progress_say(&r->progress,
+                        "sweep.jobs = %d: each process that the launcher has started trains one "
+                        "run at a time; leave the key out",
+                        r->sweep->jobs);
+        return RT_EXIT_CONFIG;
     }
-    rt_sweep_workers_free(&r->workers);
-    return code;
+    const rt_exit code = rt_sweep_validate(r->sweep, r->arguments);
+    return code ? code : train_all(r, base);
 }
 
 rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_arguments *arguments)
 {
-    sweep_run r = {.sweep = sweep, .arguments = arguments, .start = rt_seconds()};
-    r.folder.lock = -1;
+    rt_world *world = arguments->world;
+    sweep_run r = {.sweep = sweep,
+                   .arguments = arguments,
+                   .folder.lock = -1,
+                   .start = rt_seconds()};
+    rt_status status = rt_ok();
     rt_progress_begin(&r.progress, base, 0, arguments->quiet, arguments->no_color);
     rt_stop_on_signals();
-    const rt_exit code = arguments->world ? train_in_world(&r, base) : train_validated(&r, base);
+    if (world)
+        status = rt_sweep_workers_new(&r.workers, world, arguments->helper, sweep,
+                                      rt_threads_of(base, world));
+    rt_exit code = rt_exit_of(status.code);
+    if (rt_world_rank(world) == 0) {
+        if (status.code)
+            rt_progress_say(&r.progress, "%s", status.message);
+        else
+            code = train_validated(&r, base);
+    } else if (!status.code) {
+        rt_sweep_workers_serve(&r.workers, rt_stop_requested);
+    }
+    rt_sweep_workers_free(&r.workers);
     rt_run_folder_close(&r.folder);
-    for (int run = 0; r.results && run < r.count + r.trunks; run++)
-        rt_results_free(&r.results[run].results);
-    rt_free(r.results);
-    rt_free(r.states);
-    rt_free(r.processes);
+    for (int run = 0; r.runs && run < r.count + r.trunks; run++)
+        rt_results_free(&r.runs[run].results);
+    rt_free(r.runs);
     return code;
 }
