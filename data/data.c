@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "data/documents.h"
 #include "data/examples.h"
+#include "data/labels.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
 
@@ -244,8 +245,11 @@ void rt_data_close(rt_data *data)
 {
     if (!data)
         return;
-    if (data->task->source)
-        data->task->source->close(data);
+    rt_examples_free(data->examples);
+    rt_labels_free(data->own_labels);
+    rt_vocabulary_free(data->own);
+    rt_token_runs_close(&data->runs);
+    rt_windows_close(data);
     rt_free(data);
 }
 
@@ -313,8 +317,7 @@ bool rt_data_varies(const rt_data *data)
 
 rt_short_texts rt_data_short_texts(const rt_data *data)
 {
-    const rt_source *source = data->task->source;
-    return source && source->short_texts ? source->short_texts(data) : (rt_short_texts){0};
+    return rt_windows_short_texts(data);
 }
 
 int rt_data_longest(const rt_data *data, int length)
@@ -349,13 +352,14 @@ rt_cut rt_data_cut(const rt_data *data)
 long rt_data_evaluation_rows(const rt_data *data, int length)
 {
     assert(length >= data->task->shortest);
-    return data->task->source ? data->task->source->evaluation_rows(data, length) : LONG_MAX;
+    if (data->examples)
+        return (long)data->examples->order[RT_PART_EVALUATION].rows;
+    return data->task->source ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
 }
 
 rt_status rt_data_status(const rt_data *data)
 {
-    const rt_source *source = data->task->source;
-    return source && source->status ? source->status(data) : rt_ok();
+    return rt_token_runs_status(&data->runs);
 }
 
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
@@ -417,8 +421,7 @@ static rt_status need_vocabulary(const rt_data *data)
 
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
 {
-    const rt_source *source = data->task->source;
-    return source && source->evaluation_line ? source->evaluation_line(data, sequence) : 0;
+    return data->examples ? rt_examples_line(data, sequence) : 0;
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

@@ -411,7 +411,7 @@ void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
                    x->labels ? x->labels + example->first : NULL, row);
 }
 
-static int line_of(const rt_data *data, uint32_t sequence)
+int rt_examples_line(const rt_data *data, uint32_t sequence)
 {
     const rt_examples *x = data->examples;
     const uint32_t place =
@@ -449,9 +449,8 @@ static rt_status open_examples(rt_data *data)
     return status;
 }
 
-static void close_examples(rt_data *data)
+void rt_examples_free(rt_examples *x)
 {
-    rt_examples *x = data->examples;
     if (x) {
         rt_free(x->rows);
         rt_free(x->ids);
@@ -460,14 +459,6 @@ static void close_examples(rt_data *data)
         rt_free(x->sorted[RT_PART_EVALUATION]);
     }
     rt_free(x);
-    rt_labels_free(data->own_labels);
-    rt_vocabulary_free(data->own);
-}
-
-static long evaluation_rows(const rt_data *data, int length)
-{
-    (void)length;
-    return (long)data->examples->order[RT_PART_EVALUATION].rows;
 }
 
 static bool labelled_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
@@ -483,8 +474,4 @@ static bool labelled_file_at(const rt_data_options *o, int n, char path[RT_PATH_
     return false;
 }
 
-const rt_source rt_labelled = {.open = open_examples,
-                               .close = close_examples,
-                               .file_at = labelled_file_at,
-                               .evaluation_rows = evaluation_rows,
-                               .evaluation_line = line_of};
+const rt_source rt_labelled = {.open = open_examples, .file_at = labelled_file_at};

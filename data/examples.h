@@ -45,6 +45,11 @@ typedef struct rt_examples {
     rt_order order[RT_PARTS];
 } rt_examples;
 
+void rt_examples_free(rt_examples *examples);
+
+/* Returns the line of its file that an evaluation sequence begins at. */
+int rt_examples_line(const rt_data *data, uint32_t sequence);
+
 /* Check the keys of labelled data, as rt_data_rules. */
 void rt_classify_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tag_check(const rt_data_options *o, rt_rule_sink to);

@@ -435,18 +435,6 @@ static rt_status open_sequence(rt_data *data)
     return status;
 }
 
-static void close_sequence(rt_data *data)
-{
-    rt_vocabulary_free(data->own);
-    rt_token_runs_close(&data->runs);
-    rt_windows_close(data);
-}
-
-static rt_status status_of_sequence(const rt_data *data)
-{
-    return rt_token_runs_status(&data->runs);
-}
-
 /* Returns whether an earlier file of the lists is the same HDF5 file: two datasets of one file
  * count as one file. */
 static bool is_there(const char *const *lists, bool any_set, const rt_data_file *file, int before)
@@ -481,9 +469,4 @@ static bool sequence_file_at(const rt_data_options *o, int n, char path[RT_PATH_
     return true;
 }
 
-const rt_source rt_sequence_source = {.open = open_sequence,
-                                      .close = close_sequence,
-                                      .evaluation_rows = rt_windows_evaluation_rows,
-                                      .status = status_of_sequence,
-                                      .file_at = sequence_file_at,
-                                      .short_texts = rt_windows_short_texts};
+const rt_source rt_sequence_source = {.open = open_sequence, .file_at = sequence_file_at};

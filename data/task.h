@@ -45,16 +45,9 @@ rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int row);
 /* Contents of files: a long run of tokens, from which rt_windows_draw cuts sequences, or labelled
  * rows. */
 typedef struct rt_source {
-    /* Fills in what of rt_data is its own. */
-    rt_status (*open)(rt_data *data);
-    void (*close)(rt_data *data); /* also of a source that was opened half */
-    long (*evaluation_rows)(const rt_data *data, int length);
-    rt_status (*status)(const rt_data *data); /* NULL when reading cannot fail */
+    rt_status (*open)(rt_data *data); /* fills in what of rt_data is its own */
     /* Returns the path of the n-th file of data.file, as rt_data_file_at. */
     bool (*file_at)(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
-    rt_short_texts (*short_texts)(const rt_data *data); /* NULL: there are none */
-    /* Line of the file that an evaluation sequence begins at; NULL: sequences have no lines. */
-    int (*evaluation_line)(const rt_data *data, uint32_t sequence);
 } rt_source;
 
 typedef struct rt_task {

@@ -11,13 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_little_endian(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
+enum { IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 /* The first bytes of a file, as many as there are. */
 static rt_status read_start(const rt_token_bytes *b, unsigned char *to, size_t size, size_t *got)
@@ -105,7 +99,7 @@ static rt_status find_in_bin(const rt_token_bytes *b, rt_token_place *place)
         return status;
     const uint64_t size = (uint64_t)b->size;
     *place = (rt_token_place){.width = 2, .is_unsigned = 1, .in_place = 1};
-    place->swapped = !is_little_endian();
+    place->swapped = !IS_LITTLE_ENDIAN;
     if (width) {
         place->width = width;
         place->offset = BIN_HEADER;
@@ -172,7 +166,7 @@ static rt_status read_type(const rt_token_bytes *b, const char *header, rt_token
             continue;
         place->is_unsigned = types[i][0] == 'u';
         place->width = (uint64_t)(types[i][1] - '0');
-        place->swapped = type[1] == (is_little_endian() ? '>' : '<');
+        place->swapped = type[1] == (IS_LITTLE_ENDIAN ? '>' : '<');
         return rt_ok();
     }
     return rt_error(RT_DATA,
@@ -234,7 +228,7 @@ void rt_npy_header(unsigned char header[RT_NPY_HEADER], const char *type, size_t
         snprintf(second, sizeof second, " %zu", columns);
     const int length = snprintf(text, sizeof text,
                                 "{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu,%s), }",
-                                is_little_endian() ? '<' : '>', type, rows, second);
+                                IS_LITTLE_ENDIAN ? '<' : '>', type, rows, second);
     memset(header, ' ', RT_NPY_HEADER);
     memcpy(header, npy_magic, NPY_MAGIC);
     header[NPY_MAGIC] = 1;

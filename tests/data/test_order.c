@@ -97,44 +97,30 @@ TEST_ROWS(an_evaluation_has_every_row_once_and_then_begins_again, 0, ORDERS)
     expect_each(count, o.rows, 1, "evaluation");
 }
 
-/* The rows of a batch stand within a block and a neighbour of it, a sixteenth of the epoch each. */
-TEST(the_rows_of_a_batch_stand_near_each_other)
+/* The rows of a batch stand within a block and a neighbour of it: a sixteenth of the epoch each or,
+ * of a small one, four batches. */
+TEST_ROWS(the_rows_of_a_batch_stand_near_each_other, 0, 2)
 {
-    const rt_order o = {20000, 16};
-    for (uint32_t step = 0; step < 3 * 1250; step++) {
+    const rt_order o = _i ? (rt_order){640, 16} : (rt_order){20000, 16};
+    const uint32_t block = (_i ? 4 : 64) * o.batch;
+    for (uint32_t step = 0; step < 3 * o.rows / o.batch; step++) {
         uint32_t first = o.rows, last = 0;
         for (uint32_t r = 0; r < o.batch; r++) {
             const uint32_t row = rt_order_training(o, 5, step, r);
             first = row < first ? row : first;
             last = row > last ? row : last;
         }
-        ck_assert_msg(last - first < 2 * 64 * 16, "step %u: rows %u to %u", step, first, last);
+        ck_assert_msg(last - first < 2 * block, "step %u: rows %u to %u", step, first, last);
     }
 }
 
-/* Of a small epoch, a block has four batches. */
-TEST(the_rows_of_a_batch_stand_near_each_other_in_a_small_file_too)
-{
-    const rt_order o = {640, 16};
-    for (uint32_t step = 0; step < 3 * 40; step++) {
-        uint32_t first = o.rows, last = 0;
-        for (uint32_t r = 0; r < o.batch; r++) {
-            const uint32_t row = rt_order_training(o, 5, step, r);
-            first = row < first ? row : first;
-            last = row > last ? row : last;
-        }
-        ck_assert_msg(last - first < 2 * 4 * 16, "step %u: rows %u to %u", step, first, last);
-    }
-}
-
-/* The first steps of an epoch are no training on the shortest rows alone. */
-TEST(the_first_steps_of_an_epoch_are_of_all_lengths)
+/* The first tenth of an epoch, or of an evaluation, is not of the shortest rows alone. */
+TEST_ROWS(the_first_batches_are_of_all_lengths, 0, 2)
 {
     const rt_order o = {16000, 16};
     double sum = 0;
-    for (uint32_t step = 0; step < 100; step++)
-        for (uint32_t r = 0; r < 16; r++)
-            sum += rt_order_training(o, 5, step, r);
+    for (uint32_t i = 0; i < 1600; i++)
+        sum += _i ? rt_order_evaluation(o, 5, i) : rt_order_training(o, 5, i / 16, i % 16);
     ck_assert_msg(sum / 1600 > 6000 && sum / 1600 < 10000, "the mean row is %g", sum / 1600);
 }
 
@@ -145,16 +131,6 @@ TEST(the_rows_of_an_evaluated_batch_are_neighbours)
         ck_assert_uint_eq(rt_order_evaluation(o, 5, i),
                           rt_order_evaluation(o, 5, i - i % 16) + i % 16);
     ck_assert_uint_eq(rt_order_evaluation(o, 5, 62 * 16), 62 * 16);
-}
-
-/* The first tenth of an evaluation's batches is no tenth of the shortest rows. */
-TEST(the_first_batches_of_an_evaluation_are_of_all_lengths)
-{
-    const rt_order o = {16000, 16};
-    double sum = 0;
-    for (uint32_t i = 0; i < 1600; i++)
-        sum += rt_order_evaluation(o, 5, i);
-    ck_assert_msg(sum / 1600 > 6000 && sum / 1600 < 10000, "the mean row is %g", sum / 1600);
 }
 
 /* Two rows that share a batch in one epoch rarely do in the next. */

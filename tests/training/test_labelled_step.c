@@ -41,12 +41,22 @@ static void expect_ok(rt_status status)
     ck_assert_msg(!status.code, "%s", status.message);
 }
 
-/* On all rows of the file: `task` is a line "data.task=...". */
+static void free_training(void *object)
+{
+    training *t = object;
+    rt_trainer_free(t->trainer);
+    rt_data_close(t->data);
+    free(t);
+}
+
+/* Returns a training that is freed after the test, on all rows of the file: `task` is a line
+ * "data.task=...". */
 static training *new_training(const char *task, const char *more)
 {
     char file[600];
     training *t = calloc(1, sizeof *t);
     ck_assert_ptr_nonnull(t);
+    owned(t, free_training);
     snprintf(file, sizeof file, "data.file=%s", in_scratch("a.tsv"));
     load_sound(&t->config, tiny, OVERRIDES(task, file, "data.eval_fraction=0", more));
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
@@ -58,13 +68,6 @@ static training *new_labelled(bool pairs, bool tag, const char *more)
 {
     write_rows("a.tsv", pairs, tag);
     return new_training(tag ? "data.task=tag" : "data.task=classify", more);
-}
-
-static void free_training(training *t)
-{
-    rt_trainer_free(t->trainer);
-    rt_data_close(t->data);
-    free(t);
 }
 
 /* ---- the model ---- */
@@ -80,16 +83,13 @@ TEST(the_data_chooses_head_and_token_types)
     ck_assert_int_eq(o.token_types, 0);
     ck_assert_int_eq(o.mask_id, rt_data_vocabulary(t->data)->special.mask);
     ck_assert_int_gt(o.mask_id, 0);
-    free_training(t);
     t = new_labelled(true, false, "run.seed=1");
     o = rt_model_options(&t->config.model, t->data);
     ck_assert_int_eq(o.token_types, 2);
-    free_training(t);
     t = new_labelled(false, true, "run.seed=1");
     o = rt_model_options(&t->config.model, t->data);
     ck_assert_int_eq(o.head, RT_HEAD_TOKEN);
     ck_assert_int_eq(o.labels, 3);
-    free_training(t);
 }
 
 TEST(a_second_text_trains_the_second_type)
@@ -106,7 +106,6 @@ TEST(a_second_text_trains_the_second_type)
         squares[i / 16] += types->tensor.grad[i] * types->tensor.grad[i];
     ck_assert_double_gt(squares[0], 0);
     ck_assert_double_gt(squares[1], 0);
-    free_training(t);
 }
 
 /* ---- batches ---- */
@@ -143,7 +142,6 @@ TEST(a_batch_is_as_long_as_its_longest_row)
     }
     ck_assert_int_gt(shorter, 8);
     rt_labelled_batch_free(&cut);
-    free_training(t);
 }
 
 /* A copy of odd length ends with a place of padding, and always has. */
@@ -190,7 +188,6 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
     ck_assert_int_lt(result.tokens, 8 * t->config.data.length);
     rt_labelled_batch_free(&one);
     rt_graph_free(g);
-    free_training(t);
 }
 
 TEST(any_number_of_threads_takes_the_same_steps)
@@ -209,8 +206,6 @@ TEST(any_number_of_threads_takes_the_same_steps)
     const rt_parameters *a = &rt_trainer_state(t[0]->trainer)->model->parameters;
     const rt_parameters *b = &rt_trainer_state(t[1]->trainer)->model->parameters;
     ck_assert(!memcmp(a->values, b->values, a->block_size * sizeof(real)));
-    free_training(t[0]);
-    free_training(t[1]);
 }
 
 /* ---- evaluation ---- */
@@ -258,7 +253,6 @@ TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
                          i == 0 ? 21 : 20);
     rt_labelled_batch_free(&one);
     rt_graph_free(g);
-    free_training(t);
 }
 
 TEST(an_evaluation_can_be_of_some_batches)
@@ -271,7 +265,6 @@ TEST(an_evaluation_can_be_of_some_batches)
     ck_assert_int_eq(e.sequences, COUNT);
     expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, 100, &e, NULL));
     ck_assert_int_eq(e.sequences, COUNT);
-    free_training(t);
 }
 
 TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
@@ -298,7 +291,6 @@ TEST(batches_of_all_lengths_leave_the_heap_alone)
     for (int i = 0; i < 16; i++)
         expect_ok(rt_trainer_step(t->trainer, &result));
     ck_assert_uint_eq(rt_memory_requests(), requests);
-    free_training(t);
 }
 
 TEST(a_confusion_without_memory_is_a_status)
@@ -317,5 +309,4 @@ TEST(a_confusion_without_memory_is_a_status)
         rt_memory_fail_at(0);
         ck_assert_uint_eq(rt_memory_live(), live);
     }
-    free_training(t);
 }
