@@ -132,33 +132,32 @@ TEST(a_long_text_is_cut_at_its_end_and_counted)
 TEST(of_a_pair_the_longer_text_is_cut_first)
 {
     enum { MOST = 9 };
-    for (int first = 1; first <= MOST; first++)
-        for (int second = 1; second <= MOST; second++)
-            for (int length = 5; length <= 2 * MOST + 4; length++) {
-                char text[100], expected[100] = "C0";
-                int a = first, b = second;
-                snprintf(text, sizeof text, "text\ttext_b\tlabel\n%.*s\t%.*s\t0\nx\ty\t1\n", first,
-                         "aaaaaaaaa", second, "bbbbbbbbb");
-                rt_data_options o = options_of("classify", "a.tsv", text);
-                o.length = 2 * MOST + 4;
-                rt_data *data = opened(&o);
-                while (a + b + 3 > length)
-                    *(a > b ? &a : &b) -= 1;
-                for (int i = 0; i < a; i++)
-                    strcat(expected, "a");
-                strcat(expected, "S");
-                for (int i = 0; i < b; i++)
-                    strcat(expected, "b'");
-                strcat(expected, "S'");
-                for (int i = a + b + 3; i < length; i++)
-                    strcat(expected, ".");
-                rt_batch batch = new_batch(2, length);
-                rt_data_evaluation(data, 0, &batch);
-                const int row = batch.labels[0] ? 1 : 0;
-                ck_assert_str_eq(shown(data, &batch, row), expected);
-                free_batch(batch);
-                rt_data_close(data);
-            }
+    for (int pair = 0; pair < MOST * MOST; pair++) {
+        const int first = 1 + pair / MOST, second = 1 + pair % MOST;
+        char text[100];
+        snprintf(text, sizeof text, "text\ttext_b\tlabel\n%.*s\t%.*s\t0\nx\ty\t1\n", first,
+                 "aaaaaaaaa", second, "bbbbbbbbb");
+        rt_data_options o = options_of("classify", "a.tsv", text);
+        o.length = 2 * MOST + 4;
+        const rt_data *data = source(&o);
+        for (int length = 5; length <= 2 * MOST + 4; length++) {
+            char expected[100] = "C0";
+            int a = first, b = second;
+            while (a + b + 3 > length)
+                *(a > b ? &a : &b) -= 1;
+            for (int i = 0; i < a; i++)
+                strcat(expected, "a");
+            strcat(expected, "S");
+            for (int i = 0; i < b; i++)
+                strcat(expected, "b'");
+            strcat(expected, "S'");
+            for (int i = a + b + 3; i < length; i++)
+                strcat(expected, ".");
+            rt_batch batch = batch_of(2, length);
+            rt_data_evaluation(data, 0, &batch);
+            ck_assert_str_eq(shown(data, &batch, batch.labels[0] ? 1 : 0), expected);
+        }
+    }
 }
 
 TEST(a_long_sentence_is_cut_with_its_labels)
