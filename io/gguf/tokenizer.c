@@ -39,46 +39,48 @@ static token_type type_of(const rt_vocabulary *v, int32_t id)
     return is_added(v, id) ? ADDED : NORMAL;
 }
 
-/* Bytes as the characters that GPT-2 writes them as. */
-static void put_bytes(rt_gguf_bytes *b, const char *bytes, size_t size)
+/* Returns the bytes of some bytes as the characters that GPT-2 writes them as, and writes these,
+ * unless `to` is NULL. */
+static size_t put_bytes(FILE *to, rt_spelling s)
 {
     size_t length = 0;
     char text[RT_UTF8_SIZE];
-    for (size_t i = 0; i < size; i++)
-        length += rt_utf8_write(rt_bpe_character_of((unsigned char)bytes[i]), text);
-    rt_gguf_number(b, length, 8);
-    for (size_t i = 0; i < size; i++)
-        rt_gguf_add(b, text, rt_utf8_write(rt_bpe_character_of((unsigned char)bytes[i]), text));
+    for (size_t i = 0; i < s.size; i++) {
+        const size_t size = rt_utf8_write(rt_bpe_character_of((unsigned char)s.bytes[i]), text);
+        length += to ? fwrite(text, 1, size, to) : size;
+    }
+    return length;
 }
 
-static void put_token(rt_gguf_bytes *b, const rt_vocabulary *v, int32_t id)
+static void put_token(FILE *to, const rt_vocabulary *v, int32_t id)
 {
     char unused[32];
     const token_type type = type_of(v, id);
     const rt_spelling s = rt_vocabulary_spell(v, id);
     const rt_added_token *added = is_added(v, id) ? rt_bpe_added(v->bpe, NULL, id) : NULL;
     if (type == UNUSED)
-        rt_gguf_string(b, unused, (size_t)snprintf(unused, sizeof unused, "[PAD%d]", (int)id));
+        rt_gguf_string(to, unused, (size_t)snprintf(unused, sizeof unused, "[PAD%d]", (int)id));
     else if (added)
-        rt_gguf_string(b, added->text, added->size);
+        rt_gguf_string(to, added->text, added->size);
     else if (type != NORMAL)
-        rt_gguf_string(b, s.bytes, s.size);
-    else if (v->level != RT_LEVEL_CHAR)
-        put_bytes(b, s.bytes, s.size);
-    else if (s.size == 1 && *s.bytes == ' ')
-        rt_gguf_string(b, BLANK, strlen(BLANK));
+        rt_gguf_string(to, s.bytes, s.size);
+    else if (v->level != RT_LEVEL_CHAR) {
+        rt_gguf_number(to, put_bytes(NULL, s), 8);
+        put_bytes(to, s);
+    } else if (s.size == 1 && *s.bytes == ' ')
+        rt_gguf_string(to, BLANK, strlen(BLANK));
     else
-        rt_gguf_string(b, s.bytes, s.size);
+        rt_gguf_string(to, s.bytes, s.size);
 }
 
 static void put_tokens(rt_gguf_keys *k, const rt_vocabulary *v, int count)
 {
     rt_gguf_put_list(k, TOKENIZER "tokens", RT_GGUF_STRINGS, (size_t)count);
     for (int32_t id = 0; id < count; id++)
-        put_token(&k->bytes, v, id);
+        put_token(k->to, v, id);
     rt_gguf_put_list(k, TOKENIZER "token_type", RT_GGUF_INTS, (size_t)count);
     for (int32_t id = 0; id < count; id++)
-        rt_gguf_number(&k->bytes, type_of(v, id), 4);
+        rt_gguf_number(k->to, type_of(v, id), 4);
 }
 
 /* ---- merges ---- */
@@ -89,39 +91,30 @@ static int by_rank(const void *one, const void *other)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static void put_merge(rt_gguf_bytes *b, const rt_vocabulary *v, const rt_merge *m)
+static void put_merge(FILE *to, rt_spelling left, rt_spelling right)
 {
-    rt_gguf_bytes sides[2] = {{0}};
-    const int32_t ids[] = {m->left, m->right};
-    for (int i = 0; i < 2; i++) {
-        const rt_spelling s = rt_vocabulary_spell(v, ids[i]);
-        put_bytes(&sides[i], s.bytes, s.size);
-        b->failed |= sides[i].failed;
-    }
-    enum { SIZE = 8 }; /* of the number before a string */
-    if (!b->failed) {
-        rt_gguf_number(b, sides[0].length + sides[1].length - 2 * SIZE + 1, SIZE);
-        rt_gguf_add(b, sides[0].at + SIZE, sides[0].length - SIZE);
-        rt_gguf_add(b, " ", 1);
-        rt_gguf_add(b, sides[1].at + SIZE, sides[1].length - SIZE);
-    }
-    rt_gguf_free(&sides[0]);
-    rt_gguf_free(&sides[1]);
+    rt_gguf_number(to, put_bytes(NULL, left) + 1 + put_bytes(NULL, right), 8);
+    put_bytes(to, left);
+    fputc(' ', to);
+    put_bytes(to, right);
 }
 
-static void put_merges(rt_gguf_keys *k, const rt_vocabulary *v)
+static rt_status put_merges(rt_gguf_keys *k, const rt_vocabulary *v)
 {
     const size_t count = v->level == RT_LEVEL_BPE ? v->bpe->merges.count : 0;
     rt_merge *merges = rt_alloc_unset(count, sizeof *merges);
-    k->bytes.failed |= !merges;
+    if (!merges)
+        return rt_out_of_memory("a header");
     rt_gguf_put_list(k, TOKENIZER "merges", RT_GGUF_STRINGS, count);
-    if (merges && count) {
+    if (count) {
         memcpy(merges, v->bpe->merges.list, count * sizeof *merges);
         qsort(merges, count, sizeof *merges, by_rank);
     }
-    for (size_t i = 0; i < count && !k->bytes.failed; i++)
-        put_merge(&k->bytes, v, merges + i);
+    for (size_t i = 0; i < count; i++)
+        put_merge(k->to, rt_vocabulary_spell(v, merges[i].left),
+                  rt_vocabulary_spell(v, merges[i].right));
     rt_free(merges);
+    return rt_ok();
 }
 
 /* ---- how a text is cut ---- */
@@ -248,10 +241,10 @@ rt_status rt_gguf_put_vocabulary(rt_gguf_keys *k, const rt_transformer *model,
     if (characters) {
         rt_gguf_put_list(k, TOKENIZER "scores", RT_GGUF_FLOATS, (size_t)count);
         for (int i = 0; i < count; i++)
-            rt_gguf_number(&k->bytes, 0, 4);
+            rt_gguf_number(k->to, 0, 4);
     } else {
-        put_merges(k, v);
+        status = put_merges(k, v);
     }
     put_chat_template(k, export->chat_template);
-    return put_special(k, v, !export->bare);
+    return status.code ? status : put_special(k, v, !export->bare);
 }

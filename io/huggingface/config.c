@@ -11,45 +11,36 @@ enum { MOST_LABELS = 65536 };
 
 /* ---- what the model is ---- */
 
-/* Ends a list of names that a key must have one of. */
-static void refuse_word(rt_reading *r, const char *key, rt_writer *wanted, const char *got)
-{
-    char quoted[RT_QUOTE_SIZE];
-    char *names = rt_writer_take(wanted);
-    if (names)
-        rt_reading_refuse(r, "%s must be %s: rotor reads no other; got %s", key, names,
-                          rt_quote(quoted, got));
-    else
-        r->status = rt_out_of_memory("a message");
-    rt_free(names);
-}
+enum { MOST_WORDS = 32 };
 
 static void read_family(rt_reading *r, rt_huggingface *there)
 {
-    const char *type = rt_reading_word(r, "model_type");
-    rt_writer w = {0};
+    const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
+    int count = 0;
     there->files->family = rt_family_of_type(there->files->families, type);
-    if (there->files->family || r->status.code)
-        return;
-    rt_family_tell_types(&w, there->files->families);
-    refuse_word(r, "model_type", &w, type);
+    for (const rt_family *const *f = there->files->families; *f && count < MOST_WORDS; f++)
+        types[count++] = (*f)->type;
+    if (!there->files->family)
+        rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);
 }
 
 static void read_class(rt_reading *r, rt_huggingface *there)
 {
-    const rt_family *family = there->files->family;
     const json_t *list = rt_reading_find(r, "architectures");
-    const char *name = json_string_value(json_array_get(list, 0));
-    rt_writer w = {0};
-    for (const rt_family_class *c = family->classes; name && c->name; c++)
-        if (!strcmp(c->name, name)) {
+    const char *name = json_string_value(json_array_get(list, 0)), *names[MOST_WORDS];
+    int count = 0;
+    for (const rt_family_class *c = there->files->family->classes; c->name; c++) {
+        if (count < MOST_WORDS)
+            names[count++] = c->name;
+        if (name && !strcmp(c->name, name)) {
             there->architecture = c->name;
             there->has_head = c->has_head;
             there->options.head = c->head;
             return;
         }
-    rt_family_tell_classes(&w, family);
-    refuse_word(r, "architectures", &w, name ? name : "");
+    }
+    rt_reading_refuse_word(r, "architectures", names, count, "rotor reads no other",
+                           name ? name : "");
 }
 
 /* Keys that change the result of a model of any family and that rotor does not have. */

@@ -95,9 +95,18 @@ const char *rt_reading_word(rt_reading *r, const char *key)
     return json_is_string(value) ? json_string_value(value) : "";
 }
 
-/* ---- rows ---- */
-
-/* The tables of config.json and of options, read in both directions. */
+void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *words, int count,
+                            const char *reason, const char *got)
+{
+    char list[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
+    for (int i = 0; i < count; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+                 i == 0          ? ""
+                 : i + 1 < count ? ", "
+                                 : " or ",
+                 words[i]);
+    rt_reading_refuse(r, "%s must be %s: %s; got %s", key, list, reason, rt_quote(quoted, got));
+}
 
 /* ---- options by their keys ---- */
 
@@ -140,12 +149,23 @@ static double number_of(const rt_key *key, const rt_transformer_options *o)
     return key->type == RT_KEY_YES_NO ? *(const bool *)at : *(const int *)at;
 }
 
-static rt_status refuse_option(const rt_family *family, const rt_key *key, const char *wish,
-                               const rt_transformer_options *o)
+rt_status rt_cannot_export(const rt_family *family, const char *key,
+                           const rt_transformer_options *o, const char *wish)
 {
-    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
-    return rt_cannot_export(family, rt_key_full_name(key, name), rt_key_value_write(key, o, value),
-                            wish);
+    char value[RT_VALUE_SIZE];
+    return rt_error(RT_CONFIG, "%s = %s cannot be exported: %s %s of %s has %s", key,
+                    rt_key_value_write(key_of(key), o, value), rt_family_article(family->name),
+                    family->name, rt_family_library(family), wish);
+}
+
+rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_options *o)
+{
+    return o->heads * o->head_dim == o->dim
+               ? rt_ok()
+               : rt_error(RT_CONFIG,
+                          "model.head_dim = %d cannot be exported: heads of %s %s of Hugging Face "
+                          "have model.dim / model.heads features",
+                          o->head_dim, rt_family_article(family->name), family->name);
 }
 
 /* ---- what all models of a family have ---- */
@@ -192,33 +212,19 @@ static void read_whole(const rt_config_row *row, rt_reading *r, rt_huggingface *
     *whole_at(there, row->member) = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
 }
 
-/* "silu or gelu": the first word of each value. */
-static void list_words(const rt_config_word *words, rt_writer *w)
+/* Lists the first word of each value. */
+static void refuse_word(const rt_config_row *row, rt_reading *r, const char *got)
 {
     const char *list[16];
     int count = 0;
-    for (const rt_config_word *at = words; at->word; at++) {
-        const rt_config_word *first = words;
+    for (const rt_config_word *at = row->words; at->word; at++) {
+        const rt_config_word *first = row->words;
         while (first->value != at->value)
             first++;
         if (first == at && count < (int)(sizeof list / sizeof *list))
             list[count++] = at->word;
     }
-    rt_family_tell_words(w, list, count);
-}
-
-static void refuse_word(const rt_config_row *row, rt_reading *r, const char *word)
-{
-    char quoted[RT_QUOTE_SIZE];
-    rt_writer w = {0};
-    list_words(row->words, &w);
-    char *words = rt_writer_take(&w);
-    if (words)
-        rt_reading_refuse(r, "%s must be %s: %s; got %s", row->key, words, row->reason,
-                          rt_quote(quoted, word));
-    else
-        r->status = rt_out_of_memory("a message");
-    rt_free(words);
+    rt_reading_refuse_word(r, row->key, list, count, row->reason, got);
 }
 
 static void read_word(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
@@ -269,6 +275,10 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
         break;
     case RT_CONFIG_FLAG:
         *(bool *)whole_at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
+        break;
+    case RT_CONFIG_SWITCH:
+        *whole_at(there, row->member) =
+            row->words[rt_reading_flag(r, row->key, row->initial > 0)].value;
         break;
     case RT_CONFIG_WORD:
         read_word(row, r, there);
@@ -321,6 +331,8 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
         return json_integer(w->export->length);
     case RT_CONFIG_FLAG:
         return json_boolean(*(const bool *)at);
+    case RT_CONFIG_SWITCH:
+        return json_boolean(*(const int *)at == row->words[1].value);
     case RT_CONFIG_WORD:
         return json_string(word_of(row, o));
     case RT_CONFIG_FIXED:
@@ -377,45 +389,45 @@ static bool has_row(const rt_family *family, const rt_option_row *option)
 enum { KIND_MISSED = 1000 };
 
 /* Counts one that cannot be said; the first of them is the status. */
-static void miss(rt_status *status, int *missed, const rt_family *family, const rt_key *key,
+static void miss(rt_status *status, int *missed, const rt_family *family, const char *key,
                  const char *wish, const rt_transformer_options *o)
 {
     if (!status->code)
-        *status = refuse_option(family, key, wish, o);
-    *missed += strcmp(key->name, "kind") || strcmp(key->section, "model") ? 1 : KIND_MISSED;
+        *status = rt_cannot_export(family, key, o, wish);
+    *missed += strcmp(key, "model.kind") ? 1 : KIND_MISSED;
 }
 
 static rt_status rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
 {
     const rt_option_row *const both[] = {family->alike, family->options};
     rt_status status = rt_ok();
+    char name[RT_KEY_NAME_SIZE];
     *missed = 0;
     for (int i = 0; i < 2; i++)
         for (const rt_option_row *row = both[i]; row && row->key; row++)
             if (row->wish && !has_option(row, o))
-                miss(&status, missed, family, key_of(row->key), row->wish, o);
+                miss(&status, missed, family, row->key, row->wish, o);
     for (const rt_option_row *row = usual; row->key; row++)
         if (!has_row(family, row) && !has_option(row, o))
-            miss(&status, missed, family, key_of(row->key), row->wish, o);
+            miss(&status, missed, family, row->key, row->wish, o);
     for (const rt_config_row *row = family->config; row->key; row++)
         if (row->wish && !word_of(row, o))
-            miss(&status, missed, family, key_at(row->member), row->wish, o);
+            miss(&status, missed, family, rt_key_full_name(key_at(row->member), name), row->wish,
+                 o);
     return status;
 }
 
 /* Checks that the family has a class for the head of the model. */
 static rt_status check_class(const rt_family *family, const rt_transformer_options *o)
 {
-    static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD)};
-    static const char *const pools[] = {RT_POOLINGS(RT_CHOICE_WORD)};
     bool has_head = false;
     if (rt_family_class_of(family, o)->name)
         return rt_ok();
     for (const rt_family_class *c = family->classes; c->name; c++)
         has_head |= c->has_head && c->head == o->head;
-    return has_head && o->head == RT_HEAD_SEQUENCE
-               ? rt_cannot_export(family, "model.pool", pools[o->pool], "no class for it")
-               : rt_cannot_export(family, "model.head", heads[o->head], "no class for it");
+    return rt_cannot_export(family,
+                            has_head && o->head == RT_HEAD_SEQUENCE ? "model.pool" : "model.head",
+                            o, "no class for it");
 }
 
 rt_status rt_family_find(const rt_family **found, const rt_family *const *families,

@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const rt_family_class classes[] = {
-    {"EsmForMaskedLM", RT_HEAD_LM, true, NULL},
-    {"EsmForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_first},
-    {"EsmForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"EsmModel", RT_HEAD_LM, false, NULL},
-    {0},
-};
-
 /* ---- tensors ---- */
 
 static void fill_zeros(const void *context, size_t first, size_t count, float *values)
@@ -100,45 +92,26 @@ static const char *const head_prefixes[] = {"lm_head.", "classifier.", NULL};
 /* ---- what it is ---- */
 
 static const rt_option_row options[] = {
-    {"model.kind", RT_IS, "roformer", "the layers of an encoder"},
-    {"model.norm", RT_IS, "pre", "its norms before the blocks"},
-    {"model.norm_kind", RT_IS, "layer", "LayerNorm"},
     {"model.embedding_norm", RT_IS, "no", NULL},
-    {"model.residual", RT_IS, "serial", "blocks one after the other"},
     {"model.ffn", RT_IS, "plain", "no gates"},
     {"model.activation", RT_IS, "gelu", "gelu"},
     {"model.bias", RT_IS, "all", "biases"},
-    {"model.attention", RT_IS, "softmax", "softmax attention"},
-    {"model.causal", RT_IS, "no", "attention to both sides"},
     {"model.window", RT_IS, "0", "attention to all tokens"},
-    {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
-    {"model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head"},
-    {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},
     {"model.classifier", RT_IS, "tanh", NULL}, /* see check */
-    {"token types", RT_IS, "0", "none"},
-    {"position.kind", RT_IS, "rope", "rotary positions"},
-    {"position.rotate_value", RT_IS, "no", "values that are not rotated"},
-    {"position.xpos", RT_IS, "0", "no decay of its scores"},
-    {"position.every", RT_IS, "1", "positions in every layer"},
-    {"position.layers", RT_IS, "", "positions in every layer"},
     {"position.scaling", RT_IS, "none", "no scaling of its frequencies"},
-    {"position.pairing", RT_IS, "half", NULL},
     {0},
 };
 
 static rt_status check(const rt_family *family, const rt_transformer_options *o)
 {
-    static const char *const classifiers[] = {RT_CLASSIFIERS(RT_CHOICE_WORD)};
     if ((o->head == RT_HEAD_SEQUENCE && o->classifier != RT_CLASSIFIER_TANH) ||
         (o->head == RT_HEAD_TOKEN && o->classifier == RT_CLASSIFIER_NORM))
-        return rt_cannot_export(family, "model.classifier", classifiers[o->classifier],
+        return rt_cannot_export(family, "model.classifier", o,
                                 "tanh in its head for labels of texts, and a matrix for those of "
                                 "tokens");
-    if (o->heads * o->head_dim != o->dim)
-        return rt_error(RT_CONFIG,
-                        "model.head_dim = %d cannot be exported: heads of an %s of Hugging Face "
-                        "have model.dim / model.heads features",
-                        o->head_dim, family->name);
+    const rt_status status = rt_check_head_dim(family, o);
+    if (status.code)
+        return status;
     if (!o->theta.learn && (o->position.frequencies.family != RT_FREQUENCIES_GEOMETRIC ||
                             2 * rt_transformer_pairs(o) < o->head_dim))
         return rt_error(RT_CONFIG,
@@ -234,19 +207,6 @@ static void put_base(rt_config_writing *w)
     rt_json_put(&w->object, "rope_theta", json_real(w->theta->base));
 }
 
-static void read_embedding_norm(rt_reading *r, rt_huggingface *there)
-{
-    there->options.embedding_norm = rt_reading_flag(r, "emb_layer_norm_before", false)
-                                        ? RT_EMBEDDING_NORM_YES
-                                        : RT_EMBEDDING_NORM_NO;
-}
-
-static void put_embedding_norm(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "emb_layer_norm_before",
-                json_boolean(w->options->embedding_norm == RT_EMBEDDING_NORM_YES));
-}
-
 static void read_mask(rt_reading *r, rt_huggingface *there)
 {
     rt_transformer_options *o = &there->options;
@@ -289,7 +249,8 @@ static const rt_config_row config[] = {
     {"num_attention_heads", RT_SIZE(heads), .initial = 12},
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1026},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},
-    {"emb_layer_norm_before", .read = read_embedding_norm, .put = put_embedding_norm},
+    {"emb_layer_norm_before",
+     RT_SWITCH(embedding_norm, RT_EMBEDDING_NORM_NO, RT_EMBEDDING_NORM_YES)},
     {"token_dropout", RT_YES_OR_NO(token_dropout)},
     {"mask_token_id", .read = read_mask, .put = put_mask},
     {"hidden_dropout_prob", RT_SHARE(dropout), .initial = 0.1},
@@ -348,12 +309,13 @@ static const char own_theta[] =
 const rt_family rt_family_esm = {
     .name = "ESM",
     .type = "esm",
-    .classes = classes,
+    .classes = RT_ENCODER_CLASSES("Esm", rt_when_pool_first),
     .prefix = "esm.",
     .tensors = tensors,
     .head_prefixes = head_prefixes,
     .layer_tensors = 16,
     .pairing = RT_HALF,
+    .alike = rt_encoder_options,
     .options = options,
     .config = config,
     .unused = RT_KEYS("is_causal", "hidden_act", "vocab_list"),

@@ -1,12 +1,14 @@
-/* config.json as it is written. */
+/* A folder as it is written: config.json, the tokenizer, the model card, the tensors. */
 
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/tokenizers/bpe.h"
 #include "io/huggingface/json.h"
 #include "io/huggingface/tokenizer.h"
 #include "text/durable_file.h"
+#include "text/number.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -94,7 +96,7 @@ static void put_labels(rt_json_object *to, const rt_transformer_options *o,
         rt_json_put(to, "problem_type", json_string("single_label_classification"));
 }
 
-/* ---- all ---- */
+/* ---- config.json ---- */
 
 static void put_own(rt_json_object *to, const rt_huggingface_export *export)
 {
@@ -110,9 +112,8 @@ static void put_own(rt_json_object *to, const rt_huggingface_export *export)
     rt_json_put(to, "dtype", json_string("float32"));
 }
 
-rt_status rt_huggingface_config_text(char **text_new, const rt_family *family,
-                                     const rt_transformer *model,
-                                     const rt_huggingface_export *export)
+static rt_status write_config(char **text_new, const rt_family *family, const rt_transformer *model,
+                              const rt_huggingface_export *export)
 {
     const rt_transformer_options *o = &model->options;
     rt_export_theta theta;
@@ -135,12 +136,361 @@ rt_status rt_huggingface_config_text(char **text_new, const rt_family *family,
     return status;
 }
 
+/* ---- tokenizer_config.json ---- */
+
+/* With the class named, transformers does not take RoFormerTokenizer, which needs other packages.
+ */
+rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_export *export)
+{
+    const int length = export->length;
+    if (export->vocabulary->level == RT_LEVEL_BPE)
+        return rt_tokenizer_bpe_text(text_new, export->vocabulary, length, export->chat_template);
+    rt_json_object made = rt_json_object_new();
+    const bool residues = export->vocabulary->level == RT_LEVEL_RESIDUE;
+    rt_json_put(&made, "tokenizer_class", json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
+    if (!residues)
+        rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
+    rt_json_put(&made, "model_max_length", json_integer(length));
+    if (export->chat_template)
+        rt_json_put(&made, RT_HF_CHAT_KEY,
+                    json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+    rt_status status = rt_json_text(text_new, &made, RT_HF_TOKENIZER);
+    rt_json_object_free(&made);
+    return status;
+}
+
+/* ---- the model card ---- */
+
+/* A text of others on one line of Markdown, in which it means nothing but itself. */
+static void put_plain(rt_writer *w, const char *text)
+{
+    char character[RT_UTF8_SIZE];
+    int32_t unit;
+    while (*text) {
+        text += rt_next_character(text, character, &unit);
+        if (unit == '&' || unit == '<' || unit == '>')
+            rt_writer_add(w, "&#%d;", (int)unit);
+        else if (unit < ' ' || unit == 0x7f)
+            rt_writer_add(w, " ");
+        else if (unit < 0x7f && strchr("\\`*_{}[]()#+!|~$", (int)unit))
+            rt_writer_add(w, "\\%s", character);
+        else
+            rt_writer_add(w, "%s", character);
+    }
+}
+
+static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
+{
+    static const char *const families[] = {RT_FREQUENCIES(RT_CHOICE_WORD)};
+    static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    const rt_frequency_options *f = &o->position.frequencies;
+    char base[RT_NUMBER_SIZE];
+    rt_writer_add(w, "Its queries and keys are rotated by position times theta");
+    if (f->family == RT_FREQUENCIES_GEOMETRIC)
+        rt_writer_add(w, "_i = %s^(-2i/%d), which is fixed", rt_number_write(base, f->base),
+                      2 * rt_transformer_pairs(o));
+    else
+        rt_writer_add(w, ", which is fixed (position.frequencies = %s)", families[f->family]);
+    if (f->scaling != RT_SCALING_NONE)
+        rt_writer_add(w, " and scaled (position.scaling = %s)", scalings[f->scaling]);
+    rt_writer_add(w, ".\n");
+}
+
+static void put_theta_sentence(rt_writer *w, const rt_family *family,
+                               const rt_transformer_options *o)
+{
+    if (!o->theta.learn)
+        put_fixed_theta(w, o);
+    else if (o->theta.scope == RT_THETA_MODEL)
+        rt_writer_add(w,
+                      "Its queries and keys are rotated by position times theta, which was learned "
+                      "with the weights; %s\n",
+                      family->shared_theta);
+    else
+        rt_writer_add(w,
+                      "Its queries and keys are rotated by position times theta, which was learned "
+                      "separately for every %s. %s `" RT_HF_THETA
+                      "` in config.json has all of them%s%s",
+                      o->theta.scope != RT_THETA_HEAD ? "layer"
+                      : o->kv_heads < o->heads        ? "head of keys"
+                                                      : "head",
+                      family->mean_theta,
+                      family->own_theta ? "; this makes a loaded model use them:\n\n" : ".\n",
+                      family->own_theta ? family->own_theta : "");
+}
+
+static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *export)
+{
+    static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
+    if (!export->vocabulary)
+        rt_writer_add(w, "\nIt has no vocabulary: it was trained on token ids.\n");
+    else if (export->vocabulary->level == RT_LEVEL_BYTE ||
+             export->vocabulary->level == RT_LEVEL_CHAR)
+        rt_writer_add(w,
+                      "\nIts tokens are single bytes or characters (level %s), a line of vocab.txt "
+                      "each, into which no tokenizer of transformers cuts a text.\n",
+                      levels[export->vocabulary->level]);
+}
+
+/* Adds the text as code, if possible. */
+static void put_code(rt_writer *w, const char *text)
+{
+    if (strchr(text, '`') || strchr(text, '\n'))
+        put_plain(w, text);
+    else
+        rt_writer_add(w, "`%s`", text);
+}
+
+/* The token that begins a text, as its vocabulary writes it, and its id. */
+static void put_begin_token(rt_writer *w, const rt_huggingface_export *export)
+{
+    const rt_vocabulary *v = export->vocabulary;
+    const int32_t id = v ? v->special.cls : rt_default_special_ids.cls;
+    if (v) {
+        rt_writer_add(w, "the token ");
+        put_code(w, rt_vocabulary_spell(v, id).bytes);
+        rt_writer_add(w, ", which has the id %d", (int)id);
+    } else {
+        rt_writer_add(w, "the id %d", (int)id);
+    }
+}
+
+/* Returns whether the tokenizer of an exported language model goes on putting a token behind a
+ * text: that of an encoder does, since transformers' users expect it, though rotor trains on texts
+ * without it. A text that a decoder is to continue has no end. */
+static bool keeps_end(const rt_transformer_options *o, const rt_vocabulary *v)
+{
+    return !o->causal && v->bpe && v->bpe->last != RT_NO_ID;
+}
+
+/* Describes the tokens that the tokenizer of level bpe puts around a text. */
+static void put_bpe_remedy(rt_writer *w, const rt_transformer_options *o,
+                           const rt_huggingface_export *export)
+{
+    const rt_vocabulary *v = export->vocabulary;
+    rt_writer_add(w, export->bare ? "; its tokenizer adds none either" : "; its tokenizer adds it");
+    if (!keeps_end(o, v))
+        return;
+    rt_writer_add(w, ", and ");
+    put_code(w, rt_vocabulary_spell(v, v->bpe->last).bytes);
+    rt_writer_add(w,
+                  " after the text, which rotor does not: `tokenizer(text)[\"input_ids\"][:-1]`");
+}
+
+/* Describes the tokens that transformers' tokenizer puts around a text, if rotor puts others. */
+static void put_begin_remedy(rt_writer *w, const rt_transformer_options *o,
+                             const rt_huggingface_export *export)
+{
+    const rt_level level = export->vocabulary ? export->vocabulary->level : RT_LEVEL_BYTE;
+    if (level == RT_LEVEL_BPE)
+        put_bpe_remedy(w, o, export);
+    else if (level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE)
+        rt_writer_add(w,
+                      "; its tokenizer adds %s%s%s after it, which rotor does not: "
+                      "`tokenizer(text)[\"input_ids\"][%s:-1]`",
+                      export->bare ? rt_special_token(level, 1) : "",
+                      export->bare ? " before it and " : "", rt_special_token(level, 3),
+                      export->bare ? "1" : "");
+}
+
+/* Describes how a text begins that is to be continued, or whose masks are to be filled. */
+static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
+                               const rt_huggingface_export *export)
+{
+    if (o->head != RT_HEAD_LM)
+        return;
+    rt_writer_add(w, "\nA text begins with ");
+    if (export->bare)
+        rt_writer_add(w, "its own first token: rotor adds none before it");
+    else
+        put_begin_token(w, export);
+    put_begin_remedy(w, o, export);
+    rt_writer_add(w, ".\n");
+}
+
+/* At the beginning of a sentence. */
+static const char *article(const char *name)
+{
+    return strcmp(rt_family_article(name), "an") ? "A" : "An";
+}
+
+static rt_status write_card_text(char **text_new, const rt_family *family,
+                                 const rt_transformer *model, const rt_huggingface_export *export)
+{
+    const rt_transformer_options *o = &model->options;
+    const rt_family_class *class = rt_family_class_of(family, o);
+    rt_writer w = {0};
+    rt_writer_add(&w, "---\nlibrary_name: transformers\ntags:\n- %s\n---\n\n# ", family->type);
+    if (!export->title)
+        rt_writer_add(&w, "%s ", article(family->name));
+    put_plain(&w, export->title ? export->title : family->name);
+    rt_writer_add(&w, "\n\n%s %s with %d layers of width %d and %d heads, " RT_CARD_MARK ". ",
+                  article(class->name), class->name, o->layers, o->dim, o->heads);
+    put_theta_sentence(&w, family, o);
+    put_vocabulary_sentence(&w, export);
+    put_begin_sentence(&w, o, export);
+    for (int i = 0; i < export->fact_count; i++) {
+        rt_writer_add(&w, i ? "- " : "\n- ");
+        put_plain(&w, export->facts[i]);
+        rt_writer_add(&w, "\n");
+    }
+    *text_new = rt_writer_take(&w);
+    return *text_new ? rt_ok() : rt_out_of_memory(RT_HF_CARD);
+}
+
+/* ---- the tensors of a model, by the rows of its family: where numbers come from ---- */
+
+/* The parts of a tensor. */
+typedef struct source {
+    char name[RT_NAME_SIZE]; /* there */
+    int parts, columns;      /* of the tensor */
+    rt_tensor_map maps[RT_MOST_PARTS];
+    const real *values[RT_MOST_PARTS];
+    const real *factors[RT_MOST_PARTS]; /* of the heads that the rows make; or NULL */
+    int head_size;
+} source;
+
+/* Factors of heads go into the queries that they multiply. */
+static real value_of(const source *s, int part, size_t index)
+{
+    const real *factors = s->factors[part];
+    const size_t row = index / (size_t)s->maps[part].columns;
+    return factors ? factors[row / (size_t)s->head_size] * s->values[part][index]
+                   : s->values[part][index];
+}
+
+static void fill_values(const void *context, size_t first, size_t count, float *values)
+{
+    const source *s = context;
+    const size_t columns = (size_t)s->columns;
+    const bool plain = s->parts == 1 && rt_tensor_map_is_plain(s->maps);
+    for (size_t n = 0; n < count && plain; n++)
+        values[n] = (float)value_of(s, 0, first + n);
+    for (size_t n = 0; n < count && !plain; n++) {
+        const size_t row = (first + n) / columns, column = (first + n) % columns;
+        size_t index = 0;
+        int part = 0;
+        while (part + 1 < s->parts && !rt_tensor_map_index(s->maps + part, row, column, &index))
+            part++;
+        if (part + 1 == s->parts)
+            rt_tensor_map_index(s->maps + part, row, column, &index);
+        values[n] = (float)value_of(s, part, index);
+    }
+}
+
+/* ---- the list ---- */
+
+static rt_status refuse(const rt_tensor_list *l, const char *parameter)
+{
+    return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has no such tensor", parameter,
+                    rt_family_article(l->family->name), l->family->name,
+                    rt_family_library(l->family));
+}
+
+static const real *factors_of(const rt_transformer *m, const rt_parameter *p)
+{
+    const rt_transformer_layer *layer = p->part == RT_PART_LAYER ? m->layers + p->layer : NULL;
+    const bool queries =
+        layer && (&p->tensor == layer->query.weight || &p->tensor == layer->query.bias);
+    return queries && layer->head_scale ? layer->head_scale->data : NULL;
+}
+
+static rt_status add_tensor(rt_tensor_list *l, const rt_tensor_place *place, const rt_parameter *p)
+{
+    rt_safetensors_entry *e = l->entries + l->count;
+    source *s = l->sources + l->count++;
+    rt_tensor_place part = *place;
+    memcpy(s->name, place->name, sizeof s->name);
+    for (; part.part < RT_MOST_PARTS && part.row->here[part.part]; part.part++) {
+        const rt_parameter *sibling = rt_tensor_part(place, l->model, p, part.part);
+        if (!sibling)
+            return refuse(l, p->name);
+        s->maps[s->parts] =
+            rt_tensor_map_of(&part, l->family, &l->model->options, l->model, sibling);
+        s->factors[s->parts] = factors_of(l->model, sibling);
+        s->values[s->parts++] = sibling->tensor.data;
+    }
+    const rt_shape shape = rt_tensor_map_shape(s->maps, p);
+    s->columns = shape.ndim > 1 ? shape.axis[1] : 1;
+    s->head_size = l->model->options.head_dim;
+    *e = (rt_safetensors_entry){.name = s->name,
+                                .axes = shape.ndim,
+                                .fill = fill_values,
+                                .context = s};
+    memcpy(e->shape, shape.axis, sizeof e->shape);
+    return rt_ok();
+}
+
+/* The tensors that begin with a parameter; it is in one that is written. */
+static rt_status add_tensors(rt_tensor_list *l, const rt_parameter *p)
+{
+    const rt_transformer_options *o = &l->model->options;
+    rt_tensor_place place;
+    rt_status status = rt_ok();
+    bool found = false;
+    for (int n = 0; !status.code && rt_tensor_place_of(&place, l->family, o, p->name, n); n++) {
+        const bool written = !place.row->written || place.row->written(o);
+        found |= written;
+        if (written && place.part == 0)
+            status = add_tensor(l, &place, p);
+    }
+    return status.code || found ? status : refuse(l, p->name);
+}
+
+/* Adds the tensors that are no parameters of the model, once or for each layer. */
+static void add_beside(rt_tensor_list *l, int positions)
+{
+    const rt_transformer_options *o = &l->model->options;
+    const rt_beside beside = {o, positions, &l->theta};
+    for (const rt_tensor_row *row = l->family->tensors; row->there; row++) {
+        if (!row->make || (row->when && !row->when(o)) ||
+            (row->here[0] && rt_parameters_find(&l->model->parameters, row->here[0])))
+            continue;
+        const int times = rt_tensor_row_is_of_layers(row) ? o->layers : 1;
+        for (int layer = 0; layer < times; layer++, l->count++) {
+            char *name = l->sources[l->count].name;
+            rt_tensor_row_name(row, layer, name);
+            l->entries[l->count].name = name;
+            row->make(l->entries + l->count, &beside);
+        }
+    }
+}
+
+rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
+                              const rt_transformer *model, int positions)
+{
+    const rt_parameters *p = &model->parameters;
+    size_t most = 0; /* a row is of a weight and a bias of each layer at most */
+    *l = (rt_tensor_list){.family = family, .model = model};
+    for (const rt_tensor_row *row = family->tensors; row->there; row++)
+        most += 2 * (size_t)(rt_tensor_row_is_of_layers(row) ? model->options.layers : 1);
+    rt_status status = rt_export_theta_of(family, model, &l->theta);
+    if (status.code)
+        return status;
+    l->sources = rt_alloc(most, sizeof *l->sources);
+    l->entries = rt_alloc(most, sizeof *l->entries);
+    if (!l->sources || !l->entries)
+        return rt_out_of_memory("a list of tensors");
+    for (int i = 0; i < p->count && !status.code; i++)
+        if (p->list[i]->role != RT_ROLE_THETA && p->list[i]->role != RT_ROLE_FACTOR)
+            status = add_tensors(l, p->list[i]);
+    if (!status.code)
+        add_beside(l, positions);
+    return status;
+}
+
+void rt_tensor_list_close(rt_tensor_list *list)
+{
+    rt_export_theta_free(&list->theta);
+    rt_free(list->sources);
+    rt_free(list->entries);
+    *list = (rt_tensor_list){0};
+}
+
 /* ---- the folder ---- */
 
 /* Bytes of a file that is kept. */
 enum { MOST_KEPT = 16 << 20 };
-
-/* ---- the folder ---- */
 
 /* Files of a model: those that are written, and those of an older model that would contradict it.
  * Other programs know a folder by its config.json, which comes last. */
@@ -183,8 +533,6 @@ static rt_status check_folder(const char *folder, bool overwrite)
     return rt_error(RT_CONFIG, "%s: the folder is not empty; give --overwrite to write into it",
                     folder);
 }
-
-/* ---- files ---- */
 
 /* Writes a text, which it frees, if there is one. */
 static rt_status put_text(const char *folder, const char *name, rt_status made, char *text)
@@ -241,16 +589,6 @@ static rt_status keep_file(const rt_durable_folder *to, const char *name)
     return status;
 }
 
-/* Keeps the files of an older model with the same tokens that rotor does not write. */
-static rt_status keep_files(const rt_durable_folder *to)
-{
-    static const char *const kept[] = {RT_HF_GENERATE, RT_HF_MAP, RT_HF_ADDED};
-    rt_status status = rt_ok();
-    for (size_t i = 0; i < sizeof kept / sizeof *kept && !status.code; i++)
-        status = keep_file(to, kept[i]);
-    return status;
-}
-
 /* Returns whether the folder has a model card that rotor did not write. */
 static bool has_card_of_others(const char *folder)
 {
@@ -276,8 +614,8 @@ static rt_status write_vocabulary(const char *folder, const rt_transformer *mode
         return rt_ok();
     const rt_text_frame around = rt_vocabulary_frame(v);
     const bool labels = model->options.head != RT_HEAD_LM;
-    const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID
-                             : rt_huggingface_keeps_end(&model->options, v);
+    const bool ends =
+        labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(&model->options, v);
     const rt_frame frame = {.begins = !export->bare && (!labels || around.first != RT_NO_ID),
                             .ends = ends};
     rt_status made = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, frame)
@@ -296,7 +634,7 @@ static rt_status write_card(const rt_durable_folder *to, const rt_family *family
     char *text = NULL;
     if (has_card_of_others(to->path))
         return keep_file(to, RT_HF_CARD);
-    const rt_status made = rt_huggingface_card_text(&text, family, model, export);
+    const rt_status made = write_card_text(&text, family, model, export);
     return put_text(to->staging, RT_HF_CARD, made, text);
 }
 
@@ -309,8 +647,22 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_family *famil
         status = write_card(to, family, model, export);
     if (status.code)
         return status;
-    const rt_status made = rt_huggingface_config_text(&text, family, model, export);
+    const rt_status made = write_config(&text, family, model, export);
     return put_text(to->staging, RT_HF_CONFIG, made, text);
+}
+
+static rt_status write_weights(const rt_durable_folder *to, const rt_family *family,
+                               const rt_transformer *model, const rt_huggingface_export *export)
+{
+    char path[RT_PATH_SIZE];
+    rt_tensor_list list = {0};
+    rt_status status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
+    if (!status.code)
+        status = rt_tensor_list_open(&list, family, model, rt_roformer_rows(export));
+    if (!status.code)
+        status = rt_safetensors_write(path, list.entries, list.count);
+    rt_tensor_list_close(&list);
+    return status;
 }
 
 /* Writes all files. Of an older model with the same tokens the chat template is kept, unless the
@@ -318,16 +670,15 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_family *famil
 static rt_status write_files(const rt_durable_folder *to, const rt_family *family,
                              const rt_transformer *model, const rt_huggingface_export *export)
 {
-    char path[RT_PATH_SIZE], *older = NULL;
+    static const char *const kept[] = {RT_HF_GENERATE, RT_HF_MAP, RT_HF_ADDED};
+    char *older = NULL;
     rt_huggingface_export all = *export;
     bool same;
     rt_status status = find_same_tokens(&same, to->path, model, export);
     if (!status.code)
-        status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
-    if (!status.code)
-        status = rt_huggingface_write_weights(path, family, model, export);
-    if (!status.code && same)
-        status = keep_files(to);
+        status = write_weights(to, family, model, export);
+    for (size_t i = 0; same && i < sizeof kept / sizeof *kept && !status.code; i++)
+        status = keep_file(to, kept[i]);
     if (!status.code && same && !export->chat_template) {
         status = rt_huggingface_chat_template(&older, to->path);
         all.chat_template = older;

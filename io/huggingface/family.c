@@ -33,34 +33,6 @@ const rt_family_class *rt_family_class_of(const rt_family *family, const rt_tran
     return c;
 }
 
-/* ---- lists for messages ---- */
-
-void rt_family_tell_words(rt_writer *w, const char *const *words, int count)
-{
-    for (int i = 0; i < count; i++)
-        rt_writer_add(w, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
-}
-
-enum { MOST_WORDS = 32 };
-
-void rt_family_tell_classes(rt_writer *w, const rt_family *family)
-{
-    const char *names[MOST_WORDS];
-    int count = 0;
-    for (const rt_family_class *c = family->classes; c->name && count < MOST_WORDS; c++)
-        names[count++] = c->name;
-    rt_family_tell_words(w, names, count);
-}
-
-void rt_family_tell_types(rt_writer *w, const rt_family *const *families)
-{
-    const char *types[MOST_WORDS];
-    int count = 0;
-    for (; *families && count < MOST_WORDS; families++)
-        types[count++] = (*families)->type;
-    rt_family_tell_words(w, types, count);
-}
-
 /* ---- the order of features ---- */
 
 int rt_family_pairs(const rt_family *family, const rt_transformer_options *o)
@@ -90,66 +62,25 @@ bool rt_features_differ(const rt_family *family, const rt_transformer_options *o
     return false;
 }
 
-rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,
-                           const char *wish)
-{
-    return rt_error(RT_CONFIG, "%s = %s cannot be exported: %s %s of %s has %s", key, value,
-                    rt_family_article(family->name), family->name, rt_family_library(family), wish);
-}
-
 /* ---- the table of tensors, read in both directions: conditions of rows ---- */
 
-bool rt_when_lm(const rt_transformer_options *o)
-{
-    return o->head == RT_HEAD_LM;
-}
-
-bool rt_when_sequence(const rt_transformer_options *o)
-{
-    return o->head == RT_HEAD_SEQUENCE;
-}
-
-bool rt_when_token(const rt_transformer_options *o)
-{
-    return o->head == RT_HEAD_TOKEN;
-}
-
-bool rt_when_causal(const rt_transformer_options *o)
-{
-    return o->causal;
-}
-
-bool rt_when_bidirectional(const rt_transformer_options *o)
-{
-    return !o->causal;
-}
-
-bool rt_when_untied(const rt_transformer_options *o)
-{
-    return !o->tie_embeddings;
-}
-
-bool rt_when_pool_first(const rt_transformer_options *o)
-{
-    return o->pool == RT_POOL_FIRST;
-}
-
-bool rt_when_pool_last(const rt_transformer_options *o)
-{
-    return o->pool == RT_POOL_LAST;
-}
-
-bool rt_always(const rt_transformer_options *o)
-{
-    (void)o;
-    return true;
-}
-
-bool rt_never(const rt_transformer_options *o)
-{
-    (void)o;
-    return false;
-}
+#define CONDITION(name, value)                                                                     \
+    bool name(const rt_transformer_options *o)                                                     \
+    {                                                                                              \
+        (void)o;                                                                                   \
+        return value;                                                                              \
+    }
+CONDITION(rt_when_lm, o->head == RT_HEAD_LM)
+CONDITION(rt_when_sequence, o->head == RT_HEAD_SEQUENCE)
+CONDITION(rt_when_token, o->head == RT_HEAD_TOKEN)
+CONDITION(rt_when_causal, o->causal)
+CONDITION(rt_when_bidirectional, !o->causal)
+CONDITION(rt_when_untied, !o->tie_embeddings)
+CONDITION(rt_when_pool_first, o->pool == RT_POOL_FIRST)
+CONDITION(rt_when_pool_last, o->pool == RT_POOL_LAST)
+CONDITION(rt_when_pool_first_or_mean, o->pool == RT_POOL_FIRST || o->pool == RT_POOL_MEAN)
+CONDITION(rt_always, true)
+CONDITION(rt_never, false)
 
 /* ---- names ---- */
 

@@ -46,7 +46,8 @@ typedef enum rt_tensor_form {
 /* Condition of a row or a key. */
 typedef bool rt_options_test(const rt_transformer_options *o);
 rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_when_bidirectional,
-    rt_when_untied, rt_when_pool_first, rt_when_pool_last, rt_always, rt_never;
+    rt_when_untied, rt_when_pool_first, rt_when_pool_last, rt_when_pool_first_or_mean, rt_always,
+    rt_never;
 
 struct rt_family;
 struct rt_export_theta;
@@ -164,6 +165,11 @@ bool rt_reading_flag(rt_reading *r, const char *key, bool initial);
 /* "" if the key is absent. */
 const char *rt_reading_word(rt_reading *r, const char *key);
 
+/* Refuses a word of a key that must have one of others: "KEY must be A, B or C: REASON; got 'D'".
+ */
+void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *words, int count,
+                            const char *reason, const char *got);
+
 /* A whole number from 1 on. Sizes and layers go as far as those of rotor's keys. */
 enum { RT_MOST_HF_LAYERS = 1000 };
 int rt_reading_size(rt_reading *r, const char *key, int initial);
@@ -176,7 +182,6 @@ int rt_reading_size(rt_reading *r, const char *key, int initial);
  *     {"hidden_act", RT_WORD(activation, words), .reason = "rotor has no other"}
  *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
  *     {"rope_parameters", .read = read_rope, .put = put_rope}
- *
  *
  * Keys are read and written in the order of the rows. A key that is absent, or null, has its
  * default. What a key cannot be is RT_CHECKPOINT with its name; what of a model it cannot say is
@@ -208,6 +213,7 @@ typedef enum rt_config_type {
     RT_CONFIG_EPS,       /* what norms add to a variance */
     RT_CONFIG_POSITIONS, /* max_positions, from 1 to `high` */
     RT_CONFIG_FLAG,
+    RT_CONFIG_SWITCH, /* false and true stand for the values of two words */
     RT_CONFIG_WORD,
     RT_CONFIG_FIXED, /* a value that rotor has no other of */
     RT_CONFIG_ABSENT /* anything at all is refused */
@@ -263,6 +269,15 @@ typedef struct rt_config_row {
     .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, name), .high = 1e6
 #define RT_EPS(name)       .type = RT_CONFIG_EPS, .member = RT_MEMBER_OF(double, name)
 #define RT_YES_OR_NO(name) .type = RT_CONFIG_FLAG, .member = RT_MEMBER_OF(bool, name)
+#define RT_SWITCH(name, off, on)                                                                   \
+    .type = RT_CONFIG_SWITCH, .member = (int)offsetof(rt_transformer_options, name),               \
+    .words = (const rt_config_word[])                                                              \
+    {                                                                                              \
+        {"false", off},                                                                            \
+        {                                                                                          \
+            "true", on                                                                             \
+        }                                                                                          \
+    }
 #define RT_WORD(name, list)                                                                        \
     .type = RT_CONFIG_WORD, .member = (int)offsetof(rt_transformer_options, name), .words = list
 #define RT_ONE_WORD(list)  .type = RT_CONFIG_WORD, .member = RT_NO_MEMBER, .words = list
@@ -291,6 +306,24 @@ typedef struct rt_family_class {
     bool has_head;         /* false: the folder ends with the last layer's norm */
     rt_options_test *when; /* it is the class of those; NULL: of all with that head */
 } rt_family_class;
+
+/* The classes of most decoders and of most encoders, whose names begin with a word. */
+#define RT_DECODER_CLASSES(word)                                                                   \
+    (const rt_family_class[])                                                                      \
+    {                                                                                              \
+        {word "ForCausalLM", RT_HEAD_LM, true, NULL},                                              \
+            {word "ForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},         \
+            {word "ForTokenClassification", RT_HEAD_TOKEN, true, NULL},                            \
+            {word "Model", RT_HEAD_LM, false, NULL}, {0},                                          \
+    }
+#define RT_ENCODER_CLASSES(word, pools)                                                            \
+    (const rt_family_class[])                                                                      \
+    {                                                                                              \
+        {word "ForMaskedLM", RT_HEAD_LM, true, NULL},                                              \
+            {word "ForSequenceClassification", RT_HEAD_SEQUENCE, true, pools},                     \
+            {word "ForTokenClassification", RT_HEAD_TOKEN, true, NULL},                            \
+            {word "Model", RT_HEAD_LM, false, NULL}, {0},                                          \
+    }
 
 /* Effective theta of a model: (layers, heads, pairs) as far as they do not share it, and its mean
  * over layers and heads, for the pairs that the family rotates (rt_family_pairs), 0 where the model
@@ -381,11 +414,6 @@ rt_status rt_family_find(const rt_family **found, const rt_family *const *famili
 /* The class that a model of the family is written as. */
 const rt_family_class *rt_family_class_of(const rt_family *family, const rt_transformer_options *o);
 
-/* "LlamaModel or LlamaForCausalLM": words; the classes of a family; all model types. */
-void rt_family_tell_words(rt_writer *w, const char *const *words, int count);
-void rt_family_tell_classes(rt_writer *w, const rt_family *family);
-void rt_family_tell_types(rt_writer *w, const rt_family *const *families);
-
 /* Pairs of a head that models of the family rotate: those of rotor's model, or all. */
 int rt_family_pairs(const rt_family *family, const rt_transformer_options *o);
 
@@ -401,7 +429,10 @@ bool rt_features_differ(const rt_family *family, const rt_transformer_options *o
 /* ---- for the functions of families ---- */
 
 /* RT_CONFIG: "KEY = VALUE cannot be exported: a NAME of LIBRARY has WISH". */
-rt_status rt_cannot_export(const rt_family *family, const char *key, const char *value,
-                           const char *wish);
+rt_status rt_cannot_export(const rt_family *family, const char *key,
+                           const rt_transformer_options *o, const char *wish);
+
+/* RT_CONFIG unless all heads together are as wide as the model. */
+rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_options *o) RT_MUST_CHECK;
 
 #endif

@@ -2,14 +2,6 @@
 
 #include "io/huggingface/llama.h"
 
-static const rt_family_class classes[] = {
-    {"GPTNeoXForCausalLM", RT_HEAD_LM, true, NULL},
-    {"GPTNeoXForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
-    {"GPTNeoXForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"GPTNeoXModel", RT_HEAD_LM, false, NULL},
-    {0},
-};
-
 /* ---- tensors ---- */
 
 #define LAYER "gpt_neox.layers.N."
@@ -56,42 +48,14 @@ static const rt_option_row options[] = {
 
 static rt_status check(const rt_family *family, const rt_transformer_options *o)
 {
-    static const char *const biases[] = {RT_BIASES(RT_CHOICE_WORD)};
     if (o->bias != RT_BIAS_ALL && o->bias != RT_BIAS_FFN)
-        return rt_cannot_export(family, "model.bias", biases[o->bias],
+        return rt_cannot_export(family, "model.bias", o,
                                 "biases in its feed-forward blocks, and in attention or not");
-    if (o->heads * o->head_dim != o->dim)
-        return rt_error(RT_CONFIG,
-                        "model.head_dim = %d cannot be exported: heads of a %s of Hugging Face "
-                        "have model.dim / model.heads features",
-                        o->head_dim, family->name);
-    return rt_rope_parameters_check(family, o);
+    const rt_status status = rt_check_head_dim(family, o);
+    return status.code ? status : rt_rope_parameters_check(family, o);
 }
 
 /* ---- config.json ---- */
-
-static void read_residual(rt_reading *r, rt_huggingface *there)
-{
-    there->options.residual = rt_reading_flag(r, "use_parallel_residual", true)
-                                  ? RT_RESIDUAL_PARALLEL
-                                  : RT_RESIDUAL_SERIAL;
-}
-
-static void put_residual(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "use_parallel_residual",
-                json_boolean(w->options->residual == RT_RESIDUAL_PARALLEL));
-}
-
-static void read_bias(rt_reading *r, rt_huggingface *there)
-{
-    there->options.bias = rt_reading_flag(r, "attention_bias", true) ? RT_BIAS_ALL : RT_BIAS_FFN;
-}
-
-static void put_bias(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "attention_bias", json_boolean(w->options->bias == RT_BIAS_ALL));
-}
 
 static const rt_config_row config[] = {
     RT_LLAMA_SIZES(50432, 6144, 24576, 44, 64),
@@ -101,8 +65,9 @@ static const rt_config_row config[] = {
     {"hidden_dropout", RT_SHARE(dropout)},
     {"attention_dropout", RT_SHARE(attention_dropout)},
     {"initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD},
-    {"use_parallel_residual", .read = read_residual, .put = put_residual},
-    {"attention_bias", .read = read_bias, .put = put_bias},
+    {"use_parallel_residual", RT_SWITCH(residual, RT_RESIDUAL_SERIAL, RT_RESIDUAL_PARALLEL),
+     .initial = true},
+    {"attention_bias", RT_SWITCH(bias, RT_BIAS_FFN, RT_BIAS_ALL), .initial = true},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
     {"head_dim", .read = rt_config_check_head_dim},
@@ -158,7 +123,7 @@ static const char own_theta[] =
 const rt_family rt_family_gpt_neox = {
     .name = "GPT-NeoX",
     .type = "gpt_neox",
-    .classes = classes,
+    .classes = RT_DECODER_CLASSES("GPTNeoX"),
     .prefix = "gpt_neox.",
     .tensors = tensors,
     .head_prefixes = head_prefixes,

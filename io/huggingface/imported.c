@@ -5,6 +5,8 @@
 #include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer.h"
 #include "io/model_options.h"
+#include "models/keys.h"
+#include "text/key_value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -273,11 +275,6 @@ rt_status rt_imported_load(const rt_imported *m, rt_transformer *model, bool hea
     return status;
 }
 
-static bool same_words(const rt_layer_words *a, const rt_layer_words *b)
-{
-    return a->count == b->count && !memcmp(a->at, b->at, (size_t)a->count);
-}
-
 /* A list, and a key that says as much of all layers, are the same. */
 static bool same_positions(const rt_transformer_options *a, const rt_transformer_options *b)
 {
@@ -287,33 +284,26 @@ static bool same_positions(const rt_transformer_options *a, const rt_transformer
     return true;
 }
 
-/* Layers and widths need no look: with others, the weights do not fit. */
+/* Keys by which a model computes something else. Layers and widths need no look: with others, the
+ * weights do not fit. */
+static const char *const computing[] = {"model.norm",       "model.norm_eps",
+                                        "model.activation", "model.attention",
+                                        "model.ffn",        "model.causal",
+                                        "model.residual",   "model.token_dropout",
+                                        "model.classifier", "model.window",
+                                        "model.layer_types"};
+
 const char *rt_imported_difference(const rt_imported *m, const rt_transformer_options *o,
                                    bool theta)
 {
     const rt_transformer_options *there = &m->there->options;
-    if (there->norm != o->norm)
-        return "model.norm";
-    if (there->norm_eps != o->norm_eps)
-        return "model.norm_eps";
-    if (there->activation != o->activation)
-        return "model.activation";
-    if (there->attention != o->attention)
-        return "model.attention";
-    if (there->ffn != o->ffn)
-        return "model.ffn";
-    if (there->causal != o->causal)
-        return "model.causal";
-    if (there->residual != o->residual)
-        return "model.residual";
-    if (there->token_dropout != o->token_dropout)
-        return "model.token_dropout";
-    if (there->head == o->head && o->head != RT_HEAD_LM && there->classifier != o->classifier)
-        return "model.classifier";
-    if (there->window != o->window)
-        return "model.window";
-    if (!same_words(&there->layer_types, &o->layer_types))
-        return "model.layer_types";
+    const bool labels = there->head == o->head && o->head != RT_HEAD_LM;
+    for (size_t i = 0; i < sizeof computing / sizeof *computing; i++) {
+        const char *name = computing[i];
+        if (!rt_key_value_equal(rt_keys_find(&rt_model_keys, name), there, o) &&
+            (labels || strcmp(name, "model.classifier") != 0))
+            return name;
+    }
     if (!same_positions(there, o))
         return o->position.every > 1 ? "position.every" : "position.layers";
     if (o->position.xpos > 0)

@@ -9,22 +9,6 @@
 
 #include <string.h>
 
-static const rt_family_class llama_classes[] = {
-    {"LlamaForCausalLM", RT_HEAD_LM, true, NULL},
-    {"LlamaForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
-    {"LlamaForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"LlamaModel", RT_HEAD_LM, false, NULL},
-    {0},
-};
-
-static const rt_family_class mistral_classes[] = {
-    {"MistralForCausalLM", RT_HEAD_LM, true, NULL},
-    {"MistralForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
-    {"MistralForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"MistralModel", RT_HEAD_LM, false, NULL},
-    {0},
-};
-
 /* ---- tensors ---- */
 
 #define LAYER "model.layers.N."
@@ -77,9 +61,8 @@ static const rt_option_row mistral_options[] = {
 
 static rt_status check_llama(const rt_family *family, const rt_transformer_options *o)
 {
-    static const char *const biases[] = {RT_BIASES(RT_CHOICE_WORD)};
     if (o->bias != RT_BIAS_ALL && o->bias != RT_BIAS_NONE)
-        return rt_cannot_export(family, "model.bias", biases[o->bias],
+        return rt_cannot_export(family, "model.bias", o,
                                 "biases in all maps of its layers or in none");
     return rt_rope_parameters_check(family, o);
 }
@@ -257,7 +240,7 @@ const char rt_llama_own_theta[] =
 
 const rt_family rt_family_llama = {
     .type = "llama",
-    .classes = llama_classes,
+    .classes = RT_DECODER_CLASSES("Llama"),
     .options = llama_options,
     .config = llama_config,
     .check = check_llama,
@@ -266,7 +249,7 @@ const rt_family rt_family_llama = {
 
 const rt_family rt_family_mistral = {
     .type = "mistral",
-    .classes = mistral_classes,
+    .classes = RT_DECODER_CLASSES("Mistral"),
     .options = mistral_options,
     .config = mistral_config,
     .check = check_mistral,
@@ -278,30 +261,6 @@ const rt_family rt_family_mistral = {
 /* Families that are built as Llama, and differ by layer: Qwen2 (Yang et al. 2024), with biases of
  * queries, keys and values; Qwen3 (2025), with norms of queries and keys; SmolLM3 (2025), with
  * layers that have no positions. */
-
-static const rt_family_class qwen2_classes[] = {
-    {"Qwen2ForCausalLM", RT_HEAD_LM, true, NULL},
-    {"Qwen2ForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
-    {"Qwen2ForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"Qwen2Model", RT_HEAD_LM, false, NULL},
-    {0},
-};
-
-static const rt_family_class qwen3_classes[] = {
-    {"Qwen3ForCausalLM", RT_HEAD_LM, true, NULL},
-    {"Qwen3ForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
-    {"Qwen3ForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"Qwen3Model", RT_HEAD_LM, false, NULL},
-    {0},
-};
-
-static const rt_family_class smollm3_classes[] = {
-    {"SmolLM3ForCausalLM", RT_HEAD_LM, true, NULL},
-    {"SmolLM3ForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},
-    {"SmolLM3ForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"SmolLM3Model", RT_HEAD_LM, false, NULL},
-    {0},
-};
 
 /* ---- layers with a window ---- */
 
@@ -418,6 +377,12 @@ static const rt_option_row smollm3_options[] = {
 
 /* ---- config.json ---- */
 
+#define QWEN_LAYERS                                                                                \
+    {                                                                                              \
+        "layer_types",                                                                             \
+            .read = read_qwen_layers, .put = put_qwen_layers,                                      \
+            .also = RT_KEYS("use_sliding_window", "sliding_window", "max_window_layers")           \
+    }
 #define NO_BIAS "rotor has biases in all maps of a layer, of queries, keys and values, or in none"
 #define REST                                                                                       \
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},            \
@@ -431,8 +396,7 @@ static const rt_config_row qwen2_config[] = {
     RT_LLAMA_KEY_HEADS(32),
     RT_LLAMA_HEAD_DIM,
     RT_LLAMA_REST,
-    {"layer_types", .read = read_qwen_layers, .put = put_qwen_layers,
-     .also = RT_KEYS("use_sliding_window", "sliding_window", "max_window_layers")},
+    QWEN_LAYERS,
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST,
 };
@@ -443,8 +407,7 @@ static const rt_config_row qwen3_config[] = {
     {"head_dim", RT_SIZE(head_dim), .initial = 128},
     RT_LLAMA_REST,
     {"attention_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
-    {"layer_types", .read = read_qwen_layers, .put = put_qwen_layers,
-     .also = RT_KEYS("use_sliding_window", "sliding_window", "max_window_layers")},
+    QWEN_LAYERS,
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST,
 };
@@ -468,7 +431,7 @@ static const rt_config_row smollm3_config[] = {
 const rt_family rt_family_qwen2 = {
     .name = "Qwen2",
     .type = "qwen2",
-    .classes = qwen2_classes,
+    .classes = RT_DECODER_CLASSES("Qwen2"),
     .options = qwen2_options,
     .config = qwen2_config,
     .check = rt_rope_parameters_check,
@@ -480,7 +443,7 @@ const rt_family rt_family_qwen2 = {
 const rt_family rt_family_qwen3 = {
     .name = "Qwen3",
     .type = "qwen3",
-    .classes = qwen3_classes,
+    .classes = RT_DECODER_CLASSES("Qwen3"),
     .options = qwen3_options,
     .config = qwen3_config,
     .check = rt_rope_parameters_check,
@@ -492,7 +455,7 @@ const rt_family rt_family_qwen3 = {
 const rt_family rt_family_smollm3 = {
     .name = "SmolLM3",
     .type = "smollm3",
-    .classes = smollm3_classes,
+    .classes = RT_DECODER_CLASSES("SmolLM3"),
     .options = smollm3_options,
     .config = smollm3_config,
     .check = rt_rope_parameters_check,

@@ -8,19 +8,6 @@
 
 #include <string.h>
 
-static bool pools(const rt_transformer_options *o)
-{
-    return o->pool == RT_POOL_FIRST || o->pool == RT_POOL_MEAN;
-}
-
-static const rt_family_class classes[] = {
-    {"ModernBertForMaskedLM", RT_HEAD_LM, true, NULL},
-    {"ModernBertForSequenceClassification", RT_HEAD_SEQUENCE, true, pools},
-    {"ModernBertForTokenClassification", RT_HEAD_TOKEN, true, NULL},
-    {"ModernBertModel", RT_HEAD_LM, false, NULL},
-    {0},
-};
-
 /* ---- tensors ---- */
 
 #define LAYER "model.layers.N."
@@ -47,49 +34,49 @@ static const char *const head_prefixes[] = {"head.", "decoder.", "classifier.", 
 
 /* ---- what it is ---- */
 
-static const rt_option_row options[] = {
+/* Options of an encoder with norms before its blocks. */
+const rt_option_row rt_encoder_options[] = {
     {"model.kind", RT_IS, "roformer", "the layers of an encoder"},
     {"model.norm", RT_IS, "pre", "its norms before the blocks"},
     {"model.norm_kind", RT_IS, "layer", "LayerNorm"},
-    {"model.norm_bias", RT_IS, "no", NULL},
-    {"model.first_norm", RT_IS, "no", "no norm before the attention of layer 0"},
-    {"model.embedding_norm", RT_IS, "yes", "a norm over its embeddings"},
     {"model.residual", RT_IS, "serial", "blocks one after the other"},
     {"model.attention", RT_IS, "softmax", "softmax attention"},
     {"model.causal", RT_IS, "no", "attention to both sides"},
     {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
     {"model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head"},
     {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},
-    {"model.classifier", RT_IS, "norm", NULL}, /* see check */
     {"token types", RT_IS, "0", "none"},
     {"position.kind", RT_IS, "rope", "rotary positions"},
     {"position.rotate_value", RT_IS, "no", "values that are not rotated"},
     {"position.xpos", RT_IS, "0", "no decay of its scores"},
     {"position.every", RT_IS, "1", "positions in every layer"},
     {"position.layers", RT_IS, "", "positions in every layer"},
-    {"position.local_base", RT_IS, "0", NULL},
     {"position.pairing", RT_IS, "half", NULL},
+    {0},
+};
+
+static const rt_option_row options[] = {
+    {"model.norm_bias", RT_IS, "no", NULL},
+    {"model.first_norm", RT_IS, "no", "no norm before the attention of layer 0"},
+    {"model.embedding_norm", RT_IS, "yes", "a norm over its embeddings"},
+    {"model.classifier", RT_IS, "norm", NULL}, /* see check */
+    {"position.local_base", RT_IS, "0", NULL},
     {0},
 };
 
 static rt_status check(const rt_family *family, const rt_transformer_options *o)
 {
-    static const char *const biases[] = {RT_BIASES(RT_CHOICE_WORD)};
-    static const char *const classifiers[] = {RT_CLASSIFIERS(RT_CHOICE_WORD)};
     const rt_frequency_options *f = &o->position.frequencies;
     const bool labels = o->head != RT_HEAD_LM;
     if (labels && o->classifier != RT_CLASSIFIER_NORM)
-        return rt_cannot_export(family, "model.classifier", classifiers[o->classifier],
-                                "a norm in its head for labels");
+        return rt_cannot_export(family, "model.classifier", o, "a norm in its head for labels");
     if (o->bias != RT_BIAS_ALL && o->bias != RT_BIAS_OUTPUT && (labels || o->bias != RT_BIAS_NONE))
-        return rt_cannot_export(family, "model.bias", biases[o->bias],
+        return rt_cannot_export(family, "model.bias", o,
                                 labels ? "biases in all maps or in the last one alone"
                                        : "biases in all maps, in the last one alone or in none");
-    if (o->heads * o->head_dim != o->dim)
-        return rt_error(RT_CONFIG,
-                        "model.head_dim = %d cannot be exported: heads of a %s of Hugging Face "
-                        "have model.dim / model.heads features",
-                        o->head_dim, family->name);
+    const rt_status status = rt_check_head_dim(family, o);
+    if (status.code)
+        return status;
     if (!o->theta.learn && rt_layers_start_apart(o) &&
         (f->family != RT_FREQUENCIES_GEOMETRIC || 2 * rt_transformer_pairs(o) < o->head_dim))
         return rt_error(RT_CONFIG,
@@ -101,16 +88,6 @@ static rt_status check(const rt_family *family, const rt_transformer_options *o)
 }
 
 /* ---- config.json: biases and norms ---- */
-
-static void read_norm_bias(rt_reading *r, rt_huggingface *there)
-{
-    there->options.norm_bias = rt_reading_flag(r, "norm_bias", false) ? RT_WITH : RT_WITHOUT;
-}
-
-static void put_norm_bias(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "norm_bias", json_boolean(w->options->norm_bias == RT_WITH));
-}
 
 /* The last map of a head for labels has a bias in any case. */
 static void read_bias(rt_reading *r, rt_huggingface *there)
@@ -366,7 +343,7 @@ static const rt_config_row config[] = {
     {"classifier_pooling", RT_WORD(pool, poolings), .reason = "rotor has no other",
      .wish = "the first token or the mean of all"},
     {"norm_eps", RT_EPS(norm_eps), .initial = 1e-5},
-    {"norm_bias", .read = read_norm_bias, .put = put_norm_bias},
+    {"norm_bias", RT_SWITCH(norm_bias, RT_WITHOUT, RT_WITH)},
     {"attention_bias", .read = read_bias, .put = put_bias,
      .also = RT_KEYS("mlp_bias", "classifier_bias", "decoder_bias")},
     {"attention_dropout", RT_SHARE(attention_dropout)},
@@ -430,12 +407,13 @@ static const char own_theta[] =
 const rt_family rt_family_modernbert = {
     .name = "ModernBERT",
     .type = "modernbert",
-    .classes = classes,
+    .classes = RT_ENCODER_CLASSES("ModernBert", rt_when_pool_first_or_mean),
     .prefix = "model.",
     .tensors = tensors,
     .head_prefixes = head_prefixes,
     .layer_tensors = 5,
     .pairing = RT_HALF,
+    .alike = rt_encoder_options,
     .options = options,
     .config = config,
     .unused = RT_KEYS("is_causal", "embedding_dropout", "initializer_cutoff_factor",

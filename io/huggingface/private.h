@@ -4,7 +4,6 @@
 /* Private declarations of the files that read and write Hugging Face folders. */
 
 #include "io/huggingface/family.h"
-#include "io/huggingface/weights.h"
 
 #define RT_HF_CONFIG    "config.json"
 #define RT_HF_VOCAB     "vocab.txt"
@@ -28,6 +27,32 @@
 #define RT_HF_BEGIN  "rotor_begin"
 #define RT_HF_END    "rotor_end"
 #define RT_HF_LENGTH "rotor_length"
+
+#define RT_WEIGHTS_FILE  "model.safetensors"
+#define RT_WEIGHTS_INDEX "model.safetensors.index.json"
+
+/* Number of files that a process can have open, with a margin. */
+enum { RT_MOST_WEIGHT_FILES = 512 };
+
+/* The tensors of a folder: those of model.safetensors or, if there is none, of the files that
+ * model.safetensors.index.json names. Every file must have just the tensors that the index gives
+ * it, and lie in the folder itself. Errors as in safetensors.h and json.h. */
+typedef struct rt_weights {
+    rt_safetensors **files;
+    int count;
+} rt_weights;
+
+/* A tensor and where it is; neither if there is none of that name. */
+typedef struct rt_weight {
+    const rt_safetensors *file;
+    const rt_safetensor *tensor;
+} rt_weight;
+
+/* rt_weights_close is to be called in any case. */
+rt_status rt_weights_open(rt_weights *weights, const char *folder) RT_MUST_CHECK;
+void rt_weights_close(rt_weights *weights);
+
+rt_weight rt_weights_find(const rt_weights *weights, const char *name);
 
 /* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,
  * "theta": [[[...], ...], ...]}, radians a position by layer, head and pair, where layers or heads
@@ -98,9 +123,6 @@ rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter
 /* Takes rotor_theta, which is then that of the model: learned, without a scaling. */
 void rt_huggingface_take_theta(rt_huggingface *there);
 
-/* Finds out whether the folder's decoder is tied to its embeddings. */
-rt_status rt_huggingface_settle_decoder(rt_huggingface *there) RT_MUST_CHECK;
-
 /* The mean over layers and heads of theta of that shape (layers, rows, R/2), with zeros for the
  * pairs that are not rotated: (pairs). */
 void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean);
@@ -121,6 +143,8 @@ void rt_export_theta_free(rt_export_theta *theta);
 /* The tensors that are written of a model: its parameters, and what the family has beside them. To
  * be closed in any case. */
 typedef struct rt_tensor_list {
+    const rt_family *family;
+    const rt_transformer *model;
     rt_safetensors_entry *entries;
     int count;
     struct source *sources; /* what the entries are made of */
@@ -130,26 +154,9 @@ rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
                               const rt_transformer *model, int positions) RT_MUST_CHECK;
 void rt_tensor_list_close(rt_tensor_list *list);
 
-/* Writes the weights to a file. */
-rt_status rt_huggingface_write_weights(const char *path, const rt_family *family,
-                                       const rt_transformer *model,
-                                       const rt_huggingface_export *export) RT_MUST_CHECK;
-
-/* Texts that the caller frees. */
-rt_status rt_huggingface_config_text(char **text_new, const rt_family *family,
-                                     const rt_transformer *model,
-                                     const rt_huggingface_export *export) RT_MUST_CHECK;
+/* The text of tokenizer_config.json, which the caller frees. */
 rt_status rt_huggingface_tokenizer_text(char **text_new,
                                         const rt_huggingface_export *export) RT_MUST_CHECK;
-
-/* Returns whether the tokenizer of an exported language model goes on putting a token behind a
- * text: that of an encoder does, since transformers' users expect it, though rotor trains on texts
- * without it. A text that a decoder is to continue has no end. */
-bool rt_huggingface_keeps_end(const rt_transformer_options *o, const rt_vocabulary *v);
-
-rt_status rt_huggingface_card_text(char **text_new, const rt_family *family,
-                                   const rt_transformer *model,
-                                   const rt_huggingface_export *export) RT_MUST_CHECK;
 
 /* The key rotor_theta. */
 void rt_put_theta(rt_json_object *to, const rt_transformer_options *o,
@@ -180,6 +187,9 @@ void rt_config_put_padding(rt_config_writing *w);
 /* Returns the number of rows of the table of sines that is written with a RoFormer:
  * max_position_embeddings. */
 int rt_roformer_rows(const rt_huggingface_export *export);
+
+/* modernbert.c: the options of an encoder with norms before its blocks. */
+extern const rt_option_row rt_encoder_options[];
 
 /* roformer.c: the words of hidden_act for plain feed-forward blocks. */
 extern const rt_config_word rt_roformer_activations[];

@@ -243,13 +243,12 @@ static bool lists_theta(const rt_family *family, const rt_transformer_options *o
 
 rt_status rt_rope_parameters_check(const rt_family *family, const rt_transformer_options *o)
 {
-    static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
     const rt_scaling scaling = o->position.frequencies.scaling;
     const int pairs = rt_family_pairs(family, o);
     if (!lists_theta(family, o))
         return rt_ok();
     if (scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE)
-        return rt_cannot_export(family, "position.scaling", scalings[scaling],
+        return rt_cannot_export(family, "position.scaling", o,
                                 "it for all of a head and frequencies that are geometric");
     if (pairs > RT_MOST_FACTORS)
         return rt_error(RT_CONFIG,

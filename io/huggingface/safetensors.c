@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/huggingface/json.h"
+#include "text/durable_file.h"
 #include "text/text_file.h"
 #include "text/writer.h"
 
@@ -23,18 +24,25 @@ const int rt_dtype_bits[] = {RT_DTYPES(BITS) 0};
 
 static const char metadata_key[] = "__metadata__";
 
-typedef struct parsing {
-    const char *name;   /* of the file */
-    const char *tensor; /* in question */
-    uint64_t room;
-} parsing;
+enum { LENGTH_BYTES = 8, BLOCK = 2048 };
+
+struct rt_safetensors {
+    FILE *stream; /* read by its descriptor alone */
+    char *name;
+    uint64_t room;          /* bytes behind the header */
+    rt_safetensor *tensors; /* by name */
+    size_t count;
+    uint64_t *shapes; /* shapes and names of the tensors */
+    char *names;
+};
 
 /* ---- one tensor ---- */
 
-static rt_status refuse(const parsing *p, const char *what)
+static rt_status refuse(const rt_safetensors *file, const rt_safetensor *t, const char *what)
 {
     char quoted[RT_QUOTE_SIZE];
-    return rt_error(RT_CHECKPOINT, "%s: tensor %s: %s", p->name, rt_quote(quoted, p->tensor), what);
+    return rt_error(RT_CHECKPOINT, "%s: tensor %s: %s", file->name, rt_quote(quoted, t->name),
+                    what);
 }
 
 /* A whole number from 0 on; Jansson tells 20 from 20.0. */
@@ -46,69 +54,70 @@ static bool read_whole(const json_t *json, uint64_t *value)
     return true;
 }
 
-static rt_status read_dtype(const parsing *p, const json_t *json, rt_dtype *dtype)
+static rt_status read_dtype(const rt_safetensors *file, const json_t *json, rt_safetensor *t)
 {
     const char *word = json_string_value(json);
     for (int i = 0; word && rt_dtype_words[i]; i++)
         if (!strcmp(word, rt_dtype_words[i])) {
-            *dtype = (rt_dtype)i;
+            t->dtype = (rt_dtype)i;
             return rt_ok();
         }
-    return refuse(p, word ? "its dtype is none of the format's" : "it has no dtype");
+    return refuse(file, t, word ? "its dtype is none of the format's" : "it has no dtype");
 }
 
 /* The number of elements and their bytes. As in the format's own library, an axis of 0 excuses
  * those behind it, however long, but not those before it. */
-static rt_status measure(const parsing *p, rt_safetensor *t)
+static rt_status measure(const rt_safetensors *file, rt_safetensor *t)
 {
     uint64_t bits;
     t->count = 1;
     for (int i = 0; i < t->axes; i++)
         if (__builtin_mul_overflow(t->count, t->shape[i], &t->count))
-            return refuse(p, "its shape overflows");
+            return refuse(file, t, "its shape overflows");
     if (__builtin_mul_overflow(t->count, (uint64_t)rt_dtype_bits[t->dtype], &bits))
-        return refuse(p, "its shape overflows");
+        return refuse(file, t, "its shape overflows");
     if (bits % 8)
-        return refuse(p, "it does not end with a byte");
+        return refuse(file, t, "it does not end with a byte");
     t->bytes = bits / 8;
     return rt_ok();
 }
 
-static rt_status read_shape(const parsing *p, const json_t *json, rt_safetensor *t, uint64_t *shape)
+static rt_status read_shape(const rt_safetensors *file, const json_t *json, rt_safetensor *t,
+                            uint64_t *shape)
 {
     if (!json_is_array(json))
-        return refuse(p, "its shape is no list");
+        return refuse(file, t, "its shape is no list");
     t->axes = (int)json_array_size(json);
     t->shape = shape;
     for (int i = 0; i < t->axes; i++)
         if (!read_whole(json_array_get(json, (size_t)i), shape + i))
-            return refuse(p, "its shape must have whole numbers from 0 on");
-    return measure(p, t);
+            return refuse(file, t, "its shape must have whole numbers from 0 on");
+    return measure(file, t);
 }
 
-static rt_status read_offsets(const parsing *p, const json_t *json, rt_safetensor *t)
+static rt_status read_offsets(const rt_safetensors *file, const json_t *json, rt_safetensor *t)
 {
     uint64_t end;
     if (json_array_size(json) != 2 || !read_whole(json_array_get(json, 0), &t->begin) ||
         !read_whole(json_array_get(json, 1), &end))
-        return refuse(p, "its data_offsets must be two whole numbers from 0 on");
-    if (end < t->begin || end > p->room)
-        return refuse(p, "its data_offsets are not in the file");
+        return refuse(file, t, "its data_offsets must be two whole numbers from 0 on");
+    if (end < t->begin || end > file->room)
+        return refuse(file, t, "its data_offsets are not in the file");
     if (end - t->begin != t->bytes)
-        return refuse(p, "its data_offsets do not fit its shape");
+        return refuse(file, t, "its data_offsets do not fit its shape");
     return rt_ok();
 }
 
-static rt_status read_tensor(const parsing *p, const json_t *json, rt_safetensor *t,
+static rt_status read_tensor(const rt_safetensors *file, const json_t *json, rt_safetensor *t,
                              uint64_t *shape)
 {
     if (!json_is_object(json))
-        return refuse(p, "it must be an object, in braces");
-    rt_status status = read_dtype(p, json_object_get(json, "dtype"), &t->dtype);
+        return refuse(file, t, "it must be an object, in braces");
+    rt_status status = read_dtype(file, json_object_get(json, "dtype"), t);
     if (!status.code)
-        status = read_shape(p, json_object_get(json, "shape"), t, shape);
+        status = read_shape(file, json_object_get(json, "shape"), t, shape);
     if (!status.code)
-        status = read_offsets(p, json_object_get(json, "data_offsets"), t);
+        status = read_offsets(file, json_object_get(json, "data_offsets"), t);
     return status;
 }
 
@@ -129,122 +138,76 @@ static int by_name(const void *one, const void *other)
 }
 
 /* In the order of their places each must begin where the one before it ends. */
-static rt_status check_cover(const parsing *p, rt_safetensors_list *list)
+static rt_status check_cover(rt_safetensors *file)
 {
     uint64_t end = 0;
-    qsort(list->tensors, list->count, sizeof *list->tensors, by_place);
-    for (size_t i = 0; i < list->count; i++) {
-        const rt_safetensor *t = list->tensors + i;
-        const parsing here = {.name = p->name, .tensor = t->name};
+    qsort(file->tensors, file->count, sizeof *file->tensors, by_place);
+    for (size_t i = 0; i < file->count; i++) {
+        const rt_safetensor *t = file->tensors + i;
         if (t->begin != end)
-            return refuse(&here, t->begin < end ? "it overlaps another one"
-                                                : "there is a hole before its numbers");
+            return refuse(file, t,
+                          t->begin < end ? "it overlaps another one"
+                                         : "there is a hole before its numbers");
         end += t->bytes;
     }
-    if (end != p->room)
+    if (end != file->room)
         return rt_error(RT_CHECKPOINT,
                         "%s: its tensors take %" PRIu64 " bytes, behind its header are %" PRIu64,
-                        p->name, end, p->room);
-    qsort(list->tensors, list->count, sizeof *list->tensors, by_name);
+                        file->name, end, file->room);
+    qsort(file->tensors, file->count, sizeof *file->tensors, by_name);
     return rt_ok();
 }
 
-static rt_status check_metadata(const parsing *p, json_t *json)
+static rt_status check_metadata(const rt_safetensors *file, json_t *json)
 {
     const char *key;
     json_t *value;
     if (!json_is_object(json) && !json_is_null(json))
-        return rt_error(RT_CHECKPOINT, "%s: %s must be an object", p->name, metadata_key);
+        return rt_error(RT_CHECKPOINT, "%s: %s must be an object", file->name, metadata_key);
     json_object_foreach(json, key, value)
     {
         char quoted[RT_QUOTE_SIZE];
         if (!json_is_string(value))
-            return rt_error(RT_CHECKPOINT, "%s: %s: %s must be a string", p->name, metadata_key,
+            return rt_error(RT_CHECKPOINT, "%s: %s: %s must be a string", file->name, metadata_key,
                             rt_quote(quoted, key));
     }
     return rt_ok();
 }
 
-/* Counts the contents of the list: tensors, numbers of shapes, bytes of names. */
-static void count_all(json_t *header, size_t *tensors, size_t *axes, size_t *letters)
+/* Reads the tensors of a header. */
+static rt_status read_tensors(rt_safetensors *file, json_t *header)
 {
     const char *key;
     json_t *value;
-    *tensors = *axes = *letters = 0;
+    size_t axes = 0, letters = 0;
     json_object_foreach(header, key, value)
     {
-        ++*tensors;
-        *axes += json_array_size(json_object_get(value, "shape"));
-        *letters += strlen(key) + 1;
+        axes += json_array_size(json_object_get(value, "shape"));
+        letters += strlen(key) + 1;
     }
-}
-
-static rt_status read_all(parsing *p, json_t *header, rt_safetensors_list *list)
-{
-    const char *key;
-    json_t *value;
-    uint64_t *shape = list->shapes;
-    char *name = list->names;
+    file->tensors = rt_alloc(json_object_size(header), sizeof *file->tensors);
+    uint64_t *shape = file->shapes = rt_alloc(axes, sizeof *shape);
+    char *name = file->names = rt_alloc(letters, 1);
+    if (!file->tensors || !shape || !name)
+        return rt_out_of_memory("the header of a safetensors file");
     json_object_foreach(header, key, value)
     {
+        rt_safetensor *t = file->tensors + file->count;
         rt_status status;
         if (!strcmp(key, metadata_key)) {
-            status = check_metadata(p, value);
+            status = check_metadata(file, value);
         } else {
-            rt_safetensor *t = list->tensors + list->count++;
             t->name = strcpy(name, key);
-            p->tensor = t->name;
-            status = read_tensor(p, value, t, shape);
+            status = read_tensor(file, value, t, shape);
             name += strlen(key) + 1;
             shape += t->axes;
+            file->count++;
         }
         if (status.code)
             return status;
     }
-    return check_cover(p, list);
+    return check_cover(file);
 }
-
-rt_status rt_safetensors_parse(rt_safetensors_list *list, const char *name, char *header,
-                               size_t size, uint64_t room)
-{
-    parsing p = {.name = name, .room = room};
-    size_t tensors, axes, letters;
-    json_t *json;
-    *list = (rt_safetensors_list){0};
-    rt_status status = rt_json_read(&json, name, header, size);
-    if (status.code)
-        return status;
-    count_all(json, &tensors, &axes, &letters);
-    list->tensors = rt_alloc(tensors, sizeof *list->tensors);
-    list->shapes = rt_alloc(axes, sizeof *list->shapes);
-    list->names = rt_alloc(letters, 1);
-    if (list->tensors && list->shapes && list->names)
-        status = read_all(&p, json, list);
-    else
-        status = rt_out_of_memory("the header of a safetensors file");
-    json_decref(json);
-    if (status.code)
-        rt_safetensors_list_free(list);
-    return status;
-}
-
-void rt_safetensors_list_free(rt_safetensors_list *list)
-{
-    rt_free(list->tensors);
-    rt_free(list->shapes);
-    rt_free(list->names);
-    *list = (rt_safetensors_list){0};
-}
-
-/* ---- a file ---- */
-
-enum { LENGTH_BYTES = 8, BLOCK = 2048 };
-
-struct rt_safetensors {
-    FILE *stream; /* read by its descriptor alone */
-    char *name;
-    rt_safetensors_list list;
-};
 
 /* ---- opening ---- */
 
@@ -267,6 +230,20 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
         size -= (size_t)got;
     }
     return rt_ok();
+}
+
+static uint64_t bits_at(const unsigned char *bytes, int size)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < size; i++)
+        bits |= (uint64_t)bytes[i] << 8 * i;
+    return bits;
+}
+
+void rt_put_little_endian(unsigned char *at, uint64_t number, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (unsigned char)(number >> 8 * i);
 }
 
 /* Returns whether the bytes of the length are letters. As a length they would exceed 10^18 bytes.
@@ -294,14 +271,12 @@ static rt_status refuse_text(const rt_safetensors *file, uint64_t file_size)
 
 static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uint64_t *length)
 {
-    unsigned char bytes[LENGTH_BYTES];
+    unsigned char bytes[LENGTH_BYTES] = {0};
     if (file_size < LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT, "%s: too short: %" PRIu64 " bytes, at least %d expected",
                         file->name, file_size, LENGTH_BYTES);
     rt_status status = read_at(file, 0, bytes, sizeof bytes);
-    *length = 0;
-    for (int i = 0; i < LENGTH_BYTES && !status.code; i++)
-        *length |= (uint64_t)bytes[i] << 8 * i;
+    *length = bits_at(bytes, sizeof bytes);
     if (!status.code && is_text(bytes))
         return refuse_text(file, file_size);
     if (!status.code && (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES))
@@ -325,13 +300,17 @@ static rt_status read_header(rt_safetensors *file)
     char *header = rt_alloc_unset((size_t)length + 1, 1);
     if (!header)
         return rt_out_of_memory(file->name);
+    json_t *json = NULL;
+    file->room = size - LENGTH_BYTES - length;
     status = read_at(file, LENGTH_BYTES, header, (size_t)length);
     if (!status.code)
-        status = rt_safetensors_parse(&file->list, file->name, header, (size_t)length,
-                                      size - LENGTH_BYTES - length);
+        status = rt_json_read(&json, file->name, header, (size_t)length);
     rt_free(header);
-    for (size_t i = 0; i < file->list.count; i++)
-        file->list.tensors[i].begin += LENGTH_BYTES + length;
+    if (!status.code)
+        status = read_tensors(file, json);
+    json_decref(json);
+    for (size_t i = 0; i < file->count; i++)
+        file->tensors[i].begin += LENGTH_BYTES + length;
     return status;
 }
 
@@ -364,7 +343,9 @@ void rt_safetensors_close(rt_safetensors *file)
         return;
     if (file->stream)
         fclose(file->stream);
-    rt_safetensors_list_free(&file->list);
+    rt_free(file->tensors);
+    rt_free(file->shapes);
+    rt_free(file->names);
     rt_free(file->name);
     rt_free(file);
 }
@@ -378,7 +359,7 @@ const char *rt_safetensors_name(const rt_safetensors *file)
 
 const rt_safetensor *rt_safetensors_at(const rt_safetensors *file, size_t i)
 {
-    return i < file->list.count ? file->list.tensors + i : NULL;
+    return i < file->count ? file->tensors + i : NULL;
 }
 
 static int compare_name(const void *name, const void *tensor)
@@ -388,8 +369,7 @@ static int compare_name(const void *name, const void *tensor)
 
 const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name)
 {
-    return bsearch(name, file->list.tensors, file->list.count, sizeof *file->list.tensors,
-                   compare_name);
+    return bsearch(name, file->tensors, file->count, sizeof *file->tensors, compare_name);
 }
 
 const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FILE_SIZE])
@@ -406,26 +386,11 @@ const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FI
 
 /* ---- numbers ---- */
 
-static uint64_t bits_at(const unsigned char *bytes, int size)
-{
-    uint64_t bits = 0;
-    for (int i = 0; i < size; i++)
-        bits |= (uint64_t)bytes[i] << 8 * i;
-    return bits;
-}
-
 static double float_of(uint32_t bits)
 {
     float value;
     memcpy(&value, &bits, sizeof value);
     return (double)value;
-}
-
-static double double_of(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }
 
 /* IEEE 754 binary16: 1 bit of sign, 5 of exponent (biased by 15), 10 of fraction. */
@@ -443,9 +408,13 @@ static double half_of(uint32_t bits)
 
 static double value_at(rt_dtype dtype, const unsigned char *bytes)
 {
+    uint64_t bits;
+    double value;
     switch (dtype) {
     case RT_DTYPE_F64:
-        return double_of(bits_at(bytes, 8));
+        bits = bits_at(bytes, 8);
+        memcpy(&value, &bits, sizeof value);
+        return value;
     case RT_DTYPE_F32:
         return float_of((uint32_t)bits_at(bytes, 4));
     case RT_DTYPE_BF16: /* the upper half of a float */
@@ -496,4 +465,118 @@ rt_status rt_safetensors_reals(const rt_safetensors *file, const rt_safetensor *
         count -= part;
     }
     return rt_ok();
+}
+
+/* ---- writing ---- */
+
+enum { ALIGNMENT = 8 };
+
+size_t rt_entry_count(const rt_safetensors_entry *e)
+{
+    size_t count = 1;
+    for (int i = 0; i < e->axes; i++)
+        count *= (size_t)e->shape[i];
+    return count;
+}
+
+/* All tensors are F32 and so aligned alike: what is left of the library's order is the name. */
+static int by_entry_name(const void *one, const void *other)
+{
+    const rt_safetensors_entry *const *a = one, *const *b = other;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+/* Names are those of parameters: no character of theirs needs an escape. */
+static void write_header(rt_writer *w, const rt_safetensors_entry *const *sorted, int count)
+{
+    uint64_t begin = 0;
+    rt_writer_add(w, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (int n = 0; n < count; n++) {
+        const rt_safetensors_entry *e = sorted[n];
+        const uint64_t end = begin + rt_entry_count(e) * sizeof(float);
+        rt_writer_add(w, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[", e->name);
+        for (int i = 0; i < e->axes; i++)
+            rt_writer_add(w, "%s%d", i ? "," : "", e->shape[i]);
+        rt_writer_add(w, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, end);
+        begin = end;
+    }
+    rt_writer_add(w, "}");
+    while (w->length % ALIGNMENT && !w->failed)
+        rt_writer_add(w, " ");
+}
+
+/* The nearest half, ties to even; infinity for what is too large. */
+static uint32_t half_bits(uint32_t bits, float value)
+{
+    const uint32_t sign = bits >> 16 & 0x8000;
+    float size = fabsf(value);
+    if (size >= 65520)
+        return sign | 0x7c00;
+    if (size < 0x1p-14f) { /* a multiple of 2^-24, which this sum rounds to */
+        size += 0.5f;
+        memcpy(&bits, &size, sizeof bits);
+        return sign | (bits & 0x7ff);
+    }
+    const uint32_t exponent = (bits >> 23 & 0xff) - 112, fraction = bits & 0x7fffff;
+    const uint32_t half = exponent << 10 | fraction >> 13, rest = fraction & 0x1fff;
+    return sign | (half + (rest > 0x1000 || (rest == 0x1000 && half & 1)));
+}
+
+rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, bool halves,
+                         const char *type)
+{
+    float values[BLOCK];
+    unsigned char bytes[sizeof values];
+    const size_t count = rt_entry_count(e), size = halves ? 2 : 4;
+    for (size_t first = 0; first < count; first += BLOCK) {
+        const size_t part = count - first < BLOCK ? count - first : BLOCK;
+        e->fill(e->context, first, part, values);
+        for (size_t i = 0; i < part; i++) {
+            uint32_t bits;
+            memcpy(&bits, values + i, sizeof bits);
+            bits = halves ? half_bits(bits, values[i]) : bits;
+            if (!isfinite(values[i]) || (halves && (bits & 0x7c00) == 0x7c00))
+                return rt_error(RT_NONFINITE, "%s: %s has a number that is not finite as %s",
+                                rt_path_name(file->path), e->name, type);
+            rt_put_little_endian(bytes + size * i, bits, size);
+        }
+        rt_status status = rt_durable_write(file, bytes, size * part);
+        if (status.code)
+            return status;
+    }
+    return rt_ok();
+}
+
+static rt_status write_all(rt_durable_file *file, const rt_safetensors_entry *const *sorted,
+                           int count)
+{
+    rt_writer w = {0};
+    unsigned char length[LENGTH_BYTES];
+    write_header(&w, sorted, count);
+    rt_put_little_endian(length, w.length, sizeof length);
+    rt_status status =
+        w.failed ? rt_out_of_memory("a header") : rt_durable_write(file, length, sizeof length);
+    if (!status.code)
+        status = rt_durable_write(file, w.bytes, w.length);
+    rt_writer_free(&w);
+    for (int n = 0; n < count && !status.code; n++)
+        status = rt_entry_write(file, sorted[n], false, "a float");
+    return status;
+}
+
+rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries, int count)
+{
+    rt_durable_file file;
+    const rt_safetensors_entry **sorted = rt_alloc((size_t)count, sizeof *sorted);
+    if (!sorted)
+        return rt_out_of_memory("a list of tensors");
+    for (int n = 0; n < count; n++)
+        sorted[n] = entries + n;
+    qsort(sorted, (size_t)count, sizeof *sorted, by_entry_name);
+    rt_status status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = write_all(&file, sorted, count);
+    status = rt_durable_close(&file, status);
+    rt_free(sorted);
+    return status;
 }

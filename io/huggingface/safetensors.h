@@ -17,6 +17,7 @@
 
 #include "core/real.h"
 #include "core/status.h"
+#include "text/durable_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,22 +107,15 @@ typedef struct rt_safetensors_entry {
 rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries,
                                int count) RT_MUST_CHECK;
 
-/* ---- the header of a file ---- */
+/* Writes the lowest bytes of a number, whatever the machine. */
+void rt_put_little_endian(unsigned char *at, uint64_t number, size_t size);
 
-/* The header of a safetensors file as a list of tensors. */
+/* Returns how many numbers an entry has. */
+size_t rt_entry_count(const rt_safetensors_entry *e);
 
-/* One list; `shapes` and `names` are what its tensors refer to. */
-typedef struct rt_safetensors_list {
-    rt_safetensor *tensors; /* by name */
-    size_t count;
-    uint64_t *shapes;
-    char *names;
-} rt_safetensors_list;
-
-/* Reads a header of `size` bytes, which it changes, and checks it against `room`, the number of
- * bytes behind it in the file. Where a tensor begins is counted from the header's end. */
-rt_status rt_safetensors_parse(rt_safetensors_list *list, const char *name, char *header,
-                               size_t size, uint64_t room) RT_MUST_CHECK;
-void rt_safetensors_list_free(rt_safetensors_list *list);
+/* Writes the numbers of an entry, as halves or floats. RT_NONFINITE for one that is not finite as
+ * that type, whose name is for the message; RT_IO. */
+rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, bool halves,
+                         const char *type) RT_MUST_CHECK;
 
 #endif

@@ -11,6 +11,8 @@
  *
  * The second ends with 1 if that is more than 1e-5. */
 
+#include "option_words.h"
+
 #include "core/memory.h"
 #include "io/huggingface/huggingface.h"
 #include "io/huggingface/json.h"
@@ -51,380 +53,151 @@ static inputs make_inputs(int token_types)
 
 /* ---- the models ---- */
 
+/* A name, and options as words (option_words.h) behind those of the rows above it that end in ":",
+ * which begin anew with a kind of model. */
+#define SCALED                                                                                     \
+    "position.base=30 position.scale=2.5 position.original_len=6 "                                 \
+    "position.short_factors=1,1.1,1.2,1.5 position.long_factors=1.5,2,3,4 position.scaling="
+#define LEARNED " theta.learn=yes theta.init=perturbed theta.init_sigma=0.5 theta.scope="
+#define YARN    " position.scaling=yarn position.scale=4 position.original_len=6"
+#define WINDOW  " model.window=3 model.layer_types=full,sliding,full"
+#define NORM    " labels=3 model.classifier=norm head="
+#define LAST    " labels=3 model.pool=last head="
+static const char *const examples[][2] = {
+    {"roformer:", "model.layers=2 model.dim=24 model.heads=3 model.ffn_dim=40"},
+    {"masked_lm", ""},
+    {"causal_lm", "model.causal=yes model.activation=gelu_tanh"},
+    {"sequence", "head=sequence labels=3 types=2 model.activation=tanh"},
+    {"token", "head=token labels=5 model.activation=silu"},
+    {"untied", "model.tie_embeddings=no model.embedding_dim=16 types=3 model.norm_eps=1e-5"},
+    {"half", "position.pairing=half position.rotate_value=yes"},
+    {"fraction", "position.pairing=half position.rotate_value=yes position.fraction=0.5"},
+    {"base", "position.base=500 model.activation=relu"},
+    {"linear", "position.frequencies=linear model.activation=sigmoid"},
+    {"theta_model", LEARNED "model"},
+    {"theta_layer", LEARNED "layer"},
+    {"theta_head", LEARNED "head"},
+    {"theta_half", LEARNED "head theta.form=raw position.pairing=half position.fraction=0.5"},
+    {"words", "vocabulary"},
+
+    {"decoder:", "model.layers=2 model.dim=32 model.heads=4 model.ffn_dim=44"},
+    {"llama", ""},
+    {"llama_tied", "model.tie_embeddings=yes"},
+    {"llama_kv", "model.kv_heads=2 position.pairing=interleaved"},
+    {"llama_window", "model.window=4 model.kv_heads=1"},
+    {"llama_bias", "model.bias=all"},
+    {"llama_gelu", "model.ffn=geglu"},
+    {"llama_interleaved", "position.pairing=interleaved position.fraction=0.75"},
+    {"llama_fraction", "position.fraction=0.5 model.bias=all"},
+    {"llama_reciprocal", "position.frequencies=reciprocal"},
+    {"llama_linear", SCALED "linear"},
+    {"llama_ntk", SCALED "ntk"},
+    {"llama_yarn", SCALED "yarn"},
+    {"llama_dynamic", SCALED "dynamic"},
+    {"llama_longrope", SCALED "longrope"},
+    {"llama_llama3", SCALED "llama3"},
+    {"llama_theta_model", "position.base=30" LEARNED "model"},
+    {"llama_theta_layer", "position.base=30" LEARNED "layer"},
+    {"llama_theta_head", "position.base=30" LEARNED "head"},
+    {"llama_theta_fraction",
+     "position.base=30 position.fraction=0.5 theta.form=raw" LEARNED "model"},
+    {"llama_theta_yarn", "position.base=30 theta.form=raw" YARN LEARNED "layer"},
+    {"llama_theta_kv", "position.base=30 theta.form=raw model.kv_heads=2" LEARNED "head"},
+    /* a vocabulary tells transformers what padding is: it looks for the last token itself */
+    {"llama_sequence", "vocabulary labels=3 model.pool=last head=sequence"},
+    {"mistral_sequence", "vocabulary labels=4 model.pool=last head=sequence model.window=4"},
+    {"llama_token", "vocabulary labels=5 model.pool=last head=token"},
+
+    {"decoder:", "model.layers=2 model.dim=32 model.heads=4 model.ffn_dim=44 model.norm_kind=layer "
+                 "model.ffn=plain model.activation=gelu model.bias=all model.residual=parallel "
+                 "position.fraction=0.5 position.base=300"},
+    {"neox", ""},
+    {"neox_serial", "model.activation=gelu_tanh model.bias=ffn model.residual=serial "
+                    "position.fraction=1 position.pairing=interleaved"},
+    {"neox_linear", "model.tie_embeddings=yes position.scaling=linear position.scale=2.5"},
+    {"neox_theta", LEARNED "model"},
+    {"neox_theta_layer", LEARNED "layer"},
+    {"neox_theta_head", LEARNED "head"},
+    {"neox_yarn", YARN},
+    {"neox_sequence", "vocabulary" LAST "sequence"},
+    {"neox_token", "vocabulary" LAST "token"},
+
+    {"decoder:", "model.layers=3 model.dim=32 model.heads=4 model.ffn_dim=44 model.kv_heads=2 "
+                 "model.bias=qkv"},
+    {"qwen2", "position.pairing=interleaved"},
+    {"qwen2_window", "model.tie_embeddings=yes" WINDOW},
+    {"qwen2_theta", LEARNED "layer"},
+    {"qwen2_all", "model.tie_embeddings=yes model.window=3"},
+    {"qwen2_sequence", "vocabulary position.pairing=interleaved" LAST "sequence"},
+    {"decoder:", "model.layers=3 model.dim=32 model.heads=4 model.ffn_dim=44 model.kv_heads=2 "
+                 "model.qk_norm=yes model.head_dim=12"},
+    {"qwen3", "position.pairing=interleaved"},
+    {"qwen3_window", "model.tie_embeddings=yes" WINDOW},
+    {"qwen3_theta", LEARNED "head"},
+    {"qwen3_sequence", "vocabulary position.pairing=interleaved" LAST "sequence"},
+    {"qwen3_token", "vocabulary position.pairing=interleaved" LAST "token"},
+    {"decoder:", "model.layers=3 model.dim=32 model.heads=4 model.ffn_dim=44 model.kv_heads=2 "
+                 "position.layers=no,yes,no"},
+    {"smollm3", "model.tie_embeddings=yes"},
+    {"smollm3_theta", "position.layers=yes,yes,no" LEARNED "layer"},
+    {"smollm3_window", "model.tie_embeddings=yes" WINDOW},
+    {"smollm3_sequence", "vocabulary model.tie_embeddings=yes" LAST "sequence"},
+
+    /* layers that differ, as those of ModernBERT do, unless the name says otherwise */
+    {"roformer:",
+     "model.layers=3 model.dim=32 model.heads=4 model.ffn_dim=44 model.norm=pre "
+     "model.norm_eps=1e-5 position.pairing=half model.ffn=geglu model.bias=output "
+     "model.norm_bias=no model.first_norm=no model.window=4 "
+     "model.layer_types=full,sliding,sliding position.base=160 position.local_base=20"},
+    {"modernbert", ""},
+    {"modernbert_bias", "model.bias=all model.norm_bias=yes model.ffn=swiglu model.activation=silu "
+                        "model.tie_embeddings=no"},
+    {"modernbert_none", "model.bias=none"},
+    {"modernbert_alike", "model.layer_types="},
+    {"modernbert_interleaved", "position.pairing=interleaved"},
+    {"modernbert_linear", "position.scaling=linear position.scale=2.5"},
+    {"modernbert_fraction", "position.fraction=0.5 position.local_base=0"},
+    {"modernbert_theta", "position.local_base=0" LEARNED "model"},
+    {"modernbert_theta_layer", LEARNED "layer"},
+    {"modernbert_theta_head", LEARNED "head"},
+    {"modernbert_first", NORM "sequence"},
+    {"modernbert_mean", "model.pool=mean" NORM "sequence"},
+    {"modernbert_token", NORM "token"},
+    {"modernbert_all", "model.window=0 model.layer_types= position.local_base=0"},
+
+    /* whose mask is an id that the inputs have */
+    {"roformer:", "model.layers=2 model.dim=32 model.heads=4 model.ffn_dim=44 model.norm=pre "
+                  "model.norm_eps=1e-5 position.pairing=half model.embedding_norm=no "
+                  "model.token_dropout=yes mask=15 position.base=300"},
+    {"esm", ""},
+    {"esm_plain", "model.embedding_norm=yes model.token_dropout=no"},
+    {"esm_interleaved", "position.pairing=interleaved model.tie_embeddings=no"},
+    {"esm_theta", LEARNED "model"},
+    {"esm_theta_layer", LEARNED "layer"},
+    {"esm_theta_head", LEARNED "head"},
+    {"esm_sequence", "labels=3 model.classifier=tanh head=sequence"},
+    {"esm_token", "labels=3 model.classifier=dense head=token"},
+};
+
 typedef struct example {
     const char *name;
     rt_transformer_options options;
     bool vocabulary;
 } example;
 
-static rt_transformer_options usual(void)
+/* Makes the example of a row from the base before it; false for a row that makes a base. */
+static bool make_example(example *e, rt_transformer_options *base, const char *const row[2])
 {
-    return (rt_transformer_options){
-        .vocab = VOCAB,
-        .layers = 2,
-        .dim = 24,
-        .heads = 3,
-        .ffn_dim = 40,
-        .norm_eps = 1e-12,
-        .init_std = 0.2,
-        .tie_embeddings = true,
-        .position = {.frequencies = {.base = 10000, .scale = 1}, .fraction = 1},
-    };
-}
-
-enum {
-    ROFORMERS = 14,
-    DECODERS = 24,
-    FAMILIES = 17,
-    MODERNBERTS = 14,
-    ESMS = 8,
-    LABELLED = 6,
-    EXAMPLES = ROFORMERS + DECODERS + FAMILIES + MODERNBERTS + ESMS + LABELLED
-};
-
-static void make_transformers(example list[ROFORMERS])
-{
-    static const char *const names[ROFORMERS] = {"masked_lm",   "causal_lm",   "sequence",
-                                                 "token",       "untied",      "half",
-                                                 "fraction",    "base",        "linear",
-                                                 "theta_model", "theta_layer", "theta_head",
-                                                 "theta_half",  "words"};
-    for (int i = 0; i < ROFORMERS; i++)
-        list[i] = (example){.name = names[i], .options = usual()};
-    rt_transformer_options *o = &list[1].options;
-    o->causal = true;
-    o->activation = RT_GELU_TANH;
-    o = &list[2].options;
-    o->head = RT_HEAD_SEQUENCE;
-    o->labels = 3;
-    o->token_types = 2;
-    o->activation = RT_TANH;
-    o = &list[3].options;
-    o->head = RT_HEAD_TOKEN;
-    o->labels = 5;
-    o->activation = RT_SILU;
-    o = &list[4].options;
-    o->tie_embeddings = false;
-    o->embedding_dim = 16;
-    o->token_types = 3;
-    o->norm_eps = 1e-5;
-    o = &list[5].options;
-    o->position.pairing = RT_HALF;
-    o->position.rotate_value = true;
-    o = &list[6].options;
-    o->position.pairing = RT_HALF;
-    o->position.rotate_value = true;
-    o->position.fraction = 0.5;
-    o = &list[7].options;
-    o->position.frequencies.base = 500;
-    o->activation = RT_RELU;
-    o = &list[8].options;
-    o->position.frequencies.family = RT_FREQUENCIES_LINEAR;
-    o->activation = RT_SIGMOID;
-    for (int i = 9; i < 13; i++) {
-        o = &list[i].options;
-        o->theta = (rt_theta_options){.learn = true,
-                                      .scope = (rt_theta_scope)(i - 9),
-                                      .init = RT_THETA_PERTURBED,
-                                      .init_sigma = 0.5};
-    }
-    o->theta.scope = RT_THETA_HEAD;
-    o->theta.form = RT_THETA_RAW;
-    o->position.pairing = RT_HALF;
-    o->position.fraction = 0.5;
-    list[13].vocabulary = true;
-}
-
-static rt_transformer_options usual_decoder(void)
-{
-    return (rt_transformer_options){
-        .kind = RT_KIND_DECODER,
-        .vocab = VOCAB,
-        .layers = 2,
-        .dim = 32,
-        .heads = 4,
-        .ffn_dim = 44,
-        .norm = RT_NORM_PRE,
-        .norm_kind = RT_NORM_RMS,
-        .ffn = RT_FFN_SWIGLU,
-        .bias = RT_BIAS_NONE,
-        .norm_eps = 1e-5,
-        .init_std = 0.2,
-        .causal = true,
-        .position = {.pairing = RT_HALF, .frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1},
-    };
-}
-
-/* The scalings, with an original length that the sequences are longer than. */
-static void make_scaled(example list[], int first)
-{
-    static const rt_scaling scalings[] = {RT_SCALING_LINEAR,   RT_SCALING_NTK,
-                                          RT_SCALING_YARN,     RT_SCALING_DYNAMIC,
-                                          RT_SCALING_LONGROPE, RT_SCALING_LLAMA3};
-    static const char *const names[] = {"llama_linear",  "llama_ntk",      "llama_yarn",
-                                        "llama_dynamic", "llama_longrope", "llama_llama3"};
-    static const double short_factors[] = {1, 1.1, 1.2, 1.5}, long_factors[] = {1.5, 2, 3, 4};
-    for (int i = 0; i < 6; i++) {
-        rt_frequency_options *f = &list[first + i].options.position.frequencies;
-        list[first + i].name = names[i];
-        f->scaling = scalings[i];
-        f->scale = 2.5;
-        f->original_len = 6;
-        f->base = 30;
-        f->short_factors = (rt_factors){4, short_factors};
-        f->long_factors = (rt_factors){4, long_factors};
-    }
-}
-
-static void make_learned(example list[], int first)
-{
-    static const char *const names[] = {"llama_theta_model", "llama_theta_layer",
-                                        "llama_theta_head",  "llama_theta_fraction",
-                                        "llama_theta_yarn",  "llama_theta_kv"};
-    for (int i = 0; i < 6; i++) {
-        rt_transformer_options *o = &list[first + i].options;
-        list[first + i].name = names[i];
-        o->theta = (rt_theta_options){.learn = true,
-                                      .scope = (rt_theta_scope)(i % 3),
-                                      .form = i > 2 ? RT_THETA_RAW : RT_THETA_LOG,
-                                      .init = RT_THETA_PERTURBED,
-                                      .init_sigma = 0.5};
-        o->position.frequencies.base = 30;
-    }
-    list[first + 3].options.position.fraction = 0.5;
-    list[first + 5].options.kv_heads = 2;
-    rt_frequency_options *f = &list[first + 4].options.position.frequencies;
-    f->scaling = RT_SCALING_YARN;
-    f->scale = 4;
-    f->original_len = 6;
-}
-
-/* A vocabulary tells transformers what padding is: it looks for the last token itself. */
-static void make_classifiers(example list[], int first)
-{
-    static const char *const names[] = {"llama_sequence", "mistral_sequence", "llama_token"};
-    for (int i = 0; i < 3; i++) {
-        rt_transformer_options *o = &list[first + i].options;
-        list[first + i].name = names[i];
-        list[first + i].vocabulary = true;
-        o->head = i < 2 ? RT_HEAD_SEQUENCE : RT_HEAD_TOKEN;
-        o->pool = RT_POOL_LAST;
-        o->labels = 3 + i;
-    }
-    list[first + 1].options.window = 4;
-}
-
-static void make_decoders(example list[DECODERS])
-{
-    static const char *const names[] = {
-        "llama",      "llama_tied",        "llama_kv",       "llama_window",    "llama_bias",
-        "llama_gelu", "llama_interleaved", "llama_fraction", "llama_reciprocal"};
-    for (int i = 0; i < DECODERS; i++)
-        list[i] = (example){.name = i < 9 ? names[i] : NULL, .options = usual_decoder()};
-    list[1].options.tie_embeddings = true;
-    list[2].options.kv_heads = 2;
-    list[2].options.position.pairing = RT_INTERLEAVED;
-    list[3].options.window = 4;
-    list[3].options.kv_heads = 1;
-    list[4].options.bias = RT_BIAS_ALL;
-    list[5].options.ffn = RT_FFN_GEGLU;
-    list[6].options.position.pairing = RT_INTERLEAVED;
-    list[6].options.position.fraction = 0.75;
-    list[7].options.position.fraction = 0.5;
-    list[7].options.bias = RT_BIAS_ALL;
-    list[8].options.position.frequencies.family = RT_FREQUENCIES_RECIPROCAL;
-    make_scaled(list, 9);
-    make_learned(list, 15);
-    make_classifiers(list, 21);
-}
-
-/* Learned by scope 0 to 2, from where it is perturbed. */
-static rt_theta_options learned(int scope)
-{
-    return (rt_theta_options){.learn = true,
-                              .scope = (rt_theta_scope)scope,
-                              .init = RT_THETA_PERTURBED,
-                              .init_sigma = 0.5};
-}
-
-static void make_neox(example list[], int count)
-{
-    static const char *const names[] = {"neox",       "neox_serial",      "neox_linear",
-                                        "neox_theta", "neox_theta_layer", "neox_theta_head",
-                                        "neox_yarn"};
-    for (int i = 0; i < count; i++) {
-        rt_transformer_options *o = &list[i].options;
-        list[i].name = names[i];
-        *o = usual_decoder();
-        o->norm_kind = RT_NORM_LAYER;
-        o->ffn = RT_FFN_PLAIN;
-        o->activation = i == 1 ? RT_GELU_TANH : RT_GELU;
-        o->bias = i == 1 ? RT_BIAS_FFN : RT_BIAS_ALL;
-        o->residual = i == 1 ? RT_RESIDUAL_SERIAL : RT_RESIDUAL_PARALLEL;
-        o->position.fraction = i == 1 ? 1 : 0.5;
-        o->position.frequencies.base = 300;
-        o->tie_embeddings = i == 2;
-        if (i > 2 && i < 6)
-            o->theta = learned(i - 3);
-    }
-    list[1].options.position.pairing = RT_INTERLEAVED;
-    rt_frequency_options *f = &list[2].options.position.frequencies;
-    f->scaling = RT_SCALING_LINEAR;
-    f->scale = 2.5;
-    f = &list[6].options.position.frequencies;
-    f->scaling = RT_SCALING_YARN;
-    f->scale = 4;
-    f->original_len = 6;
-}
-
-static void make_layered(example list[], int count)
-{
-    static const char *const names[] = {"qwen2",         "qwen2_window", "qwen2_theta",
-                                        "qwen2_all",     "qwen3",        "qwen3_window",
-                                        "qwen3_theta",   "smollm3",      "smollm3_theta",
-                                        "smollm3_window"};
-    static const rt_layer_words types = {3, {RT_LAYER_FULL, RT_LAYER_SLIDING, RT_LAYER_FULL}};
-    for (int i = 0; i < count; i++) {
-        rt_transformer_options *o = &list[i].options;
-        list[i].name = names[i];
-        *o = usual_decoder();
-        o->layers = 3;
-        o->kv_heads = 2;
-        o->bias = i < 4 ? RT_BIAS_QKV : RT_BIAS_NONE;
-        o->window = i == 1 || i == 3 || i == 5 || i == 9 ? 3 : 0;
-        if (o->window && i != 3)
-            o->layer_types = types;
-        o->qk_norm = i > 3 && i < 7;
-        o->head_dim = o->qk_norm ? 12 : 0;
-        o->tie_embeddings = i % 2;
-        if (i > 6)
-            o->position.layers = (rt_layer_words){3, {i == 8, 1, 0}};
-        if (i == 2 || i == 6 || i == 8)
-            o->theta = learned(i == 6 ? RT_THETA_HEAD : RT_THETA_LAYER);
-    }
-    list[0].options.position.pairing = RT_INTERLEAVED;
-    list[4].options.position.pairing = RT_INTERLEAVED;
-}
-
-static rt_transformer_options usual_encoder(void)
-{
-    rt_transformer_options o = usual_decoder();
-    o.kind = RT_KIND_ROFORMER;
-    o.causal = false;
-    o.norm_kind = RT_NORM_LAYER;
-    o.tie_embeddings = true;
-    return o;
-}
-
-static void add_labels(example *e, rt_head head, rt_classifier classifier)
-{
-    e->options.head = head;
-    e->options.classifier = classifier;
-    e->options.labels = 3;
-}
-
-/* Layers that differ, as those of ModernBERT do, unless the name says otherwise. */
-static void make_modernberts(example list[MODERNBERTS])
-{
-    static const char *const names[MODERNBERTS] = {"modernbert",
-                                                   "modernbert_bias",
-                                                   "modernbert_none",
-                                                   "modernbert_alike",
-                                                   "modernbert_interleaved",
-                                                   "modernbert_linear",
-                                                   "modernbert_fraction",
-                                                   "modernbert_theta",
-                                                   "modernbert_theta_layer",
-                                                   "modernbert_theta_head",
-                                                   "modernbert_first",
-                                                   "modernbert_mean",
-                                                   "modernbert_token",
-                                                   "modernbert_all"};
-    static const rt_layer_words types = {3, {RT_LAYER_FULL, RT_LAYER_SLIDING, RT_LAYER_SLIDING}};
-    for (int i = 0; i < MODERNBERTS; i++) {
-        rt_transformer_options *o = &list[i].options;
-        list[i].name = names[i];
-        *o = usual_encoder();
-        o->layers = 3;
-        o->ffn = RT_FFN_GEGLU;
-        o->bias = RT_BIAS_OUTPUT;
-        o->norm_bias = RT_WITHOUT;
-        o->first_norm = RT_WITHOUT;
-        o->window = 4;
-        o->layer_types = types;
-        o->position.frequencies.base = 160;
-        o->position.local_base = 20;
-    }
-    rt_transformer_options *o = &list[1].options;
-    o->bias = RT_BIAS_ALL;
-    o->norm_bias = RT_WITH;
-    o->ffn = RT_FFN_SWIGLU;
-    o->activation = RT_SILU;
-    o->tie_embeddings = false;
-    list[2].options.bias = RT_BIAS_NONE;
-    list[3].options.layer_types = (rt_layer_words){0};
-    list[4].options.position.pairing = RT_INTERLEAVED;
-    list[5].options.position.frequencies.scaling = RT_SCALING_LINEAR;
-    list[5].options.position.frequencies.scale = 2.5;
-    list[6].options.position.fraction = 0.5;
-    list[6].options.position.local_base = 0;
-    for (int i = 7; i < 10; i++)
-        list[i].options.theta = learned(i - 7);
-    list[7].options.position.local_base = 0;
-    for (int i = 10; i < 13; i++)
-        add_labels(list + i, i < 12 ? RT_HEAD_SEQUENCE : RT_HEAD_TOKEN, RT_CLASSIFIER_NORM);
-    list[11].options.pool = RT_POOL_MEAN;
-    o = &list[13].options;
-    o->window = 0;
-    o->layer_types = (rt_layer_words){0};
-    o->position.local_base = 0;
-}
-
-static void make_esms(example list[ESMS])
-{
-    static const char *const names[ESMS] = {"esm",          "esm_plain",       "esm_interleaved",
-                                            "esm_theta",    "esm_theta_layer", "esm_theta_head",
-                                            "esm_sequence", "esm_token"};
-    for (int i = 0; i < ESMS; i++) {
-        rt_transformer_options *o = &list[i].options;
-        list[i].name = names[i];
-        *o = usual_encoder();
-        o->ffn = RT_FFN_PLAIN;
-        o->activation = RT_GELU;
-        o->bias = RT_BIAS_ALL;
-        o->embedding_norm = RT_EMBEDDING_NORM_NO;
-        o->token_dropout = true;
-        o->mask_id = 15; /* which the inputs have */
-        o->position.frequencies.base = 300;
-    }
-    list[1].options.embedding_norm = RT_EMBEDDING_NORM_YES;
-    list[1].options.token_dropout = false;
-    list[2].options.position.pairing = RT_INTERLEAVED;
-    list[2].options.tie_embeddings = false;
-    for (int i = 3; i < 6; i++)
-        list[i].options.theta = learned(i - 3);
-    add_labels(list + 6, RT_HEAD_SEQUENCE, RT_CLASSIFIER_TANH);
-    add_labels(list + 7, RT_HEAD_TOKEN, RT_CLASSIFIER_DENSE);
-}
-
-/* Families of decoders with labels, as others of the list but for the head. */
-static void make_labelled(example list[], int first)
-{
-    static const char *const names[LABELLED][2] = {
-        {"neox", "neox_sequence"},   {"neox", "neox_token"},   {"qwen2", "qwen2_sequence"},
-        {"qwen3", "qwen3_sequence"}, {"qwen3", "qwen3_token"}, {"smollm3", "smollm3_sequence"}};
-    for (int i = 0; i < LABELLED; i++) {
-        int like = 0;
-        while (strcmp(list[like].name, names[i][0]) != 0)
-            like++;
-        list[first + i] = list[like];
-        list[first + i].name = names[i][1];
-        list[first + i].vocabulary = true;
-        rt_transformer_options *o = &list[first + i].options;
-        o->head = strstr(names[i][1], "token") ? RT_HEAD_TOKEN : RT_HEAD_SEQUENCE;
-        o->pool = RT_POOL_LAST;
-        o->labels = 3;
-    }
+    static const char word[] = "vocabulary";
+    const bool is_base = strchr(row[0], ':');
+    const char *words = row[1];
+    if (is_base)
+        *base = rt_model_options_of_kind(*row[0] == 'd' ? RT_KIND_DECODER : RT_KIND_ROFORMER);
+    if (is_base)
+        set_options(base, "vocab=37 model.init_std=0.2");
+    *e = (example){row[0], *base, !strncmp(words, word, strlen(word))};
+    set_options(is_base ? base : &e->options, words + (e->vocabulary ? strlen(word) : 0));
+    return !is_base;
 }
 
 /* ---- what they compute ---- */
@@ -589,7 +362,8 @@ static int serve_logits(void)
 
 int main(int argc, char **argv)
 {
-    static example list[EXAMPLES];
+    rt_transformer_options base;
+    example e;
     double worst = 0;
     if (argc == 2 && !strcmp(argv[1], "logits"))
         return serve_logits();
@@ -597,17 +371,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s write|read DIR, or logits\n", argv[0]);
         return 2;
     }
-    make_transformers(list);
-    make_decoders(list + ROFORMERS);
-    make_neox(list + ROFORMERS + DECODERS, 7);
-    make_layered(list + ROFORMERS + DECODERS + 7, 10);
-    make_modernberts(list + ROFORMERS + DECODERS + FAMILIES);
-    make_esms(list + ROFORMERS + DECODERS + FAMILIES + MODERNBERTS);
-    make_labelled(list, EXAMPLES - LABELLED);
-    for (int i = 0; i < EXAMPLES; i++)
-        if (!strcmp(argv[1], "write"))
-            write_example(argv[2], list + i);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        if (!make_example(&e, &base, examples[i]))
+            continue;
+        else if (!strcmp(argv[1], "write"))
+            write_example(argv[2], &e);
         else
-            worst = fmax(worst, read_example(argv[2], list[i].name));
+            worst = fmax(worst, read_example(argv[2], e.name));
     return worst <= 1e-5 ? 0 : 1;
 }

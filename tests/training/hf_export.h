@@ -3,17 +3,48 @@
 
 /* The folder "out" in the scratch folder, to which a test exports a model. */
 
+#include "option_words.h"
 #include "training/hf_folder.h"
 
 #include "io/huggingface/json.h"
 
 #include <dirent.h>
+#include <math.h>
 
 static inline rt_transformer *new_model(const rt_transformer_options *o)
 {
     rt_transformer *model;
     assert_status(rt_transformer_new(&model, o, 3, NULL), RT_OK, "");
     return model;
+}
+
+/* A model of the words of option_words.h, no two of whose parameters are alike. Their numbers are
+ * floats, as in a file; factors of heads are powers of 2, by which a float is multiplied exactly.
+ */
+static inline rt_transformer *shaken_model(const rt_transformer_options *o)
+{
+    rt_transformer *model = new_model(o);
+    for (int i = 0; i < model->parameters.count; i++) {
+        const rt_parameter *p = model->parameters.list[i];
+        for (size_t k = 0; k < rt_size(&p->tensor) && p->role != RT_ROLE_THETA; k++)
+            p->tensor.data[k] =
+                p->role == RT_ROLE_FACTOR
+                    ? (real)ldexp(1, (i + (int)k) % 4 - 1)
+                    : (real)(float)(p->tensor.data[k] + 0.1 * sin((double)k + 3 * i));
+    }
+    return model;
+}
+
+static inline rt_transformer *model_of_words(const char *words)
+{
+    const rt_transformer_options o = options_of(words);
+    return shaken_model(&o);
+}
+
+static inline rt_status write_model(const rt_transformer *model)
+{
+    return rt_huggingface_write(in_scratch("out"), model,
+                                &(rt_huggingface_export){.length = 8, .overwrite = true});
 }
 
 /* Removes what was written, so that the scratch folder can be removed. */
