@@ -173,8 +173,7 @@ static rt_status choose_theta(rt_huggingface *there, double *theta, double *numb
     if (t->values && same)
         rt_huggingface_take_theta(there);
     else if (t->values)
-        rt_writer_add(&there->files->warnings, RT_HF_CONFIG
-                      ": " RT_HF_THETA " does not match inv_freq; rotor uses rope_theta\n");
+        rt_huggingface_leave_theta(there, "inv_freq", "rope_theta");
     else if (!same)
         rt_writer_add(&there->files->warnings,
                       "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
@@ -242,11 +241,7 @@ static void read_rotary(rt_reading *r, rt_huggingface *there)
 
 static const rt_config_row config[] = {
     {"position_embedding_type", .read = read_rotary, .put = put_rotary},
-    {"vocab_size", RT_SIZE(vocab), .initial = 33},
-    {"hidden_size", RT_SIZE(dim), .initial = 768},
-    {"intermediate_size", RT_SIZE(ffn_dim), .initial = 3072},
-    {"num_hidden_layers", RT_LAYERS, .initial = 12},
-    {"num_attention_heads", RT_SIZE(heads), .initial = 12},
+    RT_SIZES(33, 768, 3072, 12, 12),
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1026},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},
     {"emb_layer_norm_before",

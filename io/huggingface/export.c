@@ -42,33 +42,42 @@ static json_t *ends_of(const rt_vocabulary *v)
     return rt_json_numbers(ids, count);
 }
 
+static const rt_special_ids *special_of(const rt_vocabulary *v)
+{
+    return v ? &v->special : &rt_default_special_ids;
+}
+
+static void put_id(rt_config_writing *w, const char *key, int id)
+{
+    rt_json_put(&w->object, key, id_of(w->export->vocabulary, id));
+}
+
+static void put_optional_padding(rt_config_writing *w)
+{
+    const rt_special_ids *special = special_of(w->export->vocabulary);
+    put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
+}
+
 void rt_config_put_special_ids(rt_config_writing *w)
 {
-    const rt_vocabulary *v = w->export->vocabulary;
-    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
-    rt_json_put(&w->object, "bos_token_id", id_of(v, special->cls));
-    rt_json_put(&w->object, "eos_token_id", ends_of(v));
-    rt_json_put(&w->object, "pad_token_id",
-                id_of(v, rt_vocabulary_pads(special) ? special->pad : RT_NO_ID));
+    put_id(w, "bos_token_id", special_of(w->export->vocabulary)->cls);
+    rt_json_put(&w->object, "eos_token_id", ends_of(w->export->vocabulary));
+    put_optional_padding(w);
 }
 
 void rt_config_put_encoder_ids(rt_config_writing *w)
 {
-    const rt_vocabulary *v = w->export->vocabulary;
-    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
-    rt_json_put(&w->object, "bos_token_id", id_of(v, special->cls));
-    rt_json_put(&w->object, "cls_token_id", id_of(v, special->cls));
-    rt_json_put(&w->object, "eos_token_id", id_of(v, special->sep));
-    rt_json_put(&w->object, "sep_token_id", id_of(v, special->sep));
-    rt_json_put(&w->object, "pad_token_id",
-                id_of(v, rt_vocabulary_pads(special) ? special->pad : RT_NO_ID));
+    const rt_special_ids *special = special_of(w->export->vocabulary);
+    put_id(w, "bos_token_id", special->cls);
+    put_id(w, "cls_token_id", special->cls);
+    put_id(w, "eos_token_id", special->sep);
+    put_id(w, "sep_token_id", special->sep);
+    put_optional_padding(w);
 }
 
 void rt_config_put_padding(rt_config_writing *w)
 {
-    const rt_vocabulary *v = w->export->vocabulary;
-    rt_json_put(&w->object, "pad_token_id",
-                json_integer(v ? v->special.pad : rt_default_special_ids.pad));
+    rt_json_put(&w->object, "pad_token_id", json_integer(special_of(w->export->vocabulary)->pad));
 }
 
 /* ---- labels ---- */
@@ -142,15 +151,17 @@ static rt_status write_config(char **text_new, const rt_family *family, const rt
  */
 rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_export *export)
 {
-    const int length = export->length;
-    if (export->vocabulary->level == RT_LEVEL_BPE)
-        return rt_tokenizer_bpe_text(text_new, export->vocabulary, length, export->chat_template);
     rt_json_object made = rt_json_object_new();
-    const bool residues = export->vocabulary->level == RT_LEVEL_RESIDUE;
-    rt_json_put(&made, "tokenizer_class", json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
-    if (!residues)
+    const rt_level level = export->vocabulary->level;
+    const bool residues = level == RT_LEVEL_RESIDUE;
+    if (level == RT_LEVEL_BPE)
+        rt_tokenizer_bpe_put(&made, export->vocabulary);
+    else
+        rt_json_put(&made, "tokenizer_class",
+                    json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
+    if (level != RT_LEVEL_BPE && !residues)
         rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
-    rt_json_put(&made, "model_max_length", json_integer(length));
+    rt_json_put(&made, "model_max_length", json_integer(export->length));
     if (export->chat_template)
         rt_json_put(&made, RT_HF_CHAT_KEY,
                     json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));

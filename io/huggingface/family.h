@@ -285,6 +285,16 @@ typedef struct rt_config_row {
 #define RT_POSITIONS(most) .type = RT_CONFIG_POSITIONS, .high = most
 #define RT_ABSENT          .type = RT_CONFIG_ABSENT
 
+/* The rows of sizes that most families have, with their defaults. */
+#define RT_SIZES(words, width, ffn_width, layer_count, head_count)                                 \
+    {"vocab_size", RT_SIZE(vocab), .initial = words},                                              \
+        {"hidden_size", RT_SIZE(dim), .initial = width},                                           \
+        {"intermediate_size", RT_SIZE(ffn_dim), .initial = ffn_width},                             \
+        {"num_hidden_layers", RT_LAYERS, .initial = layer_count},                                  \
+    {                                                                                              \
+        "num_attention_heads", RT_SIZE(heads), .initial = head_count                               \
+    }
+
 /* A list of keys. */
 #define RT_KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
 

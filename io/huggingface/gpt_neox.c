@@ -58,7 +58,7 @@ static rt_status check(const rt_family *family, const rt_transformer_options *o)
 /* ---- config.json ---- */
 
 static const rt_config_row config[] = {
-    RT_LLAMA_SIZES(50432, 6144, 24576, 44, 64),
+    RT_SIZES(50432, 6144, 24576, 44, 64),
     {"hidden_act", RT_WORD(activation, rt_roformer_activations), .reason = "rotor has no other",
      .wish = "no such function"},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-5},

@@ -243,3 +243,13 @@ rt_status rt_json_text(char **text_new, const rt_json_object *object, const char
     }
     return *text_new ? rt_ok() : rt_out_of_memory(what);
 }
+
+char *rt_json_dumped(const json_t *value, size_t flags, const char *end)
+{
+    char *text = json_dumps(value, flags);
+    rt_writer w = {0};
+    if (text)
+        rt_writer_add(&w, "%s%s", text, end);
+    free(text); /* Jansson's */
+    return text ? rt_writer_take(&w) : NULL;
+}

@@ -71,6 +71,10 @@ json_t *rt_json_numbers(const double *values, int count);
 rt_status rt_json_text(char **text_new, const rt_json_object *object,
                        const char *what) RT_MUST_CHECK;
 
+/* Any JSON as Jansson writes it, with an end behind it; NULL if the heap is exhausted. The caller
+ * frees it. */
+char *rt_json_dumped(const json_t *value, size_t flags, const char *end);
+
 /* The first character of a text as UTF-8, U+FFFD for what is none; returns its bytes there. */
 size_t rt_next_character(const char *text, char character[RT_UTF8_SIZE], int32_t *code);
 

@@ -118,8 +118,8 @@ static void check_layer_types(rt_reading *r, const char *wanted)
 }
 
 #define LLAMA_SIZES(ffn_width, key_heads)                                                          \
-    RT_LLAMA_SIZES(32000, 4096, ffn_width, 32, 32), RT_LLAMA_KEY_HEADS(key_heads),                 \
-        RT_LLAMA_HEAD_DIM, RT_LLAMA_REST
+    RT_SIZES(32000, 4096, ffn_width, 32, 32), RT_LLAMA_KEY_HEADS(key_heads), RT_LLAMA_HEAD_DIM,    \
+        RT_LLAMA_REST
 
 /* ---- of Llama ---- */
 
@@ -392,7 +392,7 @@ static const rt_option_row smollm3_options[] = {
     }
 
 static const rt_config_row qwen2_config[] = {
-    RT_LLAMA_SIZES(151936, 4096, 22016, 32, 32),
+    RT_SIZES(151936, 4096, 22016, 32, 32),
     RT_LLAMA_KEY_HEADS(32),
     RT_LLAMA_HEAD_DIM,
     RT_LLAMA_REST,
@@ -402,7 +402,7 @@ static const rt_config_row qwen2_config[] = {
 };
 
 static const rt_config_row qwen3_config[] = {
-    RT_LLAMA_SIZES(151936, 4096, 22016, 32, 32),
+    RT_SIZES(151936, 4096, 22016, 32, 32),
     RT_LLAMA_KEY_HEADS(32),
     {"head_dim", RT_SIZE(head_dim), .initial = 128},
     RT_LLAMA_REST,
@@ -413,7 +413,7 @@ static const rt_config_row qwen3_config[] = {
 };
 
 static const rt_config_row smollm3_config[] = {
-    RT_LLAMA_SIZES(128256, 2048, 11008, 36, 16),
+    RT_SIZES(128256, 2048, 11008, 36, 16),
     RT_LLAMA_KEY_HEADS(4),
     RT_LLAMA_HEAD_DIM,
     RT_LLAMA_REST,

@@ -37,15 +37,6 @@ extern const rt_option_row rt_llama_options[];
 
 extern const rt_config_word rt_llama_gates[];
 
-#define RT_LLAMA_SIZES(words, width, ffn_width, layer_count, head_count)                           \
-    {"vocab_size", RT_SIZE(vocab), .initial = words},                                              \
-        {"hidden_size", RT_SIZE(dim), .initial = width},                                           \
-        {"intermediate_size", RT_SIZE(ffn_dim), .initial = ffn_width},                             \
-        {"num_hidden_layers", RT_LAYERS, .initial = layer_count},                                  \
-    {                                                                                              \
-        "num_attention_heads", RT_SIZE(heads), .initial = head_count                               \
-    }
-
 /* 0: as many as heads. */
 #define RT_LLAMA_KEY_HEADS(count)                                                                  \
     {                                                                                              \

@@ -267,9 +267,7 @@ static rt_status settle(rt_huggingface *there)
         return rt_ok();
     }
     if (there->files->written.values)
-        rt_writer_add(&there->files->warnings,
-                      RT_HF_CONFIG ": " RT_HF_THETA
-                                   " does not match rope_parameters; rotor uses rope_parameters\n");
+        rt_huggingface_leave_theta(there, "rope_parameters", "rope_parameters");
     return same_scaling(there->files->sliding, &there->options.position.frequencies)
                ? rt_ok()
                : rt_error(RT_CHECKPOINT,
@@ -331,11 +329,7 @@ static void put_dropouts(rt_config_writing *w)
 }
 
 static const rt_config_row config[] = {
-    {"vocab_size", RT_SIZE(vocab), .initial = 50368},
-    {"hidden_size", RT_SIZE(dim), .initial = 768},
-    {"intermediate_size", RT_SIZE(ffn_dim), .initial = 1152},
-    {"num_hidden_layers", RT_LAYERS, .initial = 22},
-    {"num_attention_heads", RT_SIZE(heads), .initial = 12},
+    RT_SIZES(50368, 768, 1152, 22, 12),
     {"hidden_activation", RT_WORD(ffn, gates), .reason = "rotor has no other gates",
      .wish = "gates"},
     {"classifier_activation", RT_WORD(activation, rt_roformer_activations),

@@ -123,6 +123,9 @@ rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter
 /* Takes rotor_theta, which is then that of the model: learned, without a scaling. */
 void rt_huggingface_take_theta(rt_huggingface *there);
 
+/* Warns that rotor_theta contradicts another part of the folder. */
+void rt_huggingface_leave_theta(rt_huggingface *there, const char *other, const char *used);
+
 /* The mean over layers and heads of theta of that shape (layers, rows, R/2), with zeros for the
  * pairs that are not rotated: (pairs). */
 void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean);
@@ -193,6 +196,34 @@ extern const rt_option_row rt_encoder_options[];
 
 /* roformer.c: the words of hidden_act for plain feed-forward blocks. */
 extern const rt_config_word rt_roformer_activations[];
+
+/* ---- roformer.c: the table of sines ---- */
+
+/* The table of sines that a RoFormer of Hugging Face keeps among its weights and turns its heads
+ * by: row m has sin(m theta_i) for all pairs i, then cos(m theta_i).
+ *
+ * Whatever theta made the table can be read off it. Angles that differ by a whole turn a position
+ * make the same table: of those the theta is given that is between -pi / 2 and 3 pi / 2. */
+typedef struct rt_sine_table {
+    double *values; /* (rows, 2 pairs) */
+    int rows;
+    int pairs;
+    rt_dtype dtype; /* that it was rounded to */
+} rt_sine_table;
+
+/* Theta of a table, whose last pairs may be 0. If `base` is not 0, the pairs before them are
+ * base^(-i / rotated), within the rounding of the table. */
+typedef struct rt_table_theta {
+    int rotated; /* pairs before those that are 0 to the end */
+    double base;
+} rt_table_theta;
+
+/* Finds theta, (pairs). RT_CHECKPOINT, which begins with `name`, if no theta makes this table. */
+rt_status rt_sine_table_theta(const rt_sine_table *table, const char *name, double *theta,
+                              rt_table_theta *found) RT_MUST_CHECK;
+
+/* Returns whether these theta make the table, within its rounding. */
+bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
 
 /* ---- layer_types of config.json: which layers have a window ---- */
 

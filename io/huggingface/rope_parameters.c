@@ -225,9 +225,7 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
     if (t->pairs <= pairs && rt_theta_is_near(mean, mean + pairs, pairs))
         rt_rope_parameters_take_written(there);
     else
-        rt_writer_add(&there->files->warnings,
-                      RT_HF_CONFIG ": " RT_HF_THETA
-                                   " does not match rope_parameters; rotor uses rope_parameters\n");
+        rt_huggingface_leave_theta(there, "rope_parameters", "rope_parameters");
     rt_free(mean);
     return rt_ok();
 }

@@ -106,6 +106,12 @@ void rt_huggingface_take_theta(rt_huggingface *there)
     t->values = NULL;
 }
 
+void rt_huggingface_leave_theta(rt_huggingface *there, const char *other, const char *used)
+{
+    rt_writer_add(&there->files->warnings,
+                  RT_HF_CONFIG ": " RT_HF_THETA " does not match %s; rotor uses %s\n", other, used);
+}
+
 void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean)
 {
     const int rows = shape.axis[0] * shape.axis[1], rotated = shape.axis[2];

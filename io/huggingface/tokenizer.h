@@ -12,8 +12,7 @@
  * or pieces of a text than BERT's is refused. */
 
 #include "data/tokenizers/vocabulary.h"
-
-#include <jansson.h>
+#include "io/huggingface/json.h"
 
 /* NULL if the folder has neither, nor vocab.json and merges.txt of byte-level BPE. `level` is that
  * of a vocabulary that rotor wrote, "" for one that the files tell. *warning is a line for the
@@ -38,10 +37,6 @@ bool rt_tokenizer_is_bpe(const json_t *tokenizer);
 /* Errors are RT_CHECKPOINT and begin with the name of the file. */
 rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *folder) RT_MUST_CHECK;
 
-/* Makes a tokenizer.json of vocab.json and merges.txt, with the tokens of tokenizer_config.json,
- * special_tokens_map.json and added_tokens.json. The caller frees it. */
-rt_status rt_tokenizer_of_merges(char **text_new, const char *folder) RT_MUST_CHECK;
-
 /* Special tokens that are put around a text. */
 typedef struct rt_frame {
     bool begins, ends;
@@ -52,10 +47,8 @@ typedef struct rt_frame {
 rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary,
                                 rt_frame frame) RT_MUST_CHECK;
 
-/* A tokenizer_config.json for a vocabulary of level bpe, whose tokenizer.json is what
- * rt_tokenizer_bpe_file gives; the caller frees it. `length` is the tokens of the longest text.
- * `chat_template` is JSON, or NULL. */
-rt_status rt_tokenizer_bpe_text(char **text_new, const rt_vocabulary *vocabulary, int length,
-                                const char *chat_template) RT_MUST_CHECK;
+/* Puts the class and the special tokens of a tokenizer_config.json for a vocabulary of level bpe,
+ * whose tokenizer.json is what rt_tokenizer_bpe_file gives. */
+void rt_tokenizer_bpe_put(rt_json_object *to, const rt_vocabulary *vocabulary);
 
 #endif

@@ -3,12 +3,17 @@
 
 /* A folder of Hugging Face in the scratch folder, made of a fixture with a few bytes changed. */
 
+#include "folder_ini.h"
 #include "training/scratch.h"
 
 #include "io/huggingface/huggingface.h"
 #include "io/huggingface/safetensors.h"
 
-#define HF_FIXTURES TEST_SOURCES "/fixtures/huggingface"
+#define HF_FIXTURES  TEST_SOURCES "/fixtures/huggingface"
+#define LLAMA(name)  "../llama/" name /* from there */
+#define FAMILY(name) "../families/" name
+
+#define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Copies NAME's file, with each of the first texts by the one behind it; texts of a safetensors
  * header must have the same length. NULL ends the list. */
@@ -71,6 +76,33 @@ static inline rt_transformer *model_of_folder(const rt_huggingface *there)
     rt_transformer *model;
     assert_status(rt_huggingface_model(there, &model), RT_OK, "");
     return model;
+}
+
+/* Opens the folder of a fixture. */
+static inline rt_huggingface *opened_fixture(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf", name);
+    return opened_folder(path);
+}
+
+/* Opens a folder, and makes its model and its configuration; an act of expect_faults. */
+static inline rt_status try_folder(void *folder)
+{
+    rt_huggingface *there;
+    rt_transformer *model = NULL;
+    rt_status status = rt_huggingface_open(&there, folder);
+    ck_assert((status.code == RT_OK) == (there != NULL));
+    if (!status.code)
+        status = rt_huggingface_model(there, &model);
+    ck_assert((status.code == RT_OK) == (model != NULL));
+    char *ini = status.code ? NULL : ini_of(there);
+    if (!status.code && !ini)
+        status = rt_out_of_memory("a configuration");
+    rt_free(ini);
+    rt_transformer_free(model);
+    rt_huggingface_close(there);
+    return status;
 }
 
 /* Opens the scratch folder and makes its model, either of which must be refused. */

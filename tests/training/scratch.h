@@ -4,6 +4,7 @@
 /* A folder for each test, removed with everything in it; whole files as bytes; and
  * what a call is expected to say. */
 
+#include "core/memory.h"
 #include "core/status.h"
 
 #include <check.h>
@@ -50,6 +51,21 @@ static inline void read_into(char *text, size_t room, const char *name)
 static inline void expect_in(const char *text, const char *part)
 {
     ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
+}
+
+/* Repeats an act until no request of the heap fails any more: the first, the second and so on, of
+ * which there are more than `least`. */
+static inline void expect_faults(rt_status (*act)(void *context), void *context, size_t least)
+{
+    rt_code code = RT_MEMORY;
+    size_t n = 0;
+    while (code && n < 10000) {
+        rt_memory_fail_at(++n);
+        code = act(context).code;
+        rt_memory_fail_at(0);
+        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
+    }
+    ck_assert_uint_gt(n, least);
 }
 
 static inline int files_in_scratch(void)

@@ -14,70 +14,74 @@ static const double tolerance = sizeof(real) == sizeof(double) ? 1e-11 : 1e-4;
 
 /* ---- what cannot be expressed ---- */
 
-#define ROFORMER " cannot be exported: a RoFormer of Hugging Face has "
-#define LLAMA    " cannot be exported: a Llama of Hugging Face has "
-#define MODERN   " cannot be exported: a ModernBERT of Hugging Face has "
-#define OF_ESM   " cannot be exported: an ESM of Hugging Face has "
-#define THETA_OF "position.frequencies and position.fraction cannot be exported"
+#define OF_ROFORMER   " cannot be exported: a RoFormer of Hugging Face has "
+#define OF_LLAMA      " cannot be exported: a Llama of Hugging Face has "
+#define OF_MODERNBERT " cannot be exported: a ModernBERT of Hugging Face has "
+#define OF_ESM        " cannot be exported: an ESM of Hugging Face has "
+#define THETA_OF      "position.frequencies and position.fraction cannot be exported"
 static const char *const rules[][2] = {
-    {"roformer model.norm=pre types=2", "model.norm = pre" ROFORMER "its norms behind the blocks"},
+    {"roformer model.norm=pre types=2",
+     "model.norm = pre" OF_ROFORMER "its norms behind the blocks"},
     {"roformer model.attention=linear_elu",
-     "model.attention = linear_elu" ROFORMER "softmax attention"},
-    {"roformer position.kind=alibi", "position.kind = alibi" ROFORMER "rotary positions"},
+     "model.attention = linear_elu" OF_ROFORMER "softmax attention"},
+    {"roformer position.kind=alibi", "position.kind = alibi" OF_ROFORMER "rotary positions"},
     {"roformer position.scaling=linear position.scale=2",
-     "position.scaling = linear" ROFORMER "no scaling of its frequencies"},
+     "position.scaling = linear" OF_ROFORMER "no scaling of its frequencies"},
     {"roformer model.activation=elu_plus_one",
-     "model.activation = elu_plus_one" ROFORMER "no such function"},
+     "model.activation = elu_plus_one" OF_ROFORMER "no such function"},
     {"roformer model.kind=decoder", "model.norm = post cannot be exported: a GPT-NeoX of Hugging "
                                     "Face has its norms before the blocks"},
-    {"roformer model.norm_kind=rms", "model.norm_kind = rms" ROFORMER "LayerNorm"},
-    {"roformer model.ffn=geglu", "model.ffn = geglu" ROFORMER "no gates"},
-    {"roformer model.bias=none", "model.bias = none" ROFORMER "biases"},
-    {"roformer model.kv_heads=1", "model.kv_heads = 1" ROFORMER "keys for every head"},
-    {"roformer model.window=4", "model.window = 4" ROFORMER "attention to all tokens"},
-    {"roformer position.every=2", "position.every = 2" ROFORMER "positions in every layer"},
+    {"roformer model.norm_kind=rms", "model.norm_kind = rms" OF_ROFORMER "LayerNorm"},
+    {"roformer model.ffn=geglu", "model.ffn = geglu" OF_ROFORMER "no gates"},
+    {"roformer model.bias=none", "model.bias = none" OF_ROFORMER "biases"},
+    {"roformer model.kv_heads=1", "model.kv_heads = 1" OF_ROFORMER "keys for every head"},
+    {"roformer model.window=4", "model.window = 4" OF_ROFORMER "attention to all tokens"},
+    {"roformer position.every=2", "position.every = 2" OF_ROFORMER "positions in every layer"},
     {"roformer model.causal=yes position.xpos=512",
-     "position.xpos = 512" ROFORMER "no decay of its scores"},
-    {"roformer model.norm_bias=no", "model.norm_bias = no" ROFORMER "biases in its norms"},
-    {"roformer model.token_dropout=yes", "model.token_dropout = yes" ROFORMER "no token dropout"},
+     "position.xpos = 512" OF_ROFORMER "no decay of its scores"},
+    {"roformer model.norm_bias=no", "model.norm_bias = no" OF_ROFORMER "biases in its norms"},
+    {"roformer model.token_dropout=yes",
+     "model.token_dropout = yes" OF_ROFORMER "no token dropout"},
     {"roformer model.embedding_norm=no",
-     "model.embedding_norm = no" ROFORMER "a norm over its embeddings"},
-    {"decoder head=sequence labels=2 model.pool=mean", "model.pool = mean" LLAMA "no class for it"},
-    {"decoder model.norm=post", "model.norm = post" LLAMA "its norms before the blocks"},
-    {"decoder model.norm_kind=layer", "model.norm_kind = layer" LLAMA "RMS norms"},
-    {"decoder model.ffn=plain", "model.ffn = plain" LLAMA "gates"},
+     "model.embedding_norm = no" OF_ROFORMER "a norm over its embeddings"},
+    {"decoder head=sequence labels=2 model.pool=mean",
+     "model.pool = mean" OF_LLAMA "no class for it"},
+    {"decoder model.norm=post", "model.norm = post" OF_LLAMA "its norms before the blocks"},
+    {"decoder model.norm_kind=layer", "model.norm_kind = layer" OF_LLAMA "RMS norms"},
+    {"decoder model.ffn=plain", "model.ffn = plain" OF_LLAMA "gates"},
     {"decoder model.attention=linear_elu",
-     "model.attention = linear_elu" LLAMA "softmax attention"},
-    {"decoder model.causal=no", "model.causal = no" LLAMA "causal attention"},
+     "model.attention = linear_elu" OF_LLAMA "softmax attention"},
+    {"decoder model.causal=no", "model.causal = no" OF_LLAMA "causal attention"},
     {"decoder model.embedding_dim=16",
-     "model.embedding_dim = 16" LLAMA "embeddings as wide as its layers"},
-    {"decoder types=2", "token types = 2" LLAMA "none"},
+     "model.embedding_dim = 16" OF_LLAMA "embeddings as wide as its layers"},
+    {"decoder types=2", "token types = 2" OF_LLAMA "none"},
     {"decoder model.bias=all model.window=4",
      "model.bias = all cannot be exported with model.window = 4: a Mistral of Hugging Face has no "
      "biases"},
-    {"decoder position.kind=alibi", "position.kind = alibi" LLAMA "rotary positions"},
+    {"decoder position.kind=alibi", "position.kind = alibi" OF_LLAMA "rotary positions"},
     {"decoder position.rotate_value=yes",
-     "position.rotate_value = yes" LLAMA "values that are not rotated"},
+     "position.rotate_value = yes" OF_LLAMA "values that are not rotated"},
     /* which a SmolLM3 without biases has */
     {"decoder position.every=2 model.bias=all",
-     "position.every = 2" LLAMA "positions in every layer"},
+     "position.every = 2" OF_LLAMA "positions in every layer"},
     {"decoder position.scaling=dynamic position.original_len=8 position.fraction=0.5",
-     "position.scaling = dynamic" LLAMA "it for all of a head and frequencies that are geometric"},
+     "position.scaling = dynamic" OF_LLAMA
+     "it for all of a head and frequencies that are geometric"},
     {"decoder model.heads=1 model.dim=1024 theta.learn=yes theta.scope=model",
      "theta of heads of 1024 cannot be exported: they must be listed, which rotor does for 512 at "
      "most"},
-    {"decoder position.xpos=12.5", "position.xpos = 12.5" LLAMA "no decay of its scores"},
+    {"decoder position.xpos=12.5", "position.xpos = 12.5" OF_LLAMA "no decay of its scores"},
     {"decoder model.embedding_norm=yes",
-     "model.embedding_norm = yes" LLAMA "no norm over its embeddings"},
+     "model.embedding_norm = yes" OF_LLAMA "no norm over its embeddings"},
     {"decoder model.first_norm=no",
-     "model.first_norm = no" LLAMA "a norm before the attention of every layer"},
+     "model.first_norm = no" OF_LLAMA "a norm before the attention of every layer"},
     {"decoder model.window=4 model.layer_types=full,sliding position.local_base=100",
      "position.local_base = 100 cannot be exported: a SmolLM3 of Hugging Face has one base for all "
      "layers"},
     {"modernbert model.bias=qkv",
-     "model.bias = qkv" MODERN "biases in all maps, in the last one alone or in none"},
+     "model.bias = qkv" OF_MODERNBERT "biases in all maps, in the last one alone or in none"},
     {"modernbert head=token labels=3",
-     "model.classifier = dense" MODERN "a norm in its head for labels"},
+     "model.classifier = dense" OF_MODERNBERT "a norm in its head for labels"},
     {"modernbert position.fraction=0.5",
      THETA_OF " with position.local_base: a fixed theta of a ModernBERT of Hugging Face is then "
               "geometric, of all pairs"},
@@ -85,10 +89,11 @@ static const char *const rules[][2] = {
      "model.head_dim = 4 cannot be exported: heads of a ModernBERT of Hugging Face have model.dim "
      "/ model.heads features"},
     {"modernbert model.embedding_norm=no",
-     "model.embedding_norm = no" MODERN "a norm over its embeddings"},
-    {"modernbert model.qk_norm=yes", "model.qk_norm = yes" MODERN "no norms of queries and keys"},
+     "model.embedding_norm = no" OF_MODERNBERT "a norm over its embeddings"},
+    {"modernbert model.qk_norm=yes",
+     "model.qk_norm = yes" OF_MODERNBERT "no norms of queries and keys"},
     {"modernbert head=sequence labels=3 model.bias=none model.classifier=norm",
-     "model.bias = none" MODERN "biases in all maps or in the last one alone"},
+     "model.bias = none" OF_MODERNBERT "biases in all maps or in the last one alone"},
     {"esm head=sequence labels=3",
      "model.classifier = dense" OF_ESM
      "tanh in its head for labels of texts, and a matrix for those of tokens"},

@@ -262,6 +262,19 @@ TEST(an_untied_decoder_has_its_bias)
 
 /* ---- faults ---- */
 
+typedef struct faulty_export {
+    const rt_transformer *model;
+    rt_huggingface_export export;
+} faulty_export;
+
+static rt_status try_export(void *context)
+{
+    const faulty_export *e = context;
+    const rt_status status = write_with(e->model, &e->export);
+    ck_assert(is_written("config.json") == (status.code == RT_OK));
+    return status;
+}
+
 TEST_ROWS(every_allocation_can_fail, 0, 4)
 {
     static const char *const models[] = {
@@ -269,35 +282,16 @@ TEST_ROWS(every_allocation_can_fail, 0, 4)
         "decoder theta.learn=yes theta.scope=head", "modernbert theta.learn=yes theta.scope=head",
         "esm theta.learn=yes theta.scope=head"};
     static const char *const labels[] = {"a", "b"}, *const facts[] = {"loss: 1"};
+    char folder[512];
     rt_vocabulary *v;
     rt_transformer *model = model_of_words(models[_i]);
     assert_status(rt_vocabulary_of_text(&v, "text", (const unsigned char *)"abc", 3), RT_OK, "");
-    const rt_huggingface_export export = {.vocabulary = v,
-                                          .labels = _i ? NULL : labels,
-                                          .length = 8,
-                                          .facts = facts,
-                                          .fact_count = 1,
-                                          .overwrite = true};
-    rt_code code = RT_MEMORY;
-    size_t n = 0;
-    while (code && n < 10000) {
-        rt_memory_fail_at(++n);
-        code = write_with(model, &export).code;
-        rt_memory_fail_at(0);
-        ck_assert(code == RT_OK || code == RT_MEMORY);
-        ck_assert(is_written("config.json") == (code == RT_OK));
-    }
-    ck_assert_uint_gt(n, 10);
-    for (n = 0, code = RT_MEMORY; code && n < 10000;) {
-        rt_huggingface *there;
-        rt_memory_fail_at(++n);
-        code = rt_huggingface_open(&there, in_scratch("out")).code;
-        rt_memory_fail_at(0);
-        ck_assert((code == RT_OK) == (there != NULL));
-        ck_assert(code == RT_OK || code == RT_MEMORY);
-        rt_huggingface_close(there);
-    }
-    ck_assert_uint_gt(n, 10);
+    faulty_export e = {
+        model, {.vocabulary = v, .length = 8, .facts = facts, .fact_count = 1, .overwrite = true}};
+    e.export.labels = _i ? NULL : labels;
+    expect_faults(try_export, &e, 10);
+    snprintf(folder, sizeof folder, "%s", in_scratch("out"));
+    expect_faults(try_folder, folder, 10);
     rt_vocabulary_free(v);
     rt_transformer_free(model);
     remove_out();

@@ -1,4 +1,4 @@
-#include "folder_ini.h"
+#include "option_words.h"
 #include "suite.h"
 #include "training/hf_folder.h"
 
@@ -8,9 +8,10 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 /* ---- config.json ---- */
+
+#define TYPE "\"rope_type\": \"default\""
+#define BASE "\"rope_theta\": 10000.0"
 
 static const struct {
     const char *fixture, *from, *to, *message;
@@ -79,6 +80,164 @@ static const struct {
      "config.json: id2label has one label, which makes it a regression: rotor has none"},
     {"sequence", "\"id2label\"", "\"other\"",
      "model.safetensors: classifier.out_proj.weight is (4, 24), (2, 24) expected"},
+    {LLAMA("llama"), "LlamaForCausalLM", "LlamaForSequenceClassification",
+     "model.safetensors: lacks score.weight (2, 24)"},
+    {LLAMA("llama"), "LlamaForCausalLM", "MistralForCausalLM",
+     "config.json: architectures must be LlamaForCausalLM, LlamaForSequenceClassification, "
+     "LlamaForTokenClassification or LlamaModel: rotor reads no other; got 'MistralForCausalLM'"},
+    {LLAMA("mistral_window"), "MistralForCausalLM", "MistralForTokenClassification",
+     "model.safetensors: lacks score.weight (2, 24)"},
+    {LLAMA("llama"), "\"hidden_act\": \"silu\"", "\"hidden_act\": \"relu\"",
+     "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'relu'"},
+    {LLAMA("llama"), "\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu_new\"",
+     "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'gelu_new'"},
+    {LLAMA("llama"), "\"head_dim\": 6", "\"head_dim\": 8",
+     "model.safetensors: model.layers.0.self_attn.q_proj.weight is (24, 24), (32, 24) expected: "
+     "num_attention_heads and num_key_value_heads times head_dim"},
+    {LLAMA("llama"), "\"hidden_size\": 24", "\"hidden_size\": 25",
+     "model.safetensors: model.embed_tokens.weight is (41, 24), (41, 25) expected"},
+    {LLAMA("llama"), "\"head_dim\": 6,\n  \"hidden_act\": \"silu\",\n  \"hidden_size\": 24",
+     "\"hidden_size\": 20",
+     "config.json: hidden_size = 20 and num_attention_heads = 4 make heads of 5; a head must have "
+     "pairs to rotate"},
+    {LLAMA("llama"), "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3",
+     "config.json: num_key_value_heads = 3 does not divide num_attention_heads = 4"},
+    {LLAMA("llama"), "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0",
+     "config.json: num_key_value_heads must be a whole number from 1 to 1000000"},
+    {LLAMA("mistral_window"), "\"num_key_value_heads\": 2,", "",
+     "config.json: num_key_value_heads = 8 does not divide num_attention_heads = 4"},
+    {LLAMA("llama"), "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 1",
+     "model.safetensors: model.layers.0.self_attn.k_proj.weight is (12, 24), (6, 24) expected"},
+    {LLAMA("llama"), "\"attention_bias\": false", "\"attention_bias\": true",
+     "config.json: attention_bias = true and mlp_bias = false: rotor has biases in all linear maps "
+     "of a model or in none"},
+    {LLAMA("llama"), "\"mlp_bias\": false", "\"mlp_bias\": true",
+     "config.json: attention_bias = false and mlp_bias = true: rotor has biases in all linear maps "
+     "of a model or in none"},
+    {LLAMA("llama"), "\"mlp_bias\": false", "\"mlp_bias\": 0",
+     "config.json: mlp_bias must be true or false"},
+    {LLAMA("llama"), "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 0",
+     "config.json: rms_norm_eps must be a number above 0"},
+    {LLAMA("llama"), "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 1.01",
+     "config.json: rms_norm_eps must be at most 1"},
+    {LLAMA("llama"), "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": \"1e-5\"",
+     "config.json: rms_norm_eps must be a number above 0"},
+    {LLAMA("llama"), "\"attention_dropout\": 0.0", "\"attention_dropout\": 1.0",
+     "config.json: attention_dropout must be a number from 0 to less than 1"},
+    {LLAMA("llama"), "\"pad_token_id\": null", "\"pad_token_id\": 41",
+     "config.json: pad_token_id must be a whole number from -1 to 40"},
+    {LLAMA("llama"), "\"vocab_size\": 41", "\"vocab_size\": 41, \"quantization_config\": {}",
+     "config.json: quantization_config: rotor reads no quantized weights"},
+    {LLAMA("llama"), "\"vocab_size\": 41", "\"vocab_size\": 1000000",
+     "config.json: the model would have 48010776 numbers; the folder has 12744"},
+    {LLAMA("llama"), "\"intermediate_size\": 50", "\"intermediate_size\": 1000000",
+     "config.json: the model would have 144005544 numbers; the folder has 12744"},
+    {LLAMA("llama"), "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000",
+     "config.json: num_hidden_layers = 1000 needs 9000 tensors; the folder has 21"},
+    {LLAMA("llama"), "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1001",
+     "config.json: num_hidden_layers must be a whole number from 1 to 1000"},
+    {LLAMA("llama"), "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
+     "model.safetensors: unexpected tensor model.layers.1.input_layernorm.weight, which the model "
+     "lacks"},
+    {LLAMA("llama"), "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": 1",
+     "config.json: tie_word_embeddings must be true or false"},
+    {LLAMA("llama"), "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": false",
+     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
+    {LLAMA("llama"), "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": null",
+     "config.json: is_causal = null: a decoder of rotor attends to no token behind its own"},
+    {LLAMA("mistral_window"), "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": 0",
+     "config.json: is_causal = 0: a decoder of rotor attends to no token behind its own"},
+    {LLAMA("llama"), "\"vocab_size\": 41", "\"vocab_size\": 41, \"per_layer_config\": {}",
+     "config.json: per_layer_config: layers of rotor have the same sizes"},
+    {FAMILY("qwen2"), "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
+     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
+    {FAMILY("gpt_neox"), "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
+     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
+    {FAMILY("gpt_neox"), "\"vocab_size\"", "\"head_dim\": 4, \"vocab_size\"",
+     "config.json: head_dim = 4: heads of this family have 8 features, hidden_size / "
+     "num_attention_heads"},
+    {FAMILY("esm"), "\"vocab_size\"", "\"head_dim\": 2, \"vocab_size\"",
+     "config.json: head_dim = 2: heads of this family have 8 features, hidden_size / "
+     "num_attention_heads"},
+    {"causal_lm", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
+     "config.json: is_causal must be true with is_decoder = true: a decoder of rotor attends to no "
+     "token behind its own"},
+    {FAMILY("modernbert_classify"), "\"vocab_size\"", "\"num_labels\": 2, \"vocab_size\"",
+     "config.json: num_labels must be 3, as many as id2label names"},
+    /* the window */
+    {LLAMA("llama"), "\"vocab_size\": 41", "\"vocab_size\": 41, \"sliding_window\": 8",
+     "config.json: sliding_window: a window is for model_type mistral"},
+    {LLAMA("mistral_window"), "\"sliding_window\": 5", "\"sliding_window\": 0",
+     "config.json: sliding_window must be a whole number from 1 to 1000000"},
+    {LLAMA("mistral_window"), "\"sliding_window\": 5",
+     "\"sliding_window\": 5, \"use_sliding_window\": false",
+     "config.json: use_sliding_window = false, but sliding_window gives a window"},
+    {LLAMA("mistral_window"), "\"sliding_window\": 5",
+     "\"sliding_window\": 5, \"layer_types\": [\"sliding_attention\", \"full_attention\"]",
+     "config.json: layer_types must all be sliding_attention; got 'full_attention'"},
+    {LLAMA("llama"), "\"vocab_size\": 41",
+     "\"vocab_size\": 41, \"layer_types\": [\"full_attention\", 1]",
+     "config.json: layer_types must all be full_attention; got 'something else'"},
+    /* theta */
+    {LLAMA("llama"), TYPE, "\"rope_type\": \"proportional\"",
+     "config.json: rope_parameters.rope_type must be default, linear, dynamic, yarn, longrope or "
+     "llama3: rotor reads no other; got 'proportional'"},
+    {LLAMA("llama"), TYPE, "\"type\": \"su\"",
+     "config.json: rope_parameters.type must be default, linear, dynamic, yarn, longrope or "
+     "llama3: rotor reads no other; got 'su'"},
+    {LLAMA("llama"), TYPE, "\"rope_type\": \"none\"",
+     "config.json: rope_parameters.rope_type must be default, linear, dynamic, yarn, longrope or "
+     "llama3: rotor reads no other; got 'none'"},
+    {LLAMA("llama"), TYPE, "\"rope_type\": \"linear\"",
+     "config.json: rope_parameters.factor is missing"},
+    {LLAMA("llama"), TYPE, "\"rope_type\": \"linear\", \"factor\": 0.5",
+     "config.json: rope_parameters.factor must be at least 1; got 0.5"},
+    {LLAMA("llama"), TYPE, "\"rope_type\": \"linear\", \"factor\": \"2\"",
+     "config.json: rope_parameters.factor must be a number above 0"},
+    {LLAMA("llama"), BASE, "\"rope_theta\": 1.0",
+     "config.json: rope_parameters.rope_theta must be above 1; got 1"},
+    {LLAMA("llama"), BASE, "\"rope_theta\": -5",
+     "config.json: rope_parameters.rope_theta must be a number above 0"},
+    {LLAMA("llama"), BASE, BASE ", \"partial_rotary_factor\": 0.5",
+     "config.json: rope_parameters.partial_rotary_factor must be 1: a Llama rotates all features "
+     "of a head"},
+    {LLAMA("llama"), "\"vocab_size\": 41", "\"vocab_size\": 41, \"partial_rotary_factor\": 0.25",
+     "config.json: partial_rotary_factor must be 1: a Llama rotates all features of a head"},
+    {LLAMA("llama"), "\"rope_parameters\": {", "\"rope_parameters\": {\"full_attention\": {},",
+     "config.json: rope_parameters must be one for all layers"},
+    {LLAMA("llama"), "\"rope_parameters\": {", "\"rope_parameters\": [1], \"other\": {",
+     "config.json: rope_parameters must be an object"},
+    {LLAMA("llama_yarn"), "\"factor\": 4.0", "\"factor\": 4.0, \"truncate\": false",
+     "config.json: rope_parameters.truncate = false: yarn of rotor rounds the ends of its ramp"},
+    {LLAMA("llama_yarn"), "\"factor\": 4.0", "\"factor\": 4.0, \"attention_factor\": 0",
+     "config.json: rope_parameters.attention_factor must be a number above 0"},
+    {LLAMA("llama_yarn"), "\"factor\": 4.0", "\"factor\": 4.0, \"beta_fast\": 1",
+     "config.json: position.scaling: yarn needs a lower bound of rotations below its upper bound; "
+     "got 1 and 1"},
+    {LLAMA("llama_yarn"), "\"original_max_position_embeddings\": 16",
+     "\"original_max_position_embeddings\": 0",
+     "config.json: rope_parameters.original_max_position_embeddings must be a whole number from 1 "
+     "to 1000000"},
+    {LLAMA("llama"), "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 1073741825",
+     "config.json: max_position_embeddings must be a whole number from 1 to 1073741824"},
+    {LLAMA("llama"), "\"max_position_embeddings\": 64",
+     "\"max_position_embeddings\": 2000000, \"rope_scaling\": {\"type\": \"dynamic\", \"factor\": "
+     "2}",
+     "config.json: max_position_embeddings = 2000000: a scaling of rotor is of 1000000 at most"},
+    {LLAMA("llama_llama3"), "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1",
+     "config.json: position.scaling: llama3 needs a lower bound of rotations below its upper "
+     "bound; got 1 and 1"},
+    {LLAMA("llama_longrope"), "\"short_factor\": [", "\"short_factor\": [1.0, ",
+     "config.json: rope_parameters.short_factor must have a number for each of the 3 pairs of a "
+     "head, none of them 0, and there can be 256"},
+    {LLAMA("llama_longrope"), "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      0",
+     "config.json: rope_parameters.long_factor must have a number for each of the 3 pairs of a "
+     "head, none of them 0, and there can be 256"},
+    {LLAMA("llama_longrope"), "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      -2.0",
+     "config.json: position.scaling: long_factors must be above 0; number 1 is -2"},
+    {LLAMA("llama_longrope"), "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      \"2\"",
+     "config.json: rope_parameters.long_factor must have a number for each of the 3 pairs of a "
+     "head, none of them 0, and there can be 256"},
 };
 enum { CONFIGS = sizeof configs / sizeof *configs };
 
@@ -259,6 +418,15 @@ static const struct {
      "model.safetensors: lacks encoder.layer.0.output.dense.bias (24)"},
     {"masked_lm_untied", "cls.predictions.decoder.weight", "cls.predictions.decoder.weighs",
      "model.safetensors: lacks cls.predictions.decoder.weight (53, 24)"},
+    {LLAMA("llama"), "model.layers.1.mlp.up_proj.weight", "model.layers.1.mlp.up_prox.weight",
+     "model.safetensors: lacks model.layers.1.mlp.up_proj.weight (50, 24)"},
+    {LLAMA("llama"), "lm_head.weight", "lm_heat.weight",
+     "model.safetensors: lacks lm_head.weight (41, 24)"},
+    {LLAMA("llama_bias"), "model.layers.0.self_attn.o_proj.bias",
+     "model.layers.0.self_attn.o_proj.boas",
+     "model.safetensors: lacks model.layers.0.self_attn.o_proj.bias (24)"},
+    {LLAMA("llama"), "model.norm.weight", "model.norx.weight",
+     "model.safetensors: lacks model.norm.weight (24)"},
 };
 enum { TENSORS = sizeof tensors / sizeof *tensors };
 
@@ -290,7 +458,7 @@ TEST(a_tied_decoder_that_differs_is_used_and_said)
     copy_fixture("masked_lm_untied",
                  CHANGES("\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true"), NULL);
     rt_huggingface *there = opened_folder(scratch);
-    rt_huggingface *untied = opened_folder(HF_FIXTURES "/masked_lm_untied/hf");
+    rt_huggingface *untied = opened_fixture("masked_lm_untied");
     expect_in(there->warnings, "cls.predictions.decoder.weight is not "
                                "roformer.embeddings.word_embeddings.weight; the former is used\n");
     expect_in(there->warnings, "cls.predictions.decoder.bias is not cls.predictions.bias");
@@ -384,7 +552,7 @@ TEST(a_model_in_several_files_is_the_same)
     write_parts(NULL, false);
     ck_assert(rt_is_huggingface(scratch));
     rt_huggingface *there = opened_folder(scratch);
-    rt_huggingface *whole = opened_folder(HF_FIXTURES "/masked_lm/hf");
+    rt_huggingface *whole = opened_fixture("masked_lm");
     rt_transformer *a = model_of_folder(there), *b = model_of_folder(whole);
     ck_assert(!memcmp(a->parameters.values, b->parameters.values,
                       a->parameters.block_size * sizeof(real)));
@@ -478,7 +646,7 @@ static rt_transformer *other_model(const rt_transformer_options *options)
 TEST(another_head_keeps_its_start)
 {
     rt_huggingface_taken taken;
-    rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
+    rt_huggingface *there = opened_fixture("masked_lm");
     rt_transformer_options o = there->options;
     o.head = RT_HEAD_TOKEN;
     o.labels = 3;
@@ -500,7 +668,7 @@ TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
 {
     static const rt_theta_form forms[] = {RT_THETA_LOG, RT_THETA_RAW};
     rt_huggingface_taken taken;
-    rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm_theta/hf");
+    rt_huggingface *there = opened_fixture("masked_lm_theta");
     ck_assert(there->options.theta.learn);
     rt_transformer_options o = there->options;
     o.theta.scope = RT_THETA_HEAD;
@@ -557,7 +725,7 @@ TEST_ROWS(theta_that_have_no_logarithm_are_raw, 0, 3)
 TEST(another_base_is_not_the_folders_theta)
 {
     rt_huggingface_taken taken;
-    rt_huggingface *there = opened_folder(HF_FIXTURES "/masked_lm/hf");
+    rt_huggingface *there = opened_fixture("masked_lm");
     rt_transformer_options o = there->options;
     o.position.frequencies.base = 500;
     rt_transformer *model = other_model(&o);
@@ -567,32 +735,42 @@ TEST(another_base_is_not_the_folders_theta)
     rt_huggingface_close(there);
 }
 
-TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, 4)
+static const struct {
+    const char *fixture, *words, *message;
+} unfit[] = {
+    {"masked_lm", "model.heads=6", "config.json: num_attention_heads is 3, this model has 6"},
+    {"masked_lm", "position.pairing=half",
+     "config.json: the folder's model needs position.kind = rope and position.pairing = "
+     "interleaved; set both"},
+    {"masked_lm", "model.ffn_dim=48",
+     "model.safetensors: roformer.encoder.layer.0.intermediate.dense.weight is (40, 24), (48, 24) "
+     "expected"},
+    {"masked_lm_untied", "model.tie_embeddings=yes",
+     "config.json: the folder's model has an output layer of its own; set model.tie_embeddings = "
+     "no"},
+    {LLAMA("llama"), "model.kind=roformer",
+     "config.json: the folder holds a decoder, but the configuration describes a roformer; set "
+     "model.kind = decoder"},
+    {LLAMA("llama"), "position.pairing=interleaved",
+     "config.json: the folder's model needs position.kind = rope and position.pairing = half; set "
+     "both"},
+    {LLAMA("llama"), "model.kv_heads=4",
+     "model.safetensors: model.layers.0.self_attn.k_proj.weight is (12, 24), (24, 24) expected"},
+    {LLAMA("llama"), "model.tie_embeddings=yes",
+     "config.json: the folder's model has an output layer of its own; set model.tie_embeddings = "
+     "no"},
+    {LLAMA("llama"), "model.bias=all",
+     "model.safetensors: lacks model.layers.0.self_attn.q_proj.bias (24)"},
+};
+
+TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, (int)(sizeof unfit / sizeof *unfit))
 {
     rt_huggingface_taken taken;
-    rt_huggingface *there =
-        opened_folder(_i == 3 ? HF_FIXTURES "/masked_lm_untied/hf" : HF_FIXTURES "/masked_lm/hf");
+    rt_huggingface *there = opened_fixture(unfit[_i].fixture);
     rt_transformer_options o = there->options;
-    const char *message = "config.json: num_attention_heads is 3, this model has 6";
-    if (_i == 0)
-        o.heads = 6;
-    if (_i == 1) {
-        o.position.pairing = RT_HALF;
-        message = "config.json: the folder's model needs position.kind = rope and position.pairing "
-                  "= interleaved; set both";
-    }
-    if (_i == 2) {
-        o.ffn_dim = 48;
-        message = "model.safetensors: roformer.encoder.layer.0.intermediate.dense.weight is "
-                  "(40, 24), (48, 24) expected";
-    }
-    if (_i == 3) {
-        o.tie_embeddings = true;
-        message = "config.json: the folder's model has an output layer of its own; set "
-                  "model.tie_embeddings = no";
-    }
+    set_options(&o, unfit[_i].words);
     rt_transformer *model = other_model(&o), *start = other_model(&o);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, message);
+    assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, unfit[_i].message);
     ck_assert(!memcmp(model->parameters.values, start->parameters.values,
                       model->parameters.block_size * sizeof(real)));
     rt_transformer_free(model);
@@ -600,28 +778,15 @@ TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, 4)
     rt_huggingface_close(there);
 }
 
-TEST_ROWS(every_allocation_can_fail, 0, 3)
+TEST_ROWS(every_allocation_can_fail, 0, 4)
 {
-    static const char *const names[] = {"sequence", "masked_lm_theta", "masked_lm_untied"};
-    rt_code code = RT_MEMORY;
-    size_t n = 0;
-    copy_fixture(names[_i], NULL, NULL);
-    while (code && n < 10000) {
-        rt_huggingface *there;
-        rt_transformer *model = NULL;
-        rt_memory_fail_at(++n);
-        code = rt_huggingface_open(&there, scratch).code;
-        if (!code)
-            code = rt_huggingface_model(there, &model).code;
-        char *ini = code ? NULL : ini_of(there);
-        if (!code && !ini)
-            code = RT_MEMORY;
-        rt_memory_fail_at(0);
-        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
-        ck_assert((code == RT_OK) == (model != NULL && ini != NULL));
-        rt_free(ini);
-        rt_transformer_free(model);
-        rt_huggingface_close(there);
-    }
-    ck_assert_uint_gt(n, 50);
+    static const char *const names[] = {"sequence", "masked_lm_theta", "masked_lm_untied",
+                                        LLAMA("llama_longrope")};
+    static const char *const written[] = {"\"vocab_size\"",
+                                          "\"rotor_theta\": {\"base\": 10000, \"scope\": "
+                                          "\"model\", \"form\": \"log\", \"theta\": [[[1, "
+                                          "0.04219917, 0.00179537]]]}, \"vocab_size\"",
+                                          NULL};
+    copy_fixture(names[_i], _i == 3 ? written : NULL, NULL);
+    expect_faults(try_folder, scratch, 50);
 }

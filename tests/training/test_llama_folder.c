@@ -8,187 +8,12 @@
 
 #include <math.h>
 
-#define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-/* A fixture's name from where those of the RoFormer are. */
-#define LLAMA(name) "../llama/" name
-
 /* ---- config.json ---- */
 
 #define TYPE "\"rope_type\": \"default\""
 #define BASE "\"rope_theta\": 10000.0"
 
-static const struct {
-    const char *fixture, *from, *to, *message;
-} configs[] = {
-    {"llama", "LlamaForCausalLM", "LlamaForSequenceClassification",
-     "model.safetensors: lacks score.weight (2, 24)"},
-    {"llama", "LlamaForCausalLM", "MistralForCausalLM",
-     "config.json: architectures must be LlamaForCausalLM, LlamaForSequenceClassification, "
-     "LlamaForTokenClassification or LlamaModel: rotor reads no other; got 'MistralForCausalLM'"},
-    {"mistral_window", "MistralForCausalLM", "MistralForTokenClassification",
-     "model.safetensors: lacks score.weight (2, 24)"},
-    {"llama", "\"hidden_act\": \"silu\"", "\"hidden_act\": \"relu\"",
-     "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'relu'"},
-    {"llama", "\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu_new\"",
-     "config.json: hidden_act must be silu or gelu: rotor has no other gates; got 'gelu_new'"},
-    {"llama", "\"head_dim\": 6", "\"head_dim\": 8",
-     "model.safetensors: model.layers.0.self_attn.q_proj.weight is (24, 24), (32, 24) expected: "
-     "num_attention_heads and num_key_value_heads times head_dim"},
-    {"llama", "\"hidden_size\": 24", "\"hidden_size\": 25",
-     "model.safetensors: model.embed_tokens.weight is (41, 24), (41, 25) expected"},
-    {"llama", "\"head_dim\": 6,\n  \"hidden_act\": \"silu\",\n  \"hidden_size\": 24",
-     "\"hidden_size\": 20",
-     "config.json: hidden_size = 20 and num_attention_heads = 4 make heads of 5; a head must have "
-     "pairs to rotate"},
-    {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3",
-     "config.json: num_key_value_heads = 3 does not divide num_attention_heads = 4"},
-    {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0",
-     "config.json: num_key_value_heads must be a whole number from 1 to 1000000"},
-    {"mistral_window", "\"num_key_value_heads\": 2,", "",
-     "config.json: num_key_value_heads = 8 does not divide num_attention_heads = 4"},
-    {"llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 1",
-     "model.safetensors: model.layers.0.self_attn.k_proj.weight is (12, 24), (6, 24) expected"},
-    {"llama", "\"attention_bias\": false", "\"attention_bias\": true",
-     "config.json: attention_bias = true and mlp_bias = false: rotor has biases in all linear maps "
-     "of a model or in none"},
-    {"llama", "\"mlp_bias\": false", "\"mlp_bias\": true",
-     "config.json: attention_bias = false and mlp_bias = true: rotor has biases in all linear maps "
-     "of a model or in none"},
-    {"llama", "\"mlp_bias\": false", "\"mlp_bias\": 0",
-     "config.json: mlp_bias must be true or false"},
-    {"llama", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 0",
-     "config.json: rms_norm_eps must be a number above 0"},
-    {"llama", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 1.01",
-     "config.json: rms_norm_eps must be at most 1"},
-    {"llama", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": \"1e-5\"",
-     "config.json: rms_norm_eps must be a number above 0"},
-    {"llama", "\"attention_dropout\": 0.0", "\"attention_dropout\": 1.0",
-     "config.json: attention_dropout must be a number from 0 to less than 1"},
-    {"llama", "\"pad_token_id\": null", "\"pad_token_id\": 41",
-     "config.json: pad_token_id must be a whole number from -1 to 40"},
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"quantization_config\": {}",
-     "config.json: quantization_config: rotor reads no quantized weights"},
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 1000000",
-     "config.json: the model would have 48010776 numbers; the folder has 12744"},
-    {"llama", "\"intermediate_size\": 50", "\"intermediate_size\": 1000000",
-     "config.json: the model would have 144005544 numbers; the folder has 12744"},
-    {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000",
-     "config.json: num_hidden_layers = 1000 needs 9000 tensors; the folder has 21"},
-    {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1001",
-     "config.json: num_hidden_layers must be a whole number from 1 to 1000"},
-    {"llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
-     "model.safetensors: unexpected tensor model.layers.1.input_layernorm.weight, which the model "
-     "lacks"},
-    {"llama", "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": 1",
-     "config.json: tie_word_embeddings must be true or false"},
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": false",
-     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": null",
-     "config.json: is_causal = null: a decoder of rotor attends to no token behind its own"},
-    {"mistral_window", "\"vocab_size\": 41", "\"vocab_size\": 41, \"is_causal\": 0",
-     "config.json: is_causal = 0: a decoder of rotor attends to no token behind its own"},
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"per_layer_config\": {}",
-     "config.json: per_layer_config: layers of rotor have the same sizes"},
-    {"../families/qwen2", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
-     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
-    {"../families/gpt_neox", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
-     "config.json: is_causal = false: a decoder of rotor attends to no token behind its own"},
-    {"../families/gpt_neox", "\"vocab_size\"", "\"head_dim\": 4, \"vocab_size\"",
-     "config.json: head_dim = 4: heads of this family have 8 features, hidden_size / "
-     "num_attention_heads"},
-    {"../families/esm", "\"vocab_size\"", "\"head_dim\": 2, \"vocab_size\"",
-     "config.json: head_dim = 2: heads of this family have 8 features, hidden_size / "
-     "num_attention_heads"},
-    {"../huggingface/causal_lm", "\"vocab_size\"", "\"is_causal\": false, \"vocab_size\"",
-     "config.json: is_causal must be true with is_decoder = true: a decoder of rotor attends to no "
-     "token behind its own"},
-    {"../families/modernbert_classify", "\"vocab_size\"", "\"num_labels\": 2, \"vocab_size\"",
-     "config.json: num_labels must be 3, as many as id2label names"},
-    /* the window */
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"sliding_window\": 8",
-     "config.json: sliding_window: a window is for model_type mistral"},
-    {"mistral_window", "\"sliding_window\": 5", "\"sliding_window\": 0",
-     "config.json: sliding_window must be a whole number from 1 to 1000000"},
-    {"mistral_window", "\"sliding_window\": 5",
-     "\"sliding_window\": 5, \"use_sliding_window\": false",
-     "config.json: use_sliding_window = false, but sliding_window gives a window"},
-    {"mistral_window", "\"sliding_window\": 5",
-     "\"sliding_window\": 5, \"layer_types\": [\"sliding_attention\", \"full_attention\"]",
-     "config.json: layer_types must all be sliding_attention; got 'full_attention'"},
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"layer_types\": [\"full_attention\", 1]",
-     "config.json: layer_types must all be full_attention; got 'something else'"},
-    /* theta */
-    {"llama", TYPE, "\"rope_type\": \"proportional\"",
-     "config.json: rope_parameters.rope_type must be default, linear, dynamic, yarn, longrope or "
-     "llama3: rotor reads no other; got 'proportional'"},
-    {"llama", TYPE, "\"type\": \"su\"",
-     "config.json: rope_parameters.type must be default, linear, dynamic, yarn, longrope or "
-     "llama3: rotor reads no other; got 'su'"},
-    {"llama", TYPE, "\"rope_type\": \"none\"",
-     "config.json: rope_parameters.rope_type must be default, linear, dynamic, yarn, longrope or "
-     "llama3: rotor reads no other; got 'none'"},
-    {"llama", TYPE, "\"rope_type\": \"linear\"", "config.json: rope_parameters.factor is missing"},
-    {"llama", TYPE, "\"rope_type\": \"linear\", \"factor\": 0.5",
-     "config.json: rope_parameters.factor must be at least 1; got 0.5"},
-    {"llama", TYPE, "\"rope_type\": \"linear\", \"factor\": \"2\"",
-     "config.json: rope_parameters.factor must be a number above 0"},
-    {"llama", BASE, "\"rope_theta\": 1.0",
-     "config.json: rope_parameters.rope_theta must be above 1; got 1"},
-    {"llama", BASE, "\"rope_theta\": -5",
-     "config.json: rope_parameters.rope_theta must be a number above 0"},
-    {"llama", BASE, BASE ", \"partial_rotary_factor\": 0.5",
-     "config.json: rope_parameters.partial_rotary_factor must be 1: a Llama rotates all features "
-     "of a head"},
-    {"llama", "\"vocab_size\": 41", "\"vocab_size\": 41, \"partial_rotary_factor\": 0.25",
-     "config.json: partial_rotary_factor must be 1: a Llama rotates all features of a head"},
-    {"llama", "\"rope_parameters\": {", "\"rope_parameters\": {\"full_attention\": {},",
-     "config.json: rope_parameters must be one for all layers"},
-    {"llama", "\"rope_parameters\": {", "\"rope_parameters\": [1], \"other\": {",
-     "config.json: rope_parameters must be an object"},
-    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"truncate\": false",
-     "config.json: rope_parameters.truncate = false: yarn of rotor rounds the ends of its ramp"},
-    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"attention_factor\": 0",
-     "config.json: rope_parameters.attention_factor must be a number above 0"},
-    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"beta_fast\": 1",
-     "config.json: position.scaling: yarn needs a lower bound of rotations below its upper bound; "
-     "got 1 and 1"},
-    {"llama_yarn", "\"original_max_position_embeddings\": 16",
-     "\"original_max_position_embeddings\": 0",
-     "config.json: rope_parameters.original_max_position_embeddings must be a whole number from 1 "
-     "to 1000000"},
-    {"llama", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 1073741825",
-     "config.json: max_position_embeddings must be a whole number from 1 to 1073741824"},
-    {"llama", "\"max_position_embeddings\": 64",
-     "\"max_position_embeddings\": 2000000, \"rope_scaling\": {\"type\": \"dynamic\", \"factor\": "
-     "2}",
-     "config.json: max_position_embeddings = 2000000: a scaling of rotor is of 1000000 at most"},
-    {"llama_llama3", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1",
-     "config.json: position.scaling: llama3 needs a lower bound of rotations below its upper "
-     "bound; got 1 and 1"},
-    {"llama_longrope", "\"short_factor\": [", "\"short_factor\": [1.0, ",
-     "config.json: rope_parameters.short_factor must have a number for each of the 3 pairs of a "
-     "head, none of them 0, and there can be 256"},
-    {"llama_longrope", "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      0",
-     "config.json: rope_parameters.long_factor must have a number for each of the 3 pairs of a "
-     "head, none of them 0, and there can be 256"},
-    {"llama_longrope", "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      -2.0",
-     "config.json: position.scaling: long_factors must be above 0; number 1 is -2"},
-    {"llama_longrope", "\"long_factor\": [\n      2.0", "\"long_factor\": [\n      \"2\"",
-     "config.json: rope_parameters.long_factor must have a number for each of the 3 pairs of a "
-     "head, none of them 0, and there can be 256"},
-};
-enum { CONFIGS = sizeof configs / sizeof *configs };
-
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
-
-TEST_ROWS(what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS)
-{
-    char fixture[64];
-    snprintf(fixture, sizeof fixture, LLAMA("%s"), configs[_i].fixture);
-    copy_fixture(fixture, CHANGES(configs[_i].from, configs[_i].to), NULL);
-    expect_refused(configs[_i].message);
-}
 
 static rt_huggingface *opened_llama(const char *name, const char *const *changes)
 {
@@ -461,25 +286,6 @@ TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROPES)
 
 /* ---- tensors ---- */
 
-TEST_ROWS(a_tensor_that_is_missing_is_named, 0, 4)
-{
-    static const struct {
-        const char *fixture, *from, *to, *message;
-    } tensors[] = {
-        {LLAMA("llama"), "model.layers.1.mlp.up_proj.weight", "model.layers.1.mlp.up_prox.weight",
-         "model.safetensors: lacks model.layers.1.mlp.up_proj.weight (50, 24)"},
-        {LLAMA("llama"), "lm_head.weight", "lm_heat.weight",
-         "model.safetensors: lacks lm_head.weight (41, 24)"},
-        {LLAMA("llama_bias"), "model.layers.0.self_attn.o_proj.bias",
-         "model.layers.0.self_attn.o_proj.boas",
-         "model.safetensors: lacks model.layers.0.self_attn.o_proj.bias (24)"},
-        {LLAMA("llama"), "model.norm.weight", "model.norx.weight",
-         "model.safetensors: lacks model.norm.weight (24)"},
-    };
-    copy_fixture(tensors[_i].fixture, NULL, CHANGES(tensors[_i].from, tensors[_i].to));
-    expect_refused(tensors[_i].message);
-}
-
 static void fill_from(const void *context, size_t first, size_t count, float *values)
 {
     const double *from = context;
@@ -526,9 +332,7 @@ static void write_tensors(const char *fixture, const char *again, const char *ad
 
 static void expect_values_of(const rt_huggingface *there, const char *fixture)
 {
-    char path[512];
-    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf", fixture);
-    rt_huggingface *whole = opened_folder(path);
+    rt_huggingface *whole = opened_fixture(fixture);
     rt_transformer *a = model_of_folder(there), *b = model_of_folder(whole);
     for (int i = 0; i < b->parameters.count; i++) {
         const rt_parameter *p = b->parameters.list[i];
@@ -611,47 +415,12 @@ TEST(a_model_without_a_head_has_one_drawn)
 
 /* ---- other models ---- */
 
-TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, 5)
-{
-    static const char *const messages[] = {
-        "config.json: the folder holds a decoder, but the configuration describes a roformer; set "
-        "model.kind = decoder",
-        "config.json: the folder's model needs position.kind = rope and position.pairing = half; "
-        "set both",
-        "model.safetensors: model.layers.0.self_attn.k_proj.weight is (12, 24), (24, 24) expected",
-        "config.json: the folder's model has an output layer of its own; set model.tie_embeddings "
-        "= no",
-        "model.safetensors: lacks model.layers.0.self_attn.q_proj.bias (24)",
-    };
-    rt_huggingface_taken taken;
-    rt_transformer *model, *start;
-    rt_huggingface *there = opened_folder(HF_FIXTURES "/../llama/llama/hf");
-    rt_transformer_options o = there->options;
-    if (_i == 0)
-        o.kind = RT_KIND_ROFORMER;
-    if (_i == 1)
-        o.position.pairing = RT_INTERLEAVED;
-    if (_i == 2)
-        o.kv_heads = 4;
-    o.tie_embeddings = _i == 3;
-    if (_i == 4)
-        o.bias = RT_BIAS_ALL;
-    assert_status(rt_transformer_new(&model, &o, 5, NULL), RT_OK, "");
-    assert_status(rt_transformer_new(&start, &o, 5, NULL), RT_OK, "");
-    assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, messages[_i]);
-    ck_assert(!memcmp(model->parameters.values, start->parameters.values,
-                      model->parameters.block_size * sizeof(real)));
-    rt_transformer_free(model);
-    rt_transformer_free(start);
-    rt_huggingface_close(there);
-}
-
 /* Models that take the theta of the folder llama_yarn, or keep their own. */
 TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
 {
     rt_huggingface_taken taken;
     rt_transformer *model;
-    rt_huggingface *there = opened_folder(HF_FIXTURES "/../llama/llama_yarn/hf");
+    rt_huggingface *there = opened_fixture(LLAMA("llama_yarn"));
     rt_transformer_options o = there->options;
     o.theta.learn = _i < 3;
     if (_i == 1)
@@ -697,29 +466,4 @@ TEST(a_key_that_changes_what_is_computed_is_named)
     ck_assert_int_eq(m->data.vocab, 41);
     ck_assert_int_eq(m->data.length, 64);
     rt_imported_close(m);
-}
-
-TEST(every_allocation_can_fail)
-{
-    rt_code code = RT_MEMORY;
-    size_t n = 0;
-    copy_fixture(LLAMA("llama_longrope"),
-                 CHANGES("\"vocab_size\"",
-                         "\"rotor_theta\": {\"base\": 10000, \"scope\": \"model\", \"form\": "
-                         "\"log\", \"theta\": [[[1, 0.04219917, 0.00179537]]]}, \"vocab_size\""),
-                 NULL);
-    while (code && n < 10000) {
-        rt_huggingface *there;
-        rt_transformer *model = NULL;
-        rt_memory_fail_at(++n);
-        code = rt_huggingface_open(&there, scratch).code;
-        if (!code)
-            code = rt_huggingface_model(there, &model).code;
-        rt_memory_fail_at(0);
-        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
-        ck_assert((code == RT_OK) == (model != NULL));
-        rt_transformer_free(model);
-        rt_huggingface_close(there);
-    }
-    ck_assert_uint_gt(n, 50);
 }

@@ -1,7 +1,7 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "io/huggingface/sine_table.h"
+#include "io/huggingface/private.h"
 #include "ops/ops.h"
 
 #include <math.h>
