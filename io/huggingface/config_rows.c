@@ -21,7 +21,8 @@ void rt_reading_refuse(rt_reading *r, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    r->status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s%s", r->within ? r->within : "", message);
+    r->status = rt_error(RT_CHECKPOINT, "%s: %s%s", r->file ? r->file : RT_HF_CONFIG,
+                         r->within ? r->within : "", message);
 }
 
 json_t *rt_reading_find(const rt_reading *r, const char *key)
@@ -194,22 +195,18 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
 
 /* ---- reading ---- */
 
-static int *whole_at(rt_huggingface *there, int member)
+/* The place of a member of the options. */
+static void *at(rt_huggingface *there, int member)
 {
-    return (int *)((char *)&there->options + member);
-}
-
-static double *number_at(rt_huggingface *there, int member)
-{
-    return (double *)((char *)&there->options + member);
+    return (char *)&there->options + member;
 }
 
 static void read_whole(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
 {
     const bool given = json_object_get(r->json, row->key) != NULL;
-    const int same = row->same_as ? *whole_at(there, row->same_as) : 0;
+    const int same = row->same_as ? *(int *)at(there, row->same_as) : 0;
     const int initial = same && (given || !(row->initial > 0)) ? same : (int)row->initial;
-    *whole_at(there, row->member) = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
+    *(int *)at(there, row->member) = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
 }
 
 /* Lists the first word of each value. */
@@ -231,13 +228,13 @@ static void read_word(const rt_config_row *row, rt_reading *r, rt_huggingface *t
 {
     const char *word =
         rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
-    const rt_config_word *at = row->words;
-    while (at->word && strcmp(at->word, word))
-        at++;
-    if (!at->word)
+    const rt_config_word *w = row->words;
+    while (w->word && strcmp(w->word, word))
+        w++;
+    if (!w->word)
         refuse_word(row, r, word);
     else if (row->member != RT_NO_MEMBER)
-        *whole_at(there, row->member) = at->value;
+        *(int *)at(there, row->member) = w->value;
 }
 
 /* A value is shown unless it has members of its own. Where true is wanted, null is not the default:
@@ -265,19 +262,20 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
         read_whole(row, r, there);
         break;
     case RT_CONFIG_NUMBER:
-        *number_at(there, row->member) = rt_reading_below(r, row->key, row->initial, 0, row->high);
+        *(double *)at(there, row->member) =
+            rt_reading_below(r, row->key, row->initial, 0, row->high);
         break;
     case RT_CONFIG_EPS:
-        *number_at(there, row->member) = rt_reading_eps(r, row->key, row->initial);
+        *(double *)at(there, row->member) = rt_reading_eps(r, row->key, row->initial);
         break;
     case RT_CONFIG_POSITIONS:
         there->max_positions = rt_reading_whole(r, row->key, (int)row->initial, 1, (int)row->high);
         break;
     case RT_CONFIG_FLAG:
-        *(bool *)whole_at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
+        *(bool *)at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
         break;
     case RT_CONFIG_SWITCH:
-        *whole_at(there, row->member) =
+        *(int *)at(there, row->member) =
             row->words[rt_reading_flag(r, row->key, row->initial > 0)].value;
         break;
     case RT_CONFIG_WORD:

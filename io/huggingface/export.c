@@ -513,16 +513,12 @@ static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX, RT_HF_VOC
 static rt_status check_name(const char *folder)
 {
     static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5"};
-    const size_t length = strlen(folder);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t size = strlen(endings[i]);
-        if (length < size || strcmp(folder + length - size, endings[i]) != 0)
-            continue;
-        return rt_error(RT_CONFIG,
-                        "%s: a model is exported as a folder; name one, for config.json and "
-                        "model.safetensors, or a file.gguf",
-                        folder);
-    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (rt_path_ends_in(folder, endings[i]))
+            return rt_error(RT_CONFIG,
+                            "%s: a model is exported as a folder; name one, for config.json and "
+                            "model.safetensors, or a file.gguf",
+                            folder);
     return rt_ok();
 }
 

@@ -135,12 +135,13 @@ bool rt_tensor_map_index(const rt_tensor_map *map, size_t row, size_t column, si
 
 /* ---- rows of config.json ---- */
 
-/* An object of config.json whose keys are asked for one by one. The first that is wrong is kept in
- * `status`, RT_CHECKPOINT with the key's name; what is asked for afterwards is of no use. A key
- * that is absent and one that is null both mean the default. */
+/* An object of config.json, or of another file, whose keys are asked for one by one. The first that
+ * is wrong is kept in `status`, RT_CHECKPOINT with the key's name; what is asked for afterwards is
+ * of no use. A key that is absent and one that is null both mean the default. */
 
 typedef struct rt_reading {
     const json_t *json;
+    const char *file;   /* NULL: config.json */
     const char *within; /* begins the names of its keys in messages, such as "rope_parameters."; or
                            NULL */
     rt_status status;

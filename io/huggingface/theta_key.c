@@ -22,31 +22,17 @@ static int choice(const char *const *words, const json_t *json)
     return -1;
 }
 
-static bool read_row(const json_t *row, const rt_written_theta *t, double *to)
-{
-    if (json_array_size(row) != (size_t)t->pairs)
-        return false;
-    for (int i = 0; i < t->pairs; i++) {
-        const json_t *number = json_array_get(row, (size_t)i);
-        to[i] = json_number_value(number);
-        if (!json_is_number(number) || (t->form == RT_THETA_LOG && !(to[i] > 0)))
-            return false;
-    }
-    return true;
-}
-
 static bool read_numbers(const json_t *list, rt_written_theta *t)
 {
-    double *to = t->values;
-    if (json_array_size(list) != (size_t)t->layers)
-        return false;
-    for (int l = 0; l < t->layers; l++) {
-        const json_t *layer = json_array_get(list, (size_t)l);
-        if (json_array_size(layer) != (size_t)t->rows)
+    const size_t rows = (size_t)t->rows, pairs = (size_t)t->pairs;
+    for (size_t n = 0; n < (size_t)t->layers * rows * pairs; n++) {
+        const json_t *layer = json_array_get(list, n / pairs / rows);
+        const json_t *row = json_array_get(layer, n / pairs % rows);
+        const json_t *number = json_array_get(row, n % pairs);
+        t->values[n] = json_number_value(number);
+        if (json_array_size(layer) != rows || json_array_size(row) != pairs ||
+            !json_is_number(number) || (t->form == RT_THETA_LOG && !(t->values[n] > 0)))
             return false;
-        for (int h = 0; h < t->rows; h++, to += t->pairs)
-            if (!read_row(json_array_get(layer, (size_t)h), t, to))
-                return false;
     }
     return true;
 }
@@ -174,13 +160,11 @@ static json_t *list_theta(const rt_export_theta *theta)
     const int *axis = theta->shape.axis;
     json_t *layers = json_array();
     bool failed = !layers;
-    for (int l = 0; l < axis[0] && !failed; l++) {
-        json_t *heads = json_array();
-        for (int h = 0; h < axis[1] && !failed; h++)
-            failed = json_array_append_new(heads,
-                                           rt_json_numbers(theta->own + (l * axis[1] + h) * axis[2],
-                                                           axis[2])) != 0;
-        failed |= json_array_append_new(layers, heads) != 0;
+    for (int n = 0; n < axis[0] * axis[1] && !failed; n++) {
+        if (n % axis[1] == 0)
+            failed = json_array_append_new(layers, json_array()) != 0;
+        failed |= json_array_append_new(json_array_get(layers, (size_t)(n / axis[1])),
+                                        rt_json_numbers(theta->own + n * axis[2], axis[2])) != 0;
     }
     if (!failed)
         return layers;

@@ -13,46 +13,17 @@
 
 /* ---- how a text is cut into words ---- */
 
-/* Reads a flag; `otherwise` if the key is absent or null. */
-static rt_status read_bool(const json_t *object, const char *file, const char *key, bool otherwise,
-                           bool *value)
-{
-    const json_t *found = json_object_get(object, key);
-    *value = json_is_boolean(found) ? json_is_true(found) : otherwise;
-    return !found || json_is_null(found) || json_is_boolean(found)
-               ? rt_ok()
-               : rt_error(RT_CHECKPOINT, "%s: %s must be true or false", file, key);
-}
-
 /* The words must be those of BERT: ideographs apart, accents gone with the capitals. */
-static rt_status read_words(const json_t *object, const char *file, const char *lower_key,
-                            const char *ideographs_key, bool *lowercase)
+static bool read_words(rt_reading *r, const char *lower_key, const char *ideographs_key)
 {
-    bool strips, ideographs;
-    rt_status status = read_bool(object, file, lower_key, true, lowercase);
-    if (!status.code)
-        status = read_bool(object, file, "strip_accents", *lowercase, &strips);
-    if (!status.code)
-        status = read_bool(object, file, ideographs_key, true, &ideographs);
-    if (status.code)
-        return status;
-    if (strips != *lowercase)
-        return rt_error(RT_CHECKPOINT, "%s: strip_accents must be as %s is", file, lower_key);
+    const bool lowercase = rt_reading_flag(r, lower_key, true);
+    const bool strips = rt_reading_flag(r, "strip_accents", lowercase);
+    const bool ideographs = rt_reading_flag(r, ideographs_key, true);
+    if (strips != lowercase)
+        rt_reading_refuse(r, "strip_accents must be as %s is", lower_key);
     if (!ideographs)
-        return rt_error(RT_CHECKPOINT, "%s: %s must be true", file, ideographs_key);
-    return rt_ok();
-}
-
-static rt_status expect_word(const json_t *object, const char *file, const char *key,
-                             const char *wish)
-{
-    char quoted[RT_QUOTE_SIZE];
-    const json_t *found = json_object_get(object, key);
-    const char *word = json_is_string(found) ? json_string_value(found) : "";
-    if (!found || json_is_null(found) || !strcmp(word, wish))
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT, "%s: %s is %s; '%s' alone is read", file, key,
-                    rt_quote(quoted, word), wish);
+        rt_reading_refuse(r, "%s must be true", ideographs_key);
+    return lowercase;
 }
 
 /* Contents of tokenizer_config.json, which may be missing. */
@@ -71,108 +42,98 @@ static bool is_among(const char *word, const char *const *words)
     return false;
 }
 
+/* A string of a key; "" for any other value. */
+static const char *word_of(const json_t *object, const char *key)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+    return word ? word : "";
+}
+
 /* The class that transformers would take; without one it is taken for BERT's. */
-static rt_status read_class(const json_t *object, settings *s)
+static void read_class(rt_reading *r, settings *s)
 {
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
     static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
-    static const char *const of_esm[] = {"EsmTokenizer", NULL};
     static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast",
                                                  NULL};
     char quoted[RT_QUOTE_SIZE];
-    const json_t *found = json_object_get(object, "tokenizer_class");
-    const char *word = json_is_string(found) ? json_string_value(found) : "";
+    const char *word = word_of(r->json, "tokenizer_class");
     s->leaves_words = is_among(word, general);
-    s->of_esm = is_among(word, of_esm);
+    s->of_esm = !strcmp(word, "EsmTokenizer");
     s->of_bert = *word && !s->leaves_words && !s->of_esm;
     if (is_among(word, of_transformer))
         s->warning = RT_HF_TOKENIZER ": RoFormerTokenizer cuts Chinese into words before it looks "
                                      "for pieces; here every ideograph is a word, as for "
                                      "BertTokenizer";
     else if (!s->leaves_words && !s->of_esm && !is_among(word, of_bert))
-        return rt_error(RT_CHECKPOINT,
-                        RT_HF_TOKENIZER ": tokenizer_class is %s; 'BertTokenizer', "
-                                        "'RoFormerTokenizer' and 'EsmTokenizer' are read",
-                        rt_quote(quoted, word));
-    return rt_ok();
+        rt_reading_refuse(r,
+                          "tokenizer_class is %s; 'BertTokenizer', 'RoFormerTokenizer' and "
+                          "'EsmTokenizer' are read",
+                          rt_quote(quoted, word));
 }
 
 static rt_status read_settings(const char *folder, settings *s)
 {
     json_t *object;
-    bool basic = true;
     *s = (settings){.leaves_words = true, .lowercase = true};
     if (!rt_folder_has(folder, RT_HF_TOKENIZER))
         return rt_ok();
-    rt_status status = rt_json_read_file(&object, folder, RT_HF_TOKENIZER);
-    if (!status.code)
-        status = read_class(object, s);
-    if (!status.code && !s->of_esm)
-        status = read_words(object, RT_HF_TOKENIZER, "do_lower_case", "tokenize_chinese_chars",
-                            &s->lowercase);
-    if (!status.code && !s->of_esm)
-        status = read_bool(object, RT_HF_TOKENIZER, "do_basic_tokenize", true, &basic);
-    if (!status.code && !basic)
-        status = rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": do_basic_tokenize must be true");
+    const rt_status status = rt_json_read_file(&object, folder, RT_HF_TOKENIZER);
+    rt_reading r = {.json = object, .file = RT_HF_TOKENIZER, .status = status};
+    read_class(&r, s);
+    if (!s->of_esm) {
+        s->lowercase = read_words(&r, "do_lower_case", "tokenize_chinese_chars");
+        if (!rt_reading_flag(&r, "do_basic_tokenize", true))
+            rt_reading_refuse(&r, "do_basic_tokenize must be true");
+    }
     json_decref(object);
-    return status;
+    return r.status;
 }
 
 /* ---- tokenizer.json ---- */
 
-/* A part of it that must be there, of the type that BERT has. */
-static rt_status find_part(const json_t *tokenizer, const char *name, const char *type,
-                           const json_t **part)
+/* Refuses a part whose type is another than that of BERT. */
+static void check_type(rt_reading *r, const char *name, const char *type, const char *others)
 {
-    *part = json_object_get(tokenizer, name);
-    const char *found = json_string_value(json_object_get(*part, "type"));
     char quoted[RT_QUOTE_SIZE];
-    if (found && !strcmp(found, type))
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT, PIECES ": the type of %s is %s; '%s' alone is read", name,
-                    found ? rt_quote(quoted, found) : "missing", type);
+    const char *found = json_string_value(json_object_get(r->json, "type"));
+    if (!found || strcmp(found, type) != 0)
+        rt_reading_refuse(r, "the type of %s is %s; %s'%s' %s read", name,
+                          found ? rt_quote(quoted, found) : "missing", others, type,
+                          *others ? "are" : "alone is");
 }
 
-/* Reads how the tokenizer cuts a text into words. */
-static rt_status read_cutting(const json_t *tokenizer, settings *s)
+static void expect_word(rt_reading *r, const char *key, const char *wish)
 {
-    const json_t *normalizer, *cutter;
-    bool cleans = true;
-    rt_status status = find_part(tokenizer, "normalizer", "BertNormalizer", &normalizer);
-    if (!status.code)
-        status = find_part(tokenizer, "pre_tokenizer", "BertPreTokenizer", &cutter);
-    if (!status.code && s->leaves_words)
-        status = read_words(normalizer, PIECES, "lowercase", "handle_chinese_chars", &s->lowercase);
-    if (!status.code)
-        status = read_bool(normalizer, PIECES, "clean_text", true, &cleans);
-    if (!status.code && !cleans)
-        status = rt_error(RT_CHECKPOINT, PIECES ": clean_text must be true");
-    return status;
+    char quoted[RT_QUOTE_SIZE];
+    const char *word = word_of(r->json, key);
+    if (rt_reading_find(r, key) && strcmp(word, wish) != 0)
+        rt_reading_refuse(r, "%s is %s; '%s' alone is read", key, rt_quote(quoted, word), wish);
 }
 
-/* Reads how the tokenizer cuts a word into pieces. */
-static rt_status read_model(const json_t *tokenizer, json_t **vocab)
+/* Reads how a tokenizer.json cuts a text into words, and a word into pieces. */
+static rt_status read_cutting(const json_t *tokenizer, settings *s, json_t **vocab)
 {
-    const json_t *model = json_object_get(tokenizer, "model");
-    const char *type = json_string_value(json_object_get(model, "type"));
-    char quoted[RT_QUOTE_SIZE];
-    rt_status status = rt_ok();
-    if (!type || strcmp(type, "WordPiece") != 0)
-        status = rt_error(RT_CHECKPOINT,
-                          PIECES ": the type of model is %s; 'BPE' and 'WordPiece' are read",
-                          type ? rt_quote(quoted, type) : "missing");
-    if (!status.code)
-        status = expect_word(model, PIECES, "continuing_subword_prefix", "##");
-    if (!status.code)
-        status = expect_word(model, PIECES, "unk_token", "[UNK]");
-    const json_t *most = json_object_get(model, "max_input_chars_per_word");
-    if (!status.code && most && json_integer_value(most) != RT_WORD_CHARACTERS)
-        status = rt_error(RT_CHECKPOINT, PIECES ": max_input_chars_per_word must be %d",
-                          RT_WORD_CHARACTERS);
-    *vocab = json_object_get(model, "vocab");
-    if (!status.code && !json_is_object(*vocab))
-        status = rt_error(RT_CHECKPOINT, PIECES ": model.vocab must be an object");
-    return status;
+    rt_reading r = {.json = json_object_get(tokenizer, "model"), .file = PIECES};
+    check_type(&r, "model", "WordPiece", "'BPE' and ");
+    expect_word(&r, "continuing_subword_prefix", "##");
+    expect_word(&r, "unk_token", "[UNK]");
+    const json_t *most = json_object_get(r.json, "max_input_chars_per_word");
+    if (most && json_integer_value(most) != RT_WORD_CHARACTERS)
+        rt_reading_refuse(&r, "max_input_chars_per_word must be %d", RT_WORD_CHARACTERS);
+    *vocab = json_object_get(r.json, "vocab");
+    if (!json_is_object(*vocab))
+        rt_reading_refuse(&r, "model.vocab must be an object");
+    r.json = json_object_get(tokenizer, "normalizer");
+    check_type(&r, "normalizer", "BertNormalizer", "");
+    r.json = json_object_get(tokenizer, "pre_tokenizer");
+    check_type(&r, "pre_tokenizer", "BertPreTokenizer", "");
+    r.json = json_object_get(tokenizer, "normalizer");
+    if (s->leaves_words)
+        s->lowercase = read_words(&r, "lowercase", "handle_chinese_chars");
+    if (!rt_reading_flag(&r, "clean_text", true))
+        rt_reading_refuse(&r, "clean_text must be true");
+    return r.status;
 }
 
 /* Puts the pieces in the order of their ids, which must be 0 to count - 1. */
@@ -222,9 +183,7 @@ static rt_status read_pieces(const char *folder, char **text_new, settings *s)
     json_t *tokenizer, *vocab;
     rt_status status = rt_tokenizer_read_json(&tokenizer, folder);
     if (!status.code)
-        status = read_model(tokenizer, &vocab);
-    if (!status.code)
-        status = read_cutting(tokenizer, s);
+        status = read_cutting(tokenizer, s, &vocab);
     if (!status.code)
         status = write_pieces(vocab, text_new);
     json_decref(tokenizer);

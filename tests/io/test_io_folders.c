@@ -2,34 +2,20 @@
  * there and back again. Links reference.c beside the library. */
 
 #include "huggingface/fixtures.h"
+#include "io/models.h"
 #include "reference/reference.h"
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "io/rotor-io.h"
 #include "ops/engine.h"
 
 #include <math.h>
 #include <pthread.h>
 
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
 static rt_model *open_fixture(const char *name)
 {
     char path[PATH_OF_FIXTURE];
-    rt_model *model;
-    expect_ok(rt_model_open(&model, fixture_path(path, name, "hf")));
-    return model;
-}
-
-static rt_model *open_model(const char *path)
-{
-    rt_model *model;
-    expect_ok(rt_model_open(&model, path));
-    return model;
+    return open_model(fixture_path(path, name, "hf"));
 }
 
 /* The rows of a fixture, without their padding. */

@@ -1,34 +1,15 @@
 /* Models through librotor-io: against what the program says of the same checkpoint, saved and
  * opened again, and refused. */
 
+#include "io/models.h"
 #include "program/train_program.h"
 #include "training/forged_attribute.h"
 
 #include "io/checkpoint/checkpoint.h"
-#include "io/rotor-io.h"
 
 #include <math.h>
 
 enum { CLASSES = 2, A = 4 + 'a' };
-
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
-static void expect_refusal(rt_status status, rt_code code, const char *part)
-{
-    ck_assert_msg(status.code == code, "code %d, expected %d: '%s'", status.code, code,
-                  status.message);
-    ck_assert_msg(strstr(status.message, part) != NULL, "no '%s' in '%s'", part, status.message);
-}
-
-static rt_model *open_model(const char *path)
-{
-    rt_model *model;
-    expect_ok(rt_model_open(&model, path));
-    return model;
-}
 
 /* ---- trained models: a minute altogether ---- */
 

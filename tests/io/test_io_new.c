@@ -1,9 +1,9 @@
 /* Models that a program makes: trained on arrays, saved, opened and exported; and what cannot be
  * made. */
 
+#include "io/models.h"
 #include "program/train_program.h"
 
-#include "io/rotor-io.h"
 #include "models/session.h"
 
 #include <math.h>
@@ -11,18 +11,6 @@
 enum { LENGTH = 16, SEED = 7, STEPS = 80, ASKED = 8 };
 
 static const char taught[] = "abcabcabcabcabc";
-
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
-static void expect_refusal(rt_status status, rt_code code, const char *part)
-{
-    ck_assert_msg(status.code == code, "code %d, expected %d: '%s'", status.code, code,
-                  status.message);
-    ck_assert_msg(strstr(status.message, part) != NULL, "no '%s' in '%s'", part, status.message);
-}
 
 static rt_transformer_options small_decoder(void)
 {
@@ -109,14 +97,13 @@ SUITE(PROGRAM_OPTIONS)
 TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
 {
     char text[ASKED + 1], again[ASKED + 1];
-    rt_model *opened;
-    rt_model *model = new_decoder();
+    rt_model *opened, *model = new_decoder();
     ck_assert(model->has_head && model->length == LENGTH && !model->step && !model->labels);
     teach(model);
     continue_text(model, text);
     ck_assert_str_eq(text, "bcabcabc");
     expect_ok(rt_model_save(model, "new.h5"));
-    expect_ok(rt_model_open(&opened, "new.h5"));
+    opened = open_model("new.h5");
     expect_same(model, opened);
     ck_assert_int_eq(opened->step, STEPS);
     ck_assert_int_eq(opened->length, LENGTH);
@@ -133,11 +120,10 @@ TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
 TEST(a_new_model_is_exported)
 {
     char text[ASKED + 1];
-    rt_model *opened;
-    rt_model *model = new_decoder();
+    rt_model *opened, *model = new_decoder();
     teach(model);
     expect_ok(rt_model_export(model, "folder"));
-    expect_ok(rt_model_open(&opened, "folder"));
+    opened = open_model("folder");
     continue_text(opened, text);
     ck_assert_str_eq(text, "bcabcabc");
     rt_model_close(model);
@@ -178,7 +164,7 @@ TEST(a_new_classifier_has_the_names_of_its_classes)
     rt_vocabulary_free(vocabulary);
     expect_ok(rt_model_classify(model, "ab", "cd", p));
     expect_ok(rt_model_save(model, "new.h5"));
-    expect_ok(rt_model_open(&opened, "new.h5"));
+    opened = open_model("new.h5");
     ck_assert_str_eq(opened->labels->names[0], "green");
     expect_ok(rt_model_classify(opened, "ab", "cd", q));
     ck_assert(p[0] == q[0] && p[1] == q[1]);
@@ -196,7 +182,7 @@ TEST(a_new_model_of_ids_needs_no_vocabulary)
     expect_ok(rt_model_new(&model, &o, NULL, NULL, LENGTH, SEED));
     expect_refusal(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
     expect_ok(rt_model_save(model, "new.h5"));
-    expect_ok(rt_model_open(&opened, "new.h5"));
+    opened = open_model("new.h5");
     ck_assert_int_eq(opened->transformer->options.vocab, 11);
     rt_model_close(model);
     rt_model_close(opened);

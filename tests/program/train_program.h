@@ -88,4 +88,35 @@ static inline void expect_number(double got, double low, double high)
     ck_assert_msg(got >= low && got <= high, "%g is not from %g to %g", got, low, high);
 }
 
+/* The line of an evaluation, from the loss on. */
+static inline void evaluate(const char *arguments, char line[LINE_SIZE])
+{
+    expect_exit(w, 0, "$TRAIN --eval --quiet %s", arguments);
+    line_of(w->out, "eval: loss ", line);
+}
+
+/* Exports a run to "out" and that to "again", which must evaluate as the run does on its file and
+ * be the same in these files. Theta is written as radians; in the form log its logarithm can come
+ * back one digit off. */
+static inline void expect_export_of(const char *run, const char *file, const char *files)
+{
+    char line[LINE_SIZE], again[LINE_SIZE], arguments[128];
+    double before, after;
+    snprintf(arguments, sizeof arguments, "--checkpoint runs/%s", run);
+    evaluate(arguments, line);
+    expect_exit(w, 0, "$TRAIN --checkpoint runs/%s --export out", run);
+    ck_assert_str_eq(w->out, "export: out\n");
+    snprintf(arguments, sizeof arguments, "--checkpoint out data.file=%s", file);
+    evaluate(arguments, again);
+    ck_assert_int_eq(sscanf(line, "eval: loss %lf", &before), 1);
+    ck_assert_int_eq(sscanf(again, "eval: loss %lf", &after), 1);
+    expect_number(after / before, 1 - 2e-5, 1 + 2e-5);
+    ck_assert_str_eq(strchr(line, ','), strchr(again, ','));
+    expect_exit(w, 0, "$TRAIN --checkpoint out --export again");
+    expect_exit(w, 0, "for f in %s; do cmp out/$f again/$f || exit 1; done", files);
+    snprintf(arguments, sizeof arguments, "--checkpoint again data.file=%s", file);
+    evaluate(arguments, line);
+    ck_assert_str_eq(line, again);
+}
+
 #endif

@@ -112,23 +112,10 @@ static const rt_family lacking_family = MADE_UP("lacking", lacking);
 
 static rt_transformer_options usual(int kv_heads, rt_bias bias)
 {
-    return (rt_transformer_options){
-        .kind = RT_KIND_DECODER,
-        .vocab = 7,
-        .layers = 2,
-        .dim = 32,
-        .heads = 4,
-        .kv_heads = kv_heads,
-        .ffn_dim = 20,
-        .norm = RT_NORM_PRE,
-        .norm_kind = RT_NORM_RMS,
-        .ffn = RT_FFN_SWIGLU,
-        .bias = bias,
-        .norm_eps = 1e-5,
-        .causal = true,
-        .activation = RT_SILU,
-        .position = {.pairing = RT_HALF, .frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 0.5},
-    };
+    rt_transformer_options o = options_of("decoder vocab=7 position.fraction=0.5");
+    o.kv_heads = kv_heads;
+    o.bias = bias;
+    return o;
 }
 
 /* No two numbers of a parameter are the same, those of biases and norms neither; all are floats. */
@@ -154,6 +141,17 @@ static rt_status write_as(const rt_family *family, const rt_transformer *model)
 static rt_status open_folder(rt_huggingface **there)
 {
     return rt_huggingface_open_of(there, in_scratch("out"), families);
+}
+
+/* The model of the folder. */
+static rt_transformer *read_again(void)
+{
+    rt_huggingface *there;
+    rt_transformer *again;
+    assert_status(open_folder(&there), RT_OK, "");
+    assert_status(rt_huggingface_model(there, &again), RT_OK, "");
+    rt_huggingface_close(there);
+    return again;
 }
 
 static void expect_same_values(const rt_transformer *a, const rt_transformer *b)
@@ -188,16 +186,13 @@ TEST_ROWS(what_was_written_is_read_and_written_again, 0, 32)
     const rt_family *family = _i & 1 ? &heads_family : &blocks_family;
     rt_transformer_options o = usual(_i & 2 ? 2 : 4, _i & 4 ? RT_BIAS_ALL : RT_BIAS_NONE);
     size_t size, config_size;
-    rt_huggingface *there;
-    rt_transformer *again;
     o.position.pairing = _i & 8 ? RT_INTERLEAVED : RT_HALF;
     o.position.fraction = _i & 16 ? 1 : 0.5;
     rt_transformer *model = numbered_model(&o);
     assert_status(write_as(family, model), RT_OK, "");
     unsigned char *weights = file_bytes(in_scratch("out/model.safetensors"), &size);
     unsigned char *text = file_bytes(in_scratch("out/config.json"), &config_size);
-    assert_status(open_folder(&there), RT_OK, "");
-    assert_status(rt_huggingface_model(there, &again), RT_OK, "");
+    rt_transformer *again = read_again();
     if (o.position.pairing == RT_HALF)
         expect_same_values(model, again);
     assert_status(write_as(family, again), RT_OK, "");
@@ -207,7 +202,6 @@ TEST_ROWS(what_was_written_is_read_and_written_again, 0, 32)
     free(text);
     rt_transformer_free(model);
     rt_transformer_free(again);
-    rt_huggingface_close(there);
     remove_out();
 }
 
@@ -316,15 +310,12 @@ TEST_ROWS(what_no_row_takes_is_refused_by_its_key, 0, CHANGED)
 TEST(keys_that_are_absent_have_their_default)
 {
     rt_transformer_options o = usual(2, RT_BIAS_NONE);
-    rt_transformer *model = numbered_model(&o), *again;
-    rt_huggingface *there;
+    rt_transformer *model = numbered_model(&o);
     assert_status(write_as(&heads_family, model), RT_OK, "");
     change_file("out/config.json", "\"n_kv\"", "\"other\"");
     change_file("out/config.json", "\"rope_interleaved\": false", "\"rope_interleaved\": null");
-    assert_status(open_folder(&there), RT_OK, "");
-    assert_status(rt_huggingface_model(there, &again), RT_OK, "");
+    rt_transformer *again = read_again();
     expect_same_values(model, again);
-    rt_huggingface_close(there);
     rt_transformer_free(model);
     rt_transformer_free(again);
     remove_out();
@@ -346,14 +337,11 @@ static void rename_tensor(const char *from, const char *to)
 TEST(another_name_is_read)
 {
     rt_transformer_options o = usual(4, RT_BIAS_NONE);
-    rt_transformer *model = numbered_model(&o), *again;
-    rt_huggingface *there;
+    rt_transformer *model = numbered_model(&o);
     assert_status(write_as(&blocks_family, model), RT_OK, "");
     rename_tensor("base.layers.1.norm_1.weight", "base.layers.1.norm_1.gammas");
-    assert_status(open_folder(&there), RT_OK, "");
-    assert_status(rt_huggingface_model(there, &again), RT_OK, "");
+    rt_transformer *again = read_again();
     expect_same_values(model, again);
-    rt_huggingface_close(there);
     rt_transformer_free(model);
     rt_transformer_free(again);
     remove_out();

@@ -1,17 +1,12 @@
 /* The optimiser of librotor-io, against the trainer's steps and against the formulas. */
 
+#include "io/models.h"
 #include "training/config_loading.h"
 
-#include "io/rotor-io.h"
 #include "optim/options.h"
 #include "train/step/trainer.h"
 
 #include <math.h>
-
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
 
 static rt_optimizer *new_optimizer(rt_parameters *p, const rt_optimizer_settings *s)
 {
