@@ -345,13 +345,16 @@ static rt_status write_file(const char *path, const rt_family *family, const rt_
         status = rt_tensor_list_open(&list, family, model, export->length);
     if (!status.code) {
         put_tensors(keys.to, &list, dtype);
-        if (!rt_capture_end(&header))
+        const bool failed = ferror(keys.to);
+        if (!rt_capture_end(&header) || failed)
             status = rt_out_of_memory("a header");
     }
-    if (!status.code)
+    if (!status.code) {
         status = rt_durable_open(&file, path);
-    if (!status.code)
-        status = rt_durable_close(&file, write_all(&file, &header, keys.count, &list, dtype));
+        if (!status.code)
+            status = write_all(&file, &header, keys.count, &list, dtype);
+        status = rt_durable_close(&file, status);
+    }
     rt_tensor_list_close(&list);
     rt_capture_free(&header);
     return status;

@@ -9,19 +9,12 @@
 
 /* ---- tensors ---- */
 
-static void fill_zeros(const void *context, size_t first, size_t count, float *values)
-{
-    (void)context, (void)first;
-    memset(values, 0, count * sizeof *values);
-}
-
 /* A head that predicts contacts from attention: transformers draws it where it is missing. */
 static void make_contacts(rt_safetensors_entry *e, const rt_beside *from)
 {
     e->axes = 2;
     e->shape[0] = 1;
     e->shape[1] = from->options->layers * from->options->heads;
-    e->fill = fill_zeros;
 }
 
 static void make_contact_bias(rt_safetensors_entry *e, const rt_beside *from)
@@ -29,7 +22,6 @@ static void make_contact_bias(rt_safetensors_entry *e, const rt_beside *from)
     (void)from;
     e->axes = 1;
     e->shape[0] = 1;
-    e->fill = fill_zeros;
 }
 
 static void fill_theta(const void *context, size_t first, size_t count, float *values)

@@ -313,19 +313,12 @@ static const rt_family_class classes[] = {
 
 /* ---- tensors ---- */
 
-static void fill_zeros(const void *context, size_t first, size_t count, float *values)
-{
-    (void)context, (void)first;
-    memset(values, 0, count * sizeof *values);
-}
-
 /* A row of zeros, as transformers cannot be without token types. */
 static void make_types(rt_safetensors_entry *e, const rt_beside *from)
 {
     e->axes = 2;
     e->shape[0] = 1;
     e->shape[1] = from->options->embedding_dim;
-    e->fill = fill_zeros;
 }
 
 #define LAYER "roformer.encoder.layer.N."

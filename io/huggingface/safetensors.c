@@ -525,12 +525,13 @@ static uint32_t half_bits(uint32_t bits, float value)
 rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, bool halves,
                          const char *type)
 {
-    float values[BLOCK];
+    float values[BLOCK] = {0};
     unsigned char bytes[sizeof values];
     const size_t count = rt_entry_count(e), size = halves ? 2 : 4;
     for (size_t first = 0; first < count; first += BLOCK) {
         const size_t part = count - first < BLOCK ? count - first : BLOCK;
-        e->fill(e->context, first, part, values);
+        if (e->fill)
+            e->fill(e->context, first, part, values);
         for (size_t i = 0; i < part; i++) {
             uint32_t bits;
             memcpy(&bits, values + i, sizeof bits);

@@ -96,7 +96,7 @@ typedef struct rt_safetensors_entry {
     const char *name;
     int axes; /* at most 4 */
     int shape[4];
-    rt_safetensors_fill *fill;
+    rt_safetensors_fill *fill; /* NULL: zeros */
     const void *context;
 } rt_safetensors_entry;
 
