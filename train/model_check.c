@@ -98,21 +98,14 @@ static const rt_gradcheck_result *worse_of(const rt_gradcheck_result *elements,
 
 static const char *words_for(const rt_gradcheck_result *r)
 {
-    switch (r->verdict) {
-    case RT_GRADIENT_UNCHECKED:
-        return "NOT CHECKED";
-    case RT_GRADIENT_RIGHT:
-        return r->largest <= nothing ? "ok (zero by symmetry)"
-               : r->kinks            ? "ok (at kinks too)"
-                                     : "ok";
-    case RT_GRADIENT_UNJUDGED:
-        return "NOT JUDGED: kinks all around";
-    case RT_GRADIENT_UNREACHED:
-        return "NOT REACHED by backward";
-    case RT_GRADIENT_WRONG:
-        break;
-    }
-    return "WRONG";
+    static const char *const words[] = {[RT_GRADIENT_UNCHECKED] = "NOT CHECKED",
+                                        [RT_GRADIENT_UNJUDGED] = "NOT JUDGED: kinks all around",
+                                        [RT_GRADIENT_UNREACHED] = "NOT REACHED by backward",
+                                        [RT_GRADIENT_WRONG] = "WRONG"};
+    return r->verdict != RT_GRADIENT_RIGHT ? words[r->verdict]
+           : r->largest <= nothing         ? "ok (zero by symmetry)"
+           : r->kinks                      ? "ok (at kinks too)"
+                                           : "ok";
 }
 
 /* Prints the verdict on one parameter. */
@@ -128,16 +121,6 @@ static void print_row(FILE *to, const rt_parameter *p, const rt_gradcheck_result
     if (found->verdict == RT_GRADIENT_WRONG)
         fprintf(to, "    %s: analytic %.12g, numeric %.12g\n", place, found->analytic,
                 found->numeric);
-}
-
-static void print_table(FILE *to, const model_check *c, const rt_model_check_result *r)
-{
-    const rt_parameters *p = &c->model->parameters;
-    fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
-    for (int i = 0; i < p->count; i++)
-        print_row(to, p->list[i], c->elements + i, c->direction + i);
-    fprintf(to, "gradcheck: %d parameters, largest error %.2e (tolerance %.0e): %s\n",
-            r->parameters, r->error, tolerance, r->wrong ? "FAILED" : "passed");
 }
 
 /* Adds what was found for one parameter. A wrong parameter outranks all that are right. */
@@ -162,9 +145,9 @@ static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *result
     return !status.code || (status.code == RT_CHECK && results[0].verdict);
 }
 
-/* Compares some elements of every parameter one by one, and all of them along a random
- * direction. */
-static rt_status compare(model_check *c, int samples, rt_model_check_result *result)
+/* Compares some elements of every parameter one by one, and all of them along a random direction.
+ * Prints a table unless `to` is NULL. */
+static rt_status compare(FILE *to, model_check *c, int samples, rt_model_check_result *r)
 {
     const rt_parameters *p = &c->model->parameters;
     rt_gradcheck_options o = {.tolerance = tolerance, .samples = (size_t)samples};
@@ -175,30 +158,34 @@ static rt_status compare(model_check *c, int samples, rt_model_check_result *res
     status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->direction);
     if (!came_to_verdicts(status, c->direction))
         return status;
-    for (int i = 0; i < p->count; i++)
-        add_parameter(result, p->list[i], c->elements + i, c->direction + i);
-    return result->wrong
-               ? rt_error(RT_CHECK, "the gradients of %d parameters are wrong", result->wrong)
-               : rt_ok();
+    if (to)
+        fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
+    for (int i = 0; i < p->count; i++) {
+        add_parameter(r, p->list[i], c->elements + i, c->direction + i);
+        if (to)
+            print_row(to, p->list[i], c->elements + i, c->direction + i);
+    }
+    if (to)
+        fprintf(to, "gradcheck: %d parameters, largest error %.2e (tolerance %.0e): %s\n",
+                r->parameters, r->error, tolerance, r->wrong ? "FAILED" : "passed");
+    return r->wrong ? rt_error(RT_CHECK, "the gradients of %d parameters are wrong", r->wrong)
+                    : rt_ok();
 }
 
 rt_status rt_model_check(FILE *to, const rt_config *config, int samples,
                          rt_model_check_result *result)
 {
-    rt_model_check_result r = {0};
-    if (result)
-        *result = r;
+    rt_model_check_result unused;
+    if (!result)
+        result = &unused;
+    *result = (rt_model_check_result){0};
     if (sizeof(real) < sizeof(double))
         return rt_error(RT_CONFIG, "--gradcheck needs double precision: use %s-f64",
                         rt_program_name());
     model_check c = {.config = config};
     rt_status status = prepare(&c);
     if (!status.code)
-        status = compare(&c, samples, &r);
-    if (to && r.parameters)
-        print_table(to, &c, &r);
-    if (result)
-        *result = r;
+        status = compare(to, &c, samples, result);
     release(&c);
     return status;
 }

@@ -173,22 +173,11 @@ TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
                 "%s --embed nowhere.txt", models[_i]);
 }
 
-TEST_ROWS(arguments_that_do_not_fit_are_exit_2, 0, 8)
+TEST(a_layer_that_the_model_lacks_is_refused)
 {
-    static const char *const wrong[][2] = {
-        {"--embed lines.txt --pool max", "--pool must be first, mean or last; got 'max'"},
-        {"--embed lines.txt --output v.csv",
-         "--output of --embed must be FILE.h5 or FILE.npy; got 'v.csv'"},
-        {"--embed lines.txt --layer 3", "--layer 3: the model has layers 1 to 2, and 0 for the"},
-        {"--embed lines.txt --layer -1", "--layer must be a whole number >= 0; got '-1'"},
-        {"--pool mean", "--pool needs --embed"},
-        {"--embed lines.txt --eval", "--eval cannot be combined with another command"},
-        {"--per-line", "--per-line needs --eval"},
-        {"--eval --output v.h5", "--output needs --embed or --report"},
-    };
     expect_exit(w, 0, C_INI);
-    expect_told(2, wrong[_i][1], C_INI "%s", wrong[_i][0]);
-    ck_assert(!exists("v.h5") && !exists("v.csv"));
+    expect_told(2, "--layer 3: the model has layers 1 to 2, and 0 for the",
+                C_INI "--embed lines.txt --layer 3");
 }
 
 /* ---- lines of an evaluation ---- */

@@ -145,6 +145,9 @@ TEST(training_outlives_a_disk_that_is_full)
 TEST(a_run_without_checkpoints_goes_on_once_there_is_room)
 {
     expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini --quiet");
+    ck_assert_int_eq(count_of(w->err, "train: "), 2); /* gcov prints lines of its own */
+    ck_assert(!strncmp(w->err, "train: warning: ", 16));
+    expect_text(w->err, "\ntrain: the last checkpoint could not be written\n");
     expect_told(0, "runs/tiny has no checkpoint: starting afresh\n",
                 "$TRAIN tiny.ini --quiet --resume");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=other");

@@ -92,16 +92,6 @@ TEST(portable_holds_for_whatever_is_done_with_a_run)
     ck_assert(!exists("runs/both"));
 }
 
-TEST(portable_kernels_are_those_of_openblas)
-{
-    expect_told(2, "run.kernels = portable needs run.engine = openblas",
-                "$TRAIN tiny.ini --quiet run.kernels=portable run.engine=onednn");
-    expect_exit(w, 2, "$TRAIN tiny.ini --check run.kernels=portable run.engine=onednn");
-    expect_told(2, "train: ROTOR_ROW_KERNELS: unknown row kernels",
-                "ROTOR_ROW_KERNELS=MMX $TRAIN tiny.ini --quiet");
-    ck_assert(!exists("runs"));
-}
-
 TEST(kernels_below_the_processor_are_reported)
 {
     NEEDS(has_avx2(), "AVX2");

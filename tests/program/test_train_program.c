@@ -115,14 +115,6 @@ TEST(an_override_is_repeated_unless_quiet)
     ck_assert_str_eq(w->err, "");
 }
 
-TEST(quiet_still_warns)
-{
-    expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini --quiet");
-    ck_assert_int_eq(count_of(w->err, "train: "), 2); /* gcov prints lines of its own */
-    ck_assert(!strncmp(w->err, "train: warning: ", 16));
-    expect_text(w->err, "\ntrain: the last checkpoint could not be written\n");
-}
-
 /* ---- commands that stop at once ---- */
 
 TEST(help_names_every_key_and_option)
@@ -390,6 +382,17 @@ static const refusal refusals[] = {
     {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},
     {2, "$TRAIN tiny.ini model.heads=3", "model.dim"},
     {2, "$TRAIN --gradcheck tiny.ini", "use train-f64"},
+    {2, "$TRAIN tiny.ini --quiet run.math=bf16",
+     "tiny.ini: run.engine, run.math: OpenBLAS has no matrix products in bf16"},
+    {2, "$TRAIN tiny.ini --quiet --check run.math=bf16", "OpenBLAS has no matrix products in bf16"},
+    {2, "$TRAIN64 tiny.ini --quiet run.engine=onednn",
+     "oneDNN computes in float; this program computes in double"},
+    {2, "$TRAIN tiny.ini --quiet run.kernels=portable run.engine=onednn",
+     "run.kernels = portable needs run.engine = openblas"},
+    {2, "$TRAIN tiny.ini --check run.kernels=portable run.engine=onednn",
+     "run.kernels = portable needs run.engine = openblas"},
+    {2, "ROTOR_ROW_KERNELS=MMX $TRAIN tiny.ini --quiet",
+     "train: ROTOR_ROW_KERNELS: unknown row kernels"},
     {3, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=none.txt",
      "none.txt: No such file or directory"},
     {3, "$TRAIN tiny.ini --check data.task=text data.vocab=32 data.file=none.txt",
@@ -404,6 +407,14 @@ static const refusal refusals[] = {
      "--best needs --eval, --usage, --distances, --predict, --embed, --export or --decay"},
     {2, "$TRAIN tiny.ini --tokens 200", "train: --tokens needs --predict\n"},
     {2, "$TRAIN tiny.ini --seed 0", "train: --seed needs --predict\n"},
+    {2, "$TRAIN tiny.ini --embed a --pool max", "--pool must be first, mean or last; got 'max'"},
+    {2, "$TRAIN tiny.ini --embed a --output v.csv",
+     "--output of --embed must be FILE.h5 or FILE.npy; got 'v.csv'"},
+    {2, "$TRAIN tiny.ini --embed a --layer -1", "--layer must be a whole number >= 0; got '-1'"},
+    {2, "$TRAIN tiny.ini --pool mean", "--pool needs --embed"},
+    {2, "$TRAIN tiny.ini --embed a --eval", "--eval cannot be combined with another command"},
+    {2, "$TRAIN tiny.ini --per-line", "--per-line needs --eval"},
+    {2, "$TRAIN tiny.ini --eval --output v.h5", "--output needs --embed or --report"},
     {2, "$TRAIN tiny.ini --temperature 0", "train: --temperature needs --predict\n"},
     {2, "$TRAIN tiny.ini --top-k 3", "train: --top-k needs --predict\n"},
     {2, "$TRAIN tiny.ini --top-p 0.5", "train: --top-p needs --predict\n"},

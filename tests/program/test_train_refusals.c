@@ -213,16 +213,6 @@ TEST(a_model_is_not_exported_to_the_name_of_a_file)
 
 /* ---- what computes ---- */
 
-TEST(an_engine_that_is_not_there_is_refused)
-{
-    expect_told(2, "tiny.ini: run.engine, run.math: OpenBLAS has no matrix products in bf16",
-                "$TRAIN tiny.ini --quiet run.math=bf16");
-    expect_exit(w, 2, "$TRAIN tiny.ini --quiet --check run.math=bf16");
-    expect_told(2, "oneDNN computes in float; this program computes in double",
-                "$TRAIN64 tiny.ini --quiet run.engine=onednn");
-    ck_assert(!exists("runs"));
-}
-
 /* A run may go on with another engine, but not in other numbers. */
 TEST(a_change_of_the_engine_is_told)
 {

@@ -164,91 +164,77 @@ static void enter_80(void)
 static const test_options tests_options = {.setup = enter_80, .teardown = close_terminal};
 static const test_options widths_options = {.setup = enter, .teardown = close_terminal};
 
-/* 1.2 million tokens in 100 seconds; three quarters are left. */
-TEST_WITH(tests_options, the_line_is_one_less_than_the_terminal_is_wide, 0, 1)
-{
-    NEEDS_TERMINAL;
-    begin(false, false);
-    step_at(100, 25, 2.5, 1200000);
-    expect_screen(
-        "25/100 [==>        ] smoothed loss 2.5000, accuracy 0.500  12k tok/s  5:00 left\n");
-    ck_assert_uint_eq(strlen(t.screen[0]), 79);
-}
+#define FIRST                                                                                      \
+    {                                                                                              \
+        100, 25, 2.5, 1200000                                                                      \
+    }
+#define LINE   "smoothed loss 2.5000, accuracy 0.500  "
+#define NARROW "25/100 smoothed loss 2.5000, accuracy 0\n"
 
-TEST_WITH(widths_options, a_wide_terminal_shows_all, 0, 1)
-{
-    open_terminal(136);
-    NEEDS_TERMINAL;
-    begin(false, false);
-    progress.eval_accuracy = 0.75;
-    progress.eval_loss = 2.125;
-    step_at(100, 25, 2.5, 1200000);
-    expect_screen(
-        "25/100 [===>           ] smoothed loss 2.5000, accuracy 0.500  eval loss 2.1250, "
-        "accuracy 0.750  lr 1.0e-03  12k tok/s  1:40, 5:00 left\n");
-}
+/* The line after a step, and after another one in its place. The first is that of 1.2 million
+ * tokens in 100 seconds; three quarters are left. A line is one less than the terminal is wide; a
+ * narrow terminal has no bar. */
+static const struct {
+    int columns;
+    struct {
+        double time;
+        int step;
+        double loss;
+        long tokens;
+    } steps[2];
+    const char *variable; /* COLUMNS at the last step */
+    bool evaluated;       /* at the last step */
+    const char *line;
+} lines[] = {
+    {80, {FIRST}, NULL, false, "25/100 [==>        ] " LINE "12k tok/s  5:00 left\n"},
+    {80, {FIRST}, "wide", false, "25/100 [==>        ] " LINE "12k tok/s  5:00 left\n"},
+    {136,
+     {FIRST},
+     NULL,
+     true,
+     "25/100 [===>           ] smoothed loss 2.5000, accuracy 0.500  eval loss 2.1250, "
+     "accuracy 0.750  lr 1.0e-03  12k tok/s  1:40, 5:00 left\n"},
+    {40, {FIRST}, NULL, false, NARROW},
+    {80, {FIRST}, "40", false, NARROW},
+    {12, {FIRST}, NULL, false, "25/100 smoo\n"},
+    {6, {FIRST}, NULL, false, "25/10\n"},
+    /* 0.95 * 2.5 + 0.05 * 0.5 = 2.4, and 150 seconds for half of it */
+    {80,
+     {FIRST, {150, 50, 0.5, 149850000}},
+     NULL,
+     true,
+     "50/100 smoothed loss 2.4000  eval loss 2.1250, accuracy 0.750  2:30 left\n"},
+    {80, {FIRST, {101, 26, 2.5, 0}}, "12", false, "26/100 smoo\n"},
+    {80,
+     {{3600, 50, 2.5, 3600000}},
+     NULL,
+     false,
+     "50/100 [====>    ] " LINE "1k tok/s  1:00:00 left\n"},
+    {80,
+     {{3599.4 * 4, 80, 2.5, 3600000}},
+     NULL,
+     false,
+     "80/100 [========>  ] " LINE "0k tok/s  59:59 left\n"},
+};
 
-TEST_WITH(widths_options, a_narrow_terminal_has_no_bar_and_cuts_the_line, 0, 3)
+TEST_WITH(widths_options, a_line_fits_the_terminal_and_takes_the_place_of_the_one_before, 0,
+          (int)(sizeof lines / sizeof *lines))
 {
-    static const struct {
-        int columns;
-        const char *line;
-    } terminals[] = {{40, "25/100 smoothed loss 2.5000, accuracy 0\n"},
-                     {12, "25/100 smoo\n"},
-                     {6, "25/10\n"}};
-    open_terminal(terminals[_i].columns);
+    open_terminal(lines[_i].columns);
     NEEDS_TERMINAL;
     begin(false, false);
-    step_at(100, 25, 2.5, 1200000);
-    expect_screen(terminals[_i].line);
-}
-
-TEST_WITH(tests_options, the_variable_columns_beats_the_terminal, 0, 1)
-{
-    NEEDS_TERMINAL;
-    begin(false, false);
-    setenv("COLUMNS", "40", 1);
-    step_at(100, 25, 2.5, 1200000);
-    expect_screen("25/100 smoothed loss 2.5000, accuracy 0\n");
-    setenv("COLUMNS", "wide", 1);
-    step_at(101, 26, 2.5, 0);
-    draw();
-    ck_assert_uint_eq(strlen(t.screen[0]), 79);
-}
-
-/* 0.95 * 2.5 + 0.05 * 0.5 = 2.4, and 150 seconds for half of it. */
-TEST_WITH(tests_options, a_later_line_takes_the_place_of_the_one_before, 0, 1)
-{
-    NEEDS_TERMINAL;
-    begin(false, false);
-    step_at(100, 25, 2.5, 1200000);
-    progress.eval_accuracy = 0.75;
-    progress.eval_loss = 2.125;
-    step_at(150, 50, 0.5, 149850000);
-    expect_screen("50/100 smoothed loss 2.4000  eval loss 2.1250, accuracy 0.750  2:30 left\n");
+    for (int i = 0; i < 2 && lines[_i].steps[i].step; i++) {
+        if (i || !lines[_i].steps[1].step) {
+            if (lines[_i].variable)
+                setenv("COLUMNS", lines[_i].variable, 1);
+            progress.eval_accuracy = lines[_i].evaluated ? 0.75 : -1;
+            progress.eval_loss = 2.125;
+        }
+        step_at(lines[_i].steps[i].time, lines[_i].steps[i].step, lines[_i].steps[i].loss,
+                lines[_i].steps[i].tokens);
+    }
+    expect_screen(lines[_i].line);
     ck_assert_int_eq(t.row, 0);
-}
-
-TEST_WITH(tests_options, a_line_that_is_shorter_leaves_nothing_of_the_one_before, 0, 1)
-{
-    NEEDS_TERMINAL;
-    begin(false, false);
-    step_at(100, 25, 2.5, 1200000);
-    setenv("COLUMNS", "12", 1);
-    step_at(101, 26, 2.5, 0);
-    expect_screen("26/100 smoo\n");
-}
-
-TEST_WITH(tests_options, times_have_hours_when_there_are_any, 0, 1)
-{
-    NEEDS_TERMINAL;
-    begin(false, false);
-    step_at(3600, 50, 2.5, 3600000);
-    expect_screen("50/100 [====>    ] smoothed loss 2.5000, accuracy 0.500  1k tok/s  "
-                  "1:00:00 left\n");
-    step_at(3599.4 * 4, 80, 2.5, 0);
-    expect_screen("80/100 [========>  ] smoothed loss 2.5000, accuracy 0.500  0k tok/s  "
-                  "59:59 left\n");
 }
 
 TEST_WITH(tests_options, it_is_updated_ten_times_a_second_and_at_the_end, 0, 1)

@@ -16,26 +16,13 @@
 
 rt_exit rt_exit_of(rt_code code)
 {
-    switch (code) {
-    case RT_OK:
-        return RT_EXIT_DONE;
-    case RT_CONFIG:
-        return RT_EXIT_CONFIG;
-    case RT_DATA:
-        return RT_EXIT_DATA;
-    case RT_CHECKPOINT:
-        return RT_EXIT_CHECKPOINT;
-    case RT_NONFINITE:
-        return RT_EXIT_NONFINITE;
-    case RT_CHECK:
-        return RT_EXIT_CHECK;
-    case RT_MEMORY:
-    case RT_SHAPE:
-    case RT_ARGUMENT:
-    case RT_IO:
-        break;
-    }
-    return RT_EXIT_FAILURE;
+    return code == RT_OK           ? RT_EXIT_DONE
+           : code == RT_CONFIG     ? RT_EXIT_CONFIG
+           : code == RT_DATA       ? RT_EXIT_DATA
+           : code == RT_CHECKPOINT ? RT_EXIT_CHECKPOINT
+           : code == RT_NONFINITE  ? RT_EXIT_NONFINITE
+           : code == RT_CHECK      ? RT_EXIT_CHECK
+                                   : RT_EXIT_FAILURE;
 }
 
 /* ---- result.csv ---- */

@@ -4,11 +4,10 @@
 #include "text/files.h"
 #include "train/folder/event_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -102,42 +101,24 @@ static bool descriptor_has_lock(long process, long descriptor)
     return found;
 }
 
-static bool process_holds_lock(long process, const struct stat *wanted)
-{
-    char path[PROC_PATH_SIZE];
-    struct dirent *entry;
-    struct stat opened;
-    bool held = false;
-    snprintf(path, sizeof path, "/proc/%ld/fd", process);
-    DIR *descriptors = opendir(path);
-    while (descriptors && !held && (entry = readdir(descriptors))) {
-        const long descriptor = strtol(entry->d_name, NULL, 10); /* "." and ".." are 0 */
-        snprintf(path, sizeof path, "/proc/%ld/fd/%ld", process, descriptor);
-        held = !stat(path, &opened) && opened.st_dev == wanted->st_dev &&
-               opened.st_ino == wanted->st_ino && descriptor_has_lock(process, descriptor);
-    }
-    if (descriptors)
-        closedir(descriptors);
-    return held;
-}
-
 /* Returns the id of another process that holds the lock of a folder; 0 if none is visible, as of
  * processes of other users, containers and hosts. */
 static int find_lock_holder(const char *folder)
 {
-    struct stat wanted;
-    struct dirent *entry;
+    struct stat wanted, opened;
+    glob_t open_files;
     long holder = 0;
-    if (stat(folder, &wanted))
+    if (stat(folder, &wanted) || glob("/proc/[1-9]*/fd/*", GLOB_NOSORT, NULL, &open_files))
         return 0;
-    DIR *processes = opendir("/proc");
-    while (processes && !holder && (entry = readdir(processes))) {
-        const long process = strtol(entry->d_name, NULL, 10); /* 0: not a process */
-        if (process > 0 && process != (long)getpid() && process_holds_lock(process, &wanted))
+    for (size_t i = 0; i < open_files.gl_pathc && !holder; i++) {
+        long process, descriptor;
+        if (sscanf(open_files.gl_pathv[i], "/proc/%ld/fd/%ld", &process, &descriptor) == 2 &&
+            process != (long)getpid() && !stat(open_files.gl_pathv[i], &opened) &&
+            opened.st_dev == wanted.st_dev && opened.st_ino == wanted.st_ino &&
+            descriptor_has_lock(process, descriptor))
             holder = process;
     }
-    if (processes)
-        closedir(processes);
+    globfree(&open_files);
     return (int)holder;
 }
 

@@ -8,6 +8,7 @@
 #include "text/text_file.h"
 
 #include <hdf5.h>
+#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,54 +69,46 @@ char *rt_session_data(const rt_data_options *data)
 
 /* ---- comparison ---- */
 
-/* Returns the length of the facts that add_file writes behind a path; 0 for another text. */
-static int length_of_facts(const char *text)
+/* Takes the next file of such a text, and finds what add_file writes behind its path. Returns false
+ * behind the last. */
+static bool next_file(const regex_t *facts, const char **rest, rt_session_part *file,
+                      rt_session_part *found)
 {
-    static const char hex[] = "0123456789abcdef", unread[] = " (cannot be read)";
-    int length = 0, digest = 0;
-    if (!strncmp(text, unread, strlen(unread)))
-        return (int)strlen(unread);
-    if (sscanf(text, " (%*[0-9] bytes%n", &length) < 0 || !length)
-        return 0;
-    sscanf(text + length, ", XXH128 %n", &digest);
-    if (digest && strspn(text + length + digest, hex) == DIGEST_SIZE - 1)
-        length += digest + DIGEST_SIZE - 1;
-    return text[length] == ')' ? length + 1 : 0;
-}
-
-/* The next file of such a text, and where its facts begin. False behind the last. */
-static bool next_file(const char **rest, rt_session_part *file, const char **facts)
-{
-    for (const char *at = *rest; *at; at++) {
-        const int length = *at == ' ' ? length_of_facts(at) : 0;
-        if (!length)
-            continue;
-        *file = (rt_session_part){*rest, (int)(at - *rest) + length};
-        *facts = at;
-        *rest = at + length + strspn(at + length, "; ");
-        return true;
-    }
-    return false;
+    regmatch_t at;
+    if (regexec(facts, *rest, 1, &at, 0))
+        return false;
+    *file = (rt_session_part){*rest, (int)at.rm_eo};
+    *found = (rt_session_part){*rest + at.rm_so, (int)(at.rm_eo - at.rm_so)};
+    *rest += at.rm_eo;
+    *rest += strspn(*rest, "; ");
+    return true;
 }
 
 bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int files)
 {
-    const char *older = before->text, *newer = now->text, *facts, *other;
-    rt_session_part one, another;
+    const char *older = before->text, *newer = now->text;
+    rt_session_part one, another, facts, other;
+    regex_t pattern;
+    bool differs = regcomp(&pattern, " \\((cannot be read|[0-9]+ bytes(, XXH128 [0-9a-f]{32})?)\\)",
+                           REG_EXTENDED) != 0;
     before->length = (int)strlen(older);
     now->length = (int)strlen(newer);
-    for (int i = 0; i < files; i++) {
-        if (!next_file(&older, &one, &facts) || !next_file(&newer, &another, &other))
-            return true;
-        const int length = one.length - (int)(facts - one.text);
-        if (length == another.length - (int)(other - another.text) &&
-            !strncmp(facts, other, (size_t)length))
-            continue;
-        *before = one;
-        *now = another;
-        return true;
+    if (differs)
+        return files > 0;
+    for (int i = 0; i < files && !differs; i++) {
+        differs = true;
+        if (!next_file(&pattern, &older, &one, &facts) ||
+            !next_file(&pattern, &newer, &another, &other))
+            break;
+        differs = facts.length != other.length ||
+                  strncmp(facts.text, other.text, (size_t)facts.length) != 0;
+        if (differs) {
+            *before = one;
+            *now = another;
+        }
     }
-    return false;
+    regfree(&pattern);
+    return differs;
 }
 
 /* ---- the session ---- */

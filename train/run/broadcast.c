@@ -127,16 +127,6 @@ void rt_run_assist(rt_run *r)
 
 /* ---- comparing the processes ---- */
 
-/* Compares a text, and frees it. NULL stands for an exhausted heap. */
-static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text)
-{
-    rt_status status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
-    if (!status.code)
-        status = rt_world_compare(world, code, what, text, NULL);
-    rt_free(text);
-    return status;
-}
-
 /* Returns the settings of every run of a sweep; "" for a single run. */
 static char *write_sweep(const rt_sweep *sweep)
 {
@@ -156,23 +146,29 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
 {
     static const char remedy[] = "run.kernels = portable gives all processors with AVX2 the same";
     rt_world *world = arguments->world;
-    char program[256];
-    snprintf(program, sizeof program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION,
-             arguments->revision);
-    rt_status status = rt_world_compare(world, RT_CONFIG, "the program is", program, NULL);
-    if (!status.code)
-        status = compare_text(world, RT_CONFIG, "the configuration is", rt_config_ini(config));
-    if (!status.code)
-        status = compare_text(world, RT_CONFIG, "the sweep is", write_sweep(sweep));
-    if (!status.code)
-        status = rt_world_agree(world, rt_kernels_use(config, arguments));
-    if (!status.code)
-        status = rt_world_compare(world, RT_CONFIG, "the kernels of matrix products are",
-                                  rt_engine_kernels(), remedy);
-    if (!status.code)
-        status =
-            rt_world_compare(world, RT_CONFIG, "the row kernels are", rt_row_kernels(), remedy);
-    if (!status.code)
-        status = compare_text(world, RT_DATA, "the data is", rt_session_data(&config->data));
+    rt_status status = rt_world_agree(world, rt_kernels_use(config, arguments));
+    rt_writer program = {0};
+    rt_writer_add(&program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, arguments->revision);
+    const struct {
+        rt_code code;
+        const char *what, *advice;
+        char *text; /* NULL: the heap is exhausted */
+    } facts[] = {
+        {RT_CONFIG, "the program is", NULL, rt_writer_take(&program)},
+        {RT_CONFIG, "the configuration is", NULL, rt_config_ini(config)},
+        {RT_CONFIG, "the sweep is", NULL, write_sweep(sweep)},
+        {RT_CONFIG, "the kernels of matrix products are", remedy,
+         rt_copy_text(rt_engine_kernels())},
+        {RT_CONFIG, "the row kernels are", remedy, rt_copy_text(rt_row_kernels())},
+        {RT_DATA, "the data is", NULL, rt_session_data(&config->data)},
+    };
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        const char *text = facts[i].text;
+        if (!status.code)
+            status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
+        if (!status.code)
+            status = rt_world_compare(world, facts[i].code, facts[i].what, text, facts[i].advice);
+        rt_free(facts[i].text);
+    }
     return status;
 }

@@ -199,24 +199,6 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
     return status;
 }
 
-/* Checks the configuration of the trunk. */
-static rt_status check_trunk(rt_run *r, const rt_found *found, rt_config *trunk)
-{
-    rt_checkpoint_info info = {0};
-    if (found->imported)
-        return rt_error(RT_CONFIG,
-                        "train.trunk: %s is a folder of Hugging Face, which has no training to "
-                        "continue: train.init_from starts from it",
-                        found->path);
-    rt_status status = rt_found_configuration(trunk, found, NULL, NULL);
-    if (!status.code)
-        status = rt_checkpoint_look(found->image, &info);
-    if (!status.code)
-        status = rt_branch_check(trunk, r->config, info.step);
-    rt_checkpoint_info_free(&info);
-    return status;
-}
-
 /* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of the steps before.
  * Returns RT_CONFIG if it is that of this run, which a branch must not replace. */
 static rt_status find_trunk_folder(rt_run *r, const char *path)
@@ -246,14 +228,25 @@ static rt_status find_model(rt_run *r, rt_found *found, const char *path)
     return status;
 }
 
-/* Opens the trunk. rt_find_checkpoint does not read the states of the optimizer: the file is opened
- * again. */
+/* Opens the trunk, and checks its configuration. rt_find_checkpoint does not read the states of the
+ * optimizer: the file is opened again. */
 static rt_status open_trunk(rt_run *r, rt_config *trunk, char path[RT_PATH_SIZE])
 {
     rt_found found;
+    rt_checkpoint_info info = {0};
     rt_status status = find_model(r, &found, r->config->train.trunk);
+    if (!status.code && found.imported)
+        status = rt_error(RT_CONFIG,
+                          "train.trunk: %s is a folder of Hugging Face, which has no training to "
+                          "continue: train.init_from starts from it",
+                          found.path);
     if (!status.code)
-        status = check_trunk(r, &found, trunk);
+        status = rt_found_configuration(trunk, &found, NULL, NULL);
+    if (!status.code)
+        status = rt_checkpoint_look(found.image, &info);
+    if (!status.code)
+        status = rt_branch_check(trunk, r->config, info.step);
+    rt_checkpoint_info_free(&info);
     snprintf(path, RT_PATH_SIZE, "%s", found.path);
     rt_found_close(&found);
     if (!status.code)

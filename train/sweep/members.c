@@ -34,15 +34,11 @@ rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *argument
     return config->run.dir && config->run.name ? rt_ok() : rt_out_of_memory("a configuration");
 }
 
-int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world)
-{
-    return world ? rt_world_size(world) : sweep->jobs ? sweep->jobs : 1;
-}
-
 int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config)
 {
     const int all = config->run.threads ? config->run.threads : rt_processors();
-    return all / rt_sweep_jobs(sweep, NULL) > 1 ? all / rt_sweep_jobs(sweep, NULL) : 1;
+    const int each = all / (sweep->jobs ? sweep->jobs : 1);
+    return each > 1 ? each : 1;
 }
 
 rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,

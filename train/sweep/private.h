@@ -15,9 +15,6 @@
 
 /* ---- members ---- */
 
-/* Returns the number of runs at the same time. world may be NULL. */
-int rt_sweep_jobs(const rt_sweep *sweep, const rt_world *world);
-
 /* Returns the share of one run in the threads that the configuration asks for. */
 int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config);
 
@@ -84,8 +81,8 @@ rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *
 /* Process 0: ends rt_sweep_workers_serve of the others. All: frees the memory. */
 void rt_sweep_workers_free(rt_sweep_workers *h);
 
-/* Process 0: assigns the run to a process without one. Returns false if there is none. */
-bool rt_sweep_workers_give(rt_sweep_workers *h, int run);
+/* Process 0: assigns the run to a process without one. */
+void rt_sweep_workers_give(rt_sweep_workers *h, int run);
 
 /* Process 0: returns how many processes can start runs. */
 int rt_sweep_workers_count(const rt_sweep_workers *h);

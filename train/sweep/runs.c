@@ -379,7 +379,9 @@ static void choose_trunks(sweep_run *r)
 static rt_status prepare(sweep_run *r, const rt_config *base)
 {
     r->count = rt_sweep_count(r->sweep);
-    r->jobs = rt_sweep_jobs(r->sweep, r->arguments->world);
+    r->jobs = r->arguments->world ? rt_world_size(r->arguments->world)
+              : r->sweep->jobs    ? r->sweep->jobs
+                                  : 1;
     r->threads = r->arguments->world ? r->workers.threads : rt_sweep_threads(r->sweep, base);
     r->trunks = rt_sweep_trunks(r->sweep);
     const size_t all = (size_t)r->count + (size_t)r->trunks;
@@ -415,7 +417,7 @@ static rt_exit first_failure(const sweep_run *r)
 
 static rt_exit train_all(sweep_run *r, const rt_config *base)
 {
-    int fresh;
+    int fresh = 0;
     rt_status status = prepare(r, base);
     if (!status.code && !r->arguments->quiet)
         rt_progress_say(&r->progress, "%s: %d runs, %d at a time on %d thread%s each%s",

@@ -57,14 +57,13 @@ static bool start(rt_sweep_workers *h, int run)
     return started;
 }
 
-bool rt_sweep_workers_give(rt_sweep_workers *h, int run)
+void rt_sweep_workers_give(rt_sweep_workers *h, int run)
 {
     for (int i = 0; i < rt_world_size(h->world); i++)
         if (h->runs[i] == RT_NO_RUN) {
             h->runs[i] = h->next[i] = run;
-            return true;
+            return;
         }
-    return false;
 }
 
 /* Takes part in one round of all processes. Returns false when process 0 sent END. */
