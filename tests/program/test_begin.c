@@ -63,7 +63,20 @@ static rows evaluation_row(const rt_data *data, uint32_t number)
     return r;
 }
 
-SUITE(PROGRAM_OPTIONS)
+static const char config[] =
+    "[model]\nkind = decoder\nlayers = 1\ndim = 16\nheads = 2\n[data]\ntask = text\nlevel = bpe\n"
+    "file = text.txt\nobjective = lm\nlength = 16\n[train]\nsteps = 4\nbatch_size = 4\n"
+    "eval_batches = 2\n[optimizer]\nlr = 0.01\n";
+
+#define TRAIN_ON(name) "$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS name "/tokenizer.json "
+
+static void make_files(void)
+{
+    write_file("c.ini", config);
+    expect_exit(w, 0, "yes 'The quick brown fox jumps over the lazy dog' | head -c 4000 >text.txt");
+}
+
+SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
 TEST_ROWS(a_window_without_a_token_before_it_has_one_token_more, 0, 2)
 {
@@ -196,19 +209,6 @@ TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, TOKENIZERS_COUNT *F
 
 /* ---- through the program ---- */
 
-static const char config[] =
-    "[model]\nkind = decoder\nlayers = 1\ndim = 16\nheads = 2\n[data]\ntask = text\nlevel = bpe\n"
-    "file = text.txt\nobjective = lm\nlength = 16\n[train]\nsteps = 4\nbatch_size = 4\n"
-    "eval_batches = 2\n[optimizer]\nlr = 0.01\n";
-
-#define TRAIN_ON(name) "$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS name "/tokenizer.json "
-
-static void prepare(void)
-{
-    write_file("c.ini", config);
-    expect_exit(w, 0, "yes 'The quick brown fox jumps over the lazy dog' | head -c 4000 >text.txt");
-}
-
 /* As somebody else wrote it. */
 #define MAKE_FOREIGN "sed -i /rotor_/d folder/config.json"
 
@@ -235,7 +235,6 @@ TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
 {
     static const char *const begins[] = {"auto", "none"};
     const bool bare = _i & 1;
-    prepare();
     expect_exit(w, 0,
                 "$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS
                 "%s/tokenizer.json data.begin=%s",
@@ -255,7 +254,6 @@ TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
 
 TEST(a_folder_without_a_template_is_used_without_the_token)
 {
-    prepare();
     expect_exit(w, 0,
                 TRAIN_ON("qwen2") "data.begin=none; "
                                   "$TRAIN --checkpoint runs/c --export folder; " MAKE_FOREIGN);
@@ -274,7 +272,6 @@ TEST(a_folder_without_a_template_is_used_without_the_token)
 /* Of a folder, and of the run that started there. */
 TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
 {
-    prepare();
     expect_exit(w, 0,
                 TRAIN_ON("gpt2") "data.begin=none run.name=first; "
                                  "$TRAIN --checkpoint runs/first --export folder; " MAKE_FOREIGN);
@@ -297,7 +294,6 @@ TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, TOKENIZERS_COU
 {
     static const char *const levels[] = {"begin", "end"};
     static const char *const values[] = {"auto", "none"};
-    prepare();
     expect_exit(w, 0,
                 "printf 'text\\tlabel\\nthe fox\\ta\\nthe dog\\tb\\n' >c.tsv; "
                 "$TRAIN c.ini --quiet data.task=classify data.file=c.tsv data.eval_fraction=0 "
@@ -330,7 +326,6 @@ TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, TOKENIZERS_COU
 TEST(special_tokens_of_a_text_are_tokens_with_an_option)
 {
     int text, token;
-    prepare();
     expect_exit(w, 0, TRAIN_ON("gpt2") "; echo 'fox<|endoftext|>' >line");
     expect_exit(w, 0,
                 "$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line | "
@@ -385,7 +380,6 @@ TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
     static const char ask[] =
         "$TRAIN --quiet --checkpoint folder --predict 'The quick <|endoftext|> 12 fox' --special "
         "--tokens 5 --temperature 0 >%s";
-    prepare();
     expect_exit(w, 0,
                 TRAIN_ON("gpt2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; "
                                  "cp " TOKENIZERS "gpt2/tokenizer.json folder");
@@ -405,7 +399,6 @@ TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
     static const char *const where[] = {
         "sed -i 's/^{/{\"chat_template\": \"{{ a }}\",/' folder/tokenizer_config.json",
         "printf '{{ a }}' >folder/chat_template.jinja"};
-    prepare();
     expect_exit(w, 0, TRAIN_ON("gpt2") "; $TRAIN --checkpoint runs/c --export folder; %s",
                 where[_i]);
     expect_exit(w, 0,
@@ -425,7 +418,6 @@ TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
 
 TEST(a_resumed_run_begins_texts_as_before)
 {
-    prepare();
     expect_exit(w, 0, TRAIN_ON("gpt2"));
     expect_told(2, "data.begin: the run has 'auto', now it is 'none'",
                 TRAIN_ON("gpt2") "--resume data.begin=none");

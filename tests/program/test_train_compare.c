@@ -26,8 +26,8 @@ TEST(what_sets_runs_apart_is_told_with_their_results)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
-    expect_exit(w, 0, "mkdir tmp && TMPDIR=$PWD/tmp $TRAIN --report runs/a1 runs/a2 elsewhere/b");
-    ck_assert_str_eq(w->out, "report: report.html\n");
+    expect_output("report: report.html\n",
+                  "mkdir tmp && TMPDIR=$PWD/tmp $TRAIN --report runs/a1 runs/a2 elsewhere/b");
     expect_exit(w, 0, "rmdir tmp"); /* nothing stays behind */
     char *page = read_page("report.html");
     expect_text(page, "<h1>3 runs compared</h1>");
@@ -50,8 +50,7 @@ TEST(a_sweep_stands_for_its_runs)
     NEEDS_PROGRAM("gnuplot");
     make_runs();
     expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2 theta.learn=no");
-    expect_exit(w, 0, "$TRAIN --report runs/s runs/a1 --output all.html");
-    ck_assert_str_eq(w->out, "report: all.html\n");
+    expect_output("report: all.html\n", "$TRAIN --report runs/s runs/a1 --output all.html");
     expect_in_file("all.html", "<h1>3 runs compared</h1>");
     expect_in_file("all.html", "<td class=\"setting\">seed=1, seed=2</td>");
 }

@@ -46,8 +46,8 @@ TEST(a_run_ends_when_its_patience_has_run_out)
     expect_printed("steps: 60, 5760 tokens\n",
                    "$TRAIN " WAIT "train.steps=100 train.patience=2 --quiet");
     expect_lines(w->out, "run: runs/tiny\n" STOPPED("60", "100", "2 evaluations"));
-    expect_exit(w, 0, "grep -c '' runs/tiny/metrics.csv; grep ^stopped_early runs/tiny/result.csv");
-    ck_assert_str_eq(w->out, "7\nstopped_early,1\n");
+    expect_output("7\nstopped_early,1\n",
+                  "grep -c '' runs/tiny/metrics.csv; grep ^stopped_early runs/tiny/result.csv");
     expect_printed("step-00000060.h5\n", "ls runs/tiny/checkpoints");
     expect_no_text(w->out, "step-00000080.h5\n");
     expect_exit(w, 0,
@@ -59,8 +59,7 @@ TEST(a_run_whose_patience_lasts_takes_all_its_steps)
 {
     expect_exit(w, 0, "$TRAIN " RUN "train.patience=1 train.steps=60 train.eval_every=29 --quiet");
     expect_no_text(w->out, "stopped early");
-    expect_exit(w, 0, "grep ^stop runs/tiny/result.csv");
-    ck_assert_str_eq(w->out, "stopped_early,0\n");
+    expect_output("stopped_early,0\n", "grep ^stop runs/tiny/result.csv");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
     expect_exit(w, 1, "grep ^stop runs/tiny/result.csv");
 }
@@ -152,11 +151,9 @@ TEST(the_runs_of_a_sweep_stop_early_each_for_itself)
 {
     expect_told(0, ": stopped early, loss ",
                 "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
-    expect_exit(w, 0, "grep -h ^steps runs/tiny/*/result.csv");
-    ck_assert_str_eq(w->out, "steps,40\nsteps,80\n");
+    expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/tiny/*/result.csv");
     expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
-    expect_exit(w, 0, "grep -h ^steps runs/tiny/*/result.csv");
-    ck_assert_str_eq(w->out, "steps,40\nsteps,80\n");
+    expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/tiny/*/result.csv");
 }
 
 /* ---- the last lines ---- */

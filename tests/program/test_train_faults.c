@@ -137,8 +137,7 @@ TEST(training_outlives_a_disk_that_is_full)
     expect_text(line, "File too large");
     ck_assert_int_eq(count_of(w->err, "train: warning: "), 1); /* tried again in silence */
     expect_text(w->err, "step 60/60 ");
-    expect_exit(w, 0, "ls runs/tiny/checkpoints");
-    ck_assert_str_eq(w->out, ""); /* no half of a file either */
+    expect_output("", "ls runs/tiny/checkpoints"); /* no half of a file either */
     expect_in_file("runs/tiny/metrics.csv", "\n60,");
 }
 
@@ -168,10 +167,10 @@ TEST(overwrite_removes_the_run_and_nothing_else)
     expect_told(2, "runs/tiny already holds a run: give --resume", "$TRAIN tiny.ini");
     expect_exit(w, 0, "cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite theta.learn=no train.steps=15");
-    expect_exit(w, 0, "cd runs/tiny; find . -type f | sort");
-    ck_assert_str_eq(w->out, "./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
-                             "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n"
-                             "./usage.csv\n");
+    expect_output("./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
+                  "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n"
+                  "./usage.csv\n",
+                  "cd runs/tiny; find . -type f | sort");
 }
 
 /* ---- numbers ---- */
@@ -182,8 +181,7 @@ TEST(a_loss_that_is_not_finite_leaves_the_last_good_checkpoint)
     expect_told(5, "train: step 2: the loss is ",
                 "$TRAIN tiny.ini --quiet optimizer.lr=1e30 optimizer.clip_norm=0 "
                 "train.checkpoint_every=1");
-    expect_exit(w, 0, "ls runs/tiny/checkpoints");
-    ck_assert_str_eq(w->out, "step-00000001.h5\n");
+    expect_output("step-00000001.h5\n", "ls runs/tiny/checkpoints");
     expect_told(5, "train: step 1: the loss of the evaluation is ",
                 "$TRAIN tiny.ini --quiet --overwrite train.steps=1 optimizer.lr=1e30 "
                 "optimizer.clip_norm=0 optimizer.schedule=constant optimizer.schedule_steps=0");
@@ -194,8 +192,7 @@ TEST(parameters_that_are_not_finite_are_never_saved)
     expect_told(5, "is not finite: no checkpoint was saved\n",
                 "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
                 "train.checkpoint_every=1");
-    expect_exit(w, 0, "ls runs/tiny/checkpoints");
-    ck_assert_str_eq(w->out, "");
+    expect_output("", "ls runs/tiny/checkpoints");
 }
 
 /* 12 layers' worth of weights of width 16384 for each of a thousand layers. */

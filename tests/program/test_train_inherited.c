@@ -89,8 +89,7 @@ static int end_of(pid_t program)
 
 static void expect_no_temporary_file(void)
 {
-    expect_exit(w, 0, "find . -name '*.tmp'");
-    ck_assert_str_eq(w->out, "");
+    expect_output("", "find . -name '*.tmp'");
 }
 
 SUITE(PROGRAM_OPTIONS)

@@ -23,19 +23,20 @@ static void make_text(void)
 
 #define LM LANGUAGE "data.objective=lm model.causal=yes "
 
-SUITE(PROGRAM_OPTIONS)
+SUITE(PROGRAM_OPTIONS, .prepare = make_text)
 
 TEST(a_causal_model_continues_a_text)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "train.steps=200");
-    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0");
-    ck_assert_str_eq(w->out, "efgh"
-                             "ijklmnopabcdefghijkl\n");
-    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0 --stop klm");
-    ck_assert_str_eq(w->out, "efghijklm\n");
-    expect_exit(w, 0, "$TRAIN " LM "--predict efgh --tokens 5 --temperature 0 --stop gh");
-    ck_assert_str_eq(w->out, "efghijklm\n"); /* what was given does not count */
+    expect_output("efgh"
+                  "ijklmnopabcdefghijkl\n",
+                  "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0");
+    expect_output("efghijklm\n",
+                  "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0 --stop klm");
+    expect_output(
+        "efghijklm\n",
+        "$TRAIN " LM
+        "--predict efgh --tokens 5 --temperature 0 --stop gh"); /* what was given does not count */
     expect_exit(w, 2, "$TRAIN " LM "--predict a --top-k 0");
     expect_text(w->err, "--top-k must be a whole number above 0; got '0'");
     expect_told(2, "--top-p must be a number above 0, up to 1; got '1.5'",
@@ -46,7 +47,6 @@ TEST(a_causal_model_continues_a_text)
 
 TEST(choices_depend_on_the_seed_alone)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
     expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 >first");
     expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 | cmp - first");
@@ -57,7 +57,6 @@ TEST(choices_depend_on_the_seed_alone)
 TEST(threads_change_no_choice)
 {
     static const char large[] = "model.dim=256 model.heads=4 --overwrite";
-    make_text();
     for (int threads = 1; threads <= 3; threads++)
         expect_exit(w, 0,
                     "$TRAIN " LANGUAGE_OF "data.objective=lm model.causal=yes %s train.steps=1 && "
@@ -78,7 +77,6 @@ NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
                                          "position.kind=learned ",
                                          ("position.scaling=dynamic position.original_len=8 "
                                           "position.scale=2 ")};
-    make_text();
     expect_exit(w, 0,
                 "for i in $(seq 37); do printf '%%.*s\\n' $((i * 5 %% 19)) " ALPHABET ALPHABET
                 "; done >lines.txt");
@@ -102,7 +100,6 @@ NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
 /* Lines before the bad one are answered, lines behind it are not. */
 TEST(a_bad_line_of_a_file_is_named)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1 data.length=8 position.kind=learned");
     expect_exit(w, 2,
                 "printf 'a\nb\n\377\nc\n' >lines.txt; "
@@ -117,8 +114,7 @@ TEST(a_bad_line_of_a_file_is_named)
                              "8\n");
     ck_assert_int_eq(count_of(w->out, "\n"), 20);
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 </dev/null");
-    expect_exit(w, 0, ": >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt");
-    ck_assert_str_eq(w->out, "");
+    expect_output("", ": >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt");
     expect_exit(w, 1,
                 "echo a >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt "
                 ">/dev/full");
@@ -127,7 +123,6 @@ TEST(a_bad_line_of_a_file_is_named)
 /* After as many steps both letters have a probability of 0.93 and more. */
 TEST(a_masked_model_fills_the_masks)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LANGUAGE_FOR("400") "train.steps=400 data.mask_probability=0.3");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict 'cde[MASK]ghi[MASK]kl'");
     ck_assert(!strncmp(w->out, "cdefghijkl\nmask 1: 'f' ", 23));
@@ -137,7 +132,6 @@ TEST(a_masked_model_fills_the_masks)
 
 TEST(what_cannot_be_predicted_is_refused)
 {
-    make_text();
     expect_told(4, "has no checkpoint", "$TRAIN " LM "--predict a");
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
     expect_told(2, "byte 0xff at byte 2 is not UTF-8",
@@ -157,7 +151,6 @@ TEST(what_cannot_be_predicted_is_refused)
 /* Once, however many there are; they stay as they are in what is printed. */
 TEST(characters_that_are_not_known_are_read_as_unknown)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
     expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 1 --temperature 0");
     ck_assert(!strncmp(w->out, "aXbYc", 5) && strlen(w->out) == 7);
@@ -176,7 +169,6 @@ TEST(characters_that_are_not_known_are_read_as_unknown)
  * likely, none is a special token: each is one of the letters. */
 TEST(special_tokens_are_never_predicted)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
     expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 400 --temperature 1e6");
     ck_assert_uint_eq(strspn(w->out, ALPHABET), 401);
@@ -198,12 +190,10 @@ TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
         "position.scaling=dynamic position.original_len=8 position.scale=2 "};
     char options[512];
     snprintf(options, sizeof options, LM "data.length=8 %s", scalings[_i]);
-    make_text();
     expect_exit(w, 0, "$TRAIN %s train.steps=200", options);
     expect_exit(w, 0, "$TRAIN %s --predict efgh --tokens 40 --temperature 0 >out", options);
     ck_assert_str_eq(w->err, "");
-    expect_exit(w, 0, "$TRAIN %s --predict efgh --tokens 4 --temperature 0", options);
-    ck_assert_str_eq(w->out, "efghijkl\n");
+    expect_output("efghijkl\n", "$TRAIN %s --predict efgh --tokens 4 --temperature 0", options);
     snprintf(options, sizeof options, "runs/tiny/config.ini --predict efgh --temperature 0");
     expect_exit(w, 0, "$TRAIN %s --tokens 4", options);
     ck_assert_ptr_null(strstr(w->err, "tokens"));
@@ -214,26 +204,22 @@ TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
     else
         ck_assert_ptr_null(strstr(w->err, "newest"));
     if (_i < 4) {
-        expect_exit(w, 0, "cat out");
-        ck_assert_str_eq(w->out, "efghijklmnop" ALPHABET ALPHABET "\n");
+        expect_output("efghijklmnop" ALPHABET ALPHABET "\n", "cat out");
     }
 }
 
 /* The first token after a text that is too long from the start is that of its newest tokens. */
 TEST(of_a_text_that_is_too_long_the_newest_tokens_are_read)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "data.length=8 train.steps=200");
-    expect_exit(w, 0,
-                "printf 'abcdefghijklmnopabcdefg\\nabc\\n' | "
-                "$TRAIN runs/tiny/config.ini --predict - --tokens 1 --temperature 0");
-    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\nabcd\n");
+    expect_output("abcdefghijklmnopabcdefgh\nabcd\n",
+                  "printf 'abcdefghijklmnopabcdefg\\nabc\\n' | "
+                  "$TRAIN runs/tiny/config.ini --predict - --tokens 1 --temperature 0");
     expect_text(w->err, "1 of 2 texts filled the context window, data.length = 8 tokens");
 }
 
 TEST(a_text_ends_where_the_model_has_no_more_positions)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned train.steps=100");
     expect_exit(w, 0,
                 "$TRAIN " LM "data.length=8 position.kind=learned --predict abcd --tokens 99");
@@ -253,7 +239,6 @@ TEST(a_text_ends_where_the_model_has_no_more_positions)
 /* 32 tokens for a scale of 1. */
 TEST(a_text_ends_where_xpos_does)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "data.length=32 position.xpos=1 train.steps=20");
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --predict abcd --tokens 99 --quiet");
     ck_assert_uint_eq(strlen(w->out), 4 + 28 + 1);
@@ -284,20 +269,16 @@ TEST(characters_are_never_broken)
     expect_exit(w, 0,
                 "$TRAIN " BYTES "--predict '' --tokens 400 --temperature 9 | "
                 "iconv -f UTF-8 -t UTF-8 >/dev/null");
-    expect_exit(w, 0,
-                "$TRAIN " BYTES "--predict \"$(printf '\\303')\" --tokens 1 "
-                "--temperature 0");
-    ck_assert_str_eq(w->out, "\xc3\xa4\n");
-    expect_exit(w, 0,
-                "$TRAIN " BYTES "--predict \"$(printf '\\303\\244\\342')\" "
-                "--tokens 1 --temperature 0");
-    ck_assert_str_eq(w->out, "\xc3\xa4\xef\xbf\xbd\n");
+    expect_output("\xc3\xa4\n", "$TRAIN " BYTES "--predict \"$(printf '\\303')\" --tokens 1 "
+                                "--temperature 0");
+    expect_output("\xc3\xa4\xef\xbf\xbd\n",
+                  "$TRAIN " BYTES "--predict \"$(printf '\\303\\244\\342')\" "
+                  "--tokens 1 --temperature 0");
 }
 
 /* A reader that stops ends the program long before a million tokens. */
 TEST(tokens_are_shown_as_they_are_chosen)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
     expect_exit(w, 0, "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 | head -c 10 | wc -c");
     ck_assert_int_eq(atoi(w->out), 10);
@@ -313,7 +294,6 @@ TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
     static const char *const options[] = {"--tokens 9 --seed 3", ""};
     static const char *const texts[][3] = {{"abc", "fX", "bcde"},
                                            {"a[MASK]c", "[MASK]X[MASK]", "b[MASK]"}};
-    make_text();
     expect_exit(w, 0, "$TRAIN %s train.steps=20", models[_i]);
     for (int i = 0; i < 3; i++)
         expect_exit(w, 0, "$TRAIN %s --predict '%s' %s 2>>alone.err >>alone", models[_i],
@@ -329,7 +309,6 @@ TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
 
 TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
 {
-    make_text();
     expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
     expect_exit(w, 2, "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
     ck_assert_str_eq(w->err, "train: line 2: the text must have a [MASK] to fill\n");
@@ -342,14 +321,12 @@ TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
     ck_assert_str_eq(w->err, "train: line 1: has more than 1048576 bytes\n");
     expect_exit(w, 1, "$TRAIN " LANGUAGE "--predict - </");
     ck_assert_str_eq(w->err, "train: line 1: cannot be read: Is a directory\n");
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "--predict - </dev/null");
-    ck_assert_str_eq(w->out, "");
+    expect_output("", "$TRAIN " LANGUAGE "--predict - </dev/null");
 }
 
 TEST(answers_that_cannot_be_printed_are_a_failure)
 {
     NEEDS(!access("/dev/full", W_OK), "/dev/full");
-    make_text();
     expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
     expect_exit(w, 1, "yes '[MASK]' | $TRAIN " LANGUAGE "--predict - >/dev/full");
     ck_assert_str_eq(w->err, "train: the results could not be printed\n");

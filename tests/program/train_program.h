@@ -51,7 +51,7 @@ static inline const char *line_of(const char *text, const char *beginning, char 
 }
 
 /* Expect the exit code of a command, and a part of its messages; an exit code of 0, and a part of
- * what it prints. */
+ * what it prints, or all of it; an exit code of 0, and messages without a text. */
 #define expect_told(code, says, ...)                                                               \
     do {                                                                                           \
         expect_exit(w, code, __VA_ARGS__);                                                         \
@@ -61,6 +61,17 @@ static inline const char *line_of(const char *text, const char *beginning, char 
     do {                                                                                           \
         expect_exit(w, 0, __VA_ARGS__);                                                            \
         expect_text(w->out, says);                                                                 \
+    } while (0)
+
+#define expect_output(text, ...)                                                                   \
+    do {                                                                                           \
+        expect_exit(w, 0, __VA_ARGS__);                                                            \
+        ck_assert_str_eq(w->out, text);                                                            \
+    } while (0)
+#define expect_untold(part, ...)                                                                   \
+    do {                                                                                           \
+        expect_exit(w, 0, __VA_ARGS__);                                                            \
+        expect_no_text(w->err, part);                                                              \
     } while (0)
 
 static inline void expect_in_file(const char *path, const char *part)

@@ -330,7 +330,6 @@ TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
         ck_assert_int_eq(endings.runs, 1);
         ck_assert_msg(endings.finished == codes[i].good, "exit code %s", codes[i].code);
         ck_assert_int_eq(rt_sweep_judge(&runs).endings.finished, codes[i].good);
-        rt_sweep_runs_free(&runs);
     }
 }
 
@@ -405,7 +404,6 @@ TEST(a_setting_that_all_runs_have_is_not_shown)
                                     "1  1     -     -         -\n"
                                     "2  1     -     -         -\n");
     rt_sweep_table_free(&table);
-    rt_sweep_runs_free(&runs);
     expect_in(as_csv(rows), "a.x,b.y,runs,good\np,1,1,1\n"); /* the file names all */
 }
 
@@ -454,24 +452,19 @@ TEST(the_verdict_names_the_run_that_went_farthest)
     ck_assert_str_eq(verdict(grid),
                      "theta: near in 3 of the 4 runs that learn it, max relative drift 0.375 "
                      "(a3)\n");
-    rt_sweep_runs_free(&runs);
     ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\n"
                              "first,0,1,0.5\nsecond,0,1,0.5\nno theta,0,,9\n"),
                      "theta: near in 2 of the 2 runs that learn it, max relative drift 0.5 "
                      "(first)\n");
-    rt_sweep_runs_free(&runs);
     ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\n"
                              "a,0,0,1\nb,0,0,inf\nc,0,0,1e300\n"),
                      "theta: near in 0 of the 3 runs that learn it, max relative drift inf (b)\n");
-    rt_sweep_runs_free(&runs);
     ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\na,0,0,\n"),
                      "theta: near in 0 of the 1 runs that learn it\n");
-    rt_sweep_runs_free(&runs);
     ck_assert_str_eq(verdict("run,run.seed,exit_code,theta_near,theta_needed\na,1,0,1,1\n"
                              "b,2,0,1,0\nc,3,7,0,1\nd,4,0,0,\ne,5,0,,\n"),
                      "theta: near in 2 of the 4 runs that learn it\n"
                      "theta: reset to init: 2 of the 3 models depend on it\n");
-    rt_sweep_runs_free(&runs);
     ck_assert_str_eq(verdict("run,exit_code,eval_loss\na,0,1\n"), "");
 }
 
