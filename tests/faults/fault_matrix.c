@@ -164,87 +164,74 @@ static void random_kills(void)
     end(&r);
 }
 
-/* A training or, of a copy of half a one, the rest. */
-static int train(const char *fault, bool resumed)
-{
-    if (resumed)
-        trial_copy("half");
-    else
-        trial_empty();
-    return trial_run(fault, resumed ? "--resume" : NULL);
-}
+/* ---- a fault at every call, of a training or of the second half of one ---- */
 
-static long calls_of(shim_kind kind, bool resumed)
-{
-    if (train("open 0 EIO", resumed))
-        fprintf(stderr, "a training that nothing happened to failed:\n%s\n", trial_errors());
-    return trial_calls(kind);
-}
+static row *current;
 
-static const char *const words[] = {SHIM_KINDS(SHIM_WORD)};
+static void judge_kill(const faulty *f, const char *fault, int code)
+{
+    (void)f;
+    current->tries++;
+    if (code != KILLED)
+        crash(current, fault);
+    judge(current, true);
+}
 
 static void every_kill_point(void)
 {
-    static const char *const how[] = {"kill", "half", "after"};
+    static const char *const how[] = {"kill", "after", "half"};
     row r = begin("kill -9 before, in and after every call");
+    current = &r;
     for (int resumed = 0; resumed < several(2, 1); resumed++)
-        for (int kind = quick ? SHIM_RENAME : SHIM_OPEN; kind < SHIM_BYTES; kind++) {
-            const long calls = calls_of((shim_kind)kind, resumed);
-            for (long n = 1; n <= calls; n++)
-                for (int h = 0; h < 3; h++) {
-                    char fault[64];
-                    if ((h == 1 && kind != SHIM_WRITE) || kind == SHIM_READ || (quick && n % 3))
-                        continue;
-                    snprintf(fault, sizeof fault, "%s %ld %s", words[kind], n, how[h]);
-                    r.tries++;
-                    if (train(fault, resumed) != KILLED)
-                        crash(&r, fault);
-                    judge(&r, true);
-                }
-        }
+        for (int kind = quick ? SHIM_RENAME : SHIM_OPEN; kind < SHIM_BYTES; kind++)
+            for (int h = 0; h < (kind == SHIM_WRITE ? 3 : kind == SHIM_READ ? 0 : 2); h++)
+                trial_each(&(const faulty){(shim_kind)kind, how[h], resumed}, trial_train,
+                           several(1, 3), judge_kill);
     end(&r);
 }
 
-/* ---- failures ---- */
+static void judge_failure(const faulty *f, const char *fault, int code)
+{
+    (void)f;
+    (void)fault;
+    current->tries++;
+    judge_exit(current, code);
+}
 
 static void every_failing_call(void)
 {
     static const char *const how[] = {"EIO", "full"};
     row r = begin("every call fails, once or from then on");
+    current = &r;
     for (int resumed = 0; resumed < several(2, 1); resumed++)
-        for (int kind = quick ? SHIM_FSYNC : SHIM_OPEN; kind < SHIM_BYTES; kind++) {
-            const long calls = calls_of((shim_kind)kind, resumed);
-            for (long n = 1; n <= calls; n++)
-                for (int h = 0; h < 2; h++) {
-                    char fault[64];
-                    if (quick && (n % 3 || h))
-                        continue;
-                    snprintf(fault, sizeof fault, "%s %ld %s", words[kind], n, how[h]);
-                    r.tries++;
-                    judge_exit(&r, train(fault, resumed));
-                }
-        }
+        for (int kind = quick ? SHIM_FSYNC : SHIM_OPEN; kind < SHIM_BYTES; kind++)
+            for (int h = 0; h < several(2, 1); h++)
+                trial_each(&(const faulty){(shim_kind)kind, how[h], resumed}, trial_train,
+                           several(1, 3), judge_failure);
     end(&r);
 }
 
 /* Without a path to name, but with a message. */
+static void judge_refusal(const faulty *f, const char *fault, int code)
+{
+    (void)f;
+    current->tries++;
+    if (code > 6 || (code && !*trial_errors()))
+        crash(current, fault);
+    judge(current, false);
+}
+
 static void every_refusal_of_memory(void)
 {
     row r = begin("every request of the heap refused, once");
-    for (int resumed = 0; resumed < 2; resumed++) {
-        const long calls = calls_of(SHIM_MEMORY, resumed);
-        for (long n = 1; n <= calls; n += several(1, 15)) {
-            char fault[64];
-            snprintf(fault, sizeof fault, "memory %ld ENOMEM", n);
-            const int code = train(fault, resumed);
-            r.tries++;
-            if (code > 6 || (code && !*trial_errors()))
-                crash(&r, fault);
-            judge(&r, false);
-        }
-    }
+    current = &r;
+    for (int resumed = 0; resumed < 2; resumed++)
+        trial_each(&(const faulty){SHIM_MEMORY, "ENOMEM", resumed}, trial_train, several(1, 15),
+                   judge_refusal);
     end(&r);
 }
+
+/* ---- disks ---- */
 
 /* A disk of its own for trial/: only root, or who may make name spaces, can mount one. */
 static bool mount_disk(long kilobytes, unsigned long flags)
@@ -333,19 +320,25 @@ static double length_of_a_training(void)
     return now() - start;
 }
 
-static void signals(void)
+/* Sends a signal, and perhaps the same soon after, at a random moment of a training. */
+static void interrupt(row r, const int sent[4], long tries, bool twice)
 {
-    static const int sent[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    row r = begin("SIGINT, SIGTERM, SIGHUP, SIGUSR1 at a random moment");
     const double longest = length_of_a_training();
-    while (r.tries < several(500, 12)) {
+    while (r.tries < tries) {
         const int number = sent[r.tries % 4];
         const pid_t process = start_and_await_folder();
         sleep_for(longest * (double)below(1000) / 1000);
         kill(process, number);
+        if (twice) {
+            sleep_for(longest * (double)below(1000) / 50000);
+            kill(process, number);
+        }
         const int code = trial_wait(process);
-        r.tries += !misses(&r, code != 75);
-        if (code == 75)
+        const bool stopped = code == 75 || (twice && code == 130);
+        r.tries += !misses(&r, !stopped);
+        if (stopped && twice)
+            judge(&r, true);
+        else if (stopped)
             judge_stop(&r);
         else if (code == 128 + number)
             crash(&r, "ended by the signal although it had begun");
@@ -355,24 +348,17 @@ static void signals(void)
     end(&r);
 }
 
+static void signals(void)
+{
+    static const int sent[4] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    interrupt(begin("SIGINT, SIGTERM, SIGHUP, SIGUSR1 at a random moment"), sent, several(500, 12),
+              false);
+}
+
 static void two_interrupts(void)
 {
-    row r = begin("SIGINT twice at random moments");
-    const double longest = length_of_a_training();
-    while (r.tries < several(100, 6)) {
-        const pid_t process = start_and_await_folder();
-        sleep_for(longest * (double)below(1000) / 1000);
-        kill(process, SIGINT);
-        sleep_for(longest * (double)below(1000) / 50000);
-        kill(process, SIGINT);
-        const int code = trial_wait(process);
-        r.tries += !misses(&r, code != 75 && code != 130);
-        if (code == 75 || code == 130)
-            judge(&r, true);
-        else if (code)
-            crash(&r, trial_errors());
-    }
-    end(&r);
+    static const int sent[4] = {SIGINT, SIGINT, SIGINT, SIGINT};
+    interrupt(begin("SIGINT twice at random moments"), sent, several(100, 6), true);
 }
 
 /* ---- damage ---- */
@@ -491,13 +477,13 @@ static long resident(pid_t process)
 static int descriptors(pid_t process)
 {
     char path[64];
-    int count = 0;
+    struct dirent **entries;
     snprintf(path, sizeof path, "/proc/%ld/fd", (long)process);
-    DIR *folder = opendir(path);
-    while (folder && readdir(folder))
-        count++;
-    if (folder)
-        closedir(folder);
+    const int count = scandir(path, &entries, NULL, NULL);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    if (count >= 0)
+        free(entries);
     return count - 2;
 }
 

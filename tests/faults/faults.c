@@ -169,6 +169,33 @@ int trial_run(const char *fault, const char *argument)
     return trial_wait(trial_start(fault, (const char *const[]){argument, NULL}));
 }
 
+long trial_each(const faulty *f, trial_of *run, long stride, trial_check *check)
+{
+    static const char *const words[] = {SHIM_KINDS(SHIM_WORD)};
+    char fault[64];
+    snprintf(fault, sizeof fault, "%s 0 EIO", words[f->kind]);
+    const int code = run(fault, f->what);
+    const long calls = trial_calls(f->kind);
+    if (code) {
+        fprintf(stderr, "exit code %d where nothing happened:\n%s\n", code, errors);
+        exit(EXIT_FAILURE);
+    }
+    for (long n = 1; n <= calls; n += stride) {
+        snprintf(fault, sizeof fault, "%s %ld %s", words[f->kind], n, f->how);
+        check(f, fault, run(fault, f->what));
+    }
+    return calls;
+}
+
+int trial_train(const char *fault, int what)
+{
+    if (what)
+        trial_copy("half");
+    else
+        trial_empty();
+    return trial_run(fault, what ? "--resume" : NULL);
+}
+
 const char *trial_errors(void)
 {
     return errors;

@@ -42,6 +42,26 @@ int trial_wait(pid_t process);
 /* Both, with no or one more argument. */
 int trial_run(const char *fault, const char *argument);
 
+/* A fault that happens to something at its n-th call of a kind, for each n. */
+typedef struct faulty {
+    shim_kind kind;
+    const char *how;
+    int what; /* of the things that are run */
+} faulty;
+
+/* Runs one of these things, with an order to the shim; returns the exit code. */
+typedef int trial_of(const char *fault, int what);
+
+/* Receives how a run with a fault ended. */
+typedef void trial_check(const faulty *f, const char *fault, int code);
+
+/* Runs it without a fault, which must end well, and then with the fault at every stride-th call.
+ * Returns the number of calls. */
+long trial_each(const faulty *f, trial_of *run, long stride, trial_check *check);
+
+/* A training for `what` 0; of a copy of half/ the rest for 1. */
+int trial_train(const char *fault, int what);
+
 /* Returns the standard error of the last program, and the counts of the shim. */
 const char *trial_errors(void);
 long trial_calls(shim_kind kind);

@@ -122,16 +122,27 @@ static bool is_watched(int file)
 
 /* ---- calls ---- */
 
+#define COUNTED(this_kind, call) (fails(this_kind) ? -1 : (int)end(this_kind, call))
+/* The function of this name in the library that is loaded next. */
+#define NEXT(name)                                                                                 \
+    static __typeof__(&name) next;                                                                 \
+    if (!next)                                                                                     \
+    *(void **)&next = dlsym(RTLD_NEXT, #name)
+
+static int watch(int file)
+{
+    if (file >= 0 && file < DESCRIPTORS)
+        watched[file] = true;
+    return (int)end(SHIM_OPEN, file);
+}
+
 static int open_at(int folder, const char *path, int flags, mode_t mode)
 {
     if (!is_ours(path))
         return (int)syscall(SYS_openat, folder, path, flags, mode);
     if (fails(SHIM_OPEN))
         return -1;
-    const int file = (int)syscall(SYS_openat, folder, path, flags, mode);
-    if (file >= 0 && file < DESCRIPTORS)
-        watched[file] = true;
-    return (int)end(SHIM_OPEN, file);
+    return watch((int)syscall(SYS_openat, folder, path, flags, mode));
 }
 
 #define MODE_OF(flags)                                                                             \
@@ -149,11 +160,7 @@ int open(const char *path, int flags, ...)
     return open_at(AT_FDCWD, path, flags, mode);
 }
 
-int open64(const char *path, int flags, ...)
-{
-    MODE_OF(flags)
-    return open_at(AT_FDCWD, path, flags, mode);
-}
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 int openat(int folder, const char *path, int flags, ...)
 {
@@ -210,12 +217,12 @@ ssize_t write(int file, const void *bytes, size_t size)
 
 int fsync(int file)
 {
-    return fails(SHIM_FSYNC) ? -1 : (int)end(SHIM_FSYNC, syscall(SYS_fsync, file));
+    return COUNTED(SHIM_FSYNC, syscall(SYS_fsync, file));
 }
 
 int fdatasync(int file)
 {
-    return fails(SHIM_FSYNC) ? -1 : (int)end(SHIM_FSYNC, syscall(SYS_fdatasync, file));
+    return COUNTED(SHIM_FSYNC, syscall(SYS_fdatasync, file));
 }
 
 /* As on a network file system, a close that fails has closed. */
@@ -233,9 +240,7 @@ int close(int file)
 
 int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
 {
-    return fails(SHIM_RENAME) ? -1
-                              : (int)end(SHIM_RENAME, syscall(SYS_renameat2, from_folder, from,
-                                                              to_folder, to, flags));
+    return COUNTED(SHIM_RENAME, syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
 int rename(const char *from, const char *to)
@@ -245,21 +250,17 @@ int rename(const char *from, const char *to)
 
 int mkdir(const char *path, mode_t mode)
 {
-    return fails(SHIM_MKDIR) ? -1
-                             : (int)end(SHIM_MKDIR, syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+    return COUNTED(SHIM_MKDIR, syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
 
 int unlink(const char *path)
 {
-    return fails(SHIM_UNLINK) ? -1
-                              : (int)end(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+    return COUNTED(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
 int rmdir(const char *path)
 {
-    return fails(SHIM_UNLINK)
-               ? -1
-               : (int)end(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
+    return COUNTED(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
 }
 
 int remove(const char *path)
@@ -270,24 +271,15 @@ int remove(const char *path)
 /* A template is a path. */
 int mkstemp(char *path)
 {
-    static int (*next)(char *);
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "mkstemp");
-    if (fails(SHIM_OPEN))
-        return -1;
-    const int file = next(path);
-    if (file >= 0 && file < DESCRIPTORS)
-        watched[file] = true;
-    return (int)end(SHIM_OPEN, file);
+    NEXT(mkstemp);
+    return fails(SHIM_OPEN) ? -1 : watch(next(path));
 }
 
 /* ---- processes ---- */
 
 pid_t fork(void)
 {
-    static pid_t (*next)(void);
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "fork");
+    NEXT(fork);
     return fails(SHIM_FORK) ? -1 : next();
 }
 
@@ -298,18 +290,14 @@ int pipe2(int ends[2], int flags)
 
 pid_t waitpid(pid_t process, int *how, int options)
 {
-    if (fails(SHIM_WAIT))
-        return -1;
-    return (pid_t)syscall(SYS_wait4, process, how, options, NULL);
+    return fails(SHIM_WAIT) ? -1 : (pid_t)syscall(SYS_wait4, process, how, options, NULL);
 }
 
 /* ---- memory ---- */
 
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
-    static int (*next)(void **, size_t, size_t);
-    if (!next) /* a sanitizer has one of its own */
-        *(void **)&next = dlsym(RTLD_NEXT, "posix_memalign");
+    NEXT(posix_memalign); /* a sanitizer has one of its own */
     return fails(SHIM_MEMORY) ? ENOMEM : next(block, alignment, size);
 }
 
@@ -348,16 +336,11 @@ static int close_stream(void *cookie)
 
 static int flags_of(const char *mode)
 {
-    const int both = strchr(mode, '+') ? O_RDWR : -1;
+    const int both = strchr(mode, '+') ? O_RDWR : 0;
     const int rest = (strchr(mode, 'x') ? O_EXCL : 0) | (strchr(mode, 'e') ? O_CLOEXEC : 0);
-    switch (*mode) {
-    case 'w':
-        return (both < 0 ? O_WRONLY : both) | O_CREAT | O_TRUNC | rest;
-    case 'a':
-        return (both < 0 ? O_WRONLY : both) | O_CREAT | O_APPEND | rest;
-    default:
-        return both < 0 ? O_RDONLY : both;
-    }
+    if (*mode == 'r')
+        return both; /* O_RDONLY is 0 */
+    return (both ? both : O_WRONLY) | O_CREAT | (*mode == 'w' ? O_TRUNC : O_APPEND) | rest;
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -374,7 +357,4 @@ FILE *fopen(const char *path, const char *mode)
     return NULL;
 }
 
-FILE *fopen64(const char *path, const char *mode)
-{
-    return fopen(path, mode);
-}
+FILE *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));

@@ -19,7 +19,7 @@ static bool holds(const char *command)
     return !system(command);
 }
 
-static int export(const char *fault, const char *const *source)
+static int export_from(const char *fault, const char *const *source)
 {
     return trial_wait(trial_start(fault, (const char *const[]){source[0], source[1], "--export",
                                                                "out", "--overwrite", NULL}));
@@ -27,18 +27,29 @@ static int export(const char *fault, const char *const *source)
 
 static const char *const sources[][2] = {{NEWER}, {ITSELF}};
 
+static int export(const char *fault, int source)
+{
+    return export_from(fault, sources[source]);
+}
+
+/* Over the older model. */
+static int export_over(const char *fault, int source)
+{
+    trial_copy("older");
+    return export(fault, source);
+}
+
 /* The folders older/ and newer/, newer/ for each source. */
 static void enter(void)
 {
     static const char *const older[] = {OLDER};
     faults_enter(2, 1);
     trial_copy("straight");
-    ck_assert_int_eq(export(NULL, older), 0);
+    ck_assert_int_eq(export_from(NULL, older), 0);
     trial_keep("older");
-    ck_assert_int_eq(export(NULL, sources[1]), 0);
+    ck_assert_int_eq(export(NULL, 1), 0);
     trial_keep("itself");
-    trial_copy("older");
-    ck_assert_int_eq(export(NULL, sources[0]), 0);
+    ck_assert_int_eq(export_over(NULL, 0), 0);
     trial_keep("newer");
     ck_assert(!holds("diff -r older/out newer/out >/dev/null"));
 }
@@ -69,86 +80,56 @@ static void expect_next_export(int source, const char *fault)
 {
     if (source && access("trial/out/config.json", F_OK))
         source = 0; /* there is nothing to export again */
-    const int code = export(NULL, sources[source]);
+    const int code = export(NULL, source);
     ck_assert_msg(!code, "%s: exit code %d of the next export: %s", fault, code, trial_errors());
     ck_assert_msg(source || is_like("newer"), "%s: the next export is another one", fault);
     ck_assert(access("trial/out/" STAGING, F_OK) && access("trial/.out" STAGING, F_OK));
 }
 
-typedef struct row {
-    const char *kind;
-    const char *how;
-    shim_kind counter;
-    int source;
-} row;
-
-static long calls_of(const row *r)
-{
-    char none[32];
-    snprintf(none, sizeof none, "%s 0 EIO", r->kind);
-    trial_copy("older");
-    ck_assert_int_eq(export(none, sources[r->source]), 0);
-    const long calls = trial_calls(r->counter);
-    ck_assert_int_gt(calls, 0);
-    return calls;
-}
-
-/* The export of a row over the older model, with its n-th call failing; `fault` gets its name. */
-enum { FAULT_SIZE = 32 };
-static int export_failing(const row *r, long n, char fault[FAULT_SIZE])
-{
-    snprintf(fault, FAULT_SIZE, "%s %ld %s", r->kind, n, r->how);
-    trial_copy("older");
-    return export(fault, sources[r->source]);
-}
-
 /* ---- the folders are exchanged ---- */
 
-static const row failing[] = {
-    {"open", "EIO", SHIM_OPEN, 0},      {"write", "full", SHIM_WRITE, 1},
-    {"fsync", "EIO", SHIM_FSYNC, 0},    {"close", "EIO", SHIM_CLOSE, 0},
-    {"rename", "EIO", SHIM_RENAME, 0},  {"rename", "EIO", SHIM_RENAME, 1},
-    {"mkdir", "ENOSPC", SHIM_MKDIR, 0}, {"unlink", "EIO", SHIM_UNLINK, 0},
+static const faulty failing[] = {
+    {SHIM_OPEN, "EIO", 0},     {SHIM_WRITE, "full", 1}, {SHIM_FSYNC, "EIO", 0},
+    {SHIM_CLOSE, "EIO", 0},    {SHIM_RENAME, "EIO", 0}, {SHIM_RENAME, "EIO", 1},
+    {SHIM_MKDIR, "ENOSPC", 0}, {SHIM_UNLINK, "EIO", 0},
 };
 
 SUITE(.setup = enter, .teardown = faults_leave, .once = true, .timeout = 300)
 
-TEST_ROWS(a_failing_call_leaves_one_of_both_models, 0, ROWS(failing))
+static void expect_report(const faulty *f, const char *fault, int code)
 {
-    const row *r = &failing[_i];
-    const long calls = calls_of(r);
-    for (long n = 1; n <= calls; n++) {
-        char fault[FAULT_SIZE];
-        const int code = export_failing(r, n, fault);
-        ck_assert_msg(trial_failed(), "%s: nothing failed", fault);
-        const char *wrong = check_exit(code);
-        ck_assert_msg(!wrong || strstr(trial_errors(), "out"), "%s: %s", fault, wrong);
-        expect_one_of_both(r->source, fault);
-        ck_assert_msg(code || is_like(name_of(r->source)), "%s: exit code 0", fault);
-    }
-    expect_next_export(r->source, r->kind);
+    ck_assert_msg(trial_failed(), "%s: nothing failed", fault);
+    const char *wrong = check_exit(code);
+    ck_assert_msg(!wrong || strstr(trial_errors(), "out"), "%s: %s", fault, wrong);
+    expect_one_of_both(f->what, fault);
+    ck_assert_msg(code || is_like(name_of(f->what)), "%s: exit code 0", fault);
 }
 
-static const row deadly[] = {
-    {"open", "kill", SHIM_OPEN, 0},      {"write", "half", SHIM_WRITE, 0},
-    {"fsync", "kill", SHIM_FSYNC, 0},    {"mkdir", "after", SHIM_MKDIR, 0},
-    {"rename", "kill", SHIM_RENAME, 0},  {"rename", "after", SHIM_RENAME, 0},
-    {"rename", "after", SHIM_RENAME, 1}, {"unlink", "after", SHIM_UNLINK, 0},
+TEST_ROWS(a_failing_call_leaves_one_of_both_models, 0, ROWS(failing))
+{
+    ck_assert_int_gt(trial_each(&failing[_i], export_over, 1, expect_report), 0);
+    expect_next_export(failing[_i].what, failing[_i].how);
+}
+
+static const faulty deadly[] = {
+    {SHIM_OPEN, "kill", 0},    {SHIM_WRITE, "half", 0},   {SHIM_FSYNC, "kill", 0},
+    {SHIM_MKDIR, "after", 0},  {SHIM_RENAME, "kill", 0},  {SHIM_RENAME, "after", 0},
+    {SHIM_RENAME, "after", 1}, {SHIM_UNLINK, "after", 0},
 };
+
+static void expect_kill(const faulty *f, const char *fault, int code)
+{
+    const bool in_child = code == 4; /* that parses the checkpoint */
+    ck_assert_msg(code == 137 || in_child, "%s: exit code %d", fault, code);
+    expect_one_of_both(f->what, fault);
+    if (f->kind == SHIM_RENAME || f->kind == SHIM_MKDIR)
+        expect_next_export(f->what, fault);
+}
 
 TEST_ROWS(a_kill_at_any_call_leaves_one_of_both_models, 0, ROWS(deadly))
 {
-    const row *r = &deadly[_i];
-    const long calls = calls_of(r);
-    for (long n = 1; n <= calls; n++) {
-        char fault[FAULT_SIZE];
-        const int code = export_failing(r, n, fault);
-        const bool in_child = code == 4; /* that parses the checkpoint */
-        ck_assert_msg(code == 137 || in_child, "%s: exit code %d", fault, code);
-        expect_one_of_both(r->source, fault);
-        if (r->counter == SHIM_RENAME || r->counter == SHIM_MKDIR || n == calls / 2)
-            expect_next_export(r->source, fault);
-    }
+    ck_assert_int_gt(trial_each(&deadly[_i], export_over, 1, expect_kill), 0);
+    expect_next_export(deadly[_i].what, deadly[_i].how);
 }
 
 TEST_ROWS(a_file_that_may_not_grow_leaves_the_older_model, 0, 2)
@@ -156,7 +137,7 @@ TEST_ROWS(a_file_that_may_not_grow_leaves_the_older_model, 0, 2)
     for (long bytes = 100; bytes < 8000; bytes += 1900) {
         trial_copy("older");
         trial_limit(bytes);
-        const int code = export(NULL, sources[_i]);
+        const int code = export(NULL, _i);
         trial_limit(0);
         ck_assert_int_ne(code, 0);
         ck_assert_msg(is_like("older"), "%ld bytes", bytes);
@@ -169,20 +150,24 @@ TEST_ROWS(a_folder_in_the_place_of_a_file_leaves_the_older_model, 0, 2)
     trial_copy("older");
     ck_assert(holds("rm trial/out/README.md && mkdir trial/out/README.md && "
                     "touch trial/out/README.md/mine && rm -rf kept && cp -r trial/out kept"));
-    ck_assert_int_eq(export(NULL, sources[_i]), 1);
+    ck_assert_int_eq(export(NULL, _i), 1);
     ck_assert_msg(strstr(trial_errors(), "README.md: Is a directory"), "%s", trial_errors());
     ck_assert(holds("diff -r trial/out kept"));
 }
 
 /* ---- the files are moved one by one, since there are others in the folder ---- */
 
-static const row beside_others[] = {
-    {"rename", "kill", SHIM_RENAME, 0},
-    {"rename", "after", SHIM_RENAME, 0},
-    {"unlink", "after", SHIM_UNLINK, 0},
-    {"fsync", "kill", SHIM_FSYNC, 0},
+static const faulty beside_others[] = {{SHIM_RENAME, "kill", 0},
+                                       {SHIM_RENAME, "after", 0},
+                                       {SHIM_UNLINK, "after", 0},
+                                       {SHIM_FSYNC, "kill", 0}};
 
-};
+static int export_beside(const char *fault, int source)
+{
+    trial_copy("older");
+    ck_assert(holds("mkdir trial/out/notes && echo mine >trial/out/notes/a"));
+    return export(fault, source);
+}
 
 /* Nobody takes it for a model, and what is to be moved yet is all there. */
 static bool is_on_its_way(void)
@@ -192,22 +177,19 @@ static bool is_on_its_way(void)
                  "diff -r -x " STAGING " -x notes moved newer/out >/dev/null");
 }
 
+static void expect_notes(const faulty *f, const char *fault, int code)
+{
+    (void)f;
+    (void)code;
+    ck_assert_msg(is_like("older") || is_like("newer") || is_on_its_way(), "%s: %s", fault,
+                  trial_errors());
+    ck_assert(holds("grep -q mine trial/out/notes/a"));
+}
+
 TEST_ROWS(what_else_is_in_the_folder_stays_and_no_file_is_lost, 0, ROWS(beside_others))
 {
-    const row *r = &beside_others[_i];
-    long calls = 0;
-    for (long n = 0; n <= calls; n++) {
-        char fault[32];
-        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
-        trial_copy("older");
-        ck_assert(holds("mkdir trial/out/notes && echo mine >trial/out/notes/a"));
-        const int code = export(fault, sources[r->source]);
-        ck_assert_msg(n || (!code && is_like("newer")), "exit code %d: %s", code, trial_errors());
-        if (!n)
-            calls = trial_calls(r->counter);
-        ck_assert_msg(is_like("older") || is_like("newer") || is_on_its_way(), "%s of %ld: %s",
-                      fault, calls, trial_errors());
-        ck_assert(holds("grep -q mine trial/out/notes/a"));
-    }
-    expect_next_export(r->source, r->kind);
+    ck_assert_int_eq(export_beside(NULL, 0), 0);
+    ck_assert(is_like("newer"));
+    ck_assert_int_gt(trial_each(&beside_others[_i], export_beside, 1, expect_notes), 0);
+    expect_next_export(0, beside_others[_i].how);
 }

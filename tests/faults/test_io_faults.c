@@ -18,65 +18,68 @@ static void enter(void)
     trial_keep("half");
 }
 
-typedef struct row {
-    const char *kind;
-    const char *how;
-    shim_kind counter;
-    bool resumed; /* the run that it happens to goes on from the middle */
-} row;
-
-static const row failing[] = {
-    {"open", "EIO", SHIM_OPEN, false},      {"open", "EIO", SHIM_OPEN, true},
-    {"read", "EIO", SHIM_READ, false},      {"read", "EIO", SHIM_READ, true},
-    {"write", "ENOSPC", SHIM_WRITE, false}, {"write", "EIO", SHIM_WRITE, true},
-    {"write", "full", SHIM_WRITE, false},   {"fsync", "EIO", SHIM_FSYNC, false},
-    {"fsync", "full", SHIM_FSYNC, false},   {"rename", "EIO", SHIM_RENAME, false},
-    {"rename", "EIO", SHIM_RENAME, true},   {"rename", "full", SHIM_RENAME, false},
-    {"close", "EIO", SHIM_CLOSE, false},    {"close", "EIO", SHIM_CLOSE, true},
-    {"mkdir", "ENOSPC", SHIM_MKDIR, false}, {"unlink", "EIO", SHIM_UNLINK, false},
+static const faulty failing[] = {
+    {SHIM_OPEN, "EIO", 0},   {SHIM_OPEN, "EIO", 1},     {SHIM_READ, "EIO", 0},
+    {SHIM_READ, "EIO", 1},   {SHIM_WRITE, "ENOSPC", 0}, {SHIM_WRITE, "EIO", 1},
+    {SHIM_WRITE, "full", 0}, {SHIM_FSYNC, "EIO", 0},    {SHIM_FSYNC, "full", 0},
+    {SHIM_RENAME, "EIO", 0}, {SHIM_RENAME, "EIO", 1},   {SHIM_RENAME, "full", 0},
+    {SHIM_CLOSE, "EIO", 0},  {SHIM_CLOSE, "EIO", 1},    {SHIM_MKDIR, "ENOSPC", 0},
+    {SHIM_UNLINK, "EIO", 0},
 };
-
-/* A training, or its second half. */
-static int train(const row *r, const char *fault)
-{
-    if (r->resumed)
-        trial_copy("half");
-    else
-        trial_empty();
-    return trial_run(fault, r->resumed ? "--resume" : NULL);
-}
-
-static long calls_of(const row *r)
-{
-    char none[32];
-    snprintf(none, sizeof none, "%s 0 EIO", r->kind);
-    ck_assert_int_eq(train(r, none), 0);
-    return trial_calls(r->counter);
-}
+static const faulty harmless[] = {{SHIM_WRITE, "short", 0}, {SHIM_FSYNC, "EINTR", 0}};
+static const faulty deadly[] = {{SHIM_WRITE, "half", 0},
+                                {SHIM_RENAME, "kill", 0},
+                                {SHIM_RENAME, "after", 0},
+                                {SHIM_UNLINK, "after", 0}};
 
 SUITE(.setup = enter, .teardown = faults_leave, .timeout = 300)
 
+static void expect_report(const faulty *f, const char *fault, int code)
+{
+    long step;
+    ck_assert_msg(trial_failed(), "%s: nothing failed", fault);
+    const char *wrong = check_exit(code);
+    if (!wrong)
+        wrong = check_checkpoints(&step, false);
+    if (!wrong)
+        wrong = f->what && step < 1 ? "the checkpoint that was there is gone" : NULL;
+    if (!wrong)
+        wrong = check_resume();
+    ck_assert_msg(!wrong, "%s%s: %s", fault, f->what ? ", resumed" : "", wrong);
+}
+
 TEST_ROWS(a_failing_call_is_reported_and_loses_nothing, 0, ROWS(failing))
 {
-    const row *r = &failing[_i];
-    const long calls = calls_of(r);
-    ck_assert_int_gt(calls, 0);
-    for (long n = 1; n <= calls; n++) {
-        char fault[32];
-        long step;
-        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
-        const int code = train(r, fault);
-        ck_assert_msg(trial_failed(), "%s: nothing failed", fault);
-        const char *wrong = check_exit(code);
-        if (!wrong)
-            wrong = check_checkpoints(&step, false);
-        if (!wrong)
-            wrong = r->resumed && step < 1 ? "the checkpoint that was there is gone" : NULL;
-        if (!wrong)
-            wrong = check_resume();
-        ck_assert_msg(!wrong, "%s of %ld%s: %s", fault, calls, r->resumed ? ", resumed" : "",
-                      wrong);
-    }
+    ck_assert_int_gt(trial_each(&failing[_i], trial_train, 1, expect_report), 0);
+}
+
+static void expect_nothing(const faulty *f, const char *fault, int code)
+{
+    (void)f;
+    ck_assert_msg(!code && !*trial_errors(), "%s: exit code %d, %s", fault, code, trial_errors());
+    const char *wrong = check_resume();
+    ck_assert_msg(!wrong, "%s: %s", fault, wrong);
+}
+
+TEST_ROWS(a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0, ROWS(harmless))
+{
+    ck_assert_int_gt(trial_each(&harmless[_i], trial_train, 1, expect_nothing), 0);
+}
+
+static void expect_kill(const faulty *f, const char *fault, int code)
+{
+    long step;
+    (void)f;
+    ck_assert_msg(code == 137, "%s: exit code %d", fault, code);
+    const char *wrong = check_checkpoints(&step, true);
+    if (!wrong)
+        wrong = check_resume();
+    ck_assert_msg(!wrong, "%s: %s", fault, wrong);
+}
+
+TEST_ROWS(a_kill_at_any_call_loses_nothing, 0, ROWS(deadly))
+{
+    ck_assert_int_gt(trial_each(&deadly[_i], trial_train, 1, expect_kill), 0);
 }
 
 /* The tables that grow have their names before their rows. */
@@ -88,50 +91,6 @@ TEST(what_is_written_once_is_on_the_disk_before_it_has_its_name)
     const long names = trial_calls(SHIM_RENAME) - TABLES;
     ck_assert_int_gt(names, STEPS);
     ck_assert_int_eq(trial_calls(SHIM_FSYNC), 2 * names); /* the file, and then its folder */
-}
-
-static const row harmless[] = {
-    {"write", "short", SHIM_WRITE, false},
-    {"fsync", "EINTR", SHIM_FSYNC, false},
-};
-
-TEST_ROWS(a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0, ROWS(harmless))
-{
-    const row *r = &harmless[_i];
-    const long calls = calls_of(r);
-    for (long n = 1; n <= calls; n++) {
-        char fault[32];
-        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
-        const int code = train(r, fault);
-        ck_assert_msg(!code && !*trial_errors(), "%s: exit code %d, %s", fault, code,
-                      trial_errors());
-        const char *wrong = check_resume();
-        ck_assert_msg(!wrong, "%s of %ld: %s", fault, calls, wrong);
-    }
-}
-
-static const row deadly[] = {
-    {"write", "half", SHIM_WRITE, false},
-    {"rename", "kill", SHIM_RENAME, false},
-    {"rename", "after", SHIM_RENAME, false},
-    {"unlink", "after", SHIM_UNLINK, false},
-};
-
-TEST_ROWS(a_kill_at_any_call_loses_nothing, 0, ROWS(deadly))
-{
-    const row *r = &deadly[_i];
-    const long calls = calls_of(r);
-    for (long n = 1; n <= calls; n++) {
-        char fault[32];
-        long step;
-        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
-        const int code = train(r, fault);
-        ck_assert_msg(code == 137, "%s: exit code %d", fault, code);
-        const char *wrong = check_checkpoints(&step, true);
-        if (!wrong)
-            wrong = check_resume();
-        ck_assert_msg(!wrong, "%s of %ld: %s", fault, calls, wrong);
-    }
 }
 
 /* ---- files of strangers, which are parsed in a child process ---- */
@@ -154,53 +113,48 @@ static void write_tokens(void)
 #define TOKENS     "--check", "data.task=tokens", "data.file=../ids.h5:/ids"
 #define CHECKPOINT "--eval", "--checkpoint", "runs/tiny/checkpoints/step-00000001.h5"
 
+enum { OF_TOKENS, OF_CHECKPOINT };
+
 static const struct {
-    const char *kind;
-    const char *how;
-    const char *arguments[4];
-    shim_kind counter;
+    faulty f;
     bool harmless;
 } apart[] = {
-    {"fork", "EIO", {TOKENS}, SHIM_FORK, false},
-    {"pipe", "EIO", {TOKENS}, SHIM_PIPE, false},
-    {"wait", "EIO", {TOKENS}, SHIM_WAIT, true}, /* what was answered is whole */
-    {"wait", "EINTR", {TOKENS}, SHIM_WAIT, true},
-    {"open", "EIO", {TOKENS}, SHIM_OPEN, false},
-    {"write", "ENOSPC", {TOKENS}, SHIM_WRITE, false},
-    {"write", "short", {TOKENS}, SHIM_WRITE, true},
-    {"fork", "EIO", {CHECKPOINT}, SHIM_FORK, false},
-    {"pipe", "EIO", {CHECKPOINT}, SHIM_PIPE, false},
-    {"wait", "EIO", {CHECKPOINT}, SHIM_WAIT, true},
+    {{SHIM_FORK, "EIO", OF_TOKENS}, false},     {{SHIM_PIPE, "EIO", OF_TOKENS}, false},
+    {{SHIM_WAIT, "EIO", OF_TOKENS}, true}, /* what was answered is whole */
+    {{SHIM_WAIT, "EINTR", OF_TOKENS}, true},    {{SHIM_OPEN, "EIO", OF_TOKENS}, false},
+    {{SHIM_WRITE, "ENOSPC", OF_TOKENS}, false}, {{SHIM_WRITE, "short", OF_TOKENS}, true},
+    {{SHIM_FORK, "EIO", OF_CHECKPOINT}, false}, {{SHIM_PIPE, "EIO", OF_CHECKPOINT}, false},
+    {{SHIM_WAIT, "EIO", OF_CHECKPOINT}, true},
 };
 
-static int parse_apart(int i, long n)
+static int parse_apart(const char *fault, int what)
 {
-    char fault[32];
-    snprintf(fault, sizeof fault, "%s %ld %s", apart[i].kind, n, apart[i].how);
+    static const char *const arguments[][4] = {{TOKENS}, {CHECKPOINT}};
     trial_copy("half");
-    return trial_wait(trial_start(fault, apart[i].arguments));
+    return trial_wait(trial_start(fault, arguments[what]));
 }
 
+static long refused;
+
+static void expect_told(const faulty *f, const char *fault, int code)
+{
+    (void)f;
+    refused += code != 0;
+    const char *wrong = check_exit(code);
+    ck_assert_msg(!wrong || strstr(trial_errors(), "ids.h5") ||
+                      strstr(trial_errors(), "step-00000001.h5"),
+                  "%s: %s", fault, wrong);
+}
+
+/* Limits of memory that cannot be read are none; and there are two places for a temporary file,
+ * which is made before its child opens: of opened files some may fail without harm. */
 TEST_ROWS(a_failing_call_for_a_child_is_told, 0, ROWS(apart))
 {
     write_tokens();
-    ck_assert_int_eq(parse_apart(_i, 0), 0);
-    const long calls = trial_calls(apart[_i].counter);
-    long refused = 0;
+    refused = 0;
+    const long calls = trial_each(&apart[_i].f, parse_apart, 1, expect_told);
     ck_assert_int_gt(calls, 0);
-    for (long n = 1; n <= calls; n++) {
-        const int code = parse_apart(_i, n);
-        /* Limits of memory that cannot be read are none; and there are two places for a temporary
-         * file, which is made before its child opens. */
-        const bool elsewhere = apart[_i].counter == SHIM_OPEN;
-        ck_assert_msg(elsewhere || (code == 0) == apart[_i].harmless,
-                      "%s %ld of %ld: exit code %d, %s", apart[_i].kind, n, calls, code,
-                      trial_errors());
-        refused += code != 0;
-        const char *wrong = check_exit(code);
-        ck_assert_msg(!wrong || strstr(trial_errors(), "ids.h5") ||
-                          strstr(trial_errors(), "step-00000001.h5"),
-                      "%s %ld of %ld: %s", apart[_i].kind, n, calls, wrong);
-    }
-    ck_assert_msg((refused == 0) == apart[_i].harmless, "%ld of %ld calls", refused, calls);
+    const bool some = apart[_i].f.kind == SHIM_OPEN && refused > 0;
+    ck_assert_msg(some || refused == (apart[_i].harmless ? 0 : calls), "%ld of %ld calls", refused,
+                  calls);
 }

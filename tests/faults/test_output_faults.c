@@ -83,86 +83,69 @@ static int files_beside(void)
     return system("test \"$(ls -A trial)\" = \"$(ls -A older)\"");
 }
 
-typedef struct row {
-    const char *kind;
-    const char *how;
-    shim_kind counter;
-} row;
-
-static const row rows[] = {
-    {"open", "EIO", SHIM_OPEN},      {"write", "ENOSPC", SHIM_WRITE}, {"write", "full", SHIM_WRITE},
-    {"fsync", "EIO", SHIM_FSYNC},    {"rename", "EIO", SHIM_RENAME},  {"close", "EIO", SHIM_CLOSE},
-    {"rename", "kill", SHIM_RENAME}, {"write", "half", SHIM_WRITE},   {"fsync", "kill", SHIM_FSYNC},
+static const faulty rows[] = {
+    {SHIM_OPEN, "EIO", 0},    {SHIM_WRITE, "ENOSPC", 0}, {SHIM_WRITE, "full", 0},
+    {SHIM_FSYNC, "EIO", 0},   {SHIM_RENAME, "EIO", 0},   {SHIM_CLOSE, "EIO", 0},
+    {SHIM_RENAME, "kill", 0}, {SHIM_WRITE, "half", 0},   {SHIM_FSYNC, "kill", 0},
 };
-enum { ROWS = sizeof rows / sizeof *rows };
 
-static void fail_each(const command *c, const row *r, long calls)
+static int run_newer(const char *fault, int what)
 {
-    for (long n = 1; n <= calls; n++) {
-        char fault[32];
-        snprintf(fault, sizeof fault, "%s %ld %s", r->kind, n, r->how);
-        trial_copy("older");
-        const int code = run(fault, c->newer);
-        const bool older = is_that_of("older", c->file), newer = is_that_of("newer", c->file);
-        ck_assert_msg(older || newer, "%s, %s: neither file, exit code %d: %s", c->file, fault,
-                      code, trial_errors());
-        ck_assert_msg(code || newer, "%s, %s: exit code 0 and the older file", c->file, fault);
-        ck_assert_msg(code == 0 || code == 137 || (code >= 1 && code <= 4),
-                      "%s, %s: exit code %d: %s", c->file, fault, code, trial_errors());
-        ck_assert_msg(!code || code == 137 || strstr(trial_errors(), ": "), "%s, %s: %s", c->file,
-                      fault, trial_errors());
-        ck_assert_msg(code == 137 || !files_beside(), "%s, %s: something is left", c->file, fault);
-    }
+    trial_copy("older");
+    return run(fault, commands[what].newer);
+}
+
+static void expect_one_of_both(const faulty *f, const char *fault, int code)
+{
+    const char *file = commands[f->what].file;
+    const bool older = is_that_of("older", file), newer = is_that_of("newer", file);
+    ck_assert_msg(older || newer, "%s, %s: neither file, exit code %d: %s", file, fault, code,
+                  trial_errors());
+    ck_assert_msg(code || newer, "%s, %s: exit code 0 and the older file", file, fault);
+    ck_assert_msg(code == 137 || (code >= 0 && code <= 4), "%s, %s: exit code %d: %s", file, fault,
+                  code, trial_errors());
+    ck_assert_msg(!code || code == 137 || strstr(trial_errors(), ": "), "%s, %s: %s", file, fault,
+                  trial_errors());
+    ck_assert_msg(code == 137 || !files_beside(), "%s, %s: something is left", file, fault);
 }
 
 SUITE(.setup = enter, .teardown = faults_leave, .once = true, .timeout = 300)
 
-TEST_ROWS(a_file_is_the_older_or_the_newer_one, 0, COMMANDS *ROWS)
+TEST_ROWS(a_file_is_the_older_or_the_newer_one, 0, COMMANDS *ROWS(rows))
 {
-    const command *c = &commands[_i / ROWS];
-    const row *r = &rows[_i % ROWS];
-    char none[32];
-    snprintf(none, sizeof none, "%s 0 EIO", r->kind);
-    trial_copy("older");
-    ck_assert_int_eq(run(none, c->newer), 0);
-    const long calls = trial_calls(r->counter);
-    ck_assert_int_gt(calls, 0);
-    fail_each(c, r, calls);
-    trial_copy("older");
-    ck_assert_int_eq(run(NULL, c->newer), 0);
-    ck_assert(is_that_of("newer", c->file));
+    faulty f = rows[_i % ROWS(rows)];
+    f.what = _i / ROWS(rows);
+    ck_assert_int_gt(trial_each(&f, run_newer, 1, expect_one_of_both), 0);
+    ck_assert_int_eq(run_newer(NULL, f.what), 0);
+    ck_assert(is_that_of("newer", commands[f.what].file));
 }
 
 /* ---- a tokenizer, which is printed ---- */
 
 enum { TRIES = 120 };
 
-static bool printed_whole(void)
+static int train_tokenizer(const char *fault, int what)
 {
-    return !system("cmp -s out tokenizer.json");
+    (void)what;
+    trial_copy("older");
+    return run(fault,
+               (const char *const[]){"--quiet", "--train-tokenizer", "300", "../lines.txt", NULL});
 }
 
-static bool printed_nothing(void)
+static void expect_whole_or_nothing(const faulty *f, const char *fault, int code)
 {
-    return !system("test ! -s out");
+    (void)f;
+    ck_assert_msg(!system(code ? "test ! -s out" : "cmp -s out tokenizer.json"),
+                  "%s: exit code %d: %s", fault, code, trial_errors());
+    ck_assert_msg(!code || (code == 1 && strstr(trial_errors(), "memory")), "%s: exit code %d: %s",
+                  fault, code, trial_errors());
 }
 
 TEST(a_tokenizer_is_printed_whole_or_not_at_all)
 {
-    static const char *const training[] = {"--quiet", "--train-tokenizer", "300", "../lines.txt",
-                                           NULL};
-    trial_copy("older");
-    ck_assert_int_eq(run("memory 0 ENOMEM", training), 0);
+    const faulty f = {SHIM_MEMORY, "ENOMEM", 0};
+    ck_assert_int_eq(train_tokenizer("memory 0 ENOMEM", 0), 0);
     ck_assert(!system("test -s out && cp out tokenizer.json"));
-    const long calls = trial_calls(SHIM_MEMORY), stride = calls / TRIES + 1;
-    ck_assert_int_gt(calls, 10);
-    for (long n = 1; n <= calls; n += stride) {
-        char fault[48];
-        snprintf(fault, sizeof fault, "memory %ld ENOMEM", n);
-        const int code = run(fault, training);
-        ck_assert_msg(code ? printed_nothing() : printed_whole(), "%s of %ld: exit code %d: %s",
-                      fault, calls, code, trial_errors());
-        ck_assert_msg(!code || (code == 1 && strstr(trial_errors(), "memory")),
-                      "%s of %ld: exit code %d: %s", fault, calls, code, trial_errors());
-    }
+    const long stride = trial_calls(SHIM_MEMORY) / TRIES + 1;
+    ck_assert_int_gt(trial_each(&f, train_tokenizer, stride, expect_whole_or_nothing), 10);
 }

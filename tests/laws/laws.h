@@ -42,6 +42,13 @@ static inline void expect_above(double got, double limit, const char *format, ..
     ck_abort_msg("%s: expected more than %.17g, got %.17g", what, limit, got);
 }
 
+static inline void expect_refusal(rt_status status, const char *message)
+{
+    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_msg(strstr(status.message, message) != NULL, "'%s' is not in: %s", message,
+                  status.message);
+}
+
 /* The next of the random numbers, uniform in [-1, 1). */
 static inline double draw(uint64_t *next)
 {

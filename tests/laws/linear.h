@@ -29,19 +29,22 @@ static inline size_t linear_output_size(const linear_problem *p)
     return (size_t)p->B * (size_t)p->Tq * (size_t)p->H * (size_t)p->E;
 }
 
-/* Fills in random q, k, v between -1 and 1. */
-static inline void linear_start(linear_problem *p, uint64_t first)
+/* A problem of lengths (B, Tq, Tk, H, D, E) with random q, k, v between -1 and 1. */
+static inline linear_problem linear_new(rt_linear_form_options options, const int lengths[6],
+                                        const real *theta, uint64_t first)
 {
-    const size_t tokens_q = (size_t)p->B * (size_t)p->Tq * (size_t)p->H;
-    const size_t tokens_k = (size_t)p->B * (size_t)p->Tk * (size_t)p->H;
-    const size_t sizes[] = {tokens_q * (size_t)p->D, tokens_k * (size_t)p->D,
-                            tokens_k * (size_t)p->E};
-    real **const values[] = {&p->q, &p->k, &p->v}, **const grads[] = {&p->dq, &p->dk, &p->dv};
+    linear_problem p = {options,    lengths[0], lengths[1], lengths[2],
+                        lengths[3], lengths[4], lengths[5], .theta = theta};
+    const size_t tokens_q = (size_t)p.B * (size_t)p.Tq * (size_t)p.H;
+    const size_t tokens_k = (size_t)p.B * (size_t)p.Tk * (size_t)p.H;
+    const size_t sizes[] = {tokens_q * (size_t)p.D, tokens_k * (size_t)p.D, tokens_k * (size_t)p.E};
+    real **const values[] = {&p.q, &p.k, &p.v}, **const grads[] = {&p.dq, &p.dk, &p.dv};
     for (int i = 0; i < 3; i++) {
         *values[i] = rt_alloc(sizes[i], sizeof(real));
         *grads[i] = rt_alloc(sizes[i], sizeof(real));
         draw_row(*values[i], sizes[i], &first);
     }
+    return p;
 }
 
 static inline void linear_end(linear_problem *p)

@@ -175,6 +175,11 @@ static inline rt_transformer *make(const rt_transformer_options *o)
     return m;
 }
 
+/* The model of a test, a session of it, and a text; close_session frees both. */
+static rt_transformer *model;
+static rt_session *session;
+static int32_t text[T];
+
 static inline void draw_text(int32_t ids[T])
 {
     uint64_t next = 0;
@@ -190,6 +195,62 @@ static inline void expect_same(const real *got, const real *expected, int count,
         largest = fmax(largest, fabs((double)expected[i]));
     expect_near(largest_difference(got, expected, (size_t)count * V) / largest, 0, tolerance,
                 "%s, way %d of feeding", name, way);
+}
+
+static inline rt_session *new_session(rt_transformer *m, int capacity)
+{
+    rt_session *s;
+    const rt_status status = rt_session_new(&s, m, capacity);
+    ck_assert_msg(!status.code, "%s", status.message);
+    return s;
+}
+
+static inline void open_model(const rt_transformer_options *o)
+{
+    model = make(o);
+    draw_text(text);
+}
+
+static inline void open_session(const rt_transformer_options *o)
+{
+    open_model(o);
+    session = new_session(model, 0);
+}
+
+static inline void close_session(void)
+{
+    rt_session_free(session);
+    rt_transformer_free(model);
+    session = NULL;
+    model = NULL;
+}
+
+/* Reads tokens of the text from its end so far on, all at once or one by one, with the logits of
+ * each token or, if NULL, without. */
+static inline void feed(int count, real *logits)
+{
+    ck_assert(!rt_session_feed(session, text + rt_session_count(session), count, logits ? count : 0,
+                               logits)
+                   .code);
+}
+
+static inline void keep(int count)
+{
+    ck_assert(!rt_session_keep(session, count).code);
+}
+
+/* The logits of the first `count` tokens from the whole text at once, (count, V). */
+static inline void whole(real *logits, rt_transformer *m, int count)
+{
+    rt_graph *g = rt_graph_new();
+    int32_t ids[T];
+    draw_text(ids);
+    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
+    rt_graph_record(g, false);
+    const rt_tensor *found = rt_transformer_forward(m, g, &in);
+    ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
+    memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
+    rt_graph_free(g);
 }
 
 #endif

@@ -31,35 +31,21 @@ static double tolerance_at(double m)
     return (double)RT_REAL_EPSILON + m * 4e-16;
 }
 
-TEST(fixed_angles_are_computed_in_double)
-{
-    enum { M = 10000 };
-    double theta[PAIRS];
-    rt_rotation_table table;
-    rt_theta_geometric(theta, PAIRS, 10000);
-    ck_assert(!rt_rotation_table_init(&table, theta, PAIRS, RT_INTERLEAVED, 1).code);
-    ck_assert(!rt_rotation_reserve(&table, M + 1).code);
-    for (int i = 0; i < PAIRS; i++)
-        expect_near((double)table.rotation.cosine[M * PAIRS + i], exact_cosine(i, M),
-                    tolerance_at(M), "cosine of pair %d at %d", i, M);
-    rt_rotation_table_free(&table);
-}
-
 /* A table of a million positions is long, so it gets four of the pairs. */
-TEST(fixed_angles_are_computed_in_double_far_out)
+TEST_ROWS(fixed_angles_are_computed_in_double, 0, 2)
 {
-    enum { M = 1000000, FEW = 4 };
-    static const int pairs[FEW] = {0, 1, 2, PAIRS - 1};
-    double theta[PAIRS], some[FEW];
+    static const int few[] = {0, 1, 2, PAIRS - 1};
+    const int M = _i ? 1000000 : 10000, count = _i ? ROWS(few) : PAIRS;
+    double theta[PAIRS], some[PAIRS];
     rt_rotation_table table;
     rt_theta_geometric(theta, PAIRS, 10000);
-    for (int i = 0; i < FEW; i++)
-        some[i] = theta[pairs[i]];
-    ck_assert(!rt_rotation_table_init(&table, some, FEW, RT_INTERLEAVED, 1).code);
+    for (int i = 0; i < count; i++)
+        some[i] = theta[_i ? few[i] : i];
+    ck_assert(!rt_rotation_table_init(&table, some, count, RT_INTERLEAVED, 1).code);
     ck_assert(!rt_rotation_reserve(&table, M + 1).code);
-    for (int i = 0; i < FEW; i++)
-        expect_near((double)table.rotation.cosine[M * FEW + i], exact_cosine(pairs[i], M),
-                    tolerance_at(M), "cosine of pair %d at %d", pairs[i], M);
+    for (int i = 0; i < count; i++)
+        expect_near((double)table.rotation.cosine[M * count + i], exact_cosine(_i ? few[i] : i, M),
+                    tolerance_at(M), "cosine of pair %d at %d", i, M);
     rt_rotation_table_free(&table);
 }
 

@@ -19,7 +19,7 @@ static const char *const references[] = {
     [RT_POSITION_ALIBI] = "vectors/pos_vectors.h5",
     [RT_POSITION_T5] = "laws/test_distance_laws.c",
     [RT_POSITION_SHAW] = "laws/test_distance_laws.c",
-    [RT_POSITION_NONE] = "laws/test_order_laws.c",
+    [RT_POSITION_NONE] = "laws/test_place_laws.c",
 };
 
 static int row_count(void)
@@ -91,15 +91,6 @@ TEST(products_of_sines_depend_on_distance_only)
             }
         rt_free(table);
     }
-}
-
-TEST(rows_of_sines_have_the_same_length)
-{
-    double *table = table_of(RT_INTERLEAVED);
-    for (int t = 0; t < ROWS; t++)
-        expect_near(dot(table + (size_t)t * D, table + (size_t)t * D, D), D / 2, 5e-14,
-                    "|PE(%d)|^2", t);
-    rt_free(table);
 }
 
 /* Queries and keys are W PE: this is why a sinusoidal model knows absolute positions. */

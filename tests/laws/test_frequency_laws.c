@@ -207,7 +207,7 @@ TEST(a_score_gets_the_square_of_the_magnitude)
     rt_rotation_table_free(&table);
 }
 
-static void expect_refusal(const rt_frequency_options *o, int pairs, const char *message)
+static void expect_check(const rt_frequency_options *o, int pairs, const char *message)
 {
     const rt_status status = rt_frequencies_check(o, pairs);
     ck_assert_msg(status.code == (*message ? RT_ARGUMENT : RT_OK) &&
@@ -215,55 +215,57 @@ static void expect_refusal(const rt_frequency_options *o, int pairs, const char 
                   "expected '%s', got %d '%s'", message, (int)status.code, status.message);
 }
 
-TEST(options_that_contradict_each_other_are_refused)
+TEST(scalings_refuse_a_scale_below_1)
 {
     static const double bad[] = {0.5, 0, -2, NAN};
-    static const char *const messages[] = {"the scale must be at least 1; got 0.5",
-                                           "the scale must be at least 1; got 0",
-                                           "the scale must be at least 1; got -2",
-                                           "the scale must be at least 1; got nan"};
-    rt_frequency_options o;
-    for (int scaling = RT_SCALING_LINEAR; scaling <= RT_SCALING_YARN; scaling++) {
+    char message[64];
+    for (int scaling = RT_SCALING_LINEAR; scaling <= RT_SCALING_YARN; scaling++)
         for (int n = 0; n < 4; n++) {
-            o = options((rt_scaling)scaling, bad[n]);
-            expect_refusal(&o, 8, messages[n]);
+            const rt_frequency_options o = options((rt_scaling)scaling, bad[n]);
+            snprintf(message, sizeof message, "the scale must be at least 1; got %g", bad[n]);
+            expect_check(&o, 8, message);
         }
-        o = options((rt_scaling)scaling, 1);
-        expect_refusal(&o, 8, "");
-        o.family = RT_FREQUENCIES_RECIPROCAL;
-        expect_refusal(&o, 8,
-                       scaling == RT_SCALING_LINEAR ? ""
-                       : scaling == RT_SCALING_NTK  ? "ntk scales geometric frequencies only"
-                                                    : "yarn scales geometric frequencies only");
-    }
-    o = options(RT_SCALING_NONE, 0);
-    expect_refusal(&o, 1, "");
-    o = options(RT_SCALING_NTK, 2);
-    expect_refusal(&o, 1, "ntk needs at least two rotated pairs; got 1");
-    expect_refusal(&o, 2, "");
-    o = options(RT_SCALING_YARN, 2);
-    o.original_len = 0;
-    expect_refusal(&o, 8, "yarn needs the original length");
-    o.scaling = RT_SCALING_LLAMA3;
-    expect_refusal(&o, 8, "llama3 needs the original length");
-    o = options(RT_SCALING_LLAMA3, 2);
-    o.low_freq_factor = 4;
-    expect_refusal(&o, 8,
-                   "llama3 needs a lower bound of rotations below its upper bound; got 4 and 4");
-    o = options(RT_SCALING_YARN, 2);
-    o.beta_slow = 33;
-    expect_refusal(&o, 8,
-                   "yarn needs a lower bound of rotations below its upper bound; got 33 and 32");
-    o = options(RT_SCALING_DYNAMIC, 2);
-    expect_refusal(&o, 1, "dynamic needs at least two rotated pairs; got 1");
-    o = options(RT_SCALING_LONGROPE, 2);
-    expect_refusal(&o, 2,
-                   "longrope needs short_factors, one for each of the 2 rotated pairs; got 0");
-    o.short_factors = (rt_factors){2, (const double[]){1, 1}};
-    o.long_factors = (rt_factors){2, (const double[]){1, 0}};
-    expect_refusal(&o, 2, "long_factors must be above 0; number 2 is 0");
-    o.long_factors.at = (const double[]){1, 3};
-    expect_refusal(&o, 2, "");
+}
+
+/* clang-format off */
+#define OF(kind, factor, length, ...)                                                              \
+    {.base = 10000, .scaling = RT_SCALING_##kind, .scale = factor, .original_len = length,         \
+     __VA_ARGS__}
+#define RECIPROCAL .family = RT_FREQUENCIES_RECIPROCAL
+#define FACTORS(number, ...) {number, (const double[]){__VA_ARGS__}}
+static const struct {
+    rt_frequency_options o;
+    int pairs;
+    const char *message;
+} checks[] = {
+    {OF(LINEAR, 1, 2048), 8, ""},
+    {OF(NTK, 1, 2048), 8, ""},
+    {OF(YARN, 1, 2048), 8, ""},
+    {OF(LINEAR, 1, 2048, RECIPROCAL), 8, ""},
+    {OF(NTK, 1, 2048, RECIPROCAL), 8, "ntk scales geometric frequencies only"},
+    {OF(YARN, 1, 2048, RECIPROCAL), 8, "yarn scales geometric frequencies only"},
+    {OF(NONE, 0, 2048), 1, ""},
+    {OF(NTK, 2, 2048), 1, "ntk needs at least two rotated pairs; got 1"},
+    {OF(NTK, 2, 2048), 2, ""},
+    {OF(YARN, 2, 0), 8, "yarn needs the original length"},
+    {OF(LLAMA3, 2, 0), 8, "llama3 needs the original length"},
+    {OF(LLAMA3, 2, 2048, .low_freq_factor = 4), 8,
+     "llama3 needs a lower bound of rotations below its upper bound; got 4 and 4"},
+    {OF(YARN, 2, 2048, .beta_slow = 33), 8,
+     "yarn needs a lower bound of rotations below its upper bound; got 33 and 32"},
+    {OF(DYNAMIC, 2, 2048), 1, "dynamic needs at least two rotated pairs; got 1"},
+    {OF(LONGROPE, 2, 2048), 2,
+     "longrope needs short_factors, one for each of the 2 rotated pairs; got 0"},
+    {OF(LONGROPE, 2, 2048, .short_factors = FACTORS(2, 1, 1), .long_factors = FACTORS(2, 1, 0)), 2,
+     "long_factors must be above 0; number 2 is 0"},
+    {OF(LONGROPE, 2, 2048, .short_factors = FACTORS(2, 1, 1), .long_factors = FACTORS(2, 1, 3)), 2,
+     ""},
+};
+/* clang-format on */
+
+TEST_ROWS(options_that_contradict_each_other_are_refused, 0, ROWS(checks))
+{
+    expect_check(&checks[_i].o, checks[_i].pairs, checks[_i].message);
 }
 
 /* By the formulas of transformers 5.23, whose own numbers, in float, are these to 1e-7. */

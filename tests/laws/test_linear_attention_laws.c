@@ -17,17 +17,11 @@ TEST_ROWS(the_linear_form_equals_the_sum_over_pairs, FIRST, END)
         mask[i] = i % 3 != 1;
     for (int n = 0; n < 6 * 8; n++) {
         const int T = lengths[n / 8];
-        linear_problem p = {.options = {.kind = (rt_attention_kind)_i,
-                                        .causal = n & 1,
-                                        .key_mask = n & 2 ? mask : NULL},
-                            .B = 2,
-                            .Tq = T,
-                            .Tk = T,
-                            .H = 2,
-                            .D = 4,
-                            .E = 5,
-                            .theta = n & 4 ? theta : NULL};
-        linear_start(&p, (uint64_t)n * 100000);
+        linear_problem p =
+            linear_new((rt_linear_form_options){.kind = (rt_attention_kind)_i,
+                                                .causal = n & 1,
+                                                .key_mask = n & 2 ? mask : NULL},
+                       (const int[]){2, T, T, 2, 4, 5}, n & 4 ? theta : NULL, (uint64_t)n * 100000);
         linear_expect_agreement(&p, 1e-12);
         linear_end(&p);
     }
@@ -37,15 +31,10 @@ TEST_ROWS(queries_and_keys_may_differ_in_number, FIRST, END)
 {
     static const int lengths[][2] = {{3, 130}, {70, 9}, {129, 200}, {1, 64}};
     for (int n = 0; n < 8; n++) {
-        linear_problem p = {.options = {.kind = (rt_attention_kind)_i, .eps = 0.01},
-                            .B = 1,
-                            .Tq = lengths[n / 2][0],
-                            .Tk = lengths[n / 2][1],
-                            .H = 3,
-                            .D = 6,
-                            .E = 2,
-                            .theta = n % 2 ? theta : NULL};
-        linear_start(&p, (uint64_t)n * 100000);
+        linear_problem p =
+            linear_new((rt_linear_form_options){.kind = (rt_attention_kind)_i, .eps = 0.01},
+                       (const int[]){1, lengths[n / 2][0], lengths[n / 2][1], 3, 6, 2},
+                       n % 2 ? theta : NULL, (uint64_t)n * 100000);
         linear_expect_agreement(&p, 1e-12);
         linear_end(&p);
     }
@@ -55,15 +44,8 @@ TEST_ROWS(queries_and_keys_may_differ_in_number, FIRST, END)
 
 static linear_problem square(rt_attention_kind kind, bool causal)
 {
-    linear_problem p = {.options = {.kind = kind, .causal = causal},
-                        .B = 2,
-                        .Tq = 90,
-                        .Tk = 90,
-                        .H = 2,
-                        .D = 8,
-                        .E = 3};
-    linear_start(&p, 7000000);
-    return p;
+    return linear_new((rt_linear_form_options){.kind = kind, .causal = causal},
+                      (const int[]){2, 90, 90, 2, 8, 3}, NULL, 7000000);
 }
 
 enum { SQUARE = 2 * 90 * 2 * 3 };
@@ -111,15 +93,8 @@ enum { T = 70 };
  * of the identity. */
 static void weights_of(real *weights, rt_attention_kind kind, bool causal, bool rope)
 {
-    linear_problem p = {.options = {.kind = kind, .causal = causal},
-                        .B = 1,
-                        .Tq = T,
-                        .Tk = T,
-                        .H = 1,
-                        .D = 8,
-                        .E = T,
-                        .theta = rope ? theta : NULL};
-    linear_start(&p, 8000000);
+    linear_problem p = linear_new((rt_linear_form_options){.kind = kind, .causal = causal},
+                                  (const int[]){1, T, T, 1, 8, T}, rope ? theta : NULL, 8000000);
     for (int i = 0; i < T * T; i++)
         p.v[i] = i / T == i % T;
     linear_run(weights, &p);

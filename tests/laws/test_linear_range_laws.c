@@ -12,16 +12,8 @@ static const double tolerance = 1e4 * (double)RT_REAL_EPSILON;
 
 static linear_problem problem(rt_attention_kind kind, bool causal, const uint8_t *mask, bool rope)
 {
-    linear_problem p = {.options = {.kind = kind, .causal = causal, .key_mask = mask},
-                        .B = B,
-                        .Tq = T,
-                        .Tk = T,
-                        .H = H,
-                        .D = D,
-                        .E = E,
-                        .theta = rope ? theta : NULL};
-    linear_start(&p, 0);
-    return p;
+    return linear_new((rt_linear_form_options){.kind = kind, .causal = causal, .key_mask = mask},
+                      (const int[]){B, T, T, H, D, E}, rope ? theta : NULL, 0);
 }
 
 /* ---- keys ---- */
@@ -46,23 +38,15 @@ static void expect_range(double size, double slope)
     }
 }
 
+/* Large keys, and keys that grow and fall along the sequence: at 20 times huge every token is out
+ * of reach of the one before. */
 TEST(the_exponential_of_large_keys_does_not_overflow)
 {
+    const double sizes[][2] = {{huge, 0},      {1, 0},     {1, huge},
+                               {1, 20 * huge}, {1, -huge}, {10, -huge / 10}};
     expect_above(huge, log((double)RT_REAL_MAX), "the size of the keys");
-    expect_range(huge, 0);
-    expect_range(1, 0);
-}
-
-TEST(nor_does_that_of_keys_which_grow_along_the_sequence)
-{
-    expect_range(1, huge);
-    expect_range(1, 20 * huge); /* every token is out of reach of the one before */
-}
-
-TEST(nor_does_that_of_keys_which_fall_along_the_sequence)
-{
-    expect_range(1, -huge);
-    expect_range(10, -huge / 10);
+    for (int i = 0; i < ROWS(sizes); i++)
+        expect_range(sizes[i][0], sizes[i][1]);
 }
 
 TEST(what_all_keys_have_in_common_cancels)

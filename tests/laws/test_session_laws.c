@@ -4,17 +4,7 @@
 
 #include "models/kv_cache.h"
 
-/* The logits of the first `count` tokens from the whole text at once, (count, V). */
-static void whole(real *logits, rt_transformer *m, const int32_t *ids, int count)
-{
-    rt_graph *g = rt_graph_new();
-    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
-    rt_graph_record(g, false);
-    const rt_tensor *found = rt_transformer_forward(m, g, &in);
-    ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
-    memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
-    rt_graph_free(g);
-}
+SUITE(.teardown = close_session)
 
 /* ---- the law ---- */
 
@@ -30,14 +20,14 @@ static int next_piece(int way, int n, int t)
     return piece < T - t ? piece : T - t;
 }
 
-static void feed_all(real *logits, rt_session *s, const int32_t *ids, int way)
+static void feed_all(real *logits, int way)
 {
+    keep(0);
     for (int t = 0, n = 0; t < T; n++) {
         const int count = next_piece(way, n, t);
-        const rt_status status = rt_session_feed(s, ids + t, count, count, logits + (size_t)t * V);
-        ck_assert_msg(!status.code, "%s", status.message);
+        feed(count, logits + (size_t)t * V);
         t += count;
-        ck_assert_int_eq(rt_session_count(s), t);
+        ck_assert_int_eq(rt_session_count(session), t);
     }
 }
 
@@ -48,24 +38,18 @@ static void expect_law(const rt_transformer_options *o, const char *name)
     static real expected[2][T * V], got[T * V];
     const rt_frequency_options *frequencies = &o->position.frequencies;
     const bool changes = frequencies->scaling == RT_SCALING_LONGROPE;
-    int32_t ids[T];
-    rt_transformer *m = make(o);
-    rt_session *s;
-    draw_text(ids);
-    whole(expected[0], m, ids, changes ? frequencies->original_len : T);
-    whole(expected[1], m, ids, T);
-    ck_assert(!rt_session_new(&s, m, 0).code);
+    open_session(o);
+    whole(expected[0], model, changes ? frequencies->original_len : T);
+    whole(expected[1], model, T);
     for (int way = 0; way < WAYS; way++) {
-        ck_assert(!rt_session_keep(s, 0).code);
-        feed_all(got, s, ids, way);
+        feed_all(got, way);
         for (int t = 0, n = 0, count; t < T; n++, t += count) {
             count = next_piece(way, n, t);
             const real *all = expected[!changes || t + count > frequencies->original_len];
             expect_same(got + t * V, all + t * V, count, name, way);
         }
     }
-    rt_session_free(s);
-    rt_transformer_free(m);
+    close_session();
 }
 
 SAMPLED_ROWS(pieces_give_what_the_whole_gives, 0, ROWS + KINDS, 7)
@@ -90,27 +74,22 @@ static void expect_same_bits(const row *r, int at_once, int count, int rounds_of
 {
     static real expected[T * V], got[T * V];
     const rt_transformer_options o = options_of(r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
-    int32_t ids[T];
     int rounds = 0;
     const rt_crew crew = {run_backwards, &rounds};
-    rt_transformer *m = make(&o);
-    rt_session *s;
-    draw_text(ids);
-    ck_assert(!rt_session_new(&s, m, 0).code);
+    open_session(&o);
     for (int way = 0; way < 2; way++) {
         real *logits = way ? got : expected;
-        rt_session_set_crew(s, way ? &crew : NULL);
-        ck_assert(!rt_session_keep(s, 0).code);
-        ck_assert(!rt_session_feed(s, ids, at_once, at_once, logits).code);
+        rt_session_set_crew(session, way ? &crew : NULL);
+        keep(0);
+        ck_assert(!rt_session_feed(session, text, at_once, at_once, logits).code);
         for (int t = at_once; t < count; t++)
-            ck_assert(!rt_session_feed(s, ids + t, 1, 1, logits + t * V).code);
+            ck_assert(!rt_session_feed(session, text + t, 1, 1, logits + t * V).code);
     }
     ck_assert_int_eq(rounds, rounds_of_layer * o.layers);
     ck_assert(!memcmp(got, expected, (size_t)count * V * sizeof *got));
-    whole(expected, m, ids, count);
+    whole(expected, model, count);
     expect_same(got, expected, count, r->name, 0);
-    rt_session_free(s);
-    rt_transformer_free(m);
+    close_session();
 }
 
 /* A weight is cut, for ten tokens, and for a prompt if that is as few rows; one of more has its
@@ -139,29 +118,22 @@ TEST_ROWS(dynamic_gives_what_the_whole_gives_at_every_length, RT_KIND_ROFORMER, 
     const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
     static real expected[T * V], got[T * V];
     const rt_transformer_options o = options_of(&r, _i, RT_ATTENTION_SOFTMAX);
-    int32_t ids[T];
-    rt_transformer *m = make(&o);
-    rt_session *s;
-    draw_text(ids);
-    ck_assert(!rt_session_new(&s, m, 0).code);
+    open_session(&o);
     for (int way = 1; way < 3; way++) {
-        ck_assert(!rt_session_keep(s, 0).code);
-        feed_all(got, s, ids, way);
+        feed_all(got, way);
         for (int t = 0, n = 0, count; t < T; n++, t += count) {
             count = next_piece(way, n, t);
-            whole(expected, m, ids, t + count);
+            whole(expected, model, t + count);
             expect_same(got + t * V, expected + t * V, count, "dynamic", way);
         }
     }
     for (int kept = 60; kept < T; kept += 70) { /* one below the original length, others beyond */
-        ck_assert(!rt_session_keep(s, kept).code);
-        ck_assert(!rt_session_feed(s, ids + kept, 1, 1, got).code);
-        whole(expected, m, ids, kept + 1);
+        keep(kept);
+        ck_assert(!rt_session_feed(session, text + kept, 1, 1, got).code);
+        whole(expected, model, kept + 1);
         expect_same(got, expected + kept * V, 1, "dynamic cut back", kept);
-        ck_assert(!rt_session_feed(s, ids + kept + 1, T - kept - 1, 0, NULL).code);
+        ck_assert(!rt_session_feed(session, text + kept + 1, T - kept - 1, 0, NULL).code);
     }
-    rt_session_free(s);
-    rt_transformer_free(m);
 }
 
 /* ---- cutting back ---- */
@@ -172,48 +144,37 @@ TEST_ROWS(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2)
     static real expected[T * V], got[T * V];
     const row r = {"window", {.window = windows[_i], .position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
-    int32_t ids[T], other[T];
-    rt_transformer *m = make(&o);
-    rt_session *s;
-    draw_text(ids);
+    int32_t other[T];
+    open_session(&o);
     for (int t = 0; t < T; t++)
-        other[t] = t < 20 ? ids[t] : (ids[t] + 1) % V;
-    whole(expected, m, ids, T);
-    ck_assert(!rt_session_new(&s, m, T).code);
-    ck_assert(!rt_session_feed(s, other, 30, 0, NULL).code);
-    ck_assert(!rt_session_keep(s, 20).code);
-    ck_assert_int_eq(rt_session_count(s), 20);
-    ck_assert(!rt_session_feed(s, ids + 20, T - 20, T - 20, got).code);
+        other[t] = t < 20 ? text[t] : (text[t] + 1) % V;
+    whole(expected, model, T);
+    ck_assert(!rt_session_feed(session, other, 30, 0, NULL).code);
+    keep(20);
+    ck_assert_int_eq(rt_session_count(session), 20);
+    ck_assert(!rt_session_feed(session, text + 20, T - 20, T - 20, got).code);
     expect_same(got, expected + 20 * V, T - 20, "after 20 tokens", _i);
     for (int t = T - 1; t >= 0 && _i; t--)
-        if (rt_session_keep(s, t).code) { /* a window forgets, and says so */
+        if (rt_session_keep(session, t).code) { /* a window forgets, and says so */
             ck_assert_int_lt(t, T - 1);
             ck_assert_int_gt(t, 0);
             break;
         }
-    ck_assert_int_eq(rt_session_keep(s, T + 1).code, RT_ARGUMENT);
-    ck_assert_int_eq(rt_session_keep(s, -1).code, RT_ARGUMENT);
-    rt_session_free(s);
-    rt_transformer_free(m);
+    ck_assert_int_eq(rt_session_keep(session, T + 1).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_session_keep(session, -1).code, RT_ARGUMENT);
 }
 
 TEST(sums_are_not_cut_back)
 {
     const row r = {"linear", {.position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_LINEAR_ELU);
-    int32_t ids[T];
-    rt_transformer *m = make(&o);
-    rt_session *s;
-    draw_text(ids);
-    ck_assert(!rt_session_new(&s, m, 0).code);
-    ck_assert(!rt_session_feed(s, ids, 9, 0, NULL).code);
-    ck_assert_int_eq(rt_session_keep(s, 5).code, RT_ARGUMENT);
-    ck_assert_int_eq(rt_session_count(s), 9);
-    ck_assert(!rt_session_keep(s, 9).code);
-    ck_assert(!rt_session_keep(s, 0).code);
-    ck_assert_int_eq(rt_session_count(s), 0);
-    rt_session_free(s);
-    rt_transformer_free(m);
+    open_session(&o);
+    ck_assert(!rt_session_feed(session, text, 9, 0, NULL).code);
+    ck_assert_int_eq(rt_session_keep(session, 5).code, RT_ARGUMENT);
+    ck_assert_int_eq(rt_session_count(session), 9);
+    keep(9);
+    keep(0);
+    ck_assert_int_eq(rt_session_count(session), 0);
 }
 
 /* ---- memory ---- */
@@ -228,22 +189,16 @@ TEST_ROWS(a_long_text_takes_no_more_than_it_must, 0, 3)
     const rt_transformer_options o =
         options_of(models + _i, RT_KIND_DECODER,
                    _i == 2 ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
-    int32_t ids[T];
     real logits[V];
-    rt_transformer *m = make(&o);
-    rt_session *s;
-    draw_text(ids);
-    ck_assert(!rt_session_new(&s, m, 0).code);
+    open_session(&o);
     for (int t = 0; t < (_i ? 40 : T); t++)
-        ck_assert(!rt_session_feed(s, ids + t, 1, 1, logits).code);
+        ck_assert(!rt_session_feed(session, text + t, 1, 1, logits).code);
     if (!_i)
-        ck_assert(!rt_session_keep(s, 0).code);
+        keep(0);
     const size_t before = rt_memory_requests();
     for (int t = 0; t < (_i ? 10 : 1) * T; t++)
-        ck_assert(!rt_session_feed(s, ids + t % T, 1, 1, logits).code);
+        ck_assert(!rt_session_feed(session, text + t % T, 1, 1, logits).code);
     ck_assert_uint_eq(rt_memory_requests(), before);
-    rt_session_free(s);
-    rt_transformer_free(m);
 }
 
 static double bytes_held(const rt_kv_cache *c)
@@ -271,23 +226,21 @@ TEST_ROWS(a_cache_holds_at_most_the_bytes_that_are_foreseen, 0, 18)
     rt_transformer_options o = options_of(models + _i % MODELS, RT_KIND_DECODER,
                                           linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
     rt_transformer_resolve(&o);
-    int32_t ids[T];
     rt_kv_cache cache, *const caches[] = {&cache};
-    rt_transformer *m = make(&o);
+    open_model(&o);
     rt_graph *g = rt_graph_new();
-    draw_text(ids);
     rt_graph_record(g, false);
     ck_assert(!rt_kv_cache_init(&cache, &o).code);
     while (cache.count < T) {
         const int left = T - cache.count, count = left < at_once ? left : at_once;
         const rt_transformer_input in = {.B = 1,
                                          .T = count,
-                                         .ids = ids + cache.count,
+                                         .ids = text + cache.count,
                                          .padding_id = RT_NO_PADDING,
                                          .caches = caches};
         rt_graph_clear(g);
         cache.length = cache.count + count;
-        ck_assert(rt_transformer_encode(m, g, &in) != NULL);
+        ck_assert(rt_transformer_encode(model, g, &in) != NULL);
         cache.count += count;
         const double foreseen = rt_kv_cache_bytes(&o, cache.count, at_once);
         ck_assert_msg(bytes_held(&cache) <= foreseen,
@@ -297,7 +250,6 @@ TEST_ROWS(a_cache_holds_at_most_the_bytes_that_are_foreseen, 0, 18)
     ck_assert_double_ge(bytes_held(&cache) * (linear ? 1 : 2), rt_kv_cache_bytes(&o, T, at_once));
     rt_kv_cache_free(&cache);
     rt_graph_free(g);
-    rt_transformer_free(m);
 }
 
 /* Whatever request fails, the session says so, is empty, and can be used again. */
@@ -314,35 +266,32 @@ TEST_ROWS(a_failed_request_empties_the_session, 0, 4)
         options_of(models + _i, RT_KIND_DECODER,
                    _i == 2 ? RT_ATTENTION_LINEAR_SOFTMAX : RT_ATTENTION_SOFTMAX);
     static real expected[T * V], got[V];
-    int32_t ids[T];
-    rt_transformer *m = make(&o);
-    draw_text(ids);
-    whole(expected, m, ids, T);
+    open_model(&o);
+    whole(expected, model, T);
     int failures = 0;
     for (size_t n = 1; n < 200; n++) {
-        rt_session *s;
         rt_memory_fail_at(n);
-        rt_status status = rt_session_new(&s, m, 0);
+        rt_status status = rt_session_new(&session, model, 0);
         if (!status.code)
-            status = rt_session_feed(s, ids, 50, 1, got);
+            status = rt_session_feed(session, text, 50, 1, got);
         if (!status.code)
-            status = rt_session_feed(s, ids + 50, T - 50, 1, got);
+            status = rt_session_feed(session, text + 50, T - 50, 1, got);
         rt_memory_fail_at(0);
         if (status.code) {
             ck_assert_int_eq(status.code, RT_MEMORY);
             failures++;
         }
-        if (status.code && s) {
-            ck_assert_int_eq(rt_session_count(s), 0);
-            ck_assert(!rt_session_feed(s, ids, T, 1, got).code);
+        if (status.code && session) {
+            ck_assert_int_eq(rt_session_count(session), 0);
+            ck_assert(!rt_session_feed(session, text, T, 1, got).code);
             expect_same(got, expected + (T - 1) * V, 1, models[_i].name, (int)n);
         }
-        rt_session_free(s);
+        rt_session_free(session);
+        session = NULL;
         if (!status.code)
             break;
     }
     ck_assert_int_gt(failures, 5);
-    rt_transformer_free(m);
 }
 
 /* Memory that is short in the second layer must not leave the layers with different tokens. */
@@ -352,70 +301,60 @@ TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
     const row r = {"window", {.window = 40, .position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     static real expected[T * V], got[V];
-    int32_t ids[T];
     int cuts = 0;
-    rt_transformer *m = make(&o);
-    draw_text(ids);
-    whole(expected, m, ids, T);
+    open_model(&o);
+    whole(expected, model, T);
     for (size_t n = 1; n < 12; n++) {
-        rt_session *s;
-        ck_assert(!rt_session_new(&s, m, 0).code);
-        ck_assert(!rt_session_feed(s, ids, 60, 0, NULL).code);
+        session = new_session(model, 0);
+        ck_assert(!rt_session_feed(session, text, 60, 0, NULL).code);
         rt_memory_fail_at(n);
-        const rt_status status = rt_session_feed(s, ids + 60, 200, 0, NULL);
+        const rt_status status = rt_session_feed(session, text + 60, 200, 0, NULL);
         rt_memory_fail_at(0);
-        ck_assert(!rt_session_keep(s, 0).code);
+        keep(0);
         for (int t = 0; status.code && t < READ; t++)
-            ck_assert(!rt_session_feed(s, ids + t, 1, 1, got).code);
-        for (int t = READ - 1; t >= 0 && status.code && !rt_session_keep(s, t).code; t--, cuts++) {
-            ck_assert(!rt_session_feed(s, ids + t, 1, 1, got).code);
+            ck_assert(!rt_session_feed(session, text + t, 1, 1, got).code);
+        for (int t = READ - 1; t >= 0 && status.code && !rt_session_keep(session, t).code;
+             t--, cuts++) {
+            ck_assert(!rt_session_feed(session, text + t, 1, 1, got).code);
             expect_same(got, expected + t * V, 1, r.name, t);
         }
-        rt_session_free(s);
+        rt_session_free(session);
+        session = NULL;
     }
     ck_assert_int_gt(cuts, 0);
-    rt_transformer_free(m);
 }
 
 /* ---- refusals ---- */
-
-static void expect_refusal(rt_status status, const char *message)
-{
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
-    ck_assert_msg(strstr(status.message, message) != NULL, "'%s' is not in: %s", message,
-                  status.message);
-}
 
 TEST(what_does_not_fit_is_refused_and_changes_nothing)
 {
     const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
     rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     static real expected[T * V], got[V];
-    int32_t ids[T], bad[] = {3, V, -1};
-    rt_transformer *m = make(&o);
-    rt_session *s;
-    draw_text(ids);
-    whole(expected, m, ids, T);
-    expect_refusal(rt_session_new(&s, m, T + 1), "the model has positions for 270 tokens; got 271");
-    ck_assert_ptr_null(s);
-    expect_refusal(rt_session_new(&s, m, -1), "got -1");
-    ck_assert(!rt_session_new(&s, m, 0).code);
-    ck_assert_int_eq(rt_session_capacity(s), T);
-    ck_assert(!rt_session_feed(s, ids, 100, 0, NULL).code);
-    expect_refusal(rt_session_feed(s, bad, 2, 0, NULL), "token 1 is 41; the model has 0 to 40");
-    expect_refusal(rt_session_feed(s, bad + 2, 1, 0, NULL), "token 0 is -1");
-    expect_refusal(rt_session_feed(s, ids, 0, 0, NULL), "at least one token");
-    expect_refusal(rt_session_feed(s, ids, 2, 3, got), "got 2 and 3");
-    expect_refusal(rt_session_feed(s, ids, T - 99, 0, NULL), "271 tokens; there is room for 270");
-    ck_assert_int_eq(rt_session_count(s), 100);
-    ck_assert(!rt_session_feed(s, ids + 100, T - 100, 1, got).code);
+    const int32_t bad[] = {3, V, -1};
+    rt_session *none;
+    open_session(&o);
+    whole(expected, model, T);
+    expect_refusal(rt_session_new(&none, model, T + 1),
+                   "the model has positions for 270 tokens; got 271");
+    ck_assert_ptr_null(none);
+    expect_refusal(rt_session_new(&none, model, -1), "got -1");
+    ck_assert_int_eq(rt_session_capacity(session), T);
+    feed(100, NULL);
+    expect_refusal(rt_session_feed(session, bad, 2, 0, NULL),
+                   "token 1 is 41; the model has 0 to 40");
+    expect_refusal(rt_session_feed(session, bad + 2, 1, 0, NULL), "token 0 is -1");
+    expect_refusal(rt_session_feed(session, text, 0, 0, NULL), "at least one token");
+    expect_refusal(rt_session_feed(session, text, 2, 3, got), "got 2 and 3");
+    expect_refusal(rt_session_feed(session, text, T - 99, 0, NULL),
+                   "271 tokens; there is room for 270");
+    ck_assert_int_eq(rt_session_count(session), 100);
+    ck_assert(!rt_session_feed(session, text + 100, T - 100, 1, got).code);
     expect_same(got, expected + (T - 1) * V, 1, "after refusals", 0);
-    rt_session_free(s);
-    rt_transformer_free(m);
+    close_session();
     o.causal = false;
-    m = make(&o);
-    expect_refusal(rt_session_new(&s, m, 0), "a causal model");
-    rt_transformer_free(m);
+    model = make(&o);
+    expect_refusal(rt_session_new(&none, model, 0), "a causal model");
 }
 
 /* Nothing could go back into what was kept; padding has no place in it. */
@@ -425,28 +364,27 @@ TEST(keys_are_kept_where_nothing_is_recorded)
     rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     rt_transformer_resolve(&o);
     const uint8_t mask[3] = {1, 1, 1};
-    const int32_t ids[6] = {0};
+    const int32_t zeros[6] = {0};
     rt_kv_cache cache;
-    rt_transformer *m = make(&o);
+    open_model(&o);
     rt_graph *g = rt_graph_new();
     ck_assert(!rt_kv_cache_init(&cache, &o).code);
     for (int fault = 0; fault < 4; fault++) {
         rt_kv_cache *const caches[] = {&cache};
         const rt_transformer_input in = {.B = 1,
                                          .T = 3,
-                                         .ids = ids,
+                                         .ids = zeros,
                                          .key_mask = fault == 2 ? mask : NULL,
                                          .padding_id = RT_NO_PADDING,
                                          .caches = caches};
         cache.layer_count = o.layers + (fault == 1);
         rt_graph_clear(g);
         rt_graph_record(g, fault == 0);
-        ck_assert((rt_transformer_encode(m, g, &in) != NULL) == (fault == 3));
+        ck_assert((rt_transformer_encode(model, g, &in) != NULL) == (fault == 3));
         if (fault < 3)
             expect_refusal(rt_graph_status(g), "[roformer] a KV cache needs a causal model");
     }
     ck_assert_int_eq(cache.layer_count, o.layers);
     rt_kv_cache_free(&cache);
     rt_graph_free(g);
-    rt_transformer_free(m);
 }

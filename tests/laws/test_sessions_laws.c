@@ -8,38 +8,31 @@ enum { TEXTS = 4, STEPS = 24, STARTS = 3 };
  * original length of the scalings, 60, and the widest window. */
 static const int starts[STARTS][TEXTS] = {{5, 70, 1, 40}, {0, 30, 0, 58}, {59, 60, 20, 61}};
 
-static rt_session *new_session(rt_transformer *m)
-{
-    rt_session *s;
-    const rt_status status = rt_session_new(&s, m, 0);
-    ck_assert_msg(!status.code, "%s", status.message);
-    return s;
-}
+SUITE(.teardown = close_session)
 
 /* Another text for each. */
-static void begin(rt_session *s, const int32_t *ids, int text, int count)
+static void begin(rt_session *s, int first, int count)
 {
     ck_assert(!rt_session_keep(s, 0).code);
     if (count)
-        ck_assert(!rt_session_feed(s, ids + text, count, 0, NULL).code);
+        ck_assert(!rt_session_feed(s, text + first, count, 0, NULL).code);
 }
 
 /* Text 1 ends on the way, as one that has come to its end. */
 static void expect_law(const rt_transformer_options *o, const char *name)
 {
     static real expected[TEXTS * V], got[TEXTS * V];
-    int32_t ids[T], next[TEXTS];
-    rt_transformer *m = make(o);
+    int32_t next[TEXTS];
+    open_model(o);
     rt_session *alone[TEXTS], *together[TEXTS];
-    draw_text(ids);
     for (int i = 0; i < TEXTS; i++) {
-        alone[i] = new_session(m);
-        together[i] = new_session(m);
+        alone[i] = new_session(model, 0);
+        together[i] = new_session(model, 0);
     }
     for (int start = 0; start < STARTS; start++) {
         for (int i = 0; i < TEXTS; i++) {
-            begin(alone[i], ids, i, starts[start][i]);
-            begin(together[i], ids, i, starts[start][i]);
+            begin(alone[i], i, starts[start][i]);
+            begin(together[i], i, starts[start][i]);
         }
         rt_session *going[TEXTS];
         memcpy(going, together, sizeof going);
@@ -49,10 +42,11 @@ static void expect_law(const rt_transformer_options *o, const char *name)
                 count--;
             }
             for (int i = 0; i < count; i++) {
-                const int text = n >= STEPS / 2 && i == 1 ? TEXTS - 1 : i;
-                next[i] = ids[text + starts[start][text] + n];
+                const int going_on = n >= STEPS / 2 && i == 1 ? TEXTS - 1 : i;
+                next[i] = text[going_on + starts[start][going_on] + n];
                 ck_assert(
-                    !rt_session_feed(alone[text], next + i, 1, 1, expected + (size_t)i * V).code);
+                    !rt_session_feed(alone[going_on], next + i, 1, 1, expected + (size_t)i * V)
+                         .code);
             }
             const rt_status status = rt_session_feed_each(going, count, next, got);
             ck_assert_msg(!status.code, "%s", status.message);
@@ -66,7 +60,7 @@ static void expect_law(const rt_transformer_options *o, const char *name)
         rt_session_free(alone[i]);
         rt_session_free(together[i]);
     }
-    rt_transformer_free(m);
+    close_session();
 }
 
 SAMPLED_ROWS(texts_together_give_what_each_gives_alone, 0, ROWS + KINDS, 7)
@@ -89,20 +83,17 @@ TEST(steps_of_several_texts_take_no_memory)
     const row r = {"window", {.window = 10, .position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     real logits[2 * V];
-    int32_t ids[T];
-    rt_transformer *m = make(&o);
-    rt_session *s[2] = {new_session(m), new_session(m)};
-    draw_text(ids);
-    begin(s[0], ids, 0, 3);
+    open_model(&o);
+    rt_session *s[2] = {new_session(model, 0), new_session(model, 0)};
+    begin(s[0], 0, 3);
     for (int n = 0; n < 40; n++)
-        ck_assert(!rt_session_feed_each(s, 2, ids + n, logits).code);
+        ck_assert(!rt_session_feed_each(s, 2, text + n, logits).code);
     const size_t before = rt_memory_requests();
     for (int n = 0; n < 100; n++)
-        ck_assert(!rt_session_feed_each(s, 2, ids + n, logits).code);
+        ck_assert(!rt_session_feed_each(s, 2, text + n, logits).code);
     ck_assert_uint_eq(rt_memory_requests(), before);
     rt_session_free(s[0]);
     rt_session_free(s[1]);
-    rt_transformer_free(m);
 }
 
 /* Whatever request fails: all texts are empty, and can be read again. */
@@ -116,21 +107,19 @@ TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
                                           .long_factors = {4, rising_factors})}}};
     const rt_transformer_options o = options_of(models + _i, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     real expected[3 * V], got[3 * V];
-    int32_t ids[T];
     int failures = 0;
-    rt_transformer *m = make(&o);
-    draw_text(ids);
+    open_model(&o);
     for (size_t n = 0; n < 200; n++) {
         rt_session *s[3];
         rt_status status = rt_ok();
         for (int i = 0; i < 3; i++) {
-            s[i] = new_session(m);
-            begin(s[i], ids, 0, 55 + i);
+            s[i] = new_session(model, 0);
+            begin(s[i], 0, 55 + i);
         }
         if (n)
             rt_memory_fail_at(n);
         for (int k = 0; k < 80 && !status.code; k++)
-            status = rt_session_feed_each(s, 3, ids + k, n ? got : expected);
+            status = rt_session_feed_each(s, 3, text + k, n ? got : expected);
         rt_memory_fail_at(0);
         if (status.code) {
             ck_assert_int_eq(status.code, RT_MEMORY);
@@ -138,10 +127,10 @@ TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
         }
         for (int i = 0; i < 3 && status.code; i++) {
             ck_assert_int_eq(rt_session_count(s[i]), 0);
-            begin(s[i], ids, 0, 55 + i);
+            begin(s[i], 0, 55 + i);
         }
         for (int k = 0; k < 80 && status.code; k++)
-            ck_assert(!rt_session_feed_each(s, 3, ids + k, got).code);
+            ck_assert(!rt_session_feed_each(s, 3, text + k, got).code);
         for (int i = 0; i < 3; i++)
             rt_session_free(s[i]);
         if (n)
@@ -150,14 +139,6 @@ TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
             break;
     }
     ck_assert_int_gt(failures, 3);
-    rt_transformer_free(m);
-}
-
-static void expect_refusal(rt_status status, const char *message)
-{
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
-    ck_assert_msg(strstr(status.message, message) != NULL, "'%s' is not in: %s", message,
-                  status.message);
 }
 
 TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
@@ -165,28 +146,26 @@ TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
     const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     real logits[2 * V];
-    int32_t ids[T];
     const int32_t bad[] = {3, V};
-    rt_transformer *m = make(&o), *other = make(&o);
-    rt_session *a = new_session(m), *b = new_session(m), *c = new_session(other);
-    draw_text(ids);
-    begin(a, ids, 0, 10);
-    begin(b, ids, 0, T - 1);
-    expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 0, ids, logits), "at least one");
-    expect_refusal(rt_session_feed_each((rt_session *[]){a, a}, 2, ids, logits),
+    open_model(&o);
+    rt_transformer *other = make(&o);
+    rt_session *a = new_session(model, 0), *b = new_session(model, 0), *c = new_session(other, 0);
+    begin(a, 0, 10);
+    begin(b, 0, T - 1);
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 0, text, logits), "at least one");
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, a}, 2, text, logits),
                    "sessions 0 and 1 are the same");
-    expect_refusal(rt_session_feed_each((rt_session *[]){a, c}, 2, ids, logits),
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, c}, 2, text, logits),
                    "session 1 has another model than session 0");
     expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, bad, logits),
                    "session 1: token 0 is 41; the model has 0 to 40");
-    ck_assert(!rt_session_feed_each((rt_session *[]){a, b}, 2, ids, logits).code);
-    expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, ids, logits),
+    ck_assert(!rt_session_feed_each((rt_session *[]){a, b}, 2, text, logits).code);
+    expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, text, logits),
                    "session 1: the text would have 271 tokens; there is room for 270");
     ck_assert_int_eq(rt_session_count(a), 11);
     ck_assert_int_eq(rt_session_count(b), T);
     rt_session_free(a);
     rt_session_free(b);
     rt_session_free(c);
-    rt_transformer_free(m);
     rt_transformer_free(other);
 }

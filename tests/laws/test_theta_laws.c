@@ -6,20 +6,6 @@
 
 enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * PAIRS };
 
-/* The logits of the first `count` tokens. */
-static void compute(real *logits, rt_transformer *m, int count)
-{
-    int32_t ids[T];
-    rt_graph *g = rt_graph_new();
-    draw_text(ids);
-    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
-    rt_graph_record(g, false);
-    const rt_tensor *found = rt_transformer_forward(m, g, &in);
-    ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
-    memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
-    rt_graph_free(g);
-}
-
 static rt_transformer_options plain(rt_pairing pairing)
 {
     const row r = {"rope", {.position = {ROPE, .pairing = pairing}}};
@@ -63,7 +49,7 @@ SUITE(.timeout = 120)
  * = base^p, up to the order of features (Barbero et al. 2024). */
 TEST_ROWS(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0, 2 * PAIRS)
 {
-    static real off[TOKENS * V], share[TOKENS * V], whole[TOKENS * V];
+    static real off[TOKENS * V], share[TOKENS * V], all_pairs[TOKENS * V];
     const rt_pairing pairing = _i / PAIRS ? RT_HALF : RT_INTERLEAVED;
     const int K = _i % PAIRS;
     const double p = (double)K / PAIRS;
@@ -78,13 +64,13 @@ TEST_ROWS(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0, 2 * P
         reorder(part->layers[l].query, all->layers[l].query, K, pairing);
         reorder(part->layers[l].key, all->layers[l].key, K, pairing);
     }
-    compute(whole, all, TOKENS);
+    whole(all_pairs, all, TOKENS);
     switch_off(factors, K);
     rt_transformer_change_theta(all, &(rt_theta_change){factors, true});
-    compute(off, all, TOKENS);
-    compute(share, part, TOKENS);
+    whole(off, all, TOKENS);
+    whole(share, part, TOKENS);
     expect_same(off, share, TOKENS, "p-RoPE", K);
-    expect_above(largest_difference(off, whole, TOKENS * V), 100 * tolerance, "K = %d", K);
+    expect_above(largest_difference(off, all_pairs, TOKENS * V), 100 * tolerance, "K = %d", K);
     rt_transformer_free(all);
     rt_transformer_free(part);
 }
@@ -106,28 +92,26 @@ TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
     rt_transformer *m = make(&o);
     switch_off(factors, K);
     rt_transformer_change_theta(m, &(rt_theta_change){factors, true});
-    compute(off, m, TOKENS);
+    whole(off, m, TOKENS);
     rt_transformer_change_theta(m, NULL);
     rt_transformer_theta(m, theta);
     for (size_t i = 0; i < rt_transformer_theta_count(&o); i++)
         theta[i] *= factors[i];
     rt_transformer_set_theta(m, theta);
-    compute(zeros, m, TOKENS);
+    whole(zeros, m, TOKENS);
     expect_same(off, zeros, TOKENS, "zeros", K);
     rt_transformer_free(m);
 }
 
 /* ---- every model ---- */
 
-static void feed(real *logits, rt_transformer *m, int count)
+static void feed_one_by_one(real *logits, rt_transformer *m, int count)
 {
-    int32_t ids[T];
-    rt_session *s;
-    draw_text(ids);
-    ck_assert(!rt_session_new(&s, m, 0).code);
+    session = new_session(m, 0);
+    draw_text(text);
     for (int t = 0; t < count; t++)
-        ck_assert(!rt_session_feed(s, ids + t, 1, 1, logits + t * V).code);
-    rt_session_free(s);
+        feed(1, logits + t * V);
+    close_session();
 }
 
 /* Its own theta in the place of its own changes nothing; any other is that of a whole text as well
@@ -143,23 +127,23 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
         return;
     }
     ck_assert_int_le(count, MOST);
-    compute(own, m, TOKENS);
+    whole(own, m, TOKENS);
     rt_transformer_rotation(m, TOKENS, numbers);
     const rt_theta_change change = {.numbers = numbers};
     rt_transformer_change_theta(m, &change);
-    compute(other, m, TOKENS);
+    whole(other, m, TOKENS);
     expect_same(other, own, TOKENS, name, 0);
     for (int i = 0; i < count; i++)
         numbers[i] = i % 5 ? 1.3 * sin(i) : 0;
     rt_transformer_rotation(m, TOKENS, again);
     ck_assert(!memcmp(numbers, again, (size_t)count * sizeof *again));
-    compute(other, m, TOKENS);
-    feed(fed, m, TOKENS);
+    whole(other, m, TOKENS);
+    feed_one_by_one(fed, m, TOKENS);
     expect_same(fed, other, TOKENS, name, 1);
     if (o->window != 1) /* a token sees itself */
         expect_above(largest_difference(other, own, TOKENS * V), 100 * tolerance, "%s", name);
     rt_transformer_change_theta(m, NULL);
-    compute(other, m, TOKENS);
+    whole(other, m, TOKENS);
     ck_assert_msg(!memcmp(own, other, sizeof own), "%s", name);
     rt_transformer_free(m);
 }

@@ -1,55 +1,69 @@
-/* Products by another engine, in float and in bf16, against sums in double. */
+/* Products by each engine, one or in batches, in float and in bf16, against sums in double; and
+ * attention, which takes heads together where the engine computes batches, against heads one at a
+ * time. */
 
 #include "suite.h"
 
 #include "core/memory.h"
 #include "ops/engine.h"
 #include "ops/gemm.h"
+#include "ops/ops.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-SUITE(.timeout = 120, .may_leak = true)
+enum { ROOM = 40000 };
 
-#ifndef RT_DOUBLE
-
-enum { LARGEST = 70 * 70 };
+typedef enum layout {
+    BEHIND, /* one matrix after the other */
+    BESIDE, /* inner matrices in the same rows */
+    LOOSE,  /* the same, among columns that are not of the batch */
+    SHARED  /* one matrix for all inner products */
+} layout;
 
 typedef struct sizes {
+    rt_batch_size batch;
     int m, n, k;
     bool a_transposed, b_transposed;
-    real alpha, beta;
-    int more; /* columns that rows have beyond those of the matrix */
+    double alpha, beta;
+    layout a, b, c;
 } sizes;
 
-static const sizes products[] = {
-    {1, 1, 1, false, false, 1, 0, 0},          {16, 16, 16, false, false, 1, 0, 0},
-    {33, 17, 65, false, true, 1, 1, 0},        {64, 48, 32, true, false, 1, 1, 0},
-    {7, 64, 5, true, true, (real)0.25, 0, 0},  {32, 32, 16, false, true, (real)0.25, 0, 6},
-    {65, 3, 66, true, false, 2, (real)0.5, 4}, {1, 64, 64, false, false, 1, 0, 0},
-    {64, 1, 64, false, true, 1, 1, 3},         {64, 64, 1, true, true, 1, 0, 0},
+static const sizes batches[] = {
+    {{1, 1}, 5, 4, 3, false, false, 1, 0, BEHIND, BEHIND, BEHIND},
+    {{1, 4}, 32, 32, 16, false, true, 0.25, 0, BESIDE, BESIDE, BEHIND},
+    {{3, 4}, 32, 16, 32, false, false, 1, 1, BEHIND, BESIDE, BESIDE},
+    {{3, 4}, 32, 16, 32, true, false, 0.3, 1, BEHIND, BESIDE, BESIDE},
+    {{2, 3}, 40, 16, 33, true, false, 0.3, 1, BEHIND, BESIDE, BESIDE},
+    {{3, 2}, 17, 5, 7, true, true, -2, 0, BESIDE, BEHIND, BESIDE},
+    {{2, 5}, 7, 9, 1, false, true, 1, 0, LOOSE, LOOSE, BEHIND},
+    {{2, 3}, 1, 16, 20, false, false, 1, 0, BEHIND, LOOSE, LOOSE},
+    {{3, 1}, 20, 8, 20, false, false, 1, 1, BEHIND, BESIDE, LOOSE},
+    {{2, 3}, 6, 8, 10, false, false, 1, 0.5, BEHIND, BESIDE, BESIDE},
+    {{2, 4}, 12, 10, 6, false, true, 1, 0, BESIDE, SHARED, BEHIND},
+    {{2, 4}, 12, 10, 6, true, false, 0.5, 1, BEHIND, BESIDE, SHARED},
+    {{1, 30}, 1, 1, 1, false, true, 1, 1, BESIDE, BESIDE, BEHIND},
+    {{1, 1}, 1, 1, 1, false, false, 1, 0, BEHIND, BEHIND, BEHIND},
+    {{1, 1}, 16, 16, 16, false, false, 1, 0, BEHIND, BEHIND, BEHIND},
+    {{1, 1}, 33, 17, 65, false, true, 1, 1, BEHIND, BEHIND, BEHIND},
+    {{1, 1}, 64, 48, 32, true, false, 1, 1, BEHIND, BEHIND, BEHIND},
+    {{1, 1}, 7, 64, 5, true, true, 0.25, 0, BEHIND, BEHIND, BEHIND},
+    {{1, 1}, 32, 32, 16, false, true, 0.25, 0, LOOSE, LOOSE, LOOSE},
+    {{1, 1}, 65, 3, 66, true, false, 2, 0.5, LOOSE, LOOSE, LOOSE},
+    {{1, 1}, 1, 64, 64, false, false, 1, 0, BEHIND, BEHIND, BEHIND},
+    {{1, 1}, 64, 1, 64, false, true, 1, 1, LOOSE, LOOSE, LOOSE},
+    {{1, 1}, 64, 64, 1, true, true, 1, 0, BEHIND, BEHIND, BEHIND},
 };
-enum { PRODUCTS = sizeof products / sizeof *products };
+enum { BATCHES = sizeof batches / sizeof *batches };
 
-static real a[LARGEST * 2], b[LARGEST * 2], c[LARGEST * 2], before[LARGEST * 2];
+static real a[ROOM], b[ROOM], c[ROOM + 1];
+static double expected[ROOM + 1], sizes_of_sums[ROOM];
 
-static real drawn(uint32_t *state)
+static void draw(real *x, size_t size, uint32_t stream)
 {
-    *state = *state * 1664525 + 1013904223;
-    return (real)((double)(*state >> 8) / (1 << 23) - 1);
-}
-
-static void fill(uint32_t seed)
-{
-    for (int i = 0; i < 2 * LARGEST; i++) {
-        a[i] = drawn(&seed);
-        b[i] = drawn(&seed);
-        before[i] = c[i] = drawn(&seed);
-    }
+    for (size_t i = 0; i < size; i++)
+        x[i] = (real)(rt_random_uniform((rt_random){5, stream, RT_STREAM_CHECK}, i) - 0.5);
 }
 
 /* To the nearest number with 8 bits of fraction, the even one of two that are as near. */
@@ -60,83 +74,281 @@ static double as_bf16(double x)
     return ldexp(nearbyint(ldexp(fraction, 8)), exponent - 8);
 }
 
-static double element(const real *x, int i, int j, bool transposed, int stride, rt_math math)
+typedef struct place {
+    int stride;
+    rt_steps step;
+} place;
+
+static place place_of(rt_batch_size batch, layout lie, int height, int width)
 {
-    const double value = (double)(transposed ? x[j * stride + i] : x[i * stride + j]);
-    return math == RT_MATH_BF16 ? as_bf16(value) : value;
+    const size_t size = (size_t)height * (size_t)width, inner = (size_t)batch.inner;
+    const int gap = lie == LOOSE ? 3 : 0;
+    if (lie == BEHIND)
+        return (place){width, {size * inner, size}};
+    if (lie == SHARED)
+        return (place){width, {size, 0}};
+    const int stride = (width + gap) * batch.inner;
+    return (place){stride, {(size_t)stride * (size_t)height, (size_t)(width + gap)}};
 }
 
-static int stride_of(int rows, int columns, bool transposed, int more)
+static size_t start_of(place p, int i, int j)
 {
-    return (transposed ? rows : columns) + more;
+    return (size_t)i * p.step.outer + (size_t)j * p.step.inner;
 }
 
-static rt_operand operand(const real *x, int rows, int columns, bool transposed, int more)
+static double element(const real *x, place p, size_t start, bool transposed, int i, int j,
+                      rt_math math)
 {
-    return (rt_operand){.data = x,
-                        .stride = stride_of(rows, columns, transposed, more),
-                        .transposed = transposed};
+    const size_t at =
+        start + (size_t)(transposed ? j : i) * (size_t)p.stride + (size_t)(transposed ? i : j);
+    return math == RT_MATH_BF16 ? as_bf16((double)x[at]) : (double)x[at];
 }
 
-static void multiply(const sizes *s, real *result)
+static void expect_product(const sizes *s, const place *p, int outer, int inner, rt_math math)
 {
-    rt_gemm(s->m, s->n, s->k, s->alpha, operand(a, s->m, s->k, s->a_transposed, s->more),
-            operand(b, s->k, s->n, s->b_transposed, s->more), s->beta, result, s->n + s->more);
-}
-
-/* Not reading c means that a NaN there does no harm. */
-static void check_product(const sizes *s, rt_math math)
-{
-    const int a_stride = stride_of(s->m, s->k, s->a_transposed, s->more);
-    const int b_stride = stride_of(s->k, s->n, s->b_transposed, s->more), stride = s->n + s->more;
-    if (s->beta == 0)
-        c[0] = (real)NAN;
-    multiply(s, c);
+    const size_t a_start = start_of(p[0], outer, inner), b_start = start_of(p[1], outer, inner);
     for (int i = 0; i < s->m; i++)
         for (int j = 0; j < s->n; j++) {
-            double sum = 0, size = 1;
+            const size_t at =
+                start_of(p[2], outer, inner) + (size_t)i * (size_t)p[2].stride + (size_t)j;
+            double sum = 0, size = 0;
             for (int l = 0; l < s->k; l++) {
-                const double x = element(a, i, l, s->a_transposed, a_stride, math) *
-                                 element(b, l, j, s->b_transposed, b_stride, math);
-                sum += x;
-                size += fabs(x);
+                const double term = element(a, p[0], a_start, s->a_transposed, i, l, math) *
+                                    element(b, p[1], b_start, s->b_transposed, l, j, math);
+                sum += term;
+                size += fabs(term);
             }
-            sum *= (double)s->alpha;
-            if (s->beta != 0)
-                sum += (double)s->beta * (double)before[i * stride + j];
-            ck_assert_msg(fabs((double)c[i * stride + j] - sum) <= 1e-6 * size,
-                          "%d x %d x %d at %d, %d: %.9g instead of %.9g", s->m, s->n, s->k, i, j,
-                          (double)c[i * stride + j], sum);
+            expected[at] = s->alpha * sum + (s->beta != 0 ? s->beta * expected[at] : 0);
+            sizes_of_sums[at] += size;
         }
-    for (int i = 0; i + 1 < s->m; i++)
-        for (int j = s->n; j < stride; j++)
-            ck_assert(c[i * stride + j] == before[i * stride + j]);
 }
 
-/* Returns whether the engine is available; otherwise prints what is missing. */
-static bool use(rt_math math)
+static rt_operand operand(const real *x, place p, bool transposed)
 {
-    const rt_status status = rt_engine_use(RT_ENGINE_ONEDNN, math);
+    return (rt_operand){.data = x, .stride = p.stride, .transposed = transposed, .step = p.step};
+}
+
+static void places_of(const sizes *s, place p[3])
+{
+    const int a_rows = s->a_transposed ? s->k : s->m, b_rows = s->b_transposed ? s->n : s->k;
+    p[0] = place_of(s->batch, s->a, a_rows, s->m + s->k - a_rows);
+    p[1] = place_of(s->batch, s->b, b_rows, s->n + s->k - b_rows);
+    p[2] = place_of(s->batch, s->c, s->m, s->n);
+}
+
+/* By the batch itself; with operands that are rounded in advance, to the same bits; or as a single
+ * product. */
+enum { BATCH, SHARED_BATCH, SINGLE, WAYS };
+
+static void multiply(const sizes *s, int way, real *result)
+{
+    place p[3];
+    places_of(s, p);
+    rt_operand x = operand(a, p[0], false), y = operand(b, p[1], false);
+    if (way == SHARED_BATCH) {
+        x = rt_gemm_share_batch(s->batch, x, s->a_transposed ? s->k : s->m,
+                                s->a_transposed ? s->m : s->k, 1);
+        y = rt_gemm_share_batch(s->batch, y, s->b_transposed ? s->n : s->k,
+                                s->b_transposed ? s->k : s->n, 2);
+    }
+    x = s->a_transposed ? rt_transposed(x) : x;
+    y = s->b_transposed ? rt_transposed(y) : y;
+    if (way == SINGLE)
+        rt_gemm(s->m, s->n, s->k, (real)s->alpha, x, y, (real)s->beta, result, p[2].stride);
+    else
+        rt_gemm_batch(s->batch, s->m, s->n, s->k, (real)s->alpha, x, y, (real)s->beta,
+                      (rt_result){result, p[2].stride, p[2].step});
+}
+
+static void draw_all(int room)
+{
+    draw(a, (size_t)room, 1);
+    draw(b, (size_t)room, 2);
+    draw(c, (size_t)room, 3);
+}
+
+static void check_batch(const sizes *s, rt_math math, int way, int room)
+{
+    const double rounding = sizeof(real) == sizeof(float) ? 1e-6 : 1e-14;
+    place p[3];
+    places_of(s, p);
+    draw_all(room);
+    for (int i = 0; i < room; i++) {
+        expected[i] = (double)c[i];
+        sizes_of_sums[i] = 0;
+    }
+    for (int i = 0; i < s->batch.outer; i++)
+        for (int j = 0; j < s->batch.inner; j++)
+            expect_product(s, p, i, j, math);
+    for (int i = 0; s->beta == 0 && i < room; i++)
+        if (sizes_of_sums[i] > 0)
+            c[i] = (real)NAN; /* c is not read */
+    multiply(s, way, c);
+    int bad = 0; /* an assertion for each element would take most of the time */
+    while (bad < room && fabs((double)c[bad] - expected[bad]) <=
+                             (sizes_of_sums[bad] > 0 ? rounding * (1 + 2 * sizes_of_sums[bad]) : 0))
+        bad++;
+    ck_assert_msg(bad == room, "%d x %d of %d x %d x %d, way %d, element %d: %.9g instead of %.9g",
+                  s->batch.outer, s->batch.inner, s->m, s->n, s->k, way, bad, (double)c[bad],
+                  expected[bad]);
+}
+
+typedef struct engine {
+    rt_engine engine;
+    rt_math math;
+} engine;
+
+static const engine engines[] = {{RT_ENGINE_OPENBLAS, RT_MATH_FLOAT},
+                                 {RT_ENGINE_ONEDNN, RT_MATH_FLOAT},
+                                 {RT_ENGINE_ONEDNN, RT_MATH_BF16}};
+enum { ENGINES = sizeof engines / sizeof *engines };
+
+static bool use(const engine *e)
+{
+    const rt_status status = rt_engine_use(e->engine, e->math);
+#ifndef RT_DOUBLE
     if (status.code)
         printf("SKIP products in %s: needs oneDNN and a processor that has them (%s)\n",
-               math == RT_MATH_BF16 ? "bf16" : "float", status.message);
+               e->math == RT_MATH_BF16 ? "bf16" : "float", status.message);
+#endif
     return !status.code;
 }
 
 static void back(void)
 {
+    ck_assert(!rt_engine_status().code);
     ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
 }
 
-TEST_ROWS(products_are_those_of_the_rounded_operands, 0, IN_FLOAT ? 2 * PRODUCTS : 0)
+SUITE(.timeout = 120, .may_leak = true)
+
+TEST_ROWS(products_are_those_of_the_rounded_operands, 0, ENGINES *BATCHES)
 {
-    const rt_math math = _i / PRODUCTS ? RT_MATH_BF16 : RT_MATH_FLOAT;
-    fill((uint32_t)_i);
-    if (use(math))
-        check_product(products + _i % PRODUCTS, math);
-    ck_assert(!rt_engine_status().code);
+    const engine *e = engines + _i / BATCHES;
+    if (use(e))
+        for (int way = 0; way < WAYS; way++)
+            if (way != SINGLE ||
+                batches[_i % BATCHES].batch.outer * batches[_i % BATCHES].batch.inner == 1)
+                check_batch(batches + _i % BATCHES, e->math, way, ROOM);
     back();
 }
+
+/* Without a sum, c is beta c; without an element or a product, nothing is written. */
+TEST_ROWS(sizes_may_be_zero, 0, ENGINES)
+{
+    const rt_operand x = {.data = a, .stride = 4, .step = {16, 8}};
+    const rt_result y = {c, 2, {8, 4}};
+    if (use(engines + _i)) {
+        draw(c, ROOM, 3);
+        const real first = c[0], behind = c[16];
+        rt_gemm_batch((rt_batch_size){0, 2}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch_size){2, 0}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm_batch((rt_batch_size){2, 2}, 0, 2, 4, 1, x, rt_transposed(x), 0, y);
+        ck_assert(c[0] == first);
+        rt_gemm_batch((rt_batch_size){2, 2}, 2, 2, 0, 1, x, rt_transposed(x), 0, y);
+        for (int i = 0; i < 16; i++)
+            ck_assert(c[i] == 0);
+        ck_assert(c[16] == behind);
+    }
+    back();
+}
+
+#ifndef RT_DOUBLE
+
+typedef struct shapes {
+    int B, Tq, Tk, H, G, D, E;
+    rt_attention_options o;
+} shapes;
+
+static const double slopes[] = {0.1, 0.02, 0.3, 0.007, 0.2, 0.05};
+static const int16_t class_of[] = {0, 1, 2, 1, 0};
+static const rt_distances distances = {.classes = 3, .reach = 2, .class_of = class_of};
+static uint8_t mask[8 * 600];
+
+/* One pack and several, even and uneven; heads alone; more than one tile; keys that are shared. */
+static const shapes attentions[] = {
+    {3, 32, 32, 4, 4, 16, 16, {.causal = true}},
+    {7, 40, 40, 4, 4, 8, 6, {.key_mask = mask}},
+    {2, 64, 64, 6, 2, 8, 8, {.causal = true, .window = 9, .slopes = slopes}},
+    {3, 30, 30, 6, 3, 4, 5, {.key_mask = mask, .slopes = slopes}},
+    {2, 20, 50, 4, 1, 8, 8, {.window = 17}},
+    {1, 150, 150, 5, 5, 8, 8, {.causal = true, .key_mask = mask}},
+    {1, 150, 150, 6, 6, 8, 8, {.dropout = 0.3}},
+    {1, 260, 260, 2, 2, 8, 8, {.causal = true}},
+    {3, 1, 400, 4, 4, 8, 8, {.causal = false}},
+    {3, 2, 600, 4, 2, 8, 8, {.dropout = 0.2}},
+    {3, 24, 24, 6, 3, 8, 8, {.distances = &distances, .causal = true}},
+    {3, 24, 24, 4, 4, 8, 8, {.distances = &distances, .key_mask = mask}},
+};
+enum { ATTENTIONS = sizeof attentions / sizeof *attentions };
+
+/* The result, the probabilities, and the gradients of q, k, v, bias and keys, in this order. */
+enum { PARTS = 7, LARGEST = 140000, INPUT = 40000 };
+static real parts[ENGINES][PARTS][LARGEST];
+
+static void attend(const shapes *s, real (*part)[LARGEST])
+{
+    static real q[INPUT], k[INPUT], v[INPUT], upstream[INPUT], bias[32], keys[32];
+    real *const inputs[] = {q, k, v, upstream, bias, keys};
+    const size_t counts[] = {INPUT, INPUT, INPUT, INPUT, 32, 32};
+    rt_graph *g = rt_graph_new();
+    for (uint32_t i = 0; i < 6; i++)
+        draw(inputs[i], counts[i], 10 + i);
+    for (int i = 0; i < PARTS; i++)
+        memset(part[i], 0, sizeof part[i]);
+    rt_tensor in[] = {rt_tensor_of(q, part[2], RT_SHAPE_OF(s->B, s->Tq, s->H, s->D)),
+                      rt_tensor_of(k, part[3], RT_SHAPE_OF(s->B, s->Tk, s->G, s->D)),
+                      rt_tensor_of(v, part[4], RT_SHAPE_OF(s->B, s->Tk, s->G, s->E)),
+                      rt_tensor_of(bias, part[5], RT_SHAPE_OF(3, s->H)),
+                      rt_tensor_of(keys, part[6], RT_SHAPE_OF(3, s->D))};
+    rt_attention_options o = s->o;
+    o.scale = 2;
+    o.probabilities = part[1];
+    o.distance_bias = o.distances ? &in[3] : NULL;
+    o.distance_keys = o.distances ? &in[4] : NULL;
+    if (o.dropout > 0)
+        rt_graph_set_random(g, 1, 2, 0);
+    rt_tensor *y = rt_attention(g, &in[0], &in[1], &in[2], &o);
+    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    memcpy(part[0], y->data, rt_size(y) * sizeof(real));
+    ck_assert(!rt_graph_backward_from(g, y, upstream).code);
+    rt_graph_free(g);
+}
+
+/* Of bf16 the norm of the error, of float each element. */
+static void compare(const real *got, const real *plain, int part, rt_math math)
+{
+    double error = 0, size = 0, largest = 0;
+    for (int i = 0; i < LARGEST; i++) {
+        const double difference = (double)got[i] - (double)plain[i];
+        error += difference * difference;
+        size += (double)plain[i] * (double)plain[i];
+        largest = fmax(largest, fabs(difference));
+    }
+    ck_assert_msg(isfinite(error), "part %d is not finite", part);
+    if (math == RT_MATH_BF16)
+        ck_assert_msg(sqrt(error) <= 0.01 * sqrt(size), "part %d: %g of %g", part, sqrt(error),
+                      sqrt(size));
+    else
+        ck_assert_msg(largest <= 2e-5, "part %d: off by %g", part, largest);
+}
+
+TEST_ROWS(heads_taken_together_are_those_taken_alone, 0, IN_FLOAT ? ATTENTIONS : 0)
+{
+    for (size_t i = 0; i < sizeof mask; i++)
+        mask[i] = i % 5 != 2;
+    attend(attentions + _i, parts[0]);
+    for (int i = 1; i < ENGINES; i++) {
+        if (use(engines + i)) {
+            attend(attentions + _i, parts[i]);
+            for (int part = 0; part < PARTS; part++)
+                compare(parts[i][part], parts[0][part], part, engines[i].math);
+        }
+        back();
+    }
+}
+
+/* ---- bf16 ---- */
 
 /* 1 + 2^-8 lies in the middle of two numbers, as 1 + 3 2^-8 does. */
 TEST_ROWS(ties_go_to_the_even_number_and_nan_stays, 0, IN_FLOAT)
@@ -149,7 +361,7 @@ TEST_ROWS(ties_go_to_the_even_number_and_nan_stays, 0, IN_FLOAT)
                                      {0x1p-100, 0x1p-100},
                                      {(double)NAN, (double)NAN},
                                      {(double)INFINITY, (double)INFINITY}};
-    if (use(RT_MATH_BF16))
+    if (use(&engines[2]))
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             const real x = (real)rows[i][0], one = 1;
             real y = 5;
@@ -160,20 +372,22 @@ TEST_ROWS(ties_go_to_the_even_number_and_nan_stays, 0, IN_FLOAT)
     back();
 }
 
+enum { MOST = 9000 };
+
 static void *multiply_all(void *results)
 {
-    for (int i = 0; i < PRODUCTS; i++)
-        multiply(products + i, (real *)results + (size_t)i * LARGEST);
+    for (int i = 0; i < BATCHES; i++)
+        multiply(batches + i, BATCH, (real *)results + (size_t)i * MOST);
     return NULL;
 }
 
 TEST_ROWS(threads_come_to_the_same_bits, 0, IN_FLOAT)
 {
-    static real one[PRODUCTS * LARGEST], other[PRODUCTS * LARGEST];
+    static real one[BATCHES * MOST], other[BATCHES * MOST];
     pthread_t threads[2];
-    fill(7);
+    draw_all(ROOM);
     for (int math = 0; math < 2; math++) {
-        if (!use(math ? RT_MATH_BF16 : RT_MATH_FLOAT))
+        if (!use(&engines[1 + math]))
             continue;
         memset(one, 0, sizeof one);
         memset(other, 0, sizeof other);
@@ -193,17 +407,17 @@ TEST_ROWS(threads_come_to_the_same_bits, 0, IN_FLOAT)
 TEST_ROWS(an_operand_is_rounded_once_for_several_products, 0, IN_FLOAT)
 {
     enum { ROWS = 20, COLUMNS = 12, STRIDE = 15 };
-    static real expected[2][ROWS * ROWS], got[2][ROWS * ROWS];
+    static real separate[2][ROWS * ROWS], got[2][ROWS * ROWS];
     const rt_operand x = rt_rows_at(a, STRIDE), y = rt_rows_at(b, ROWS);
-    fill(9);
-    if (use(RT_MATH_BF16)) {
-        rt_gemm(ROWS, ROWS, COLUMNS, 1, x, y, 0, expected[0], ROWS);
-        rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(x), x, 0, expected[1], ROWS);
+    draw_all(ROOM);
+    if (use(&engines[2])) {
+        rt_gemm(ROWS, ROWS, COLUMNS, 1, x, y, 0, separate[0], ROWS);
+        rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(x), x, 0, separate[1], ROWS);
         const rt_operand shared = rt_gemm_share(x, ROWS, COLUMNS, 3);
         rt_gemm(ROWS, ROWS, COLUMNS, 1, shared, y, 0, got[0], ROWS);
         a[0] = 100;
         rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(shared), shared, 0, got[1], ROWS);
-        ck_assert(!memcmp(expected, got, sizeof got));
+        ck_assert(!memcmp(separate, got, sizeof got));
     }
     back();
     ck_assert_ptr_null(rt_gemm_share(x, ROWS, COLUMNS, 0).rounded);
@@ -215,8 +429,8 @@ TEST_ROWS(parameters_that_are_held_are_read_rounded, 0, IN_FLOAT)
     enum { N = 8, HELD = 2 * N * N };
     static uint16_t rounded[HELD];
     real whole[N * N], other[N * N];
-    fill(10);
-    if (use(RT_MATH_BF16)) {
+    draw_all(ROOM);
+    if (use(&engines[2])) {
         rt_engine_round(rounded, b, HELD);
         rt_gemm(N, N, N, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0, whole, N);
         rt_engine_hold(b, rounded, HELD);
@@ -250,12 +464,12 @@ TEST_ROWS(every_nan_stays_one, 0, IN_FLOAT)
 /* More shapes than a thread keeps, or has places for. */
 TEST_ROWS(any_number_of_shapes_can_be_multiplied, 0, IN_FLOAT)
 {
-    fill(8);
-    if (use(RT_MATH_BF16))
+    if (use(&engines[2]))
         for (int round = 0; round < 2; round++)
             for (int i = 0; i < 1100; i++) {
-                const sizes s = {1 + i % 40, 1 + i / 40, 3, false, true, 1, 0, 0};
-                check_product(&s, RT_MATH_BF16);
+                const sizes s = {{1, 1}, 1 + i % 40, 1 + i / 40, 3,      false, true,
+                                 1,      0,          BEHIND,     BEHIND, BEHIND};
+                check_batch(&s, RT_MATH_BF16, SINGLE, 1200);
             }
     back();
 }

@@ -1,0 +1,178 @@
+/* When the places of tokens matter to an encoder, and when they do not: their order, and how many
+ * tokens of padding, which nobody sees, stand before them. An encoder counts its tokens from 0, so
+ * that padding shifts a block: encodings of distances alone must not notice. */
+
+#include "encoder.h"
+
+/* The place that each token comes from when the block is put in another order. */
+typedef struct places {
+    int from[BLOCK];
+} places;
+
+static places by_steps(int step, int start)
+{
+    places p;
+    for (int i = 0; i < BLOCK; i++)
+        p.from[i] = (step * i + start) % BLOCK;
+    return p;
+}
+
+static places swapped(int i, int j)
+{
+    places p = by_steps(1, 0);
+    p.from[i] = j;
+    p.from[j] = i;
+    return p;
+}
+
+/* How far the outputs, of all tokens or of one, are from those of the same tokens before the
+ * block was put in another order. */
+enum { ALL = -1 };
+static double change_by_order(const rt_transformer_options *o, places p, int token)
+{
+    int32_t block[BLOCK], reordered[BLOCK];
+    real out[OUTPUT], expected[OUTPUT], got[OUTPUT];
+    rt_transformer *m = make(o);
+    draw_block(block);
+    encode(out, m, block, 0);
+    for (int i = 0; i < BLOCK; i++) {
+        reordered[i] = block[p.from[i]];
+        memcpy(expected + (size_t)i * DIM, out + (size_t)p.from[i] * DIM, DIM * sizeof *out);
+    }
+    encode(got, m, reordered, 0);
+    rt_transformer_free(m);
+    if (token == ALL)
+        return largest_difference(got, expected, OUTPUT);
+    return largest_difference(got + token * DIM, expected + token * DIM, DIM);
+}
+
+static const int paddings[] = {1, 16, 37, MOST_PADDING};
+enum { PADDINGS = sizeof paddings / sizeof *paddings };
+
+/* How much the output changes by that many tokens of padding. */
+static double change_by_shift(const rt_transformer_options *o, int padding)
+{
+    int32_t block[BLOCK];
+    real here[OUTPUT], there[OUTPUT];
+    rt_transformer *m = make(o);
+    draw_block(block);
+    encode(here, m, block, 0);
+    encode(there, m, block, padding);
+    rt_transformer_free(m);
+    return largest_difference(here, there, OUTPUT);
+}
+
+static void expect_no_change(const rt_transformer_options *o, const char *what)
+{
+    for (int n = 0; n < PADDINGS; n++)
+        expect_near(change_by_shift(o, paddings[n]), 0, 1e-12, "change by a shift of %d, %s, %s%s",
+                    paddings[n], what, attentions[o->attention], o->causal ? ", causal" : "");
+}
+
+/* Returns whether a distance is the same on both sides. */
+static bool is_symmetric(rt_position_kind kind)
+{
+    static const rt_position_kind symmetric[] = {
+        RT_POSITION_ALIBI,
+        RT_POSITION_NONE,
+    };
+    for (int i = 0; i < ROWS(symmetric); i++)
+        if (kind == symmetric[i])
+            return true;
+    return false;
+}
+
+static void expect_change(double change, bool some, const rt_transformer_options *o,
+                          const char *what)
+{
+    const char *kind = rt_encoding_word((int)o->position.kind);
+    const char *attention = attentions[o->attention], *causal = o->causal ? ", causal" : "";
+    if (some)
+        expect_above(change, 1e-3, "change by %s, %s, %s%s", what, kind, attention, causal);
+    else
+        expect_near(change, 0, 1e-12, "change by %s, %s, %s%s", what, kind, attention, causal);
+}
+
+/* Of every model that there can be. Which keys a causal query sees says where it is, without any
+ * encoding. */
+TEST_ROWS(places_matter_to_encodings_and_to_causal_models, 0, KINDS *ATTENTIONS * 2)
+{
+    const rt_transformer_options o = with((rt_position_kind)(_i / 2 / ATTENTIONS),
+                                          (rt_attention_kind)(_i / 2 % ATTENTIONS), _i % 2);
+    const rt_position_kind kind = o.position.kind;
+    rt_transformer *m;
+    if (rt_transformer_new(&m, &o, 1, NULL).code)
+        return; /* what adds to scores has none to add to */
+    rt_transformer_free(m);
+    const places mixed = by_steps(17, 5); /* 17 and 40 have no common divisor */
+    const places reversed = by_steps(BLOCK - 1, BLOCK - 1);
+    expect_change(change_by_order(&o, mixed, ALL), kind != RT_POSITION_NONE || o.causal, &o,
+                  "another order");
+    expect_change(change_by_order(&o, reversed, ALL), !is_symmetric(kind) || o.causal, &o,
+                  "the order in reverse");
+    for (int n = 0; n < PADDINGS; n++)
+        expect_change(change_by_shift(&o, paddings[n]), rt_encoding_of(&o)->embeddings, &o,
+                      "a shift");
+}
+
+/* In one layer, so that nothing comes round by way of the others: the first token with the
+ * others, all ahead of it, in reverse; and the last with the others, all behind it. */
+TEST(the_order_of_tokens_ahead_and_behind_matters)
+{
+    static const int fixed[] = {0, BLOCK - 1};
+    const places sides[] = {by_steps(BLOCK - 1, 0), by_steps(BLOCK - 1, BLOCK - 2)};
+    for (int kind = RT_POSITION_ROPE; kind < RT_POSITION_NONE; kind++)
+        for (int side = 0; side < 2; side++) {
+            rt_transformer_options o = with((rt_position_kind)kind, RT_ATTENTION_SOFTMAX, false);
+            o.layers = 1;
+            expect_above(change_by_order(&o, sides[side], fixed[side]), 1e-3,
+                         "change of token %d by the order of the others, %s", fixed[side],
+                         rt_encoding_word(kind));
+        }
+}
+
+/* Distances 12 and 13 share a bucket in an encoder, where half of the buckets are for what is
+ * ahead; a causal model has one for each. */
+TEST(causal_t5_tells_more_distances_apart)
+{
+    enum { LAST = BLOCK - 1 };
+    for (int causal = 0; causal < 2; causal++) {
+        rt_transformer_options o = with(RT_POSITION_T5, RT_ATTENTION_SOFTMAX, causal);
+        o.layers = 1;
+        const double change = change_by_order(&o, swapped(LAST - 12, LAST - 13), LAST);
+        if (causal)
+            expect_above(change, 1e-3, "change by a swap at 12 and 13, causal");
+        else
+            expect_near(change, 0, 1e-12, "change by a swap at 12 and 13");
+    }
+}
+
+TEST(no_setting_of_rope_notices_a_shift)
+{
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
+    o.position.pairing = RT_HALF;
+    expect_no_change(&o, "half pairing");
+    o.position.fraction = 0.5;
+    expect_no_change(&o, "half of the pairs");
+    o.position.frequencies = (rt_frequency_options){.base = 10000,
+                                                    .scaling = RT_SCALING_YARN,
+                                                    .scale = 4,
+                                                    .original_len = 64};
+    expect_no_change(&o, "yarn");
+    o.position.frequencies =
+        (rt_frequency_options){.base = 10000, .family = RT_FREQUENCIES_RECIPROCAL};
+    expect_no_change(&o, "reciprocal frequencies");
+    o.theta = (rt_theta_options){.learn = true,
+                                 .scope = RT_THETA_HEAD,
+                                 .init = RT_THETA_PERTURBED,
+                                 .init_sigma = 0.5};
+    expect_no_change(&o, "a theta for each head");
+}
+
+/* A value that turns carries its place into the output. */
+TEST(rotated_values_notice_a_shift)
+{
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
+    o.position.rotate_value = true;
+    expect_above(change_by_shift(&o, 16), 1e-3, "change by a shift of 16");
+}
