@@ -132,10 +132,7 @@ static rt_exit print_configuration(const rt_config *config, const rt_sweep *swee
         arguments->quiet ? RT_EXIT_DONE : print_text(stderr, rt_config_origins(config));
     if (code)
         return code;
-    char *ini = rt_sweep_requested(sweep) ? rt_sweep_ini(sweep, config) : rt_config_ini(config);
-    char *explained = ini ? rt_config_explain(ini) : NULL;
-    rt_free(ini);
-    return print_text(stdout, explained);
+    return print_text(stdout, rt_sweep_ini(sweep, config, true));
 }
 
 /* ---- the command ---- */
@@ -206,7 +203,6 @@ static rt_exit obey(const rt_arguments *arguments)
         code = prints ? print_configuration(&config, &sweep, arguments)
                       : obey_configured(&config, &sweep, &found, arguments);
     rt_found_close(&found);
-    rt_sweep_free(&sweep);
     rt_ancestry_free(arguments->ancestry);
     return code;
 }

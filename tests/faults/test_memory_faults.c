@@ -163,13 +163,12 @@ static rt_code load_sweep(void)
         else
             status = rt_config_load(&config, &one, &errors);
         rt_free(settings);
-        char *printed = status.code ? NULL : rt_sweep_ini(&sweep, &config);
+        char *printed = status.code ? NULL : rt_sweep_ini(&sweep, &config, false);
         if (!status.code && !printed)
             status = rt_out_of_memory("a sweep");
         rt_free(printed);
     }
     ck_assert_msg(!errors, "%s", errors);
-    rt_sweep_free(&sweep);
     return status.code;
 }
 

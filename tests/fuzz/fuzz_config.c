@@ -44,7 +44,6 @@ FUZZ(config)
         }
     else if (!status.code)
         load_again(&config);
-    rt_sweep_free(&sweep);
     rt_free(errors);
     rt_free(text);
     return 0;

@@ -110,7 +110,6 @@ static bool is_good(const char *path, const char *text)
         rt_free(errors);
         rt_free(settings);
     }
-    rt_sweep_free(&sweep);
     return good && count;
 }
 

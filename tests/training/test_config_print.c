@@ -20,13 +20,6 @@ static void load_with_sweep(rt_config *config, rt_sweep *sweep, const char *path
     ck_assert_msg(!status.code, "%s: %s", path, errors ? errors : status.message);
 }
 
-static char *print(const rt_config *config, const rt_sweep *sweep)
-{
-    char *text = rt_sweep_requested(sweep) ? rt_sweep_ini(sweep, config) : rt_config_ini(config);
-    ck_assert_ptr_nonnull(text);
-    return text;
-}
-
 /* Of the file and of the print; without a sweep, of the configuration itself. A path in a setting
  * is relative in the one and absolute in the other, and may be part of the run's name. */
 static void expect_same_run(const rt_sweep *sweep, const rt_sweep *same, int run, const char *path,
@@ -54,15 +47,13 @@ static void expect_to_read_back(const char *path)
     rt_config config, again;
     rt_sweep sweep = {0}, same = {0};
     load_with_sweep(&config, &sweep, path, NULL, NULL);
-    char *printed = print(&config, &sweep);
+    char *printed = rt_sweep_ini(&sweep, &config, true);
     load_with_sweep(&again, &same, BESIDE, printed, NULL);
-    expect_text(print(&again, &same), printed);
+    expect_text(rt_sweep_ini(&same, &again, true), printed);
     ck_assert_int_eq(rt_sweep_count(&sweep), rt_sweep_count(&same));
     for (int run = 0; run < rt_sweep_count(&sweep); run++)
         expect_same_run(&sweep, &same, run, path, printed);
     rt_free(printed);
-    rt_sweep_free(&sweep);
-    rt_sweep_free(&same);
 }
 
 TEST(every_experiment_reads_back)
@@ -80,7 +71,8 @@ TEST(each_key_is_explained)
 {
     rt_config config, again;
     load_sound(&config, "[data]\ntask = copy\n", NULL);
-    char *plain = rt_config_ini(&config), *explained = rt_config_explain(plain);
+    char *plain = rt_config_ini(&config);
+    char *explained = rt_sweep_ini(&(rt_sweep){0}, &config, true);
     ck_assert_ptr_nonnull(strstr(explained, "\n; steps between evaluations\neval_every = 100\n"));
     ck_assert_ptr_nonnull(strstr(explained, "\n;eval_lengths =\n")); /* is explained, too */
     ck_assert_ptr_nonnull(strstr(explained, "\n; other sequence lengths, in tokens,"));
@@ -94,10 +86,14 @@ TEST(each_key_is_explained)
 
 TEST(the_keys_of_a_sweep_are_not_explained_again)
 {
-    char *explained = rt_config_explain("[train]\nsteps = 5\n\n[variant steps]\ntrain.steps = 7\n"
-                                        "\n[sweep]\njobs = 2\n");
-    ck_assert_str_eq(explained, "[train]\n; number of optimizer steps\nsteps = 5\n\n"
-                                "[variant steps]\ntrain.steps = 7\n\n[sweep]\njobs = 2\n");
+    rt_config config;
+    rt_sweep sweep = {0};
+    load_with_sweep(&config, &sweep, "s.ini",
+                    "[train]\nsteps = 5\n[variant a]\ntrain.steps = 7\n[sweep]\njobs = 2\n", NULL);
+    char *explained = rt_sweep_ini(&sweep, &config, true);
+    ck_assert_ptr_nonnull(strstr(explained, "\n; number of optimizer steps\nsteps = 5\n"));
+    ck_assert_ptr_nonnull(
+        strstr(explained, "\n\n[sweep]\njobs = 2\n\n[variant a]\ntrain.steps = 7\n"));
     rt_free(explained);
 }
 
@@ -134,13 +130,12 @@ TEST(what_a_sweep_leaves_open_stays_open)
     rt_sweep sweep = {0};
     load_with_sweep(&config, &sweep, "s.ini",
                     "[model]\nlayers = 3\n[sweep]\ntrain.steps = 10, 20\n", NULL);
-    char *printed = rt_sweep_ini(&sweep, &config);
+    char *printed = rt_sweep_ini(&sweep, &config, false);
     ck_assert_ptr_nonnull(strstr(printed, "\nlayers = 3\n"));
     ck_assert_ptr_nonnull(strstr(printed, "\n;schedule_steps = 1000\n"));
     ck_assert_ptr_nonnull(strstr(printed, "\n[sweep]\ntrain.steps = 10,20\n"));
     ck_assert_ptr_nonnull(strstr(printed, "\nname = s\n"));
     rt_free(printed);
-    rt_sweep_free(&sweep);
 }
 
 TEST(the_paths_of_a_sweep_become_absolute)
@@ -149,9 +144,8 @@ TEST(the_paths_of_a_sweep_become_absolute)
     rt_sweep sweep = {0};
     load_with_sweep(&config, &sweep, "/tmp/s.ini",
                     "[variant a]\ntrain.init_from = y/z.h5\n[sweep]\ndata.file = b,/c\n", NULL);
-    char *printed = rt_sweep_ini(&sweep, &config);
+    char *printed = rt_sweep_ini(&sweep, &config, false);
     ck_assert_msg(strstr(printed, "\ntrain.init_from = /tmp/y/z.h5\n") != NULL, "%s", printed);
     ck_assert_msg(strstr(printed, "\ndata.file = /tmp/b,/c\n") != NULL, "%s", printed);
     rt_free(printed);
-    rt_sweep_free(&sweep);
 }

@@ -32,16 +32,16 @@ static void expect_sweep(const char *text, const char *const *overrides)
     ck_assert_msg(!errors, "%s", errors);
 }
 
-static void free_sweep(void)
+static void clear_sweep(void)
 {
-    rt_sweep_free(&sweep);
+    sweep = (rt_sweep){0};
 }
 
 static const char grid[] = "[sweep]\nposition.kind = rope, none\nrun.seed = 1,2 , 3\njobs = 2\n"
                            "[variant near]\ndata.task = copy\n"
                            "[variant far]\ndata.task = shift\ndata.distance = 5\n";
 
-SUITE(.teardown = free_sweep)
+SUITE(.setup = clear_sweep)
 
 TEST(runs_are_every_variant_with_every_combination)
 {
@@ -154,7 +154,7 @@ TEST(a_key_is_swept_or_set)
     char *errors = load_sweep(grid, OVERRIDES("run.seed=1"));
     ck_assert_str_eq(errors, "command line: run.seed is set by [sweep], for each run\n");
     rt_free(errors);
-    rt_sweep_free(&sweep);
+    clear_sweep();
     errors = load_sweep(grid, OVERRIDES("data.distance=1"));
     ck_assert_str_eq(errors, "command line: data.distance is set by [variant far], for each run\n");
     rt_free(errors);

@@ -32,7 +32,6 @@ static void expect_to_load(const char *path, const char *settings)
         expect_to_load(path, own);
         rt_free(own);
     }
-    rt_sweep_free(&sweep);
 }
 
 TEST_ROWS(a_template_is_a_configuration_without_errors, 0, ROWS(templates))

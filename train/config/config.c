@@ -83,13 +83,10 @@ static void read_pair(loading *l, int line, const char *written, const char *val
         rt_sweep_add_setting(sweep, line, written, value, &l->errors);
 }
 
-static void read_file(loading *l)
+static void read_lines(loading *l, const char *bytes, size_t size)
 {
-    const rt_config_source *source = l->source;
-    rt_ini ini = {.text = source->text};
-    if (!source->text)
-        ini.file = l->untrusted ? rt_open_regular(source->path) : fopen(source->path, "rb");
-    while ((ini.file || ini.text) && rt_ini_next(&ini)) {
+    rt_ini ini = {.at = bytes, .end = bytes + size};
+    while (rt_ini_next(&ini)) {
         if (*ini.problem)
             rt_config_complain(&l->errors, ini.line, "%s", ini.problem);
         if (ini.kind == RT_INI_SECTION)
@@ -97,11 +94,6 @@ static void read_file(loading *l)
         else if (ini.kind == RT_INI_PAIR)
             read_pair(l, ini.line, ini.name, ini.value);
     }
-    if (!source->text && (!ini.file || ferror(ini.file)))
-        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
-                           strerror(errno));
-    if (ini.file)
-        fclose(ini.file);
 }
 
 /* ---- the command line ---- */
@@ -216,15 +208,26 @@ static void take_run_folder(loading *l)
 
 /* ---- loading ---- */
 
-static void read_all(loading *l)
+/* Reads the written values. Returns false, with a complaint, without a file that is a
+ * configuration.
+ */
+static bool read_source(loading *l)
 {
     const rt_config_source *source = l->source;
+    size_t size;
+    l->errors.file = source->path;
+    rt_config_initial(&l->written);
+    char *bytes =
+        source->text ? NULL : rt_config_read_file(&l->errors, source->path, l->untrusted, &size);
+    if (!source->text && !bytes)
+        return false;
     if (strlen(source->path) >= RT_PATH_SIZE)
         rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
                            RT_PATH_SIZE - 1);
     l->written.file = rt_intern_text(source->path);
     l->errors.lines.failed |= !l->written.file;
-    read_file(l);
+    read_lines(l, bytes ? bytes : source->text, bytes ? size : strlen(source->text));
+    rt_free(bytes);
     for (int i = 0; i < source->override_count; i++)
         read_override(l, source->overrides[i]);
     take_run_folder(l);
@@ -232,6 +235,7 @@ static void read_all(loading *l)
     read_settings(l, source->settings);
     name_after_file(l, source->path);
     rt_config_find_files(&l->written, &l->errors);
+    return true;
 }
 
 /* Inherits values from the model of train.init_from. Returns false if the configuration cannot be
@@ -251,7 +255,7 @@ static bool inherit(loading *l, rt_status *status)
 }
 
 /* Resolves the configuration and checks its keys together. */
-static rt_status settle(loading *l, rt_config *config)
+static rt_status resolve(loading *l, rt_config *config)
 {
     rt_sweep *sweep = l->source->sweep;
     const bool sweeps = sweep && (rt_sweep_requested(sweep) || sweep->trunk_origin);
@@ -265,23 +269,10 @@ static rt_status settle(loading *l, rt_config *config)
     /* a key without effect in one run of a sweep may have one in another */
     const bool one = !l->source->settings && !l->has_sweep;
     if (sweeps)
-        status = rt_sweep_settle(sweep, config, &l->errors);
+        status = rt_sweep_resolve(sweep, config, &l->errors);
     else if (whole)
         rt_config_check(config, one ? &l->written : NULL, l->of_model, l->trained, &l->errors);
     return status;
-}
-
-/* Reads the written values. Returns false, with a complaint, for a file that is no configuration.
- */
-static bool read_source(loading *l)
-{
-    const rt_config_source *source = l->source;
-    l->errors.file = source->path;
-    rt_config_initial(&l->written);
-    if (!source->text && rt_config_mistaken(&l->errors, source->path))
-        return false;
-    read_all(l);
-    return true;
 }
 
 /* Returns the first error, and all of them in *list; `otherwise` if there is none. */
@@ -303,7 +294,7 @@ static rt_status load(loading *l, rt_config *config, char **errors)
 {
     const bool good = read_source(l);
     *config = l->written;
-    return report(&l->errors, errors, good ? settle(l, config) : rt_ok());
+    return report(&l->errors, errors, good ? resolve(l, config) : rt_ok());
 }
 
 rt_status rt_config_load(rt_config *config, const rt_config_source *source, char **errors)

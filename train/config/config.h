@@ -176,9 +176,6 @@ int rt_config_longest(const rt_config *config);
  * text again. */
 char *rt_config_ini(const rt_config *config);
 
-/* Writes such a text with the meaning of each key as a comment above it. */
-char *rt_config_explain(const char *ini);
-
 /* Writes every key that has an effect and is not at its default, as the default follows from the
  * other keys: the origin of its value, its name and the value, in columns. */
 char *rt_config_origins(const rt_config *config);

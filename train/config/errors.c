@@ -162,14 +162,8 @@ static void advise(rt_writer *advice, const char *section, const char *written)
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
                            const char *written)
 {
-    char name[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
+    char quoted[RT_QUOTE_SIZE];
     rt_writer advice = {0};
-    snprintf(name, sizeof name, "%s.%s", section, written);
-    const rt_renamed *renamed = rt_renamed_find(name, NULL);
-    if (renamed) {
-        rt_config_complain(errors, origin, "%s is now called %s", name, renamed->now);
-        return;
-    }
     advise(&advice, section, written);
     rt_config_complain(errors, origin, "unknown key %s in [%s]; %s", rt_quote(quoted, written),
                        section, advice.bytes ? advice.bytes : "");

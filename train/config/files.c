@@ -48,40 +48,27 @@ static void set_problem(rt_ini *ini, const char *what, const char *written)
              written ? rt_quote(quoted, written) : "");
 }
 
-static int next_byte(rt_ini *ini)
-{
-    if (ini->ended || (!ini->file && !*ini->text))
-        return EOF;
-    if (++ini->bytes > RT_INI_LARGEST_FILE) {
-        set_problem(ini, "the file is larger than 16 MiB", NULL);
-        ini->ended = true;
-        return EOF;
-    }
-    return ini->file ? getc(ini->file) : (unsigned char)*ini->text++;
-}
-
 /* Reads a line without its end. Returns false at the end of the file. An invalid line is left
  * empty. */
 static bool read_line(rt_ini *ini)
 {
-    size_t length = 0;
-    bool has_zero = false;
-    int c = next_byte(ini);
+    const size_t left = (size_t)(ini->end - ini->at);
+    const char *newline = memchr(ini->at, '\n', left);
+    const size_t length = newline ? (size_t)(newline - ini->at) : left;
     *ini->bytes_of_line = '\0';
-    if (c == EOF)
-        return *ini->problem;
+    if (!left)
+        return false;
     ini->line++;
-    for (; c != EOF && c != '\n'; c = next_byte(ini)) {
-        has_zero = has_zero || !c;
-        if (length <= RT_INI_LONGEST_LINE)
-            ini->bytes_of_line[length++] = (char)c;
-    }
-    const bool too_long = length > RT_INI_LONGEST_LINE;
-    ini->bytes_of_line[ini->ended || has_zero || too_long ? 0 : length] = '\0';
-    if (has_zero && !ini->ended)
+    ini->read += length + (newline != NULL);
+    if (ini->read > RT_INI_LARGEST_FILE)
+        set_problem(ini, "the file is larger than 16 MiB", NULL);
+    else if (memchr(ini->at, '\0', length))
         set_problem(ini, "the line holds a NUL byte", NULL);
-    else if (too_long && !ini->ended)
+    else if (length > RT_INI_LONGEST_LINE)
         set_problem(ini, "the line is longer than " STRING(RT_INI_LONGEST_LINE) " bytes", NULL);
+    else
+        snprintf(ini->bytes_of_line, sizeof ini->bytes_of_line, "%.*s", (int)length, ini->at);
+    ini->at += length + (newline != NULL);
     return true;
 }
 
@@ -180,10 +167,10 @@ static void complain_of_folder(rt_config_errors *errors, const char *path)
 enum { LOOKED_AT = 1 << 16 }; /* bytes at the start of a file */
 
 /* Returns whether a known section is in the text, or at least half of its lines are pairs. */
-static bool is_ini(const char *text)
+static bool is_ini(const char *text, size_t size)
 {
     static const char variant[] = "variant ";
-    rt_ini ini = {.text = text};
+    rt_ini ini = {.at = text, .end = text + size};
     long pairs = 0, problems = 0;
     bool section = false;
     while (rt_ini_next(&ini)) {
@@ -221,7 +208,8 @@ static void complain_of_text(rt_config_errors *errors, const char *path, bool la
                        labelled ? "classify" : "text", path, rt_program_name());
 }
 
-/* Complains of a file that is no INI file. `bytes` are zero-terminated. */
+/* Complains of a file that is no INI file. `bytes`, the start of the file, are followed by a zero.
+ */
 static bool complain_of_file(rt_config_errors *errors, const char *path, const char *bytes,
                              size_t size)
 {
@@ -241,32 +229,40 @@ static bool complain_of_file(rt_config_errors *errors, const char *path, const c
         rt_config_complain(errors, place,
                            "is JSON; a CONFIG.ini is expected. --checkpoint takes the folder of a "
                            "config.json, data.vocab_file a tokenizer.json");
-    else if (!is_ini(bytes))
+    else if (!is_ini(bytes, size))
         complain_of_text(errors, path, is_labelled(bytes));
     else
         return false;
     return true;
 }
 
-bool rt_config_mistaken(rt_config_errors *errors, const char *path)
+char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size)
 {
+    enum { MOST = RT_INI_LARGEST_FILE + 1 };
     struct stat found;
+    FILE *file = NULL;
     if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
         complain_of_folder(errors, path);
-        return true;
+        return NULL;
     }
-    FILE *file = rt_open_regular(path);
-    char *bytes = file ? rt_alloc_unset(LOOKED_AT + 1, 1) : NULL;
-    const size_t size = bytes ? fread(bytes, 1, LOOKED_AT, file) : 0;
-    bool mistaken = false;
-    if (bytes) {
-        bytes[size] = '\0';
-        mistaken = complain_of_file(errors, path, bytes, size);
-    }
-    rt_free(bytes);
+    file = untrusted ? rt_open_regular(path) : fopen(path, "rb");
+    char *bytes = file ? rt_alloc_unset(MOST + 1, 1) : NULL;
+    *size = bytes ? fread(bytes, 1, MOST, file) : 0;
+    const bool good = file && !ferror(file) && !fstat(fileno(file), &found);
+    if (!good)
+        rt_config_complain(errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
+                           strerror(errno));
+    errors->lines.failed |= file && !bytes;
     if (file)
         fclose(file);
-    return mistaken;
+    if (bytes)
+        bytes[*size] = '\0';
+    if (bytes && good &&
+        !(S_ISREG(found.st_mode) &&
+          complain_of_file(errors, path, bytes, *size < LOOKED_AT ? *size : LOOKED_AT)))
+        return bytes;
+    rt_free(bytes);
+    return NULL;
 }
 
 /* ---- the folder of a run ---- */

@@ -137,7 +137,7 @@ const rt_renamed *rt_renamed_find(const char *key, const char *value)
 {
     const rt_renamed *r;
     for (int i = 0; (r = rt_renamed_at(i)); i++)
-        if (!strcmp(r->key, key) && !r->value == !value && (!value || !strcmp(r->value, value)))
+        if (!strcmp(r->key, key) && !strcmp(r->value, value))
             break;
     return r;
 }
@@ -311,13 +311,6 @@ static bool counts(question q, const rt_config *config)
 bool rt_key_counts(int key, const rt_config *config)
 {
     return counts((question){key, NULL}, config);
-}
-
-bool rt_key_is_idle(int key, const rt_config *config, const rt_config *written,
-                    const rt_config *defaults)
-{
-    return rt_key_is_written(key, written) && !rt_key_counts(key, config) &&
-           !rt_key_value_equal(rt_key_at(key), written, defaults);
 }
 
 /* ---- messages ---- */

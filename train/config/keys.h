@@ -40,10 +40,6 @@ bool rt_key_is_written(int key, const rt_config *config);
 /* Returns whether another value of the key would have an effect on the run. */
 bool rt_key_counts(int key, const rt_config *config);
 
-/* Returns whether the key was written, differs from its default and has no effect. */
-bool rt_key_is_idle(int key, const rt_config *config, const rt_config *written,
-                    const rt_config *defaults);
-
 /* Writes the condition: "theta.learn = yes", "position.kind = learned, t5 or shaw". */
 void rt_key_report_needs(rt_writer *w, int key);
 

@@ -9,43 +9,6 @@
 
 enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
 
-/* An empty value cannot be read back; its line is written as a comment. */
-char *rt_config_ini(const rt_config *config)
-{
-    char value[RT_VALUE_SIZE];
-    rt_writer w = {0};
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        rt_key_value_write(key, config, value);
-        if (rt_key_starts_section(i))
-            rt_writer_add(&w, "%s[%s]\n", i ? "\n" : "", key->section);
-        if (!rt_key_counts(i, config))
-            continue;
-        if (*value)
-            rt_writer_add(&w, "%s = %s\n", key->name, value);
-        else
-            rt_writer_add(&w, ";%s =\n", key->name);
-    }
-    return rt_writer_take(&w);
-}
-
-/* Adds a text as comments of at most COMMENT_WIDTH columns. */
-static void add_comment(rt_writer *w, const char *text)
-{
-    enum { COMMENT_WIDTH = 96 };
-    size_t column = 0;
-    while (*text) {
-        const size_t length = strcspn(text, " ");
-        const bool fits = column && column + 1 + length <= COMMENT_WIDTH;
-        if (!fits)
-            rt_writer_add(w, "%s;", column ? "\n" : "");
-        rt_writer_add(w, " %.*s", (int)length, text);
-        column = (fits ? column : 1) + 1 + length;
-        text += length + strspn(text + length, " ");
-    }
-    rt_writer_add(w, "\n");
-}
-
 /* Adds what the key means and, of a choice, its values. */
 static void add_meaning(rt_writer *w, const rt_key *key)
 {
@@ -55,28 +18,51 @@ static void add_meaning(rt_writer *w, const rt_key *key)
         rt_writer_add(w, " (%s)", rt_key_values(key, values));
 }
 
-char *rt_config_explain(const char *ini)
+/* Adds the meaning of the key as comments of at most COMMENT_WIDTH columns. */
+static void add_comment(rt_writer *w, const rt_key *key)
 {
-    char section[RT_KEY_NAME_SIZE] = "", name[2 * RT_KEY_NAME_SIZE];
-    rt_writer w = {0};
-    while (*ini) {
-        const size_t length = strcspn(ini, "\n");
-        const char *start = ini + (*ini == ';' || *ini == '[');
-        const int word = (int)strcspn(start, " ]\n");
-        if (*ini == '[')
-            snprintf(section, sizeof section, "%.*s", word, start);
-        snprintf(name, sizeof name, "%s.%.*s", section, word, start);
-        const rt_key *key = *ini == '[' ? NULL : rt_key_at(rt_key_find(name));
-        rt_writer meaning = {0};
-        if (key)
-            add_meaning(&meaning, key);
-        if (meaning.bytes)
-            add_comment(&w, meaning.bytes);
-        w.failed |= meaning.failed;
-        rt_writer_free(&meaning);
-        rt_writer_add(&w, "%.*s\n", (int)length, ini);
-        ini += length + (ini[length] == '\n');
+    enum { COMMENT_WIDTH = 96 };
+    size_t column = 0;
+    rt_writer meaning = {0};
+    add_meaning(&meaning, key);
+    for (const char *text = meaning.bytes; text && *text;) {
+        const size_t length = strcspn(text, " ");
+        const bool fits = column && column + 1 + length <= COMMENT_WIDTH;
+        if (!fits)
+            rt_writer_add(w, "%s;", column ? "\n" : "");
+        rt_writer_add(w, " %.*s", (int)length, text);
+        column = (fits ? column : 1) + 1 + length;
+        text += length + strspn(text + length, " ");
     }
+    rt_writer_add(w, "\n");
+    w->failed |= meaning.failed;
+    rt_writer_free(&meaning);
+}
+
+/* An empty value cannot be read back; its line is written as a comment. run.name is always written:
+ * its default is the name of the file. */
+void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool explained)
+{
+    char value[RT_VALUE_SIZE];
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        const bool written = config->origin[i] != RT_FROM_DEFAULT || i == rt_key_find("run.name");
+        rt_key_value_write(key, config, value);
+        if (rt_key_starts_section(i))
+            rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
+        if (!shared && !rt_key_counts(i, config))
+            continue;
+        if (explained)
+            add_comment(w, key);
+        rt_writer_add(w, "%s%s =%s%s\n", *value && (written || !shared) ? "" : ";", key->name,
+                      *value ? " " : "", value);
+    }
+}
+
+char *rt_config_ini(const rt_config *config)
+{
+    rt_writer w = {0};
+    rt_config_write(&w, config, false, false);
     return rt_writer_take(&w);
 }
 
@@ -111,13 +97,6 @@ bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
 {
     return step >= run->train.steps && now->train.steps > run->train.steps;
 }
-
-/* Two configurations and the values that follow from their other keys. A key whose value follows
- * from others in both does not count as a difference: the others are listed. */
-typedef struct comparison {
-    const rt_config *run, *now;
-    rt_config implied_by_run, implied_by_now;
-} comparison;
 
 /* Returns whether a branch may differ from its trunk in the key, beyond what an extended run may.
  */
@@ -160,35 +139,28 @@ static bool is_same_trunk(const rt_config *a, const rt_config *b)
     return one && other ? !strcmp(end_of_path(one), end_of_path(other)) : one == other;
 }
 
-static bool differs(const comparison *c, int i, rt_continuation how)
-{
-    const rt_key *key = rt_key_at(i);
-    if (i == rt_key_find("train.trunk") && is_same_trunk(c->run, c->now))
-        return false;
-    const bool counts = rt_key_counts(i, c->run) || rt_key_counts(i, c->now);
-    if (is_free(key, c->now, how) || !counts || rt_key_value_equal(key, c->run, c->now))
-        return false;
-    return key->change == RT_WHEN_EXTENDED || !rt_key_follows(i) ||
-           !rt_key_value_equal(key, c->run, &c->implied_by_run) ||
-           !rt_key_value_equal(key, c->now, &c->implied_by_now);
-}
-
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
 {
-    char before[RT_VALUE_SIZE];
-    char after[RT_VALUE_SIZE];
+    char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     rt_writer w = {0};
-    rt_config continued = *now;
-    comparison c = {.run = run, .now = &continued};
+    rt_config continued = *now, implied_by_run, implied_by_now;
     rt_config_continue(&continued, run);
-    rt_config_implied(&c.implied_by_run, run);
-    rt_config_implied(&c.implied_by_now, &continued);
+    rt_config_implied(&implied_by_run, run);
+    rt_config_implied(&implied_by_now, &continued);
     const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (differs(&c, i, how))
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        /* Where the value follows from other keys in both, the others are listed. */
+        const bool follows = key->change != RT_WHEN_EXTENDED && rt_key_follows(i) &&
+                             rt_key_value_equal(key, run, &implied_by_run) &&
+                             rt_key_value_equal(key, &continued, &implied_by_now);
+        const bool counts = rt_key_counts(i, run) || rt_key_counts(i, &continued);
+        if (counts && !follows && !is_free(key, now, how) &&
+            !rt_key_value_equal(key, run, &continued) &&
+            !(i == rt_key_find("train.trunk") && is_same_trunk(run, now)))
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_name(i),
                           rt_key_value_write(key, run, before),
                           rt_key_value_write(key, &continued, after));
+    }
     return rt_writer_take(&w);
 }
 

@@ -46,18 +46,18 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
                            const char *written);
 void rt_config_unknown_override(rt_config_errors *errors, const char *written);
 
-/* A former name of a key, or of a value of a key. docs/using.md lists them all. */
+/* A former name of a value of a key. docs/using.md lists them all. */
 typedef struct rt_renamed {
-    const char *key;   /* "section.name"; of a renamed key its former name */
-    const char *value; /* former name of the value; NULL: the key was renamed */
-    const char *now;   /* present name of the value, or "section.name" */
+    const char *key;
+    const char *value; /* former name */
+    const char *now;   /* present name */
     bool is_read;      /* whether the former value is accepted: config.ini of older runs has it */
 } rt_renamed;
 
 /* Returns the i-th row; NULL past the last. */
 const rt_renamed *rt_renamed_at(int i);
 
-/* Returns the row of a key (value NULL) or of a value; NULL if it was never renamed. */
+/* Returns the row of a value of a key; NULL if it was never renamed. */
 const rt_renamed *rt_renamed_find(const char *key, const char *value);
 
 /* ---- the INI file ---- */
@@ -68,30 +68,29 @@ enum { RT_INI_LARGEST_FILE = 1 << 24 };
 
 typedef enum rt_ini_kind { RT_INI_OTHER, RT_INI_SECTION, RT_INI_PAIR } rt_ini_kind;
 
-/* A reader of an INI file: set `file` or `text`, all else zero. White space around a line, a key
- * and a value is ignored, also before a key; so is a byte order mark. A comment starts with ; or #
- * at the start of a line, or with ; after white space. */
+/* A reader of an INI file: set `at` and `end`, all else zero. White space around a line, a key and
+ * a value is ignored, also before a key; so is a byte order mark. A comment starts with ; or # at
+ * the start of a line, or with ; after white space. */
 typedef struct rt_ini {
-    FILE *file; /* NULL to read the text; the caller checks ferror and closes it */
-    const char *text;
+    const char *at, *end; /* unread bytes; those beyond RT_INI_LARGEST_FILE are an error */
+    size_t read;
     int line;         /* number of the present line, from 1 */
     rt_ini_kind kind; /* of the line; RT_INI_OTHER if it is empty or invalid */
     const char *name; /* of the section or key, until the next line; NULL for a broken header */
     const char *value;
     char problem[160]; /* what is wrong with the line; "" */
-    long bytes;        /* that were read */
-    bool ended;        /* the file is too large */
-    char bytes_of_line[RT_INI_LONGEST_LINE + 2];
+    char bytes_of_line[RT_INI_LONGEST_LINE + 1];
 } rt_ini;
 
 /* Reads the next line. Returns false at the end. */
 bool rt_ini_next(rt_ini *ini);
 
-/* Returns true, with one complaint, if the path names something other than an INI file: a run, a
- * checkpoint, a text. The complaint says what to type instead. Text is taken for an INI file if a
- * known section is in it or if at least half of its lines are sections or `key = value`. Missing
- * files, pipes and devices are left to the caller. */
-bool rt_config_mistaken(rt_config_errors *errors, const char *path);
+/* Reads a file, of which at most one byte more than RT_INI_LARGEST_FILE, into a block that the
+ * caller frees. NULL, with one complaint, if it cannot be read, or is something other than an INI
+ * file: a run, a checkpoint, a text. The complaint says what to type instead. Text is taken for an
+ * INI file if a known section is in it or if at least half of its lines are sections or `key =
+ * value`. Pipes and devices are taken for INI files; they are refused if the file is untrusted. */
+char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size);
 
 /* ---- paths ---- */
 
@@ -139,6 +138,11 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
 
 /* Returns whether the value of any key could still come from the model of train.init_from. */
 bool rt_config_is_open(const rt_config *config);
+
+/* Writes the keys as an INI file: those that have an effect or, of the configuration that the runs
+ * of a sweep share, all, of which those that were not set are comments. With `explained`, the
+ * meaning of each key is a comment above it. */
+void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool explained);
 
 /* ---- checks ---- */
 

@@ -82,6 +82,14 @@ static void resolve_zeros(rt_config *config)
 
 /* ---- the effective configuration ---- */
 
+/* Marks the keys that were written, differ from their defaults and have no effect. */
+static void mark_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
+{
+    for (int i = 0; rt_key_at(i); i++)
+        config->idle[i] = rt_key_is_written(i, written) && !rt_key_counts(i, config) &&
+                          !rt_key_value_equal(rt_key_at(i), written, defaults);
+}
+
 /* The conditions of keys depend on no zero, so keys without effect are found before zeros are
  * replaced. */
 void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared)
@@ -94,8 +102,7 @@ void rt_config_resolve(rt_config *config, const rt_config *written, bool trained
         if (written->origin[i] == RT_FROM_DEFAULT &&
             !rt_key_value_equal(rt_key_at(i), &initial, &defaults))
             rt_key_value_copy(rt_key_at(i), config, &defaults);
-    for (int i = 0; rt_key_at(i); i++)
-        config->idle[i] = rt_key_is_idle(i, config, written, &defaults);
+    mark_idle(config, written, &defaults);
     for (int i = 0; !trained && rt_key_at(i); i++)
         if (config->idle[i])
             rt_key_value_copy(rt_key_at(i), config, &defaults);
@@ -163,8 +170,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
     config->data.batch_size = config->train.batch_size;
     if (!config->train.shards || (other_batch && !on_command_line(config, "train.shards")))
         config->train.shards = automatic_shards(config);
-    for (int i = 0; rt_key_at(i); i++)
-        config->idle[i] = rt_key_is_idle(i, config, written, &defaults);
+    mark_idle(config, written, &defaults);
 }
 
 bool rt_key_at_use(int key)

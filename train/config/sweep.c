@@ -18,42 +18,13 @@ bool rt_sweep_requested(const rt_sweep *s)
     return s->axis_count || s->variant_count;
 }
 
-/* Returns the axis of a key; NULL if it has none. */
-static const rt_axis *axis_of(const rt_sweep *s, int key)
-{
-    for (int i = 0; i < s->axis_count; i++)
-        if (s->axes[i].key == key)
-            return &s->axes[i];
-    return NULL;
-}
-
 /* Returns the value that a variant, which may be NULL, sets a key to; NULL if it does not. */
-static const char *setting_of(const rt_variant *variant, int key)
+static const char *variant_value(const rt_variant *variant, int key)
 {
     for (int i = 0; variant && i < variant->count; i++)
         if (variant->keys[i] == key)
             return variant->values[i];
     return NULL;
-}
-
-static void free_axis(rt_axis *axis)
-{
-    for (int i = 0; i < axis->count; i++)
-        rt_free(axis->values[i]);
-    axis->count = 0;
-}
-
-void rt_sweep_free(rt_sweep *s)
-{
-    for (int i = 0; i < s->axis_count; i++)
-        free_axis(&s->axes[i]);
-    for (int v = 0; v < s->variant_count; v++) {
-        for (int i = 0; i < s->variants[v]->count; i++)
-            rt_free(s->variants[v]->values[i]);
-        rt_free(s->variants[v]);
-    }
-    rt_free(s->trunk);
-    *s = (rt_sweep){0};
 }
 
 /* ---- reading ---- */
@@ -63,10 +34,7 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
 {
     char quoted[RT_QUOTE_SIZE];
     const int key = rt_key_find(name);
-    const rt_renamed *renamed = rt_renamed_find(name, NULL);
-    if (renamed)
-        rt_config_complain(errors, origin, "%s: %s is now called %s", where, name, renamed->now);
-    else if (key < 0)
+    if (key < 0)
         rt_config_complain(errors, origin, "%s: unknown key %s; a key is written section.key",
                            where, rt_quote(quoted, name));
     else if (!strcmp(name, "run.name") || !strcmp(name, "run.dir"))
@@ -82,147 +50,132 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
     return -1;
 }
 
-/* Returns a copy of the value if the key accepts it; otherwise NULL, with a complaint. */
-static char *accept(int key, int origin, const char *value, rt_config_errors *errors)
+/* Parses the value into `parsed`. Returns a shared copy of it if the key accepts it; otherwise
+ * NULL, with a complaint. */
+static const char *accept(rt_config *parsed, int key, int origin, const char *value,
+                          rt_config_errors *errors)
 {
-    rt_config scratch = {.file = NULL};
-    char *copy = NULL;
     const int before = errors->count;
+    *parsed = (rt_config){.file = NULL};
     if (!*value)
         rt_config_complain(errors, origin, "%s has an empty value", rt_key_name(key));
     else
-        rt_config_set_key(&scratch, key, value, origin, errors);
-    if (errors->count == before && !(copy = rt_copy_text(value)))
-        errors->lines.failed = true;
+        rt_config_set_key(parsed, key, value, origin, errors);
+    const char *copy = errors->count == before ? rt_intern_text(value) : NULL;
+    errors->lines.failed |= errors->count == before && !copy;
     return copy;
 }
 
-/* Returns whether the axis has the value, however it is written. */
-static bool has_value(const rt_axis *axis, const char *value, rt_config_errors *errors)
+/* Returns whether the axis has the parsed value, however it is written. */
+static bool has_value(const rt_axis *axis, const rt_config *parsed, rt_config_errors *errors)
 {
-    const rt_key *key = rt_key_at(axis->key);
-    rt_writer problem = {0};
     bool equal = false;
     for (int i = 0; i < axis->count && !equal; i++) {
-        rt_config one = {.file = NULL}, other = one;
-        equal = rt_key_read(key, axis->values[i], &one, &problem) &&
-                rt_key_read(key, value, &other, &problem) && rt_key_value_equal(key, &one, &other);
+        rt_config other = {.file = NULL};
+        rt_config_set_key(&other, axis->key, axis->values[i], axis->origin, errors);
+        equal = rt_key_value_equal(rt_key_at(axis->key), parsed, &other);
     }
-    errors->lines.failed |= problem.failed;
-    rt_writer_free(&problem);
     return equal;
-}
-
-static void add_value(rt_axis *axis, const char *value, rt_config_errors *errors)
-{
-    const char *name = rt_key_name(axis->key);
-    char quoted[RT_QUOTE_SIZE];
-    if (axis->count == RT_MOST_AXIS_VALUES) {
-        rt_config_complain(errors, axis->origin, "sweep.%s has more than %d values", name,
-                           RT_MOST_AXIS_VALUES);
-        return;
-    }
-    if (has_value(axis, value, errors)) {
-        rt_config_complain(errors, axis->origin, "sweep.%s has %s twice", name,
-                           rt_quote(quoted, value));
-        return;
-    }
-    char *copy = accept(axis->key, axis->origin, value, errors);
-    if (copy)
-        axis->values[axis->count++] = copy;
 }
 
 /* Adds the values of a list such as "a, b,c". */
 static void add_values(rt_axis *axis, const char *values, rt_config_errors *errors)
 {
-    char value[RT_VALUE_SIZE];
+    const char *name = rt_key_name(axis->key);
+    char value[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
+    rt_config parsed;
     rt_list_item item;
     while (values) {
         values = rt_list_take(values, &item);
         rt_list_item_copy(item, value, sizeof value);
-        add_value(axis, value, errors);
+        const bool full = axis->count == RT_MOST_AXIS_VALUES;
+        const char *copy = full ? NULL : accept(&parsed, axis->key, axis->origin, value, errors);
+        if (full)
+            rt_config_complain(errors, axis->origin, "sweep.%s has more than %d values", name,
+                               RT_MOST_AXIS_VALUES);
+        else if (copy && has_value(axis, &parsed, errors))
+            rt_config_complain(errors, axis->origin, "sweep.%s has %s twice", name,
+                               rt_quote(quoted, value));
+        else if (copy)
+            axis->values[axis->count++] = copy;
     }
 }
 
-/* Returns whether a setting may replace an earlier one: the command line replaces the file. */
-static bool may_replace(int before, int now, const char *name, rt_config_errors *errors)
+/* Sets the origin of a setting. Returns false, with a complaint, if there was an earlier one,
+ * unless the command line replaces the file. */
+static bool set_origin(int *origin, int now, const char *name, rt_config_errors *errors)
 {
-    if (now != RT_FROM_COMMAND_LINE)
-        rt_config_complain(errors, now, "duplicate key '%s' in [sweep]; line %d has it", name,
-                           before);
-    else if (before == RT_FROM_COMMAND_LINE)
+    if (!*origin || (*origin > 0 && now == RT_FROM_COMMAND_LINE)) {
+        *origin = now;
+        return true;
+    }
+    if (now == RT_FROM_COMMAND_LINE)
         rt_config_complain(errors, now, "sweep.%s is given twice", name);
     else
-        return true;
+        rt_config_complain(errors, now, "duplicate key '%s' in [sweep]; line %d has it", name,
+                           *origin);
     return false;
 }
 
-static void set_jobs(rt_sweep *s, int origin, const char *value, rt_config_errors *errors)
+static void set_jobs(rt_sweep *s, const char *value, rt_config_errors *errors)
 {
     enum { MOST_JOBS = 1024 };
     char quoted[RT_QUOTE_SIZE];
     int64_t jobs;
-    if (s->jobs_origin && !may_replace(s->jobs_origin, origin, "jobs", errors))
-        return;
-    s->jobs_origin = origin;
     if (rt_whole_read(value, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
         s->jobs = (int)jobs;
     else
-        rt_config_complain(errors, origin, "sweep.jobs must be a whole number from 1 to %d; got %s",
-                           MOST_JOBS, rt_quote(quoted, value));
+        rt_config_complain(errors, s->jobs_origin,
+                           "sweep.jobs must be a whole number from 1 to %d; got %s", MOST_JOBS,
+                           rt_quote(quoted, value));
 }
 
 /* Sets the trunk: a number of steps or a checkpoint. */
-static void set_trunk(rt_sweep *s, int origin, const char *value, rt_config_errors *errors)
+static void set_trunk(rt_sweep *s, const char *value, rt_config_errors *errors)
 {
     int64_t steps;
-    if (s->trunk_origin && !may_replace(s->trunk_origin, origin, "trunk", errors))
-        return;
-    s->trunk_origin = origin;
+    rt_config parsed;
     s->trunk_steps = 0;
-    rt_free(s->trunk);
     s->trunk = NULL;
-    if (!rt_whole_read(value, &steps)) {
-        s->trunk = accept(rt_key_find("train.trunk"), origin, value, errors);
-        return;
-    }
-    if (steps >= 1 && steps <= RT_MOST_STEPS)
+    if (!rt_whole_read(value, &steps))
+        s->trunk = accept(&parsed, rt_key_find("train.trunk"), s->trunk_origin, value, errors);
+    else if (steps >= 1 && steps <= RT_MOST_STEPS)
         s->trunk_steps = (int)steps;
     else
-        rt_config_complain(errors, origin,
+        rt_config_complain(errors, s->trunk_origin,
                            "sweep.trunk must be a number of steps from 1 to %d, or a checkpoint",
                            RT_MOST_STEPS);
+}
+
+static void set_axis(rt_sweep *s, int origin, const char *name, const char *values,
+                     rt_config_errors *errors)
+{
+    const int key = find_key(name, origin, "[sweep]", errors);
+    int i = 0;
+    while (i < s->axis_count && s->axes[i].key != key)
+        i++;
+    if (key >= 0 && i == RT_MOST_AXES) {
+        rt_config_complain(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
+    } else if (key >= 0 && set_origin(&s->axes[i].origin, origin, name, errors)) {
+        s->axis_count += i == s->axis_count;
+        s->axes[i].key = key;
+        s->axes[i].count = 0;
+        add_values(&s->axes[i], values, errors);
+    }
 }
 
 void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
                   rt_config_errors *errors)
 {
     if (!strcmp(name, "jobs")) {
-        set_jobs(s, origin, values, errors);
-        return;
+        if (set_origin(&s->jobs_origin, origin, name, errors))
+            set_jobs(s, values, errors);
+    } else if (!strcmp(name, "trunk")) {
+        if (set_origin(&s->trunk_origin, origin, name, errors))
+            set_trunk(s, values, errors);
+    } else {
+        set_axis(s, origin, name, values, errors);
     }
-    if (!strcmp(name, "trunk")) {
-        set_trunk(s, origin, values, errors);
-        return;
-    }
-    const int key = find_key(name, origin, "[sweep]", errors);
-    int i = 0;
-    while (i < s->axis_count && s->axes[i].key != key)
-        i++;
-    if (key < 0)
-        return;
-    if (i < s->axis_count && !may_replace(s->axes[i].origin, origin, name, errors))
-        return;
-    if (i == RT_MOST_AXES) {
-        rt_config_complain(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
-        return;
-    }
-    if (i == s->axis_count)
-        s->axis_count++;
-    free_axis(&s->axes[i]);
-    s->axes[i].key = key;
-    s->axes[i].origin = origin;
-    add_values(&s->axes[i], values, errors);
 }
 
 static bool is_good_name(const char *name)
@@ -241,45 +194,33 @@ void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_e
                            "a variant needs a name of letters, digits and -_.+ ; got %s",
                            rt_quote(quoted, name));
     for (int i = 0; i < s->variant_count; i++)
-        if (!strcmp(s->variants[i]->name, name))
+        if (!strcmp(s->variants[i].name, name))
             rt_config_complain(errors, origin, "there are two variants %s", rt_quote(quoted, name));
     if (s->variant_count == RT_MOST_VARIANTS) {
         rt_config_complain(errors, origin, "there are more than %d variants", RT_MOST_VARIANTS);
         return;
     }
-    rt_variant *variant = rt_alloc(1, sizeof *variant);
-    if (!variant) {
-        errors->lines.failed = true;
-        return;
-    }
+    rt_variant *variant = &s->variants[s->variant_count++];
+    *variant = (rt_variant){.count = 0};
     snprintf(variant->name, sizeof variant->name, "%s", name);
-    s->variants[s->variant_count++] = variant;
 }
 
 void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char *value,
                           rt_config_errors *errors)
 {
     char where[RT_KEY_NAME_SIZE + 16];
-    if (!s->variant_count)
-        return;
-    rt_variant *v = s->variants[s->variant_count - 1];
+    rt_variant *v = &s->variants[s->variant_count - 1];
+    rt_config parsed;
     snprintf(where, sizeof where, "[variant %s]", v->name);
     const int key = find_key(name, origin, where, errors);
     if (key < 0)
         return;
-    if (setting_of(v, key)) {
+    if (variant_value(v, key))
         rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
-        return;
-    }
-    if (v->count == RT_MOST_SETTINGS) {
+    else if (v->count == RT_MOST_SETTINGS)
         rt_config_complain(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
-        return;
-    }
-    char *copy = accept(key, origin, value, errors);
-    if (copy) {
-        v->keys[v->count] = key;
-        v->values[v->count++] = copy;
-    }
+    else if ((v->values[v->count] = accept(&parsed, key, origin, value, errors)))
+        v->keys[v->count++] = key;
 }
 
 /* ---- the runs ---- */
@@ -302,7 +243,7 @@ static int combinations(const rt_sweep *s, int first_axis)
 
 const rt_variant *rt_sweep_variant(const rt_sweep *s, int run)
 {
-    return s->variant_count ? s->variants[run / combinations(s, 0)] : NULL;
+    return s->variant_count ? &s->variants[run / combinations(s, 0)] : NULL;
 }
 
 const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
@@ -310,12 +251,21 @@ const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
     return s->axes[axis].values[run / combinations(s, axis + 1) % s->axes[axis].count];
 }
 
+/* Returns the value that a run of the sweep has for a key; NULL if the sweep does not set it. */
+static const char *value_of(const rt_sweep *s, int run, int key)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].key == key)
+            return rt_sweep_value(s, run, i);
+    return variant_value(rt_sweep_variant(s, run), key);
+}
+
 /* ---- trunks ---- */
 
-/* Returns the seed of a variant; "" if it has none of its own. */
-static const char *seed_of_variant(const rt_variant *variant)
+/* Returns the seed of a run; "" if the sweep does not set it. */
+static const char *seed_of(const rt_sweep *s, int run)
 {
-    const char *seed = setting_of(variant, rt_key_find("run.seed"));
+    const char *seed = value_of(s, run, rt_key_find("run.seed"));
     return seed ? seed : "";
 }
 
@@ -328,20 +278,6 @@ static int number_of_seed(const rt_sweep *s, const char *seed)
     return i;
 }
 
-/* Lists the seeds of the runs, which are those of an axis or of variants. */
-static void list_seeds(rt_sweep *s)
-{
-    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
-    const int count = axis ? axis->count : s->variant_count ? s->variant_count : 1;
-    s->seed_count = 0;
-    for (int i = 0; i < count; i++) {
-        const char *seed =
-            axis ? axis->values[i] : seed_of_variant(s->variant_count ? s->variants[i] : NULL);
-        if (number_of_seed(s, seed) == s->seed_count)
-            s->seeds[s->seed_count++] = seed;
-    }
-}
-
 int rt_sweep_trunks(const rt_sweep *s)
 {
     return s->trunk_steps ? s->seed_count : 0;
@@ -349,15 +285,24 @@ int rt_sweep_trunks(const rt_sweep *s)
 
 int rt_sweep_trunk_of(const rt_sweep *s, int run)
 {
-    const rt_axis *axis = axis_of(s, rt_key_find("run.seed"));
-    const char *seed = axis ? rt_sweep_value(s, run, (int)(axis - s->axes))
-                            : seed_of_variant(rt_sweep_variant(s, run));
-    return rt_sweep_count(s) + number_of_seed(s, seed);
+    return rt_sweep_count(s) + number_of_seed(s, seed_of(s, run));
 }
 
-static const char *seed_of_trunk(const rt_sweep *s, int trunk)
+/* Lists the seeds of the runs, and finds the largest number of steps of any run. */
+static void survey_runs(rt_sweep *s, const rt_config *config)
 {
-    return s->seeds[trunk - rt_sweep_count(s)];
+    const int steps = rt_key_find("train.steps");
+    s->seed_count = s->longest = 0;
+    for (int run = 0; run < rt_sweep_count(s); run++) {
+        const char *seed = seed_of(s, run), *value = value_of(s, run, steps);
+        int64_t own = config->train.steps;
+        if (number_of_seed(s, seed) == s->seed_count)
+            s->seeds[s->seed_count++] = seed;
+        if (value)
+            rt_whole_read(value, &own);
+        s->longest = own > s->longest ? (int)own : s->longest;
+    }
+    s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
 }
 
 /* ---- checks ---- */
@@ -369,14 +314,15 @@ static void check_key(const rt_sweep *s, const rt_config *config, int key, const
     if (config->origin[key] == RT_FROM_COMMAND_LINE)
         rt_config_complain(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
                            where);
-    const rt_axis *axis = strcmp(where, "[sweep]") != 0 ? axis_of(s, key) : NULL;
-    if (axis)
-        rt_config_complain(errors, axis->origin, "%s is set by [sweep] and by %s", name, where);
+    for (int i = 0; i < s->axis_count; i++)
+        if (s->axes[i].key == key && strcmp(where, "[sweep]") != 0)
+            rt_config_complain(errors, s->axes[i].origin, "%s is set by [sweep] and by %s", name,
+                               where);
 }
 
 static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
 {
-    if (!s->trunk_origin || errors->count)
+    if (!s->trunk_origin)
         return;
     if (!rt_sweep_requested(s))
         rt_config_complain(errors, s->trunk_origin,
@@ -386,11 +332,11 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
                            "sweep.trunk and train.trunk contradict "
                            "each other");
     for (int v = 0; s->trunk_steps && v < s->variant_count; v++)
-        if (!strncmp(s->variants[v]->name, "trunk", strlen("trunk")))
+        if (!strncmp(s->variants[v].name, "trunk", strlen("trunk")))
             rt_config_complain(
                 errors, s->trunk_origin,
                 "sweep.trunk: the name of the variant %s is that of a trunk's folder",
-                s->variants[v]->name);
+                s->variants[v].name);
     if (s->trunk_steps && s->trunk_steps >= s->longest)
         rt_config_complain(errors, s->trunk_origin,
                            "sweep.trunk = %d: branches need more steps than train.steps = %d",
@@ -400,28 +346,6 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
                            "sweep.trunk = %d: a trunk takes all its steps, and "
                            "train.target_accuracy may end it before",
                            s->trunk_steps);
-}
-
-/* Returns the larger of `most` and a whole number. */
-static int larger(int most, const char *number)
-{
-    int64_t steps;
-    return rt_whole_read(number, &steps) && steps > most ? (int)steps : most;
-}
-
-/* Returns the largest number of steps of any run. */
-static int longest_run(const rt_sweep *s, const rt_config *config)
-{
-    const int key = rt_key_find("train.steps");
-    const rt_axis *axis = axis_of(s, key);
-    int most = 0;
-    for (int n = 0; axis && n < axis->count; n++)
-        most = larger(most, axis->values[n]);
-    for (int v = 0; v < s->variant_count; v++) {
-        const char *steps = setting_of(s->variants[v], key);
-        most = steps ? larger(most, steps) : most;
-    }
-    return most ? most : config->train.steps;
 }
 
 /* Makes a path that is relative to the working directory absolute. */
@@ -447,43 +371,31 @@ static rt_status find_trunks(rt_sweep *s, const rt_run_options *o)
     if (!s->trunk || s->trunk_origin != RT_FROM_COMMAND_LINE)
         return rt_ok();
     const rt_status status = make_absolute(path, s->trunk);
-    rt_free(s->trunk);
-    s->trunk = status.code ? NULL : rt_copy_text(path);
+    s->trunk = status.code ? NULL : rt_intern_text(path);
     return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
 }
 
-rt_status rt_sweep_settle(rt_sweep *s, const rt_config *config, rt_config_errors *errors)
+rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_errors *errors)
 {
     char where[RT_KEY_NAME_SIZE + 16];
-    s->longest = longest_run(s, config);
-    list_seeds(s);
-    s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
     for (int i = 0; i < s->axis_count; i++)
         check_key(s, config, s->axes[i].key, "[sweep]", errors);
     for (int v = 0; v < s->variant_count; v++) {
-        snprintf(where, sizeof where, "[variant %s]", s->variants[v]->name);
-        for (int i = 0; i < s->variants[v]->count; i++)
-            check_key(s, config, s->variants[v]->keys[i], where, errors);
+        snprintf(where, sizeof where, "[variant %s]", s->variants[v].name);
+        for (int i = 0; i < s->variants[v].count; i++)
+            check_key(s, config, s->variants[v].keys[i], where, errors);
     }
-    check_trunk(s, config, errors);
     if (!errors->count && rt_sweep_count(s) > RT_MOST_SWEEP_RUNS)
         rt_config_complain(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
                            RT_MOST_SWEEP_RUNS);
+    if (errors->count || errors->lines.failed)
+        return rt_ok();
+    survey_runs(s, config);
+    check_trunk(s, config, errors);
     return find_trunks(s, &config->run);
 }
 
 /* ---- settings and names of runs ---- */
-
-static char *trunk_overrides(const rt_sweep *s, int trunk)
-{
-    const char *seed = seed_of_trunk(s, trunk);
-    rt_writer w = {0};
-    if (*seed)
-        rt_writer_add(&w, "run.seed=%s\n", seed);
-    rt_writer_add(&w, "train.steps=%d\noptimizer.schedule_steps=%d\ntrain.patience=0\n",
-                  s->trunk_steps, s->horizon);
-    return rt_writer_take(&w);
-}
 
 /* Returns whether another axis has a key of the same name in another section. */
 static bool is_ambiguous(const rt_sweep *s, int axis)
@@ -519,7 +431,7 @@ static unsigned digest(const rt_sweep *s, int run)
 void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
 {
     if (run >= rt_sweep_count(s)) {
-        const char *seed = seed_of_trunk(s, run);
+        const char *seed = s->seeds[run - rt_sweep_count(s)];
         snprintf(name, RT_RUN_NAME_SIZE, "trunk%s%s", *seed ? "_seed=" : "", seed);
         return;
     }
@@ -548,47 +460,34 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
     rt_writer_free(&w);
 }
 
-/* Writes the path of the last checkpoint of a trunk. */
-static void add_trunk(rt_writer *w, const rt_sweep *s, int trunk)
-{
-    char name[RT_RUN_NAME_SIZE];
-    rt_sweep_name(s, trunk, name);
-    rt_writer_add(w, "train.trunk=%s/%s/checkpoints/step-%08d.h5\n", s->folder, name,
-                  s->trunk_steps);
-}
-
 char *rt_sweep_overrides(const rt_sweep *s, int run)
 {
+    char name[RT_RUN_NAME_SIZE];
     rt_writer w = {0};
-    if (run >= rt_sweep_count(s))
-        return trunk_overrides(s, run);
+    if (run >= rt_sweep_count(s)) {
+        const char *seed = s->seeds[run - rt_sweep_count(s)];
+        if (*seed)
+            rt_writer_add(&w, "run.seed=%s\n", seed);
+        rt_writer_add(&w, "train.steps=%d\noptimizer.schedule_steps=%d\ntrain.patience=0\n",
+                      s->trunk_steps, s->horizon);
+        return rt_writer_take(&w);
+    }
     add_settings(&w, s, run);
     if (s->trunk)
         rt_writer_add(&w, "train.trunk=%s\n", s->trunk);
-    if (s->trunk_steps)
-        add_trunk(&w, s, rt_sweep_trunk_of(s, run));
+    if (s->trunk_steps) {
+        rt_sweep_name(s, rt_sweep_trunk_of(s, run), name);
+        rt_writer_add(&w, "train.trunk=%s/%s/checkpoints/step-%08d.h5\n", s->folder, name,
+                      s->trunk_steps);
+    }
     return rt_writer_take(&w);
 }
 
-/* Writes the keys that all runs share. run.name is always written: its default is the name of the
- * file. */
-static void write_shared(rt_writer *w, const rt_config *config)
-{
-    char value[RT_VALUE_SIZE];
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        const bool written = config->origin[i] != RT_FROM_DEFAULT || i == rt_key_find("run.name");
-        rt_key_value_write(key, config, value);
-        if (rt_key_starts_section(i))
-            rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
-        rt_writer_add(w, "%s%s =%s%s\n", written && *value ? "" : ";", key->name, *value ? " " : "",
-                      value);
-    }
-}
+/* ---- the sweep as a file ---- */
 
 /* Writes "name = values". Paths are made absolute; `config` has what they depend on. */
-static void write_setting(rt_writer *w, const char *name, int key, char *const *values, int count,
-                          const rt_config *config, rt_config_errors *errors)
+static void write_setting(rt_writer *w, const char *name, int key, const char *const *values,
+                          int count, const rt_config *config, rt_config_errors *errors)
 {
     const bool is_text = rt_key_at(key)->type == RT_KEY_TEXT;
     char text[RT_VALUE_SIZE];
@@ -615,11 +514,13 @@ static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *co
         write_setting(w, rt_key_name(v->keys[i]), v->keys[i], &v->values[i], 1, &own, errors);
 }
 
-char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
+char *rt_sweep_ini(const rt_sweep *s, const rt_config *config, bool explained)
 {
     rt_config_errors errors = {.file = config->file};
     rt_writer w = {0};
-    write_shared(&w, config);
+    rt_config_write(&w, config, rt_sweep_requested(s), explained);
+    if (!rt_sweep_requested(s))
+        return rt_writer_take(&w);
     if (s->axis_count || s->jobs || s->trunk_origin)
         rt_writer_add(&w, "\n[sweep]\n");
     if (s->trunk_steps)
@@ -632,7 +533,7 @@ char *rt_sweep_ini(const rt_sweep *s, const rt_config *config)
         write_setting(&w, rt_key_name(s->axes[i].key), s->axes[i].key, s->axes[i].values,
                       s->axes[i].count, config, &errors);
     for (int i = 0; i < s->variant_count; i++)
-        write_variant(&w, s->variants[i], config, &errors);
+        write_variant(&w, &s->variants[i], config, &errors);
     w.failed |= errors.lines.failed;
     rt_writer_free(&errors.lines);
     return rt_writer_take(&w);

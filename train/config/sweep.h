@@ -19,7 +19,7 @@ typedef struct rt_axis {
     int key; /* its number in the table */
     int origin;
     int count;
-    char *values[RT_MOST_AXIS_VALUES];
+    const char *values[RT_MOST_AXIS_VALUES]; /* shared copies, as all texts of a sweep */
 } rt_axis;
 
 /* A named group of settings. */
@@ -27,17 +27,17 @@ typedef struct rt_variant {
     char name[RT_KEY_NAME_SIZE];
     int count;
     int keys[RT_MOST_SETTINGS];
-    char *values[RT_MOST_SETTINGS];
+    const char *values[RT_MOST_SETTINGS];
 } rt_variant;
 
 _Static_assert((int)RT_MOST_AXIS_VALUES <= (int)RT_MOST_VARIANTS, "seeds may come from an axis");
 
 /* Zeroed: a single run. */
 typedef struct rt_sweep {
-    int jobs;        /* runs at a time; 0 = not set */
-    int jobs_origin; /* origin of sweep.jobs; 0 = not set */
-    int trunk_steps; /* steps of trunks that the sweep trains; 0 = none */
-    char *trunk;     /* checkpoint that all runs continue; NULL = none */
+    int jobs;          /* runs at a time; 0 = not set */
+    int jobs_origin;   /* origin of sweep.jobs; 0 = not set */
+    int trunk_steps;   /* steps of trunks that the sweep trains; 0 = none */
+    const char *trunk; /* checkpoint that all runs continue; NULL = none */
     int trunk_origin;
     int seed_count;
     const char *seeds[RT_MOST_VARIANTS]; /* of the trunks: values of an axis or of variants */
@@ -47,12 +47,11 @@ typedef struct rt_sweep {
     int axis_count;
     rt_axis axes[RT_MOST_AXES];
     int variant_count;
-    rt_variant *variants[RT_MOST_VARIANTS];
+    rt_variant variants[RT_MOST_VARIANTS];
 } rt_sweep;
 
 /* Returns whether there is more than one run. */
 bool rt_sweep_requested(const rt_sweep *sweep);
-void rt_sweep_free(rt_sweep *sweep);
 
 /* ---- parsing; complaints are added to the errors ---- */
 
@@ -69,13 +68,14 @@ void rt_sweep_add_setting(rt_sweep *sweep, int origin, const char *name, const c
 /* Sets the properties of the trunks from the configuration that all runs share. Complains of a key
  * that two of sweep, variants and command line set, and of too many runs. Returns RT_CONFIG if a
  * path is too long or the working directory is unknown. */
-rt_status rt_sweep_settle(rt_sweep *sweep, const rt_config *config,
-                          rt_config_errors *errors) RT_MUST_CHECK;
+rt_status rt_sweep_resolve(rt_sweep *sweep, const rt_config *config,
+                           rt_config_errors *errors) RT_MUST_CHECK;
 
 /* Writes the sweep and the keys that its runs share as an INI file, which loads as the same sweep.
- * Keys that were not set are comments: their defaults may differ between runs. The caller frees it;
- * NULL when the heap is exhausted. */
-char *rt_sweep_ini(const rt_sweep *sweep, const rt_config *config);
+ * Keys that were not set are comments: their defaults may differ between runs. With `explained`,
+ * the meaning of each key is a comment above it. A single run is written as by rt_config_ini. The
+ * caller frees it; NULL when the heap is exhausted. */
+char *rt_sweep_ini(const rt_sweep *sweep, const rt_config *config, bool explained);
 
 /* ---- the runs, 0 ... count - 1: the last axis changes fastest ---- */
 

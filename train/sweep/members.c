@@ -105,7 +105,7 @@ static sweep_effect *effect_of(sweep_effects *e, const rt_sweep *s, int run, int
         if (s->axes[i].key == key)
             return &e->of_axes[i];
     for (int v = 0; v < s->variant_count; v++)
-        for (int i = 0; s->variants[v] == variant && i < variant->count; i++)
+        for (int i = 0; &s->variants[v] == variant && i < variant->count; i++)
             if (variant->keys[i] == key)
                 return &e->of_variants[v][i];
     return &e->of_file[key];
@@ -153,7 +153,7 @@ static int report_effects(FILE *to, const sweep_effects *effects, const rt_sweep
         count += report_effect(to, &effects->of_axes[i], file, sweep->axes[i].origin, "[sweep] ",
                                sweep->axes[i].key);
     for (int v = 0; v < sweep->variant_count; v++) {
-        const rt_variant *variant = sweep->variants[v];
+        const rt_variant *variant = &sweep->variants[v];
         snprintf(where, sizeof where, "[variant %s] ", variant->name);
         for (int i = 0; i < variant->count; i++)
             count += report_effect(to, &effects->of_variants[v][i], file, RT_FROM_DEFAULT, where,
