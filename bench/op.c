@@ -303,7 +303,7 @@ void bench_adamw(const bench_command *c, int argc, char **argv)
     while (bench_next(&rounds)) {
         bench_add(&times[YARDSTICK], &rounds, bench_copy(&y, size));
         const double start = bench_now();
-        rt_update_rule_of(&settings)->stretch(&u, memory, states, gradient, size);
+        rt_update_rule_of(&settings)->span(&u, memory, states, gradient, size);
         bench_add(&times[FORWARD], &rounds, bench_now() - start);
     }
     print_pass(true, "adamw", "update", FORWARD, (double)MOVED * (double)size * sizeof(real), size);

@@ -99,10 +99,10 @@ void rt_optimizer_free(rt_optimizer *o)
 
 /* ---- a step ---- */
 
-/* A parameter that is not trained has no stretches. */
-static size_t stretches_of(const rt_optimizer *o, const rt_parameter *parameter)
+/* A parameter that is not trained has no spans. */
+static size_t spans_of(const rt_optimizer *o, const rt_parameter *parameter)
 {
-    return parameter->tensor.wants_grad ? rt_stretch_count(o->rule, parameter) : 0;
+    return parameter->tensor.wants_grad ? rt_span_count(o->rule, parameter) : 0;
 }
 
 /* The norm is the same number as the program's: it adds up in the same order. */
@@ -111,8 +111,8 @@ static rt_status measure(const rt_optimizer *o, double *norm)
     const rt_parameters *p = o->parameters;
     double squares = 0;
     for (int i = 0; i < p->count; i++) {
-        for (size_t k = 0; k < stretches_of(o, p->list[i]); k++) {
-            const rt_stretch part = rt_stretch_at(o->rule, p, i, k);
+        for (size_t k = 0; k < spans_of(o, p->list[i]); k++) {
+            const rt_span part = rt_span_at(o->rule, p, i, k);
             squares += rt_sum_of_squares(p->grads + part.offset, part.size);
         }
         if (!isfinite(squares))
@@ -126,13 +126,13 @@ static rt_status measure(const rt_optimizer *o, double *norm)
 static void move(rt_optimizer *o, int parameter, rt_update u)
 {
     const rt_parameters *p = o->parameters;
-    for (size_t k = 0; k < stretches_of(o, p->list[parameter]); k++) {
-        const rt_stretch part = rt_stretch_at(o->rule, p, parameter, k);
+    for (size_t k = 0; k < spans_of(o, p->list[parameter]); k++) {
+        const rt_span part = rt_span_at(o->rule, p, parameter, k);
         real *states[RT_MOST_STATES] = {0};
         for (int i = 0; i < o->rule->state_count; i++)
             states[i] = o->states[i] + part.offset;
-        rt_update_stretch(&u, p->list[parameter], &part, p->values + part.offset, states,
-                          p->grads + part.offset, o->room);
+        rt_update_span(&u, p->list[parameter], &part, p->values + part.offset, states,
+                       p->grads + part.offset, o->room);
     }
 }
 

@@ -62,32 +62,31 @@ rt_update rt_update_of(const rt_optimizer_settings *settings, const rt_parameter
                        .step = step - parameter->since};
 }
 
-size_t rt_stretch_count(const rt_update_rule *rule, const rt_parameter *parameter)
+size_t rt_span_count(const rt_update_rule *rule, const rt_parameter *parameter)
 {
     return rt_moves_as_matrix(rule, parameter)
                ? 1
-               : (rt_size(&parameter->tensor) + RT_STRETCH - 1) / RT_STRETCH;
+               : (rt_size(&parameter->tensor) + RT_SPAN - 1) / RT_SPAN;
 }
 
-rt_stretch rt_stretch_at(const rt_update_rule *rule, const rt_parameters *p, int parameter,
-                         size_t number)
+rt_span rt_span_at(const rt_update_rule *rule, const rt_parameters *p, int parameter, size_t number)
 {
     const rt_parameter *of = p->list[parameter];
-    const size_t start = number * RT_STRETCH, left = rt_size(&of->tensor) - start;
-    const bool is_last = rt_moves_as_matrix(rule, of) || left < RT_STRETCH;
-    return (rt_stretch){of->offset + start, is_last ? left : RT_STRETCH, parameter};
+    const size_t start = number * RT_SPAN, left = rt_size(&of->tensor) - start;
+    const bool is_last = rt_moves_as_matrix(rule, of) || left < RT_SPAN;
+    return (rt_span){of->offset + start, is_last ? left : RT_SPAN, parameter};
 }
 
-void rt_update_stretch(const rt_update *u, const rt_parameter *parameter, const rt_stretch *part,
-                       real *value, real *const states[RT_MOST_STATES], const real *gradient,
-                       real *room)
+void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *part,
+                    real *value, real *const states[RT_MOST_STATES], const real *gradient,
+                    real *room)
 {
     const rt_update_rule *rule = rt_update_rule_of(u->settings);
     const rt_shape shape = rt_tensor_shape(&parameter->tensor);
     if (rt_moves_as_matrix(rule, parameter))
         rule->matrix(u, value, states, gradient, shape.axis[0], shape.axis[1], room);
     else
-        rule->stretch(u, value, states, gradient, part->size);
+        rule->span(u, value, states, gradient, part->size);
 }
 
 size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p)

@@ -47,10 +47,10 @@ typedef struct rt_update_rule {
      */
     const char *bounded_by;
     /* Moves numbers that follow each other in one parameter, and their states. */
-    void (*stretch)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                    const real *gradient, size_t size);
+    void (*span)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
+                 const real *gradient, size_t size);
     /* Updates a matrix of a layer as a whole (see RT_ROLE_MATRIX). It has the first matrix_states
-     * of the states, and `room` for matrix_room numbers. NULL: matrices are updated by stretches as
+     * of the states, and `room` for matrix_room numbers. NULL: matrices are updated by spans as
      * well. */
     void (*matrix)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                    const real *gradient, int rows, int columns, real *room);
@@ -74,30 +74,30 @@ rt_update rt_update_of(const rt_optimizer_settings *settings, const rt_parameter
                        rt_rates rates, double gradient_scale, int64_t step);
 
 /* A part of one parameter, which is moved in one job. A rule that moves matrices has each whole;
- * else a stretch has RT_STRETCH numbers, and what is left at a parameter's end. The norm of a
- * gradient is the root of the sum of squares over the stretches of all parameters, in their
+ * else a span has RT_SPAN numbers, and what is left at a parameter's end. The norm of a
+ * gradient is the root of the sum of squares over the spans of all parameters, in their
  * order. */
-enum { RT_STRETCH = 1 << 14 };
-typedef struct rt_stretch {
+enum { RT_SPAN = 1 << 14 };
+typedef struct rt_span {
     size_t offset; /* in the block of parameters */
     size_t size;
     int parameter;
-} rt_stretch;
+} rt_span;
 
-/* Return the number of stretches of a parameter, and stretch `number`, from 0 on. */
-size_t rt_stretch_count(const rt_update_rule *rule, const rt_parameter *parameter);
-rt_stretch rt_stretch_at(const rt_update_rule *rule, const rt_parameters *p, int parameter,
-                         size_t number);
+/* Return the number of spans of a parameter, and span `number`, from 0 on. */
+size_t rt_span_count(const rt_update_rule *rule, const rt_parameter *parameter);
+rt_span rt_span_at(const rt_update_rule *rule, const rt_parameters *p, int parameter,
+                   size_t number);
 
-/* Moves a stretch. `states` begin with the stretch, `room` as for a matrix. */
-void rt_update_stretch(const rt_update *u, const rt_parameter *parameter, const rt_stretch *part,
-                       real *value, real *const states[RT_MOST_STATES], const real *gradient,
-                       real *room);
+/* Moves a span. `states` begin with the span, `room` as for a matrix. */
+void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *part,
+                    real *value, real *const states[RT_MOST_STATES], const real *gradient,
+                    real *room);
 
 /* The most numbers of room that a parameter of the list takes; 0 if none moves as a matrix. */
 size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p);
 
-/* Returns the sum of squares of one stretch. */
+/* Returns the sum of squares of one span. */
 double rt_sum_of_squares(const real *x, size_t size);
 
 /* Returns the factor that brings a gradient of that norm to max_norm at most; 1 if max_norm is 0.

@@ -38,14 +38,14 @@ static void move_by_adam(const rt_update *u, real *value, real *const states[RT_
          (real)(1 / sqrt(1 - pow(s->beta2, t))), (real)s->eps);
 }
 
-static void adamw_stretch(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                          const real *gradient, size_t size)
+static void adamw_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
+                       const real *gradient, size_t size)
 {
     move_by_adam(u, value, states, gradient, size, 0, 1 - u->lr * u->decay);
 }
 
-static void adam_stretch(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                         const real *gradient, size_t size)
+static void adam_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
+                      const real *gradient, size_t size)
 {
     move_by_adam(u, value, states, gradient, size, u->decay, 1);
 }
@@ -55,14 +55,14 @@ const rt_update_rule rt_rule_adamw = {.word = "adamw",
                                       .states = ADAM_STATES,
                                       .state_count = 2,
                                       .bounded_by = "Adam",
-                                      .stretch = adamw_stretch};
+                                      .span = adamw_span};
 
 const rt_update_rule rt_rule_adam = {.word = "adam",
                                      .uses = RT_USES_BETAS | RT_USES_EPS,
                                      .states = ADAM_STATES,
                                      .state_count = 2,
                                      .bounded_by = "Adam",
-                                     .stretch = adam_stretch};
+                                     .span = adam_span};
 
 /* ---- stochastic gradient descent with momentum ---- */
 
@@ -78,8 +78,8 @@ static RT_ROW_KERNEL(sgd,
     }
 }
 
-static void sgd_stretch(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                        const real *gradient, size_t size)
+static void sgd_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
+                     const real *gradient, size_t size)
 {
     const rt_optimizer_settings *s = u->settings;
     sgd(value, states[0], gradient, size, (real)u->gradient_scale, (real)u->decay,
@@ -90,7 +90,7 @@ const rt_update_rule rt_rule_sgd = {.word = "sgd",
                                     .uses = RT_USES_MOMENTUM,
                                     .states = {{"first_moment", false}},
                                     .state_count = 1,
-                                    .stretch = sgd_stretch};
+                                    .span = sgd_span};
 
 /* ---- Lion (Chen et al. 2023): every number moves by lr, in the direction of a mean gradient ----
  */
@@ -109,8 +109,8 @@ static RT_ROW_KERNEL(lion,
     }
 }
 
-static void lion_stretch(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                         const real *gradient, size_t size)
+static void lion_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
+                      const real *gradient, size_t size)
 {
     const rt_optimizer_settings *s = u->settings;
     lion(value, states[0], gradient, size, (real)u->gradient_scale, (real)(1 - u->lr * u->decay),
@@ -123,7 +123,7 @@ const rt_update_rule rt_rule_lion = {.word = "lion",
                                      .states = {{"first_moment", false}},
                                      .state_count = 1,
                                      .bounded_by = "Lion",
-                                     .stretch = lion_stretch};
+                                     .span = lion_span};
 
 /* ---- Muon (Jordan et al. 2024): a matrix of a layer moves by the orthogonal matrix nearest to its
  * momentum; everything else moves as by AdamW. As torch.optim.Muon, in the precision of the build
@@ -232,7 +232,7 @@ const rt_update_rule rt_rule_muon = {.word = "muon",
                                      .states = ADAM_STATES,
                                      .state_count = 2,
                                      .bounded_by = "Adam",
-                                     .stretch = adamw_stretch,
+                                     .span = adamw_span,
                                      .matrix = move_by_muon,
                                      .matrix_room = muon_room,
                                      .matrix_states = 1};

@@ -9,7 +9,7 @@
 #include "train/run/kernels.h"
 #include "train/run/run.h"
 #include "train/run/stop.h"
-#include "train/step/memory_estimate.h"
+#include "train/step/memory.h"
 #include "train/sweep/runs.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
@@ -61,7 +61,7 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
         return conclude(NULL, status);
     printf("%s: configuration and data are valid\nmemory, MB:", config->file);
     for (int i = 0; i < RT_PHASES; i++)
-        printf("%s %s %.0f", i ? "," : "", phases[i], need.at[i].resident / 1e6);
+        printf("%s %s %.0f", i ? "," : "", phases[i], need.resident[i] / 1e6);
     printf("\n");
     return RT_EXIT_DONE;
 }

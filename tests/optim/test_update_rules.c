@@ -29,7 +29,7 @@ TEST(every_row_is_whole)
         const rt_update_rule *rule = rt_update_rule_of(&s);
         ck_assert_str_eq(rule->word, rt_optimizer_rule_word(i));
         ck_assert_msg(references[i], "%s has no reference", rule->word);
-        ck_assert(rule->stretch && rule->state_count >= 0 && rule->state_count <= RT_MOST_STATES);
+        ck_assert(rule->span && rule->state_count >= 0 && rule->state_count <= RT_MOST_STATES);
         for (int k = 0; k < rule->state_count; k++)
             ck_assert_ptr_nonnull(rule->states[k].name);
         ck_assert(!rule->matrix == !rule->matrix_room);
@@ -39,7 +39,7 @@ TEST(every_row_is_whole)
     }
 }
 
-/* ---- a model of a matrix, a table of several stretches, a bias and a theta ---- */
+/* ---- a model of a matrix, a table of several spans, a bias and a theta ---- */
 
 enum { ROWS = 5, COLUMNS = 7, WORDS = 3000 };
 
@@ -112,24 +112,24 @@ TEST_ROWS(only_weights_and_matrices_decay_and_theta_has_its_rate, 0, rule_count(
 
 /* A parameter that is updated span by span, in any order and by any number of threads, equals one
  * that is updated as a whole. */
-TEST_ROWS(stretches_are_the_whole_parameter_once, 0, rule_count())
+TEST_ROWS(spans_are_the_whole_parameter_once, 0, rule_count())
 {
     const rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i);
     const rt_update_rule *rule = rt_update_rule_of(&s);
     rt_parameters p = new_parameters();
     for (int i = 0; i < p.count; i++) {
         size_t numbers = 0;
-        for (size_t k = 0; k < rt_stretch_count(rule, p.list[i]); k++) {
-            const rt_stretch part = rt_stretch_at(rule, &p, i, k);
+        for (size_t k = 0; k < rt_span_count(rule, p.list[i]); k++) {
+            const rt_span part = rt_span_at(rule, &p, i, k);
             ck_assert_uint_eq(part.offset, p.list[i]->offset + numbers);
             ck_assert_int_eq(part.parameter, i);
             ck_assert(part.size > 0);
-            ck_assert(part.size <= RT_STRETCH || rt_moves_as_matrix(rule, p.list[i]));
+            ck_assert(part.size <= RT_SPAN || rt_moves_as_matrix(rule, p.list[i]));
             numbers += part.size;
         }
         ck_assert_uint_eq(numbers, rt_size(&p.list[i]->tensor));
     }
-    ck_assert_uint_eq(rt_stretch_count(rule, p.list[0]), 2);
+    ck_assert_uint_eq(rt_span_count(rule, p.list[0]), 2);
     rt_parameters_free(&p);
 }
 

@@ -342,9 +342,9 @@ static void check_training(reference *r, model_case *c)
             u.decay = role == RT_ROLE_WEIGHT || role == RT_ROLE_MATRIX
                           ? reference_number(r, "train", "weight_decay")
                           : 0;
-            rt_update_rule_of(&settings)->stretch(&u, p->values + at,
-                                                  (real *const[RT_MOST_STATES]){m + at, v + at},
-                                                  p->grads + at, rt_size(&p->list[i]->tensor));
+            rt_update_rule_of(&settings)->span(&u, p->values + at,
+                                               (real *const[RT_MOST_STATES]){m + at, v + at},
+                                               p->grads + at, rt_size(&p->list[i]->tensor));
         }
     }
     check_number(r, (double)run(r, c, &logits)->data[0], loss.values[lr.size], TRAJECTORY_TOLERANCE,

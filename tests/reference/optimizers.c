@@ -84,7 +84,7 @@ static void take_step(reference *r, const char *path, history *h, rt_update u, i
     for (size_t i = 0; i < h->size; i++)
         h->gradient[i] = (real)h->grads.values[(size_t)t * h->size + i];
     rt_update_rule_of(u.settings)
-        ->stretch(&u, h->value, (real *const[RT_MOST_STATES]){h->m, h->v}, h->gradient, h->size);
+        ->span(&u, h->value, (real *const[RT_MOST_STATES]){h->m, h->v}, h->gradient, h->size);
     check_values(r, h->value, h->size, row(h->params, h->size, t + 1), TRAJECTORY_TOLERANCE,
                  "%s: %s after step %d", path, h->name, t + 1);
     if (h->first.values)

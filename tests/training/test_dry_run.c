@@ -1,11 +1,13 @@
 /* Dry runs against runs: what they count is what a trainer and its graphs take, to the byte. */
 
 #include "config_loading.h"
+#include "scratch.h"
 
 #include "ops/engine.h"
-#include "train/step/memory_estimate.h"
+#include "train/step/memory.h"
 #include "train/step/private.h"
 
+#include <math.h>
 #include <sys/resource.h>
 
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
@@ -14,10 +16,35 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                            "[run]\nthreads = 1\n"
                            "[train]\nbatch_size = 7\nshards = 2\neval_batches = 3\n";
 
+static rt_config c;
+static rt_data *data;
+static rt_dry_run run;
+
 static void expect_ok(rt_status status)
 {
     ck_assert_msg(!status.code, "%s", status.message);
 }
+
+static void close_data(void)
+{
+    rt_data_close(data);
+    data = NULL;
+}
+
+static void open_data(const char *const *overrides)
+{
+    close_data();
+    load_sound(&c, tiny, overrides);
+    expect_ok(rt_data_open(&data, &c.data, NULL));
+}
+
+static void run_dry(const char *const *overrides)
+{
+    open_data(overrides);
+    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
+}
+
+SUITE(.teardown = close_data)
 
 /* ---- the same configurations dry and not ---- */
 
@@ -65,10 +92,10 @@ static const char *const rows[][10] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static rt_trainer *trainer_of(const rt_config *c, const rt_data *data)
+static rt_trainer *new_trainer(void)
 {
     rt_trainer *t;
-    expect_ok(rt_trainer_new(&t, c, data, NULL));
+    expect_ok(rt_trainer_new(&t, &c, data, NULL));
     return t;
 }
 
@@ -97,14 +124,9 @@ static void expect_same(const char *what, rt_graph_need dry, const rt_trainer *t
 
 static void compare_graphs(int row)
 {
-    rt_config c;
-    rt_data *data;
-    rt_dry_run run;
     const char *what = rows[row][0] ? rows[row][0] : "as it is";
-    load_sound(&c, tiny, rows[row]);
-    expect_ok(rt_data_open(&data, &c.data, NULL));
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
-    rt_trainer *t = trainer_of(&c, data), *other = trainer_of(&c, data);
+    run_dry(rows[row]);
+    rt_trainer *t = new_trainer(), *other = new_trainer();
     take_step(t);
     take_step(t);
     expect_same(what, run.step, t);
@@ -114,12 +136,17 @@ static void compare_graphs(int row)
     expect_same(what, run.evaluation, other);
     rt_trainer_free(t);
     rt_trainer_free(other);
-    rt_data_close(data);
 }
 
 TEST_ROWS(a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS)
 {
     compare_graphs(_i);
+}
+
+static size_t step_of(const char *const *overrides)
+{
+    run_dry(overrides);
+    return run.step.touched;
 }
 
 #ifndef RT_DOUBLE
@@ -136,7 +163,8 @@ static void compute_in_float(void)
 }
 
 static const test_options rounding_options = {.setup = compute_in_float,
-                                              .teardown = compute_in_float,
+                                              .clean = compute_in_float,
+                                              .teardown = close_data,
                                               .may_leak = true};
 
 #define BF16 "oneDNN and a processor with bf16"
@@ -160,18 +188,6 @@ static const char *const shapes[][16] = {
     ROW("model.dim=256", "model.heads=4", STEP, "position.kind=shaw", "theta.learn=no")};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static size_t step_of(const char *const *overrides)
-{
-    rt_config c;
-    rt_data *data;
-    rt_dry_run run;
-    load_sound(&c, tiny, overrides);
-    expect_ok(rt_data_open(&data, &c.data, NULL));
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
-    rt_data_close(data);
-    return run.step.touched;
-}
-
 TEST_WITH(rounding_options, bf16_takes_less_memory, 0, IN_FLOAT)
 {
     size_t in_float[SHAPES];
@@ -193,16 +209,12 @@ static double step_of_135m(rt_math math, rt_recompute recompute)
         ROW("model.kind=decoder", CAUSAL, "data.length=1024", "data.vocab=49152",
             "train.batch_size=4", "model.layers=30", "model.dim=576", "model.heads=9",
             "model.kv_heads=3", "model.ffn_dim=1536", "model.tie_embeddings=yes", "theta.learn=no");
-    rt_config c;
-    rt_data *data;
     rt_memory_need need;
-    load_sound(&c, tiny, shape);
+    open_data(shape);
     c.run.math = math;
     c.train.recompute = recompute;
-    expect_ok(rt_data_open(&data, &c.data, NULL));
     expect_ok(rt_memory_estimate(&need, &c, data, NULL, RT_USE_TRAIN));
-    rt_data_close(data);
-    return need.at[RT_PHASE_STEP].resident;
+    return need.resident[RT_PHASE_STEP];
 }
 
 TEST_WITH(rounding_options, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE_NONE,
@@ -218,20 +230,8 @@ TEST_WITH(rounding_options, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE
 
 TEST(recomputation_takes_less_memory)
 {
-    static const char *const ways[][4] = {{"model.layers=8", "train.recompute=none", NULL},
-                                          {"model.layers=8", "train.recompute=layers", NULL}};
-    size_t touched[2];
-    for (int i = 0; i < 2; i++) {
-        rt_config c;
-        rt_data *data;
-        rt_dry_run run;
-        load_sound(&c, tiny, ways[i]);
-        expect_ok(rt_data_open(&data, &c.data, NULL));
-        expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
-        touched[i] = run.step.touched;
-        rt_data_close(data);
-    }
-    ck_assert_uint_lt(2 * touched[1], touched[0]);
+    const size_t kept = step_of(OVERRIDES("model.layers=8", "train.recompute=none"));
+    ck_assert_uint_lt(2 * step_of(OVERRIDES("model.layers=8", "train.recompute=layers")), kept);
 }
 
 /* Values and two moments of the block of parameters; a block of gradients for each shard at work
@@ -239,15 +239,11 @@ TEST(recomputation_takes_less_memory)
  * and its mask one. */
 TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS)
 {
-    rt_config c;
-    rt_data *data;
-    rt_dry_run run;
-    load_sound(&c, tiny, rows[_i]);
-    expect_ok(rt_data_open(&data, &c.data, NULL));
+    open_data(rows[_i]);
     const size_t live = rt_memory_live();
     expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
     ck_assert_uint_eq(rt_memory_live(), live);
-    rt_trainer *t = trainer_of(&c, data);
+    rt_trainer *t = new_trainer();
     const size_t bytes = t->state.model->parameters.block_size * sizeof(real);
     const size_t shard = (size_t)((c.train.batch_size + t->shards - 1) / t->shards);
     ck_assert_uint_eq(run.reserved.bytes[RT_FOR_VALUES], bytes);
@@ -260,7 +256,6 @@ TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS)
     ck_assert_int_eq(run.parameters, t->state.model->parameters.count);
     ck_assert_int_eq(run.places, 1);
     rt_trainer_free(t);
-    rt_data_close(data);
 }
 
 /* Cosines and sines of 4 pairs at 12 positions, and the positions themselves; sines of width 16. */
@@ -273,14 +268,8 @@ TEST(tables_of_positions_are_counted_once_for_each_model)
                  {"position.kind=sinusoidal", 12 * 16 * sizeof(real)},
                  {"theta.learn=yes", 0}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        rt_config c;
-        rt_data *data;
-        rt_dry_run run;
-        load_sound(&c, tiny, OVERRIDES(kinds[i].kind));
-        expect_ok(rt_data_open(&data, &c.data, NULL));
-        expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
+        run_dry(OVERRIDES(kinds[i].kind));
         ck_assert_uint_eq(run.reserved.bytes[RT_FOR_TABLES], kinds[i].bytes);
-        rt_data_close(data);
     }
 }
 
@@ -288,15 +277,10 @@ TEST(tables_of_positions_are_counted_once_for_each_model)
 
 static rt_status status_of(const char *const *overrides)
 {
-    rt_config c;
-    rt_data *data;
-    rt_dry_run run;
-    load_sound(&c, tiny, overrides);
-    expect_ok(rt_data_open(&data, &c.data, NULL));
+    open_data(overrides);
     const size_t live = rt_memory_live();
     rt_status status = rt_dry_run_training(&run, &c, data, NULL, true);
     ck_assert_uint_eq(rt_memory_live(), live);
-    rt_data_close(data);
     return status;
 }
 
@@ -329,12 +313,8 @@ TEST(a_dry_run_refuses_what_a_trainer_refuses)
 #ifndef __SANITIZE_ADDRESS__
 TEST(a_dry_run_of_gigabytes_reserves_no_address_space)
 {
-    rt_config c;
-    rt_data *data;
-    rt_dry_run run;
     struct rlimit limit, before;
-    load_sound(&c, tiny, OVERRIDES("model.dim=4096", "model.layers=20", "data.length=2048"));
-    expect_ok(rt_data_open(&data, &c.data, NULL));
+    open_data(OVERRIDES("model.dim=4096", "model.layers=20", "data.length=2048"));
     ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
     limit = before;
     rt_memory_limits used;
@@ -346,18 +326,13 @@ TEST(a_dry_run_of_gigabytes_reserves_no_address_space)
     expect_ok(status);
     ck_assert_uint_gt(run.reserved.bytes[RT_FOR_STATES], (size_t)30e9);
     ck_assert_uint_gt(run.step.touched, (size_t)1e9);
-    rt_data_close(data);
 }
 #endif
 
 TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
 {
-    rt_config c;
-    rt_data *data;
-    rt_dry_run run;
     /* The threads are given: whoever counts processors without memory takes one. */
-    load_sound(&c, tiny, OVERRIDES("theta.learn=yes", "run.threads=2"));
-    expect_ok(rt_data_open(&data, &c.data, NULL));
+    open_data(OVERRIDES("theta.learn=yes", "run.threads=2"));
     const size_t live = rt_memory_live(), before = rt_memory_requests();
     expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
     const size_t requests = rt_memory_requests() - before;
@@ -369,7 +344,6 @@ TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
                       status.code, status.message);
         ck_assert_uint_eq(rt_memory_live(), live);
     }
-    rt_data_close(data);
 }
 
 /* ---- labels ---- */
@@ -378,14 +352,10 @@ TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
 TEST(the_most_labels_are_a_little_above_those_of_shards)
 {
     enum { SHARDS = 200, SHARD = 8 };
-    rt_config c;
-    rt_data *data;
     rt_labelled_batch b;
     int most, above = 0, largest = 0;
-    load_sound(&c, tiny,
-               OVERRIDES("data.task=period", "data.objective=mlm", "train.batch_size=1600",
-                         "data.length=64"));
-    expect_ok(rt_data_open(&data, &c.data, NULL));
+    open_data(OVERRIDES("data.task=period", "data.objective=mlm", "train.batch_size=1600",
+                        "data.length=64"));
     expect_ok(rt_most_labels(&most, &c, data, SHARD, 64));
     expect_ok(rt_labelled_batch_new(&b, SHARD, 64, NULL));
     for (uint32_t i = 0; i < SHARDS; i++) {
@@ -396,5 +366,38 @@ TEST(the_most_labels_are_a_little_above_those_of_shards)
     ck_assert_int_le(above, SHARDS / 50);
     ck_assert_int_ge(largest, most * 8 / 10);
     rt_labelled_batch_free(&b);
-    rt_data_close(data);
+}
+
+/* ---- limits ---- */
+
+/* The lowest limit of the groups on the path counts; a number of version 1 near 2^63 is none, and a
+ * line of another controller names no group of memory. */
+TEST_ROWS(the_lowest_limit_of_the_control_groups_is_read, 0, 3)
+{
+    static const struct {
+        const char *groups, *folder, *file, *limits[2]; /* of /a and of /a/b */
+        double lowest;
+    } files[] = {
+        {"0::/a/b\n", "sys/fs/cgroup", "memory.max", {"3000", "max"}, 3000},
+        {"4:cpu:/x\n5:cpu,memory:/a/b\n",
+         "sys/fs/cgroup/memory",
+         "memory.limit_in_bytes",
+         {"9223372036854771712", "2000"},
+         2000},
+        {"4:cpu:/a/b\n", "sys/fs/cgroup/memory", "memory.limit_in_bytes", {"1", "1"}, INFINITY},
+    };
+    char command[1024];
+    rt_memory_limits limits;
+    make_scratch();
+    snprintf(command, sizeof command,
+             "cd %s && mkdir -p proc/self %s/a/b && printf '%s' >proc/self/cgroup && "
+             "printf '%s\n' >%s/a/%s && printf '%s\n' >%s/a/b/%s",
+             scratch, files[_i].folder, files[_i].groups, files[_i].limits[0], files[_i].folder,
+             files[_i].file, files[_i].limits[1], files[_i].folder, files[_i].file);
+    ck_assert_int_eq(system(command), 0);
+    rt_memory_limits_read(&limits, scratch);
+    ck_assert(limits.group == files[_i].lowest);
+    ck_assert_int_eq(!*limits.group_file, isinf(limits.group));
+    snprintf(command, sizeof command, "rm -r %s", scratch);
+    ck_assert_int_eq(system(command), 0);
 }

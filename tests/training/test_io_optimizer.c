@@ -63,7 +63,7 @@ static const char *const *const kinds[] = {
 };
 
 /* Given the trainer's gradients, three steps come to the same bits; of a parameter of more than a
- * stretch (200 x 200), too. */
+ * span (200 x 200), too. */
 TEST_ROWS(the_steps_are_those_of_the_trainer, 0, ROWS(kinds))
 {
     pair *t = new_pair(kinds[_i]);

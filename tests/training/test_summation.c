@@ -16,34 +16,40 @@ static void add(char *to, const char *from)
     strcpy(to, sum);
 }
 
-/* Works through a stretch of the shards in groups; the subtrees that it leaves are written to
- * nodes[*count] and so on. */
-static void leave(char (*nodes)[ROOM], rt_subtree *left, int *count, int shards, int first, int end,
-                  int group)
+/* Works through a range of the shards in groups; the subtrees that it leaves are written to
+ * nodes[*count] and so on. Returns the number of blocks. */
+static int leave(char (*nodes)[ROOM], rt_subtree *left, int *count, int shards, int first, int end,
+                 int group)
 {
     static char blocks[MOST][ROOM];
     rt_summation sums[MOST];
+    rt_leaf leaves[MOST];
     rt_subtrees own = {.shards = shards};
-    const int room = rt_summation_blocks(shards, first, end, group);
+    const int used = rt_subtrees_plan(&own, first, end, group, leaves, sums);
+    int done = 0;
     for (int start = first; start < end; start += group) {
-        rt_subtree next[MOST];
-        const int size = end - start < group ? end - start : group;
-        for (int i = 0; i < size; i++) {
-            next[i] = rt_subtree_of_shard(start + i, rt_subtrees_free_block(&own, i));
-            ck_assert_int_lt(next[i].block, room);
-            snprintf(blocks[next[i].block], ROOM, "%d", start + i);
+        const int next = end - start < group ? end : start + group;
+        for (int i = start; i < next; i++) {
+            ck_assert_int_lt(leaves[i].block, used);
+            snprintf(blocks[leaves[i].block], ROOM, "%d", i);
         }
-        for (int i = 0; i < size; i++) {
-            const int planned = rt_subtrees_take(&own, next[i], sums);
-            for (int k = 0; k < planned; k++)
-                add(blocks[sums[k].to], blocks[sums[k].from]);
-        }
+        for (; done < leaves[next - 1].sums; done++)
+            add(blocks[sums[done].to], blocks[sums[done].from]);
     }
     for (int i = 0; i < own.count; i++, (*count)++) {
         strcpy(nodes[*count], blocks[own.at[i].block]);
         left[*count] = own.at[i];
         left[*count].block = *count;
     }
+    return used;
+}
+
+static int count_blocks(int shards, int first, int end, int group)
+{
+    static char nodes[MOST][ROOM];
+    rt_subtree left[MOST];
+    int count = 0;
+    return leave(nodes, left, &count, shards, first, end, group);
 }
 
 /* Writes the sum that processes compute together: "((0+1)+(2+3))" and the like. */
@@ -88,14 +94,14 @@ TEST_ROWS(the_tree_is_the_same_however_many_work_at_it, 1, MOST)
     for (int processes = 1; processes <= shards; processes++)
         for (int workers = 1; workers < shards; workers++) {
             const int group = rt_summation_group(shards, workers);
-            ck_assert_int_ge(rt_summation_blocks(shards, 0, shards, group), workers);
+            ck_assert_int_ge(count_blocks(shards, 0, shards, group), workers);
             expression(some, shards, processes, group);
             ck_assert_str_eq(some, all);
         }
 }
 
 /* A process whose shards are a subtree sends one block; others send a few. */
-TEST(a_stretch_leaves_few_subtrees)
+TEST(a_range_leaves_few_subtrees)
 {
     static char nodes[MOST][ROOM];
     static const struct {
@@ -111,9 +117,9 @@ TEST(a_stretch_leaves_few_subtrees)
 
 TEST(few_workers_need_few_blocks)
 {
-    ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 1)), 5);
-    ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 2)), 6);
-    ck_assert_int_eq(rt_summation_blocks(16, 0, 16, rt_summation_group(16, 16)), 16);
-    ck_assert_int_eq(rt_summation_blocks(1, 0, 1, rt_summation_group(1, 1)), 1);
-    ck_assert_int_eq(rt_summation_blocks(16, 8, 12, rt_summation_group(4, 1)), 3);
+    ck_assert_int_eq(count_blocks(16, 0, 16, rt_summation_group(16, 1)), 5);
+    ck_assert_int_eq(count_blocks(16, 0, 16, rt_summation_group(16, 2)), 6);
+    ck_assert_int_eq(count_blocks(16, 0, 16, rt_summation_group(16, 16)), 16);
+    ck_assert_int_eq(count_blocks(1, 0, 1, rt_summation_group(1, 1)), 1);
+    ck_assert_int_eq(count_blocks(16, 8, 12, rt_summation_group(4, 1)), 3);
 }

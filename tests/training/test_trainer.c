@@ -1,6 +1,7 @@
 /* One optimiser step and evaluation, in double. */
 
 #include "config_loading.h"
+#include "scratch.h"
 
 #include "train/step/trainer.h"
 
@@ -48,6 +49,14 @@ static rt_step_result take_steps(training *t, int steps)
     for (int i = 0; i < steps; i++)
         expect_ok(rt_trainer_step(t->trainer, &result));
     return result;
+}
+
+static rt_evaluation evaluate(training *t)
+{
+    rt_evaluation e;
+    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, t->config.train.eval_batches,
+                                  &e, NULL));
+    return e;
 }
 
 static const rt_parameters *parameters(const training *t)
@@ -121,14 +130,10 @@ TEST_ROWS(threads_never_change_a_bit, 0, 3)
     ck_assert_int_eq(rt_workers_count(rt_trainer_workers(more->trainer)), _i == 0   ? 2
                                                                           : _i == 1 ? 3
                                                                                     : 16);
-    rt_evaluation a, b;
     for (int i = 0; i < 3; i++) {
         const rt_step_result x = take_steps(one, 2), y = take_steps(more, 2);
         ck_assert(x.loss == y.loss && x.grad_norm == y.grad_norm && x.accuracy == y.accuracy);
-        expect_ok(rt_trainer_evaluate(one->trainer, one->config.data.length,
-                                      one->config.train.eval_batches, &a, NULL));
-        expect_ok(rt_trainer_evaluate(more->trainer, more->config.data.length,
-                                      more->config.train.eval_batches, &b, NULL));
+        const rt_evaluation a = evaluate(one), b = evaluate(more);
         ck_assert(a.loss == b.loss && a.accuracy == b.accuracy && a.labels == b.labels);
     }
     const size_t bytes = parameters(one)->block_size * sizeof(real);
@@ -375,15 +380,11 @@ TEST(the_norms_are_those_of_all_parameters_and_of_theta)
 TEST(evaluation_counts_and_changes_nothing)
 {
     training *t = new_training(OVERRIDES("model.dropout=0.5", "train.shards=4"));
-    rt_evaluation first, again;
     take_steps(t, 1);
     const size_t bytes = parameters(t)->block_size * sizeof(real);
     real *before = malloc(bytes);
     memcpy(before, parameters(t)->values, bytes);
-    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, t->config.train.eval_batches,
-                                  &first, NULL));
-    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, t->config.train.eval_batches,
-                                  &again, NULL));
+    const rt_evaluation first = evaluate(t), again = evaluate(t);
     ck_assert_int_eq(first.sequences, 48); /* 3 batches of 16 */
     ck_assert_int_eq(first.labels, 48 * 5);
     ck_assert(first.loss == again.loss && first.accuracy == again.accuracy);
@@ -397,11 +398,9 @@ TEST(an_evaluation_between_steps_leaves_training_as_it_was)
     const char *drop = "model.dropout=0.2", *shards = "train.shards=4";
     training *straight = new_training(OVERRIDES(drop, shards, "train.batch_size=11"));
     training *asked = new_training(OVERRIDES(drop, shards, "train.batch_size=11"));
-    rt_evaluation e;
     take_steps(straight, 4);
     for (int i = 0; i < 4; i++) {
-        expect_ok(rt_trainer_evaluate(asked->trainer, asked->config.data.length,
-                                      asked->config.train.eval_batches, &e, NULL));
+        evaluate(asked);
         take_steps(asked, 1);
     }
     ck_assert(!memcmp(parameters(straight)->values, parameters(asked)->values,
@@ -509,4 +508,113 @@ TEST(a_step_counts_its_tokens)
     training *t = new_training(OVERRIDES("train.batch_size=13", "train.shards=4"));
     ck_assert_int_eq(take_steps(t, 1).tokens, 13 * 12);
     free_training(t);
+}
+
+/* ---- train.freeze ---- */
+
+#define OF(of_part, of_layer) ((rt_parameter){.part = RT_PART_##of_part, .layer = of_layer})
+#define THETA(of_layer)                                                                            \
+    ((rt_parameter){.part = of_layer < 0 ? RT_PART_POSITIONS : RT_PART_LAYER,                      \
+                    .layer = of_layer,                                                             \
+                    .role = RT_ROLE_THETA})
+
+TEST(parts_are_those_of_the_model)
+{
+    const struct {
+        const char *parts;
+        rt_parameter parameter;
+        bool frozen;
+    } rows[] = {
+        {"", OF(HEAD, -1), false},
+        {"embeddings", OF(EMBEDDINGS, -1), true},
+        {"embeddings", OF(POSITIONS, -1), false},
+        {"embeddings", OF(LAYER, 0), false},
+        {"head", OF(HEAD, -1), true},
+        {"head", OF(EMBEDDINGS, -1), false},
+        {"head", OF(NORM, -1), false},
+        {"layers.1", OF(LAYER, 1), true},
+        {"layers.1", THETA(1), true},
+        {"layers.1", OF(LAYER, 11), false},
+        {"layers.11", OF(LAYER, 1), false},
+        {"layers.11", OF(LAYER, 11), true},
+        {"theta", THETA(-1), true},
+        {"theta", THETA(0), true},
+        {"theta", OF(LAYER, 0), false},
+        {"head, layers.0 ,theta", OF(LAYER, 0), true},
+        {"head, layers.0 ,theta", THETA(-1), true},
+        {"head, layers.0 ,theta", OF(LAYER, 1), false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_msg(rt_freezes(rows[i].parts, &rows[i].parameter) == rows[i].frozen,
+                      "row %zu: '%s'", i, rows[i].parts);
+}
+
+TEST(what_is_no_part_is_refused)
+{
+#define PARTS                                                                                      \
+    "train.freeze must be a comma-separated list of embeddings, layers.0 to layers.1, head, "      \
+    "theta; got "
+    static const char *const good[] = {NULL, "embeddings", "layers.0,layers.1", " head , theta"};
+    static const struct {
+        const char *parts, *message;
+    } bad[] = {
+        {"heads", PARTS "'heads'"},
+        {"head,", PARTS "''"},
+        {",head", PARTS "''"},
+        {"layers", PARTS "'layers'"},
+        {"layers.", PARTS "'layers.'"},
+        {"layers.-1", PARTS "'layers.-1'"},
+        {"layers.x", PARTS "'layers.x'"},
+        {"layer.x", PARTS "'layer.x'"},
+        {"head,layer.1", "train.freeze = layer.1 is now called layers.1"},
+        {"head, layers.2", "train.freeze: there is no layers.2; model.layers = 2"},
+        {"layers.99999999999999999999", PARTS "'layers.99999999999999999999'"},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_status(rt_freeze_check(good[i], 2), RT_OK, "");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_status(rt_freeze_check(bad[i].parts, 2), RT_CONFIG, bad[i].message);
+}
+
+/* Each of the parts, after steps whose decay and moments would move everything. */
+TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 5)
+{
+    static const char *const freezes[] = {"train.freeze=embeddings", "train.freeze=layers.0",
+                                          "train.freeze=head", "train.freeze=theta",
+                                          "train.freeze=layers.1,embeddings"};
+    training *t = new_training(OVERRIDES(freezes[_i], "train.shards=2", "run.threads=2"));
+    const rt_parameters *p = parameters(t);
+    real *before = malloc(p->block_size * sizeof *before);
+    memcpy(before, p->values, p->block_size * sizeof *before);
+    take_steps(t, 3);
+    int frozen = 0;
+    for (int i = 0; i < p->count; i++) {
+        const rt_parameter *parameter = p->list[i];
+        const bool same = !memcmp(before + parameter->offset, parameter->tensor.data,
+                                  rt_size(&parameter->tensor) * sizeof *before);
+        const bool is_frozen = rt_freezes(t->config.train.freeze, parameter);
+        frozen += is_frozen;
+        ck_assert_msg(same == is_frozen, "%s with %s", parameter->name, freezes[_i]);
+    }
+    ck_assert_int_gt(frozen, 0);
+    free(before);
+    free_training(t);
+}
+
+/* The gradients of the others are what they were: the norm is theirs alone. */
+TEST(the_norm_is_that_of_what_is_trained)
+{
+    training *all = new_training(OVERRIDES("train.shards=2"));
+    training *some = new_training(OVERRIDES("train.shards=2", "train.freeze=embeddings,layers.0"));
+    double squares = 0;
+    take_steps(all, 1);
+    const rt_parameters *p = parameters(all);
+    for (int i = 0; i < p->count; i++)
+        for (size_t k = 0; k < rt_size(&p->list[i]->tensor); k++)
+            if (!rt_freezes("embeddings,layers.0", p->list[i]))
+                squares += (double)p->list[i]->tensor.grad[k] * (double)p->list[i]->tensor.grad[k];
+    const double norm = take_steps(some, 1).grad_norm;
+    ck_assert_double_eq_tol(norm * norm, squares, 1e-12 * squares);
+    free_training(all);
+    free_training(some);
 }

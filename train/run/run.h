@@ -8,7 +8,7 @@
 #include "train/folder/results.h"
 #include "train/run/arguments.h"
 #include "train/run/found.h"
-#include "train/step/memory_estimate.h"
+#include "train/step/memory.h"
 
 /* Checks what rt_run_train checks before the first step: data, memory, the checkpoint that the run
  * starts from or resumes. Creates nothing. Checks for a used run folder only if the command is

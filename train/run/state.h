@@ -14,7 +14,7 @@
 #include "train/run/progress.h"
 #include "train/run/run.h"
 #include "train/step/measurements.h"
-#include "train/step/memory_estimate.h"
+#include "train/step/memory.h"
 
 /* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
  *

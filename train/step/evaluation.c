@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 /* ---- a batch ---- */
@@ -80,6 +81,9 @@ typedef struct model_jobs {
     rt_model_job *run;
     void *context;
     int first; /* number of the first job */
+    pthread_mutex_t lock;
+    rt_status failure; /* of the failed job with the lowest number, ... */
+    int failed;        /* ... and its number */
 } model_jobs;
 
 /* Draws the sequences of a part into a batch that has room for a full one. */
@@ -92,45 +96,41 @@ static void draw_part(const rt_parts *p, int number, rt_labelled_batch *batch)
 
 static void run_model_job(void *context, int job, int worker)
 {
-    const model_jobs *j = context;
+    model_jobs *j = context;
     rt_trainer *t = j->trainer;
-    const int number = j->first + job, at = rt_trainer_enter(t, worker);
-    rt_labelled_batch *batch = j->parts ? j->parts->batches + at : NULL;
-    rt_place *place = t->places + at;
-    rt_graph *g = place->graph;
+    const int number = j->first + job, place = rt_trainer_enter(t, worker);
+    rt_labelled_batch *batch = j->parts ? j->parts->batches + place : NULL;
+    rt_graph *g = t->places[place].graph;
     rt_graph_clear(g);
     rt_graph_record(g, false);
     if (batch)
         draw_part(j->parts, number, batch);
-    rt_status status = j->run(j->context, number, batch, t->models[at], g);
+    rt_status status = j->run(j->context, number, batch, t->models[place], g);
     if (!status.code)
         status = rt_graph_status(g);
-    if (status.code && (!place->failure.code || number < place->failed_job)) {
-        place->failure = status;
-        place->failed_job = number;
+    pthread_mutex_lock(&j->lock);
+    if (status.code && (!j->failure.code || number < j->failed)) {
+        j->failure = status;
+        j->failed = number;
     }
-    rt_trainer_leave(t, at);
+    pthread_mutex_unlock(&j->lock);
+    rt_trainer_leave(t, place);
 }
 
 /* Runs `count` jobs. Returns the status of the failed job with the lowest number. */
-static rt_status run_jobs(model_jobs j, int count)
+static rt_status run_jobs(model_jobs *j, int count)
 {
-    rt_trainer *t = j.trainer;
-    const rt_place *first = NULL;
-    for (int i = 0; i < t->place_count; i++)
-        t->places[i].failure = rt_ok();
-    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, count);
-    for (const rt_place *p = t->places; p < t->places + t->place_count; p++)
-        if (p->failure.code && (!first || p->failed_job < first->failed_job))
-            first = p;
-    return first ? first->failure : rt_engine_status();
+    pthread_mutex_init(&j->lock, NULL);
+    rt_workers_run_few(j->trainer->workers, j->trainer->place_count, run_model_job, j, count);
+    pthread_mutex_destroy(&j->lock);
+    return j->failure.code ? j->failure : rt_engine_status();
 }
 
 rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, int count)
 {
+    model_jobs j = {.trainer = t, .run = run, .context = context};
     rt_trainer_hold(t);
-    const rt_status status =
-        run_jobs((model_jobs){.trainer = t, .run = run, .context = context}, count);
+    const rt_status status = run_jobs(&j, count);
     rt_trainer_release();
     return status;
 }
@@ -166,8 +166,9 @@ void rt_parts_free(rt_parts *p)
 
 rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run, void *context)
 {
-    const rt_status status =
-        run_jobs((model_jobs){p->trainer, p, run, context, first}, end - first);
+    model_jobs j = {
+        .trainer = p->trainer, .parts = p, .run = run, .context = context, .first = first};
+    const rt_status status = run_jobs(&j, end - first);
     const rt_status data = rt_data_status(p->trainer->data);
     return data.code ? data : status;
 }
@@ -182,9 +183,7 @@ typedef struct part {
 
 typedef struct evaluation {
     rt_parts parts;
-    part *results;       /* of the parts of all processes */
-    int64_t *confusions; /* of each place, (classes, classes); or NULL */
-    size_t *starts;      /* (processes + 1): first part of each */
+    part *results; /* of the parts of all processes */
 } evaluation;
 
 /* Counts the bytes of text that the labels stand for; -1 if unknown. */
@@ -214,22 +213,11 @@ static rt_status evaluate_part(void *context, int number, const rt_labelled_batc
     return rt_ok();
 }
 
-/* Evaluates the parts of this process. */
-static rt_status evaluate_parts(evaluation *e)
-{
-    rt_trainer *t = e->parts.trainer;
-    const size_t *own = e->starts + rt_world_rank(t->world);
-    const rt_status status = rt_parts_run(&e->parts, (int)own[0], (int)own[1], evaluate_part, e);
-    if (rt_world_any(t->world, t->stop && t->stop()) && t->on_stop)
-        t->on_stop();
-    return rt_world_agree(t->world, status);
-}
-
 static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
 {
     size_t correct = 0;
     bool known = true;
-    rt_world_gather(e->parts.trainer->world, e->results, e->starts, sizeof *e->results);
+    *result = (rt_evaluation){.sequences = e->parts.sequences};
     for (int i = 0; i < e->parts.count; i++) {
         const part *p = e->results + i;
         result->loss += p->result.loss;
@@ -246,52 +234,44 @@ static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
     return rt_ok();
 }
 
-/* Sums whole numbers, so the order does not matter. */
-static void sum_confusions(const evaluation *e, size_t size, int64_t *confusion)
-{
-    const rt_trainer *t = e->parts.trainer;
-    memset(confusion, 0, size * sizeof *confusion);
-    for (int i = 0; i < t->place_count; i++)
-        for (size_t k = 0; k < size; k++)
-            confusion[k] += e->confusions[(size_t)i * size + k];
-    rt_world_sum(t->world, confusion, size);
-}
-
-/* `confusions` is the size of a matrix of confusions, or 0. */
-static rt_status make_evaluation(evaluation *e, rt_trainer *t, int length, int batches,
-                                 size_t confusions)
-{
-    const int size = rt_world_size(t->world);
-    rt_status status = rt_parts_new(&e->parts, t, length, 0, batches);
-    e->results = rt_alloc((size_t)e->parts.count, sizeof *e->results);
-    e->starts = rt_alloc((size_t)size + 1, sizeof *e->starts);
-    if (confusions)
-        e->confusions = rt_alloc((size_t)t->place_count * confusions, sizeof *e->confusions);
-    if (!status.code && (!e->results || !e->starts || (confusions && !e->confusions)))
-        status = rt_out_of_memory("an evaluation");
-    for (int i = 0; i < t->place_count && !status.code && confusions; i++)
-        e->parts.batches[i].confusion = e->confusions + (size_t)i * confusions;
-    for (int i = 0; i <= size && !status.code; i++)
-        e->starts[i] = (size_t)rt_share_start(e->parts.count, size, i);
-    return rt_world_agree(t->world, status);
-}
-
+/* Each place counts its own confusions, whose sum does not depend on their order. */
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
                                      int64_t *confusion)
 {
-    const size_t classes = (size_t)rt_data_classes(t->data);
+    const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
+    const size_t classes = (size_t)rt_data_classes(t->data), cells = classes * classes;
+    size_t starts[size + 1]; /* first part of each process */
     evaluation e = {.results = NULL};
-    rt_status status = make_evaluation(&e, t, length, batches, confusion ? classes * classes : 0);
-    *result = (rt_evaluation){.sequences = e.parts.sequences};
-    if (!status.code)
-        status = evaluate_parts(&e);
-    if (!status.code)
+    rt_status status = rt_parts_new(&e.parts, t, length, 0, batches);
+    e.results = rt_alloc((size_t)e.parts.count, sizeof *e.results);
+    int64_t *confusions =
+        rt_alloc(confusion ? (size_t)t->place_count * cells : 0, sizeof *confusions);
+    if (!status.code && (!e.results || !confusions))
+        status = rt_out_of_memory("an evaluation");
+    for (int i = 0; i < t->place_count && !status.code && confusion; i++)
+        e.parts.batches[i].confusion = confusions + (size_t)i * cells;
+    for (int i = 0; i <= size; i++)
+        starts[i] = (size_t)rt_share_start(e.parts.count, size, i);
+    status = rt_world_agree(t->world, status);
+    if (!status.code) {
+        status =
+            rt_parts_run(&e.parts, (int)starts[rank], (int)starts[rank + 1], evaluate_part, &e);
+        if (rt_world_any(t->world, t->stop && t->stop()) && t->on_stop)
+            t->on_stop();
+        status = rt_world_agree(t->world, status);
+    }
+    if (!status.code) {
+        rt_world_gather(t->world, e.results, starts, sizeof *e.results);
         status = sum_parts(&e, result);
-    if (!status.code && confusion)
-        sum_confusions(&e, classes * classes, confusion);
+    }
+    if (!status.code && confusion) {
+        memset(confusion, 0, cells * sizeof *confusion);
+        for (size_t k = 0; k < (size_t)t->place_count * cells; k++)
+            confusion[k % cells] += confusions[k];
+        rt_world_sum(t->world, confusion, cells);
+    }
     rt_parts_free(&e.parts);
     rt_free(e.results);
-    rt_free(e.confusions);
-    rt_free(e.starts);
+    rt_free(confusions);
     return status;
 }

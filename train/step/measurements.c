@@ -3,6 +3,7 @@
 #include "train/step/private.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,10 +66,11 @@ int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int
 
 /* ---- lines ---- */
 
-/* Lines of each sequence, before they are joined. */
 typedef struct line_scoring {
     const rt_data *data;
-    rt_line_scores *each; /* of every sequence */
+    pthread_mutex_t lock; /* guards the scores, which sequences append in any order */
+    rt_line_scores *scores;
+    size_t capacity;
 } line_scoring;
 
 double rt_logits_loss(const real *logits, int columns, int wanted)
@@ -81,36 +83,48 @@ double rt_logits_loss(const real *logits, int columns, int wanted)
     return most + log(sum) - (double)logits[wanted];
 }
 
-/* Labelled tokens of a sentence are consecutive lines of the file. */
-static rt_status score_rows(rt_line_scores *s, const rt_tensor *logits, const rt_labelled_batch *b,
-                            int first_line)
+/* Returns the end of the list, with room for so many lines; NULL if the heap is exhausted. */
+static rt_line_score *append_lines(line_scoring *f, int count)
 {
-    const int classes = rt_columns(logits);
-    s->lines = rt_alloc((size_t)b->labels, sizeof *s->lines);
-    if (!s->lines)
-        return rt_out_of_memory("the scores of lines");
-    for (int i = 0; i < b->labels; i++) {
-        const real *row = logits->data + (size_t)i * (size_t)classes;
-        const int predicted = rt_largest(logits, (size_t)i);
-        s->lines[s->count++] =
-            (rt_line_score){.line = first_line + i,
-                            .label = b->wanted[i],
-                            .predicted = predicted,
-                            .loss = rt_logits_loss(row, classes, b->wanted[i]),
-                            .probability = exp(-rt_logits_loss(row, classes, predicted))};
+    rt_line_scores *s = f->scores;
+    if (s->count + (size_t)count > f->capacity) {
+        const size_t capacity = 2 * f->capacity + (size_t)count;
+        rt_line_score *lines = rt_alloc(capacity, sizeof *lines);
+        if (!lines)
+            return NULL;
+        if (s->count)
+            memcpy(lines, s->lines, s->count * sizeof *lines);
+        rt_free(s->lines);
+        s->lines = lines;
+        f->capacity = capacity;
     }
-    return rt_ok();
+    s->count += (size_t)count;
+    return s->lines + s->count - count;
 }
 
+/* Labelled tokens of a sentence are consecutive lines of the file. */
 static rt_status score_sequence(void *context, int number, const rt_labelled_batch *b,
                                 rt_transformer *model, rt_graph *g)
 {
-    const line_scoring *f = context;
+    line_scoring *f = context;
     const rt_tensor *logits = b->labels ? rt_batch_logits(model, g, b) : NULL;
-    const rt_status status = rt_graph_status(g);
-    return !logits || status.code ? status
-                                  : score_rows(f->each + number, logits, b,
-                                               rt_data_evaluation_line(f->data, (uint32_t)number));
+    if (!logits || rt_graph_status(g).code)
+        return rt_graph_status(g);
+    const int classes = rt_columns(logits);
+    const int first_line = rt_data_evaluation_line(f->data, (uint32_t)number);
+    pthread_mutex_lock(&f->lock);
+    rt_line_score *lines = append_lines(f, b->labels);
+    for (int i = 0; lines && i < b->labels; i++) {
+        const real *row = logits->data + (size_t)i * (size_t)classes;
+        const int predicted = rt_largest(logits, (size_t)i);
+        lines[i] = (rt_line_score){.line = first_line + i,
+                                   .label = b->wanted[i],
+                                   .predicted = predicted,
+                                   .loss = rt_logits_loss(row, classes, b->wanted[i]),
+                                   .probability = exp(-rt_logits_loss(row, classes, predicted))};
+    }
+    pthread_mutex_unlock(&f->lock);
+    return lines ? rt_ok() : rt_out_of_memory("the scores of lines");
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -119,43 +133,21 @@ static int compare_lines(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-static rt_status join_lines(rt_line_scores *scores, const line_scoring *f, int sequences)
-{
-    size_t count = 0;
-    for (int i = 0; i < sequences; i++)
-        count += f->each[i].count;
-    scores->lines = rt_alloc(count, sizeof *scores->lines);
-    if (!scores->lines)
-        return rt_out_of_memory("the scores of lines");
-    for (int i = 0; i < sequences; i++) {
-        const rt_line_scores *s = f->each + i;
-        if (s->count)
-            memcpy(scores->lines + scores->count, s->lines, s->count * sizeof *s->lines);
-        scores->count += s->count;
-    }
-    qsort(scores->lines, scores->count, sizeof *scores->lines, compare_lines);
-    return rt_ok();
-}
-
 rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
 {
-    line_scoring f = {.data = rt_trainer_data(trainer)};
+    line_scoring f = {.data = rt_trainer_data(trainer),
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .scores = scores};
     rt_parts parts;
     *scores = (rt_line_scores){0};
     if (!rt_data_labels(f.data))
         return rt_error(RT_CONFIG, "the data has no labels");
     rt_status status = rt_parts_new(&parts, trainer, rt_data_length(f.data), 1, 0);
-    f.each = rt_alloc((size_t)parts.count, sizeof *f.each);
-    if (!status.code && !f.each)
-        status = rt_out_of_memory("the scores of lines");
     if (!status.code)
         status = rt_parts_run(&parts, 0, parts.count, score_sequence, &f);
-    if (!status.code)
-        status = join_lines(scores, &f, parts.count);
-    for (int i = 0; f.each && i < parts.count; i++)
-        rt_free(f.each[i].lines);
-    rt_free(f.each);
     rt_parts_free(&parts);
+    if (scores->count)
+        qsort(scores->lines, scores->count, sizeof *scores->lines, compare_lines);
     return status;
 }
 
@@ -280,55 +272,34 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
 
 /* ---- usage of pairs ---- */
 
-/* Usages of parts that are computed at the same time, one for each place. Their sums are added in
- * the order of the parts. */
-typedef struct usage_round {
-    rt_usage *usages;
-    int places;
-} usage_round;
-
 static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g)
 {
-    const usage_round *r = context;
     rt_transformer_input input = rt_batch_input(batch);
-    input.usage = r->usages + number % r->places;
+    (void)number;
+    input.usage = context;
     rt_usage_clear(input.usage);
     rt_transformer_encode(model, g, &input);
     return rt_ok();
 }
 
-static rt_status sum_usage(const rt_parts *p, usage_round *r, rt_usage *sum)
-{
-    rt_status status = rt_ok();
-    for (int first = 0; first < p->count && !status.code; first += r->places) {
-        const int end = p->count - first < r->places ? p->count : first + r->places;
-        status = rt_parts_run(p, first, end, measure_usage, r);
-        for (int i = first; i < end && !status.code; i++)
-            rt_usage_add(sum, r->usages + i % r->places);
-    }
-    return status;
-}
-
+/* The parts are computed one after the other: their sums are rounded. */
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
     rt_parts parts;
-    usage_round r = {.places = t->place_count};
+    rt_usage of_part = {0};
     rt_status status = rt_usage_new(usage, &t->state.model->options);
     if (status.code)
         return status;
     status = rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches);
-    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
-    if (!status.code && !r.usages)
-        status = rt_out_of_memory("an evaluation");
-    for (int i = 0; i < r.places && !status.code; i++)
-        status = rt_usage_new(r.usages + i, &t->state.model->options);
     if (!status.code)
-        status = sum_usage(&parts, &r, usage);
+        status = rt_usage_new(&of_part, &t->state.model->options);
+    for (int i = 0; i < parts.count && !status.code; i++) {
+        status = rt_parts_run(&parts, i, i + 1, measure_usage, &of_part);
+        rt_usage_add(usage, &of_part);
+    }
     rt_parts_free(&parts);
-    for (int i = 0; r.usages && i < r.places; i++)
-        rt_usage_free(r.usages + i);
-    rt_free(r.usages);
+    rt_usage_free(&of_part);
     if (status.code)
         rt_usage_free(usage);
     return status;
@@ -368,27 +339,6 @@ static rt_status add_attended(void *context, int number, const rt_labelled_batch
     return status;
 }
 
-static rt_status sum_attended(rt_trainer *t, attended *a)
-{
-    const rt_attention_distances *d = a->sum;
-    const size_t size = (size_t)d->heads * (size_t)d->length * (size_t)d->length;
-    rt_parts parts;
-    rt_status status = rt_parts_new(&parts, t, d->length, 1, t->config->train.eval_batches);
-    a->weights = rt_alloc((size_t)d->layers, sizeof *a->weights);
-    bool short_of_memory = !a->weights;
-    for (int l = 0; l < d->layers && !short_of_memory; l++)
-        short_of_memory = !(a->weights[l] = rt_alloc(size, sizeof(real)));
-    if (!status.code && short_of_memory)
-        status = rt_out_of_memory("the weights of attention");
-    for (int i = 0; i < parts.count && !status.code; i++) /* in order: the sums are rounded */
-        status = rt_parts_run(&parts, i, i + 1, add_attended, a);
-    for (int l = 0; a->weights && l < d->layers; l++)
-        rt_free(a->weights[l]);
-    rt_free(a->weights);
-    rt_parts_free(&parts);
-    return status;
-}
-
 /* Scales the weights of each head to sum 1. */
 static void divide_by_sums(rt_attention_distances *d)
 {
@@ -405,7 +355,6 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
     const rt_transformer_options *o = &t->state.model->options;
-    attended a = {.sum = d};
     *d = (rt_attention_distances){.layers = o->layers, .heads = o->heads, .length = length};
     if (o->attention != RT_ATTENTION_SOFTMAX)
         return rt_error(RT_CONFIG, "model.attention = %s has no weights that sum to 1",
@@ -414,7 +363,19 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
         rt_alloc((size_t)o->layers * (size_t)o->heads * (size_t)length, sizeof *d->weights);
     if (!d->weights)
         return rt_out_of_memory("the weights of attention");
-    const rt_status status = sum_attended(t, &a);
+    const size_t size = (size_t)d->heads * (size_t)length * (size_t)length;
+    real *each = rt_alloc((size_t)o->layers, size * sizeof *each);
+    real *weights[o->layers];
+    for (int l = 0; l < o->layers; l++)
+        weights[l] = each + (each ? (size_t)l * size : 0);
+    rt_parts parts;
+    rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
+    if (!status.code && !each)
+        status = rt_out_of_memory("the weights of attention");
+    for (int i = 0; i < parts.count && !status.code; i++) /* in order: the sums are rounded */
+        status = rt_parts_run(&parts, i, i + 1, add_attended, &(attended){d, weights});
+    rt_parts_free(&parts);
+    rt_free(each);
     if (status.code)
         rt_attention_distances_free(d);
     else

@@ -3,13 +3,13 @@
 
 /* The parts of a trainer, for the files of this folder: trainer.c creates and frees it, step.c
  * takes a step and sends orders to the processes of a world, shares.c sums gradients, evaluation.c
- * evaluates, measurements.c measures a trained model, memory_estimate.c counts its memory. */
+ * evaluates, measurements.c measures a trained model, memory.c counts its memory. */
 
 #include "core/memory.h"
 #include "core/real.h"
 #include "ops/engine.h"
-#include "optim/rules.h"
 #include "optim/options.h"
+#include "optim/rules.h"
 #include "train/step/trainer.h"
 #include "train/step/workers.h"
 #include "train/world/world.h"
@@ -45,15 +45,21 @@ typedef struct rt_subtrees {
     rt_subtree at[RT_MOST_SUBTREES];
 } rt_subtrees;
 
-/* Returns the node of a single shard. */
-rt_subtree rt_subtree_of_shard(int shard, int block);
-
 /* Appends the next node. Writes the sums that are now possible, in their order, and returns their
  * number. A whole tree takes `shards` - 1 sums. */
 int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums);
 
-/* Returns the n-th block that holds no node. */
-int rt_subtrees_free_block(const rt_subtrees *nodes, int n);
+/* Plan for one shard: the block of its gradient, and the number of sums after its group that a
+ * process has taken when its shards up to this one are computed. */
+typedef struct rt_leaf {
+    int block;
+    int sums;
+} rt_leaf;
+
+/* Plans the shards first ... end - 1 in groups: fills their leaves and the list of sums, and leaves
+ * the nodes. Returns the number of blocks. */
+int rt_subtrees_plan(rt_subtrees *nodes, int first, int end, int group, rt_leaf *leaves,
+                     rt_summation *sums);
 
 /* Returns the number of shards of a group: two per worker, so that a delayed worker does not delay
  * the others. */
@@ -61,9 +67,6 @@ int rt_summation_group(int shards, int workers);
 
 /* Adds `other` to `sum`, element by element. */
 void rt_sum_add(real *sum, const real *other, size_t size);
-
-/* Returns the number of blocks for shards first ... end - 1 in groups of this size. */
-int rt_summation_blocks(int shards, int first, int end, int group);
 
 /* ---- shares.c: shares of processes ----
  *
@@ -75,46 +78,45 @@ int rt_summation_blocks(int shards, int first, int end, int group);
 /* Slices of parameters and gradients. A single process has all of them. */
 typedef struct rt_shares {
     rt_world *world;
-    int rank, size;          /* of this process, and of the world */
-    size_t *shards;          /* (size + 1): the first shard of each process */
-    size_t *stretches;       /* the first stretch of each */
-    size_t *numbers;         /* the first number of each in the block of parameters */
-    const rt_stretch *parts; /* all stretches */
-    int node_count;          /* number of nodes that all processes leave, in the order of shards */
-    int *owners;             /* of each node */
-    real *received;          /* nodes of other processes, in the slice of this process */
-    real **nodes;            /* slice of this process, of each node */
-    rt_summation *sums;      /* of nodes */
+    int rank, size;       /* of this process, and of the world */
+    size_t *shards;       /* (size + 1): the first shard of each process */
+    size_t *spans;        /* the first span of each */
+    size_t *numbers;      /* the first number of each in the block of parameters */
+    const rt_span *parts; /* all spans */
+    int node_count;       /* number of nodes that all processes leave, in the order of shards */
+    int *owners;          /* of each node */
+    real *received;       /* nodes of other processes, in the slice of this process */
+    real **nodes;         /* slice of this process, of each node */
+    rt_summation *sums;   /* of nodes */
     int sum_count;
-    rt_parcel *sent, *taken;
+    rt_parcel *sent, *taken; /* of each step */
+    int sent_count, taken_count;
 } rt_shares;
 
-/* Assigns shards to processes; then rt_shares_divide assigns the stretches of a block of `numbers`
- * parameters. The stretches are borrowed. With the account of a dry run (else NULL), memory
- * for the nodes of other processes is reserved. RT_CONFIG if there are too many parameters for a
- * world.
- */
+/* Assigns shards to processes; then rt_shares_divide assigns the spans of a block of `numbers`
+ * parameters. The spans are borrowed, and so are the gradients of the nodes that this process
+ * leaves, in their order. With the account of a dry run (else NULL), memory for the nodes of other
+ * processes is reserved. RT_CONFIG if there are too many parameters for a world. */
 rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards) RT_MUST_CHECK;
-rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count, size_t numbers,
-                           rt_account *account) RT_MUST_CHECK;
+rt_status rt_shares_divide(rt_shares *s, const rt_span *spans, int count, size_t numbers,
+                           real *const *left, rt_account *account) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
 
 /* Returns the first of `count` consecutive items of the process `rank` of `size`. */
 int rt_share_start(int count, int size, int rank);
 
-/* Reduces the nodes of all processes, of which `left` are those of this one in their order, to the
- * gradient of the slice of this process. In a world, computes the squares of all stretches as well.
- */
-void rt_shares_sum(rt_shares *s, real *const *left, rt_workers *workers, double *squares);
+/* In a world, reduces the nodes of all processes to the gradient of the slice of this process, and
+ * computes the squares of all spans. */
+void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares);
 
-/* Return the first stretch of this process, and the number of its stretches and parameters. */
+/* Return the first span of this process, and the number of its spans and parameters. */
 int rt_shares_first(const rt_shares *s);
 int rt_shares_count(const rt_shares *s);
 size_t rt_shares_numbers(const rt_shares *s);
 
-/* Return the gradient of a stretch of this process, and the offset of its optimizer states. */
-real *rt_share_gradient(const rt_shares *s, const rt_stretch *part);
-size_t rt_share_state(const rt_shares *s, const rt_stretch *part);
+/* Return the gradient of a span of this process, and the offset of its optimizer states. */
+real *rt_share_gradient(const rt_shares *s, const rt_span *part);
+size_t rt_share_state(const rt_shares *s, const rt_span *part);
 
 /* Moves the slices of a state from all processes to process 0, or back. */
 void rt_shares_move(const rt_shares *s, real *state, bool to_first);
@@ -132,7 +134,6 @@ typedef struct rt_shard_result {
 typedef struct rt_shard {
     int first_row;
     rt_labelled_batch sequences;
-    int block; /* of its gradient */
     rt_status status;
 } rt_shard;
 
@@ -141,8 +142,6 @@ typedef struct rt_shard {
 typedef struct rt_place {
     rt_graph *graph;
     atomic_bool taken;
-    rt_status failure; /* of a job of an evaluation: the failed one with the lowest number, ... */
-    int failed_job;    /* ... and its number */
 } rt_place;
 
 struct rt_trainer {
@@ -173,20 +172,21 @@ struct rt_trainer {
     int group;                  /* number of shards between two sums */
     int blocks;                 /* of gradients */
     rt_transformer **models;    /* of each block; they share the values of the first */
+    rt_leaf *leaves;            /* of all shards; planned are those of this process */
     rt_summation *sums;         /* of blocks */
-    rt_stretch *stretches;
-    int stretch_count;
-    double *squares; /* of the summed gradient, of each stretch */
+    rt_subtrees nodes;          /* that this process leaves */
+    rt_span *spans;
+    int span_count;
+    double *squares; /* of the summed gradient, of each span */
     rt_shares shares;
 
     /* the current step */
     rt_rates rates;
-    double divisor;    /* number of labels */
-    rt_subtrees nodes; /* that are computed */
-    int first;         /* first shard of the current group */
-    int sum_count;     /* number of sums after the group */
-    bool last;         /* whether the group is the last one, and no other process adds anything */
-    double scale;      /* of the gradient: clipping */
+    double divisor; /* number of labels */
+    int first;      /* first shard of the current group, and the sums after it */
+    int first_sum, end_sum;
+    bool last;    /* whether the group is the last one, and no other process adds anything */
+    double scale; /* of the gradient: clipping */
 };
 
 /* Returns how many shards a process computes at the same time; further threads help with parts. */

@@ -13,11 +13,6 @@ RT_ROW_KERNEL(rt_sum_add, (real *restrict sum, const real *restrict other, size_
         sum[k] += other[k];
 }
 
-rt_subtree rt_subtree_of_shard(int shard, int block)
-{
-    return (rt_subtree){shard, shard + 1, 0, block};
-}
-
 /* Returns whether a and b are the two halves of a node. At the end of the shards, the second half
  * may be smaller. */
 static bool are_halves(const rt_subtrees *nodes, const rt_subtree *a, const rt_subtree *b)
@@ -50,14 +45,6 @@ static bool is_free(const rt_subtrees *nodes, int block)
     return true;
 }
 
-int rt_subtrees_free_block(const rt_subtrees *nodes, int n)
-{
-    int block = 0;
-    while (!is_free(nodes, block) || n-- > 0)
-        block++;
-    return block;
-}
-
 int rt_summation_group(int shards, int workers)
 {
     int group = 1;
@@ -66,20 +53,24 @@ int rt_summation_group(int shards, int workers)
     return group;
 }
 
-int rt_summation_blocks(int shards, int first, int end, int group)
+int rt_subtrees_plan(rt_subtrees *nodes, int first, int end, int group, rt_leaf *leaves,
+                     rt_summation *sums)
 {
-    rt_subtrees nodes = {.shards = shards};
-    rt_summation sums[RT_MOST_SUBTREES];
-    int blocks = 0;
+    int blocks = 0, count = 0;
     for (int start = first; start < end; start += group) {
-        const int count = end - start < group ? end - start : group;
-        const int last = rt_subtrees_free_block(&nodes, count - 1);
-        const rt_subtrees before = nodes;
-        blocks = last + 1 > blocks ? last + 1 : blocks;
-        for (int i = 0; i < count; i++)
-            rt_subtrees_take(&nodes,
-                             rt_subtree_of_shard(start + i, rt_subtrees_free_block(&before, i)),
-                             sums);
+        const int next = end - start < group ? end : start + group;
+        int block = 0;
+        for (int i = start; i < next; i++, block++) {
+            while (!is_free(nodes, block))
+                block++;
+            leaves[i].block = block;
+        }
+        blocks = block > blocks ? block : blocks;
+        for (int i = start; i < next; i++) {
+            count +=
+                rt_subtrees_take(nodes, (rt_subtree){i, i + 1, 0, leaves[i].block}, sums + count);
+            leaves[i].sums = count;
+        }
     }
     return blocks;
 }
@@ -94,10 +85,10 @@ int rt_share_start(int count, int size, int rank)
 /* ---- sharing out ---- */
 
 /* Gives every process whole spans of about the same number of parameters. */
-static void share_stretches(rt_shares *s, int count)
+static void share_spans(rt_shares *s, int count)
 {
     const int size = s->size;
-    const rt_stretch *last = s->parts + count - 1;
+    const rt_span *last = s->parts + count - 1;
     size_t all = 0, before = 0;
     int next = 0;
     for (int i = 0; i < count; i++)
@@ -107,7 +98,7 @@ static void share_stretches(rt_shares *s, int count)
             before += s->parts[next++].size;
         if (i == size)
             next = count;
-        s->stretches[i] = (size_t)next;
+        s->spans[i] = (size_t)next;
         s->numbers[i] = next < count ? s->parts[next].offset : last->offset + last->size;
     }
 }
@@ -119,8 +110,8 @@ static void plan_nodes(rt_shares *s, int shards)
     rt_summation ignored[RT_MOST_SUBTREES];
     for (int rank = 0; rank < s->size; rank++) {
         rt_subtrees own = {.shards = shards};
-        for (size_t i = s->shards[rank]; i < s->shards[rank + 1]; i++)
-            rt_subtrees_take(&own, rt_subtree_of_shard((int)i, 0), ignored);
+        for (int i = (int)s->shards[rank]; i < (int)s->shards[rank + 1]; i++)
+            rt_subtrees_take(&own, (rt_subtree){i, i + 1, 0, 0}, ignored);
         for (int i = 0; i < own.count; i++) {
             own.at[i].block = s->node_count;
             s->owners[s->node_count++] = rank;
@@ -134,19 +125,36 @@ size_t rt_shares_numbers(const rt_shares *s)
     return s->numbers[s->rank + 1] - s->numbers[s->rank];
 }
 
-/* Allocates the buffers for nodes of other processes, one after the other. */
-static rt_status make_received(rt_shares *s, rt_account *account)
+/* Plans the parcels of a step: `left` are the gradients of the nodes that this process leaves. The
+ * nodes of other processes are received one after the other. */
+static rt_status plan_parcels(rt_shares *s, real *const *left, rt_account *account)
 {
     const size_t numbers = rt_shares_numbers(s);
-    const int others = s->size - 1;
     int own = 0;
     for (int k = 0; k < s->node_count; k++)
         own += s->owners[k] == s->rank;
     s->received = rt_account_alloc(account, RT_FOR_RECEIVED,
                                    (size_t)(s->node_count - own) * numbers, sizeof(real));
-    s->sent = rt_alloc((size_t)own * (size_t)others, sizeof *s->sent);
+    s->sent = rt_alloc((size_t)own * (size_t)(s->size - 1), sizeof *s->sent);
     s->taken = rt_alloc((size_t)(s->node_count - own), sizeof *s->taken);
-    return s->received && s->sent && s->taken ? rt_ok() : rt_out_of_memory("the sums of others");
+    if (!s->received || !s->sent || !s->taken)
+        return rt_out_of_memory("the sums of others");
+    for (int k = 0; k < s->node_count; k++) {
+        if (s->owners[k] != s->rank) {
+            s->nodes[k] = s->received + (size_t)s->taken_count * numbers;
+            s->taken[s->taken_count++] =
+                (rt_parcel){s->owners[k], s->nodes[k], numbers * sizeof(real)};
+            continue;
+        }
+        real *grads = *left++;
+        s->nodes[k] = grads + s->numbers[s->rank];
+        for (int to = 0; to < s->size; to++)
+            if (to != s->rank)
+                s->sent[s->sent_count++] =
+                    (rt_parcel){to, grads + s->numbers[to],
+                                (s->numbers[to + 1] - s->numbers[to]) * sizeof(real)};
+    }
+    return rt_ok();
 }
 
 rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
@@ -154,12 +162,12 @@ rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
     const int size = rt_world_size(world);
     *s = (rt_shares){.world = world, .rank = rt_world_rank(world), .size = size};
     s->shards = rt_alloc((size_t)size + 1, sizeof *s->shards);
-    s->stretches = rt_alloc((size_t)size + 1, sizeof *s->stretches);
+    s->spans = rt_alloc((size_t)size + 1, sizeof *s->spans);
     s->numbers = rt_alloc((size_t)size + 1, sizeof *s->numbers);
     s->owners = rt_alloc((size_t)shards, sizeof *s->owners);
     s->nodes = rt_alloc((size_t)shards, sizeof(real *));
     s->sums = rt_alloc((size_t)shards, sizeof *s->sums);
-    if (!s->shards || !s->stretches || !s->numbers || !s->owners || !s->nodes || !s->sums)
+    if (!s->shards || !s->spans || !s->numbers || !s->owners || !s->nodes || !s->sums)
         return rt_out_of_memory("the shares of processes");
     for (int i = 0; i <= size; i++)
         s->shards[i] = (size_t)rt_share_start(shards, size, i);
@@ -167,20 +175,20 @@ rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
     return rt_ok();
 }
 
-rt_status rt_shares_divide(rt_shares *s, const rt_stretch *stretches, int count, size_t numbers,
-                           rt_account *account)
+rt_status rt_shares_divide(rt_shares *s, const rt_span *spans, int count, size_t numbers,
+                           real *const *left, rt_account *account)
 {
     if (s->world && numbers > INT_MAX)
         return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
-    s->parts = stretches;
-    share_stretches(s, count);
-    return make_received(s, account);
+    s->parts = spans;
+    share_spans(s, count);
+    return plan_parcels(s, left, account);
 }
 
 void rt_shares_free(rt_shares *s)
 {
     rt_free(s->shards);
-    rt_free(s->stretches);
+    rt_free(s->spans);
     rt_free(s->numbers);
     rt_free(s->owners);
     rt_free(s->received);
@@ -192,49 +200,25 @@ void rt_shares_free(rt_shares *s)
 
 int rt_shares_first(const rt_shares *s)
 {
-    return (int)s->stretches[s->rank];
+    return (int)s->spans[s->rank];
 }
 
 int rt_shares_count(const rt_shares *s)
 {
-    return (int)(s->stretches[s->rank + 1] - s->stretches[s->rank]);
+    return (int)(s->spans[s->rank + 1] - s->spans[s->rank]);
 }
 
-real *rt_share_gradient(const rt_shares *s, const rt_stretch *part)
+real *rt_share_gradient(const rt_shares *s, const rt_span *part)
 {
     return s->nodes[0] + (part->offset - s->numbers[s->rank]);
 }
 
-size_t rt_share_state(const rt_shares *s, const rt_stretch *part)
+size_t rt_share_state(const rt_shares *s, const rt_span *part)
 {
     return part->offset - (s->rank ? s->numbers[s->rank] : 0);
 }
 
 /* ---- sums ---- */
-
-/* Lists the parcels to send and to receive, and where the nodes will stand. */
-static void address_parcels(rt_shares *s, real *const *left, int *sent_count, int *taken_count)
-{
-    const int rank = s->rank, size = s->size;
-    const size_t numbers = rt_shares_numbers(s);
-    int own = 0;
-    *sent_count = *taken_count = 0;
-    for (int k = 0; k < s->node_count; k++) {
-        if (s->owners[k] != rank) {
-            s->nodes[k] = s->received + (size_t)*taken_count * numbers;
-            s->taken[(*taken_count)++] =
-                (rt_parcel){s->owners[k], s->nodes[k], numbers * sizeof(real)};
-            continue;
-        }
-        real *grads = left[own++];
-        s->nodes[k] = grads + s->numbers[rank];
-        for (int to = 0; to < size; to++)
-            if (to != rank)
-                s->sent[(*sent_count)++] =
-                    (rt_parcel){to, grads + s->numbers[to],
-                                (s->numbers[to + 1] - s->numbers[to]) * sizeof(real)};
-    }
-}
 
 typedef struct node_sums {
     const rt_shares *shares;
@@ -246,7 +230,7 @@ static void sum_nodes(void *context, int job, int worker)
     const node_sums *all = context;
     const rt_shares *s = all->shares;
     const int number = rt_shares_first(s) + job;
-    const rt_stretch *part = s->parts + number;
+    const rt_span *part = s->parts + number;
     const size_t at = part->offset - s->numbers[s->rank];
     (void)worker;
     for (int i = 0; i < s->sum_count; i++)
@@ -254,16 +238,13 @@ static void sum_nodes(void *context, int job, int worker)
     all->squares[number] = rt_sum_of_squares(s->nodes[0] + at, part->size);
 }
 
-void rt_shares_sum(rt_shares *s, real *const *left, rt_workers *workers, double *squares)
+void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares)
 {
-    node_sums all = {s, squares};
-    int sent, taken;
-    address_parcels(s, left, &sent, &taken);
     if (!s->world)
         return;
-    rt_world_exchange(s->world, s->sent, sent, s->taken, taken);
-    rt_workers_run(workers, sum_nodes, &all, rt_shares_count(s));
-    rt_world_gather(s->world, squares, s->stretches, sizeof *squares);
+    rt_world_exchange(s->world, s->sent, s->sent_count, s->taken, s->taken_count);
+    rt_workers_run(workers, sum_nodes, &(node_sums){s, squares}, rt_shares_count(s));
+    rt_world_gather(s->world, squares, s->spans, sizeof *squares);
 }
 
 /* ---- moments ---- */

@@ -65,7 +65,7 @@ static void differentiate_shard(void *context, int job, int worker)
     rt_trainer *t = context;
     const int number = t->first + job, place = rt_trainer_enter(t, worker);
     rt_shard *s = t->shard + number;
-    rt_transformer *model = t->models[s->block];
+    rt_transformer *model = t->models[t->leaves[number].block];
     rt_graph *g = t->places[place].graph;
     const rt_crew *crew = rt_graph_crew(g);
     rt_batch_result result = {0};
@@ -96,17 +96,17 @@ static rt_status first_failure(const rt_trainer *t, int first, int count)
     return rt_ok();
 }
 
-static real *gradients_of(const rt_trainer *t, int block, const rt_stretch *part)
+static real *gradients_of(const rt_trainer *t, int block, const rt_span *part)
 {
     return t->models[block]->parameters.grads + part->offset;
 }
 
-static void sum_stretch(void *context, int job, int worker)
+static void sum_span(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const rt_stretch *part = t->stretches + job;
+    const rt_span *part = t->spans + job;
     (void)worker;
-    for (int i = 0; i < t->sum_count; i++)
+    for (int i = t->first_sum; i < t->end_sum; i++)
         rt_sum_add(gradients_of(t, t->sums[i].to, part), gradients_of(t, t->sums[i].from, part),
                    part->size);
     if (t->last)
@@ -116,24 +116,18 @@ static void sum_stretch(void *context, int job, int worker)
 /* Computes the shards of this process in groups, and adds them up to nodes of the tree. */
 static rt_status differentiate_shards(rt_trainer *t)
 {
-    t->nodes = (rt_subtrees){.shards = t->shards};
+    t->end_sum = 0;
     for (t->first = t->first_shard; t->first < t->end_shard; t->first += t->group) {
         const int left = t->end_shard - t->first, count = left < t->group ? left : t->group;
-        rt_shard *group = t->shard + t->first;
-        for (int i = 0; i < count; i++)
-            group[i].block = rt_subtrees_free_block(&t->nodes, i);
         rt_workers_run_few(t->workers, t->place_count, differentiate_shard, t, count);
         const rt_status status = first_failure(t, t->first, count);
         if (status.code)
             return status;
-        t->sum_count = 0;
-        for (int i = 0; i < count; i++)
-            t->sum_count +=
-                rt_subtrees_take(&t->nodes, rt_subtree_of_shard(t->first + i, group[i].block),
-                                 t->sums + t->sum_count);
+        t->first_sum = t->end_sum;
+        t->end_sum = t->leaves[t->first + count - 1].sums;
         t->last = count == left && !t->world;
-        if (t->sum_count || t->last)
-            rt_workers_run(t->workers, sum_stretch, t, t->stretch_count);
+        if (t->first_sum < t->end_sum || t->last)
+            rt_workers_run(t->workers, sum_span, t, t->span_count);
     }
     return rt_engine_status();
 }
@@ -143,11 +137,8 @@ static rt_status differentiate_shards(rt_trainer *t)
 /* Gathers the results of all shards, and sums the gradients of all processes. */
 static void sum_processes(rt_trainer *t)
 {
-    real *left[RT_MOST_SUBTREES];
     rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
-    for (int i = 0; i < t->nodes.count; i++)
-        left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
-    rt_shares_sum(&t->shares, left, t->workers, t->squares);
+    rt_shares_sum(&t->shares, t->workers, t->squares);
 }
 
 /* ---- 4. loss and norms ---- */
@@ -162,9 +153,9 @@ static void measure_step(const rt_trainer *t, rt_step_result *result)
         correct += t->results[i].correct;
         result->tokens += t->results[i].tokens;
     }
-    for (int i = 0; i < t->stretch_count; i++) {
+    for (int i = 0; i < t->span_count; i++) {
         squares += t->squares[i];
-        if (p->list[t->stretches[i].parameter]->role == RT_ROLE_THETA)
+        if (p->list[t->spans[i].parameter]->role == RT_ROLE_THETA)
             theta_squares += t->squares[i];
     }
     result->loss = loss / t->divisor;
@@ -178,9 +169,9 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
 {
     const rt_parameters *p = &t->state.model->parameters;
     const char *name = NULL;
-    for (int i = 0; i < t->stretch_count && !name; i++)
+    for (int i = 0; i < t->span_count && !name; i++)
         if (!isfinite(t->squares[i]))
-            name = p->list[t->stretches[i].parameter]->name;
+            name = p->list[t->spans[i].parameter]->name;
     return rt_error(RT_NONFINITE, "step %d: the loss is %g%s%s%s", t->state.step + 1, loss,
                     name ? ", and the gradient of " : "", name ? name : "",
                     name ? " is not finite" : "");
@@ -188,10 +179,10 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
 
 /* ---- 5. clip and update ---- */
 
-static void update_stretch(void *context, int job, int worker)
+static void update_span(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const rt_stretch *part = t->stretches + rt_shares_first(&t->shares) + job;
+    const rt_span *part = t->spans + rt_shares_first(&t->shares) + job;
     const rt_parameters *p = &t->state.model->parameters;
     const rt_parameter *parameter = p->list[part->parameter];
     const size_t at = rt_share_state(&t->shares, part);
@@ -200,15 +191,15 @@ static void update_stretch(void *context, int job, int worker)
         states[i] = t->state.states[i] + at;
     const rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
                                      t->state.step + 1);
-    rt_update_stretch(&u, parameter, part, p->values + part->offset, states,
-                      rt_share_gradient(&t->shares, part), t->scratch[worker]);
+    rt_update_span(&u, parameter, part, p->values + part->offset, states,
+                   rt_share_gradient(&t->shares, part), t->scratch[worker]);
 }
 
 /* Clips the gradient, updates the slice of this process, and gathers those of all. */
 static void update_parameters(rt_trainer *t, double grad_norm)
 {
     t->scale = rt_clip_factor(grad_norm, t->config->optimizer.settings.clip_norm);
-    rt_workers_run(t->workers, update_stretch, t, rt_shares_count(&t->shares));
+    rt_workers_run(t->workers, update_span, t, rt_shares_count(&t->shares));
     rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));
 }
 

@@ -44,7 +44,7 @@ static bool holds_rounded(const rt_config *c, bool blank)
     return c->run.math == RT_MATH_BF16 && (blank || c->train.recompute == RT_RECOMPUTE_NONE);
 }
 
-/* Rounds a parameter; frozen parameters too, which are in no stretch. */
+/* Rounds a parameter; frozen parameters too, which are in no span. */
 static void round_parameter(void *context, int job, int worker)
 {
     const rt_trainer *t = context;
@@ -99,35 +99,30 @@ static rt_status make_shard(rt_trainer *t, int number)
     return status;
 }
 
-static bool is_frozen(const rt_trainer *t, const rt_parameter *parameter)
-{
-    return rt_freezes(t->config->train.freeze, parameter);
-}
-
-/* Frozen parameters get no gradient. They are in no stretch, so that they are not updated and do
- * not count in the norm. */
+/* Frozen parameters get no gradient. They are in no span, so that they are not updated and do not
+ * count in the norm. */
 static void freeze(rt_trainer *t)
 {
     for (int i = 0; i < t->blocks; i++)
         for (int k = 0; k < t->models[i]->parameters.count; k++) {
             rt_parameter *parameter = t->models[i]->parameters.list[k];
-            if (is_frozen(t, parameter))
+            if (rt_freezes(t->config->train.freeze, parameter))
                 parameter->tensor.wants_grad = false;
         }
 }
 
-static size_t stretches_of(const rt_trainer *t, const rt_parameter *parameter)
+static size_t spans_of(const rt_trainer *t, const rt_parameter *parameter)
 {
-    return is_frozen(t, parameter) ? 0 : rt_stretch_count(t->rule, parameter);
+    return parameter->tensor.wants_grad ? rt_span_count(t->rule, parameter) : 0;
 }
 
-static rt_status make_stretches(rt_trainer *t)
+static rt_status make_spans(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
     int count = 0, matrices = 0;
     for (int i = 0; i < p->count; i++) {
-        count += (int)stretches_of(t, p->list[i]);
-        matrices += stretches_of(t, p->list[i]) && rt_moves_as_matrix(t->rule, p->list[i]);
+        count += (int)spans_of(t, p->list[i]);
+        matrices += spans_of(t, p->list[i]) && rt_moves_as_matrix(t->rule, p->list[i]);
     }
     if (!count)
         return rt_error(RT_CONFIG, "train.freeze = %s leaves nothing to train",
@@ -137,14 +132,17 @@ static rt_status make_stretches(rt_trainer *t)
                         "optimizer.kind = %s updates the matrices of layers, but train.freeze = %s "
                         "freezes all of them; set optimizer.kind = adamw",
                         t->rule->word, t->config->train.freeze);
-    t->stretches = rt_alloc((size_t)count, sizeof *t->stretches);
+    t->spans = rt_alloc((size_t)count, sizeof *t->spans);
     t->squares = rt_alloc((size_t)count, sizeof *t->squares);
-    if (!t->stretches || !t->squares)
+    if (!t->spans || !t->squares)
         return rt_out_of_memory("a trainer");
     for (int i = 0; i < p->count; i++)
-        for (size_t k = 0; k < stretches_of(t, p->list[i]); k++)
-            t->stretches[t->stretch_count++] = rt_stretch_at(t->rule, p, i, k);
-    return rt_shares_divide(&t->shares, t->stretches, t->stretch_count, p->block_size, t->account);
+        for (size_t k = 0; k < spans_of(t, p->list[i]); k++)
+            t->spans[t->span_count++] = rt_span_at(t->rule, p, i, k);
+    real *left[RT_MOST_SUBTREES];
+    for (int i = 0; i < t->nodes.count; i++)
+        left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
+    return rt_shares_divide(&t->shares, t->spans, t->span_count, p->block_size, left, t->account);
 }
 
 /* Process 0 holds all states, because it writes the checkpoints. */
@@ -177,15 +175,18 @@ static rt_status make_state(rt_trainer *t, bool blank)
 {
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
     t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
+    t->leaves = rt_alloc((size_t)t->shards, sizeof *t->leaves);
     t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
-    if (!t->shard || !t->results || !t->sums)
+    if (!t->shard || !t->results || !t->leaves || !t->sums)
         return rt_out_of_memory("a trainer");
     rt_status status = rt_shares_new(&t->shares, t->world, t->shards);
     if (status.code)
         return status;
     t->first_shard = (int)t->shares.shards[t->shares.rank];
     t->end_shard = (int)t->shares.shards[t->shares.rank + 1];
-    t->blocks = rt_summation_blocks(t->shards, t->first_shard, t->end_shard, t->group);
+    t->nodes.shards = t->shards;
+    t->blocks =
+        rt_subtrees_plan(&t->nodes, t->first_shard, t->end_shard, t->group, t->leaves, t->sums);
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_transformer *));
     if (!t->models)
         return rt_out_of_memory("a trainer");
@@ -201,36 +202,31 @@ static rt_status make_state(rt_trainer *t, bool blank)
         !(t->rounded = rt_account_alloc(t->account, RT_FOR_ROUNDED,
                                         t->state.model->parameters.block_size, sizeof *t->rounded)))
         return rt_out_of_memory("parameters in bf16");
-    status = make_stretches(t);
+    status = make_spans(t);
     return status.code ? status : make_states(t);
 }
 
-/* Allocates the scratch memory of all threads. */
-static rt_status make_scratch(rt_trainer *t)
-{
-    const size_t size = rt_update_room(t->rule, &t->state.model->parameters);
-    t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
-    if (!t->scratch)
-        return rt_out_of_memory("a trainer");
-    for (int i = 0; size && i < t->threads; i++)
-        if (!(t->scratch[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, size, sizeof(real))))
-            return rt_out_of_memory("the optimizer's room for a matrix");
-    return rt_ok();
-}
-
+/* Starts the threads; creates the graphs of all places, and the scratch memory of all threads. */
 static rt_status make_workers(rt_trainer *t, int threads)
 {
+    const size_t size = rt_update_room(t->rule, &t->state.model->parameters);
     rt_status status = rt_workers_new(&t->workers, threads);
     if (status.code)
         return status;
     t->places = rt_alloc((size_t)t->place_count, sizeof *t->places);
-    for (int i = 0; t->places && i < t->place_count; i++) {
+    t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
+    if (!t->places || !t->scratch)
+        return rt_out_of_memory("a trainer");
+    for (int i = 0; i < t->place_count; i++) {
         if (!(t->places[i].graph = rt_graph_new()))
             return rt_out_of_memory("a graph");
         rt_graph_set_recomputes(t->places[i].graph,
                                 t->config->train.recompute == RT_RECOMPUTE_LAYERS);
     }
-    return t->places ? make_scratch(t) : rt_out_of_memory("graphs");
+    for (int i = 0; size && i < t->threads; i++)
+        if (!(t->scratch[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, size, sizeof(real))))
+            return rt_out_of_memory("the optimizer's room for a matrix");
+    return rt_ok();
 }
 
 static rt_status init_trainer(rt_trainer *t, const rt_trainer_options *o)
@@ -293,12 +289,13 @@ void rt_trainer_end(rt_trainer *t)
     rt_free(t->scratch);
     rt_shares_free(&t->shares);
     rt_free(t->rounded);
-    rt_free(t->stretches);
+    rt_free(t->spans);
     rt_free(t->squares);
     rt_free(t->results);
     rt_free(t->profiles);
     rt_free(t->shard);
     rt_free(t->models);
+    rt_free(t->leaves);
     rt_free(t->sums);
     rt_free(t->places);
     rt_free(t);

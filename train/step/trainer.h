@@ -7,8 +7,8 @@
  * configuration alone. A shard is computed by one thread from beginning to end, with
  * gradients of its own; threads without a shard help with the parts of its ops, whose borders
  * depend on shapes alone. The gradients of the shards are summed in a fixed binary tree
- * (shares.c), stretch by stretch of the parameter block; clipping and the update use
- * the same stretches.
+ * (shares.c), span by span of the parameter block; clipping and the update use
+ * the same spans.
  *
  * With several processes (ranks), each rank differentiates some of the shards, sums the gradients
  * of some of the parameters in the order of the same tree, and updates these. Rank 0 decides what

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TRAIN_STEP_MEMORY_ESTIMATE_H
-#define ROTOR_TRAIN_STEP_MEMORY_ESTIMATE_H
+#ifndef ROTOR_TRAIN_STEP_MEMORY_H
+#define ROTOR_TRAIN_STEP_MEMORY_H
 
 /* Memory of a training, or of the use of a trained model: a dry run, an estimate of each phase from
  * it, and the comparison with the limits of this process.
@@ -49,7 +49,8 @@ rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *da
 /* ---- estimate ---- */
 
 /* Phases. A training repeats the first three and keeps the memory of each; the others start with
- * nothing, and read a checkpoint of this configuration. */
+ * nothing, and read a checkpoint of this configuration. RT_PHASE_USED is the evaluation of a loaded
+ * model, RT_PHASE_MODEL any other use of one. */
 #define RT_MEMORY_PHASES(X)                                                                        \
     X(RT_PHASE_STEP, "step")                                                                       \
     X(RT_PHASE_EVALUATION, "evaluation")                                                           \
@@ -57,21 +58,20 @@ rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *da
     X(RT_PHASE_RESUME, "--resume")                                                                 \
     X(RT_PHASE_EVAL, "--eval")                                                                     \
     X(RT_PHASE_EXPORT, "--export")
-typedef enum rt_memory_phase { RT_MEMORY_PHASES(RT_CHOICE_VALUE) RT_PHASES } rt_memory_phase;
+typedef enum rt_memory_phase {
+    RT_MEMORY_PHASES(RT_CHOICE_VALUE) RT_PHASES,
+    RT_PHASE_USED = RT_PHASES,
+    RT_PHASE_MODEL,
+    RT_ALL_PHASES
+} rt_memory_phase;
 
 /* Bytes beyond the program and its data. */
-typedef struct rt_memory_bytes {
-    double resident; /* memory */
-    double space;    /* address space, of which some is never touched */
-} rt_memory_bytes;
-
 typedef struct rt_memory_need {
     rt_dry_run run;
-    rt_memory_bytes at[RT_PHASES];
-    rt_memory_bytes used;  /* by a loaded model that is evaluated ... */
-    rt_memory_bytes model; /* ... or used otherwise */
-    double products;       /* address space of OpenBLAS in any phase */
-    double reserved;       /* address space that is not writable yet */
+    double resident[RT_ALL_PHASES]; /* memory */
+    double space[RT_ALL_PHASES];    /* address space, of which some is never touched */
+    double products;                /* address space of OpenBLAS in any phase */
+    double reserved;                /* address space that is not writable yet */
 } rt_memory_need;
 
 /* Use: a training from its start or from its checkpoint, or the use of a loaded model. */
@@ -93,9 +93,9 @@ typedef struct rt_memory_limits {
     double machine;                /* memory of the machine */
     double group;                  /* lowest limit of the control groups of the process */
     char group_file[RT_PATH_SIZE]; /* file with this limit, or "" */
-    double addresses;              /* ulimit -v, RLIMIT_AS */
-    double data;                   /* ulimit -d, RLIMIT_DATA */
-    double resident, addresses_used, data_used; /* of this process */
+    double addresses, data;        /* that are left by ulimit -v and ulimit -d */
+    double resident;               /* used by this process */
+    double addresses_used;
 } rt_memory_limits;
 
 /* Reads the limits. The files of control groups are below `root`, which is "" except in tests: the
@@ -103,8 +103,6 @@ typedef struct rt_memory_limits {
  * root/sys/fs/cgroup (version 2, memory.max) or root/sys/fs/cgroup/memory (version 1,
  * memory.limit_in_bytes). */
 void rt_memory_limits_read(rt_memory_limits *limits, const char *root);
-
-/* ---- checks ---- */
 
 /* Returns RT_CONFIG if the limit of the process (ulimit -v) leaves less than OpenBLAS allocates
  * when it is loaded. To be called before the constructors of the libraries: OpenBLAS 0.3.29 takes a

@@ -1,0 +1,525 @@
+#include "train/step/memory.h"
+
+#include "io/checkpoint/image.h"
+#include "ops/engine.h"
+#include "text/number.h"
+#include "train/step/private.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const double giga = 1e9;
+
+/* Stack of a thread without a limit, and of a thread of OpenBLAS. */
+static const double usual_stack = 8 << 20;
+
+/* Returns the soft limit of a resource; INFINITY without one. */
+static double limit_of(int resource)
+{
+    struct rlimit limit;
+    const bool known = !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
+    return known ? (double)limit.rlim_cur : (double)INFINITY;
+}
+
+/* ---- labels ---- */
+
+/* Number of tokens that are drawn to count labels, and limit of the length of a drawn sequence. */
+enum { SAMPLED = 1 << 14 };
+
+/* Estimates the mean and the variance of the number of labels of a sequence. */
+static rt_status sample_labels(const rt_config *c, const rt_data *data, int length, double *mean,
+                               double *variance)
+{
+    const int tokens = length < SAMPLED ? length : SAMPLED;
+    const int room = SAMPLED / tokens, batch = c->train.batch_size;
+    const int count = room < batch ? room : batch;
+    double sum = 0, squares = 0;
+    rt_labelled_batch row;
+    rt_status status = rt_labelled_batch_new(&row, 1, tokens, NULL);
+    for (int i = 0; i < count && !status.code; i++) {
+        if (rt_data_is_for_evaluation(data))
+            rt_draw_evaluation(&row, data, (uint32_t)i);
+        else
+            rt_draw_training(&row, data, c->run.seed, 0, (uint32_t)i);
+        sum += row.labels;
+        squares += (double)row.labels * row.labels;
+    }
+    rt_labelled_batch_free(&row);
+    *mean = sum / count * length / tokens;
+    *variance = (squares / count - sum / count * sum / count) * length / tokens;
+    return status.code ? status : rt_data_status(data);
+}
+
+rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, int rows, int length)
+{
+    const double tokens = (double)rows * length, deviations = 3;
+    double mean = 0, variance = 0;
+    *labels = rows;
+    if (rt_data_target(data) == RT_TARGET_SEQUENCE)
+        return rt_ok();
+    if (tokens > INT_MAX)
+        return rt_error(RT_SHAPE, "%d sequences of %d tokens are more than %d tokens", rows, length,
+                        INT_MAX);
+    *labels = (int)tokens;
+    if (rt_data_target(data) == RT_TARGET_TOKENS) /* nearly all, in a batch of the longest texts */
+        return rt_ok();
+    rt_status status = sample_labels(c, data, length, &mean, &variance);
+    const double most = ceil(rows * mean + deviations * sqrt(rows * fmax(variance, 0)));
+    *labels = (int)fmax(1, fmin(most, tokens));
+    return status;
+}
+
+/* ---- passes ---- */
+
+/* Runs forward on a batch, and backward if `records`, in a dry graph. */
+static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool records)
+{
+    const rt_config *c = t->config;
+    b->batch.length = rt_data_longest(t->data, b->length);
+    rt_status status = rt_most_labels(&b->labels, c, t->data, b->batch.rows, b->batch.length);
+    if (status.code)
+        return status;
+    rt_graph_clear(g);
+    rt_graph_record(g, records);
+    if (records)
+        rt_graph_set_random(g, c->run.seed, 0, 0);
+    rt_tensor *loss = rt_batch_loss(t->models[0], g, b, 1, NULL);
+    return records ? rt_graph_backward(g, loss) : rt_graph_status(g);
+}
+
+/* Shards of this process have at most two sizes, each of which fills the chunks of an arena
+ * differently. */
+static rt_status dry_step(rt_trainer *t, rt_graph *g)
+{
+    rt_status status = rt_ok();
+    int before = 0;
+    for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {
+        rt_labelled_batch *b = &t->shard[i].sequences;
+        if (b->batch.rows != before)
+            status = dry_pass(t, g, b, true);
+        before = b->batch.rows;
+    }
+    return status;
+}
+
+/* Evaluates at all lengths of a run; *batches is the size of the largest batch. */
+static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
+{
+    const rt_config *c = t->config;
+    const rt_lengths *lengths = &c->train.eval_lengths;
+    rt_status status = rt_ok();
+    for (int i = -1; i < lengths->count && !status.code; i++) {
+        rt_account account = {{0}};
+        rt_labelled_batch part;
+        status = rt_labelled_batch_new(&part, c->train.batch_size / t->shards,
+                                       i < 0 ? c->data.length : lengths->at[i], &account);
+        if (!status.code)
+            status = dry_pass(t, g, &part, false);
+        rt_labelled_batch_free(&part);
+        const size_t bytes = account.bytes[RT_FOR_BATCHES];
+        *batches = bytes > *batches ? bytes : *batches;
+    }
+    return status;
+}
+
+/* ---- the run ---- */
+
+static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
+{
+    rt_graph *steps = rt_graph_new_dry(), *alone = rt_graph_new_dry();
+    size_t batches = 0;
+    rt_status status = steps && alone ? rt_ok() : rt_out_of_memory("a graph");
+    if (!status.code) {
+        rt_graph_set_recomputes(steps, t->config->train.recompute == RT_RECOMPUTE_LAYERS);
+        status = dry_step(t, steps);
+        run->step = rt_graph_needs(steps);
+    }
+    if (!status.code) {
+        status = dry_evaluations(t, steps, &batches);
+        run->training = rt_graph_needs(steps);
+    }
+    if (!status.code) {
+        status = dry_evaluations(t, alone, &batches);
+        run->evaluation = rt_graph_needs(alone);
+    }
+    run->evaluated = (size_t)run->places * batches;
+    rt_graph_free(steps);
+    rt_graph_free(alone);
+    return status;
+}
+
+/* Counts the numbers of this process that have no such state, whose memory is never touched. */
+static size_t numbers_without(const rt_trainer *t, int state)
+{
+    const bool has_all = rt_world_rank(t->world) == 0;
+    const int first = has_all ? 0 : rt_shares_first(&t->shares);
+    const int end = has_all ? t->span_count : first + rt_shares_count(&t->shares);
+    size_t numbers = 0;
+    for (int i = first; i < end; i++)
+        if (state >= rt_states_of(t->rule, t->state.model->parameters.list[t->spans[i].parameter]))
+            numbers += t->spans[i].size;
+    return numbers;
+}
+
+static void take_bytes(rt_dry_run *run, const rt_trainer *t)
+{
+    const rt_parameters *p = &t->state.model->parameters;
+    run->blocks = t->blocks;
+    run->to_use = t->config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
+    run->parameters = p->count;
+    for (int i = 0; i < p->count; i++) {
+        const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
+        const size_t chunk = rt_image_chunk_bytes(rt_tensor_shape(&p->list[i]->tensor));
+        run->largest = bytes > run->largest ? bytes : run->largest;
+        run->chunk = chunk > run->chunk ? chunk : run->chunk;
+    }
+    for (int i = 0; i < t->rule->state_count; i++)
+        run->reserved.bytes[RT_FOR_STATES] -= numbers_without(t, i) * sizeof(real);
+}
+
+rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
+                              rt_world *world, bool passes)
+{
+    rt_trainer *t;
+    *run = (rt_dry_run){.threads = rt_threads_of(config, world),
+                        .places = rt_trainer_places(config, world)};
+    const rt_trainer_options options = {.world = world, .account = &run->reserved, .threads = 1};
+    rt_status status = rt_trainer_new_alone(&t, config, data, &options);
+    if (!status.code && passes)
+        status = take_passes(run, t);
+    if (!status.code)
+        take_bytes(run, t);
+    rt_trainer_end(t);
+    return status;
+}
+
+/* ---- bytes of each phase ---- */
+
+/* Bytes of a checkpoint beside the numbers, for each tensor and for the file: measured. */
+static const double bytes_of_tensor = 2800, bytes_of_file = 1 << 20;
+
+/* Address space that the C library reserves for the heap of a thread. */
+static const double heap_of_thread = 64 << 20;
+
+/* Returns the bytes of the graphs of all places, with scratch memory of threads and engine. */
+static double graph_bytes(const rt_dry_run *r, rt_graph_need of_one, bool space)
+{
+    return r->places * (double)(space ? of_one.space : of_one.touched) +
+           r->threads * ((double)of_one.part + (double)of_one.library);
+}
+
+static double bytes_for(const rt_dry_run *r, rt_purpose purpose)
+{
+    return (double)r->reserved.bytes[purpose];
+}
+
+/* Returns the bytes of a checkpoint with optimizer states, in a file or in memory. */
+static double checkpoint_bytes(const rt_dry_run *r)
+{
+    return bytes_for(r, RT_FOR_VALUES) + bytes_for(r, RT_FOR_STATES) +
+           3.0 * r->parameters * bytes_of_tensor + bytes_of_file;
+}
+
+/* Returns the bytes of a trainer without its graphs. */
+static double trainer_bytes(const rt_dry_run *r)
+{
+    double bytes = (r->blocks - 1) * bytes_for(r, RT_FOR_TABLES);
+    for (int i = 0; i < RT_PURPOSES; i++)
+        bytes += bytes_for(r, (rt_purpose)i);
+    return bytes;
+}
+
+/* Fills the phases of a training, in memory or in address space. A checkpoint is built in memory,
+ * written, and then read back into memory and compared parameter by parameter, after the trainer
+ * has returned the working memory of a step (rt_trainer_rest), but not its address space. */
+static void find_training(double *at, const rt_dry_run *r, double threads, bool saves, bool space)
+{
+    const double kept = trainer_bytes(r) + threads;
+    const double trained = kept + graph_bytes(r, r->training, space);
+    const double rested = bytes_for(r, RT_FOR_GRADIENTS) + r->places * (double)r->training.touched;
+    const double written = saves ? checkpoint_bytes(r) + (double)r->largest + (double)r->chunk : 0;
+    at[RT_PHASE_STEP] = kept + graph_bytes(r, r->step, space);
+    at[RT_PHASE_EVALUATION] = trained + (double)r->evaluated;
+    at[RT_PHASE_SAVE] = trained + written - (space ? 0 : rested);
+}
+
+/* Fills the uses of a checkpoint, of which every parameter is first read into a buffer and checked.
+ * A resumed run holds the checkpoint in memory until the values and the states are read. A use of
+ * the model lets a child process read it, which returns a list of the values
+ * (io/checkpoint/image.h); then the process holds the list and the values. The address space is
+ * that of the whole trainer, of which memory touches the values and what is counted here. */
+static void find_uses(double *at, const rt_dry_run *r, double threads, bool space)
+{
+    const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
+    const double states = bytes_for(r, RT_FOR_STATES), largest = (double)r->largest;
+    const double touched = space ? 0 : 1;
+    const double loaded = space ? threads + trainer_bytes(r)
+                                : threads + r->places * bytes_for(r, RT_FOR_TABLES) + values;
+    const double used = loaded + touched * (double)r->to_use;
+    const double child = file + values + (double)r->chunk;
+    at[RT_PHASE_MODEL] = fmax(loaded + touched * largest, used);
+    at[RT_PHASE_USED] = used + graph_bytes(r, r->evaluation, space) + (double)r->evaluated;
+    at[RT_PHASE_RESUME] = loaded + touched * fmax(states, largest) + file + (double)r->chunk;
+    at[RT_PHASE_EXPORT] = fmax(child, loaded + values + largest);
+    at[RT_PHASE_EVAL] = fmax(at[RT_PHASE_EXPORT], at[RT_PHASE_USED]);
+}
+
+rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
+                             rt_world *world, rt_memory_use use)
+{
+    const bool saves = rt_world_rank(world) == 0, alone = use == RT_USE_MODEL;
+    const double limit = limit_of(RLIMIT_STACK), stack = isinf(limit) ? usual_stack : limit;
+    *need = (rt_memory_need){0};
+    rt_status status = rt_dry_run_training(&need->run, config, data, alone ? NULL : world, !alone);
+    if (status.code)
+        return status;
+    const int others = need->run.threads - 1;
+    need->products = need->run.threads * (double)RT_OPENBLAS_BUFFER;
+    need->reserved = others * heap_of_thread;
+    const double threads = need->products + need->reserved + others * stack;
+    find_training(need->resident, &need->run, 0, saves, false);
+    find_training(need->space, &need->run, threads, saves, true);
+    find_uses(need->resident, &need->run, 0, false);
+    find_uses(need->space, &need->run, threads, true);
+    return status;
+}
+
+/* ---- control groups ---- */
+
+/* Folder of the control groups of a version, and name of the file with the limit of a group. */
+typedef struct hierarchy {
+    int version;
+    const char *folder, *file;
+} hierarchy;
+
+static const hierarchy hierarchies[] = {{1, "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                                        {2, "/sys/fs/cgroup", "memory.max"},
+                                        {2, "/sys/fs/cgroup/unified", "memory.max"}};
+
+/* Without a limit, version 1 reports a number of this size, version 2 a word. */
+static const double no_limit = 0x1p62;
+
+static double read_limit(const char *path)
+{
+    double limit;
+    FILE *file = fopen(path, "r");
+    const bool is_number = file && fscanf(file, "%lf", &limit) == 1;
+    if (file)
+        fclose(file);
+    return is_number && limit < no_limit ? limit : (double)INFINITY;
+}
+
+/* Reads the limits of a group and of all groups above it. In a container, the folders of groups
+ * outside are missing, and the root is the group of the container. */
+static void read_group_limits(rt_memory_limits *limits, const char *root, const hierarchy *h,
+                              const char *group)
+{
+    char path[RT_PATH_SIZE];
+    for (int length = (int)strlen(group); length >= 0; length--) {
+        if (length && group[length] && group[length] != '/')
+            continue;
+        const int size =
+            snprintf(path, sizeof path, "%s%s%.*s/%s", root, h->folder, length, group, h->file);
+        const double limit = size < RT_PATH_SIZE ? read_limit(path) : (double)INFINITY;
+        if (limit >= limits->group)
+            continue;
+        limits->group = limit;
+        snprintf(limits->group_file, sizeof limits->group_file, "%s", path);
+    }
+}
+
+/* Parses a line "5:cpu,memory:/a/b" or, of version 2, "0::/a/b". */
+static void read_group_line(rt_memory_limits *limits, const char *root, char *line)
+{
+    char *controllers = strchr(line, ':');
+    char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+        return;
+    line[strcspn(line, "\n")] = '\0';
+    controllers++;
+    *group++ = '\0';
+    const int version = !*controllers ? 2 : rt_list_has(controllers, "memory") ? 1 : 0;
+    for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
+        if (hierarchies[i].version == version)
+            read_group_limits(limits, root, hierarchies + i, group);
+}
+
+static void read_groups(rt_memory_limits *limits, const char *root)
+{
+    char line[RT_PATH_SIZE];
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(line, "r");
+    while (file && fgets(line, sizeof line, file))
+        read_group_line(limits, root, line);
+    if (file)
+        fclose(file);
+}
+
+/* ---- this process ---- */
+
+/* Reads /proc/self/statm (proc(5)): pages of address space, of memory, and of data with stack. */
+void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
+{
+    const double page = (double)sysconf(_SC_PAGESIZE);
+    const double machine = (double)sysconf(_SC_PHYS_PAGES) * page;
+    double pages[6] = {0};
+    FILE *file = fopen("/proc/self/statm", "r");
+    for (int i = 0; file && i < 6 && fscanf(file, "%lf", &pages[i]) == 1;)
+        i++;
+    if (file)
+        fclose(file);
+    *limits = (rt_memory_limits){.machine = machine > 0 ? machine : (double)INFINITY,
+                                 .group = (double)INFINITY,
+                                 .addresses = limit_of(RLIMIT_AS) - pages[0] * page,
+                                 .data = limit_of(RLIMIT_DATA) - pages[5] * page,
+                                 .resident = pages[1] * page,
+                                 .addresses_used = pages[0] * page};
+    read_groups(limits, root);
+}
+
+/* ---- address space of OpenBLAS ---- */
+
+/* Returns the number of threads that OpenBLAS is going to have in this environment. */
+static int openblas_threads(char **environment)
+{
+    static const char *const names[] = {"OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=",
+                                        "OMP_NUM_THREADS="};
+    const int processors = rt_processors();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (char **entry = environment; *entry; entry++) {
+            const size_t length = strlen(names[i]);
+            const bool is_set = !strncmp(*entry, names[i], length);
+            const long threads = is_set ? strtol(*entry + length, NULL, 10) : 0;
+            if (threads > 0)
+                return threads < processors ? (int)threads : processors;
+        }
+    return processors;
+}
+
+rt_status rt_address_space_check(char **environment)
+{
+    const int threads = environment ? openblas_threads(environment) : 1;
+    const double buffers = threads * (double)RT_OPENBLAS_BUFFER;
+    const double needed = buffers + (environment ? threads * usual_stack : 0);
+    rt_memory_limits limits;
+    rt_memory_limits_read(&limits, "");
+    const double left = fmax(limits.addresses, 0);
+    if (needed <= left)
+        return rt_ok();
+    return rt_error(RT_CONFIG,
+                    "the program needs about %.2f GB of address space (buffers of OpenBLAS %.2f); "
+                    "the limit (ulimit -v) leaves %.2f GB%s",
+                    needed / giga, buffers / giga, left / giga,
+                    threads > 1 ? "; OPENBLAS_NUM_THREADS=1 in the environment makes it less" : "");
+}
+
+/* ---- comparison with the limits ---- */
+
+/* Returns the largest need of a use, and its phase: bytes beyond those of the process. */
+static double largest_need(const double *at, rt_memory_use use, double freed,
+                           rt_memory_phase *phase)
+{
+    const int first = use == RT_USE_EVALUATE ? RT_PHASE_USED : RT_PHASE_STEP;
+    const int last = use == RT_USE_EVALUATE ? RT_PHASE_USED
+                     : use == RT_USE_RESUME ? RT_PHASE_RESUME
+                                            : RT_PHASE_SAVE;
+    double most = at[RT_PHASE_MODEL];
+    *phase = RT_PHASE_MODEL;
+    for (int i = first; i <= last && use != RT_USE_MODEL; i++)
+        if (at[i] - freed > most) {
+            most = at[i] - freed;
+            *phase = (rt_memory_phase)i;
+        }
+    return most;
+}
+
+/* Formats "parameters and moments 1.6, 6 blocks of gradients 3.2, activations 70.2", in
+ * gigabytes. */
+static void format_parts(char *text, size_t size, const rt_memory_need *need, rt_memory_use use,
+                         rt_memory_phase phase)
+{
+    const rt_dry_run *r = &need->run;
+    const bool alone = use == RT_USE_EVALUATE || use == RT_USE_MODEL;
+    const size_t *bytes = r->reserved.bytes;
+    const double parameters =
+        (double)bytes[RT_FOR_VALUES] + (double)(alone ? r->to_use : bytes[RT_FOR_ROUNDED]);
+    const double gradients = (double)bytes[RT_FOR_GRADIENTS] + (double)bytes[RT_FOR_RECEIVED];
+    const double graphs = r->places * (double)r->training.touched;
+    const double step = need->resident[RT_PHASE_STEP];
+    if (alone)
+        snprintf(text, size, "parameters %.1f, activations %.1f", parameters / giga,
+                 use == RT_USE_MODEL ? 0 : r->places * (double)r->evaluation.touched / giga);
+    else if (phase == RT_PHASE_RESUME)
+        snprintf(text, size, "to read its checkpoint; a step %.1f", step / giga);
+    else
+        snprintf(text, size,
+                 "parameters and moments %.1f, %d block%s of gradients %.1f, activations %.1f%s",
+                 (parameters + (double)bytes[RT_FOR_STATES]) / giga, r->blocks,
+                 r->blocks > 1 ? "s" : "", gradients / giga, graphs / giga,
+                 phase == RT_PHASE_SAVE ? ", and a checkpoint that is being written" : "");
+}
+
+static rt_status refuse_memory(double needed, const char *parts, const char *what, double limit,
+                               int processes)
+{
+    return rt_error(RT_CONFIG, "the run needs about %.2f GB of memory (%s); %s has %.2f GB%s",
+                    needed / giga, parts, what, limit / giga,
+                    processes > 1 ? " for each process" : "");
+}
+
+static rt_status refuse_space(double needed, double products, const char *what, const char *limit,
+                              double left)
+{
+    return rt_error(RT_CONFIG,
+                    "the run needs about %.2f GB of %s (buffers of OpenBLAS %.2f); the limit "
+                    "(%s) leaves %.2f GB",
+                    needed / giga, what, products / giga, limit, fmax(left, 0) / giga);
+}
+
+static rt_status compare_need(const rt_memory_need *need, rt_memory_use use, double freed,
+                              int processes)
+{
+    char parts[160], group[RT_PATH_SIZE + 32];
+    rt_memory_phase phase, ignored;
+    rt_memory_limits limits;
+    rt_memory_limits_read(&limits, "");
+    const double space = largest_need(need->space, use, freed, &ignored);
+    const double resident = limits.resident + largest_need(need->resident, use, freed, &phase);
+    const double machine = limits.machine / processes, shared = limits.group / processes;
+    format_parts(parts, sizeof parts, need, use, phase);
+    snprintf(group, sizeof group, "the control group (%s)", limits.group_file);
+    if (resident > machine)
+        return refuse_memory(resident, parts, "this machine", machine, processes);
+    if (resident > shared)
+        return refuse_memory(resident, parts, group, shared, processes);
+    if (space > limits.addresses)
+        return refuse_space(space, need->products, "address space", "ulimit -v", limits.addresses);
+    if (space - need->reserved > limits.data)
+        return refuse_space(space - need->reserved, need->products, "data", "ulimit -d",
+                            limits.data);
+    return rt_ok();
+}
+
+/* ---- the check ---- */
+
+rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const rt_data *data,
+                          rt_world *world, rt_memory_use use, double freed)
+{
+    rt_status status = rt_memory_estimate(need, config, data, world, use);
+    if (status.code == RT_ARGUMENT || status.code == RT_MEMORY)
+        return rt_error(RT_CONFIG, "%s: the model is too large: %s", config->file, status.message);
+    if (status.code == RT_SHAPE)
+        return rt_error(RT_CONFIG,
+                        "%s: a step is too large: %s; a smaller data.length, vocabulary, or "
+                        "train.batch_size / train.shards makes it smaller",
+                        config->file, status.message);
+    if (status.code)
+        return status;
+    status = compare_need(need, use, freed, rt_world_on_host(world));
+    return status.code ? rt_error(status.code, "%s: %s", config->file, status.message) : status;
+}
