@@ -10,7 +10,6 @@
 #define _GNU_SOURCE /* wait4 */
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 1 << 14, MOST_ARGUMENTS = 48, RUN_STEPS = 2 };
+enum { TEXT_SIZE = 1 << 14, RUN_STEPS = 2 };
 
 static const double mega = 1e6, tolerated = 0.1, counts_from = 100;
 
@@ -110,35 +109,21 @@ static void make_least(char least[TEXT_SIZE], const char *keys)
 
 /* ---- the program ---- */
 
-typedef struct command {
-    char text[TEXT_SIZE];
-    char *arguments[MOST_ARGUMENTS];
-} command;
-
-/* Cuts a text at its blanks. */
-static void __attribute__((format(printf, 2, 3))) compose(command *c, const char *format, ...)
+/* Starts `train` with arguments for a shell; its output goes to a file. */
+static __attribute__((format(printf, 1, 2))) pid_t start(const char *format, ...)
 {
-    int count = 0;
+    static char command[2 * TEXT_SIZE] = "exec " TEST_TRAIN " >output 2>&1 ";
+    const size_t length = strlen("exec " TEST_TRAIN " >output 2>&1 ");
     va_list list;
     va_start(list, format);
-    vsnprintf(c->text, sizeof c->text, format, list);
+    vsnprintf(command + length, sizeof command - length, format, list);
     va_end(list);
-    for (char *at = strtok(c->text, " "); at && count < MOST_ARGUMENTS - 1; at = strtok(NULL, " "))
-        c->arguments[count++] = at;
-    c->arguments[count] = NULL;
-}
-
-static pid_t start(command *c, const char *output)
-{
     fflush(stdout);
     const pid_t child = fork();
     must(child >= 0, "fork");
     if (child)
         return child;
-    const int to = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    dup2(to, STDOUT_FILENO);
-    dup2(to, STDERR_FILENO);
-    execv(TEST_TRAIN, c->arguments);
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
 }
 
@@ -169,10 +154,10 @@ static _Noreturn void fail(int code)
     exit(EXIT_FAILURE);
 }
 
-static double run(command *c)
+static double peak_of(pid_t child)
 {
     int code;
-    const double peak = finish(start(c, "output"), &code);
+    const double peak = finish(child, &code);
     if (code)
         fail(code);
     return peak;
@@ -221,14 +206,11 @@ static void wait_a_little(void)
 /* The peak of steps alone, of which none is the last. */
 static double measure_step(const char *keys)
 {
-    command c;
     int code;
     unlink("runs/step/metrics.csv"); /* of the configuration before */
-    compose(&c,
-            "train base.ini --quiet --overwrite run.name=step train.steps=1000000 "
-            "train.eval_every=1000000 train.checkpoint_every=1000000 %s",
-            keys);
-    const pid_t child = start(&c, "output");
+    const pid_t child = start("base.ini --quiet --overwrite run.name=step train.steps=1000000 "
+                              "train.eval_every=1000000 train.checkpoint_every=1000000 %s",
+                              keys);
     while (!has_row("runs/step/metrics.csv", "\n3,")) {
         if (waitpid(child, &code, WNOHANG))
             fail(code);
@@ -252,12 +234,10 @@ typedef struct peaks {
 /* A run from its first step to its end, and of it what is resident while it writes. */
 static void measure_run(const char *keys, peaks *p)
 {
-    command c;
     int code = 0;
     struct rusage used;
-    compose(&c, "train base.ini --quiet --overwrite run.name=run train.steps=%d %s", RUN_STEPS,
-            keys);
-    const pid_t child = start(&c, "output");
+    const pid_t child =
+        start("base.ini --quiet --overwrite run.name=run train.steps=%d %s", RUN_STEPS, keys);
     while (wait4(child, &code, WNOHANG, &used) == 0) {
         const double now =
             is_writing("runs/run/checkpoints") ? field_of(child, "status", "VmRSS:") : 0;
@@ -271,15 +251,13 @@ static void measure_run(const char *keys, peaks *p)
 
 static peaks measure(const char *keys, bool exports)
 {
-    command c;
-    peaks p = {.of = {[STEP] = measure_step(keys)}};
+    peaks p = {.of = {[STEP] = measure_step(keys), [EXPORT] = (double)NAN}};
     measure_run(keys, &p);
-    compose(&c, "train runs/run/config.ini --quiet --eval");
-    p.of[EVAL] = run(&c);
-    compose(&c, "train runs/run/config.ini --quiet --export exported --overwrite");
-    p.of[EXPORT] = exports ? run(&c) : (double)NAN;
-    compose(&c, "train base.ini --quiet --resume run.name=run train.steps=%d %s", RUN_STEPS, keys);
-    p.of[RESUME] = run(&c);
+    p.of[EVAL] = peak_of(start("runs/run/config.ini --quiet --eval"));
+    if (exports)
+        p.of[EXPORT] = peak_of(start("runs/run/config.ini --quiet --export exported --overwrite"));
+    p.of[RESUME] =
+        peak_of(start("base.ini --quiet --resume run.name=run train.steps=%d %s", RUN_STEPS, keys));
     return p;
 }
 
@@ -294,9 +272,7 @@ static double number_after(const char *text, const char *word)
 static peaks estimate(const char *keys)
 {
     char text[TEXT_SIZE];
-    command c;
-    compose(&c, "train base.ini --quiet --check run.name=checked %s", keys);
-    run(&c);
+    peak_of(start("base.ini --quiet --check run.name=checked %s", keys));
     read_output(text, "output");
     peaks p = {.of = {[STEP] = number_after(text, " step "),
                       [CHECKPOINT] = number_after(text, " checkpoint "),
@@ -324,17 +300,14 @@ static void print_row(const char *name, const char *phase, double estimated, dou
 /* Returns whether the build and the processor have the engine that the keys name. */
 static bool is_possible(const char *keys)
 {
-    command c;
     int code;
-    compose(&c, "train base.ini --quiet --check run.name=checked %s", keys);
-    finish(start(&c, "output"), &code);
+    finish(start("base.ini --quiet --check run.name=checked %s", keys), &code);
     return code == 0;
 }
 
 static void try(const configuration *of)
 {
     char keys[TEXT_SIZE], least[TEXT_SIZE];
-    command c;
     snprintf(keys, sizeof keys, "%s", of->keys);
     if (!is_possible(keys)) {
         printf("SKIP memory_peaks: %s needs oneDNN and a processor with what it asks for\n",
@@ -342,8 +315,7 @@ static void try(const configuration *of)
         return;
     }
     if (of->starts) {
-        compose(&c, "train base.ini --quiet --overwrite run.name=first train.steps=1 %s", keys);
-        run(&c);
+        peak_of(start("base.ini --quiet --overwrite run.name=first train.steps=1 %s", keys));
         snprintf(keys, sizeof keys, "%s train.init_from=%s/runs/first/checkpoints/step-00000001.h5",
                  of->keys, folder);
     }

@@ -20,39 +20,20 @@ static void expect_file_error(const char *path, const char *expected)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST(missing_file_is_named_with_the_reason)
+TEST(what_is_no_configuration_is_named_with_the_reason)
 {
+    static const char zero[] = "[train]\nsteps = 5\0 6\nkeep = 1\n";
+    static char endless[1 << 20] = "[run]\nname = ";
+    memset(endless + strlen(endless), 'x', sizeof endless - strlen(endless));
+    endless[sizeof endless - 1] = '\n';
     expect_file_error("/nowhere/theta.ini",
                       ": cannot read the configuration: No such file or directory\n");
-}
-
-TEST(directory_is_not_a_configuration)
-{
     expect_file_error(scratch, ": is a folder; a CONFIG.ini is expected\n");
-}
-
-TEST(nul_byte_is_refused)
-{
-    static const char bytes[] = "[train]\nsteps = 5\0 6\nkeep = 1\n";
-    expect_file_error(write_file(bytes, sizeof bytes - 1),
+    expect_file_error(write_file(zero, sizeof zero - 1),
                       ": is a binary file; a CONFIG.ini is expected, and --checkpoint names "
                       "weights\n");
-}
-
-TEST(line_of_a_megabyte_is_refused)
-{
-    size_t size = 1 << 20;
-    char *bytes = rt_alloc(size, 1);
-    ck_assert_ptr_nonnull(bytes);
-    memset(bytes, 'x', size);
-    memcpy(bytes, "[run]\nname = ", 13);
-    bytes[size - 1] = '\n';
-    expect_file_error(write_file(bytes, size), ":2: the line is longer than 8190 bytes\n");
-    rt_free(bytes);
-}
-
-TEST(endless_file_is_refused)
-{
+    expect_file_error(write_file(endless, sizeof endless),
+                      ":2: the line is longer than 8190 bytes\n");
     expect_file_error("/dev/zero", ":1: the file is larger than 16 MiB\n");
 }
 

@@ -267,14 +267,12 @@ char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untru
 
 /* ---- the folder of a run ---- */
 
-/* Splits a path into folder and name. Returns false if it does not end with a name. */
-static bool split(const char *folder, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
+/* Splits a path into its folder, "." if it names none, and the name behind the last slash. */
+static bool split(const char *path, char folder[RT_PATH_SIZE], char name[RT_PATH_SIZE])
 {
-    const char *last = rt_path_name(folder);
-    const int length = last > folder + 1 ? (int)(last - folder) - 1 : (int)(last - folder);
-    if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
-        return false;
-    return snprintf(dir, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? folder : ".") <
+    const char *last = rt_path_name(path);
+    const int length = last > path + 1 ? (int)(last - path) - 1 : (int)(last - path);
+    return snprintf(folder, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? path : ".") <
                RT_PATH_SIZE &&
            snprintf(name, RT_PATH_SIZE, "%s", last) < RT_PATH_SIZE;
 }
@@ -282,14 +280,12 @@ static bool split(const char *folder, char dir[RT_PATH_SIZE], char name[RT_PATH_
 bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
 {
     char folder[RT_PATH_SIZE], whole[PATH_MAX];
-    const char *last = rt_path_name(file);
-    const int length = (int)(last - file);
-    if (strcmp(last, "config.ini") ||
-        snprintf(folder, sizeof folder, "%.*s", length > 1 ? length - 1 : 1, length ? file : ".") >=
-            (int)sizeof folder ||
+    if (!split(file, folder, name) || strcmp(name, "config.ini") != 0 ||
         !holds(folder, "checkpoints", true))
         return false;
-    return split(folder, dir, name) || (realpath(folder, whole) && split(whole, dir, name));
+    if (split(folder, dir, name) && *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+        return true;
+    return realpath(folder, whole) && split(whole, dir, name) && *name;
 }
 
 /* ---- paths ---- */
@@ -297,12 +293,8 @@ bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PAT
 /* Finds the folder of a file, with symbolic links resolved. */
 static bool find_folder(const char *file, char folder[PATH_MAX])
 {
-    char path[RT_PATH_SIZE];
-    snprintf(path, sizeof path, "%s", file);
-    char *slash = strrchr(path, '/');
-    if (slash)
-        slash[slash == path] = '\0';
-    return realpath(slash ? path : ".", folder) != NULL;
+    char path[RT_PATH_SIZE], name[RT_PATH_SIZE];
+    return split(file, path, name) && realpath(path, folder);
 }
 
 /* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic

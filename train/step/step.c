@@ -271,42 +271,65 @@ static void share_state(rt_trainer *t)
     move_states(t, false);
 }
 
-static void send_order(rt_trainer *t, order_message m)
+/* Does what process 0 orders, in every process. The results belong to a step or an evaluation. */
+static rt_status obey(rt_trainer *t, const order_message *m, rt_step_result *step,
+                      rt_evaluation *evaluation, int64_t *confusion)
 {
-    m.rates = t->rates;
-    rt_world_broadcast(t->world, &m, sizeof m);
+    rt_status status = rt_ok();
+    switch (m->order) {
+    case STEP:
+        t->rates = m->rates;
+        return take_step(t, step);
+    case EVALUATE:
+        share_theta(t);
+        if (m->confusion && !confusion)
+            status = rt_out_of_memory("an evaluation");
+        status = rt_world_agree(t->world, status);
+        return status.code
+                   ? status
+                   : rt_trainer_take_evaluation(t, m->length, m->batches, evaluation, confusion);
+    case SHARE:
+        share_state(t);
+        break;
+    case COLLECT:
+        move_states(t, true);
+        break;
+    case END:
+        break;
+    }
+    return status;
 }
 
 /* ---- calls of process 0 ---- */
 
 rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
 {
-    t->rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1);
-    send_order(t, (order_message){.order = STEP});
-    return take_step(t, result);
+    order_message m = {.order = STEP,
+                       .rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1)};
+    rt_world_broadcast(t->world, &m, sizeof m);
+    return obey(t, &m, result, NULL, NULL);
 }
 
 rt_status rt_trainer_evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
                               int64_t *confusion)
 {
-    send_order(t, (order_message){.order = EVALUATE,
-                                  .length = length,
-                                  .batches = batches,
-                                  .confusion = confusion});
-    share_theta(t);
-    rt_status status = rt_world_agree(t->world, rt_ok()); /* the others may be out of memory */
-    return status.code ? status : rt_trainer_take_evaluation(t, length, batches, result, confusion);
+    order_message m = {.order = EVALUATE,
+                       .length = length,
+                       .batches = batches,
+                       .confusion = confusion != NULL};
+    rt_world_broadcast(t->world, &m, sizeof m);
+    return obey(t, &m, NULL, result, confusion);
 }
 
 void rt_trainer_share(rt_trainer *t)
 {
-    send_order(t, (order_message){.order = SHARE});
+    rt_world_broadcast(t->world, &(order_message){.order = SHARE}, sizeof(order_message));
     share_state(t);
 }
 
 void rt_trainer_collect(rt_trainer *t)
 {
-    send_order(t, (order_message){.order = COLLECT});
+    rt_world_broadcast(t->world, &(order_message){.order = COLLECT}, sizeof(order_message));
     move_states(t, true);
 }
 
@@ -315,7 +338,7 @@ void rt_trainer_dismiss(rt_trainer *t)
     if (!t)
         return;
     if (t->world && rt_world_rank(t->world) == 0)
-        send_order(t, (order_message){.order = END});
+        rt_world_broadcast(t->world, &(order_message){.order = END}, sizeof(order_message));
     t->world = NULL;
 }
 
@@ -327,49 +350,19 @@ void rt_trainer_free(rt_trainer *t)
 
 /* ---- the other processes ---- */
 
-static rt_status follow_evaluation(rt_trainer *t, const order_message *m)
-{
-    rt_evaluation result;
-    int64_t *confusion = NULL;
-    const size_t classes = (size_t)rt_data_classes(t->data);
-    share_theta(t);
-    if (m->confusion)
-        confusion = rt_alloc(classes * classes, sizeof *confusion);
-    rt_status status =
-        rt_world_agree(t->world,
-                       m->confusion && !confusion ? rt_out_of_memory("an evaluation") : rt_ok());
-    if (!status.code)
-        status = rt_trainer_take_evaluation(t, m->length, m->batches, &result, confusion);
-    rt_free(confusion);
-    return status;
-}
-
 /* Failures are ignored here: process 0 gets them as well, and decides. */
 void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
 {
+    const size_t classes = (size_t)rt_data_classes(t->data);
     order_message m = {.order = STEP};
     t->stop = stop;
     while (m.order != END) {
-        rt_step_result result;
-        rt_status status = rt_ok();
+        rt_step_result step;
+        rt_evaluation evaluation;
         rt_world_broadcast(t->world, &m, sizeof m);
-        switch (m.order) {
-        case STEP:
-            t->rates = m.rates;
-            status = take_step(t, &result);
-            break;
-        case EVALUATE:
-            status = follow_evaluation(t, &m);
-            break;
-        case SHARE:
-            share_state(t);
-            break;
-        case COLLECT:
-            move_states(t, true);
-            break;
-        case END:
-            break;
-        }
+        int64_t *confusion = m.confusion ? rt_alloc(classes * classes, sizeof *confusion) : NULL;
+        const rt_status status = obey(t, &m, &step, &evaluation, confusion);
         (void)status;
+        rt_free(confusion);
     }
 }

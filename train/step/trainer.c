@@ -229,21 +229,6 @@ static rt_status make_workers(rt_trainer *t, int threads)
     return rt_ok();
 }
 
-static rt_status init_trainer(rt_trainer *t, const rt_trainer_options *o)
-{
-    const rt_config *c = t->config;
-    rt_status status = check_world(c, t->world);
-    if (status.code)
-        return status;
-    t->rule = rt_update_rule_of(&c->optimizer.settings);
-    t->shards = c->train.shards;
-    t->threads = rt_threads_of(c, t->world);
-    t->place_count = rt_trainer_places(c, t->world);
-    t->group = rt_summation_group(shards_here(c, t->world), t->place_count);
-    status = make_state(t, o->blank);
-    return status.code ? status : make_workers(t, o->threads ? o->threads : t->threads);
-}
-
 rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config,
                                const rt_data *data, const rt_trainer_options *o)
 {
@@ -254,8 +239,16 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
                       .data = data,
                       .world = o->world,
                       .account = o->account,
-                      .on_stop = o->on_stop};
-    return init_trainer(t, o);
+                      .on_stop = o->on_stop,
+                      .rule = rt_update_rule_of(&config->optimizer.settings),
+                      .shards = config->train.shards,
+                      .threads = rt_threads_of(config, o->world),
+                      .place_count = rt_trainer_places(config, o->world)};
+    rt_status status = check_world(config, t->world);
+    t->group = rt_summation_group(shards_here(config, t->world), t->place_count);
+    if (!status.code)
+        status = make_state(t, o->blank);
+    return status.code ? status : make_workers(t, o->threads ? o->threads : t->threads);
 }
 
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,

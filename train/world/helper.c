@@ -14,13 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Reply of a helper: the process of a job that was started, or the wait status of one that ended.
- */
-typedef struct news {
-    enum { STARTED, ENDED } kind;
-    int value;
-} news;
-
 struct rt_helper {
     pid_t process;
     int to, from; /* pipes */
@@ -76,7 +69,8 @@ static int wait_for(pid_t job, const sigset_t *blocked)
     return how;
 }
 
-/* Runs jobs until the other end of the pipe is closed. A job gets SIGTERM if the helper ends. */
+/* Runs jobs until the other end of the pipe is closed. The replies for each job are its process, an
+ * int below 0 if there is none, and its wait status. A job gets SIGTERM if the helper ends. */
 static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, const void *context)
 {
     size_t size;
@@ -87,17 +81,14 @@ static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, co
         if (!text || !read_all(from, text, size))
             return;
         forget_signals(&blocked);
-        const pid_t process = rt_process_fork(SIGTERM);
+        const int process = (int)rt_process_fork(SIGTERM);
         if (process == 0)
             _exit(job(context, text));
         rt_free(text);
-        news started = {STARTED, (int)process};
-        if (!rt_write_all(to, &started, sizeof started))
+        if (!rt_write_all(to, &process, sizeof process))
             return;
-        if (process < 0)
-            continue;
-        news ended = {ENDED, wait_for(process, &blocked)};
-        if (!rt_write_all(to, &ended, sizeof ended))
+        const int how = process > 0 ? wait_for(process, &blocked) : 0;
+        if (process > 0 && !rt_write_all(to, &how, sizeof how))
             return;
     }
 }
@@ -150,11 +141,11 @@ void rt_helper_end(rt_helper *h)
 bool rt_helper_start(rt_helper *h, const char *text)
 {
     const size_t size = strlen(text) + 1;
-    news started;
+    int process;
     if (!rt_write_all(h->to, &size, sizeof size) || !rt_write_all(h->to, text, size) ||
-        !read_all(h->from, &started, sizeof started) || started.value < 0)
+        !read_all(h->from, &process, sizeof process) || process < 0)
         return false;
-    h->job = started.value;
+    h->job = process;
     return true;
 }
 
@@ -167,10 +158,10 @@ void rt_helper_signal(rt_helper *h, int number)
 bool rt_helper_ended(rt_helper *h, int *how)
 {
     struct pollfd ready = {.fd = h->from, .events = POLLIN};
-    news ended;
     if (!h->job || poll(&ready, 1, 0) < 1)
         return false;
     h->job = 0;
-    *how = read_all(h->from, &ended, sizeof ended) ? ended.value : 1 << 8; /* exit code 1 */
+    if (!read_all(h->from, how, sizeof *how))
+        *how = 1 << 8; /* exit code 1 */
     return true;
 }

@@ -299,63 +299,43 @@ bool rt_world_any(rt_world *world, bool holds)
     return count > 0;
 }
 
-/* Broadcasts a status from process `from`. */
-static void broadcast_status(rt_world *world, int from, rt_status *status)
-{
-    const int size = rt_world_size(world);
-    rt_status all[2] = {*status, *status};
-    size_t starts[size + 1];
-    for (int i = 0; i <= size; i++)
-        starts[i] = i > from;
-    rt_world_gather(world, all, starts, sizeof *all);
-    *status = all[0];
-}
-
 rt_status rt_world_agree(rt_world *world, rt_status mine)
 {
     const int size = rt_world_size(world), rank = rt_world_rank(world);
     if (size == 1)
         return mine;
-    /* The first failure is looked for only if there is one. */
+    /* The statuses are gathered only if one of them is a failure. */
     if (!rt_world_any(world, mine.code != RT_OK))
         return rt_ok();
-    int64_t failed[size];
-    memset(failed, 0, sizeof failed);
-    failed[rank] = mine.code != RT_OK;
-    rt_world_sum(world, failed, (size_t)size);
-    int first = 0;
-    while (!failed[first])
-        first++;
-    if (rank == first && rank)
+    rt_status all[size];
+    size_t starts[size + 1];
+    for (int i = 0; i <= size; i++)
+        starts[i] = (size_t)i;
+    if (mine.code && rank)
         mine = rt_error(mine.code, "process %d on %s: %s", rank, rt_world_host(world, rank),
                         mine.message);
-    broadcast_status(world, first, &mine);
-    return mine;
+    all[rank] = mine;
+    rt_world_gather(world, all, starts, sizeof *all);
+    int first = 0;
+    while (!all[first].code)
+        first++;
+    return all[first];
 }
 
-/* Finds the first line that differs. */
-static void find_difference(const char **a, const char **b, int *a_length, int *b_length)
-{
-    const char *x = *a, *y = *b;
-    for (; *x && *x == *y; x++, y++)
-        if (*x == '\n') {
-            *a = x + 1;
-            *b = y + 1;
-        }
-    *a_length = (int)strcspn(*a, "\n");
-    *b_length = (int)strcspn(*b, "\n");
-}
-
+/* Names the first line that differs. */
 static rt_status report_difference(rt_world *world, rt_code code, const char *what,
                                    const char *first, const char *here, const char *advice)
 {
-    int length, here_length;
-    find_difference(&first, &here, &length, &here_length);
+    size_t line = 0;
+    for (size_t i = 0; first[i] && first[i] == here[i]; i++)
+        line = first[i] == '\n' ? i + 1 : line;
+    first += line;
+    here += line;
     return rt_error(code,
                     "%s not the same on all processes: '%.*s' here, '%.*s' at process 0 "
                     "on %s%s%s",
-                    what, here_length, here, length, first, rt_world_host(world, 0),
-                    advice ? "; " : "", advice ? advice : "");
+                    what, (int)strcspn(here, "\n"), here, (int)strcspn(first, "\n"), first,
+                    rt_world_host(world, 0), advice ? "; " : "", advice ? advice : "");
 }
 
 rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, const char *text,
