@@ -6,12 +6,10 @@
 #define FROM_1_TO_1000 "must be a whole number from 1 to 1000"
 #define LR             "theta.ini:2: optimizer.lr must be a number >= 0; got "
 
-typedef struct example {
-    const char *text;
-    const char *errors;
-} example;
-
-static const example bad_files[] = {
+/* Values that no key takes, contradictions between keys, which name the later line, and bad
+ * overrides. */
+enum { TEXT, ERRORS, OVERRIDE, COLUMNS };
+static const char *const bad[][COLUMNS] = {
     {"[optimizer]\nlearnig_rate = 1\n",
      "theta.ini:2: unknown key 'learnig_rate' in [optimizer]; did you mean 'lr'?\n"},
     {"[optimizer]\nlearning-rate = 1\n",
@@ -111,14 +109,8 @@ static const example bad_files[] = {
     {"[run]\nname = -a\n",
      "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "
      "'-a'\n"},
-};
 
-TEST_ROWS(error_names_place_wish_and_fact, 0, ROWS(bad_files))
-{
-    expect_errors(bad_files[_i].text, NULL, bad_files[_i].errors);
-}
-
-static const example contradictions[] = {
+    /* contradictions */
     {"[model]\nheads = 3\ndim = 64\n",
      "theta.ini:3: model.dim = 64 is not divisible by model.heads = 3\n"},
     {"[model]\nheads = 3\n", "theta.ini:2: model.dim = 64 is not divisible by model.heads = 3\n"},
@@ -307,35 +299,39 @@ static const example contradictions[] = {
     {"[train]\nshards = 3\n", "theta.ini:2: train.shards must be 0 or a power of two; got 3\n"},
     {"[train]\nshards = 8\nbatch_size = 7\n",
      "theta.ini:3: train.shards = 8 is more than train.batch_size = 7\n"},
+
+    /* a key that is refused contradicts nothing, and hides no contradiction of others */
+    {"[model]\ndim = x\nheads = 3\n",
+     "theta.ini:2: model.dim must be a whole number from 1 to 1000000; got 'x'\n"},
+    {"[data]\ntask = shift\ndistance = x\n[train]\neval_lengths = 4\n",
+     "theta.ini:3: data.distance must be a whole number from 1 to 1000000; got 'x'\n"},
+    {"[data]\nlevel = x\ntask = shift\ndistance = 31\n",
+     "theta.ini:2: data.level must be one of byte, char, wordpiece, bpe, residue; got 'x'\n"
+     "theta.ini:4: data.distance must be from 1 to 30 for shift with data.length 32; got 31\n"},
+
+    /* overrides: later than any line; they excuse no bad line, which would be back in the next run
+     */
+    {"[model]\nheads = 3\n", "command line: model.dim = 65 is not divisible by model.heads = 3\n",
+     "model.dim=65"},
+    {"[optimizer]\nlr = x\n", "theta.ini:2: optimizer.lr must be a number >= 0; got 'x'\n",
+     "optimizer.lr=1"},
+    {"", "command line: an override must be section.key=value; got 'optimizer.lr'\n",
+     "optimizer.lr"},
+    {"", "command line: unknown key 'lr'; did you mean 'optimizer.lr'?\n", "lr=1"},
+    {"", "command line: unknown key 'wombat'; a key is written section.key\n", "wombat=1"},
+    {"", "command line: unknown key 'lora_rank'; a key is written section.key\n", "lora_rank=8"},
+    {"", "command line: unknown key 'layer' in [model]; did you mean 'layers'?\n", "model.layer=1"},
+    {"", "command line: unknown section 'modle'; did you mean 'model'?\n", "modle.layers=1"},
+    {"", "command line: model.layers has no value\n", "model.layers="},
+    {"",
+     "command line: run.name must be text of at most 127 bytes without control characters; got 'a "
+     ";b'; a comment after a value starts with ' ;'\n",
+     "run.name=a ;b"},
 };
 
-TEST_ROWS(contradiction_names_the_later_line, 0, ROWS(contradictions))
+TEST_ROWS(an_error_names_place_wish_and_fact, 0, ROWS(bad))
 {
-    expect_errors(contradictions[_i].text, NULL, contradictions[_i].errors);
-}
-
-TEST(command_line_is_later_than_any_line)
-{
-    expect_errors("[model]\nheads = 3\n", OVERRIDES("model.dim=65"),
-                  "command line: model.dim = 65 is not divisible by model.heads = 3\n");
-}
-
-/* One key's error is enough: what it contradicts is not known. */
-TEST(refused_value_contradicts_nothing)
-{
-    expect_errors("[model]\ndim = x\nheads = 3\n", NULL,
-                  "theta.ini:2: model.dim must be a whole number from 1 to 1000000; got 'x'\n");
-    expect_errors("[data]\ntask = shift\ndistance = x\n[train]\neval_lengths = 4\n", NULL,
-                  "theta.ini:3: data.distance must be a whole number from 1 to 1000000; got 'x'\n");
-}
-
-TEST(refused_value_hides_no_contradiction_of_others)
-{
-    expect_errors(
-        "[data]\nlevel = x\ntask = shift\ndistance = 31\n", NULL,
-        "theta.ini:2: data.level must be one of byte, char, wordpiece, bpe, residue; got 'x'\n"
-        "theta.ini:4: data.distance must be from 1 to 30 for shift with data.length 32; "
-        "got 31\n");
+    expect_errors(bad[_i][TEXT], OVERRIDES(bad[_i][OVERRIDE]), bad[_i][ERRORS]);
 }
 
 TEST(all_errors_are_listed)
@@ -365,37 +361,10 @@ TEST(endless_errors_are_counted)
     rt_writer_free(&text);
 }
 
-static const struct {
-    const char *override, *error;
-} bad_overrides[] = {
-    {"optimizer.lr", "command line: an override must be section.key=value; got 'optimizer.lr'\n"},
-    {"lr=1", "command line: unknown key 'lr'; did you mean 'optimizer.lr'?\n"},
-    {"wombat=1", "command line: unknown key 'wombat'; a key is written section.key\n"},
-    {"lora_rank=8", "command line: unknown key 'lora_rank'; a key is written section.key\n"},
-    {"model.layer=1", "command line: unknown key 'layer' in [model]; did you mean 'layers'?\n"},
-    {"modle.layers=1", "command line: unknown section 'modle'; did you mean 'model'?\n"},
-    {"model.layers=", "command line: model.layers has no value\n"},
-    {"run.name=a ;b",
-     "command line: run.name must be text of at most 127 bytes without control characters; got 'a "
-     ";b'; a comment after a value starts with ' ;'\n"},
-};
-
-TEST_ROWS(bad_override_names_the_command_line, 0, ROWS(bad_overrides))
-{
-    expect_errors("", OVERRIDES(bad_overrides[_i].override), bad_overrides[_i].error);
-}
-
 TEST(second_override_of_a_key_is_an_error)
 {
     expect_errors("", OVERRIDES("model.layers=1", "model.layers=1"),
                   "command line: model.layers is given twice\n");
-}
-
-/* The line would come back to life with the next run. */
-TEST(override_does_not_excuse_a_bad_line)
-{
-    expect_errors("[optimizer]\nlr = x\n", OVERRIDES("optimizer.lr=1"),
-                  "theta.ini:2: optimizer.lr must be a number >= 0; got 'x'\n");
 }
 
 static const struct {
