@@ -217,13 +217,13 @@ static bool read_source(loading *l)
     size_t size;
     l->errors.file = source->path;
     rt_config_initial(&l->written);
+    if (strlen(source->path) >= RT_PATH_SIZE)
+        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
+                           RT_PATH_SIZE - 1);
     char *bytes =
         source->text ? NULL : rt_config_read_file(&l->errors, source->path, l->untrusted, &size);
     if (!source->text && !bytes)
         return false;
-    if (strlen(source->path) >= RT_PATH_SIZE)
-        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
-                           RT_PATH_SIZE - 1);
     l->written.file = rt_intern_text(source->path);
     l->errors.lines.failed |= !l->written.file;
     read_lines(l, bytes ? bytes : source->text, bytes ? size : strlen(source->text));

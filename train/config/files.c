@@ -240,29 +240,28 @@ char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untru
 {
     enum { MOST = RT_INI_LARGEST_FILE + 1 };
     struct stat found;
-    FILE *file = NULL;
     if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
         complain_of_folder(errors, path);
         return NULL;
     }
-    file = untrusted ? rt_open_regular(path) : fopen(path, "rb");
-    char *bytes = file ? rt_alloc_unset(MOST + 1, 1) : NULL;
-    *size = bytes ? fread(bytes, 1, MOST, file) : 0;
+    char *bytes = rt_alloc_unset(MOST + 1, 1);
+    FILE *file = untrusted ? rt_open_regular(path) : fopen(path, "rb");
+    *size = file && bytes ? fread(bytes, 1, MOST, file) : 0;
     const bool good = file && !ferror(file) && !fstat(fileno(file), &found);
     if (!good)
         rt_config_complain(errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
                            strerror(errno));
-    errors->lines.failed |= file && !bytes;
+    errors->lines.failed |= !bytes;
     if (file)
         fclose(file);
     if (bytes)
         bytes[*size] = '\0';
-    if (bytes && good &&
-        !(S_ISREG(found.st_mode) &&
-          complain_of_file(errors, path, bytes, *size < LOOKED_AT ? *size : LOOKED_AT)))
-        return bytes;
-    rt_free(bytes);
-    return NULL;
+    if (bytes && good && S_ISREG(found.st_mode) &&
+        complain_of_file(errors, path, bytes, *size < LOOKED_AT ? *size : LOOKED_AT)) {
+        rt_free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
 }
 
 /* ---- the folder of a run ---- */

@@ -86,10 +86,11 @@ typedef struct rt_ini {
 bool rt_ini_next(rt_ini *ini);
 
 /* Reads a file, of which at most one byte more than RT_INI_LARGEST_FILE, into a block that the
- * caller frees. NULL, with one complaint, if it cannot be read, or is something other than an INI
- * file: a run, a checkpoint, a text. The complaint says what to type instead. Text is taken for an
- * INI file if a known section is in it or if at least half of its lines are sections or `key =
- * value`. Pipes and devices are taken for INI files; they are refused if the file is untrusted. */
+ * caller frees; a file that cannot be read is empty, with a complaint. NULL, with a complaint, if
+ * the path names something other than an INI file: a run, a checkpoint, a text; or if the heap is
+ * exhausted. The complaint says what to type instead. Text is taken for an INI file if a known
+ * section is in it or if at least half of its lines are sections or `key = value`. Pipes and
+ * devices are taken for INI files; they are refused if the file is untrusted. */
 char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size);
 
 /* ---- paths ---- */
