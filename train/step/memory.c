@@ -157,8 +157,8 @@ static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
 static size_t numbers_without(const rt_trainer *t, int state)
 {
     const bool has_all = rt_world_rank(t->world) == 0;
-    const int first = has_all ? 0 : rt_shares_first(&t->shares);
-    const int end = has_all ? t->span_count : first + rt_shares_count(&t->shares);
+    const int first = has_all ? 0 : t->shares.first;
+    const int end = has_all ? t->span_count : first + t->shares.count;
     size_t numbers = 0;
     for (int i = first; i < end; i++)
         if (state >= rt_states_of(t->rule, t->state.model->parameters.list[t->spans[i].parameter]))
@@ -333,29 +333,24 @@ static void read_group_limits(rt_memory_limits *limits, const char *root, const 
     }
 }
 
-/* Parses a line "5:cpu,memory:/a/b" or, of version 2, "0::/a/b". */
-static void read_group_line(rt_memory_limits *limits, const char *root, char *line)
-{
-    char *controllers = strchr(line, ':');
-    char *group = controllers ? strchr(controllers + 1, ':') : NULL;
-    if (!group)
-        return;
-    line[strcspn(line, "\n")] = '\0';
-    controllers++;
-    *group++ = '\0';
-    const int version = !*controllers ? 2 : rt_list_has(controllers, "memory") ? 1 : 0;
-    for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
-        if (hierarchies[i].version == version)
-            read_group_limits(limits, root, hierarchies + i, group);
-}
-
+/* A line is "5:cpu,memory:/a/b" or, of version 2, "0::/a/b". */
 static void read_groups(rt_memory_limits *limits, const char *root)
 {
     char line[RT_PATH_SIZE];
     snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
     FILE *file = fopen(line, "r");
-    while (file && fgets(line, sizeof line, file))
-        read_group_line(limits, root, line);
+    while (file && fgets(line, sizeof line, file)) {
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(++controllers, ':') : NULL;
+        if (!group)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        *group++ = '\0';
+        const int version = !*controllers ? 2 : rt_list_has(controllers, "memory") ? 1 : 0;
+        for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
+            if (hierarchies[i].version == version)
+                read_group_limits(limits, root, hierarchies + i, group);
+    }
     if (file)
         fclose(file);
 }

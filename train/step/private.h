@@ -79,6 +79,8 @@ void rt_sum_add(real *sum, const real *other, size_t size);
 typedef struct rt_shares {
     rt_world *world;
     int rank, size;       /* of this process, and of the world */
+    int first, count;     /* spans of this process, ... */
+    size_t start, length; /* ... and their numbers in the block of parameters */
     size_t *shards;       /* (size + 1): the first shard of each process */
     size_t *spans;        /* the first span of each */
     size_t *numbers;      /* the first number of each in the block of parameters */
@@ -108,15 +110,6 @@ int rt_share_start(int count, int size, int rank);
 /* In a world, reduces the nodes of all processes to the gradient of the slice of this process, and
  * computes the squares of all spans. */
 void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares);
-
-/* Return the first span of this process, and the number of its spans and parameters. */
-int rt_shares_first(const rt_shares *s);
-int rt_shares_count(const rt_shares *s);
-size_t rt_shares_numbers(const rt_shares *s);
-
-/* Return the gradient of a span of this process, and the offset of its optimizer states. */
-real *rt_share_gradient(const rt_shares *s, const rt_span *part);
-size_t rt_share_state(const rt_shares *s, const rt_span *part);
 
 /* Moves the slices of a state from all processes to process 0, or back. */
 void rt_shares_move(const rt_shares *s, real *state, bool to_first);

@@ -101,6 +101,10 @@ static void share_spans(rt_shares *s, int count)
         s->spans[i] = (size_t)next;
         s->numbers[i] = next < count ? s->parts[next].offset : last->offset + last->size;
     }
+    s->first = (int)s->spans[s->rank];
+    s->count = (int)s->spans[s->rank + 1] - s->first;
+    s->start = s->numbers[s->rank];
+    s->length = s->numbers[s->rank + 1] - s->start;
 }
 
 /* Lists the nodes that each process leaves, and the order of their sums. */
@@ -120,34 +124,28 @@ static void plan_nodes(rt_shares *s, int shards)
     }
 }
 
-size_t rt_shares_numbers(const rt_shares *s)
-{
-    return s->numbers[s->rank + 1] - s->numbers[s->rank];
-}
-
 /* Plans the parcels of a step: `left` are the gradients of the nodes that this process leaves. The
  * nodes of other processes are received one after the other. */
 static rt_status plan_parcels(rt_shares *s, real *const *left, rt_account *account)
 {
-    const size_t numbers = rt_shares_numbers(s);
     int own = 0;
     for (int k = 0; k < s->node_count; k++)
         own += s->owners[k] == s->rank;
     s->received = rt_account_alloc(account, RT_FOR_RECEIVED,
-                                   (size_t)(s->node_count - own) * numbers, sizeof(real));
+                                   (size_t)(s->node_count - own) * s->length, sizeof(real));
     s->sent = rt_alloc((size_t)own * (size_t)(s->size - 1), sizeof *s->sent);
     s->taken = rt_alloc((size_t)(s->node_count - own), sizeof *s->taken);
     if (!s->received || !s->sent || !s->taken)
         return rt_out_of_memory("the sums of others");
     for (int k = 0; k < s->node_count; k++) {
         if (s->owners[k] != s->rank) {
-            s->nodes[k] = s->received + (size_t)s->taken_count * numbers;
+            s->nodes[k] = s->received + (size_t)s->taken_count * s->length;
             s->taken[s->taken_count++] =
-                (rt_parcel){s->owners[k], s->nodes[k], numbers * sizeof(real)};
+                (rt_parcel){s->owners[k], s->nodes[k], s->length * sizeof(real)};
             continue;
         }
         real *grads = *left++;
-        s->nodes[k] = grads + s->numbers[s->rank];
+        s->nodes[k] = grads + s->start;
         for (int to = 0; to < s->size; to++)
             if (to != s->rank)
                 s->sent[s->sent_count++] =
@@ -198,26 +196,6 @@ void rt_shares_free(rt_shares *s)
     rt_free(s->taken);
 }
 
-int rt_shares_first(const rt_shares *s)
-{
-    return (int)s->spans[s->rank];
-}
-
-int rt_shares_count(const rt_shares *s)
-{
-    return (int)(s->spans[s->rank + 1] - s->spans[s->rank]);
-}
-
-real *rt_share_gradient(const rt_shares *s, const rt_span *part)
-{
-    return s->nodes[0] + (part->offset - s->numbers[s->rank]);
-}
-
-size_t rt_share_state(const rt_shares *s, const rt_span *part)
-{
-    return part->offset - (s->rank ? s->numbers[s->rank] : 0);
-}
-
 /* ---- sums ---- */
 
 typedef struct node_sums {
@@ -229,9 +207,9 @@ static void sum_nodes(void *context, int job, int worker)
 {
     const node_sums *all = context;
     const rt_shares *s = all->shares;
-    const int number = rt_shares_first(s) + job;
+    const int number = s->first + job;
     const rt_span *part = s->parts + number;
-    const size_t at = part->offset - s->numbers[s->rank];
+    const size_t at = part->offset - s->start;
     (void)worker;
     for (int i = 0; i < s->sum_count; i++)
         rt_sum_add(s->nodes[s->sums[i].to] + at, s->nodes[s->sums[i].from] + at, part->size);
@@ -243,7 +221,7 @@ void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares)
     if (!s->world)
         return;
     rt_world_exchange(s->world, s->sent, s->sent_count, s->taken, s->taken_count);
-    rt_workers_run(workers, sum_nodes, &(node_sums){s, squares}, rt_shares_count(s));
+    rt_workers_run(workers, sum_nodes, &(node_sums){s, squares}, s->count);
     rt_world_gather(s->world, squares, s->spans, sizeof *squares);
 }
 
@@ -256,7 +234,7 @@ void rt_shares_move(const rt_shares *s, real *moments, bool to_first)
     rt_parcel parcels[size];
     int count = 0;
     if (rank)
-        parcels[count++] = (rt_parcel){0, moments, rt_shares_numbers(s) * sizeof(real)};
+        parcels[count++] = (rt_parcel){0, moments, s->length * sizeof(real)};
     for (int i = 1; i < size && !rank; i++)
         parcels[count++] = (rt_parcel){i, moments + s->numbers[i],
                                        (s->numbers[i + 1] - s->numbers[i]) * sizeof(real)};

@@ -182,24 +182,24 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
 static void update_span(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const rt_span *part = t->spans + rt_shares_first(&t->shares) + job;
+    const rt_span *part = t->spans + t->shares.first + job;
     const rt_parameters *p = &t->state.model->parameters;
     const rt_parameter *parameter = p->list[part->parameter];
-    const size_t at = rt_share_state(&t->shares, part);
+    const size_t at = part->offset - t->shares.start;
     real *states[RT_MOST_STATES] = {0};
     for (int i = 0; i < t->rule->state_count; i++)
-        states[i] = t->state.states[i] + at;
+        states[i] = t->state.states[i] + (t->shares.rank ? at : part->offset);
     const rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
                                      t->state.step + 1);
-    rt_update_span(&u, parameter, part, p->values + part->offset, states,
-                   rt_share_gradient(&t->shares, part), t->scratch[worker]);
+    rt_update_span(&u, parameter, part, p->values + part->offset, states, t->shares.nodes[0] + at,
+                   t->scratch[worker]);
 }
 
 /* Clips the gradient, updates the slice of this process, and gathers those of all. */
 static void update_parameters(rt_trainer *t, double grad_norm)
 {
     t->scale = rt_clip_factor(grad_norm, t->config->optimizer.settings.clip_norm);
-    rt_workers_run(t->workers, update_span, t, rt_shares_count(&t->shares));
+    rt_workers_run(t->workers, update_span, t, t->shares.count);
     rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));
 }
 

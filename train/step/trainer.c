@@ -148,8 +148,7 @@ static rt_status make_spans(rt_trainer *t)
 /* Process 0 holds all states, because it writes the checkpoints. */
 static rt_status make_states(rt_trainer *t)
 {
-    const size_t size =
-        t->shares.rank ? rt_shares_numbers(&t->shares) : t->state.model->parameters.block_size;
+    const size_t size = t->shares.rank ? t->shares.length : t->state.model->parameters.block_size;
     for (int i = 0; i < t->rule->state_count; i++)
         if (!(t->state.states[i] = rt_account_alloc(t->account, RT_FOR_STATES, size, sizeof(real))))
             return rt_out_of_memory("the optimizer's states");
