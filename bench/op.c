@@ -3,7 +3,7 @@
 #include "core/graph.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "models/layers.h"
+#include "models/transformer.h"
 #include "ops/ops.h"
 #include "optim/rules.h"
 

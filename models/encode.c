@@ -3,7 +3,6 @@
 #include "models/encodings/encoding.h"
 
 #include "models/kv_cache.h"
-#include "models/layers.h"
 #include "models/parts.h"
 #include "models/usage.h"
 
@@ -62,26 +61,12 @@ static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer
     return !rt_graph_failed(g);
 }
 
-static bool begin_caches(rt_graph *g, const rt_transformer_input *in)
-{
-    for (int b = 0; in->caches && b < in->B; b++)
-        if (!rt_kv_cache_begin(in->caches[b], g, in->T))
-            return false;
-    return true;
-}
-
 /* ---- pieces ---- */
-
-/* Returns the norm of x, or x itself if the model has no norm there. */
-static rt_tensor *norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
-{
-    return a.weight ? rt_affine_norm(g, x, a, m->options.norm_eps) : x;
-}
 
 /* The norm of a residual before a block, whose products alone read it. */
 static rt_tensor *norm_for_products(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
-    return a.weight ? rt_for_products(g, norm(m, g, x, a)) : x;
+    return a.weight ? rt_for_products(g, rt_transformer_norm(m, g, x, a)) : x;
 }
 
 static rt_tensor *dropout(const rt_transformer *m, rt_graph *g, rt_tensor *x)
@@ -94,8 +79,8 @@ static rt_tensor *onto(const rt_transformer *m, rt_graph *g, rt_tensor *residual
                        rt_affine a)
 {
     if (m->options.dropout > 0 && rt_graph_drops(g))
-        return rt_add(g, residual, dropout(m, g, rt_affine_apply(g, x, a)));
-    return rt_affine_onto(g, residual, x, a);
+        return rt_add(g, residual, dropout(m, g, rt_linear(g, x, a.weight, a.bias)));
+    return rt_linear_onto(g, residual, x, a.weight, a.bias);
 }
 
 /* ---- embeddings ---- */
@@ -202,8 +187,49 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
         x = types ? rt_add(g, x, rt_embedding(g, m->embeddings.types, types, shape, RT_NO_PADDING))
                   : NULL;
     }
-    x = dropout(m, g, norm(m, g, x, m->embeddings.norm));
-    return m->embeddings.project.weight ? rt_affine_apply(g, x, m->embeddings.project) : x;
+    x = dropout(m, g, rt_transformer_norm(m, g, x, m->embeddings.norm));
+    const rt_affine to = m->embeddings.project;
+    return to.weight ? rt_linear(g, x, to.weight, to.bias) : x;
+}
+
+/* ---- linear attention ---- */
+
+static rt_tensor *rotate(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
+{
+    return rotation ? rt_rope(g, x, rotation) : x;
+}
+
+rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
+                          const rt_linear_form_options *o)
+{
+    if (!rt_graph_given(g, "linear_form", "options", o))
+        return NULL;
+    rt_linear_attention_options options = {.causal = o->causal,
+                                           .key_mask = o->key_mask,
+                                           .eps = o->eps,
+                                           .state = o->state};
+    switch (o->kind) {
+    case RT_ATTENTION_SOFTMAX:
+    default:
+        return rt_graph_fail(g, RT_ARGUMENT, "[linear_form] attention %d has no linear form",
+                             (int)o->kind);
+    case RT_ATTENTION_LINEAR_ELU:
+        q = rt_activate(g, q, RT_ELU_PLUS_ONE);
+        k = rt_activate(g, k, RT_ELU_PLUS_ONE);
+        break;
+    case RT_ATTENTION_LINEAR_SOFTMAX:
+        q = rt_softmax(g, q);
+        k = rt_key_exp(g, k, o->key_mask, o->causal, o->state ? o->state->level : NULL,
+                       &options.level);
+        break;
+    case RT_ATTENTION_LINEAR_COSINE:
+        q = rotate(g, rt_normalize(g, q), o->query_rotation);
+        k = rotate(g, rt_normalize(g, k), o->key_rotation);
+        options.constant = 1;
+        return rt_linear_attention(g, q, k, v, q, k, &options);
+    }
+    return rt_linear_attention(g, rotate(g, q, o->query_rotation), rotate(g, k, o->key_rotation), v,
+                               q, k, &options);
 }
 
 /* ---- a layer ---- */
@@ -263,9 +289,9 @@ static rt_tensor *softmax_context(const layer_pass *p, rt_graph *g, heads h, int
     h.value = rt_for_products(g, h.value);
     if (in->caches) {
         rt_kv_cache *cache = in->caches[turn];
-        if (!rt_kv_cache_append(cache, g, p->l, &h.key, &h.value))
+        options.key_positions = rt_kv_cache_append(cache, g, p->l, &h.key, &h.value);
+        if (!options.key_positions)
             return NULL;
-        options.key_positions = rt_kv_cache_positions(cache, p->l);
         options.query_positions = options.key_positions + (h.key->shape[1] - in->T);
     }
     return rt_attention(g, h.query, h.key, h.value, &options);
@@ -298,7 +324,7 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn
 /* The heads of x by one of the projections. */
 static rt_tensor *project(const layer_pass *p, rt_graph *g, rt_tensor *x, rt_affine to, int count)
 {
-    return rt_reshape(g, rt_affine_apply(g, x, to),
+    return rt_reshape(g, rt_linear(g, x, to.weight, to.bias),
                       RT_SHAPE_OF(p->in.B, p->in.T, count, p->model->options.head_dim));
 }
 
@@ -307,10 +333,11 @@ static heads heads_of(const layer_pass *p, rt_graph *g, rt_tensor *x)
     const rt_transformer *m = p->model;
     const rt_transformer_layer *layer = layer_of(p);
     heads h = {.query = project(p, g, x, layer->query, m->options.heads)};
-    h.query = norm(m, g, h.query, layer->query_norm);
+    h.query = rt_transformer_norm(m, g, h.query, layer->query_norm);
     if (layer->head_scale)
         h.query = rt_scale_heads(g, h.query, layer->head_scale);
-    h.key = norm(m, g, project(p, g, x, layer->key, m->options.kv_heads), layer->key_norm);
+    h.key = rt_transformer_norm(m, g, project(p, g, x, layer->key, m->options.kv_heads),
+                                layer->key_norm);
     h.value = project(p, g, x, layer->value, m->options.kv_heads);
     return h;
 }
@@ -334,16 +361,14 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
 
 static rt_tensor *feed_forward(const layer_pass *p, rt_graph *g, rt_tensor *x)
 {
-    const rt_transformer_layer *layer = layer_of(p);
-    switch (p->model->options.ffn) {
-    case RT_FFN_SWIGLU:
-        return rt_for_products(g, rt_affine_gated(g, x, layer->gate, layer->up, RT_SILU));
-    case RT_FFN_GEGLU:
-        return rt_for_products(g, rt_affine_gated(g, x, layer->gate, layer->up, RT_GELU));
-    case RT_FFN_PLAIN:
-        break;
-    }
-    return rt_for_products(g, rt_affine_activate(g, x, layer->up, p->model->options.activation));
+    const rt_transformer_options *o = &p->model->options;
+    const rt_affine up = layer_of(p)->up, gate = layer_of(p)->gate;
+    if (o->ffn == RT_FFN_PLAIN)
+        return rt_for_products(g, rt_linear_activate(g, x, up.weight, up.bias, o->activation));
+    rt_tensor *gates = rt_linear(g, x, gate.weight, gate.bias);
+    rt_tensor *gated = rt_glu(g, gates, rt_linear(g, x, up.weight, up.bias),
+                              o->ffn == RT_FFN_SWIGLU ? RT_SILU : RT_GELU);
+    return rt_for_products(g, gated);
 }
 
 /* Finds the rotation of each sequence. Sequences with an empty cache share the table of a fixed
@@ -366,104 +391,70 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
     rt_tensor *y = attend(p, g, pre ? norm_for_products(m, g, x, layer->attention_norm) : x);
     rt_tensor *after = onto(m, g, x, y, layer->output);
     if (!pre)
-        after = norm(m, g, after, layer->attention_norm);
+        after = rt_transformer_norm(m, g, after, layer->attention_norm);
     rt_tensor *read = m->options.residual == RT_RESIDUAL_PARALLEL ? x : after;
     y = feed_forward(p, g, pre ? norm_for_products(m, g, read, layer->ffn_norm) : read);
     after = onto(m, g, after, y, layer->down);
-    return pre ? after : norm(m, g, after, layer->ffn_norm);
+    return pre ? after : rt_transformer_norm(m, g, after, layer->ffn_norm);
 }
 
 /* ---- all layers ---- */
 
-/* Rotations of the layers that share a base. */
-typedef struct shared_rotations {
-    double base;
-    rt_layer_rotation *rotations;
-    struct shared_rotations *next;
-} shared_rotations;
-
-/* Rotation of each layer: none, one shared with other layers, or its own. */
-typedef struct turning {
-    rt_layer_rotation *none, *own;
-    shared_rotations *shared;
-} turning;
-
-static rt_layer_rotation *shared_of(const turning *t, double base)
+/* Gives layer l its rotations: those of an earlier layer with the same base, or none. They are
+ * found before the layers, whose memory is released after each; a layer whose theta is its own or
+ * overridden finds them by itself. False if the graph has failed. */
+static bool begin_layer(layer_pass *passes, int l, rt_graph *g)
 {
-    const shared_rotations *s = t->shared;
-    while (s && s->base != base)
-        s = s->next;
-    return s ? s->rotations : NULL;
+    layer_pass *p = passes + l;
+    const rt_theta_options *theta = &p->model->options.theta;
+    const bool rotated = is_rotated(p);
+    const bool own = p->model->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
+    const double base = layer_of(p)->row.base;
+    for (int k = 0; k < l && !p->rotations; k++)
+        if (is_rotated(passes + k) == rotated &&
+            (!rotated || layer_of(passes + k)->row.base == base))
+            p->rotations = passes[k].rotations;
+    p->finds_rotations = rotated && own;
+    if (p->rotations)
+        return true;
+    const size_t turns = (size_t)turns_of(&p->in);
+    p->rotations = rt_graph_memory(g, turns, sizeof *p->rotations);
+    for (size_t i = 0; p->rotations && i < turns; i++)
+        p->rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
+    if (p->rotations && rotated && !own)
+        find_rotations(p, g);
+    return p->rotations != NULL;
 }
 
-static layer_pass pass_of(const turning *t, rt_transformer *m, const rt_transformer_input *in,
-                          int l)
+static layer_pass *begin_layers(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
-    layer_pass p = {.model = m, .in = *in, .l = l, .rotations = t->none};
-    if (!is_rotated(&p))
-        return p;
-    p.finds_rotations = !t->shared;
-    p.rotations = t->shared ? shared_of(t, layer_of(&p)->row.base) : t->own;
-    return p;
-}
-
-static rt_layer_rotation *make_rotations(rt_graph *g, const rt_transformer_input *in)
-{
-    const size_t turns = (size_t)turns_of(in);
-    rt_layer_rotation *made = rt_graph_memory(g, turns, sizeof *made);
-    for (size_t i = 0; made && i < turns; i++)
-        made[i] = (rt_layer_rotation){NULL, NULL, NULL};
-    return made;
-}
-
-static bool share_rotations(turning *t, rt_transformer *m, rt_graph *g,
-                            const rt_transformer_input *in)
-{
-    for (int l = 0; l < m->options.layers; l++) {
-        layer_pass p = {.model = m, .in = *in, .l = l};
-        const double base = layer_of(&p)->row.base;
-        if (!is_rotated(&p) || shared_of(t, base))
-            continue;
-        shared_rotations *made = rt_graph_memory(g, 1, sizeof *made);
-        p.rotations = make_rotations(g, in);
-        if (!made || !p.rotations)
-            return false;
-        find_rotations(&p, g);
-        *made = (shared_rotations){base, p.rotations, t->shared};
-        t->shared = made;
+    const int layers = m->options.layers;
+    layer_pass *passes = rt_graph_memory(g, (size_t)layers, sizeof *passes);
+    for (int l = 0; passes && l < layers; l++) {
+        passes[l] = (layer_pass){.model = m, .in = *in, .l = l};
+        if (!begin_layer(passes, l, g))
+            return NULL;
     }
-    return true;
-}
-
-/* Finds shared rotations before the layers, whose memory is released after each. */
-static bool make_turning(turning *t, rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
-{
-    const rt_theta_options *theta = &m->options.theta;
-    const bool shared = !m->encoding.change && !(theta->learn && theta->scope != RT_THETA_MODEL);
-    *t = (turning){.none = make_rotations(g, in)};
-    if (shared)
-        return t->none && share_rotations(t, m, g, in);
-    t->own = make_rotations(g, in);
-    return t->none && t->own;
+    return passes;
 }
 
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const rt_transformer_options *o = &m->options;
-    turning t;
     if (!rt_graph_given(g, "roformer", "input", in) || !is_made(m, g) || !caches_fit(m, g, in) ||
         !spans_fit(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
-    if ((x && !begin_caches(g, in)) || !make_turning(&t, m, g, in))
+    layer_pass *passes = begin_layers(m, g, in);
+    if (!passes)
         return NULL;
     if (in->usage)
         rt_usage_count(in->usage, in);
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
-        layer_pass p = pass_of(&t, m, in, l);
-        rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, &p, sizeof p)
-                                              : apply_layer(g, x, &p);
+        rt_tensor *y = rt_graph_recomputes(g)
+                           ? rt_graph_recompute(g, x, apply_layer, passes + l, sizeof *passes)
+                           : apply_layer(g, x, passes + l);
         if (in->hidden_states)
             in->hidden_states[l] = x;
         else
@@ -471,7 +462,7 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
         x = y;
     }
     if (o->norm == RT_NORM_PRE)
-        x = norm(m, g, x, m->norm);
+        x = rt_transformer_norm(m, g, x, m->norm);
     if (in->hidden_states)
         in->hidden_states[o->layers] = x;
     return x;

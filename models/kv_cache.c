@@ -154,45 +154,26 @@ static rt_tensor *leaf(rt_graph *g, real *rows, const rt_tensor *like, int count
     return x;
 }
 
-bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T)
-{
-    int behind = 0;
-    if (c->state_size) /* sums have no positions */
-        return true;
-    for (int l = 0; l < c->layer_count; l++)
-        behind = seen(c->layers + l, c->count) > behind ? seen(c->layers + l, c->count) : behind;
-    double *at = rt_graph_memory(g, (size_t)(behind + T), sizeof *at);
-    c->start = c->count - behind;
-    for (int t = 0; at && t < behind + T; t++)
-        at[t] = c->start + t;
-    c->positions = at;
-    return at != NULL;
-}
-
-const double *rt_kv_cache_positions(const rt_kv_cache *c, int l)
-{
-    return c->positions + (c->count - seen(c->layers + l, c->count) - c->start);
-}
-
-bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
+const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
 {
     rt_kv_layer *layer = c->layers + l;
     if (!RT_TAKES(g, "cache", RT_INPUT(*k), RT_INPUT(*v)))
-        return false;
+        return NULL;
     const int T = (*k)->shape[1];
-    if (!make_room(c, layer, T)) {
-        rt_graph_fail(g, RT_MEMORY, "out of memory for the keys and values of %d tokens",
-                      c->count + T);
-        return false;
-    }
+    if (!make_room(c, layer, T))
+        return rt_graph_fail(g, RT_MEMORY, "out of memory for the keys and values of %d tokens",
+                             c->count + T);
     const size_t end = (size_t)(c->count - layer->first) * c->row;
     rt_memory_copy(layer->keys + end, (*k)->data, rt_size(*k) * sizeof(real));
     rt_memory_copy(layer->values + end, (*v)->data, rt_size(*v) * sizeof(real));
     const int behind = seen(layer, c->count), start = c->count - behind;
     const size_t begin = (size_t)(start - layer->first) * c->row;
+    double *positions = rt_graph_memory(g, (size_t)(behind + T), sizeof *positions);
+    for (int t = 0; positions && t < behind + T; t++)
+        positions[t] = start + t;
     *k = leaf(g, layer->keys + begin, *k, behind + T);
     *v = leaf(g, layer->values + begin, *v, behind + T);
-    return *k && *v;
+    return *k && *v ? positions : NULL;
 }
 
 /* ---- several texts ---- */

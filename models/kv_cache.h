@@ -24,8 +24,6 @@ typedef struct rt_kv_cache {
     size_t state_size; /* numbers in the state of a layer; 0 with softmax */
     size_t levels;     /* H, likewise */
     rt_kv_layer *layers;
-    int start;               /* the first token that those being read can see, in any layer */
-    const double *positions; /* of the tokens from there on; valid until the graph is cleared */
 } rt_kv_cache;
 
 /* Starts from a zeroed struct; free it even if this fails. Memory grows with the tokens. */
@@ -47,16 +45,11 @@ void rt_kv_cache_drop(rt_kv_cache *c);
  */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
-/* Before the first layer reads T tokens: finds c->positions. False if the graph has failed. */
-bool rt_kv_cache_begin(rt_kv_cache *c, rt_graph *g, int T);
-
 /* Appends the keys and values of T tokens, *k and *v (1, T, G, D), to those of layer l, and
- * replaces *k and *v by all that these tokens can see, (1, Tk, G, D), valid until the graph is
- * cleared. The caller adds T to c->count after the last layer. False if the graph has failed. */
-bool rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
-
-/* The positions of the keys that layer l has for the tokens being read, (Tk). */
-const double *rt_kv_cache_positions(const rt_kv_cache *c, int l);
+ * replaces *k and *v by all that these tokens can see, (1, Tk, G, D). Returns the positions of
+ * these keys, (Tk). All are valid until the graph is cleared. The caller adds T to c->count after
+ * the last layer. NULL if the graph has failed. */
+const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
 
 /* ---- several texts, each with a cache of its own ---- */
 

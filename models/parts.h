@@ -5,6 +5,9 @@
 
 #include "models/transformer.h"
 
+/* Returns the norm of x over its last axis, or x itself if the model has no norm there. */
+rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a);
+
 /* Tokens first ... first + count - 1 of a text of that length. */
 typedef struct rt_token_span {
     int first, count, length;

@@ -1,86 +1,79 @@
 #include "models/encodings/encoding.h"
 #include "models/options.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* ---- sizes and choices ---- */
 
-/* Without these there is nothing to divide or to name. */
-static bool has_sizes(const rt_transformer_options *o, rt_rule_sink to)
-{
-    const struct {
-        const char *name;
-        int size;
-    } sizes[] = {{"model.vocab", o->vocab},
-                 {"model.layers", o->layers},
-                 {"model.dim", o->dim},
-                 {"model.heads", o->heads}};
-    bool all = true;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i].size < 1) {
-            rt_rule_broken(to, RT_OPTIONS(sizes[i].name), "%s must be positive; got %d",
-                           sizes[i].name, sizes[i].size);
-            all = false;
-        }
-    return all;
-}
+/* A whole number with its bounds. */
+typedef struct bounds {
+    const char *key;
+    int value, least, most;
+} bounds;
 
 #define COUNT(value, word) +1
-static bool has_choices(const rt_transformer_options *o, rt_rule_sink to)
-{
-    const struct {
-        const char *name;
-        int choice, count;
-    } choices[] = {
-        {"model.kind", (int)o->kind, RT_MODEL_KINDS(COUNT)},
-        {"model.norm", (int)o->norm, RT_NORM_ORDERS(COUNT)},
-        {"model.norm_kind", (int)o->norm_kind, RT_NORM_KINDS(COUNT)},
-        {"model.norm_bias", (int)o->norm_bias, RT_PRESENCES(COUNT)},
-        {"model.first_norm", (int)o->first_norm, RT_PRESENCES(COUNT)},
-        {"model.embedding_norm", (int)o->embedding_norm, RT_EMBEDDING_NORMS(COUNT)},
-        {"model.residual", (int)o->residual, RT_RESIDUALS(COUNT)},
-        {"model.ffn", (int)o->ffn, RT_FFNS(COUNT)},
-        {"model.bias", (int)o->bias, RT_BIASES(COUNT)},
-        {"model.classifier", (int)o->classifier, RT_CLASSIFIERS(COUNT)},
-        {"model.activation", (int)o->activation, RT_ACTIVATIONS(COUNT)},
-        {"model.attention", (int)o->attention, RT_ATTENTIONS(COUNT)},
-        {"model.head", (int)o->head, RT_HEADS(COUNT)},
-        {"position.kind", (int)o->position.kind, RT_POSITION_KINDS(COUNT)},
-        {"position.pairing", (int)o->position.pairing, RT_PAIRINGS(COUNT)},
-        {"position.frequencies", (int)o->position.frequencies.family, RT_FREQUENCIES(COUNT)},
-        {"position.scaling", (int)o->position.frequencies.scaling, RT_SCALINGS(COUNT)},
-        {"theta.scope", (int)o->theta.scope, RT_THETA_SCOPES(COUNT)},
-        {"theta.form", (int)o->theta.form, RT_THETA_FORMS(COUNT)},
-        {"theta.init", (int)o->theta.init, RT_THETA_INITS(COUNT)},
-    };
-    bool all = true;
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        if (choices[i].choice < 0 || choices[i].choice >= choices[i].count) {
-            rt_rule_broken(to, RT_OPTIONS(choices[i].name), "%s must be from 0 to %d; got %d",
-                           choices[i].name, choices[i].count - 1, choices[i].choice);
-            all = false;
-        }
-    return all;
-}
+#define SIZE(key, value)                                                                           \
+    {                                                                                              \
+        key, value, 1, INT_MAX                                                                     \
+    }
+#define AT_LEAST_ZERO(key, value)                                                                  \
+    {                                                                                              \
+        key, value, 0, INT_MAX                                                                     \
+    }
+#define CHOICE_OF(key, value, LIST)                                                                \
+    {                                                                                              \
+        key, (int)(value), 0, LIST(COUNT) - 1                                                      \
+    }
 
-/* Zero stands for a default, or for none. */
-static bool has_counts(const rt_transformer_options *o, rt_rule_sink to)
+/* Without these there is nothing to divide or to name. */
+static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
 {
-    const struct {
-        const char *name;
-        int count;
-    } counts[] = {{"model.kv_heads", o->kv_heads},
-                  {"model.head_dim", o->head_dim},
-                  {"model.window", o->window},
-                  {"position.every", o->position.every}};
-    bool all = true;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].count < 0) {
-            rt_rule_broken(to, RT_OPTIONS(counts[i].name), "%s must be at least 0; got %d",
-                           counts[i].name, counts[i].count);
-            all = false;
-        }
-    return all;
+    /* clang-format off */
+    const bounds all[] = {
+        SIZE("model.vocab", o->vocab),
+        SIZE("model.layers", o->layers),
+        SIZE("model.dim", o->dim),
+        SIZE("model.heads", o->heads),
+        CHOICE_OF("model.kind", o->kind, RT_MODEL_KINDS),
+        CHOICE_OF("model.norm", o->norm, RT_NORM_ORDERS),
+        CHOICE_OF("model.norm_kind", o->norm_kind, RT_NORM_KINDS),
+        CHOICE_OF("model.norm_bias", o->norm_bias, RT_PRESENCES),
+        CHOICE_OF("model.first_norm", o->first_norm, RT_PRESENCES),
+        CHOICE_OF("model.embedding_norm", o->embedding_norm, RT_EMBEDDING_NORMS),
+        CHOICE_OF("model.residual", o->residual, RT_RESIDUALS),
+        CHOICE_OF("model.ffn", o->ffn, RT_FFNS),
+        CHOICE_OF("model.bias", o->bias, RT_BIASES),
+        CHOICE_OF("model.classifier", o->classifier, RT_CLASSIFIERS),
+        CHOICE_OF("model.activation", o->activation, RT_ACTIVATIONS),
+        CHOICE_OF("model.attention", o->attention, RT_ATTENTIONS),
+        CHOICE_OF("model.head", o->head, RT_HEADS),
+        CHOICE_OF("position.kind", o->position.kind, RT_POSITION_KINDS),
+        CHOICE_OF("position.pairing", o->position.pairing, RT_PAIRINGS),
+        CHOICE_OF("position.frequencies", o->position.frequencies.family, RT_FREQUENCIES),
+        CHOICE_OF("position.scaling", o->position.frequencies.scaling, RT_SCALINGS),
+        CHOICE_OF("theta.scope", o->theta.scope, RT_THETA_SCOPES),
+        CHOICE_OF("theta.form", o->theta.form, RT_THETA_FORMS),
+        CHOICE_OF("theta.init", o->theta.init, RT_THETA_INITS),
+        AT_LEAST_ZERO("model.kv_heads", o->kv_heads),
+        AT_LEAST_ZERO("model.head_dim", o->head_dim),
+        AT_LEAST_ZERO("model.window", o->window),
+        AT_LEAST_ZERO("position.every", o->position.every),
+    };
+    /* clang-format on */
+    bool good = true;
+    for (const bounds *b = all; b < all + sizeof all / sizeof *all; b++) {
+        if (b->value >= b->least && b->value <= b->most)
+            continue;
+        good = false;
+        if (b->most < INT_MAX)
+            rt_rule_broken(to, RT_OPTIONS(b->key), "%s must be from 0 to %d; got %d", b->key,
+                           b->most, b->value);
+        else
+            rt_rule_broken(to, RT_OPTIONS(b->key), "%s must be %s; got %d", b->key,
+                           b->least ? "positive" : "at least 0", b->value);
+    }
+    return good;
 }
 
 static void check_head(const rt_transformer_options *o, rt_rule_sink to)
@@ -294,8 +287,7 @@ void rt_transformer_rules(const rt_transformer_options *given, rt_rule_listener 
 {
     rt_transformer_options options = *given, *o = &options;
     const rt_rule_sink to = {tell, context};
-    const bool sizes = has_sizes(o, to), choices = has_choices(o, to), counts = has_counts(o, to);
-    if (!sizes || !choices || !counts)
+    if (!are_within_bounds(o, to))
         return;
     check_start(o, to);
     check_width(o, to);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A fixed theta, of the layers of one base. */
+/* The rotation by a fixed theta of the layers of one base. */
 typedef struct fixed_theta {
     rt_rotation_table rotation;
     double base;
@@ -15,9 +15,10 @@ typedef struct fixed_theta {
 
 /* The state of the encoding. */
 typedef struct theta_state {
-    fixed_theta *fixed; /* one for each base; NULL: theta is learnable */
+    fixed_theta *fixed; /* one for each base so far; NULL: theta is learnable */
     int bases;
-    double *start; /* of a learnable theta, as rt_transformer_theta */
+    double *start;       /* of a learnable theta, as rt_transformer_theta */
+    double *frequencies; /* (R/2), scratch memory */
 } theta_state;
 
 int rt_transformer_pairs(const rt_transformer_options *o)
@@ -264,53 +265,16 @@ static void find_frequencies(const rt_transformer_options *o, int layer, int T, 
     rt_frequencies_at(theta, rt_transformer_pairs(o), &frequencies, T);
 }
 
-static void draw_start(const rt_transformer *m, double *start, double *frequencies)
+/* Computes the initial values of a learnable theta. */
+static void draw_start(const rt_transformer *m, theta_state *state)
 {
     const rt_shape shape = rt_transformer_theta_shape(&m->options);
     const int rows = shape.axis[1], pairs = shape.axis[2];
-    for (int n = 0; n < shape.axis[0]; n++, start += rows * pairs) {
+    for (int n = 0; n < shape.axis[0]; n++) {
         const int layer = rt_transformer_theta_layer(&m->options, n);
-        find_frequencies(&m->options, layer, 0, frequencies);
-        draw_layer(m, layer, start, rows, pairs, frequencies);
+        find_frequencies(&m->options, layer, 0, state->frequencies);
+        draw_layer(m, layer, state->start + n * rows * pairs, rows, pairs, state->frequencies);
     }
-}
-
-static rt_status init_table(const rt_transformer *m, rt_rotation_table *table,
-                            const double *frequencies)
-{
-    const rt_position_options *o = &m->options.position;
-    rt_status status =
-        rt_rotation_table_init(table, frequencies, rt_transformer_pairs(&m->options), o->pairing,
-                               rt_frequencies_magnitude(&o->frequencies));
-    table->account = m->parameters.account;
-    return status;
-}
-
-static fixed_theta *fixed_of(const theta_state *state, double base)
-{
-    for (int i = 0; i < state->bases; i++)
-        if (state->fixed[i].base == base)
-            return &state->fixed[i];
-    return NULL;
-}
-
-static rt_status start_fixed(rt_transformer *m, theta_state *state, double *frequencies)
-{
-    const rt_transformer_options *o = &m->options;
-    rt_status status = rt_ok();
-    state->fixed = rt_alloc((size_t)o->layers, sizeof *state->fixed);
-    if (!state->fixed)
-        return rt_out_of_memory("theta");
-    for (int l = 0; l < o->layers && !status.code; l++) {
-        const rt_layer_row *row = &m->layers[l].row;
-        if (!row->has_positions || fixed_of(state, row->base))
-            continue;
-        fixed_theta *fixed = &state->fixed[state->bases++];
-        fixed->base = row->base;
-        find_frequencies(o, l, 0, frequencies);
-        status = init_table(m, &fixed->rotation, frequencies);
-    }
-    return status;
 }
 
 static void set_start(void *context)
@@ -319,30 +283,23 @@ static void set_start(void *context)
     rt_transformer_set_theta(m, ((const theta_state *)m->encoding.state)->start);
 }
 
-static rt_status start_learning(rt_transformer *m, theta_state *state, double *frequencies)
-{
-    const rt_parameters *p = &m->parameters;
-    state->start = rt_alloc(rt_transformer_theta_count(&m->options), sizeof *state->start);
-    if (!state->start)
-        return rt_out_of_memory("theta");
-    draw_start(m, state->start, frequencies);
-    if (!p->borrows_values)
-        rt_memory_fill(p->values, set_start, m);
-    return rt_ok();
-}
-
 rt_status rt_theta_start(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    const int pairs = rt_transformer_pairs(o);
     theta_state *state = m->encoding.state = rt_alloc(1, sizeof *state);
-    double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
-    rt_status status = rt_out_of_memory("theta");
-    if (state && frequencies)
-        status = o->theta.learn ? start_learning(m, state, frequencies)
-                                : start_fixed(m, state, frequencies);
-    rt_free(frequencies);
-    return status;
+    if (!state || !(state->frequencies = rt_alloc((size_t)rt_transformer_pairs(o), sizeof(double))))
+        return rt_out_of_memory("theta");
+    if (!o->theta.learn) {
+        state->fixed = rt_alloc((size_t)o->layers, sizeof *state->fixed);
+        return state->fixed ? rt_ok() : rt_out_of_memory("theta");
+    }
+    state->start = rt_alloc(rt_transformer_theta_count(o), sizeof *state->start);
+    if (!state->start)
+        return rt_out_of_memory("theta");
+    draw_start(m, state);
+    if (!m->parameters.borrows_values)
+        rt_memory_fill(m->parameters.values, set_start, m);
+    return rt_ok();
 }
 
 void rt_theta_free(void *of)
@@ -352,6 +309,7 @@ void rt_theta_free(void *of)
         rt_rotation_table_free(&state->fixed[i].rotation);
     rt_free(state->fixed);
     rt_free(state->start);
+    rt_free(state->frequencies);
 }
 
 /* ---- what rotates ---- */
@@ -405,9 +363,9 @@ static bool rows_are_equal(const double *theta, int rows, int pairs)
     return true;
 }
 
-/* By another theta than the model's own. */
-static const rt_rotation *rotate_changed(const rt_transformer *m, rt_graph *g, int l,
-                                         rt_token_span at)
+/* Returns a rotation that is computed for a span: by an overridden theta, or of tokens whose table
+ * needs no rows for the tokens before them. */
+static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const rt_transformer_options *o = &m->options;
     const int pairs = rt_transformer_pairs(o), rows = o->kv_heads;
@@ -421,64 +379,53 @@ static const rt_rotation *rotate_changed(const rt_transformer *m, rt_graph *g, i
                              at.first);
 }
 
-/* The fixed theta of layer l in sequences of T tokens. */
-static rt_status rotate_for(const rt_transformer *m, fixed_theta *fixed, int l, int T)
+/* Returns the rotation by the fixed theta of layer l in sequences of T tokens, from the table of
+ * its base, which is made anew where theta depends on T. */
+static const rt_rotation *rotate_by_table(const rt_transformer *m, rt_graph *g, int l, int T)
 {
-    const rt_frequency_options *o = &m->options.position.frequencies;
-    const int regime = rt_frequencies_regime(o, T), pairs = rt_transformer_pairs(&m->options);
-    if (regime == fixed->regime)
-        return rt_rotation_reserve(&fixed->rotation, T);
-    double *frequencies = rt_alloc((size_t)pairs, sizeof *frequencies);
-    if (!frequencies)
-        return rt_out_of_memory("theta");
-    rt_rotation_table table;
-    find_frequencies(&m->options, l, T, frequencies);
-    rt_status status = init_table(m, &table, frequencies);
-    rt_free(frequencies);
-    if (status.code)
-        return status;
-    rt_rotation_table_free(&fixed->rotation);
-    fixed->rotation = table;
-    fixed->regime = regime;
-    return rt_rotation_reserve(&fixed->rotation, T);
-}
-
-/* Returns the rotation of a span of tokens, whose table needs no rows for the tokens before it. */
-static const rt_rotation *rotate_part(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
-{
-    const int pairs = rt_transformer_pairs(&m->options);
-    double *frequencies = rt_graph_memory(g, (size_t)pairs, sizeof *frequencies);
-    if (!frequencies)
-        return NULL;
-    find_frequencies(&m->options, l, at.length, frequencies);
-    return rt_rotation_fixed(g, frequencies, 1, pairs, m->options.position.pairing,
-                             rt_frequencies_magnitude(&m->options.position.frequencies), at.count,
-                             at.first);
-}
-
-/* By position times theta, without a decay. */
-static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
-{
-    const rt_transformer_options *o = &m->options;
-    if (m->encoding.change)
-        return rotate_changed(m, g, l, at);
-    if (o->theta.learn)
-        return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
-                                   rt_frequencies_magnitude(&o->position.frequencies), 1, at.count,
-                                   (rt_positions){.offset = at.first});
-    if (at.count < at.length)
-        return rotate_part(m, g, l, at);
-    fixed_theta *fixed = fixed_of(m->encoding.state, m->layers[l].row.base);
-    rt_status status = rotate_for(m, fixed, l, at.length);
+    const rt_position_options *o = &m->options.position;
+    const int regime = rt_frequencies_regime(&o->frequencies, T);
+    theta_state *state = m->encoding.state;
+    fixed_theta *fixed = state->fixed;
+    rt_status status = rt_ok();
+    while (fixed < state->fixed + state->bases && fixed->base != m->layers[l].row.base)
+        fixed++;
+    if (fixed == state->fixed + state->bases)
+        state->bases++;
+    if (!fixed->rotation.theta || fixed->regime != regime) {
+        rt_rotation_table_free(&fixed->rotation);
+        fixed->base = m->layers[l].row.base;
+        fixed->regime = regime;
+        find_frequencies(&m->options, l, T, state->frequencies);
+        status = rt_rotation_table_init(&fixed->rotation, state->frequencies,
+                                        rt_transformer_pairs(&m->options), o->pairing,
+                                        rt_frequencies_magnitude(&o->frequencies));
+        fixed->rotation.account = m->parameters.account;
+    }
+    if (!status.code)
+        status = rt_rotation_reserve(&fixed->rotation, T);
     if (status.code)
         return rt_graph_fail(g, status.code, "%s", status.message);
     return &fixed->rotation.rotation;
 }
 
+/* By position times theta, without a decay. */
+static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int l,
+                                       rt_token_span at)
+{
+    const rt_transformer_options *o = &m->options;
+    if (o->theta.learn && !m->encoding.change)
+        return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
+                                   rt_frequencies_magnitude(&o->position.frequencies), 1, at.count,
+                                   (rt_positions){.offset = at.first});
+    return m->encoding.change || at.count < at.length ? rotate_span(m, g, l, at)
+                                                      : rotate_by_table(m, g, l, at.length);
+}
+
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const double xpos = m->options.position.xpos;
-    const rt_rotation *plain = rotate_span(m, g, l, at);
+    const rt_rotation *plain = rotate_plain(m, g, l, at);
     if (!plain || !(xpos > 0))
         return (rt_layer_rotation){plain, plain, plain};
     return (rt_layer_rotation){rt_rotation_decayed(g, plain, at.count, xpos),

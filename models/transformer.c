@@ -7,34 +7,53 @@
 
 /* ---- construction ---- */
 
-/* "layers.2.attention.query" and the like. */
-static rt_affine add_matrix(rt_transformer *m, int l, const char *rest, rt_shape shape, bool biased)
+/* Adds NAME.weight and, if it is biased, NAME.bias, as long as the first axis of the weight. */
+static rt_affine add_affine(rt_transformer *m, rt_role role, rt_shape shape, bool biased,
+                            const char *name)
 {
-    char name[RT_NAME_SIZE];
-    snprintf(name, sizeof name, "layers.%d.%s", l, rest);
-    return rt_add_linear(&m->parameters, RT_ROLE_MATRIX, name, shape.axis[0], shape.axis[1],
-                         biased);
+    rt_parameters *p = &m->parameters;
+    const rt_init init = shape.ndim == 1 ? RT_INIT_ONE : RT_INIT_NORMAL;
+    rt_affine a = {.weight = rt_parameters_add(p, role, init, shape, "%s.weight", name)};
+    if (biased)
+        a.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(shape.axis[0]),
+                                   "%s.bias", name);
+    return a;
 }
 
 /* Adds a norm of the kind that the options name. */
 static rt_affine add_norm(rt_transformer *m, const char *name, int size)
 {
-    return rt_add_norm(&m->parameters, name, size, m->options.norm_kind,
-                       m->options.norm_bias == RT_WITH);
+    const rt_norm_kind kind = m->options.norm_kind;
+    const bool biased = kind == RT_NORM_LAYER && m->options.norm_bias == RT_WITH;
+    rt_affine a = add_affine(m, RT_ROLE_BIAS, RT_SHAPE_OF(size), biased, name);
+    a.norm_kind = kind;
+    return a;
+}
+
+/* Writes "layers.2.attention.query" and the like. Returns `name`. */
+static const char *name_in_layer(char name[RT_NAME_SIZE], int l, const char *rest)
+{
+    snprintf(name, RT_NAME_SIZE, "layers.%d.%s", l, rest);
+    return name;
+}
+
+static rt_affine add_matrix(rt_transformer *m, int l, const char *rest, rt_shape shape, bool biased)
+{
+    return add_affine(m, RT_ROLE_MATRIX, shape, biased,
+                      name_in_layer((char[RT_NAME_SIZE]){""}, l, rest));
 }
 
 static rt_affine add_layer_norm(rt_transformer *m, int l, const char *rest)
 {
-    char name[RT_NAME_SIZE];
-    snprintf(name, sizeof name, "layers.%d.%s", l, rest);
-    return add_norm(m, name, m->options.dim);
+    return add_norm(m, name_in_layer((char[RT_NAME_SIZE]){""}, l, rest), m->options.dim);
 }
 
 static rt_affine add_head_norm(rt_transformer *m, int l, const char *rest)
 {
-    char name[RT_NAME_SIZE];
-    snprintf(name, sizeof name, "layers.%d.attention.%s", l, rest);
-    return rt_add_norm(&m->parameters, name, m->options.head_dim, RT_NORM_RMS, false);
+    rt_affine a = add_affine(m, RT_ROLE_BIAS, RT_SHAPE_OF(m->options.head_dim), false,
+                             name_in_layer((char[RT_NAME_SIZE]){""}, l, rest));
+    a.norm_kind = RT_NORM_RMS;
+    return a;
 }
 
 static void add_attention(rt_transformer *m, int l)
@@ -48,8 +67,8 @@ static void add_attention(rt_transformer *m, int l)
     layer->key = add_matrix(m, l, "attention.key", RT_SHAPE_OF(kv_width, o->dim), qkv);
     layer->value = add_matrix(m, l, "attention.value", RT_SHAPE_OF(kv_width, o->dim), qkv);
     if (o->qk_norm) {
-        layer->query_norm = add_head_norm(m, l, "query_norm");
-        layer->key_norm = add_head_norm(m, l, "key_norm");
+        layer->query_norm = add_head_norm(m, l, "attention.query_norm");
+        layer->key_norm = add_head_norm(m, l, "attention.key_norm");
     }
     if (encoding->add_layer && layer->row.has_positions)
         layer->encoding = encoding->add_layer(m, l);
@@ -88,17 +107,19 @@ static void add_layer(rt_transformer *m, int l)
 static void add_embeddings(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    rt_parameters *p = &m->parameters;
     const int E = o->embedding_dim;
-    rt_parameters_begin_part(p, RT_PART_EMBEDDINGS, -1);
-    m->embeddings.tokens = rt_add_table(p, "embeddings.tokens", o->vocab, E);
+    rt_parameters_begin_part(&m->parameters, RT_PART_EMBEDDINGS, -1);
+    m->embeddings.tokens =
+        add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->vocab, E), false, "embeddings.tokens").weight;
     if (o->token_types > 0)
-        m->embeddings.types = rt_add_table(p, "embeddings.types", o->token_types, E);
+        m->embeddings.types =
+            add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->token_types, E), false, "embeddings.types")
+                .weight;
     if (o->embedding_norm == RT_EMBEDDING_NORM_YES)
         m->embeddings.norm = add_norm(m, "embeddings.norm", E);
     if (E != o->dim)
-        m->embeddings.project = rt_add_linear(p, RT_ROLE_WEIGHT, "embeddings.project", o->dim, E,
-                                              o->bias == RT_BIAS_ALL);
+        m->embeddings.project = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->dim, E),
+                                           o->bias == RT_BIAS_ALL, "embeddings.project");
 }
 
 static void add_encoder(rt_transformer *m)
@@ -124,18 +145,19 @@ static bool has_output_bias(const rt_transformer_options *o)
 static void add_lm_head(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    rt_parameters *p = &m->parameters;
     const bool transforms = o->kind == RT_KIND_ROFORMER;
     const int E = transforms ? o->embedding_dim : o->dim;
     if (transforms) {
-        m->head.dense =
-            rt_add_linear(p, RT_ROLE_WEIGHT, "head.dense", E, o->dim, o->bias == RT_BIAS_ALL);
-        m->head.norm = rt_add_norm(p, "head.norm", E, o->norm_kind, o->norm_bias == RT_WITH);
+        m->head.dense = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(E, o->dim),
+                                   o->bias == RT_BIAS_ALL, "head.dense");
+        m->head.norm = add_norm(m, "head.norm", E);
     }
     m->head.output.weight =
-        o->tie_embeddings ? m->embeddings.tokens : rt_add_table(p, "head.output", o->vocab, E);
+        o->tie_embeddings
+            ? m->embeddings.tokens
+            : add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->vocab, E), false, "head.output").weight;
     if (transforms && has_output_bias(o))
-        m->head.output.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO,
+        m->head.output.bias = rt_parameters_add(&m->parameters, RT_ROLE_BIAS, RT_INIT_ZERO,
                                                 RT_SHAPE_OF(o->vocab), RT_OUTPUT_BIAS_NAME);
 }
 
@@ -157,14 +179,13 @@ static bool has_classifier_bias(const rt_transformer_options *o)
 static void add_label_head(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    rt_parameters *p = &m->parameters;
     if (has_dense(o))
-        m->head.dense =
-            rt_add_linear(p, RT_ROLE_WEIGHT, "head.dense", o->dim, o->dim, o->bias == RT_BIAS_ALL);
+        m->head.dense = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->dim, o->dim),
+                                   o->bias == RT_BIAS_ALL, "head.dense");
     if (has_dense(o) && o->classifier == RT_CLASSIFIER_NORM)
-        m->head.norm = rt_add_norm(p, "head.norm", o->dim, o->norm_kind, o->norm_bias == RT_WITH);
-    m->head.classifier = rt_add_linear(p, RT_ROLE_WEIGHT, "head.classifier", o->labels, o->dim,
-                                       has_classifier_bias(o));
+        m->head.norm = add_norm(m, "head.norm", o->dim);
+    m->head.classifier = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->labels, o->dim),
+                                    has_classifier_bias(o), "head.classifier");
 }
 
 static void add_head(rt_transformer *m)
@@ -248,4 +269,69 @@ void rt_transformer_free(rt_transformer *m)
     rt_parameters_free(&m->parameters);
     rt_free(m->layers);
     rt_free(m);
+}
+
+/* ---- pieces, heads ---- */
+
+rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
+{
+    if (!a.weight)
+        return x;
+    return a.norm_kind == RT_NORM_LAYER ? rt_layer_norm(g, x, a.weight, a.bias, m->options.norm_eps)
+                                        : rt_rms_norm(g, x, a.weight, m->options.norm_eps);
+}
+
+/* The linear map, the activation, the norm, as far as the head has them. */
+static rt_tensor *transform(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_activation activation)
+{
+    if (!m->head.dense.weight)
+        return x;
+    x = rt_linear_activate(g, x, m->head.dense.weight, m->head.dense.bias, activation);
+    return rt_transformer_norm(m, g, x, m->head.norm);
+}
+
+static rt_tensor *lm_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
+{
+    const rt_affine output = m->head.output;
+    if (m->head.dense.weight)
+        hidden = rt_for_products(g, transform(m, g, hidden, m->options.activation));
+    return rt_linear(g, hidden, output.weight, output.bias);
+}
+
+rt_tensor *rt_transformer_pool(rt_transformer *m, rt_graph *g, rt_tensor *hidden,
+                               const uint8_t *key_mask)
+{
+    return rt_pool(g, hidden, m->options.pool, key_mask);
+}
+
+/* Dropout stands before every map, but with a norm before the last one alone. */
+static rt_tensor *label_logits(rt_transformer *m, rt_graph *g, rt_tensor *x)
+{
+    const rt_transformer_options *o = &m->options;
+    const rt_activation activation = o->classifier == RT_CLASSIFIER_TANH ? RT_TANH : o->activation;
+    if (m->head.dense.weight && o->classifier != RT_CLASSIFIER_NORM)
+        x = rt_dropout(g, x, o->dropout);
+    x = rt_dropout(g, transform(m, g, x, activation), o->dropout);
+    return rt_linear(g, x, m->head.classifier.weight, m->head.classifier.bias);
+}
+
+rt_tensor *rt_transformer_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
+{
+    const rt_head head = m->options.head;
+    if (head == RT_HEAD_LM)
+        return lm_logits(m, g, hidden);
+    if (head == RT_HEAD_SEQUENCE && hidden && hidden->ndim != 2)
+        return rt_graph_fail(g, RT_SHAPE, "[sequence head] x must be (B, C); got %s",
+                             rt_shape_text(hidden));
+    if (head == RT_HEAD_SEQUENCE || head == RT_HEAD_TOKEN)
+        return label_logits(m, g, hidden);
+    return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)head);
+}
+
+rt_tensor *rt_transformer_forward(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    rt_tensor *hidden = rt_transformer_encode(m, g, in);
+    if (hidden && m->options.head == RT_HEAD_SEQUENCE)
+        hidden = rt_transformer_pool(m, g, hidden, in->key_mask);
+    return rt_transformer_logits(m, g, hidden);
 }

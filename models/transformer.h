@@ -55,8 +55,9 @@
  * values of the first and keeps its own gradients.
  */
 
-#include "models/layers.h"
+#include "core/parameters.h"
 #include "models/options.h"
+#include "ops/ops.h"
 
 /* Names of parameters that other code looks up. */
 #define RT_TOKENS_NAME      "embeddings.tokens.weight"
@@ -66,6 +67,13 @@
 
 /* Writes the name of the theta of a layer; with -1, of the one theta of all layers. */
 void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
+
+/* A weight and a bias, of a linear map or of a norm; either may have no bias. */
+typedef struct rt_affine {
+    rt_tensor *weight;
+    rt_tensor *bias;
+    rt_norm_kind norm_kind; /* of a norm */
+} rt_affine;
 
 typedef struct rt_transformer_layer {
     rt_layer_row row; /* what is its own among all layers */
@@ -221,5 +229,33 @@ void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
 /* Overrides theta (borrowed pointer). NULL restores the model's own theta. No gradient flows to
  * theta while it is overridden. */
 void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *change);
+
+/* ---- linear attention ---- */
+
+/* The forms of linear attention: what stands in place of e^(q . k). With R_m the rotation at
+ * position m, for query m and visible key n:
+ *
+ *     linear_elu      R_m phi(q) . R_n phi(k) over phi(q) . phi(k), phi = elu + 1
+ *                     (Katharopoulos et al. 2020; with RoPE, Su et al. 2021, eq. 19)
+ *     linear_softmax  the same with softmax(q) over the features, and e^k
+ *                     (after Shen et al. 2021)
+ *     linear_cosine   1 + R_m q/|q| . R_n k/|k|, above and below: weights from 0 to 2 that
+ *                     sum to 1
+ *
+ * With rotation, weights of the first two forms can be negative and need not sum to 1. */
+
+typedef struct rt_linear_form_options {
+    rt_attention_kind kind;            /* not softmax */
+    const rt_rotation *query_rotation; /* NULL: not rotated */
+    const rt_rotation *key_rotation;
+    bool causal;
+    const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
+    double eps;              /* added to the denominator */
+    rt_linear_state *state;  /* of the tokens before, as for rt_linear_attention; NULL */
+} rt_linear_form_options;
+
+/* Shapes as for rt_linear_attention. */
+rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
+                          const rt_linear_form_options *options);
 
 #endif

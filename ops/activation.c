@@ -5,7 +5,7 @@
 
 typedef struct activation_args {
     rt_activation_values *values;
-    real *derivative;
+    real *derivative; /* NULL: not saved */
 } activation_args;
 
 #define KERNEL(name)                                                                               \
@@ -169,17 +169,6 @@ rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x)
  * costs little. Block by block, so that both stay in the nearest cache. */
 enum { BLOCK = 2048 };
 
-typedef struct glu_args {
-    rt_activation_values *values;
-} glu_args;
-
-static RT_ROW_KERNEL(times_gated, (real *restrict y, const real *restrict x, size_t size),
-                     (y, x, size))
-{
-    for (size_t i = 0; i < size; i++)
-        y[i] *= x[i];
-}
-
 /* dgate += dy x f'(gate), or is set to it; dx = dy f(gate), in place of dy. */
 static RT_ROW_KERNEL(glu_gradients,
                      (real *restrict dgate, real *restrict dy, const real *restrict x,
@@ -204,13 +193,13 @@ static size_t block_at(size_t start, size_t size)
 static void gate_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
-    const glu_args *a = n->args;
+    const activation_args *a = n->args;
     const size_t end = span->first + span->count;
     real derivative[BLOCK];
     for (size_t i = span->first; i < end; i += BLOCK) {
         real *y = n->out->data + i;
         a->values(y, derivative, n->in[0]->data + i, block_at(i, end));
-        times_gated(y, n->in[1]->data + i, block_at(i, end));
+        multiply_by(y, n->in[1]->data + i, block_at(i, end));
     }
 }
 
@@ -226,7 +215,7 @@ typedef struct glu_backward_pass {
 static void glu_derive_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
-    const glu_args *a = n->args;
+    const activation_args *a = n->args;
     const glu_backward_pass *b = span->context;
     const size_t end = span->first + span->count;
     real value[BLOCK], derivative[BLOCK];
@@ -258,7 +247,7 @@ const rt_op rt_op_glu = {.name = "glu",
 
 rt_tensor *rt_glu(rt_graph *g, rt_tensor *gate, rt_tensor *x, rt_activation kind)
 {
-    const glu_args args = {rt_activation_kernel(g, "glu", kind)};
+    const activation_args args = {rt_activation_kernel(g, "glu", kind), NULL};
     if (!args.values || !RT_TAKES(g, "glu", RT_INPUT(gate), RT_INPUT(x)))
         return NULL;
     if (!rt_same_shape(gate, x))

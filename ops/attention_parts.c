@@ -75,20 +75,19 @@ int rt_pack_heads(const rt_pack *a)
     return a->size.outer * a->size.inner;
 }
 
-int rt_pack_sequence(const rt_pack *a, int n)
+static int sequence_of(const rt_pack *a, int n)
 {
     return a->b + n / a->size.inner;
 }
 
-int rt_pack_head(const rt_pack *a, int n)
+static int head_of(const rt_pack *a, int n)
 {
     return a->h + n % a->size.inner * a->h_step;
 }
 
 size_t rt_pack_row(const rt_pack *a, int n)
 {
-    return ((size_t)rt_pack_sequence(a, n) * (size_t)a->H + (size_t)rt_pack_head(a, n)) *
-           (size_t)a->Tq;
+    return ((size_t)sequence_of(a, n) * (size_t)a->H + (size_t)head_of(a, n)) * (size_t)a->Tq;
 }
 
 size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n)
@@ -100,8 +99,8 @@ rt_pack rt_pack_single(const rt_pack *a, int n)
 {
     rt_pack one = *a;
     one.size = (rt_batch_size){1, 1};
-    one.b = rt_pack_sequence(a, n);
-    one.h = rt_pack_head(a, n);
+    one.b = sequence_of(a, n);
+    one.h = head_of(a, n);
     one.q = rt_operand_from(a->q, rt_pack_offset(a, a->q.step, n));
     one.k = rt_operand_from(a->k, rt_pack_offset(a, a->k.step, n));
     one.v = rt_operand_from(a->v, rt_pack_offset(a, a->v.step, n));
@@ -111,34 +110,92 @@ rt_pack rt_pack_single(const rt_pack *a, int n)
 
 /* ---- distances ---- */
 
-static rt_distance_head distance_head(const rt_pack *a, int n)
+/* Terms that attention adds to a score for the distance between query and key: a learned bias of
+ * the distance's class (T5), or the product of the query with a learned key of it (Shaw). With as
+ * many numbers per query as there are classes, t_ic = bias_c + scale q_i . key_c, the score of
+ * query i and key j gets t_i,class(j - i). */
+
+/* Terms of one head in a tile; what is not there or not wanted is NULL. */
+typedef struct terms {
+    const rt_attention_options *o;
+    const real *bias, *keys; /* of class 0, from one class to the next H; (classes, D) */
+    real *dbias, *dkeys;
+    const real *q; /* laid out as all queries */
+    real *dq;      /* likewise */
+    int H, D, stride;
+    rt_tile t;
+} terms;
+
+static terms terms_of(const rt_pack *a, rt_tile t, int n, real *dq)
 {
-    const int h = rt_pack_head(a, n);
-    rt_distance_head head = rt_distance_head_of(a->o, h, a->H, a->D);
-    head.dbias = a->dbias ? a->dbias + h : NULL;
-    head.dkeys = a->dkeys;
-    return head;
+    const rt_tensor *bias = a->o->distance_bias, *keys = a->o->distance_keys;
+    const size_t offset = rt_pack_offset(a, a->q.step, n);
+    const int h = head_of(a, n);
+    return (terms){.o = a->o,
+                   .bias = bias ? bias->data + h : NULL,
+                   .keys = keys ? keys->data : NULL,
+                   .dbias = a->dbias ? a->dbias + h : NULL,
+                   .dkeys = a->dkeys,
+                   .q = rt_operand_from(t.q, offset).data,
+                   .dq = dq ? dq + (size_t)t.i * (size_t)a->q.stride + offset : NULL,
+                   .H = a->H,
+                   .D = a->D,
+                   .stride = a->q.stride,
+                   .t = t};
 }
 
-static rt_distance_tile distance_tile(const rt_pack *a, rt_tile t, int n)
+/* Returns the class of the distance between query i and key j of the tile. */
+static int class_of(const terms *d, int i, int j)
 {
-    const rt_operand q = rt_operand_from(t.q, rt_pack_offset(a, a->q.step, n));
-    return (rt_distance_tile){.q = q.data,
-                              .q_stride = a->q.stride,
-                              .query = a->o->query_positions + t.i,
-                              .key = a->o->key_positions + t.j,
-                              .rows = t.rows,
-                              .columns = t.columns};
+    const double reach = d->o->distances->reach;
+    const double query = d->o->query_positions[d->t.i + i], key = d->o->key_positions[d->t.j + j];
+    const double distance = key - query;
+    const double clamped = distance < -reach ? -reach : distance > reach ? reach : distance;
+    return d->o->distances->class_of[(int)lrint(clamped) + d->o->distances->reach];
+}
+
+/* s (rows, columns) += the terms; `scratch` is for (rows, classes) numbers. */
+static void add_terms(real *s, real *scratch, const terms *d)
+{
+    const int classes = d->o->distances->classes, rows = d->t.rows;
+    if (d->keys)
+        rt_gemm(rows, classes, d->D, (real)d->o->scale, rt_rows_at(d->q, d->stride),
+                rt_transposed(rt_rows_at(d->keys, d->D)), 0, scratch, classes);
+    else
+        memset(scratch, 0, (size_t)rows * (size_t)classes * sizeof *scratch);
+    for (int i = 0; i < rows; i++, s += d->t.columns, scratch += classes) {
+        for (int c = 0; d->bias && c < classes; c++)
+            scratch[c] += d->bias[(size_t)c * (size_t)d->H];
+        for (int j = 0; j < d->t.columns; j++)
+            s[j] += scratch[class_of(d, i, j)];
+    }
+}
+
+/* Adds to dq, dbias and dkeys, given ds (rows, columns). */
+static void terms_backward(const real *ds, real *scratch, const terms *d)
+{
+    const int classes = d->o->distances->classes, rows = d->t.rows;
+    const real scale = (real)d->o->scale;
+    const rt_operand dterm = rt_rows_at(scratch, classes);
+    memset(scratch, 0, (size_t)rows * (size_t)classes * sizeof *scratch);
+    for (int i = 0; i < rows; i++, ds += d->t.columns, scratch += classes) {
+        for (int j = 0; j < d->t.columns; j++)
+            scratch[class_of(d, i, j)] += ds[j];
+        for (int c = 0; d->dbias && c < classes; c++)
+            d->dbias[(size_t)c * (size_t)d->H] += scratch[c];
+    }
+    if (d->keys && d->dq)
+        rt_gemm(rows, d->D, classes, scale, dterm, rt_rows_at(d->keys, d->D), 1, d->dq, d->stride);
+    if (d->dkeys)
+        rt_gemm(classes, d->D, rows, scale, rt_transposed(dterm), rt_rows_at(d->q, d->stride), 1,
+                d->dkeys, d->D);
 }
 
 void rt_pack_distance_backward(const real *ds, real *room, real *dq, const rt_pack *a, rt_tile t)
 {
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++, ds += t.rows * t.columns) {
-        const rt_distance_head head = distance_head(a, n);
-        rt_distance_tile tile = distance_tile(a, t, n);
-        if (dq)
-            tile.dq = dq + (size_t)t.i * (size_t)a->q.stride + rt_pack_offset(a, a->q.step, n);
-        rt_distance_backward(ds, room, &head, tile);
+        const terms d = terms_of(a, t, n, dq);
+        terms_backward(ds, room, &d);
     }
 }
 
@@ -179,17 +236,17 @@ static void finish(real *s, real *room, const rt_pack *a, rt_tile t, int n)
 {
     const rt_attention_options *o = a->o;
     if (o->distances) {
-        const rt_distance_head head = distance_head(a, n);
-        rt_distance_add(s, room, &head, distance_tile(a, t, n));
+        const terms d = terms_of(a, t, n, NULL);
+        add_terms(s, room, &d);
     }
     if (!o->slopes && !o->causal && !o->window && !o->key_mask)
         return;
-    const size_t keys = (size_t)rt_pack_sequence(a, n) * (size_t)a->Tk + (size_t)t.j;
+    const size_t keys = (size_t)sequence_of(a, n) * (size_t)a->Tk + (size_t)t.j;
     for (int r = 0; r < t.rows; r++) {
         real *row = s + (size_t)r * (size_t)t.columns;
         const double query = o->query_positions[t.i + r], *key = o->key_positions + t.j;
         if (o->slopes)
-            add_slope(row, key, query, o->slopes[rt_pack_head(a, n)], t.columns);
+            add_slope(row, key, query, o->slopes[head_of(a, n)], t.columns);
         if (o->causal)
             hide_later(row, key, query, t.columns);
         if (o->window)
@@ -278,73 +335,6 @@ RT_ROW_KERNEL(rt_attention_score_gradient,
             const size_t at = (size_t)r * (size_t)columns + (size_t)j;
             dp[at] = p[at] * (dp[at] - delta[r]);
         }
-}
-
-/* ---- distances ---- */
-
-/* With as many numbers per query as there are classes, t_ic = bias_c + scale q_i . key_c, the
- * score of query i and key j gets t_i,class(j - i). */
-
-rt_distance_head rt_distance_head_of(const rt_attention_options *o, int h, int H, int D)
-{
-    const rt_tensor *bias = o->distance_bias, *keys = o->distance_keys;
-    return (rt_distance_head){.distances = o->distances,
-                              .bias = bias ? bias->data + h : NULL,
-                              .bias_stride = H,
-                              .keys = keys ? keys->data : NULL,
-                              .D = D,
-                              .scale = (real)o->scale};
-}
-
-static int class_of(const rt_distances *d, double query, double key)
-{
-    const double distance = key - query, reach = d->reach;
-    const double clamped = distance < -reach ? -reach : distance > reach ? reach : distance;
-    return d->class_of[(int)lrint(clamped) + d->reach];
-}
-
-static rt_operand keys_of(const rt_distance_head *h, bool transposed)
-{
-    const rt_operand keys = rt_rows_at(h->keys, h->D);
-    return transposed ? rt_transposed(keys) : keys;
-}
-
-void rt_distance_add(real *s, real *room, const rt_distance_head *h, rt_distance_tile t)
-{
-    const int classes = h->distances->classes;
-    if (h->keys)
-        rt_gemm(t.rows, classes, h->D, h->scale, rt_rows_at(t.q, t.q_stride), keys_of(h, true), 0,
-                room, classes);
-    else
-        memset(room, 0, (size_t)t.rows * (size_t)classes * sizeof *room);
-    for (int i = 0; i < t.rows; i++) {
-        real *term = room + (size_t)i * (size_t)classes;
-        real *row = s + (size_t)i * (size_t)t.columns;
-        for (int c = 0; h->bias && c < classes; c++)
-            term[c] += h->bias[(size_t)c * (size_t)h->bias_stride];
-        for (int j = 0; j < t.columns; j++)
-            row[j] += term[class_of(h->distances, t.query[i], t.key[j])];
-    }
-}
-
-void rt_distance_backward(const real *ds, real *room, const rt_distance_head *h, rt_distance_tile t)
-{
-    const int classes = h->distances->classes;
-    const rt_operand dterm = rt_rows_at(room, classes);
-    memset(room, 0, (size_t)t.rows * (size_t)classes * sizeof *room);
-    for (int i = 0; i < t.rows; i++) {
-        real *term = room + (size_t)i * (size_t)classes;
-        const real *row = ds + (size_t)i * (size_t)t.columns;
-        for (int j = 0; j < t.columns; j++)
-            term[class_of(h->distances, t.query[i], t.key[j])] += row[j];
-        for (int c = 0; h->dbias && c < classes; c++)
-            h->dbias[(size_t)c * (size_t)h->bias_stride] += term[c];
-    }
-    if (h->keys && t.dq)
-        rt_gemm(t.rows, h->D, classes, h->scale, dterm, keys_of(h, false), 1, t.dq, t.q_stride);
-    if (h->dkeys)
-        rt_gemm(classes, h->D, t.rows, h->scale, rt_transposed(dterm), rt_rows_at(t.q, t.q_stride),
-                1, h->dkeys, h->D);
 }
 
 /* ---- checks ---- */

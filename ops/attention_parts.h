@@ -1,8 +1,8 @@
 #ifndef ROTOR_OPS_ATTENTION_PARTS_H
 #define ROTOR_OPS_ATTENTION_PARTS_H
 
-/* Parts of attention: packs of heads, the rows of a tile of scores, terms by distance, and the
- * check of the arguments.
+/* Parts of attention: packs of heads, scores with their terms by distance, the rows of a tile of
+ * scores, and the check of the arguments.
  *
  * A pack is the heads whose products attention computes together: some heads of some sequences,
  * which read different key heads. Heads that share a key head are in consecutive packs. A pack has
@@ -44,11 +44,9 @@ rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k);
 rt_pack rt_pack_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
                    const rt_tensor *v, int b, int g, int of_run);
 
-/* Head n of the pack: how many there are, its sequence, its head of queries, its first row among
- * all (B, H, Tq); and the pack of this head alone. */
+/* Head n of the pack: how many there are, its first row among all (B, H, Tq); and the pack of this
+ * head alone. */
 int rt_pack_heads(const rt_pack *a);
-int rt_pack_sequence(const rt_pack *a, int n);
-int rt_pack_head(const rt_pack *a, int n);
 size_t rt_pack_row(const rt_pack *a, int n);
 rt_pack rt_pack_single(const rt_pack *a, int n);
 
@@ -90,41 +88,6 @@ void rt_attention_multiply(real *delta, const real *x, const real *y, int stride
 
 /* ds = p (dp - delta), in place of dp. */
 void rt_attention_score_gradient(real *dp, const real *p, int rows, int columns, const real *delta);
-
-/* ---- distances ---- */
-
-/* Terms that attention adds to a score for the distance between query and key: a learned bias of
- * the distance's class (T5), or the product of the query with a learned key of it (Shaw). */
-
-/* One head. The gradients are NULL where none is wanted. */
-typedef struct rt_distance_head {
-    const rt_distances *distances;
-    const real *bias; /* of class 0; NULL: none */
-    real *dbias;
-    int bias_stride;  /* from one class to the next */
-    const real *keys; /* (classes, D); NULL: none */
-    real *dkeys;
-    int D;
-    real scale; /* of products */
-} rt_distance_head;
-
-/* Some queries and some keys. */
-typedef struct rt_distance_tile {
-    const real *q;
-    real *dq; /* laid out as q; NULL: not wanted */
-    int q_stride;
-    const double *query, *key; /* positions */
-    int rows, columns;
-} rt_distance_tile;
-
-rt_distance_head rt_distance_head_of(const rt_attention_options *o, int h, int H, int D);
-
-/* s (rows, columns) += the terms; `room` is for (rows, classes) numbers. */
-void rt_distance_add(real *s, real *room, const rt_distance_head *h, rt_distance_tile t);
-
-/* Adds to dq, dbias and dkeys, given ds (rows, columns). */
-void rt_distance_backward(const real *ds, real *room, const rt_distance_head *h,
-                          rt_distance_tile t);
 
 /* ---- checks ---- */
 

@@ -118,21 +118,25 @@ struct forward_pass {
     finish_panel *finish; /* or NULL */
 };
 
+static rt_product product_of(int m, int n, int k, real beta, real *c)
+{
+    return (rt_product){.batch = {1, 1},
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .alpha = 1,
+                        .beta = beta,
+                        .c = {.data = c, .stride = n}};
+}
+
 /* y = x weight^T + beta y in a panel. */
 static void multiply_panel(const forward_pass *pass, rt_panel p)
 {
     const rt_node *n = pass->node;
-    const rt_tensor *weight = n->in[1];
-    const int in = weight->shape[1], out = weight->shape[0];
-    const rt_product all = {.batch = {1, 1},
-                            .m = (int)rt_rows(n->out),
-                            .n = out,
-                            .k = in,
-                            .alpha = 1,
-                            .beta = pass->beta,
-                            .a = pass->x,
-                            .b = rt_transposed(pass->weight),
-                            .c = {.data = n->out->data, .stride = out}};
+    const int in = n->in[1]->shape[1], out = n->in[1]->shape[0];
+    rt_product all = product_of((int)rt_rows(n->out), out, in, pass->beta, n->out->data);
+    all.a = pass->x;
+    all.b = rt_transposed(pass->weight);
     if (is_few(n))
         rt_gemm_few(p.rows, p.columns, in, pass->x, rt_rows_from(pass->weight, p.column),
                     pass->beta, n->out->data + p.column, out);
@@ -194,15 +198,9 @@ static void dx_panel(const backward_pass *b, int number)
 {
     const rt_tensor *x = b->node->in[0], *weight = b->node->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
-    const rt_product all = {.batch = {1, 1},
-                            .m = (int)rt_rows(x),
-                            .n = in,
-                            .k = out,
-                            .alpha = 1,
-                            .beta = b->beta_of_dx,
-                            .a = b->dy,
-                            .b = b->weight,
-                            .c = {.data = b->dx, .stride = in}};
+    rt_product all = product_of((int)rt_rows(x), in, out, b->beta_of_dx, b->dx);
+    all.a = b->dy;
+    all.b = b->weight;
     rt_gemm_panel(&all, rt_panel_at(b->of_dx, all.m, all.n, number));
 }
 
@@ -210,15 +208,9 @@ static void dweight_panel(const backward_pass *b, int number)
 {
     const rt_tensor *x = b->node->in[0], *weight = b->node->in[1];
     const int in = weight->shape[1], out = weight->shape[0];
-    const rt_product all = {.batch = {1, 1},
-                            .m = out,
-                            .n = in,
-                            .k = (int)rt_rows(x),
-                            .alpha = 1,
-                            .beta = b->beta_of_dweight,
-                            .a = rt_transposed(b->dy),
-                            .b = b->x,
-                            .c = {.data = b->dweight, .stride = in}};
+    rt_product all = product_of(out, in, (int)rt_rows(x), b->beta_of_dweight, b->dweight);
+    all.a = rt_transposed(b->dy);
+    all.b = b->x;
     const rt_panel p = rt_panel_at(b->of_dweight, out, in, number);
     if (b->dweight)
         rt_gemm_panel(&all, p);

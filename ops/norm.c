@@ -6,11 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct layer_norm_args {
+/* ---- layer norm and RMS norm ---- */
+
+/* The latter has no mean and no bias. */
+typedef struct norm_args {
     double eps;
-    real *mean; /* of each row */
-    real *rstd; /* 1 / sqrt(variance + eps) of each row */
-} layer_norm_args;
+    real *mean;    /* of each row; NULL: RMS norm */
+    real *inverse; /* 1 / sqrt(variance + eps), or 1 / sqrt(mean of squares + eps), of each row */
+} norm_args;
 
 static RT_ROW_KERNEL(normalise_rows,
                      (real *restrict y, const real *restrict x, const real *restrict weight,
@@ -62,92 +65,6 @@ static RT_ROW_KERNEL(norm_gradients,
     }
 }
 
-static void normalise_span(const rt_row_span *span)
-{
-    const rt_node *n = span->node;
-    const layer_norm_args *a = n->args;
-    const rt_tensor *x = n->in[0], *bias = n->in[2];
-    const size_t first = span->first * (size_t)rt_columns(x);
-    normalise_rows(n->out->data + first, x->data + first, n->in[1]->data, bias ? bias->data : NULL,
-                   span->count, rt_columns(x), a->eps, a->mean + span->first,
-                   a->rstd + span->first);
-}
-
-static void layer_norm_forward(const rt_node *n)
-{
-    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), normalise_span, NULL);
-}
-
-/* Both gradients of a part of the rows, of each part behind those of the one before. */
-static rt_scratch_size layer_norm_scratch(const rt_node *n, rt_pass pass)
-{
-    const size_t columns = (size_t)rt_columns(n->out);
-    const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
-    return (rt_scratch_size){pass == RT_BACKWARD ? parts * 2 * columns * sizeof(real) : 0, 0, 0};
-}
-
-static void gradients_of_span(const rt_row_span *span)
-{
-    const rt_node *n = span->node;
-    const layer_norm_args *a = n->args;
-    const rt_tensor *x = n->in[0];
-    const size_t size = (size_t)rt_columns(x), first = span->first * size;
-    real *dweight = (real *)span->context + (size_t)span->number * 2 * size;
-    memset(dweight, 0, 2 * size * sizeof *dweight);
-    norm_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, dweight + size,
-                   span->count, (int)size, a->mean + span->first, a->rstd + span->first);
-}
-
-static void layer_norm_backward(const rt_node *n)
-{
-    const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
-    const size_t parts = (size_t)rt_parts_of_rows(rows, size);
-    real *sums = rt_scratch(n), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
-    rt_node_rows(n, rows, size, gradients_of_span, sums);
-    if (dweight)
-        rt_rows_sum(dweight, sums, parts, size, 2 * size);
-    if (dbias)
-        rt_rows_sum(dbias, sums + size, parts, size, 2 * size);
-    rt_grad_pass(n, 0);
-}
-
-static bool norm_reads(const rt_node *n, const rt_tensor *x)
-{
-    return x == n->in[0] || x == n->in[1];
-}
-
-const rt_op rt_op_layer_norm = {.name = "layer_norm",
-                                .forward = layer_norm_forward,
-                                .backward = layer_norm_backward,
-                                .scratch = layer_norm_scratch,
-                                .reads = norm_reads};
-
-rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
-{
-    if (!RT_TAKES(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
-        return NULL;
-    const int size = rt_columns(x);
-    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != size ||
-        (bias && !rt_same_shape(weight, bias)))
-        return rt_graph_fail(g, RT_SHAPE,
-                             "[layer_norm] x must be (..., C), weight and bias (C); got %s, %s, %s",
-                             rt_shape_text(x), rt_shape_text(weight),
-                             bias ? rt_shape_text(bias) : "no bias");
-    if (!(eps >= 0 && eps < INFINITY))
-        return rt_graph_fail(g, RT_ARGUMENT, "[layer_norm] eps must be >= 0; got %g", eps);
-    size_t rows = rt_rows(x);
-    layer_norm_args args = {eps, rt_graph_numbers(g, rows, sizeof(real)),
-                            rt_graph_numbers(g, rows, sizeof(real))};
-    return RT_APPLY(g, &rt_op_layer_norm, rt_tensor_shape(x), &args, x, weight, bias);
-}
-
-/* ---- RMS norm ---- */
-
-typedef struct rms_norm_args {
-    double eps;
-    real *rrms; /* 1 / sqrt(mean of squares + eps) of each row */
-} rms_norm_args;
-
 static RT_ROW_KERNEL(scale_to_rms,
                      (real *restrict y, const real *restrict x, const real *restrict weight,
                       size_t rows, int size, double eps, real *restrict rrms_of),
@@ -185,56 +102,109 @@ static RT_ROW_KERNEL(rms_gradients,
     }
 }
 
-static void scale_span(const rt_row_span *span)
+static void norm_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
-    const rms_norm_args *a = n->args;
-    const rt_tensor *x = n->in[0];
-    const size_t first = span->first * (size_t)rt_columns(x);
-    scale_to_rms(n->out->data + first, x->data + first, n->in[1]->data, span->count, rt_columns(x),
-                 a->eps, a->rrms + span->first);
+    const norm_args *a = n->args;
+    const int size = rt_columns(n->out);
+    const size_t first = span->first * (size_t)size;
+    const rt_tensor *bias = n->in[2];
+    const real *x = n->in[0]->data + first, *weight = n->in[1]->data;
+    real *y = n->out->data + first;
+    if (a->mean)
+        normalise_rows(y, x, weight, bias ? bias->data : NULL, span->count, size, a->eps,
+                       a->mean + span->first, a->inverse + span->first);
+    else
+        scale_to_rms(y, x, weight, span->count, size, a->eps, a->inverse + span->first);
 }
 
-static void rms_norm_forward(const rt_node *n)
+static void norm_forward(const rt_node *n)
 {
-    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), scale_span, NULL);
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), norm_span, NULL);
 }
 
-/* The gradient of the weight of a part of the rows, of each part behind that of the one before. */
-static rt_scratch_size rms_norm_scratch(const rt_node *n, rt_pass pass)
+/* Returns the numbers that a part sums up: the gradients of weight and bias. */
+static size_t sums_of_part(const rt_node *n)
 {
-    const size_t columns = (size_t)rt_columns(n->out);
-    const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), columns);
-    return (rt_scratch_size){pass == RT_BACKWARD ? parts * columns * sizeof(real) : 0, 0, 0};
+    const norm_args *a = n->args;
+    return (a->mean ? 2 : 1) * (size_t)rt_columns(n->out);
 }
 
-static void rms_gradients_of_span(const rt_row_span *span)
+/* The sums of a part of the rows, of each part behind those of the one before. */
+static rt_scratch_size norm_scratch(const rt_node *n, rt_pass pass)
+{
+    const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), (size_t)rt_columns(n->out));
+    const size_t sums = pass == RT_BACKWARD ? parts * sums_of_part(n) : 0;
+    return (rt_scratch_size){.whole = sums * sizeof(real)};
+}
+
+static void norm_gradient_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
-    const rms_norm_args *a = n->args;
-    const rt_tensor *x = n->in[0];
-    const size_t size = (size_t)rt_columns(x), first = span->first * size;
-    real *dweight = (real *)span->context + (size_t)span->number * size;
-    memset(dweight, 0, size * sizeof *dweight);
-    rms_gradients(n->out->grad + first, x->data + first, n->in[1]->data, dweight, span->count,
-                  (int)size, a->rrms + span->first);
+    const norm_args *a = n->args;
+    const size_t size = (size_t)rt_columns(n->out), first = span->first * size;
+    const real *x = n->in[0]->data + first, *weight = n->in[1]->data;
+    real *sums = (real *)span->context + (size_t)span->number * sums_of_part(n);
+    real *g = n->out->grad + first;
+    memset(sums, 0, sums_of_part(n) * sizeof *sums);
+    if (a->mean)
+        norm_gradients(g, x, weight, sums, sums + size, span->count, (int)size,
+                       a->mean + span->first, a->inverse + span->first);
+    else
+        rms_gradients(g, x, weight, sums, span->count, (int)size, a->inverse + span->first);
 }
 
-static void rms_norm_backward(const rt_node *n)
+static void norm_backward(const rt_node *n)
 {
     const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
-    real *sums = rt_scratch(n), *dweight = rt_grad(n, 1);
-    rt_node_rows(n, rows, size, rms_gradients_of_span, sums);
+    const size_t parts = (size_t)rt_parts_of_rows(rows, size), step = sums_of_part(n);
+    real *sums = rt_scratch(n), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
+    rt_node_rows(n, rows, size, norm_gradient_span, sums);
     if (dweight)
-        rt_rows_sum(dweight, sums, (size_t)rt_parts_of_rows(rows, size), size, size);
+        rt_rows_sum(dweight, sums, parts, size, step);
+    if (dbias)
+        rt_rows_sum(dbias, sums + size, parts, size, step);
     rt_grad_pass(n, 0);
 }
 
-const rt_op rt_op_rms_norm = {.name = "rms_norm",
-                              .forward = rms_norm_forward,
-                              .backward = rms_norm_backward,
-                              .scratch = rms_norm_scratch,
-                              .reads = norm_reads};
+static bool norm_reads(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
+}
+
+#define NORM_OP(word)                                                                              \
+    {                                                                                              \
+        .name = word, .forward = norm_forward, .backward = norm_backward, .scratch = norm_scratch, \
+        .reads = norm_reads                                                                        \
+    }
+const rt_op rt_op_layer_norm = NORM_OP("layer_norm");
+const rt_op rt_op_rms_norm = NORM_OP("rms_norm");
+
+static rt_tensor *apply_norm(rt_graph *g, const rt_op *op, rt_tensor *x, rt_tensor *weight,
+                             rt_tensor *bias, double eps)
+{
+    if (!(eps >= 0 && eps < INFINITY))
+        return rt_graph_fail(g, RT_ARGUMENT, "[%s] eps must be >= 0; got %g", op->name, eps);
+    const size_t rows = rt_rows(x);
+    norm_args args = {.eps = eps};
+    if (op == &rt_op_layer_norm)
+        args.mean = rt_graph_numbers(g, rows, sizeof(real));
+    args.inverse = rt_graph_numbers(g, rows, sizeof(real));
+    return RT_APPLY(g, op, rt_tensor_shape(x), &args, x, weight, bias);
+}
+
+rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
+{
+    if (!RT_TAKES(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
+        return NULL;
+    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x) ||
+        (bias && !rt_same_shape(weight, bias)))
+        return rt_graph_fail(g, RT_SHAPE,
+                             "[layer_norm] x must be (..., C), weight and bias (C); got %s, %s, %s",
+                             rt_shape_text(x), rt_shape_text(weight),
+                             bias ? rt_shape_text(bias) : "no bias");
+    return apply_norm(g, &rt_op_layer_norm, x, weight, bias, eps);
+}
 
 rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
 {
@@ -243,10 +213,7 @@ rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
     if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x))
         return rt_graph_fail(g, RT_SHAPE, "[rms_norm] x must be (..., C), weight (C); got %s, %s",
                              rt_shape_text(x), rt_shape_text(weight));
-    if (!(eps >= 0 && eps < INFINITY))
-        return rt_graph_fail(g, RT_ARGUMENT, "[rms_norm] eps must be >= 0; got %g", eps);
-    const rms_norm_args args = {eps, rt_graph_numbers(g, rt_rows(x), sizeof(real))};
-    return RT_APPLY(g, &rt_op_rms_norm, rt_tensor_shape(x), &args, x, weight);
+    return apply_norm(g, &rt_op_rms_norm, x, weight, NULL, eps);
 }
 
 /* ---- normalize ---- */

@@ -1,21 +1,271 @@
-#include "ops/bf16.h"
+/* The engine oneDNN: its primitives, which a thread creates one for each shape and keeps, and the
+ * products that they compute. */
 
+#include "core/memory.h"
 #include "core/row_kernels.h"
-#include "ops/onednn_primitives.h"
+#include "ops/bf16.h"
 #include "ops/products.h"
 
+#include <dnnl.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
-typedef rt_onednn_order order;
-typedef rt_onednn_shape shape;
-typedef rt_onednn_primitive primitive;
-typedef rt_onednn_thread thread;
+/* Data of many lengths has many shapes: what is kept is forgotten when there are too many. */
+enum { KEPT = 512, PLACES = 2 * KEPT };
+
+/* Layout of the matrices of a product; none has gaps. Those of a batch may lie beside each other,
+ * in the same rows. */
+enum { TRANSPOSED = 1, BESIDE = 2, OF_A = 0, OF_B = 2, OF_C = 4, ADDS = 64 };
+
+/* Shape of the product that a primitive computes; it has no padding and is compared bytewise. */
+typedef struct shape {
+    rt_batch_size batch;
+    int m, n, k;
+    int flags; /* layouts, each shifted by OF_..., and ADDS */
+    float alpha;
+    dnnl_data_type_t type; /* of a and b */
+} shape;
+
+typedef struct primitive {
+    shape shape;
+    dnnl_primitive_t run; /* NULL: the place is free */
+    dnnl_memory_t a, b, c;
+    dnnl_memory_t alpha; /* the factor, where oneDNN takes it as an argument; or NULL */
+} primitive;
+
+/* Primitives and scratch memory of a thread. */
+typedef struct thread {
+    dnnl_stream_t stream;
+    int kept;
+    primitive places[PLACES];
+    real *scratch; /* for a product that goes elsewhere afterwards */
+    size_t scratch_size;
+} thread;
+
+static dnnl_engine_t cpu;
+static pthread_key_t key;
+static bool begin_failed;
+
+/* libdnnl's threads are those of OpenMP; the setting is of the calling thread alone. */
+extern void omp_set_num_threads(int threads);
+
+/* ---- threads ---- */
+
+/* Empties a place, also one whose primitive could not be made. */
+static void discard(primitive *p)
+{
+    dnnl_primitive_destroy(p->run);
+    dnnl_memory_destroy(p->a);
+    dnnl_memory_destroy(p->b);
+    dnnl_memory_destroy(p->c);
+    dnnl_memory_destroy(p->alpha);
+    *p = (primitive){.run = NULL};
+}
+
+static void forget(thread *t)
+{
+    for (int i = 0; i < PLACES; i++)
+        if (t->places[i].run)
+            discard(t->places + i);
+    t->kept = 0;
+}
+
+static void end_thread(void *context)
+{
+    thread *t = context;
+    forget(t);
+    if (t->stream)
+        dnnl_stream_destroy(t->stream);
+    rt_free(t->scratch);
+    rt_free(t);
+}
+
+/* Returns the primitives of the calling thread; NULL if memory is short. */
+static thread *this_thread(void)
+{
+    thread *t = pthread_getspecific(key);
+    if (t)
+        return t;
+    t = rt_alloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    omp_set_num_threads(1);
+    if (dnnl_stream_create(&t->stream, cpu, dnnl_stream_default_flags) ||
+        pthread_setspecific(key, t)) {
+        end_thread(t);
+        return NULL;
+    }
+    return t;
+}
+
+/* Returns scratch memory that is valid until the next call; NULL if memory is short. */
+static real *scratch_of(thread *t, size_t size)
+{
+    if (t->scratch_size >= size)
+        return t->scratch;
+    rt_free(t->scratch);
+    t->scratch = rt_alloc_unset(size, sizeof *t->scratch);
+    t->scratch_size = t->scratch ? size : 0;
+    return t->scratch;
+}
+
+/* ---- primitives ---- */
+
+static unsigned place_of(const shape *s)
+{
+    uint32_t words[sizeof *s / sizeof(uint32_t)];
+    uint64_t hash = 0;
+    memcpy(words, s, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return (unsigned)(hash >> 40) % PLACES;
+}
+
+/* oneDNN 3 has other functions than oneDNN 2 for the same: a description is a pointer, a product
+ * has no description of its own, and a factor is an argument of the primitive. */
+#if DNNL_VERSION_MAJOR >= 3
+
+#define ARG_ALPHA                (DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC)
+#define describe_by_strides      dnnl_memory_desc_create_with_strides
+#define append_sum(after)        dnnl_post_ops_append_sum(after, 1, 0, dnnl_data_type_undef)
+#define forget_description(d)    dnnl_memory_desc_destroy(d)
+#define make_memory(m, d, place) dnnl_memory_create(m, d, cpu, place)
+
+static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl_memory_desc_t d[3],
+                                      dnnl_primitive_attr_t attributes)
+{
+    return dnnl_matmul_primitive_desc_create(product, cpu, d[0], d[1], NULL, d[2], attributes);
+}
+
+static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+{
+    static const dnnl_dims_t one = {1};
+    dnnl_memory_desc_t d = NULL;
+    dnnl_status_t bad = dnnl_primitive_attr_set_scales_mask(attributes, DNNL_ARG_SRC, 0);
+    if (!bad)
+        bad = dnnl_memory_desc_create_with_strides(&d, 1, one, dnnl_f32, one);
+    if (!bad)
+        bad = dnnl_memory_create(&p->alpha, d, cpu, &p->shape.alpha);
+    dnnl_memory_desc_destroy(d);
+    return bad;
+}
+
+#else
+
+#define ARG_ALPHA                0 /* the factor is in the primitive */
+#define describe_by_strides      dnnl_memory_desc_init_by_strides
+#define append_sum(after)        dnnl_post_ops_append_sum(after, 1)
+#define forget_description(d)    ((void)(d))
+#define make_memory(m, d, place) dnnl_memory_create(m, &(d), cpu, place)
+
+static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl_memory_desc_t d[3],
+                                      dnnl_primitive_attr_t attributes)
+{
+    dnnl_matmul_desc_t operation;
+    const dnnl_status_t bad = dnnl_matmul_desc_init(&operation, &d[0], &d[1], NULL, &d[2]);
+    return bad ? bad : dnnl_primitive_desc_create(product, &operation, attributes, cpu, NULL);
+}
+
+static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+{
+    return dnnl_primitive_attr_set_output_scales(attributes, 1, 0, &p->shape.alpha);
+}
+
+#endif
+
+/* One matrix has two axes; a batch has those of its two steps before them. */
+static dnnl_status_t describe(dnnl_memory_desc_t *d, const shape *s, int rows, int columns, int of)
+{
+    const bool transposed = s->flags >> of & TRANSPOSED, beside = s->flags >> of & BESIDE;
+    const rt_batch_size batch = s->batch;
+    const dnnl_dim_t height = transposed ? columns : rows, width = transposed ? rows : columns;
+    const dnnl_dim_t inner = beside ? width : height * width;
+    const dnnl_dim_t row = beside ? width * batch.inner : width;
+    const dnnl_dims_t sizes = {batch.outer, batch.inner, rows, columns};
+    const dnnl_dims_t strides = {height * width * batch.inner, inner, transposed ? 1 : row,
+                                 transposed ? row : 1};
+    const int skipped = batch.outer == 1 && batch.inner == 1 ? 2 : 0;
+    return describe_by_strides(d, 4 - skipped, sizes + skipped, of == OF_C ? dnnl_f32 : s->type,
+                               strides + skipped);
+}
+
+static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, primitive *p)
+{
+    dnnl_post_ops_t after = NULL;
+    dnnl_status_t bad = dnnl_primitive_attr_create(attributes);
+    if (!bad && p->shape.alpha != 1)
+        bad = set_factor(*attributes, p);
+    if (!bad && (p->shape.flags & ADDS)) {
+        bad = dnnl_post_ops_create(&after);
+        if (!bad)
+            bad = append_sum(after);
+        if (!bad)
+            bad = dnnl_primitive_attr_set_post_ops(*attributes, after);
+        dnnl_post_ops_destroy(after);
+    }
+    return bad;
+}
+
+/* Makes a primitive for its shape. */
+static dnnl_status_t make_primitive(primitive *p)
+{
+    const shape *s = &p->shape;
+    dnnl_memory_desc_t d[3] = {0};
+    dnnl_primitive_attr_t attributes = NULL;
+    dnnl_primitive_desc_t product = NULL;
+    dnnl_status_t bad = describe(&d[0], s, s->m, s->k, OF_A);
+    if (!bad)
+        bad = describe(&d[1], s, s->k, s->n, OF_B);
+    if (!bad)
+        bad = describe(&d[2], s, s->m, s->n, OF_C);
+    if (!bad)
+        bad = make_attributes(&attributes, p);
+    if (!bad)
+        bad = describe_product(&product, d, attributes);
+    if (!bad)
+        bad = make_memory(&p->a, d[0], DNNL_MEMORY_NONE);
+    if (!bad)
+        bad = make_memory(&p->b, d[1], DNNL_MEMORY_NONE);
+    if (!bad)
+        bad = make_memory(&p->c, d[2], DNNL_MEMORY_NONE);
+    if (!bad)
+        bad = dnnl_primitive_create(&p->run, product);
+    for (int i = 0; i < 3; i++)
+        forget_description(d[i]);
+    dnnl_primitive_desc_destroy(product);
+    dnnl_primitive_attr_destroy(attributes);
+    return bad;
+}
+
+/* Returns the primitive for a shape, until the next call; NULL if it cannot be made. */
+static primitive *primitive_for(thread *t, const shape *s)
+{
+    unsigned place = place_of(s);
+    while (t->places[place].run && memcmp(&t->places[place].shape, s, sizeof *s) != 0)
+        place = (place + 1) % PLACES;
+    primitive *p = t->places + place;
+    if (p->run)
+        return p;
+    if (t->kept == KEPT) {
+        forget(t);
+        p = t->places + place_of(s);
+    }
+    p->shape = *s;
+    if (make_primitive(p)) {
+        discard(p);
+        return NULL;
+    }
+    t->kept++;
+    return p;
+}
 
 /* ---- products ---- */
 
-static order order_of(rt_batch_size batch, rt_operand x)
+static int layout_of(rt_batch_size batch, int stride, rt_steps step, bool transposed)
 {
-    return (order){x.transposed, rt_side_by_side(batch, x.stride, x.step)};
+    return (transposed ? TRANSPOSED : 0) | (rt_side_by_side(batch, stride, step) ? BESIDE : 0);
 }
 
 /* Returns whether matrices (rows, columns), not transposed, lie without gaps, as primitives need.
@@ -63,7 +313,7 @@ static const void *rounded(rt_batch_size batch, rt_operand x, int rows, int colu
 
 static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
 {
-    primitive *made = rt_onednn_primitive_for(t, s);
+    primitive *made = primitive_for(t, s);
     const void *a = p->a.data, *b = p->b.data;
     if (made && s->type == dnnl_bf16) {
         a = rounded(p->batch, p->a, p->m, p->k, RT_BF16_OF_A);
@@ -74,21 +324,23 @@ static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, made->a},
                                          {DNNL_ARG_WEIGHTS, made->b},
                                          {DNNL_ARG_DST, made->c},
-                                         {RT_ONEDNN_ARG_ALPHA, made->alpha}};
+                                         {ARG_ALPHA, made->alpha}};
     return !dnnl_memory_set_data_handle(made->a, (void *)a) &&
            !dnnl_memory_set_data_handle(made->b, (void *)b) &&
            !dnnl_memory_set_data_handle(made->c, c) &&
-           !dnnl_primitive_execute(made->run, rt_onednn_stream(t), made->alpha ? 4 : 3, arguments);
+           !dnnl_primitive_execute(made->run, t->stream, made->alpha ? 4 : 3, arguments);
 }
 
+/* Returns the shape of a product into memory of its own. */
 static shape shape_of(const rt_product *p, dnnl_data_type_t type)
 {
+    const rt_operand *a = &p->a, *b = &p->b;
     return (shape){.batch = p->batch,
                    .m = p->m,
                    .n = p->n,
                    .k = p->k,
-                   .a = order_of(p->batch, p->a),
-                   .b = order_of(p->batch, p->b),
+                   .flags = layout_of(p->batch, a->stride, a->step, a->transposed) << OF_A |
+                            layout_of(p->batch, b->stride, b->step, b->transposed) << OF_B,
                    .alpha = 1,
                    .type = type};
 }
@@ -97,8 +349,8 @@ static shape shape_of(const rt_product *p, dnnl_data_type_t type)
 static bool multiply_into(thread *t, const rt_product *p, dnnl_data_type_t type)
 {
     shape s = shape_of(p, type);
-    s.c.side_by_side = rt_side_by_side(p->batch, p->c.stride, p->c.step);
-    s.adds = p->beta == 1;
+    s.flags |= layout_of(p->batch, p->c.stride, p->c.step, false) << OF_C;
+    s.flags |= p->beta == 1 ? ADDS : 0;
     s.alpha = (float)p->alpha;
     return execute(t, p, &s, p->c.data);
 }
@@ -108,10 +360,9 @@ static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t typ
 {
     const shape s = shape_of(p, type);
     const size_t size = (size_t)p->m * (size_t)p->n;
-    real *room = rt_onednn_room(t, size * (size_t)p->batch.outer * (size_t)p->batch.inner);
-    if (!room || !execute(t, p, &s, room))
+    const real *from = scratch_of(t, size * (size_t)p->batch.outer * (size_t)p->batch.inner);
+    if (!from || !execute(t, p, &s, t->scratch))
         return false;
-    const real *from = room;
     for (int i = 0; i < p->batch.outer; i++)
         for (int j = 0; j < p->batch.inner; j++, from += size) {
             const rt_product one = rt_product_of(p, i, j);
@@ -122,7 +373,7 @@ static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t typ
 
 static bool multiply_bf16(const rt_product *p)
 {
-    thread *t = rt_onednn_this_thread();
+    thread *t = this_thread();
     if (!t)
         return false;
     return dense_result(p) && (p->beta == 0 || p->beta == 1) ? multiply_into(t, p, dnnl_bf16)
@@ -151,7 +402,7 @@ static bool together(const rt_product *p)
 
 static bool multiply_float(const rt_product *p)
 {
-    thread *t = rt_onednn_this_thread();
+    thread *t = this_thread();
     bool good = t;
     if (good && together(p))
         return multiply_into(t, p, dnnl_f32);
@@ -192,9 +443,16 @@ size_t rt_onednn_library(int m, int n, int k, rt_math math)
     return PRIMITIVES + (math == RT_MATH_BF16 ? 2 * larger * sizeof(rt_bf16) : 0);
 }
 
+static void begin(void)
+{
+    begin_failed = pthread_key_create(&key, end_thread) || dnnl_engine_create(&cpu, dnnl_cpu, 0);
+}
+
 rt_status rt_onednn_begin(rt_math math)
 {
-    if (!rt_onednn_start())
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin);
+    if (begin_failed)
         return rt_error(RT_CONFIG, "oneDNN cannot be started");
     if (math == RT_MATH_BF16 && !has(dnnl_cpu_isa_avx512_core_bf16))
         return rt_error(RT_CONFIG, "this processor has no products in bf16 (AVX-512 BF16)");

@@ -38,6 +38,24 @@ static void fill_rows(void *context)
     }
 }
 
+/* Returns a rotation in the memory of the graph that is as `like` but for its table, whose t->count
+ * rows of t->columns numbers are to be filled. NULL if the graph has failed. */
+static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, table_rows *t)
+{
+    const size_t size = t->count * (size_t)t->columns;
+    rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
+    t->position = rt_graph_numbers(g, t->count, sizeof *t->position);
+    t->cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *t->cosine);
+    if (!r || !t->position || !t->cosine)
+        return NULL;
+    t->sine = t->cosine + size;
+    *r = *like;
+    r->position = t->position;
+    r->cosine = t->cosine;
+    r->sine = t->sine;
+    return r;
+}
+
 /* ---- learned ---- */
 
 /* Cosines and sines of a + b from those of a and of b, so that only every BLOCK-th row and the
@@ -156,34 +174,29 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
             (int)form, (int)pairing, magnitude);
     if (!are_finite(g, positions, count))
         return NULL;
-    rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
     double *values = rt_graph_numbers(g, (size_t)columns, sizeof *values);
-    double *position = rt_graph_numbers(g, count, sizeof *position);
-    real *cosine = rt_graph_numbers(g, count * (size_t)columns, sizeof *cosine);
-    real *sine = rt_graph_numbers(g, count * (size_t)columns, sizeof *sine);
-    double *scratch = positions.at
-                          ? NULL
-                          : rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *scratch);
+    const rt_rotation like = {.sequences = sequences,
+                              .length = T,
+                              .heads = theta->ndim == 2 ? theta->shape[0] : 1,
+                              .pairs = rt_columns(theta),
+                              .pairing = pairing,
+                              .theta = theta,
+                              .form = form,
+                              .magnitude = magnitude};
+    learned_rows t = {.rows = {.count = count,
+                               .columns = columns,
+                               .positions = positions,
+                               .theta = values,
+                               .magnitude = magnitude},
+                      .theta = theta,
+                      .form = form,
+                      .values = values};
+    rt_rotation *r = make_rotation(g, &like, &t.rows);
+    if (!positions.at)
+        t.scratch = rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *t.scratch);
     if (rt_graph_failed(g))
         return NULL;
-    learned_rows learned = {.rows = {position, cosine, sine, count, columns, positions, values,
-                                     magnitude},
-                            .theta = theta,
-                            .form = form,
-                            .values = values,
-                            .scratch = scratch};
-    rt_memory_fill(cosine, fill_learned_rows, &learned);
-    *r = (rt_rotation){.sequences = sequences,
-                       .length = T,
-                       .heads = theta->ndim == 2 ? theta->shape[0] : 1,
-                       .pairs = rt_columns(theta),
-                       .pairing = pairing,
-                       .position = position,
-                       .cosine = cosine,
-                       .sine = sine,
-                       .theta = theta,
-                       .form = form,
-                       .magnitude = magnitude};
+    rt_memory_fill(values, fill_learned_rows, &t);
     return r;
 }
 
@@ -221,27 +234,20 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int 
                              "pairing, a finite magnitude and offset; got %d, %d, %d, %d, %g and "
                              "%g",
                              heads, pairs, T, (int)pairing, magnitude, offset);
-    const int columns = heads * pairs;
-    const size_t count = (size_t)T, size = count * (size_t)columns;
-    rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
-    double *position = rt_graph_numbers(g, count, sizeof *position);
-    real *cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *cosine);
-    if (!r || !position || !cosine)
-        return NULL;
-    real *sine = cosine + size;
-    const rt_positions positions = {.offset = offset};
-    rt_memory_fill(cosine, fill_rows,
-                   &(table_rows){position, cosine, sine, count, columns, positions, theta,
-                                 magnitude});
-    *r = (rt_rotation){.sequences = 1,
-                       .length = T,
-                       .heads = heads,
-                       .pairs = pairs,
-                       .pairing = pairing,
-                       .position = position,
-                       .cosine = cosine,
-                       .sine = sine,
-                       .magnitude = magnitude};
+    const rt_rotation like = {.sequences = 1,
+                              .length = T,
+                              .heads = heads,
+                              .pairs = pairs,
+                              .pairing = pairing,
+                              .magnitude = magnitude};
+    table_rows t = {.count = (size_t)T,
+                    .columns = heads * pairs,
+                    .positions = {.offset = offset},
+                    .theta = theta,
+                    .magnitude = magnitude};
+    rt_rotation *r = make_rotation(g, &like, &t);
+    if (r)
+        rt_memory_fill(t.position, fill_rows, &t);
     return r;
 }
 
@@ -320,58 +326,47 @@ static bool is_decay(rt_graph *g, const rt_rotation *r, int T, double scale)
     return !rt_graph_failed(g);
 }
 
-/* Computes zeta_i^(position / scale) of each pair. */
-static bool fill_factors(rt_graph *g, double *factor, const double *log_zeta, int pairs,
-                         double position, double scale)
-{
-    const double power = position / scale;
-    if (!(fabs(power) <= RT_XPOS_REACH)) {
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[rope] position %g is farther from 0 than %d times the scale of the decay, "
-                      "%g",
-                      position, (int)RT_XPOS_REACH, scale);
-        return false;
-    }
-    for (int i = 0; i < pairs; i++)
-        factor[i] = exp(power * log_zeta[i]);
-    return true;
-}
-
-static void multiply_row(const rt_rotation *r, real *cosine, real *sine, size_t from,
-                         const double *factor)
-{
-    for (int h = 0; h < r->heads; h++)
-        for (int i = 0; i < r->pairs; i++, from++) {
-            *cosine++ = (real)((double)r->cosine[from] * factor[i]);
-            *sine++ = (real)((double)r->sine[from] * factor[i]);
-        }
-}
-
 /* Table of a rotation with a decay, that is to be filled. */
 typedef struct decayed_rows {
+    table_rows rows; /* T tokens of each sequence */
     rt_graph *graph;
     const rt_rotation *from;
-    size_t count; /* T tokens of each sequence */
-    int T;
-    double scale;
-    double *position, *log_zeta, *factor;
-    real *cosine, *sine;
+    size_t T;
+    double scale, *log_zeta, *factor;
 } decayed_rows;
+
+/* Computes zeta_i^(position / scale) of each pair. Returns false if the graph has failed. */
+static bool fill_factors(const decayed_rows *t, double position)
+{
+    const double power = position / t->scale;
+    if (!(fabs(power) <= RT_XPOS_REACH))
+        rt_graph_fail(t->graph, RT_ARGUMENT,
+                      "[rope] position %g is farther from 0 than %d times the scale of the decay, "
+                      "%g",
+                      position, (int)RT_XPOS_REACH, t->scale);
+    for (int i = 0; i < t->from->pairs; i++)
+        t->factor[i] = exp(power * t->log_zeta[i]);
+    return !rt_graph_failed(t->graph);
+}
 
 static void fill_decayed_rows(void *context)
 {
     const decayed_rows *t = context;
     const rt_rotation *r = t->from;
-    const size_t columns = (size_t)r->heads * (size_t)r->pairs, T = (size_t)t->T;
+    const size_t columns = (size_t)t->rows.columns, pairs = (size_t)r->pairs;
     for (int i = 0; i < r->pairs; i++)
         t->log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
-    for (size_t row = 0; row < t->count; row++) {
-        const size_t from = row / T * (size_t)r->length + row % T;
-        t->position[row] = r->position[from];
-        if (!fill_factors(t->graph, t->factor, t->log_zeta, r->pairs, t->position[row], t->scale))
+    for (size_t row = 0; row < t->rows.count; row++) {
+        const size_t from = row / t->T * (size_t)r->length + row % t->T;
+        t->rows.position[row] = r->position[from];
+        if (!fill_factors(t, t->rows.position[row]))
             return;
-        multiply_row(r, t->cosine + row * columns, t->sine + row * columns, from * columns,
-                     t->factor);
+        for (size_t i = 0; i < columns; i++) {
+            const double factor = t->factor[i % pairs];
+            t->rows.cosine[row * columns + i] =
+                (real)((double)r->cosine[from * columns + i] * factor);
+            t->rows.sine[row * columns + i] = (real)((double)r->sine[from * columns + i] * factor);
+        }
     }
 }
 
@@ -380,24 +375,19 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
     if (!rt_graph_given(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
         !is_decay(g, r, T, scale))
         return NULL;
-    const size_t columns = (size_t)r->heads * (size_t)r->pairs, pairs = (size_t)r->pairs;
-    decayed_rows t = {
-        .graph = g, .from = r, .count = (size_t)r->sequences * (size_t)T, .T = T, .scale = scale};
-    rt_rotation *decayed = rt_graph_memory(g, 1, sizeof *decayed);
-    t.position = rt_graph_numbers(g, t.count + 2 * pairs, sizeof *t.position);
-    t.cosine = rt_graph_numbers(g, 2 * t.count * columns + 1, sizeof *t.cosine);
-    if (!decayed || !t.position || !t.cosine)
-        return NULL;
-    t.log_zeta = t.position + t.count;
-    t.factor = t.log_zeta + pairs;
-    t.sine = t.cosine + t.count * columns;
-    rt_memory_fill(t.position, fill_decayed_rows, &t);
+    const size_t pairs = (size_t)r->pairs;
+    decayed_rows t = {.rows = {.count = (size_t)r->sequences * (size_t)T,
+                               .columns = r->heads * r->pairs},
+                      .graph = g,
+                      .from = r,
+                      .T = (size_t)T,
+                      .scale = scale,
+                      .log_zeta = rt_graph_numbers(g, 2 * pairs, sizeof *t.log_zeta)};
+    rt_rotation *decayed = make_rotation(g, r, &t.rows);
     if (rt_graph_failed(g))
         return NULL;
-    *decayed = *r;
+    t.factor = t.log_zeta + pairs;
+    rt_memory_fill(t.log_zeta, fill_decayed_rows, &t);
     decayed->length = T;
-    decayed->position = t.position;
-    decayed->cosine = t.cosine;
-    decayed->sine = t.sine;
-    return decayed;
+    return rt_graph_failed(g) ? NULL : decayed;
 }

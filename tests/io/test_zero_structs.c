@@ -6,7 +6,6 @@
 #include "core/gradcheck.h"
 #include "core/row_kernels.h"
 #include "io/rotor-io.h"
-#include "models/layers.h"
 #include "models/options.h"
 #include "models/positions.h"
 #include "models/sampler.h"
@@ -301,14 +300,6 @@ static rt_status sampler_of_nothing(void)
     X(rt_frequencies_regime, IS_NOTHING(rt_frequencies_regime(&frequencies, SIZE)))                \
     X(rt_frequencies_magnitude, IS_NOTHING(rt_frequencies_magnitude(&frequencies)))                \
     X(rt_yarn_ramp, rt_yarn_ramp(&frequencies, SIZE, doubles, doubles + 1))                        \
-    X(rt_add_linear, IS_NOTHING(rt_add_linear(&parameters, RT_ROLE_WEIGHT, "a", 1, 1, true)))      \
-    X(rt_add_norm, IS_NOTHING(rt_add_norm(&parameters, "a", 1, RT_NORM_LAYER, true)))              \
-    X(rt_add_table, IS_NOTHING(rt_add_table(&parameters, "a", 1, 1)))                              \
-    X(rt_affine_norm, failed(rt_affine_norm(g, leaf, (rt_affine){0}, 1)))                          \
-    X(rt_affine_apply, failed(rt_affine_apply(g, leaf, (rt_affine){0})))                           \
-    X(rt_affine_onto, failed(rt_affine_onto(g, leaf, leaf, (rt_affine){0})))                       \
-    X(rt_affine_gated, failed(rt_affine_gated(g, leaf, (rt_affine){0}, (rt_affine){0}, RT_SILU)))  \
-    X(rt_affine_activate, failed(rt_affine_activate(g, leaf, (rt_affine){0}, RT_SILU)))            \
     X(rt_linear_form,                                                                              \
       failed(rt_linear_form(g, leaf, leaf, leaf, &(rt_linear_form_options){.causal = false})))     \
     X(rt_parameters_begin_part, rt_parameters_begin_part(&parameters, RT_PART_LAYER, 0))           \

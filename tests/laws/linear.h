@@ -9,7 +9,7 @@
 
 #include "laws.h"
 
-#include "models/layers.h"
+#include "models/transformer.h"
 
 #include <complex.h>
 

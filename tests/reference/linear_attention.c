@@ -1,6 +1,6 @@
 #include "reference.h"
 
-#include "models/layers.h"
+#include "models/transformer.h"
 
 #include <check.h>
 #include <string.h>
