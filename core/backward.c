@@ -142,19 +142,6 @@ typedef struct segment_args {
     rt_random random; /* of its first dropout */
 } segment_args;
 
-typedef struct sum {
-    real *to;
-    const real *from;
-    size_t size;
-} sum;
-
-static void add(void *context)
-{
-    const sum *s = context;
-    for (size_t i = 0; i < s->size; i++)
-        s->to[i] += s->from[i];
-}
-
 /* Hands the gradient of the segment's own x on to x. Both are alive, the former alone behind what
  * is to be taken back. */
 static void hand_on(rt_tensor *x, const rt_tensor *own, real *fresh)
@@ -163,7 +150,8 @@ static void hand_on(rt_tensor *x, const rt_tensor *own, real *fresh)
         return;
     x->reached = true;
     if (x->grad) {
-        rt_memory_fill(x->grad, add, &(sum){x->grad, own->grad, rt_size(x)});
+        for (size_t i = 0; rt_memory_is_present(x->grad) && i < rt_size(x); i++)
+            x->grad[i] += own->grad[i];
         return;
     }
     x->grad = fresh;

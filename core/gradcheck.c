@@ -65,11 +65,6 @@ static bool agrees(const search *s)
     return s->any && fabs(s->claim - s->nearest) <= s->o->tolerance;
 }
 
-static bool counts(const search *s, const estimate *e)
-{
-    return e->roughness <= smooth * s->o->tolerance;
-}
-
 static void keep(search *s, double slope)
 {
     if (!s->any || fabs(s->claim - slope) < fabs(s->claim - s->nearest))
@@ -77,32 +72,29 @@ static void keep(search *s, double slope)
     s->any = true;
 }
 
-static bool lies_between(double x, double a, double b)
-{
-    return (x - a) * (x - b) < 0;
-}
-
+/* Tries central differences, and those on the left and on the right. */
 static rt_status try_step(rt_curve *f, void *context, double step, search *s)
 {
-    estimate middle, left, right;
+    const stencil *const stencils[] = {&central, &one_sided, &one_sided};
+    const double steps[] = {step, -step, step};
+    double slope[3];
+    bool counts[3];
     if (!(rounding_of_sides * s->o->rounding / step <= s->o->tolerance))
         return rt_ok();
-    rt_status status = measure(f, context, &central, step, &middle);
-    if (!status.code)
-        status = measure(f, context, &one_sided, -step, &left);
-    if (!status.code)
-        status = measure(f, context, &one_sided, step, &right);
-    if (status.code)
-        return status;
-    if (counts(s, &middle))
-        keep(s, middle.slope);
-    if (counts(s, &left))
-        keep(s, left.slope);
-    if (counts(s, &right))
-        keep(s, right.slope);
-    if (counts(s, &left) && counts(s, &right) && lies_between(s->claim, left.slope, right.slope))
-        keep(s, s->claim);
-    return status;
+    for (int i = 0; i < 3; i++) {
+        estimate e;
+        rt_status status = measure(f, context, stencils[i], steps[i], &e);
+        if (status.code)
+            return status;
+        slope[i] = e.slope;
+        counts[i] = e.roughness <= smooth * s->o->tolerance;
+    }
+    for (int i = 0; i < 3; i++)
+        if (counts[i])
+            keep(s, slope[i]);
+    if (counts[1] && counts[2] && (s->claim - slope[1]) * (s->claim - slope[2]) < 0)
+        keep(s, s->claim); /* between the slopes of both sides */
+    return rt_ok();
 }
 
 rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, double claim,
@@ -144,11 +136,13 @@ typedef struct check {
     rt_gradcheck_options o;
     rt_graph *graph;
     size_t outputs;
+    real *memory;    /* of the five below */
     real *weights;   /* of the outputs, in the sum that is differentiated */
     real *here;      /* the outputs at the inputs */
     real *moved;     /* and where one of them has moved */
     real *saved;     /* an input, while it is moved */
     real *direction; /* what it is moved along */
+    rt_tensor *x;    /* the input that is moved */
     double rounding; /* of the weighted sum */
 } check;
 
@@ -191,24 +185,15 @@ static rt_status prepare(check *c)
         if (rt_size(c->inputs[i]) > largest)
             largest = rt_size(c->inputs[i]);
     c->outputs = rt_size(output);
-    c->weights = rt_alloc(c->outputs, sizeof(real));
-    c->here = rt_alloc(c->outputs, sizeof(real));
-    c->moved = rt_alloc(c->outputs, sizeof(real));
-    c->saved = rt_alloc(largest, sizeof(real));
-    c->direction = rt_alloc(largest, sizeof(real));
-    if (!c->weights || !c->here || !c->moved || !c->saved || !c->direction)
+    c->memory = rt_alloc(3 * c->outputs + 2 * largest, sizeof(real));
+    if (!c->memory)
         return rt_out_of_memory("a gradient check");
+    c->weights = c->memory;
+    c->here = c->weights + c->outputs;
+    c->moved = c->here + c->outputs;
+    c->saved = c->moved + c->outputs;
+    c->direction = c->saved + largest;
     return rt_ok();
-}
-
-static void release(check *c)
-{
-    rt_graph_free(c->graph);
-    rt_free(c->weights);
-    rt_free(c->here);
-    rt_free(c->moved);
-    rt_free(c->saved);
-    rt_free(c->direction);
 }
 
 static rt_status require_same_output_twice(check *c)
@@ -263,28 +248,21 @@ static rt_status differentiate_twice(check *c)
 
 /* ---- numeric ---- */
 
-/* Moves input x by `distance` along the direction, from its saved values. */
-static void move(const check *c, rt_tensor *x, double distance)
+/* Moves the input by `distance` along the direction, from its saved values. */
+static void move(const check *c, double distance)
 {
-    for (size_t k = 0, size = rt_size(x); k < size; k++)
+    for (size_t k = 0, size = rt_size(c->x); k < size; k++)
         if (c->direction[k] != 0)
-            x->data[k] = (real)((double)c->saved[k] + distance * (double)c->direction[k]);
+            c->x->data[k] = (real)((double)c->saved[k] + distance * (double)c->direction[k]);
 }
 
-/* One input, as a function of the distance along the direction. */
-typedef struct line {
-    check *c;
-    rt_tensor *x;
-} line;
-
-/* The weighted sum at x + distance * direction, less that at x. */
+/* Computes the weighted sum at x + distance * direction, less that at x. */
 static rt_status difference(void *context, double distance, double *result)
 {
-    const line *l = context;
-    check *c = l->c;
-    move(c, l->x, distance);
+    check *c = context;
+    move(c, distance);
     rt_status status = evaluate_into(c, c->moved);
-    move(c, l->x, 0);
+    move(c, 0);
     *result = 0;
     for (size_t k = 0; !status.code && k < c->outputs; k++)
         *result += (double)c->weights[k] * ((double)c->moved[k] - (double)c->here[k]);
@@ -312,13 +290,12 @@ static void keep_worst(rt_gradcheck_result *r, double analytic, double numeric, 
 }
 
 /* Compares along the present direction, and keeps the worst. */
-static rt_status compare(check *c, rt_tensor *x, double analytic, double step, size_t index,
-                         size_t output, rt_gradcheck_result *r)
+static rt_status compare(check *c, double analytic, double step, size_t index, size_t output,
+                         rt_gradcheck_result *r)
 {
     const rt_slope_options o = {step, c->o.tolerance * scale_of(c, r), c->rounding};
     rt_slope slope;
-    line l = {c, x};
-    rt_status status = rt_slope_find(difference, &l, &o, analytic, &slope);
+    rt_status status = rt_slope_find(difference, c, &o, analytic, &slope);
     if (status.code)
         return status;
     r->unjudged += slope.unknown;
@@ -330,9 +307,9 @@ static rt_status compare(check *c, rt_tensor *x, double analytic, double step, s
     return status;
 }
 
-static rt_status check_elements(check *c, rt_tensor *x, uint32_t number, size_t output,
-                                rt_gradcheck_result *r)
+static rt_status check_elements(check *c, uint32_t number, size_t output, rt_gradcheck_result *r)
 {
+    const rt_tensor *x = c->x;
     const rt_random random = {c->o.seed, number, RT_STREAM_CHECK};
     const size_t size = rt_size(x), judged = r->judged;
     const bool all = !c->o.samples || c->o.samples >= size;
@@ -343,7 +320,7 @@ static rt_status check_elements(check *c, rt_tensor *x, uint32_t number, size_t 
         size_t k = all ? s : rt_random_below(random, s, (uint32_t)size);
         double step = c->o.step * fmax(1, fabs((double)x->data[k]));
         c->direction[k] = 1;
-        status = compare(c, x, (double)x->grad[k], step, k, output, r);
+        status = compare(c, (double)x->grad[k], step, k, output, r);
         c->direction[k] = 0;
     }
     return status;
@@ -351,8 +328,9 @@ static rt_status check_elements(check *c, rt_tensor *x, uint32_t number, size_t 
 
 /* A direction of length 1: what a step along it crosses does not grow with the input. Returns
  * the derivative along it. */
-static double draw_direction(check *c, const rt_tensor *x, rt_random random, uint64_t first)
+static double draw_direction(check *c, rt_random random, uint64_t first)
 {
+    const rt_tensor *x = c->x;
     const size_t size = rt_size(x);
     double squares = 0, analytic = 0;
     for (size_t k = 0; k < size; k++) {
@@ -367,13 +345,13 @@ static double draw_direction(check *c, const rt_tensor *x, rt_random random, uin
     return analytic;
 }
 
-static rt_status check_direction(check *c, rt_tensor *x, uint32_t number, rt_gradcheck_result *r)
+static rt_status check_direction(check *c, uint32_t number, rt_gradcheck_result *r)
 {
     const rt_random random = {c->o.seed, number, RT_STREAM_CHECK};
     rt_status status = rt_ok();
     for (uint64_t s = 0; s < TRIES && !r->judged && !status.code; s++) {
-        const double analytic = draw_direction(c, x, random, s * rt_size(x));
-        status = compare(c, x, analytic, c->o.step, 0, 0, r);
+        const double analytic = draw_direction(c, random, s * rt_size(c->x));
+        status = compare(c, analytic, c->o.step, 0, 0, r);
     }
     return status;
 }
@@ -391,13 +369,13 @@ static void look_at_gradient(const rt_tensor *x, size_t output, rt_gradcheck_res
 
 static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result *r)
 {
-    rt_tensor *x = c->inputs[i];
-    memcpy(c->saved, x->data, rt_size(x) * sizeof(real));
-    look_at_gradient(x, output, r);
+    c->x = c->inputs[i];
+    memcpy(c->saved, c->x->data, rt_size(c->x) * sizeof(real));
+    look_at_gradient(c->x, output, r);
     if (!isfinite(r->largest))
         return rt_ok(); /* the verdict is clear */
-    return c->o.mode == RT_GRADCHECK_DIRECTION ? check_direction(c, x, (uint32_t)i, r)
-                                               : check_elements(c, x, (uint32_t)i, output, r);
+    return c->o.mode == RT_GRADCHECK_DIRECTION ? check_direction(c, (uint32_t)i, r)
+                                               : check_elements(c, (uint32_t)i, output, r);
 }
 
 static void judge(const check *c, int i, rt_gradcheck_result *r)
@@ -480,6 +458,7 @@ rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *in
     if (results && found)
         memcpy(results, found, (size_t)count * sizeof *found);
     rt_free(found);
-    release(&c);
+    rt_graph_free(c.graph);
+    rt_free(c.memory);
     return status;
 }

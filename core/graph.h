@@ -213,7 +213,7 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
 
 /* Returns memory for numbers that forward saves for backward. It is reserved in a dry graph, so a
- * constructor fills it by rt_memory_fill (core/memory.h). */
+ * constructor fills it only if rt_memory_is_present (core/memory.h). */
 void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
 
 /* Returns scratch memory that is valid until the next call of this function or the next op;

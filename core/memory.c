@@ -37,9 +37,9 @@ static struct {
     atomic_size_t fail_at; /* counts down; the request that takes it to 0 fails */
 } counter;
 
-static bool is_reserved(const void *memory)
+bool rt_memory_is_present(const void *memory)
 {
-    return (uintptr_t)memory / (uintptr_t)RT_RESERVED == 1;
+    return memory && (uintptr_t)memory / (uintptr_t)RT_RESERVED != 1;
 }
 
 static int must_fail(void)
@@ -98,49 +98,32 @@ const char *rt_intern_text(const char *text)
     return rt_intern(text, strlen(text) + 1);
 }
 
-/* The part of a block that is whole pages. */
+/* Part of a block. */
 typedef struct pages {
     char *first;
     size_t bytes;
 } pages;
 
-#ifdef __linux__
-static pages whole_pages(char *memory, size_t bytes)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t before = (page - (uintptr_t)memory % page) % page;
-    return (pages){memory + before, (bytes - before) / page * page};
-}
-
-/* Gives them back to the kernel, which puts zeroed ones in their place when they are next touched
- * (madvise(2); private memory, as that of malloc is). */
-static bool drop(pages dropped)
-{
-    return !madvise(dropped.first, dropped.bytes, MADV_DONTNEED);
-}
-#else
-static pages whole_pages(char *memory, size_t bytes)
+/* Gives the whole pages of a block back to the kernel, which puts zeroed ones in their place when
+ * they are next touched (madvise(2); private memory, as that of malloc is). Returns these pages;
+ * none where the system cannot. */
+static pages drop_pages(char *memory, size_t bytes)
 {
     (void)bytes;
+#ifdef __linux__
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t before = (page - (uintptr_t)memory % page) % page;
+    const pages whole = {memory + before, (bytes - before) / page * page};
+    if (!madvise(whole.first, whole.bytes, MADV_DONTNEED))
+        return whole;
+#endif
     return (pages){memory, 0};
 }
-
-static bool drop(pages dropped)
-{
-    (void)dropped;
-    return true;
-}
-#endif
 
 /* Zeroes a block; a large one so that what is not written later costs nothing. */
 static void zero(char *memory, size_t bytes)
 {
-    pages whole = {memory, 0};
-    if (bytes >= LARGE_BLOCK) {
-        whole = whole_pages(memory, bytes);
-        if (!drop(whole))
-            whole = (pages){memory, 0};
-    }
+    const pages whole = bytes >= LARGE_BLOCK ? drop_pages(memory, bytes) : (pages){memory, 0};
     char *behind = whole.first + whole.bytes;
     memset(memory, 0, (size_t)(whole.first - memory));
     memset(behind, 0, (size_t)(memory + bytes - behind));
@@ -163,7 +146,7 @@ char *rt_copy_text(const char *text)
 
 void rt_free(void *memory)
 {
-    if (!memory || is_reserved(memory))
+    if (!rt_memory_is_present(memory))
         return;
     atomic_fetch_sub(&counter.live, 1);
     free(memory);
@@ -186,8 +169,8 @@ void *rt_grown(void *list, size_t count, size_t *room, size_t size)
 
 void rt_memory_rest(void *memory, size_t bytes)
 {
-    if (memory && !is_reserved(memory) && bytes >= LARGE_BLOCK)
-        drop(whole_pages(memory, bytes));
+    if (rt_memory_is_present(memory) && bytes >= LARGE_BLOCK)
+        drop_pages(memory, bytes);
 }
 
 /* ---- reserved memory ---- */
@@ -203,28 +186,16 @@ void *rt_account_alloc(rt_account *account, rt_purpose purpose, size_t count, si
     return RT_RESERVED;
 }
 
-void rt_memory_fill(const void *memory, rt_fill *fill, void *context)
-{
-    if (memory && !is_reserved(memory))
-        fill(context);
-}
-
 void rt_memory_copy(void *to, const void *from, size_t bytes)
 {
-    if (bytes && !is_reserved(to) && !is_reserved(from))
+    if (bytes && rt_memory_is_present(to) && rt_memory_is_present(from))
         memmove(to, from, bytes);
-}
-
-void rt_memory_zero(void *memory, size_t bytes)
-{
-    if (!is_reserved(memory))
-        memset(memory, 0, bytes);
 }
 
 void rt_poison(const void *memory, size_t bytes)
 {
 #ifdef ADDRESS_SANITIZER
-    if (!is_reserved(memory))
+    if (rt_memory_is_present(memory))
         __asan_poison_memory_region(memory, bytes);
 #else
     (void)memory, (void)bytes;
@@ -234,7 +205,7 @@ void rt_poison(const void *memory, size_t bytes)
 void rt_unpoison(const void *memory, size_t bytes)
 {
 #ifdef ADDRESS_SANITIZER
-    if (!is_reserved(memory))
+    if (rt_memory_is_present(memory))
         __asan_unpoison_memory_region(memory, bytes);
 #else
     (void)memory, (void)bytes;

@@ -5,6 +5,7 @@
  * nothing leaked, and refusing the n-th request lets it try every failure.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,8 +42,8 @@ void rt_memory_rest(void *memory, size_t bytes);
  *
  * Reserved memory is counted, but not allocated: its addresses are RT_RESERVED and those behind it,
  * 2^55 on a machine of 64 bits, where nothing is. Pointers into it can be computed, passed on and
- * freed, but a read or a write of it ends the program. So numbers are written by ops, or by the
- * functions below, which leave reserved memory alone. */
+ * freed, but a read or a write of it ends the program. So numbers are written by ops, by
+ * rt_memory_copy, or after a look at rt_memory_is_present. */
 #define RT_RESERVED ((void *)(UINTPTR_MAX / 512 + 1))
 
 /* Purposes of large memory. */
@@ -68,15 +69,11 @@ typedef struct rt_account {
 void *rt_account_alloc(rt_account *account, rt_purpose purpose, size_t count, size_t size)
     __attribute__((warn_unused_result));
 
-/* Calls fill(context), which reads or writes the memory, unless the memory is reserved or NULL. */
-typedef void rt_fill(void *context);
-void rt_memory_fill(const void *memory, rt_fill *fill, void *context);
+/* Returns whether memory can be read and written: it is neither reserved nor NULL. */
+bool rt_memory_is_present(const void *memory);
 
 /* Copies as memmove, unless the source or the target is reserved. */
 void rt_memory_copy(void *to, const void *from, size_t bytes);
-
-/* Zeroes the bytes, unless they are reserved. */
-void rt_memory_zero(void *memory, size_t bytes);
 
 /* Marks memory as out of bounds for AddressSanitizer, and as valid again. */
 void rt_poison(const void *memory, size_t bytes);

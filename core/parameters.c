@@ -88,13 +88,6 @@ void rt_parameter_draw(const rt_parameters *p, rt_parameter *parameter)
             value[i] = 1;
 }
 
-static void draw_all(void *context)
-{
-    const rt_parameters *p = context;
-    for (int i = 0; i < p->count; i++)
-        rt_parameter_draw(p, p->list[i]);
-}
-
 rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_parameters *values_of)
 {
     if (p->status.code)
@@ -113,8 +106,8 @@ rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_param
         parameter->tensor.grad = p->grads + parameter->offset;
         parameter->tensor.wants_grad = true;
     }
-    if (!values_of && !p->blank)
-        rt_memory_fill(p->values, draw_all, p);
+    for (int i = 0; !values_of && !p->blank && i < p->count && rt_memory_is_present(p->values); i++)
+        rt_parameter_draw(p, p->list[i]);
     return rt_ok();
 }
 

@@ -126,20 +126,12 @@ static real factor_of_text(const rt_transformer_input *in, int first, int mask_i
     return masks < tokens ? (real)((1 - pretraining) / (double)shown) : 0;
 }
 
-typedef struct token_factors {
-    real *factors; /* of each token, to be filled in */
-    const rt_transformer_input *in;
-    int mask_id;
-} token_factors;
-
-static void fill_factors(void *context)
+static void fill_factors(real *factors, const rt_transformer_input *in, int mask_id)
 {
-    const token_factors *t = context;
-    const rt_transformer_input *in = t->in;
     for (int b = 0; b < in->B; b++) {
-        const real factor = factor_of_text(in, b * in->T, t->mask_id);
+        const real factor = factor_of_text(in, b * in->T, mask_id);
         for (int i = b * in->T; i < (b + 1) * in->T; i++)
-            t->factors[i] = is_token(in, i) && in->ids[i] != t->mask_id ? factor : 0;
+            factors[i] = is_token(in, i) && in->ids[i] != mask_id ? factor : 0;
     }
 }
 
@@ -163,7 +155,8 @@ static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_t
     real *numbers = rt_graph_numbers(g, (size_t)rows, sizeof *numbers);
     if (!factors || !numbers)
         return NULL;
-    rt_memory_fill(numbers, fill_factors, &(token_factors){numbers, in, o->mask_id});
+    if (rt_memory_is_present(numbers))
+        fill_factors(numbers, in, o->mask_id);
     *factors = rt_tensor_of(numbers, NULL, RT_SHAPE_OF(rows));
     const rt_shape shape = rt_tensor_shape(x);
     x = rt_scale_heads(g, rt_reshape(g, x, RT_SHAPE_OF(rows, rt_columns(x))), factors);
@@ -181,8 +174,8 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
         int32_t *zeros = types ? NULL : rt_graph_numbers(g, count, sizeof *zeros);
-        if (zeros)
-            rt_memory_zero(zeros, count * sizeof *zeros);
+        if (rt_memory_is_present(zeros))
+            memset(zeros, 0, count * sizeof *zeros);
         types = types ? types : zeros;
         x = types ? rt_add(g, x, rt_embedding(g, m->embeddings.types, types, shape, RT_NO_PADDING))
                   : NULL;

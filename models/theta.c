@@ -277,12 +277,6 @@ static void draw_start(const rt_transformer *m, theta_state *state)
     }
 }
 
-static void set_start(void *context)
-{
-    rt_transformer *m = context;
-    rt_transformer_set_theta(m, ((const theta_state *)m->encoding.state)->start);
-}
-
 rt_status rt_theta_start(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
@@ -297,8 +291,8 @@ rt_status rt_theta_start(rt_transformer *m)
     if (!state->start)
         return rt_out_of_memory("theta");
     draw_start(m, state);
-    if (!m->parameters.borrows_values)
-        rt_memory_fill(m->parameters.values, set_start, m);
+    if (!m->parameters.borrows_values && rt_memory_is_present(m->parameters.values))
+        rt_transformer_set_theta(m, state->start);
     return rt_ok();
 }
 

@@ -5,150 +5,99 @@
 #include <math.h>
 #include <string.h>
 
-/* One sequence: T tokens of H heads of D features, of which the first 2 * pairs turn. */
-typedef struct extent {
-    int T, H, D;
-    int pairs;
+/* Some tokens of one sequence, of heads of D features, of which the first 2 * pairs turn; and their
+ * rows of the table. */
+typedef struct view {
+    size_t start; /* index of their first number in the batch */
+    int T, D, pairs;
     int heads; /* of the table */
-    int group; /* of the H heads that share one of the table */
-} extent;
+    int group; /* of the heads that share one of the table */
+    bool half; /* pairs (i, i + pairs), or (2 i, 2 i + 1) */
+    const real *cosine, *sine;
+    const double *position;
+} view;
 
-static extent extent_of(const rt_tensor *x, const rt_rotation *r)
+/* The tokens from number `first` of the batch on that belong to one sequence. */
+static view view_at(const rt_tensor *x, const rt_rotation *r, size_t first, size_t end)
 {
-    return (extent){.T = x->shape[1],
-                    .H = x->shape[2],
-                    .D = x->shape[3],
-                    .pairs = r->pairs,
-                    .heads = r->heads,
-                    .group = x->shape[2] / r->heads};
+    const size_t T = (size_t)x->shape[1], b = first / T, last = (b + 1) * T;
+    const size_t row = (r->sequences > 1 ? b * (size_t)r->length : 0) + first % T;
+    const size_t at = row * (size_t)r->heads * (size_t)r->pairs;
+    return (view){.start = first * (size_t)x->shape[2] * (size_t)x->shape[3],
+                  .T = (int)((end < last ? end : last) - first),
+                  .D = x->shape[3],
+                  .pairs = r->pairs,
+                  .heads = r->heads,
+                  .group = x->shape[2] / r->heads,
+                  .half = r->pairing == RT_HALF,
+                  .cosine = r->cosine + at,
+                  .sine = r->sine + at,
+                  .position = r->position + row};
 }
 
-/* Token 0 of sequence b, among those of the table. */
-static size_t first_token(const rt_rotation *r, int b)
-{
-    return r->sequences > 1 ? (size_t)b * (size_t)r->length : 0;
-}
+/* Inlined with a constant `half` and `add`, so that each case becomes vector code of its own. */
+#define INLINE __attribute__((always_inline)) static inline
 
 /* y = R x, or y += R x; sign -1 turns the other way; the features that are not rotated pass
- * through. `step` (from one pair to the next), `second` (from the first feature of a pair to
- * its second) and `add` are constants where this is called, so that each case becomes vector
- * code of its own. */
-static inline void rotate(real *restrict y, const real *restrict x, const real *restrict cosine,
-                          const real *restrict sine, extent e, size_t step, size_t second,
-                          real sign, bool add)
+ * through. */
+INLINE void rotate(real *restrict y, const real *restrict x, view v, real sign, bool half, bool add)
 {
-    for (int row = 0; row < e.T * e.heads; row++, cosine += e.pairs, sine += e.pairs)
-        for (int h = 0; h < e.group; h++, x += e.D, y += e.D) {
-            for (int i = 0; i < e.pairs; i++) {
+    const real *restrict cosine = v.cosine, *restrict sine = v.sine;
+    const size_t step = half ? 1 : 2, second = half ? (size_t)v.pairs : 1;
+    for (int row = 0; row < v.T * v.heads; row++, cosine += v.pairs, sine += v.pairs)
+        for (int h = 0; h < v.group; h++, x += v.D, y += v.D) {
+            for (int i = 0; i < v.pairs; i++) {
                 const size_t a = (size_t)i * step, b = a + second;
                 const real first = x[a] * cosine[i] - sign * x[b] * sine[i];
                 const real other = sign * x[a] * sine[i] + x[b] * cosine[i];
                 y[a] = add ? y[a] + first : first;
                 y[b] = add ? y[b] + other : other;
             }
-            for (int i = 2 * e.pairs; i < e.D; i++)
+            for (int i = 2 * v.pairs; i < v.D; i++)
                 y[i] = add ? y[i] + x[i] : x[i];
         }
 }
 
 /* Adds m * turn of every token to the sums: one for each pair, or for each head and pair, with
  * turn_i = dy_b y_a - dy_a y_b: how much the row would gain by turning pair i further. */
-static inline void add_turns(double *restrict sum, real *restrict turn, const real *restrict y,
-                             const real *restrict dy, const double *restrict position, extent e,
-                             size_t step, size_t second)
+INLINE void add_turns(double *restrict sum, real *restrict turn, const real *restrict y,
+                      const real *restrict dy, view v, bool half)
 {
-    const int columns = e.heads * e.pairs;
-    for (int t = 0; t < e.T; t++) {
+    const int columns = v.heads * v.pairs;
+    const size_t step = half ? 1 : 2, second = half ? (size_t)v.pairs : 1;
+    for (int t = 0; t < v.T; t++) {
         memset(turn, 0, (size_t)columns * sizeof *turn);
-        for (int row = 0; row < columns; row += e.pairs)
-            for (int h = 0; h < e.group; h++, y += e.D, dy += e.D)
-                for (int i = 0; i < e.pairs; i++) {
+        for (int row = 0; row < columns; row += v.pairs)
+            for (int h = 0; h < v.group; h++, y += v.D, dy += v.D)
+                for (int i = 0; i < v.pairs; i++) {
                     const size_t a = (size_t)i * step, b = a + second;
                     turn[row + i] += dy[b] * y[a] - dy[a] * y[b];
                 }
         for (int i = 0; i < columns; i++)
-            sum[i] += position[t] * (double)turn[i];
+            sum[i] += v.position[t] * (double)turn[i];
     }
 }
 
-static RT_ROW_KERNEL(rotate_interleaved,
-                     (real * y, const real *x, const real *cosine, const real *sine, extent e,
-                      real sign, bool add),
-                     (y, x, cosine, sine, e, sign, add))
+static RT_ROW_KERNEL(rotate_view, (real * y, const real *x, view v, real sign, bool add),
+                     (y, x, v, sign, add))
 {
-    if (add)
-        rotate(y, x, cosine, sine, e, 2, 1, sign, true);
+    if (v.half && add)
+        rotate(y, x, v, sign, true, true);
+    else if (v.half)
+        rotate(y, x, v, sign, true, false);
+    else if (add)
+        rotate(y, x, v, sign, false, true);
     else
-        rotate(y, x, cosine, sine, e, 2, 1, sign, false);
+        rotate(y, x, v, sign, false, false);
 }
 
-static RT_ROW_KERNEL(rotate_half,
-                     (real * y, const real *x, const real *cosine, const real *sine, extent e,
-                      real sign, bool add),
-                     (y, x, cosine, sine, e, sign, add))
+static RT_ROW_KERNEL(sum_turns, (double *sum, real *turn, const real *y, const real *dy, view v),
+                     (sum, turn, y, dy, v))
 {
-    if (add)
-        rotate(y, x, cosine, sine, e, 1, (size_t)e.pairs, sign, true);
+    if (v.half)
+        add_turns(sum, turn, y, dy, v, true);
     else
-        rotate(y, x, cosine, sine, e, 1, (size_t)e.pairs, sign, false);
-}
-
-static RT_ROW_KERNEL(turn_interleaved,
-                     (double *sum, real *turn, const real *y, const real *dy,
-                      const double *position, extent e),
-                     (sum, turn, y, dy, position, e))
-{
-    add_turns(sum, turn, y, dy, position, e, 2, 1);
-}
-
-static RT_ROW_KERNEL(turn_half,
-                     (double *sum, real *turn, const real *y, const real *dy,
-                      const double *position, extent e),
-                     (sum, turn, y, dy, position, e))
-{
-    add_turns(sum, turn, y, dy, position, e, 1, (size_t)e.pairs);
-}
-
-/* Tokens of one sequence. */
-typedef struct stretch {
-    size_t first;    /* number in the batch */
-    size_t of_table; /* and in the table */
-    extent e;        /* with as many tokens */
-} stretch;
-
-/* The tokens of a part that belong to one sequence, from number `first` on. */
-static stretch stretch_at(const rt_tensor *x, const rt_rotation *r, size_t first, size_t end)
-{
-    const size_t T = (size_t)x->shape[1], b = first / T, last = (b + 1) * T;
-    stretch s = {first, first_token(r, (int)b) + first % T, extent_of(x, r)};
-    s.e.T = (int)((end < last ? end : last) - first);
-    return s;
-}
-
-/* Returns the index in a tensor of the first number of a span. */
-static size_t start_of(stretch s)
-{
-    return s.first * (size_t)s.e.H * (size_t)s.e.D;
-}
-
-static void rotate_stretch(real *to, const real *from, const rt_rotation *r, stretch s, real sign,
-                           bool add)
-{
-    const size_t row = s.of_table * (size_t)s.e.heads * (size_t)s.e.pairs;
-    if (r->pairing == RT_HALF)
-        rotate_half(to, from, r->cosine + row, r->sine + row, s.e, sign, add);
-    else
-        rotate_interleaved(to, from, r->cosine + row, r->sine + row, s.e, sign, add);
-}
-
-static void sum_turns(double *sum, real *turn, const real *y, const real *dy, const rt_rotation *r,
-                      stretch s)
-{
-    const double *position = r->position + s.of_table;
-    if (r->pairing == RT_HALF)
-        turn_half(sum, turn, y, dy, position, s.e);
-    else
-        turn_interleaved(sum, turn, y, dy, position, s.e);
+        add_turns(sum, turn, y, dy, v, false);
 }
 
 static const rt_rotation *rotation_of(const rt_node *n)
@@ -177,9 +126,9 @@ static void rotate_span(const rt_row_span *span)
     const rt_rotation *r = rotation_of(n);
     const size_t end = span->first + span->count;
     for (size_t t = span->first; t < end;) {
-        const stretch s = stretch_at(n->out, r, t, end);
-        rotate_stretch(n->out->data + start_of(s), n->in[0]->data + start_of(s), r, s, 1, false);
-        t += (size_t)s.e.T;
+        const view v = view_at(n->out, r, t, end);
+        rotate_view(n->out->data + v.start, n->in[0]->data + v.start, v, 1, false);
+        t += (size_t)v.T;
     }
 }
 
@@ -229,12 +178,12 @@ typedef struct rope_pass {
 } rope_pass;
 
 /* The result of some tokens. */
-static const real *rotated(const rt_node *n, stretch s, real *room)
+static const real *rotated(const rt_node *n, view v, real *scratch)
 {
     if (n->out->data)
-        return n->out->data + start_of(s);
-    rotate_stretch(room, n->in[0]->data + start_of(s), rotation_of(n), s, 1, false);
-    return room;
+        return n->out->data + v.start;
+    rotate_view(scratch, n->in[0]->data + v.start, v, 1, false);
+    return scratch;
 }
 
 static void rotate_back_span(const rt_row_span *span)
@@ -247,13 +196,13 @@ static void rotate_back_span(const rt_row_span *span)
     if (p->sums)
         memset(p->sums + at, 0, columns * sizeof *p->sums);
     for (size_t t = span->first; t < end;) {
-        const stretch s = stretch_at(n->out, r, t, end);
-        const real *dy = n->out->grad + start_of(s);
+        const view v = view_at(n->out, r, t, end);
+        const real *dy = n->out->grad + v.start;
         if (p->dx)
-            rotate_stretch(p->dx + start_of(s), dy, r, s, -1, p->beta != 0);
+            rotate_view(p->dx + v.start, dy, v, -1, p->beta != 0);
         if (p->sums)
-            sum_turns(p->sums + at, p->turns + at, rotated(n, s, span->scratch), dy, r, s);
-        t += (size_t)s.e.T;
+            sum_turns(p->sums + at, p->turns + at, rotated(n, v, span->scratch), dy, v);
+        t += (size_t)v.T;
     }
 }
 

@@ -23,9 +23,8 @@ typedef struct table_rows {
     double magnitude;
 } table_rows;
 
-static void fill_rows(void *context)
+static void fill_rows(const table_rows *t)
 {
-    const table_rows *t = context;
     real *cosine = t->cosine, *sine = t->sine;
     for (size_t row = 0; row < t->count; row++) {
         const double position =
@@ -112,27 +111,6 @@ static void fill_consecutive(const table_rows *t, double *scratch)
     }
 }
 
-typedef struct learned_rows {
-    table_rows rows;
-    const rt_tensor *theta;
-    rt_theta_form form;
-    double *values;  /* of theta, to be filled in */
-    double *scratch; /* NULL unless positions are consecutive */
-} learned_rows;
-
-static void fill_learned_rows(void *context)
-{
-    learned_rows *t = context;
-    for (size_t i = 0; i < rt_size(t->theta); i++) {
-        const double held = (double)t->theta->data[i];
-        t->values[i] = t->form == RT_THETA_LOG ? exp(held) : held;
-    }
-    if (t->scratch)
-        fill_consecutive(&t->rows, t->scratch);
-    else
-        fill_rows(&t->rows);
-}
-
 static bool are_choices(rt_theta_form form, rt_pairing pairing)
 {
     return (form == RT_THETA_LOG || form == RT_THETA_RAW) &&
@@ -183,20 +161,25 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                               .theta = theta,
                               .form = form,
                               .magnitude = magnitude};
-    learned_rows t = {.rows = {.count = count,
-                               .columns = columns,
-                               .positions = positions,
-                               .theta = values,
-                               .magnitude = magnitude},
-                      .theta = theta,
-                      .form = form,
-                      .values = values};
-    rt_rotation *r = make_rotation(g, &like, &t.rows);
+    table_rows t = {.count = count,
+                    .columns = columns,
+                    .positions = positions,
+                    .theta = values,
+                    .magnitude = magnitude};
+    double *scratch = NULL;
+    rt_rotation *r = make_rotation(g, &like, &t);
     if (!positions.at)
-        t.scratch = rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *t.scratch);
-    if (rt_graph_failed(g))
-        return NULL;
-    rt_memory_fill(values, fill_learned_rows, &t);
+        scratch = rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *scratch);
+    if (rt_graph_failed(g) || !rt_memory_is_present(values))
+        return rt_graph_failed(g) ? NULL : r;
+    for (int i = 0; i < columns; i++) {
+        const double held = (double)theta->data[i];
+        values[i] = form == RT_THETA_LOG ? exp(held) : held;
+    }
+    if (scratch)
+        fill_consecutive(&t, scratch);
+    else
+        fill_rows(&t);
     return r;
 }
 
@@ -246,8 +229,8 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int 
                     .theta = theta,
                     .magnitude = magnitude};
     rt_rotation *r = make_rotation(g, &like, &t);
-    if (r)
-        rt_memory_fill(t.position, fill_rows, &t);
+    if (r && rt_memory_is_present(t.position))
+        fill_rows(&t);
     return r;
 }
 
@@ -285,10 +268,10 @@ rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
     if (!position)
         return rt_out_of_memory("a rotation table");
     real *cosine = (real *)(position + count), *sine = cosine + count * columns;
-    rt_memory_fill(
-        position, fill_rows,
-        &(table_rows){
-            position, cosine, sine, count, r->pairs, {.at = NULL}, table->theta, r->magnitude});
+    const table_rows rows = {position, cosine,       sine,         count,
+                             r->pairs, {.at = NULL}, table->theta, r->magnitude};
+    if (rt_memory_is_present(position))
+        fill_rows(&rows);
     rt_free(table->memory);
     table->memory = position;
     r->length = length;
@@ -326,46 +309,39 @@ static bool is_decay(rt_graph *g, const rt_rotation *r, int T, double scale)
     return !rt_graph_failed(g);
 }
 
-/* Table of a rotation with a decay, that is to be filled. */
-typedef struct decayed_rows {
-    table_rows rows; /* T tokens of each sequence */
-    rt_graph *graph;
-    const rt_rotation *from;
-    size_t T;
-    double scale, *log_zeta, *factor;
-} decayed_rows;
-
 /* Computes zeta_i^(position / scale) of each pair. Returns false if the graph has failed. */
-static bool fill_factors(const decayed_rows *t, double position)
+static bool fill_factors(rt_graph *g, double *factor, const double *log_zeta, int pairs,
+                         double position, double scale)
 {
-    const double power = position / t->scale;
+    const double power = position / scale;
     if (!(fabs(power) <= RT_XPOS_REACH))
-        rt_graph_fail(t->graph, RT_ARGUMENT,
+        rt_graph_fail(g, RT_ARGUMENT,
                       "[rope] position %g is farther from 0 than %d times the scale of the decay, "
                       "%g",
-                      position, (int)RT_XPOS_REACH, t->scale);
-    for (int i = 0; i < t->from->pairs; i++)
-        t->factor[i] = exp(power * t->log_zeta[i]);
-    return !rt_graph_failed(t->graph);
+                      position, (int)RT_XPOS_REACH, scale);
+    for (int i = 0; i < pairs; i++)
+        factor[i] = exp(power * log_zeta[i]);
+    return !rt_graph_failed(g);
 }
 
-static void fill_decayed_rows(void *context)
+/* Fills the rows of T tokens of each sequence; `factors` is scratch memory for two numbers of each
+ * pair. */
+static void fill_decayed(rt_graph *g, const table_rows *t, const rt_rotation *r, size_t T,
+                         double scale, double *factors)
 {
-    const decayed_rows *t = context;
-    const rt_rotation *r = t->from;
-    const size_t columns = (size_t)t->rows.columns, pairs = (size_t)r->pairs;
+    const size_t columns = (size_t)t->columns;
+    double *log_zeta = factors + r->pairs;
     for (int i = 0; i < r->pairs; i++)
-        t->log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
-    for (size_t row = 0; row < t->rows.count; row++) {
-        const size_t from = row / t->T * (size_t)r->length + row % t->T;
-        t->rows.position[row] = r->position[from];
-        if (!fill_factors(t, t->rows.position[row]))
+        log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
+    for (size_t row = 0; row < t->count; row++) {
+        const size_t from = row / T * (size_t)r->length + row % T;
+        t->position[row] = r->position[from];
+        if (!fill_factors(g, factors, log_zeta, r->pairs, t->position[row], scale))
             return;
         for (size_t i = 0; i < columns; i++) {
-            const double factor = t->factor[i % pairs];
-            t->rows.cosine[row * columns + i] =
-                (real)((double)r->cosine[from * columns + i] * factor);
-            t->rows.sine[row * columns + i] = (real)((double)r->sine[from * columns + i] * factor);
+            const double factor = factors[i % (size_t)r->pairs];
+            t->cosine[row * columns + i] = (real)((double)r->cosine[from * columns + i] * factor);
+            t->sine[row * columns + i] = (real)((double)r->sine[from * columns + i] * factor);
         }
     }
 }
@@ -375,19 +351,13 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
     if (!rt_graph_given(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
         !is_decay(g, r, T, scale))
         return NULL;
-    const size_t pairs = (size_t)r->pairs;
-    decayed_rows t = {.rows = {.count = (size_t)r->sequences * (size_t)T,
-                               .columns = r->heads * r->pairs},
-                      .graph = g,
-                      .from = r,
-                      .T = (size_t)T,
-                      .scale = scale,
-                      .log_zeta = rt_graph_numbers(g, 2 * pairs, sizeof *t.log_zeta)};
-    rt_rotation *decayed = make_rotation(g, r, &t.rows);
+    table_rows t = {.count = (size_t)r->sequences * (size_t)T, .columns = r->heads * r->pairs};
+    double *factors = rt_graph_numbers(g, 2 * (size_t)r->pairs, sizeof *factors);
+    rt_rotation *decayed = make_rotation(g, r, &t);
+    if (!rt_graph_failed(g) && rt_memory_is_present(t.position))
+        fill_decayed(g, &t, r, (size_t)T, scale, factors);
     if (rt_graph_failed(g))
         return NULL;
-    t.factor = t.log_zeta + pairs;
-    rt_memory_fill(t.log_zeta, fill_decayed_rows, &t);
     decayed->length = T;
-    return rt_graph_failed(g) ? NULL : decayed;
+    return decayed;
 }

@@ -26,27 +26,15 @@ static rt_tensor *add(rt_transformer *m)
                                   o->embedding_dim);
 }
 
-typedef struct row_numbers {
-    int32_t *numbers; /* of each token, to be filled in */
-    rt_token_span at;
-} row_numbers;
-
-static void number_rows(void *context)
-{
-    const row_numbers *all = context;
-    for (int t = 0; t < all->at.count; t++)
-        all->numbers[t] = all->at.first + t;
-}
-
 static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
 {
-    const int T = at.count;
-    row_numbers all = {rt_graph_numbers(g, (size_t)T, sizeof *all.numbers), at};
-    rt_memory_fill(all.numbers, number_rows, &all);
-    return all.numbers ? rt_add(g, x,
-                                rt_embedding(g, m->encoding.weight, all.numbers, RT_SHAPE_OF(T),
-                                             RT_NO_PADDING))
-                       : NULL;
+    int32_t *rows = rt_graph_numbers(g, (size_t)at.count, sizeof *rows);
+    for (int t = 0; rt_memory_is_present(rows) && t < at.count; t++)
+        rows[t] = at.first + t;
+    if (!rows)
+        return NULL;
+    return rt_add(g, x,
+                  rt_embedding(g, m->encoding.weight, rows, RT_SHAPE_OF(at.count), RT_NO_PADDING));
 }
 
 const rt_encoding rt_encoding_learned = {.word = "learned",

@@ -25,46 +25,38 @@ static void free_table(void *state)
     rt_free(((sine_table *)state)->sines);
 }
 
-/* Rows of sines that are to be computed. */
-typedef struct new_rows {
-    real *sines;
-    int T, E;
-    double base;
-    bool full; /* false: out of memory */
-} new_rows;
-
-static void fill(void *context)
+/* Fills the rows of T positions. False: out of memory. */
+static bool fill(real *sines, int T, int E, double base)
 {
-    new_rows *rows = context;
-    const size_t size = (size_t)rows->T * (size_t)rows->E;
+    const size_t size = (size_t)T * (size_t)E;
     double *exact = rt_alloc(size, sizeof *exact);
-    if (exact)
-        rt_sinusoidal_table(exact, rows->T, rows->E, rows->base, RT_INTERLEAVED);
-    for (size_t i = 0; exact && i < size; i++)
-        rows->sines[i] = (real)exact[i];
-    rows->full = exact;
+    if (!exact)
+        return false;
+    rt_sinusoidal_table(exact, T, E, base, RT_INTERLEAVED);
+    for (size_t i = 0; i < size; i++)
+        sines[i] = (real)exact[i];
     rt_free(exact);
+    return true;
 }
 
 /* The sines of at least T positions. */
 static const real *sines_for(const rt_transformer *m, rt_graph *g, int T)
 {
+    const rt_transformer_options *o = &m->options;
     sine_table *table = m->encoding.state;
     if (T <= table->rows)
         return table->sines;
     T = T < INT_MAX / 2 && T < 2 * table->rows ? 2 * table->rows : T;
-    const size_t E = (size_t)m->options.embedding_dim;
-    new_rows rows = {rt_account_alloc(m->parameters.account, RT_FOR_TABLES, (size_t)T * E,
-                                      sizeof *rows.sines),
-                     T, (int)E, m->options.position.frequencies.base, true};
-    rt_memory_fill(rows.sines, fill, &rows);
-    if (!rows.sines || !rows.full) {
-        rt_free(rows.sines);
+    real *sines = rt_account_alloc(m->parameters.account, RT_FOR_TABLES,
+                                   (size_t)T * (size_t)o->embedding_dim, sizeof *sines);
+    if (!sines || (rt_memory_is_present(sines) &&
+                   !fill(sines, T, o->embedding_dim, o->position.frequencies.base))) {
+        rt_free(sines);
         return rt_graph_fail(g, RT_MEMORY, "out of memory for a table of %d positions", T);
     }
     rt_free(table->sines);
-    *table = (sine_table){rows.sines, T};
-    return rows.sines;
+    *table = (sine_table){sines, T};
+    return sines;
 }
 
 /* x sqrt(E) + sines, as Vaswani et al. have it: at their start the embeddings are far smaller than
