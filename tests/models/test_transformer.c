@@ -26,33 +26,39 @@ static rt_transformer *make(const rt_transformer_options *o)
     return m;
 }
 
-static void expect_shape(const rt_transformer *m, const char *name, const char *shape)
+/* Expects a model to have a parameter of that name and shape; NULL: none. */
+static void expect_parameter(const rt_transformer *m, const char *name, const char *shape)
 {
     const rt_parameter *p = rt_parameters_find(&m->parameters, name);
-    ck_assert_msg(p != NULL, "there is no %s", name);
-    ck_assert_str_eq(rt_shape_text(&p->tensor), shape);
+    ck_assert_msg(!p == !shape, "there is %s %s", p ? "a" : "no", name);
+    if (p)
+        ck_assert_str_eq(rt_shape_text(&p->tensor), shape);
 }
+
+static void expect_parameters(const rt_transformer_options *o, const char *const (*rows)[2],
+                              size_t count)
+{
+    rt_transformer *m = make(o);
+    for (size_t i = 0; i < count; i++)
+        expect_parameter(m, rows[i][0], rows[i][1]);
+    rt_transformer_free(m);
+}
+
+#define EXPECT_PARAMETERS(o, ...)                                                                  \
+    expect_parameters(o, (const char *const[][2]){__VA_ARGS__},                                    \
+                      sizeof((const char *const[][2]){__VA_ARGS__}) / sizeof(const char *[2]))
 
 TEST(theta_has_its_name_and_shape_by_scope)
 {
     static const char layer[] = "layers.1.attention.theta";
     rt_transformer_options o = small();
-    rt_transformer *m = make(&o);
-    expect_shape(m, layer, "(2)");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {layer, "(2)"});
     o.theta.scope = RT_THETA_HEAD;
-    m = make(&o);
-    expect_shape(m, layer, "(2, 2)");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {layer, "(2, 2)"});
     o.theta.scope = RT_THETA_MODEL;
-    m = make(&o);
-    expect_shape(m, "theta", "(2)");
-    ck_assert_ptr_null(rt_parameters_find(&m->parameters, layer));
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"theta", "(2)"}, {layer, NULL});
     o.theta.learn = false;
-    m = make(&o);
-    ck_assert_ptr_null(rt_parameters_find(&m->parameters, "theta"));
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"theta", NULL});
 }
 
 /* The last seven logits of a text of T tokens. */
@@ -160,26 +166,17 @@ TEST(the_other_parameters_have_public_names_and_shapes)
     o.token_types = 2;
     o.norm = RT_NORM_PRE;
     o.tie_embeddings = false;
-    rt_transformer *m = make(&o);
-    expect_shape(m, "embeddings.tokens.weight", "(7, 6)");
-    expect_shape(m, "embeddings.types.weight", "(2, 6)");
-    expect_shape(m, "embeddings.project.weight", "(8, 6)");
-    expect_shape(m, "layers.0.ffn.up.weight", "(32, 8)");
-    expect_shape(m, "norm.weight", "(8)");
-    expect_shape(m, "head.dense.weight", "(6, 8)");
-    expect_shape(m, "head.output.weight", "(7, 6)");
-    expect_shape(m, "head.output.bias", "(7)");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"embeddings.tokens.weight", "(7, 6)"},
+                      {"embeddings.types.weight", "(2, 6)"},
+                      {"embeddings.project.weight", "(8, 6)"},
+                      {"layers.0.ffn.up.weight", "(32, 8)"}, {"norm.weight", "(8)"},
+                      {"head.dense.weight", "(6, 8)"}, {"head.output.weight", "(7, 6)"},
+                      {"head.output.bias", "(7)"});
     o = small();
-    m = make(&o);
+    rt_transformer *m = make(&o);
     ck_assert_ptr_null(rt_parameters_find(&m->parameters, "head.output.weight"));
     ck_assert_ptr_eq(m->head.output.weight, m->embeddings.tokens);
     rt_transformer_free(m);
-}
-
-static void expect_none(const rt_transformer *m, const char *name)
-{
-    ck_assert_msg(!rt_parameters_find(&m->parameters, name), "there is a %s", name);
 }
 
 TEST(a_decoder_has_what_it_needs_under_the_same_names)
@@ -194,31 +191,26 @@ TEST(a_decoder_has_what_it_needs_under_the_same_names)
     o.kv_heads = 2;
     o.tie_embeddings = false;
     rt_transformer *m = make(&o);
-    expect_shape(m, "layers.1.attention.query.weight", "(8, 8)");
-    expect_shape(m, "layers.1.attention.key.weight", "(4, 8)");
-    expect_shape(m, "layers.1.attention.value.weight", "(4, 8)");
-    expect_shape(m, "layers.1.ffn.gate.weight", "(32, 8)");
-    expect_shape(m, "layers.1.ffn.up.weight", "(32, 8)");
-    expect_shape(m, "norm.weight", "(8)");
-    expect_shape(m, "head.output.weight", "(7, 8)");
-    expect_none(m, "embeddings.norm.weight");
-    expect_none(m, "head.dense.weight");
+    expect_parameter(m, "layers.1.attention.query.weight", "(8, 8)");
+    expect_parameter(m, "layers.1.attention.key.weight", "(4, 8)");
+    expect_parameter(m, "layers.1.attention.value.weight", "(4, 8)");
+    expect_parameter(m, "layers.1.ffn.gate.weight", "(32, 8)");
+    expect_parameter(m, "layers.1.ffn.up.weight", "(32, 8)");
+    expect_parameter(m, "norm.weight", "(8)");
+    expect_parameter(m, "head.output.weight", "(7, 8)");
+    expect_parameter(m, "embeddings.norm.weight", NULL);
+    expect_parameter(m, "head.dense.weight", NULL);
     for (int i = 0; i < m->parameters.count; i++)
         ck_assert_msg(!strstr(m->parameters.list[i]->name, "bias"), "there is a %s",
                       m->parameters.list[i]->name);
     rt_transformer_free(m);
     o.bias = RT_BIAS_ALL;
-    m = make(&o);
-    expect_shape(m, "layers.1.ffn.gate.bias", "(32)");
-    expect_shape(m, "layers.1.attention.key.bias", "(4)");
-    expect_none(m, "layers.1.ffn_norm.bias");
-    expect_none(m, "head.output.bias"); /* as transformers have it */
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"layers.1.ffn.gate.bias", "(32)"},
+                      {"layers.1.attention.key.bias", "(4)"}, {"layers.1.ffn_norm.bias", NULL},
+                      {"head.output.bias", NULL} /* as transformers have it */);
     o.embedding_dim = 6;
-    m = make(&o);
-    expect_shape(m, "embeddings.project.weight", "(8, 6)");
-    expect_shape(m, "head.output.weight", "(7, 8)");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"embeddings.project.weight", "(8, 6)"},
+                      {"head.output.weight", "(7, 8)"});
 }
 
 /* Expects the part and layer of a parameter to match its name. */
@@ -452,7 +444,7 @@ TEST_ROWS(factors_of_heads_change_no_bit_at_the_start, 0, 6)
     rt_transformer *plain = make(&o);
     o.theta.head_scale = true;
     rt_transformer *scaled = make(&o);
-    expect_shape(scaled, "layers.1.attention.head_scale", "(2)");
+    expect_parameter(scaled, "layers.1.attention.head_scale", "(2)");
     ck_assert_int_eq(scaled->parameters.count, plain->parameters.count + o.layers);
     last_logits(plain, 9, without);
     last_logits(scaled, 9, with);
@@ -515,57 +507,45 @@ static void vary(rt_transformer_options *o, int variant)
     static const rt_layer_words types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
     static const rt_layer_words positions = {2,
                                              {RT_LAYER_WITHOUT_POSITIONS, RT_LAYER_WITH_POSITIONS}};
-    switch (variant) {
-    case 0:
+    if (variant == 0)
         o->residual = RT_RESIDUAL_PARALLEL;
-        break;
-    case 1:
+    if (variant == 1)
         o->head_dim = 6;
-        break;
-    case 2:
+    if (variant == 2)
         o->qk_norm = true;
-        break;
-    case 3:
+    if (variant == 3)
         o->bias = RT_BIAS_QKV;
-        break;
-    case 4:
+    if (variant == 4)
         o->bias = RT_BIAS_FFN;
-        break;
-    case 5:
+    if (variant == 5) {
         o->window = 2;
         o->layer_types = types;
-        break;
-    case 6:
+    }
+    if (variant == 6)
         o->position.layers = positions;
-        break;
-    case 7:
+    if (variant == 7) {
         o->kv_heads = 1;
         o->theta.head_scale = true;
-        break;
-    case 8:
+    }
+    if (variant == 8) {
         o->window = 2;
         o->layer_types = (rt_layer_words){2, {RT_LAYER_FULL, RT_LAYER_SLIDING}};
         o->position.local_base = 30;
         o->theta.scope = o->theta.scope == RT_THETA_MODEL ? RT_THETA_LAYER : o->theta.scope;
-        break;
-    case 9:
+    }
+    if (variant == 9)
         o->norm_bias = RT_WITHOUT;
-        break;
-    case 10:
+    if (variant == 10)
         o->first_norm = RT_WITHOUT;
-        break;
-    case 11:
+    if (variant == 11)
         o->token_dropout = true;
-        o->mask_id = 3; /* two of three tokens of the second text */
-        break;
-    case 12:
+    o->mask_id = 3; /* two of three tokens of the second text */
+    if (variant == 12)
         o->bias = RT_BIAS_OUTPUT;
-        break;
-    case 13:
+    if (variant == 13)
         o->embedding_norm =
             o->kind == RT_KIND_DECODER ? RT_EMBEDDING_NORM_YES : RT_EMBEDDING_NORM_NO;
-        break;
-    default:
+    if (variant == 14) {
         o->kind = RT_KIND_DECODER;
         o->norm_kind = RT_NORM_RMS;
         o->ffn = RT_FFN_SWIGLU;
@@ -596,39 +576,32 @@ TEST(norms_are_there_as_the_options_say)
 {
     rt_transformer_options o = small();
     o.norm = RT_NORM_PRE;
-    rt_transformer *m = make(&o);
-    expect_shape(m, "embeddings.norm.bias", "(8)");
-    expect_shape(m, "layers.0.attention_norm.bias", "(8)");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"embeddings.norm.bias", "(8)"}, {"layers.0.attention_norm.bias", "(8)"});
     o.norm_bias = RT_WITHOUT;
     o.first_norm = RT_WITHOUT;
-    m = make(&o);
+    rt_transformer *m = make(&o);
     static const char *const norms[] = {"embeddings.norm", "layers.0.ffn_norm",
                                         "layers.1.attention_norm", "norm", "head.norm"};
     for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
         char name[RT_NAME_SIZE];
         snprintf(name, sizeof name, "%s.weight", norms[i]);
-        expect_shape(m, name, "(8)");
+        expect_parameter(m, name, "(8)");
         snprintf(name, sizeof name, "%s.bias", norms[i]);
-        expect_none(m, name);
+        expect_parameter(m, name, NULL);
     }
-    expect_none(m, "layers.0.attention_norm.weight");
-    expect_shape(m, "layers.0.attention.query.bias", "(8)");
+    expect_parameter(m, "layers.0.attention_norm.weight", NULL);
+    expect_parameter(m, "layers.0.attention.query.bias", "(8)");
     rt_transformer_free(m);
     o.embedding_norm = RT_EMBEDDING_NORM_NO;
-    m = make(&o);
-    expect_none(m, "embeddings.norm.weight");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"embeddings.norm.weight", NULL});
     o = small();
     o.kind = RT_KIND_DECODER;
     m = make(&o);
-    expect_none(m, "embeddings.norm.weight");
+    expect_parameter(m, "embeddings.norm.weight", NULL);
     ck_assert_int_eq(m->options.embedding_norm, RT_EMBEDDING_NORM_NO);
     rt_transformer_free(m);
     o.embedding_norm = RT_EMBEDDING_NORM_YES;
-    m = make(&o);
-    expect_shape(m, "embeddings.norm.bias", "(8)");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"embeddings.norm.bias", "(8)"});
 }
 
 /* A LayerNorm without a bias is one with a bias of 0, and attention without a norm before it reads
@@ -663,26 +636,19 @@ TEST(parameters_of_variants_have_their_names_and_shapes)
     o.head_dim = 6;
     o.qk_norm = true;
     o.bias = RT_BIAS_QKV;
-    rt_transformer *m = make(&o);
-    expect_shape(m, "layers.1.attention.query.weight", "(24, 8)");
-    expect_shape(m, "layers.1.attention.query.bias", "(24)");
-    expect_shape(m, "layers.1.attention.key.weight", "(12, 8)");
-    expect_shape(m, "layers.1.attention.value.bias", "(12)");
-    expect_shape(m, "layers.1.attention.output.weight", "(8, 24)");
-    expect_shape(m, "layers.1.attention.query_norm.weight", "(6)");
-    expect_shape(m, "layers.1.attention.key_norm.weight", "(6)");
-    expect_none(m, "layers.1.attention.query_norm.bias");
-    expect_none(m, "layers.1.attention.output.bias");
-    expect_none(m, "layers.1.ffn.up.bias");
-    expect_none(m, "head.output.bias");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"layers.1.attention.query.weight", "(24, 8)"},
+                      {"layers.1.attention.query.bias", "(24)"},
+                      {"layers.1.attention.key.weight", "(12, 8)"},
+                      {"layers.1.attention.value.bias", "(12)"},
+                      {"layers.1.attention.output.weight", "(8, 24)"},
+                      {"layers.1.attention.query_norm.weight", "(6)"},
+                      {"layers.1.attention.key_norm.weight", "(6)"},
+                      {"layers.1.attention.query_norm.bias", NULL},
+                      {"layers.1.attention.output.bias", NULL}, {"layers.1.ffn.up.bias", NULL},
+                      {"head.output.bias", NULL});
     o.bias = RT_BIAS_FFN;
-    m = make(&o);
-    expect_shape(m, "layers.0.ffn.up.bias", "(32)");
-    expect_shape(m, "layers.0.ffn.down.bias", "(8)");
-    expect_none(m, "layers.0.attention.query.bias");
-    expect_none(m, "head.dense.bias");
-    rt_transformer_free(m);
+    EXPECT_PARAMETERS(&o, {"layers.0.ffn.up.bias", "(32)"}, {"layers.0.ffn.down.bias", "(8)"},
+                      {"layers.0.attention.query.bias", NULL}, {"head.dense.bias", NULL});
 }
 
 /* A list that says what every other key says of all layers makes the same model. */
@@ -952,7 +918,8 @@ TEST(a_bias_of_the_output_is_of_the_last_map_alone)
             biases += !strstr(m->parameters.list[i]->name, "norm") &&
                       strstr(m->parameters.list[i]->name, ".bias");
         ck_assert_int_eq(biases, 1);
-        expect_shape(m, head == RT_HEAD_LM ? "head.output.bias" : "head.classifier.bias", "(7)");
+        expect_parameter(m, head == RT_HEAD_LM ? "head.output.bias" : "head.classifier.bias",
+                         "(7)");
         rt_transformer_free(m);
     }
 }
