@@ -31,48 +31,34 @@ rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o)
     const rt_shape shape = rt_transformer_rotation_shape(o);
     u->keys = rt_shape_size(shape);
     u->queries = u->keys / (size_t)o->kv_heads * (size_t)o->heads;
-    u->query = rt_alloc(u->queries, sizeof *u->query);
-    u->key = rt_alloc(u->keys, sizeof *u->key);
-    if (u->query && u->key)
-        return rt_ok();
-    rt_usage_free(u);
-    return rt_out_of_memory("the usage of pairs");
+    u->query = rt_alloc(u->queries + u->keys, sizeof *u->query);
+    if (!u->query)
+        return rt_out_of_memory("the usage of pairs");
+    u->key = u->query + u->queries;
+    return rt_ok();
 }
 
 void rt_usage_free(rt_usage *u)
 {
     rt_free(u->query);
-    rt_free(u->key);
     *u = (rt_usage){.tokens = 0};
-}
-
-static void clear_sums(rt_pair_sum *sums, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        sums[i] = (rt_pair_sum){.length = 0};
 }
 
 void rt_usage_clear(rt_usage *u)
 {
     u->tokens = 0;
-    clear_sums(u->query, u->queries);
-    clear_sums(u->key, u->keys);
-}
-
-static void add_sums(rt_pair_sum *to, const rt_pair_sum *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        to[i].length += from[i].length;
-        to[i].a += from[i].a;
-        to[i].b += from[i].b;
-    }
+    for (size_t i = 0; i < u->queries + u->keys; i++)
+        u->query[i] = (rt_pair_sum){.length = 0};
 }
 
 void rt_usage_add(rt_usage *sum, const rt_usage *u)
 {
     sum->tokens += u->tokens;
-    add_sums(sum->query, u->query, u->queries);
-    add_sums(sum->key, u->key, u->keys);
+    for (size_t i = 0; i < u->queries + u->keys; i++) {
+        sum->query[i].length += u->query[i].length;
+        sum->query[i].a += u->query[i].a;
+        sum->query[i].b += u->query[i].b;
+    }
 }
 
 /* ---- tokens ---- */

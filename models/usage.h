@@ -15,7 +15,7 @@ typedef struct rt_pair_sum {
 typedef struct rt_usage {
     double tokens;      /* that are no padding */
     rt_pair_sum *query; /* (layers that rope turns in, H, R/2) */
-    rt_pair_sum *key;   /* (layers that rope turns in, G, R/2) */
+    rt_pair_sum *key;   /* (layers that rope turns in, G, R/2), behind the queries */
     size_t queries, keys;
 } rt_usage;
 

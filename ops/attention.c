@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Softmax attention in tiles of at most TILE x TILE scores, which stay in the cache; heads whose
- * tiles are smaller are taken together (attention_pack.h).
+ * tiles are smaller are taken together (attention_parts.h).
  *
  * Forward goes over the key tiles of a block of queries with a running maximum m and a
  * running sum l (the online softmax): a new maximum scales down what was summed so far.
@@ -71,7 +71,7 @@ static rt_operand out_rows(const real *x, const rt_pack *a, int t)
 
 static rt_operand share(rt_operand x, const rt_pack *a, int rows, int columns, int place)
 {
-    return rt_gemm_share_batch(a->size, x, rows, columns, place);
+    return rt_gemm_share(a->size, x, rows, columns, place);
 }
 
 /* Returns whether every key of the tile comes after every query, or is outside the window of all.

@@ -1,8 +1,7 @@
-#include "ops/bf16.h"
+#include "ops/products.h"
 
 #include "core/memory.h"
 #include "core/row_kernels.h"
-#include "ops/engine.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -155,4 +154,13 @@ const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns)
     if (at < first || at >= first + held.size * sizeof(real))
         return NULL;
     return height == 1 || width == (size_t)x.stride ? held.rounded + (x.data - held.values) : NULL;
+}
+
+const rt_bf16 *rt_bf16_of(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
+{
+    const bool single = batch.outer == 1 && batch.inner == 1;
+    const rt_bf16 *there = single ? rt_bf16_parameters(x, rows, columns) : NULL;
+    if (x.rounded || there)
+        return x.rounded ? x.rounded : there;
+    return rt_bf16_operand(batch, x, rows, columns, place);
 }

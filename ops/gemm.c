@@ -1,7 +1,6 @@
 #include "ops/gemm.h"
 
 #include "core/row_kernels.h"
-#include "ops/bf16.h"
 #include "ops/private.h"
 #include "ops/products.h"
 
@@ -217,7 +216,7 @@ bool rt_gemm_rounds(void)
 }
 
 /* Without memory the product finds that there is none. */
-rt_operand rt_gemm_share_batch(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
+rt_operand rt_gemm_share(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
     if (rt_gemm_rounds() && rows && columns)
         x.rounded = rt_bf16_operand(batch, x, rows, columns, place);
@@ -229,21 +228,9 @@ uint16_t *rt_gemm_place(size_t size, int place)
     return rt_gemm_rounds() ? rt_bf16_place(place, size) : NULL;
 }
 
-rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place)
-{
-    return rt_gemm_share_batch((rt_batch_size){1, 1}, x, rows, columns, place);
-}
-
 bool rt_gemm_holds(const real *values)
 {
     return rt_gemm_rounds() && rt_bf16_parameters(rt_rows_at(values, 1), 1, 1);
-}
-
-/* Returns the operand in bf16: its rounded numbers if there are any, or a copy for this product. */
-static const void *rounded_rows(rt_operand x, int rows, int columns, int place)
-{
-    const rt_bf16 *held = x.rounded ? x.rounded : rt_bf16_parameters(x, rows, columns);
-    return held ? held : rt_bf16_operand((rt_batch_size){1, 1}, x, rows, columns, place);
 }
 
 void rt_gemm_few(int m, int n, int k, rt_operand x, rt_operand w, real beta, real *c, int c_stride)
@@ -252,8 +239,8 @@ void rt_gemm_few(int m, int n, int k, rt_operand x, rt_operand w, real beta, rea
         rt_few_rows(m, n, k, x.data, w.data, beta, c, c_stride);
         return;
     }
-    x.rounded = rounded_rows(x, m, k, RT_BF16_OF_A);
-    w.rounded = rounded_rows(w, n, k, RT_BF16_OF_B);
+    x.rounded = rt_bf16_of((rt_batch_size){1, 1}, x, m, k, RT_BF16_OF_A);
+    w.rounded = rt_bf16_of((rt_batch_size){1, 1}, w, n, k, RT_BF16_OF_B);
     if (x.rounded && w.rounded)
         rt_few_rows_bf16(m, n, k, x.rounded, w.rounded, beta, c, c_stride);
     else

@@ -137,8 +137,7 @@ bool rt_gemm_rounds(void);
  * they are made of rounded numbers (see engine.h), it is rounded here and not in each of them. It
  * must not change before the last of them, and holds until the place is used again. */
 enum { RT_GEMM_PLACES = 5 };
-rt_operand rt_gemm_share(rt_operand x, int rows, int columns, int place);
-rt_operand rt_gemm_share_batch(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
+rt_operand rt_gemm_share(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
 
 /* Memory of that place, for who rounds into it himself (rt_engine_round); NULL where products are
  * not made of rounded numbers, or without memory. */

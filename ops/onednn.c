@@ -3,7 +3,6 @@
 
 #include "core/memory.h"
 #include "core/row_kernels.h"
-#include "ops/bf16.h"
 #include "ops/products.h"
 
 #include <dnnl.h>
@@ -301,23 +300,13 @@ static RT_ROW_KERNEL(add_product, (const rt_product *p, const real *restrict x),
     }
 }
 
-/* Returns the operand in bf16: its rounded numbers, or a copy for this product. */
-static const void *rounded(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
-{
-    if (x.rounded)
-        return x.rounded;
-    const bool single = batch.outer == 1 && batch.inner == 1;
-    const rt_bf16 *there = single ? rt_bf16_parameters(x, rows, columns) : NULL;
-    return there ? there : rt_bf16_operand(batch, x, rows, columns, place);
-}
-
 static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
 {
     primitive *made = primitive_for(t, s);
     const void *a = p->a.data, *b = p->b.data;
     if (made && s->type == dnnl_bf16) {
-        a = rounded(p->batch, p->a, p->m, p->k, RT_BF16_OF_A);
-        b = a ? rounded(p->batch, p->b, p->k, p->n, RT_BF16_OF_B) : NULL;
+        a = rt_bf16_of(p->batch, p->a, p->m, p->k, RT_BF16_OF_A);
+        b = a ? rt_bf16_of(p->batch, p->b, p->k, p->n, RT_BF16_OF_B) : NULL;
     }
     if (!made || !b)
         return false;

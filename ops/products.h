@@ -1,11 +1,15 @@
 #ifndef ROTOR_OPS_PRODUCTS_H
 #define ROTOR_OPS_PRODUCTS_H
 
-/* Products of each engine, behind ops/gemm.h. Each engine is a file. */
+/* Products of each engine, behind ops/gemm.h, and their operands in bf16. Each engine is a file. */
 
 #include "core/status.h"
 #include "ops/engine.h"
 #include "ops/gemm.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Product (i, j) of a batch, alone. */
 rt_product rt_product_of(const rt_product *batch, int i, int j);
@@ -24,5 +28,38 @@ bool rt_onednn_multiply(const rt_product *p, rt_math math);
 int rt_onednn_batch_room(rt_math math);
 size_t rt_onednn_library(int m, int n, int k, rt_math math);
 const char *rt_onednn_kernels(void);
+
+/* ---- operands in bf16 ---- */
+
+/* Operands of products in bfloat16 (8 bits of fraction), rounded to nearest, ties to even; a NaN
+ * stays one. What several products read is rounded once: by a thread for itself, into one of its
+ * places, or for all threads, as the parameters of a model are for a step. */
+
+typedef uint16_t rt_bf16;
+
+/* Places of scratch memory: those of rt_gemm_share, and one for each operand of a product. */
+enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_PLACES };
+
+/* Returns whether the matrices of a batch lie side by side in longer rows, as heads do, and not one
+ * behind the other. */
+static inline bool rt_side_by_side(rt_batch_size batch, int stride, rt_steps step)
+{
+    return batch.inner > 1 && step.inner < (size_t)stride;
+}
+
+/* Returns the operand in bf16, without gaps between its rows, and between its matrices as they lie:
+ * its rounded numbers if it has some, or else numbers in memory of the calling thread, which the
+ * same place uses again. NULL if memory is short. */
+const rt_bf16 *rt_bf16_of(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
+
+/* Rounds the operand into memory of the calling thread as above, unless it is stored so. */
+const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
+
+/* Returns the rounded numbers of parameters that are held (rt_engine_hold). NULL if the operand is
+ * not held or its rows have gaps. */
+const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
+
+/* The memory of a place of the calling thread, for so many numbers. NULL if memory is short. */
+rt_bf16 *rt_bf16_place(int place, size_t size);
 
 #endif

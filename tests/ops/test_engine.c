@@ -146,10 +146,10 @@ static void multiply(const sizes *s, int way, real *result)
     places_of(s, p);
     rt_operand x = operand(a, p[0], false), y = operand(b, p[1], false);
     if (way == SHARED_BATCH) {
-        x = rt_gemm_share_batch(s->batch, x, s->a_transposed ? s->k : s->m,
-                                s->a_transposed ? s->m : s->k, 1);
-        y = rt_gemm_share_batch(s->batch, y, s->b_transposed ? s->n : s->k,
-                                s->b_transposed ? s->k : s->n, 2);
+        x = rt_gemm_share(s->batch, x, s->a_transposed ? s->k : s->m, s->a_transposed ? s->m : s->k,
+                          1);
+        y = rt_gemm_share(s->batch, y, s->b_transposed ? s->n : s->k, s->b_transposed ? s->k : s->n,
+                          2);
     }
     x = s->a_transposed ? rt_transposed(x) : x;
     y = s->b_transposed ? rt_transposed(y) : y;
@@ -413,14 +413,14 @@ TEST_ROWS(an_operand_is_rounded_once_for_several_products, 0, IN_FLOAT)
     if (use(&engines[2])) {
         rt_gemm(ROWS, ROWS, COLUMNS, 1, x, y, 0, separate[0], ROWS);
         rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(x), x, 0, separate[1], ROWS);
-        const rt_operand shared = rt_gemm_share(x, ROWS, COLUMNS, 3);
+        const rt_operand shared = rt_gemm_share((rt_batch_size){1, 1}, x, ROWS, COLUMNS, 3);
         rt_gemm(ROWS, ROWS, COLUMNS, 1, shared, y, 0, got[0], ROWS);
         a[0] = 100;
         rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(shared), shared, 0, got[1], ROWS);
         ck_assert(!memcmp(separate, got, sizeof got));
     }
     back();
-    ck_assert_ptr_null(rt_gemm_share(x, ROWS, COLUMNS, 0).rounded);
+    ck_assert_ptr_null(rt_gemm_share((rt_batch_size){1, 1}, x, ROWS, COLUMNS, 0).rounded);
 }
 
 /* Of what is held, products read what was rounded; of what lies beside it, what stands there. */

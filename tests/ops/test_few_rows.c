@@ -143,7 +143,7 @@ TEST_ROWS(with_bf16_a_product_is_of_rounded_numbers, 0, IN_FLOAT)
                 rt_engine_hold(w, rounded_w, sizeof w / sizeof *w);
             rt_operand rows = rt_rows_at(x, s.k);
             if (shared)
-                rows = rt_gemm_share(rows, s.m, s.k, 1);
+                rows = rt_gemm_share((rt_batch_size){1, 1}, rows, s.m, s.k, 1);
             rt_gemm_few(s.m, s.n, s.k, rows, rt_rows_at(w, s.k), s.beta, y, STRIDE);
             rt_engine_hold(NULL, NULL, 0);
             ck_assert_int_eq(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code, RT_OK);
