@@ -8,7 +8,7 @@
 #include "data/labelled_batch.h"
 #include "data/objective.h"
 #include "io/checkpoint/checkpoint.h"
-#include "io/huggingface/imported.h"
+#include "io/huggingface/huggingface.h"
 #include "io/model_options.h"
 #include "models/keys.h"
 #include "models/options.h"
@@ -164,22 +164,22 @@ static rt_status open_file(rt_model *m, const char *path)
 /* ---- a folder of Hugging Face ---- */
 
 /* The folder's own, from now on the model's. */
-static rt_status take_meaning(rt_model *m, rt_imported *imported)
+static rt_status take_meaning(rt_model *m, rt_huggingface *imported)
 {
     struct rt_model_origin *o = m->origin;
     o->data_options = imported->data;
     o->info.vocabulary = imported->vocabulary;
-    o->info.labels = imported->labels;
+    o->info.labels = imported->sorted_labels;
     imported->vocabulary = NULL;
-    imported->labels = NULL;
-    o->warnings = rt_copy_text(imported->there->warnings);
+    imported->sorted_labels = NULL;
+    o->warnings = rt_copy_text(imported->warnings);
     return o->warnings ? rt_ok() : rt_out_of_memory("the warnings about a folder");
 }
 
-static rt_status take_values(rt_model *m, const rt_imported *imported)
+static rt_status take_values(rt_model *m, const rt_huggingface *imported)
 {
     rt_huggingface_taken taken;
-    rt_status status = rt_imported_load(imported, m->transformer, true, &taken);
+    rt_status status = rt_huggingface_load(imported, m->transformer, true, &taken);
     if (status.code)
         return status;
     if (m->transformer->options.theta.learn)
@@ -194,11 +194,11 @@ enum { FOLDER_SEED = 1 };
 
 static rt_status open_folder(rt_model *m, const char *path)
 {
-    rt_imported *imported;
-    rt_status status = rt_imported_open(&imported, path);
+    rt_huggingface *imported;
+    rt_status status = rt_huggingface_import(&imported, path);
     if (status.code)
         return as_checkpoint(status, path);
-    rt_transformer_options options = imported->there->options;
+    rt_transformer_options options = imported->options;
     status = take_meaning(m, imported);
     if (!status.code)
         status = configure(m, &options, options.vocab, options.token_types);
@@ -209,7 +209,7 @@ static rt_status open_folder(rt_model *m, const char *path)
     if (!status.code)
         status = take_values(m, imported);
     m->origin->info.seed = FOLDER_SEED;
-    rt_imported_close(imported);
+    rt_huggingface_close(imported);
     return status;
 }
 

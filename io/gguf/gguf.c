@@ -3,7 +3,7 @@
 
 #include "io/gguf/private.h"
 
-#include "io/huggingface/llama.h"
+#include "io/huggingface/private.h"
 #include "text/durable_file.h"
 #include "text/writer.h"
 

@@ -48,7 +48,8 @@ int rt_reading_size(rt_reading *r, const char *key, int initial)
     return rt_reading_whole(r, key, initial, 1, RT_MOST_SIZE);
 }
 
-double rt_reading_below(rt_reading *r, const char *key, double initial, double low, double high)
+/* A number from `low` to less than `high`. */
+static double reading_below(rt_reading *r, const char *key, double initial, double low, double high)
 {
     const json_t *value = rt_reading_find(r, key);
     const double number = json_number_value(value);
@@ -72,7 +73,8 @@ double rt_reading_above_0(rt_reading *r, const char *key, double initial)
     return initial;
 }
 
-double rt_reading_eps(rt_reading *r, const char *key, double initial)
+/* Reads the number that norms add to a variance: above 0, at most 1, as model.norm_eps. */
+static double reading_eps(rt_reading *r, const char *key, double initial)
 {
     const double eps = rt_reading_above_0(r, key, initial);
     if (eps > 1)
@@ -262,11 +264,10 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
         read_whole(row, r, there);
         break;
     case RT_CONFIG_NUMBER:
-        *(double *)at(there, row->member) =
-            rt_reading_below(r, row->key, row->initial, 0, row->high);
+        *(double *)at(there, row->member) = reading_below(r, row->key, row->initial, 0, row->high);
         break;
     case RT_CONFIG_EPS:
-        *(double *)at(there, row->member) = rt_reading_eps(r, row->key, row->initial);
+        *(double *)at(there, row->member) = reading_eps(r, row->key, row->initial);
         break;
     case RT_CONFIG_POSITIONS:
         there->max_positions = rt_reading_whole(r, row->key, (int)row->initial, 1, (int)row->high);

@@ -1,6 +1,6 @@
 /* The family of ESM-2 (Lin et al. 2023), an encoder of proteins. */
 
-#include "io/huggingface/rope_parameters.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 
@@ -162,13 +162,10 @@ static rt_status choose_theta(rt_huggingface *there, double *theta, double *numb
     rt_status status = compare_buffers(there, theta, numbers, pairs, &same);
     if (status.code)
         return status;
-    if (t->values && same)
-        rt_huggingface_take_theta(there);
-    else if (t->values)
-        rt_huggingface_leave_theta(there, "inv_freq", "rope_theta");
-    else if (!same)
+    if (!t->values && !same)
         rt_writer_add(&there->files->warnings,
                       "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
+    rt_huggingface_choose_theta(there, same, "inv_freq", "rope_theta");
     return status;
 }
 

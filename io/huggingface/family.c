@@ -40,7 +40,9 @@ int rt_family_pairs(const rt_family *family, const rt_transformer_options *o)
     return family->pairs_rotated ? rt_transformer_pairs(o) : rt_transformer_head_dim(o) / 2;
 }
 
-int rt_feature_here(const rt_family *family, const rt_transformer_options *o, int feature)
+/* Returns the place in rotor's model of the feature, of a head of D, that has the place `feature`
+ * in the family's order. Pairs stay together; rotated pairs come first. */
+static int feature_here(const rt_family *family, const rt_transformer_options *o, int feature)
 {
     const int pairs = rt_transformer_pairs(o);
     const int half = rt_family_pairs(family, o);
@@ -54,10 +56,10 @@ int rt_feature_here(const rt_family *family, const rt_transformer_options *o, in
     return 2 * pair + second;
 }
 
-bool rt_features_differ(const rt_family *family, const rt_transformer_options *o)
+static bool features_differ(const rt_family *family, const rt_transformer_options *o)
 {
     for (int i = 0; i < rt_transformer_head_dim(o); i++)
-        if (rt_feature_here(family, o, i) != i)
+        if (feature_here(family, o, i) != i)
             return true;
     return false;
 }
@@ -249,7 +251,7 @@ rt_tensor_map rt_tensor_map_of(const rt_tensor_place *place, const rt_family *fa
         map.before += part < place->part ? block : 0;
         map.width += block;
     }
-    if (rt_features_differ(family, o))
+    if (features_differ(family, o))
         map.features = features_of(o, parameter->name);
     return map;
 }
@@ -273,7 +275,7 @@ static size_t place_here(const rt_tensor_map *map, size_t feature)
 {
     const size_t size = (size_t)rt_transformer_head_dim(map->options);
     return feature / size * size +
-           (size_t)rt_feature_here(map->family, map->options, (int)(feature % size));
+           (size_t)feature_here(map->family, map->options, (int)(feature % size));
 }
 
 bool rt_tensor_map_index(const rt_tensor_map *map, size_t row, size_t column, size_t *index)

@@ -154,12 +154,8 @@ json_t *rt_reading_find(const rt_reading *r, const char *key);
 
 int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int high);
 
-/* A number from `low` to less than `high`, and one above 0. */
-double rt_reading_below(rt_reading *r, const char *key, double initial, double low, double high);
+/* A number above 0. */
 double rt_reading_above_0(rt_reading *r, const char *key, double initial);
-
-/* Reads the number that norms add to a variance: above 0, at most 1, as model.norm_eps. */
-double rt_reading_eps(rt_reading *r, const char *key, double initial);
 
 bool rt_reading_flag(rt_reading *r, const char *key, bool initial);
 
@@ -347,7 +343,7 @@ typedef struct rt_export_theta {
     double base; /* position.base */
 } rt_export_theta;
 
-/* Rules of rope_parameters in the config.json of a family (rope_parameters.h). */
+/* Rules of rope_parameters in the config.json of a family (rope_parameters.c). */
 typedef struct rt_rope_rules {
     double base;          /* the default; 0 = 10000 */
     double fraction;      /* the default of partial_rotary_factor; 0: heads are rotated whole */
@@ -427,15 +423,6 @@ const rt_family_class *rt_family_class_of(const rt_family *family, const rt_tran
 
 /* Pairs of a head that models of the family rotate: those of rotor's model, or all. */
 int rt_family_pairs(const rt_family *family, const rt_transformer_options *o);
-
-/* ---- the order of features ---- */
-
-/* Returns the place in rotor's model of the feature, of a head of D, that has the place `feature`
- * in the family's order. Pairs stay together; rotated pairs come first. */
-int rt_feature_here(const rt_family *family, const rt_transformer_options *o, int feature);
-
-/* Returns whether any feature has another place. */
-bool rt_features_differ(const rt_family *family, const rt_transformer_options *o);
 
 /* ---- for the functions of families ---- */
 

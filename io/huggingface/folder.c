@@ -237,7 +237,7 @@ void rt_weights_close(rt_weights *w)
     *w = (rt_weights){0};
 }
 
-rt_weight rt_weights_find(const rt_weights *w, const char *name)
+static rt_weight find_weight(const rt_weights *w, const char *name)
 {
     rt_weight found = {0};
     for (int i = 0; i < w->count && !found.tensor; i++) {
@@ -277,7 +277,7 @@ const char *rt_huggingface_name(const rt_huggingface *there, const char *paramet
 
 rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name)
 {
-    return rt_weights_find(&there->files->weights, bare_name(there, name));
+    return find_weight(&there->files->weights, bare_name(there, name));
 }
 
 static rt_weight find(const rt_huggingface *there, const char *parameter, rt_tensor_place *place)
@@ -416,7 +416,7 @@ static rt_status read_folder(rt_huggingface *there, const char *folder)
     for (int n = 0; !files->prefixed &&
                     rt_tensor_place_of(&words, files->family, &there->options, RT_TOKENS_NAME, n);
          n++)
-        files->prefixed = rt_weights_find(&files->weights, words.name).tensor != NULL;
+        files->prefixed = find_weight(&files->weights, words.name).tensor != NULL;
     status = files->family->settle_theta(there);
     if (!status.code)
         status = settle_decoder(there);
@@ -465,5 +465,9 @@ void rt_huggingface_close(rt_huggingface *there)
     rt_free(there->labels);
     rt_free(there->theta);
     rt_free(there->warnings);
+    rt_vocabulary_free(there->vocabulary);
+    rt_labels_free(there->sorted_labels);
+    rt_free(there->places);
+    rt_free(there->refused);
     rt_free(there);
 }

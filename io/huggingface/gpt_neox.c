@@ -1,6 +1,6 @@
 /* The family of GPT-NeoX (Black et al. 2022), which Pythia (Biderman et al. 2023) is of. */
 
-#include "io/huggingface/llama.h"
+#include "io/huggingface/private.h"
 
 /* ---- tensors ---- */
 

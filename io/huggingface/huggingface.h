@@ -20,12 +20,14 @@
  *
  * What a model of Hugging Face computes is computed by rotor in the same way, or the folder is
  * refused. A RoFormer turns its heads by a table of sines that is among its tensors (see
- * rope_parameters.h); if its theta are base^(-2i/R), so are those of the imported model; otherwise
+ * roformer.c); if its theta are base^(-2i/R), so are those of the imported model; otherwise
  * the model learns theta, of scope model, and starts with those of the table. A Llama turns them by
  * rope_parameters of config.json, which are keys of position.* here; its theta are fixed. A folder
  * that rotor wrote also has its learned theta as numbers (key rotor_theta), which hold as long as
  * they fit the table, or rope_parameters. */
 
+#include "data/data.h"
+#include "data/labels.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/transformer.h"
 
@@ -42,7 +44,7 @@ typedef struct rt_huggingface {
     int length;                     /* tokens that it was trained on, if rotor wrote it; otherwise
                                        max_positions */
     bool own;                       /* rotor wrote it */
-    bool bare;                      /* and its texts begin without a token of their own */
+    bool bare;                      /* its texts begin without a token that is put before them */
     bool open_ended;                /* and texts with a label end without one */
     rt_end_ids ends;                /* of a causal model: eos_token_id */
     int padding_id;                 /* the id whose embedding was not trained; RT_NO_PADDING */
@@ -51,6 +53,15 @@ typedef struct rt_huggingface {
     char level[RT_LEVEL_WORD_SIZE]; /* data.level of the vocabulary, if rotor wrote it; or "" */
     char *warnings;                 /* lines for the user; "" if there is none */
     struct rt_huggingface_files *files;
+
+    /* What rt_huggingface_import reads; NULL or 0 without it. */
+    rt_vocabulary *vocabulary; /* NULL: the folder has none, ids alone have a meaning */
+    rt_labels *sorted_labels;  /* of the sequence and token heads; else NULL. Whoever takes one of
+                                  these two over leaves NULL */
+    int *places;               /* (options.labels): where the class of each label was */
+    rt_data_options data;      /* what the model reads; its length is that of the key if the folder
+                                  does not say */
+    char *refused;             /* the part of its tokenizer that rotor does not read; or NULL */
 } rt_huggingface;
 
 /* Returns whether a path is a folder with config.json and tensors. */
@@ -60,7 +71,19 @@ bool rt_is_huggingface(const char *path);
  * them in another format, or a file of such a folder. The message says how to have them read. */
 rt_status rt_huggingface_refuse_format(const char *path) RT_MUST_CHECK;
 
+/* Opens a folder for its model alone, whose labels stand as in the folder. */
 rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder) RT_MUST_CHECK;
+
+/* Opens a folder as a run needs it: with its vocabulary, its labels and what it reads.
+ *
+ * The vocabulary is that of vocab.txt or, without one, of tokenizer.json; what its tokenizer does
+ * otherwise than BERT's is RT_CHECKPOINT, with the file and the key, and of a decoder a warning:
+ * then the folder is one of ids. It has the tokens that end a text, if the folder names them. A
+ * text begins, and one with a label ends, as its tokenizer has it: with BPE, by what the
+ * post-processor puts there, or nothing. Labels are in the order of their bytes, as everywhere in
+ * rotor (data/labels.h): the rows of the head are put in that order. */
+rt_status rt_huggingface_import(rt_huggingface **there_new, const char *folder) RT_MUST_CHECK;
+
 void rt_huggingface_close(rt_huggingface *there);
 
 /* A model of the options with the values of the folder. The head of a RoFormerModel is drawn from
@@ -70,7 +93,8 @@ rt_status rt_huggingface_model(const rt_huggingface *there,
 
 /* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
  * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
- * untied decoder cannot become a tied one; of a blank model one that is not taken is drawn. Theta
+ * untied decoder cannot become a tied one; without `head` it stays; of a blank model one that is
+ * not taken is drawn. Theta
  * is taken if the model learns it and can hold it: one of scope model goes to every layer and head,
  * one of another scope needs the same scope; the fraction must be the same; what is not above 0 is
  * refused if the model learns its logarithm. If the model has a fixed theta, taken.theta tells
@@ -80,8 +104,16 @@ typedef struct rt_huggingface_taken {
     bool head;
     bool theta;
 } rt_huggingface_taken;
-rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model,
+rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model, bool head,
                               rt_huggingface_taken *taken) RT_MUST_CHECK;
+
+/* RT_CHECKPOINT for a folder whose vocabulary is needed and was not read: says why. */
+rt_status rt_huggingface_no_vocabulary(const rt_huggingface *there, const char *path) RT_MUST_CHECK;
+
+/* The first key by which a model would compute something else from the folder's weights than the
+ * model that they are of; NULL if there is none. `theta` is what rt_huggingface_load has taken. */
+const char *rt_huggingface_difference(const rt_huggingface *there, const rt_transformer_options *o,
+                                      bool theta);
 
 /* Reads the chat template of a folder, which rotor keeps and does not apply: that of
  * chat_template.jinja or the key chat_template of tokenizer_config.json, as JSON that the caller

@@ -1,10 +1,7 @@
 /* The family of Llama (Touvron et al. 2023), and that of Mistral (Jiang et al. 2023), which has a
  * window and other defaults. */
 
-#include "io/huggingface/llama.h"
-
 #include "io/huggingface/private.h"
-#include "io/huggingface/rope_parameters.h"
 #include "text/writer.h"
 
 #include <string.h>

@@ -306,16 +306,40 @@ static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
 
 /* ---- all ---- */
 
+/* Row i of a parameter of the head becomes what row places[i] was. */
+static rt_status sort_rows(const rt_huggingface *there, rt_tensor *t)
+{
+    const size_t rows = (size_t)there->options.labels, size = rt_size(t), width = size / rows;
+    real *before = rt_alloc(size, sizeof *before);
+    if (!before)
+        return rt_out_of_memory("the head of a model");
+    memcpy(before, t->data, size * sizeof *before);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(t->data + i * width, before + (size_t)there->places[i] * width,
+               width * sizeof *before);
+    rt_free(before);
+    return rt_ok();
+}
+
 static bool has_same_head(const rt_huggingface *there, const rt_transformer_options *o)
 {
     return there->has_head && there->options.head == o->head &&
            (o->head == RT_HEAD_LM || there->options.labels == o->labels);
 }
 
-rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model,
+/* The classes of the head stand in the order of the labels' bytes. */
+static rt_status sort_head(const rt_huggingface *there, rt_transformer *model)
+{
+    rt_status status = sort_rows(there, model->head.classifier.weight);
+    if (!status.code && model->head.classifier.bias)
+        status = sort_rows(there, model->head.classifier.bias);
+    return status;
+}
+
+rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model, bool head,
                               rt_huggingface_taken *taken)
 {
-    const loading l = {there, model, has_same_head(there, &model->options)};
+    const loading l = {there, model, head && has_same_head(there, &model->options)};
     double *theta = NULL;
     *taken = (rt_huggingface_taken){0};
     rt_status status = check_all(&l);
@@ -329,7 +353,7 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model
         rt_transformer_set_theta(model, theta);
     rt_free(theta);
     taken->head = !status.code && l.head;
-    return status;
+    return taken->head && there->places ? sort_head(there, model) : status;
 }
 
 rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **model_new)
@@ -341,7 +365,7 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **mod
     if (status.code == RT_ARGUMENT)
         status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
     if (!status.code)
-        status = rt_huggingface_load(there, *model_new, &taken);
+        status = rt_huggingface_load(there, *model_new, true, &taken);
     if (!status.code && there->theta) /* a report counts from here, as from any start */
         rt_transformer_theta(*model_new, rt_transformer_theta_start(*model_new));
     if (status.code) {

@@ -2,7 +2,6 @@
  * window, and have a base of theta by which of these they do. */
 
 #include "io/huggingface/private.h"
-#include "io/huggingface/rope_parameters.h"
 
 #include "core/memory.h"
 
@@ -258,17 +257,12 @@ static bool same_scaling(rt_frequency_options a, const rt_frequency_options *b)
 
 static rt_status settle(rt_huggingface *there)
 {
-    bool written = false;
-    rt_status status = there->files->written.values ? is_written(there, &written) : rt_ok();
+    bool fits = false;
+    rt_status status = there->files->written.values ? is_written(there, &fits) : rt_ok();
     if (status.code)
         return status;
-    if (written) {
-        rt_rope_parameters_take_written(there);
-        return rt_ok();
-    }
-    if (there->files->written.values)
-        rt_huggingface_leave_theta(there, "rope_parameters", "rope_parameters");
-    return same_scaling(there->files->sliding, &there->options.position.frequencies)
+    rt_huggingface_choose_theta(there, fits, "rope_parameters", "rope_parameters");
+    return fits || same_scaling(there->files->sliding, &there->options.position.frequencies)
                ? rt_ok()
                : rt_error(RT_CHECKPOINT,
                           RT_HF_CONFIG ": rope_parameters: full_attention and sliding_attention "

@@ -52,8 +52,6 @@ typedef struct rt_weight {
 rt_status rt_weights_open(rt_weights *weights, const char *folder) RT_MUST_CHECK;
 void rt_weights_close(rt_weights *weights);
 
-rt_weight rt_weights_find(const rt_weights *weights, const char *name);
-
 /* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,
  * "theta": [[[...], ...], ...]}, radians a position by layer, head and pair, where layers or heads
  * share them a list of one; with "local_base" if there is one. */
@@ -120,11 +118,10 @@ rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name);
 rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter,
                               rt_tensor_place *place);
 
-/* Takes rotor_theta, which is then that of the model: learned, without a scaling. */
-void rt_huggingface_take_theta(rt_huggingface *there);
-
-/* Warns that rotor_theta contradicts another part of the folder. */
-void rt_huggingface_leave_theta(rt_huggingface *there, const char *other, const char *used);
+/* Takes rotor_theta, if there is one, as that of the model: learned, without a scaling. If it does
+ * not fit `other`, a part of the folder that is made of it, warns that `used` is used. */
+void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
+                                 const char *used);
 
 /* The mean over layers and heads of theta of that shape (layers, rows, R/2), with zeros for the
  * pairs that are not rotated: (pairs). */
@@ -243,5 +240,128 @@ void rt_layer_types_put(rt_config_writing *w);
 bool rt_layer_slides(const rt_transformer_options *o, int layer);
 
 #define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"
+
+/* ---- rope_parameters.c: families without theta among the tensors ----
+ *
+ * Theta follows from rope_parameters in config.json, or from rope_theta and rope_scaling, as
+ * transformers before version 5 had them. */
+
+/* The rows of config.json, behind those of sizes; for most models the number of positions, which
+ * is that of a folder that has none, means nothing but a length to begin with. */
+enum { RT_MOST_POSITIONS = 1 << 30 };
+#define RT_ROPE_PARAMETERS(positions)                                                              \
+    RT_ROPE_PARAMETERS_BASED(positions, "rope_theta", "partial_rotary_factor")
+#define RT_ROPE_PARAMETERS_BASED(positions, old_base, old_fraction)                                \
+    {"max_position_embeddings", RT_POSITIONS(RT_MOST_POSITIONS), .initial = positions,             \
+     .when = rt_never},                                                                            \
+    {                                                                                              \
+        "rope_parameters", .read = rt_rope_parameters_read, .put = rt_rope_parameters_put,         \
+                           .also = RT_KEYS("rope_scaling", "original_max_position_embeddings",     \
+                                           old_base, old_fraction)                                 \
+    }
+
+/* Reads the frequencies. RT_CHECKPOINT in r names the key of what rotor has not. */
+void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there);
+
+/* Writes them, and max_position_embeddings that goes with them in transformers. */
+void rt_rope_parameters_put(rt_config_writing *w);
+
+/* RT_CONFIG if they cannot say what the model turns by. */
+rt_status rt_rope_parameters_check(const rt_family *family,
+                                   const rt_transformer_options *o) RT_MUST_CHECK;
+
+/* Takes rotor_theta if rope_parameters were made of it. */
+rt_status rt_rope_parameters_settle(rt_huggingface *there) RT_MUST_CHECK;
+
+/* The frequencies of one object; `within` begins the names of its keys in messages. */
+rt_frequency_options rt_rope_parameters_read_one(rt_reading *r, const json_t *parameters,
+                                                 const char *within, const rt_rope_rules *rules,
+                                                 rt_huggingface *there);
+
+/* Returns whether theta is the theta of transformers, to the precision of its floats. */
+bool rt_theta_is_near(const double *theta, const double *table, int pairs);
+
+/* Writes one object of frequencies or, where theta must be listed, of the mean of theta; returns
+ * the max_position_embeddings that goes with it. */
+int rt_rope_parameters_put_one(rt_config_writing *w, rt_json_object *to, const char *key,
+                               const rt_frequency_options *f, const rt_export_theta *theta);
+
+/* The base that says the frequencies in transformers, ntk included. */
+double rt_rope_parameters_base(const rt_config_writing *w, const rt_frequency_options *f);
+
+/* Sentences of the model card. */
+extern const char rt_rope_parameters_shared[], rt_rope_parameters_mean[];
+
+/* ---- llama.c: families that are built as Llama, and all decoders with rope_parameters ---- */
+
+/* Rows of all decoders. */
+#define RT_DECODER_OPTIONS                                                                         \
+    {"model.kind", RT_IS, "decoder", "the layers of a decoder"},                                   \
+        {"model.pool", RT_IS, "last", NULL}, /* see the classes */                                 \
+        {"model.norm", RT_IS, "pre", "its norms before the blocks"},                               \
+        {"model.embedding_norm", RT_IS, "no", "no norm over its embeddings"},                      \
+        {"model.attention", RT_IS, "softmax", "softmax attention"},                                \
+        {"model.causal", RT_IS, "yes", "causal attention"},                                        \
+        {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},      \
+        {"token types", RT_IS, "0", "none"}, {"position.kind", RT_IS, "rope", "rotary positions"}, \
+        {"position.rotate_value", RT_IS, "no", "values that are not rotated"},                     \
+        {"position.xpos", RT_IS, "0", "no decay of its scores"},                                   \
+    {                                                                                              \
+        "position.pairing", RT_IS, "half", NULL                                                    \
+    }
+
+#define RT_POSITIONS_EVERYWHERE                                                                    \
+    {"position.every", RT_IS, "1", "positions in every layer"},                                    \
+    {                                                                                              \
+        "position.layers", RT_IS, "", "positions in every layer"                                   \
+    }
+
+/* Options of all families that are built as Llama. */
+extern const rt_option_row rt_llama_options[];
+
+extern const rt_config_word rt_llama_gates[];
+
+/* 0: as many as heads. */
+#define RT_LLAMA_KEY_HEADS(count)                                                                  \
+    {                                                                                              \
+        "num_key_value_heads", RT_SIZE(kv_heads), .initial = count,                                \
+                                                  .same_as = RT_MEMBER_OF(int, heads)              \
+    }
+
+#define RT_LLAMA_HEAD_DIM                                                                          \
+    {                                                                                              \
+        "head_dim", .read = rt_config_read_head_dim, .put = rt_config_put_head_dim                 \
+    }
+void rt_config_read_head_dim(rt_reading *r, rt_huggingface *there);
+void rt_config_put_head_dim(rt_config_writing *w);
+
+/* Keys of transformers by which a decoder attends to both sides, or has a head without biases. */
+#define RT_CAUSAL                                                                                  \
+    {"is_causal", RT_MUST_BE("true"),                                                              \
+     .reason = "a decoder of rotor attends to no token behind its own"},                           \
+    {                                                                                              \
+        "token_classification_bias", RT_MUST_BE("true"),                                           \
+            .reason = "the head of rotor for labels of tokens has a bias"                          \
+    }
+
+#define RT_LLAMA_REST                                                                              \
+    {"hidden_act", RT_WORD(ffn, rt_llama_gates), .reason = "rotor has no other gates",             \
+     .wish = "gates"},                                                                             \
+        {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
+        {"attention_dropout", RT_SHARE(attention_dropout)}, RT_CAUSAL,                             \
+    {                                                                                              \
+        "initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD                        \
+    }
+
+extern const char *const rt_llama_unused[]; /* keys of config.json */
+extern const rt_tensor_row rt_llama_tensors[];
+extern const char *const rt_llama_head_prefixes[];
+extern const char rt_llama_own_theta[]; /* of the model card */
+
+#define RT_LIKE_LLAMA                                                                              \
+    .alike = rt_llama_options, .prefix = "model.", .tensors = rt_llama_tensors,                    \
+    .head_prefixes = rt_llama_head_prefixes, .layer_tensors = 9, .pairing = RT_HALF,               \
+    .settle_theta = rt_rope_parameters_settle, .shared_theta = rt_rope_parameters_shared,          \
+    .mean_theta = rt_rope_parameters_mean, .own_theta = rt_llama_own_theta
 
 #endif

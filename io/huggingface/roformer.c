@@ -229,10 +229,8 @@ static rt_status take_written(rt_huggingface *there, const rt_sine_table *table)
     if (!mean)
         return rt_out_of_memory("theta");
     rt_mean_theta(t->values, RT_SHAPE_OF(t->layers, t->rows, t->pairs), table->pairs, mean);
-    if (!table->values || rt_sine_table_is_of(table, mean))
-        rt_huggingface_take_theta(there);
-    else
-        rt_huggingface_leave_theta(there, RT_HF_TABLE, "the table");
+    rt_huggingface_choose_theta(there, !table->values || rt_sine_table_is_of(table, mean),
+                                RT_HF_TABLE, "the table");
     rt_free(mean);
     return rt_ok();
 }

@@ -1,7 +1,7 @@
 /* The theta of a folder whose config.json has them: rope_parameters, read and written, and
  * rotor_theta. */
 
-#include "io/huggingface/rope_parameters.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 #include "text/writer.h"
@@ -12,7 +12,9 @@
 
 /* ---- reading ---- */
 
-const json_t *rt_rope_parameters_find(rt_reading *r, const char **key)
+/* rope_parameters, or rope_scaling, which comes first where it is not empty; NULL if there is
+ * neither. */
+static const json_t *find_parameters(rt_reading *r, const char **key)
 {
     *key =
         json_object_size(rt_reading_find(r, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
@@ -177,7 +179,7 @@ void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
 {
     const char *key;
     char within[32];
-    const json_t *parameters = rt_rope_parameters_find(r, &key);
+    const json_t *parameters = find_parameters(r, &key);
     snprintf(within, sizeof within, "%s.", key);
     if (json_object_get(parameters, "full_attention") ||
         json_object_get(parameters, "sliding_attention"))
@@ -195,21 +197,6 @@ bool rt_theta_is_near(const double *theta, const double *table, int pairs)
     return true;
 }
 
-/* Its numbers say more than the factors that were made of them, if they were. What cosines and
- * sines are multiplied by stays. */
-void rt_rope_parameters_take_written(rt_huggingface *there)
-{
-    rt_frequency_options *o = &there->options.position.frequencies;
-    const double magnitude = rt_frequencies_magnitude(o);
-    *o = (rt_frequency_options){RT_FREQUENCY_DEFAULTS};
-    if (magnitude != 1) {
-        o->scaling = RT_SCALING_YARN;
-        o->original_len = 1;
-        o->attention_factor = magnitude;
-    }
-    rt_huggingface_take_theta(there);
-}
-
 rt_status rt_rope_parameters_settle(rt_huggingface *there)
 {
     const rt_written_theta *t = &there->files->written;
@@ -222,10 +209,8 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
         return rt_out_of_memory("theta");
     rt_mean_theta(t->values, RT_SHAPE_OF(t->layers, t->rows, t->pairs), pairs, mean);
     rt_frequencies(mean + pairs, pairs, &o->position.frequencies);
-    if (t->pairs <= pairs && rt_theta_is_near(mean, mean + pairs, pairs))
-        rt_rope_parameters_take_written(there);
-    else
-        rt_huggingface_leave_theta(there, "rope_parameters", "rope_parameters");
+    const bool fits = t->pairs <= pairs && rt_theta_is_near(mean, mean + pairs, pairs);
+    rt_huggingface_choose_theta(there, fits, "rope_parameters", "rope_parameters");
     rt_free(mean);
     return rt_ok();
 }

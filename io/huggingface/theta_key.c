@@ -78,24 +78,39 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, r
                           t->layers, t->rows, t->pairs);
 }
 
-void rt_huggingface_take_theta(rt_huggingface *there)
+/* Its numbers say more than the frequencies that were made of them. What cosines and sines are
+ * multiplied by stays. */
+static void take_theta(rt_huggingface *there)
 {
     rt_written_theta *t = &there->files->written;
     rt_transformer_options *o = &there->options;
+    rt_frequency_options *f = &o->position.frequencies;
+    const double magnitude = rt_frequencies_magnitude(f);
+    *f = (rt_frequency_options){RT_FREQUENCY_DEFAULTS};
+    if (magnitude != 1) {
+        f->scaling = RT_SCALING_YARN;
+        f->original_len = 1;
+        f->attention_factor = magnitude;
+    }
+    f->base = t->base;
     o->theta.learn = true;
     o->theta.scope = t->scope;
     o->theta.form = t->form;
-    o->position.frequencies.base = t->base;
     o->position.local_base = t->local_base;
     o->position.fraction = (double)t->pairs / (rt_transformer_head_dim(o) / 2);
     there->theta = t->values;
     t->values = NULL;
 }
 
-void rt_huggingface_leave_theta(rt_huggingface *there, const char *other, const char *used)
+void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
+                                 const char *used)
 {
-    rt_writer_add(&there->files->warnings,
-                  RT_HF_CONFIG ": " RT_HF_THETA " does not match %s; rotor uses %s\n", other, used);
+    if (there->files->written.values && fits)
+        take_theta(there);
+    else if (there->files->written.values)
+        rt_writer_add(&there->files->warnings,
+                      RT_HF_CONFIG ": " RT_HF_THETA " does not match %s; rotor uses %s\n", other,
+                      used);
 }
 
 void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean)

@@ -178,18 +178,6 @@ static rt_status write_pieces(json_t *vocab, char **text_new)
     return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
 }
 
-static rt_status read_pieces(const char *folder, char **text_new, settings *s)
-{
-    json_t *tokenizer, *vocab;
-    rt_status status = rt_tokenizer_read_json(&tokenizer, folder);
-    if (!status.code)
-        status = read_cutting(tokenizer, s, &vocab);
-    if (!status.code)
-        status = write_pieces(vocab, text_new);
-    json_decref(tokenizer);
-    return status;
-}
-
 /* ---- the vocabulary ---- */
 
 static rt_status find_level(const char *word, rt_level *level)
@@ -206,19 +194,6 @@ static rt_status find_level(const char *word, rt_level *level)
         }
     return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": " RT_HF_LEVEL " is %s, which is not known",
                     rt_quote(quoted, word));
-}
-
-/* Finds out whether tokenizer.json has BPE, if that matters. */
-static rt_status find_bpe(const char *folder, bool lines, const char *word, rt_level *level)
-{
-    json_t *tokenizer;
-    if (lines || *word)
-        return rt_ok();
-    rt_status status = rt_tokenizer_read_json(&tokenizer, folder);
-    if (!status.code && rt_tokenizer_is_bpe(tokenizer))
-        *level = RT_LEVEL_BPE;
-    json_decref(tokenizer);
-    return status;
 }
 
 static bool has_line(const char *text, size_t size, const char *line)
@@ -250,6 +225,7 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE};
     const bool lines = rt_folder_has(folder, RT_HF_VOCAB);
     settings s = {0};
+    json_t *tokenizer = NULL, *vocab = NULL;
     char *text = NULL;
     size_t size = 0;
     *vocabulary_new = NULL;
@@ -259,15 +235,22 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
                    ? rt_tokenizer_read_bpe(vocabulary_new, folder)
                    : rt_ok();
     rt_status status = find_level(level, &kind.level);
-    if (!status.code)
-        status = find_bpe(folder, lines, level, &kind.level);
-    if (!status.code && kind.level == RT_LEVEL_BPE)
+    if (!status.code && !lines && kind.level != RT_LEVEL_BPE)
+        status = rt_tokenizer_read_json(&tokenizer, folder);
+    if (!*level && rt_tokenizer_is_bpe(tokenizer))
+        kind.level = RT_LEVEL_BPE;
+    if (!status.code && kind.level == RT_LEVEL_BPE) {
+        json_decref(tokenizer);
         return rt_tokenizer_read_bpe(vocabulary_new, folder);
+    }
     if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
         status = read_settings(folder, &s);
+    if (!status.code && !lines)
+        status = read_cutting(tokenizer, &s, &vocab);
     if (!status.code)
         status = lines ? rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES)
-                       : read_pieces(folder, &text, &s);
+                       : write_pieces(vocab, &text);
+    json_decref(tokenizer);
     if (!status.code && !lines)
         size = strlen(text);
     if (!status.code && lines && !*level && is_of_esm(&s, text, size))

@@ -228,7 +228,7 @@ static inline void check_export(const char *name, const rt_huggingface *there)
     assert_status(rt_huggingface_model(again, &same), RT_OK, "");
     expect_same_model(name, model, same);
     assert_status(rt_transformer_new(&loaded, &again->options, 7, NULL), RT_OK, "");
-    assert_status(rt_huggingface_load(again, loaded, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(again, loaded, true, &taken), RT_OK, "");
     ck_assert(taken.head && taken.theta);
     expect_same_model(name, model, loaded);
     rt_transformer_free(model);

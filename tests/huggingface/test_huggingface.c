@@ -138,7 +138,7 @@ static void set_exact_theta(folder_case *c)
     o.position.fraction = 1;
     rt_transformer_free(c->model);
     check_status(&c->r, rt_transformer_new(&c->model, &o, 1, NULL), "model with theta");
-    check_status(&c->r, rt_huggingface_load(c->there, c->model, &taken), "load");
+    check_status(&c->r, rt_huggingface_load(c->there, c->model, true, &taken), "load");
     ck_assert(taken.head == c->there->has_head);
     check_size(&c->r, theta, rt_transformer_theta_count(&o), "theta");
     rt_transformer_set_theta(c->model, theta.values);

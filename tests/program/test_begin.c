@@ -7,7 +7,7 @@
 #include "data/data.h"
 #include "data/objective.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/imported.h"
+#include "io/huggingface/huggingface.h"
 #include "io/huggingface/tokenizer.h"
 
 #include <jansson.h>
@@ -214,10 +214,10 @@ TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, TOKENIZERS_COUNT *F
 
 static bool begins_bare(const char *folder)
 {
-    rt_imported *imported;
-    expect_ok(rt_imported_open(&imported, folder));
+    rt_huggingface *imported;
+    expect_ok(rt_huggingface_import(&imported, folder));
     const bool bare = imported->bare;
-    rt_imported_close(imported);
+    rt_huggingface_close(imported);
     return bare;
 }
 

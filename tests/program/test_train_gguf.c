@@ -6,8 +6,7 @@
 #define MODEL                                                                                      \
     "$TRAIN tiny.ini --quiet train.steps=1 optimizer.lr=1e-12 data.task=text data.vocab=32 "       \
     "data.file=tiny.ini data.level=byte "
-#define FIXED   "theta.learn=no "
-#define DECODER MODEL FIXED "model.kind=decoder "
+#define DECODER MODEL "theta.learn=no model.kind=decoder "
 #define EXPORT  "$TRAIN --quiet --checkpoint runs/tiny --export "
 
 static const unsigned char *read_bytes(const char *path, size_t *size)
@@ -141,50 +140,6 @@ TEST(scaled_frequencies_are_factors)
     expect_exit(w, 0, EXPORT "out.gguf");
     for (size_t i = 0; i < 2; i++)
         ck_assert_float_eq_tol(number_of("out.gguf", "rope_freqs.weight", 1, i), 4, 1e-6F);
-}
-
-typedef struct refusal {
-    const char *keys, *says;
-} refusal;
-
-static const refusal refusals[] = {
-    {FIXED "model.kind=roformer",
-     "model.kind = roformer cannot be exported: a Llama of llama.cpp has "},
-    {FIXED "model.kind=decoder model.ffn=geglu",
-     "model.ffn = geglu cannot be exported: a Llama of llama.cpp has "},
-    {FIXED "model.kind=decoder model.norm_kind=layer",
-     "model.norm_kind = layer cannot be exported: a Llama of llama.cpp "},
-    {FIXED "model.kind=decoder position.kind=alibi",
-     "position.kind = alibi cannot be exported: a Llama of llama.cpp "},
-    {FIXED "model.kind=decoder position.scaling=dynamic position.scale=2",
-     "position.scaling = dynamic cannot be exported: a Llama of llama.cpp has a theta that does"},
-    {FIXED "model.kind=decoder model.qk_norm=yes model.bias=all",
-     "model.qk_norm = yes cannot be exported: a Llama of llama.cpp has no norms"},
-    {"model.kind=decoder model.qk_norm=yes theta.learn=yes",
-     "theta.learn = yes cannot be exported: a Qwen3 of llama.cpp has a theta of base^(-2i/D)"},
-    {FIXED "model.kind=decoder model.qk_norm=yes position.scaling=linear position.scale=4",
-     "position.scaling = linear cannot be exported: a Qwen3 of llama.cpp has a theta of"},
-    {FIXED "model.kind=decoder model.qk_norm=yes position.fraction=0.5",
-     "position.fraction = 0.5 cannot be exported: a Qwen3 of llama.cpp has a theta of"},
-    {"model.kind=decoder theta.learn=yes theta.scope=head",
-     "theta.scope = head cannot be exported: a Llama of llama"},
-};
-enum { REFUSALS = sizeof refusals / sizeof *refusals };
-
-TEST_ROWS(what_llama_cpp_has_not_is_refused, 0, REFUSALS)
-{
-    expect_exit(w, 0, MODEL "%s", refusals[_i].keys);
-    expect_exit(w, 2, EXPORT "out.gguf");
-    expect_text(w->err, refusals[_i].says);
-    expect_exit(w, 0, "ls out* 2>&1 | grep -c 'No such file'");
-}
-
-TEST(a_model_without_a_vocabulary_is_refused)
-{
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=1 model.kind=decoder theta.learn=no");
-    expect_exit(w, 2, EXPORT "out.gguf");
-    expect_text(w->err, "a model of token ids alone cannot be exported as GGUF");
-    ck_assert(!exists("out.gguf"));
 }
 
 TEST(a_type_needs_a_file)

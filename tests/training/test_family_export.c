@@ -3,6 +3,7 @@
 #include "suite.h"
 #include "training/hf_export.h"
 
+#include "io/gguf/gguf.h"
 #include "io/huggingface/json.h"
 
 #include <math.h>
@@ -18,6 +19,8 @@ static const double tolerance = sizeof(real) == sizeof(double) ? 1e-11 : 1e-4;
 #define OF_LLAMA      " cannot be exported: a Llama of Hugging Face has "
 #define OF_MODERNBERT " cannot be exported: a ModernBERT of Hugging Face has "
 #define OF_ESM        " cannot be exported: an ESM of Hugging Face has "
+#define OF_LLAMA_CPP  " cannot be exported: a Llama of llama.cpp has "
+#define OF_QWEN3_CPP  " cannot be exported: a Qwen3 of llama.cpp has "
 #define THETA_OF      "position.frequencies and position.fraction cannot be exported"
 static const char *const rules[][2] = {
     {"roformer model.norm=pre types=2",
@@ -103,6 +106,25 @@ static const char *const rules[][2] = {
     {"esm model.window=3", "model.window = 3" OF_ESM "attention to all tokens"},
 };
 
+/* As a file of llama.cpp. */
+static const char *const gguf_rules[][2] = {
+    {"roformer", "model.kind = roformer" OF_LLAMA_CPP "the layers of a decoder"},
+    {"decoder model.ffn=geglu", "model.ffn = geglu" OF_LLAMA_CPP},
+    {"decoder model.norm_kind=layer", "model.norm_kind = layer" OF_LLAMA_CPP},
+    {"decoder position.kind=alibi", "position.kind = alibi" OF_LLAMA_CPP},
+    {"decoder position.scaling=dynamic position.scale=2 position.original_len=8",
+     "position.scaling = dynamic" OF_LLAMA_CPP "a theta that does"},
+    {"decoder model.qk_norm=yes model.bias=all", "model.qk_norm = yes" OF_LLAMA_CPP "no norms"},
+    {"decoder model.qk_norm=yes theta.learn=yes",
+     "theta.learn = yes" OF_QWEN3_CPP "a theta of base^(-2i/D)"},
+    {"decoder model.qk_norm=yes position.scaling=linear position.scale=4",
+     "position.scaling = linear" OF_QWEN3_CPP "a theta of"},
+    {"decoder model.qk_norm=yes position.fraction=0.5",
+     "position.fraction = 0.5" OF_QWEN3_CPP "a theta of"},
+    {"decoder theta.learn=yes theta.scope=head", "theta.scope = head" OF_LLAMA_CPP},
+    {"decoder", "a model of token ids alone cannot be exported as GGUF"},
+};
+
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS_OF(rules))
@@ -111,6 +133,18 @@ TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS_OF(rul
     rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_CONFIG, rules[_i][1]);
     ck_assert(!exists(in_scratch("out")));
+    rt_transformer_free(model);
+}
+
+TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS_OF(gguf_rules))
+{
+    const rt_transformer_options o = options_of(gguf_rules[_i][0]);
+    rt_transformer *model = new_model(&o);
+    const rt_status status = rt_gguf_write(in_scratch("out.gguf"), model,
+                                           &(rt_huggingface_export){.length = 8}, RT_GGUF_F32);
+    ck_assert_int_eq(status.code, RT_CONFIG);
+    expect_in(status.message, gguf_rules[_i][1]);
+    ck_assert(!exists(in_scratch("out.gguf")));
     rt_transformer_free(model);
 }
 
@@ -148,7 +182,7 @@ static rt_huggingface *expect_kept(rt_transformer *model, const char *class, dou
     ck_assert_str_eq(there->warnings, "");
     ck_assert_str_eq(there->architecture, class);
     *copy = new_model(&there->options);
-    assert_status(rt_huggingface_load(there, *copy, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, *copy, true, &taken), RT_OK, "");
     ck_assert(taken.head && taken.theta);
     ck_assert_uint_eq(compute(*copy, again), size);
     for (size_t i = 0; i < size; i++)

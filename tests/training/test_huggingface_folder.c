@@ -651,7 +651,7 @@ TEST(another_head_keeps_its_start)
     o.head = RT_HEAD_TOKEN;
     o.labels = 3;
     rt_transformer *model = other_model(&o), *start = other_model(&o);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(!taken.head && taken.theta);
     const rt_parameter *a = rt_parameters_find(&model->parameters, "head.classifier.weight");
     ck_assert(!memcmp(a->tensor.data, start->parameters.values + a->offset,
@@ -674,7 +674,7 @@ TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
     o.theta.scope = RT_THETA_HEAD;
     o.theta.form = forms[_i];
     rt_transformer *model = other_model(&o);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(taken.head && taken.theta);
     double theta[2 * 3 * 4];
     rt_transformer_theta(model, theta);
@@ -683,7 +683,7 @@ TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
     rt_transformer_free(model);
     o.theta.learn = false;
     model = other_model(&o);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(taken.head && !taken.theta);
     rt_transformer_free(model);
     rt_huggingface_close(there);
@@ -711,7 +711,7 @@ TEST_ROWS(theta_that_have_no_logarithm_are_raw, 0, 3)
     ck_assert(there->options.theta.learn);
     ck_assert_int_eq(there->options.theta.form, _i < 2 ? RT_THETA_RAW : RT_THETA_LOG);
     rt_transformer *model = other_model(&there->options);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(taken.theta);
     ck_assert_uint_eq(rt_transformer_theta_count(&there->options), PAIRS);
     rt_transformer_theta(model, read);
@@ -729,7 +729,7 @@ TEST(another_base_is_not_the_folders_theta)
     rt_transformer_options o = there->options;
     o.position.frequencies.base = 500;
     rt_transformer *model = other_model(&o);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(taken.head && !taken.theta);
     rt_transformer_free(model);
     rt_huggingface_close(there);
@@ -770,7 +770,8 @@ TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, (int)(sizeof unfit / siz
     rt_transformer_options o = there->options;
     set_options(&o, unfit[_i].words);
     rt_transformer *model = other_model(&o), *start = other_model(&o);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_CHECKPOINT, unfit[_i].message);
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_CHECKPOINT,
+                  unfit[_i].message);
     ck_assert(!memcmp(model->parameters.values, start->parameters.values,
                       model->parameters.block_size * sizeof(real)));
     rt_transformer_free(model);

@@ -4,7 +4,7 @@
 #include "training/hf_folder.h"
 
 #include "core/memory.h"
-#include "io/huggingface/imported.h"
+#include "io/huggingface/huggingface.h"
 #include "train/config/config.h"
 
 #include <math.h>
@@ -17,17 +17,17 @@
 static const char *const names[] = {"north", "west", "\xc3\xa9st", "east"};
 enum { LABELS = 4, TIME = 7 };
 
-static rt_imported *opened(void)
+static rt_huggingface *opened(void)
 {
-    rt_imported *m;
-    assert_status(rt_imported_open(&m, scratch), RT_OK, "");
+    rt_huggingface *m;
+    assert_status(rt_huggingface_import(&m, scratch), RT_OK, "");
     return m;
 }
 
 /* Expects these lines of [data], those with an effect, without data.objective. */
-static void expect_data(const rt_imported *m, const char *lines)
+static void expect_data(const rt_huggingface *m, const char *lines)
 {
-    char *ini = rt_model_ini(&m->there->options, &m->data);
+    char *ini = rt_model_ini(&m->options, &m->data);
     expect_in(ini, "\n[data]\n");
     expect_in(ini, lines);
     rt_free(ini);
@@ -35,8 +35,8 @@ static void expect_data(const rt_imported *m, const char *lines)
 
 static void expect_not_opened(const char *message)
 {
-    rt_imported *m;
-    assert_status(rt_imported_open(&m, scratch), RT_CHECKPOINT, message);
+    rt_huggingface *m;
+    assert_status(rt_huggingface_import(&m, scratch), RT_CHECKPOINT, message);
     ck_assert_ptr_null(m);
 }
 
@@ -74,26 +74,27 @@ TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
     copy_fixture(fixtures[_i], NAMES, NULL);
     rt_huggingface *there = opened_folder(scratch);
     rt_transformer *as_it_is = model_of_folder(there);
-    rt_imported *m = opened();
-    rt_transformer *model = drawn(&m->there->options);
-    assert_status(rt_imported_load(m, model, true, &taken), RT_OK, "");
+    rt_huggingface *m = opened();
+    rt_transformer *model = drawn(&m->options);
+    assert_status(rt_huggingface_load(m, model, true, &taken), RT_OK, "");
     ck_assert(taken.head);
     find_logits(as_it_is, expected);
     find_logits(model, got);
-    ck_assert_int_eq(m->labels->count, LABELS);
+    ck_assert_int_eq(m->sorted_labels->count, LABELS);
     for (int i = 0; i < LABELS; i++) {
-        const int place = rt_labels_find(m->labels, (rt_label_name){names[i], strlen(names[i])});
+        const int place =
+            rt_labels_find(m->sorted_labels, (rt_label_name){names[i], strlen(names[i])});
         ck_assert_int_ge(place, 0);
         ck_assert_msg(fabs(got[place] - expected[i]) < 1e-13, "%s: %.17g instead of %.17g",
                       names[i], got[place], expected[i]);
         for (int k = 0; k < i; k++)
             ck_assert(fabs(expected[i] - expected[k]) > 1e-6);
     }
-    ck_assert_str_eq(m->labels->names[0], "east");
-    ck_assert_str_eq(m->labels->names[3], "\xc3\xa9st");
+    ck_assert_str_eq(m->sorted_labels->names[0], "east");
+    ck_assert_str_eq(m->sorted_labels->names[3], "\xc3\xa9st");
     rt_transformer_free(model);
     rt_transformer_free(as_it_is);
-    rt_imported_close(m);
+    rt_huggingface_close(m);
     rt_huggingface_close(there);
 }
 
@@ -118,12 +119,12 @@ TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
 {
     rt_huggingface_taken taken;
     copy_fixture(fixtures[_i], NULL, NULL);
-    rt_imported *m = opened();
-    rt_transformer *model = drawn(&m->there->options), *start = drawn(&m->there->options);
-    rt_transformer *whole = drawn(&m->there->options);
-    assert_status(rt_imported_load(m, model, false, &taken), RT_OK, "");
+    rt_huggingface *m = opened();
+    rt_transformer *model = drawn(&m->options), *start = drawn(&m->options);
+    rt_transformer *whole = drawn(&m->options);
+    assert_status(rt_huggingface_load(m, model, false, &taken), RT_OK, "");
     ck_assert(!taken.head);
-    assert_status(rt_imported_load(m, whole, true, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(m, whole, true, &taken), RT_OK, "");
     for (int i = 0; i < model->parameters.count; i++) {
         const rt_parameter *p = model->parameters.list[i];
         const rt_transformer *expected = p->part == RT_PART_HEAD ? start : whole;
@@ -134,7 +135,7 @@ TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
     rt_transformer_free(model);
     rt_transformer_free(start);
     rt_transformer_free(whole);
-    rt_imported_close(m);
+    rt_huggingface_close(m);
 }
 
 /* ---- vocabulary ---- */
@@ -142,10 +143,10 @@ TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
 TEST(a_folder_without_a_vocabulary_is_of_ids)
 {
     copy_fixture("masked_lm", NULL, NULL);
-    rt_imported *m = opened();
+    rt_huggingface *m = opened();
     ck_assert_ptr_null(m->vocabulary);
     expect_data(m, "task = tokens\nlength = 16\nvocab = 53\n");
-    rt_imported_close(m);
+    rt_huggingface_close(m);
 }
 
 TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
@@ -154,12 +155,12 @@ TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", "?\nzz\n"));
     expect_not_opened("config.json: vocab_size is 53; the vocabulary has 54 tokens");
     copy_changed("masked_lm", "vocab.txt", NULL);
-    rt_imported_close(opened());
+    rt_huggingface_close(opened());
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", ""));
-    rt_imported *m = opened();
+    rt_huggingface *m = opened();
     ck_assert_int_eq(m->vocabulary->count, 52);
     expect_data(m, "task = text\nlength = 16\nlevel = wordpiece\nlowercase = yes\n");
-    rt_imported_close(m);
+    rt_huggingface_close(m);
 }
 
 TEST_ROWS(the_task_is_that_of_the_head, 0, 3)
@@ -168,10 +169,10 @@ TEST_ROWS(the_task_is_that_of_the_head, 0, 3)
                                            {"token", "task = tag\n"},
                                            {"causal_lm", "task = tokens\n"}};
     copy_fixture(lines[_i][0], NULL, NULL);
-    rt_imported *m = opened();
+    rt_huggingface *m = opened();
     expect_data(m, lines[_i][1]);
     ck_assert_int_eq(m->data.objective, _i == 2 ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM);
-    rt_imported_close(m);
+    rt_huggingface_close(m);
 }
 
 TEST(a_word_of_the_tokenizer_is_kept)
@@ -180,9 +181,9 @@ TEST(a_word_of_the_tokenizer_is_kept)
     copy_fixture("masked_lm", NULL, NULL);
     copy_changed("masked_lm", "vocab.txt", NULL);
     write_bytes(in_scratch("tokenizer_config.json"), settings, sizeof settings - 1);
-    rt_imported *m = opened();
-    expect_in(m->warning, "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words");
-    rt_imported_close(m);
+    rt_huggingface *m = opened();
+    expect_in(m->warnings, "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words");
+    rt_huggingface_close(m);
 }
 
 /* ---- another model ---- */
@@ -190,39 +191,39 @@ TEST(a_word_of_the_tokenizer_is_kept)
 TEST(a_key_that_changes_what_is_computed_is_named)
 {
     copy_fixture("masked_lm", NULL, NULL);
-    rt_imported *m = opened();
-    rt_transformer_options o = m->there->options;
-    ck_assert_ptr_null(rt_imported_difference(m, &o, true));
+    rt_huggingface *m = opened();
+    rt_transformer_options o = m->options;
+    ck_assert_ptr_null(rt_huggingface_difference(m, &o, true));
     o.dropout = 0.3;
     o.position.frequencies.base = 500;
     o.theta.learn = true;
-    ck_assert_ptr_null(rt_imported_difference(m, &o, false));
+    ck_assert_ptr_null(rt_huggingface_difference(m, &o, false));
     o.theta.learn = false;
-    ck_assert_str_eq(rt_imported_difference(m, &o, false), "the fixed theta");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, false), "the fixed theta");
     o.position.rotate_value = true;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.rotate_value");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "position.rotate_value");
     o.causal = true;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.causal");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.causal");
     o.attention = RT_ATTENTION_LINEAR_ELU;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.attention");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.attention");
     o.activation = RT_RELU;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.activation");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.activation");
     o.norm_eps = 1e-5;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.norm_eps");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.norm_eps");
     o.norm = RT_NORM_PRE;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.norm");
-    rt_imported_close(m);
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.norm");
+    rt_huggingface_close(m);
 }
 
 static rt_status load_imported(void *model)
 {
     static bool head;
     rt_huggingface_taken taken;
-    rt_imported *m;
-    rt_status status = rt_imported_open(&m, scratch);
+    rt_huggingface *m;
+    rt_status status = rt_huggingface_import(&m, scratch);
     if (!status.code)
-        status = rt_imported_load(m, model, head = !head, &taken);
-    rt_imported_close(m);
+        status = rt_huggingface_load(m, model, head = !head, &taken);
+    rt_huggingface_close(m);
     return status;
 }
 
@@ -230,9 +231,9 @@ TEST(every_allocation_can_fail)
 {
     copy_fixture("sequence", NAMES, NULL);
     copy_changed("masked_lm", "vocab.txt", NULL);
-    rt_imported *m = opened();
-    rt_transformer *model = drawn(&m->there->options);
-    rt_imported_close(m);
+    rt_huggingface *m = opened();
+    rt_transformer *model = drawn(&m->options);
+    rt_huggingface_close(m);
     expect_faults(load_imported, model, 50);
     rt_transformer_free(model);
 }

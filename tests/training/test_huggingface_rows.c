@@ -5,8 +5,7 @@
 #include "training/hf_export.h"
 
 #include "core/memory.h"
-#include "io/huggingface/llama.h"
-#include "io/huggingface/rope_parameters.h"
+#include "io/huggingface/private.h"
 
 /* ---- the families ---- */
 

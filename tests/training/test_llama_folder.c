@@ -3,7 +3,7 @@
 #include "suite.h"
 #include "training/hf_folder.h"
 
-#include "io/huggingface/imported.h"
+#include "io/huggingface/huggingface.h"
 #include "io/huggingface/safetensors.h"
 
 #include <math.h>
@@ -399,7 +399,7 @@ TEST(a_model_without_a_head_has_one_drawn)
     ck_assert_str_eq(there->architecture, "LlamaModel");
     expect_values_of(there, LLAMA("llama"));
     rt_transformer *model = model_of_folder(there);
-    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(!taken.head && taken.theta);
     const rt_tensor *head = model->head.output.weight;
     for (size_t i = 0; i < rt_size(head); i++)
@@ -433,7 +433,7 @@ TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
         o.position.frequencies.attention_factor = 1;
     const bool wanted = _i < 2 || _i == 3;
     assert_status(rt_transformer_new(&model, &o, 5, NULL), RT_OK, "");
-    assert_status(rt_huggingface_load(there, model, &taken), RT_OK, "");
+    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert_int_eq(taken.theta, wanted);
     if (_i < 2) {
         double theta[6], expected[3];
@@ -448,22 +448,22 @@ TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
 
 TEST(a_key_that_changes_what_is_computed_is_named)
 {
-    rt_imported *m;
+    rt_huggingface *m;
     copy_fixture(LLAMA("mistral_window"), NULL, NULL);
-    assert_status(rt_imported_open(&m, scratch), RT_OK, "");
-    rt_transformer_options o = m->there->options;
-    ck_assert_ptr_null(rt_imported_difference(m, &o, true));
+    assert_status(rt_huggingface_import(&m, scratch), RT_OK, "");
+    rt_transformer_options o = m->options;
+    ck_assert_ptr_null(rt_huggingface_difference(m, &o, true));
     o.position.xpos = 512;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.xpos");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "position.xpos");
     o.position.every = 2;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "position.every");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "position.every");
     o.window = 4;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.window");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.window");
     o.ffn = RT_FFN_GEGLU;
-    ck_assert_str_eq(rt_imported_difference(m, &o, true), "model.ffn");
+    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.ffn");
     ck_assert_int_eq(m->data.objective, RT_OBJECTIVE_LM);
     ck_assert_str_eq(rt_data_task_name(m->data.task), "tokens");
     ck_assert_int_eq(m->data.vocab, 41);
     ck_assert_int_eq(m->data.length, 64);
-    rt_imported_close(m);
+    rt_huggingface_close(m);
 }

@@ -22,7 +22,7 @@ static rt_status open_file(rt_found *found, const char *path)
     if (snprintf(found->path, sizeof found->path, "%s", path) >= (int)sizeof found->path)
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
     if (rt_is_huggingface(path))
-        return rt_imported_open(&found->imported, path);
+        return rt_huggingface_import(&found->imported, path);
     rt_status status = rt_huggingface_refuse_format(path);
     if (status.code)
         return status;
@@ -33,7 +33,7 @@ static rt_status open_file(rt_found *found, const char *path)
 void rt_found_close(rt_found *found)
 {
     rt_image_close(found->image);
-    rt_imported_close(found->imported);
+    rt_huggingface_close(found->imported);
     found->image = NULL;
     found->imported = NULL;
 }
@@ -147,7 +147,7 @@ static rt_status write_own(const rt_found *found, char **text_new)
     rt_status status = rt_ok();
     *text_new = NULL;
     if (found->imported) {
-        *text_new = rt_model_ini(&found->imported->there->options, &found->imported->data);
+        *text_new = rt_model_ini(&found->imported->options, &found->imported->data);
         return *text_new ? status : rt_out_of_memory("a configuration");
     }
     status = rt_checkpoint_look(found->image, &info);

@@ -4,7 +4,7 @@
 /* Finds the checkpoint that a command names, and its configuration. */
 
 #include "io/checkpoint/checkpoint.h"
-#include "io/huggingface/imported.h"
+#include "io/huggingface/huggingface.h"
 #include "train/config/config.h"
 #include "train/run/arguments.h"
 #include "train/world/world.h"
@@ -19,7 +19,7 @@ typedef enum rt_which_checkpoint {
 /* A checkpoint that was found: an image, or a folder of Hugging Face. */
 typedef struct rt_found {
     rt_image *image;
-    rt_imported *imported;
+    rt_huggingface *imported;
     int64_t step;
     char path[RT_PATH_SIZE];
     int64_t

@@ -285,13 +285,14 @@ static rt_status start_from_folder(rt_run *r, bool has_head)
 {
     rt_huggingface_taken taken;
     rt_run_warn_of_folder(r);
-    rt_status status = rt_imported_load(r->imported, r->state->model, has_head, &taken);
+    rt_status status = rt_huggingface_load(r->imported, r->state->model, has_head, &taken);
     if (status.code)
         return status;
     report_start(r, taken.theta);
     if (!taken.head)
         rt_run_note(r, "the head of the model is newly initialized");
-    const char *other = rt_imported_difference(r->imported, &r->state->model->options, taken.theta);
+    const char *other =
+        rt_huggingface_difference(r->imported, &r->state->model->options, taken.theta);
     if (other)
         rt_run_say(r,
                    "warning: %s differs from the folder's model; %s --checkpoint %s --print-config "

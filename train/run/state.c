@@ -74,7 +74,7 @@ void rt_run_free(rt_run *r)
 {
     rt_metrics_close(&r->metrics);
     rt_image_close(r->image);
-    rt_imported_close(r->imported);
+    rt_huggingface_close(r->imported);
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
     rt_vocabulary_free(r->vocabulary);
@@ -106,7 +106,7 @@ static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabula
     if (rt_vocabularies_equal(here, vocabulary))
         return rt_ok();
     if (here && !vocabulary && r->imported && r->imported->refused)
-        return rt_imported_no_vocabulary(r->imported, path);
+        return rt_huggingface_no_vocabulary(r->imported, path);
     return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path,
                     !vocabulary ? "without a vocabulary of text"
                     : here      ? "with another vocabulary"
@@ -141,13 +141,13 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
 /* Reads the vocabulary and the labels of a checkpoint. */
 static rt_status read_meaning(rt_run *r)
 {
-    rt_imported *m = r->imported;
+    rt_huggingface *m = r->imported;
     if (m) {
         r->vocabulary = m->vocabulary;
-        r->labels = m->labels;
-        m->labels = NULL;
-        r->words = m->there->options.vocab;
-        r->types = m->there->options.token_types;
+        r->labels = m->sorted_labels;
+        m->sorted_labels = NULL;
+        r->words = m->options.vocab;
+        r->types = m->options.token_types;
         m->vocabulary = NULL;
         return rt_ok();
     }
@@ -301,7 +301,7 @@ rt_status rt_run_open_model(rt_run *r)
     const bool reads_texts = command == RT_COMMAND_PREDICT || command == RT_COMMAND_EMBED;
     rt_status status = read_meaning(r);
     if (!status.code && r->imported && !r->vocabulary && reads_texts)
-        status = rt_imported_no_vocabulary(r->imported, r->arguments->checkpoint);
+        status = rt_huggingface_no_vocabulary(r->imported, r->arguments->checkpoint);
     if (!status.code)
         status =
             rt_data_open_without(&r->data, &r->config->data,
@@ -312,7 +312,7 @@ rt_status rt_run_open_model(rt_run *r)
 int32_t rt_run_last_token(const rt_run *r)
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
-    if (!r->imported || r->imported->there->own || r->imported->open_ended || !v ||
+    if (!r->imported || r->imported->own || r->imported->open_ended || !v ||
         v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
         return RT_NO_ID;
     return rt_vocabulary_frame(v).last;
@@ -356,13 +356,11 @@ rt_status rt_run_save(rt_run *r)
 
 void rt_run_warn_of_folder(rt_run *r)
 {
-    const char *line = r->imported->there->warnings;
+    const char *line = r->imported->warnings;
     for (int length; *line; line += length + (line[length] == '\n')) {
         length = (int)strcspn(line, "\n");
         rt_run_say(r, "warning: %.*s", length, line);
     }
-    if (r->imported->warning)
-        rt_run_say(r, "warning: %s", r->imported->warning);
 }
 
 /* Loads the values of a folder of Hugging Face, which has taken no step. */
@@ -371,7 +369,7 @@ static rt_status load_imported(rt_run *r)
     rt_huggingface_taken taken;
     rt_transformer *model = r->state->model;
     rt_run_warn_of_folder(r);
-    rt_status status = rt_imported_load(r->imported, model, true, &taken);
+    rt_status status = rt_huggingface_load(r->imported, model, true, &taken);
     if (!status.code && !taken.head)
         rt_run_say(r, "warning: the folder has no head for this model: the head is newly "
                       "initialized, and its predictions are random");

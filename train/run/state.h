@@ -6,7 +6,7 @@
 
 #include "data/labels.h"
 #include "io/checkpoint/checkpoint.h"
-#include "io/huggingface/imported.h"
+#include "io/huggingface/huggingface.h"
 #include "text/writer.h"
 #include "train/folder/run_folder.h"
 #include "train/run/arguments.h"
@@ -51,11 +51,11 @@ typedef struct rt_run {
     rt_vocabulary *vocabulary; /* of the checkpoint that the run resumes or starts from; or NULL */
     rt_labels *labels;         /* likewise */
     rt_data *data;
-    rt_image *image;       /* checkpoint to load or to start from, until that is done */
-    rt_imported *imported; /* folder of Hugging Face to load or to start from */
-    int words, types;      /* rows of the tables of embeddings of either */
-    rt_memory_need memory; /* set when the memory is checked */
-    bool checks;           /* --check: nothing is created */
+    rt_image *image;          /* checkpoint to load or to start from, until that is done */
+    rt_huggingface *imported; /* folder of Hugging Face to load or to start from */
+    int words, types;         /* rows of the tables of embeddings of either */
+    rt_memory_need memory;    /* set when the memory is checked */
+    bool checks;              /* --check: nothing is created */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;

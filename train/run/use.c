@@ -147,8 +147,8 @@ static rt_status predict(rt_run *r)
         o.last = &last;
     o.crew = rt_workers_crew(rt_trainer_workers(r->trainer), 0);
     o.positions = rt_transformer_capacity(&r->state->model->options);
-    if (!o.positions && r->imported && !r->imported->there->own)
-        o.positions = r->imported->there->max_positions;
+    if (!o.positions && r->imported && !r->imported->own)
+        o.positions = r->imported->max_positions;
     rt_trainer_hold(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
     rt_trainer_release();
@@ -221,7 +221,7 @@ static rt_status export_model(const rt_run *r, const char *checkpoint)
     const rt_arguments *a = r->arguments;
     const rt_data_options *data = &r->config->data;
     const char *origin = r->imported ? checkpoint : r->config->train.init_from;
-    const rt_huggingface *there = r->imported ? r->imported->there : NULL;
+    const rt_huggingface *there = r->imported;
     const rt_labels *labels = rt_data_labels(r->data);
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
     const char *facts[MOST_FACTS];

@@ -1,8 +1,7 @@
-#include "io/huggingface/imported.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer.h"
 #include "io/model_options.h"
 #include "models/keys.h"
@@ -30,33 +29,33 @@ static rt_status check_names(const rt_label_name *names, int count)
 }
 
 /* Finds the class number that each label had. */
-static void find_places(rt_imported *m)
+static void find_places(rt_huggingface *m)
 {
-    const int count = m->there->options.labels;
+    const int count = m->options.labels;
     for (int i = 0; i < count; i++) {
-        const char *name = m->there->labels[i];
-        m->places[rt_labels_find(m->labels, (rt_label_name){name, strlen(name)})] = i;
+        const char *name = m->labels[i];
+        m->places[rt_labels_find(m->sorted_labels, (rt_label_name){name, strlen(name)})] = i;
     }
 }
 
-static rt_status read_labels(rt_imported *m)
+static rt_status read_labels(rt_huggingface *m)
 {
-    const int count = m->there->options.labels;
-    if (!m->there->labels)
+    const int count = m->options.labels;
+    if (!m->labels)
         return rt_ok();
     rt_label_name *names = rt_alloc((size_t)count, sizeof *names);
     m->places = rt_alloc((size_t)count, sizeof *m->places);
     rt_status status = names && m->places ? rt_ok() : rt_out_of_memory("labels");
     for (int i = 0; i < count && !status.code; i++)
-        names[i] = (rt_label_name){m->there->labels[i], strlen(m->there->labels[i])};
+        names[i] = (rt_label_name){m->labels[i], strlen(m->labels[i])};
     if (!status.code)
         status = check_names(names, count);
     if (!status.code)
-        status = as_checkpoint(rt_labels_of(&m->labels, RT_HF_CONFIG, names, (size_t)count));
-    if (!status.code && m->labels->count < count)
+        status = as_checkpoint(rt_labels_of(&m->sorted_labels, RT_HF_CONFIG, names, (size_t)count));
+    if (!status.code && m->sorted_labels->count < count)
         status = rt_error(RT_CHECKPOINT,
                           RT_HF_CONFIG ": id2label has %d classes, but %d different names", count,
-                          m->labels->count);
+                          m->sorted_labels->count);
     if (!status.code)
         find_places(m);
     rt_free(names);
@@ -69,16 +68,15 @@ static rt_status read_labels(rt_imported *m)
  * length. */
 enum { LEAST_POSITIONS = 8 };
 
-static void find_data(rt_imported *m)
+static void find_data(rt_huggingface *m)
 {
-    const rt_huggingface *there = m->there;
-    const bool known = there->own || there->length >= LEAST_POSITIONS;
-    m->data = rt_data_options_of(&there->options, m->vocabulary, known ? there->length : 0,
+    const bool known = m->own || m->length >= LEAST_POSITIONS;
+    m->data = rt_data_options_of(&m->options, m->vocabulary, known ? m->length : 0,
                                  m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
     if (m->open_ended)
         m->data.end = RT_BEGIN_NONE;
-    if (!m->vocabulary && there->options.mask_id > 0)
-        m->data.mask_id = there->options.mask_id;
+    if (!m->vocabulary && m->options.mask_id > 0)
+        m->data.mask_id = m->options.mask_id;
 }
 
 /* ---- the folder ---- */
@@ -97,18 +95,20 @@ static rt_status add_warning(rt_huggingface *there, const char *line)
 
 /* Finds out whether a token is put before a text, and behind one with a label. A tokenizer of BPE
  * does so if its template has one, others always. What rotor has trained with is what it wrote. */
-static void find_frame(rt_imported *m)
+static void find_frame(rt_huggingface *m)
 {
     const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
-    m->bare = m->there->own ? m->there->bare : bpe && bpe->first == RT_NO_ID;
-    m->open_ended = m->there->own ? m->there->open_ended : bpe && bpe->last == RT_NO_ID;
+    if (!m->own) {
+        m->bare = bpe && bpe->first == RT_NO_ID;
+        m->open_ended = bpe && bpe->last == RT_NO_ID;
+    }
 }
 
 /* The mask of the vocabulary hides tokens, that of config.json scales the others: of a model that
  * scales they must be the same. */
-static rt_status check_mask(rt_imported *m)
+static rt_status check_mask(rt_huggingface *m)
 {
-    const rt_transformer_options *o = &m->there->options;
+    const rt_transformer_options *o = &m->options;
     const rt_vocabulary *v = m->vocabulary;
     char line[RT_MESSAGE_SIZE];
     if (!v && o->token_dropout && !o->mask_id)
@@ -126,30 +126,30 @@ static rt_status check_mask(rt_imported *m)
                         line);
     snprintf(line + strlen(line), sizeof line - strlen(line),
              "; rotor uses that of the vocabulary");
-    return add_warning(m->there, line);
+    return add_warning(m, line);
 }
 
 /* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
-static rt_status read_vocabulary(rt_imported *m, const char *folder)
+static rt_status read_vocabulary(rt_huggingface *m, const char *folder, const char **warning)
 {
     char line[RT_MESSAGE_SIZE + 64];
-    rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->there->level, &m->warning);
+    rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->level, warning);
     find_frame(m);
     if (!status.code && !m->bare && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
         rt_vocabulary_free(m->vocabulary);
         m->vocabulary = NULL;
         status = rt_error(RT_CHECKPOINT, "the vocabulary has no token that begins a sequence");
     }
-    if (status.code != RT_CHECKPOINT || m->there->options.kind != RT_KIND_DECODER)
+    if (status.code != RT_CHECKPOINT || m->options.kind != RT_KIND_DECODER)
         return status;
     m->refused = rt_copy_text(status.message);
     if (!m->refused)
         return rt_out_of_memory("warnings");
     snprintf(line, sizeof line, "%s; the model reads token ids, but no texts", status.message);
-    return add_warning(m->there, line);
+    return add_warning(m, line);
 }
 
-rt_status rt_imported_no_vocabulary(const rt_imported *m, const char *path)
+rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path)
 {
     return m->refused
                ? rt_error(RT_CHECKPOINT, "%.400s: %.600s; the model reads token ids, not texts",
@@ -160,9 +160,9 @@ rt_status rt_imported_no_vocabulary(const rt_imported *m, const char *path)
                           path);
 }
 
-static rt_status check_vocabulary(const rt_imported *m)
+static rt_status check_vocabulary(const rt_huggingface *m)
 {
-    const int words = m->there->options.vocab;
+    const int words = m->options.vocab;
     if (!m->vocabulary || m->vocabulary->count <= words)
         return rt_ok();
     return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": vocab_size is %d; the vocabulary has %d tokens",
@@ -170,28 +170,27 @@ static rt_status check_vocabulary(const rt_imported *m)
 }
 
 /* The vocabulary knows from now on what ends a text. Rows behind its last token are of no token. */
-static rt_status take_ends(rt_imported *m)
+static rt_status take_ends(rt_huggingface *m)
 {
-    const rt_end_ids *ends = &m->there->ends;
+    const rt_end_ids *ends = &m->ends;
     rt_status status = rt_ok();
     for (int i = 0; m->vocabulary && i < ends->count && !status.code; i++)
         if (ends->ids[i] < m->vocabulary->count)
             m->vocabulary->ends.ids[m->vocabulary->ends.count++] = ends->ids[i];
         else
             status = add_warning(
-                m->there, "the vocabulary lacks a token of eos_token_id: that token ends no text");
+                m, "the vocabulary lacks a token of eos_token_id: that token ends no text");
     return status;
 }
 
-rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
+rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folder)
 {
-    rt_imported *m = rt_alloc(1, sizeof *m);
+    rt_huggingface *m;
+    const char *warning = NULL;
+    rt_status status = rt_huggingface_open(&m, folder);
     *imported_new = NULL;
-    if (!m)
-        return rt_out_of_memory("a folder of Hugging Face");
-    rt_status status = rt_huggingface_open(&m->there, folder);
     if (!status.code)
-        status = read_vocabulary(m, folder);
+        status = read_vocabulary(m, folder, &warning);
     if (!status.code)
         status = check_vocabulary(m);
     if (!status.code)
@@ -200,8 +199,10 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
         status = take_ends(m);
     if (!status.code)
         status = read_labels(m);
+    if (!status.code && warning)
+        status = add_warning(m, warning);
     if (status.code) {
-        rt_imported_close(m);
+        rt_huggingface_close(m);
     } else {
         find_data(m);
         *imported_new = m;
@@ -209,71 +210,7 @@ rt_status rt_imported_open(rt_imported **imported_new, const char *folder)
     return status;
 }
 
-void rt_imported_close(rt_imported *m)
-{
-    if (!m)
-        return;
-    rt_huggingface_close(m->there);
-    rt_vocabulary_free(m->vocabulary);
-    rt_labels_free(m->labels);
-    rt_free(m->places);
-    rt_free(m->refused);
-    rt_free(m);
-}
-
-/* ---- values ---- */
-
-/* Row i of a parameter of the head becomes what row places[i] was. */
-static rt_status sort_rows(const rt_imported *m, rt_tensor *t)
-{
-    const size_t rows = (size_t)m->there->options.labels, size = rt_size(t), width = size / rows;
-    real *before = rt_alloc(size, sizeof *before);
-    if (!before)
-        return rt_out_of_memory("the head of a model");
-    memcpy(before, t->data, size * sizeof *before);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(t->data + i * width, before + (size_t)m->places[i] * width, width * sizeof *before);
-    rt_free(before);
-    return rt_ok();
-}
-
-/* The parameters of the head as they are now, or as they were. */
-static rt_status keep_head(const rt_parameters *p, real **kept_new)
-{
-    *kept_new = rt_alloc(p->block_size, sizeof **kept_new);
-    if (!*kept_new)
-        return rt_out_of_memory("the head of a model");
-    memcpy(*kept_new, p->values, p->block_size * sizeof **kept_new);
-    return rt_ok();
-}
-
-static void put_head_back(const rt_parameters *p, const real *kept)
-{
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i]->part == RT_PART_HEAD)
-            memcpy(p->list[i]->tensor.data, kept + p->list[i]->offset,
-                   rt_size(&p->list[i]->tensor) * sizeof *kept);
-}
-
-rt_status rt_imported_load(const rt_imported *m, rt_transformer *model, bool head,
-                           rt_huggingface_taken *taken)
-{
-    real *kept = NULL;
-    rt_status status = head ? rt_ok() : keep_head(&model->parameters, &kept);
-    if (!status.code)
-        status = rt_huggingface_load(m->there, model, taken);
-    if (!status.code && !head) {
-        put_head_back(&model->parameters, kept);
-        taken->head = false;
-    }
-    if (!status.code && taken->head && m->places) {
-        status = sort_rows(m, model->head.classifier.weight);
-        if (!status.code && model->head.classifier.bias)
-            status = sort_rows(m, model->head.classifier.bias);
-    }
-    rt_free(kept);
-    return status;
-}
+/* ---- another model ---- */
 
 /* A list, and a key that says as much of all layers, are the same. */
 static bool same_positions(const rt_transformer_options *a, const rt_transformer_options *b)
@@ -293,10 +230,10 @@ static const char *const computing[] = {"model.norm",       "model.norm_eps",
                                         "model.classifier", "model.window",
                                         "model.layer_types"};
 
-const char *rt_imported_difference(const rt_imported *m, const rt_transformer_options *o,
-                                   bool theta)
+const char *rt_huggingface_difference(const rt_huggingface *m, const rt_transformer_options *o,
+                                      bool theta)
 {
-    const rt_transformer_options *there = &m->there->options;
+    const rt_transformer_options *there = &m->options;
     const bool labels = there->head == o->head && o->head != RT_HEAD_LM;
     for (size_t i = 0; i < sizeof computing / sizeof *computing; i++) {
         const char *name = computing[i];
