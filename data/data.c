@@ -412,13 +412,6 @@ rt_unknown rt_data_evaluation_unknown(const rt_data *data)
     return data->unknown[RT_PART_EVALUATION];
 }
 
-static rt_status need_vocabulary(const rt_data *data)
-{
-    return data->vocabulary
-               ? rt_ok()
-               : rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
-}
-
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
 {
     return data->examples ? rt_examples_line(data, sequence) : 0;
@@ -431,18 +424,17 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
     *count = 0;
     *unknown = (rt_unknown){0};
     size_t bytes = strlen(text);
-    rt_status status = need_vocabulary(data);
-    if (status.code)
-        return status;
+    if (!data->vocabulary)
+        return rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
     const int limit = rt_vocabulary_most_bytes(data->vocabulary);
     if (bytes > (size_t)limit)
         return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
     int32_t *ids = rt_alloc(rt_vocabulary_most_ids(data->vocabulary, bytes), sizeof *ids);
     if (!ids)
         return rt_out_of_memory("the ids of a text");
-    status = (data->options.special
-                  ? rt_vocabulary_encode_special
-                  : rt_vocabulary_encode)(data->vocabulary, text, bytes, ids, count, unknown);
+    rt_status status = (data->options.special ? rt_vocabulary_encode_special
+                                              : rt_vocabulary_encode)(data->vocabulary, text, bytes,
+                                                                      ids, count, unknown);
     if (status.code) {
         *count = 0;
         rt_free(ids);
@@ -450,15 +442,4 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
         *ids_new = ids;
     }
     return status;
-}
-
-rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text, size_t *size)
-{
-    *text = NULL;
-    *size = 0;
-    rt_status status = need_vocabulary(data);
-    if (status.code)
-        return status;
-    *text = rt_vocabulary_decode(data->vocabulary, id, size);
-    return *text ? rt_ok() : rt_error(RT_ARGUMENT, "%d is not the id of a token", id);
 }

@@ -261,12 +261,6 @@ rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The text of an ordinary token, zero-terminated, and its size in bytes (it can be the byte 0); it
- * belongs to the vocabulary. RT_ARGUMENT for a special token, for what is no id, and for a task
- * without a text. */
-rt_status rt_data_decode(const rt_data *data, int32_t id, const char **text,
-                         size_t *size) RT_MUST_CHECK;
-
 /* ---- rules of the options, for callers who want to know which are wrong ---- */
 
 /* Tells of every rule that the options break, in the words of rt_data_check, which keeps the

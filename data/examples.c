@@ -92,7 +92,7 @@ static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
     data->labels = data->meaning.labels;
     if (data->labels)
         return rt_ok();
-    rt_label_name *names = rt_alloc(f->count, sizeof *names);
+    rt_text_span *names = rt_alloc(f->count, sizeof *names);
     if (!names)
         return rt_out_of_memory("the labels");
     for (size_t i = 0; i < f->count; i++)

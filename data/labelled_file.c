@@ -177,7 +177,7 @@ static rt_status read_row(reading *r, rt_separator separator, const heading *h)
         else if (count == h->place[TEXT_B])
             t->second = (rt_text_span){cell.bytes, cell.size};
         else if (count == h->place[LABEL])
-            t->label = (rt_label_name){cell.bytes, cell.size};
+            t->label = (rt_text_span){cell.bytes, cell.size};
         newlines += cell.newlines;
         count++;
     } while (next_cell(r));

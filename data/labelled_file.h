@@ -13,15 +13,10 @@
 #include "core/path.h"
 #include "data/labels.h"
 
-typedef struct rt_text_span {
-    const char *bytes;
-    size_t size;
-} rt_text_span;
-
 /* A text of a table, or a token. */
 typedef struct rt_labelled_text {
     rt_text_span text, second; /* second: of a pair; else empty */
-    rt_label_name label;
+    rt_text_span label;
     int line;
     bool begins; /* a row: every text, and the first token of a sentence */
 } rt_labelled_text;

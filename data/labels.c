@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *rt_label_problem(rt_label_name name)
+const char *rt_label_problem(rt_text_span name)
 {
     const unsigned char *bytes = (const unsigned char *)name.bytes;
     int32_t character;
@@ -26,7 +26,7 @@ const char *rt_label_problem(rt_label_name name)
 }
 
 /* Compares bytes in the order of strcmp. */
-static int compare(rt_label_name a, rt_label_name b)
+static int compare(rt_text_span a, rt_text_span b)
 {
     const int order = memcmp(a.bytes, b.bytes, a.size < b.size ? a.size : b.size);
     return order ? order : (a.size > b.size) - (a.size < b.size);
@@ -34,13 +34,13 @@ static int compare(rt_label_name a, rt_label_name b)
 
 static int ascending(const void *a, const void *b)
 {
-    return compare(*(const rt_label_name *)a, *(const rt_label_name *)b);
+    return compare(*(const rt_text_span *)a, *(const rt_text_span *)b);
 }
 
 /* ---- making ---- */
 
 /* Keeps different names that ascend. */
-static rt_status keep(rt_labels **labels_new, const rt_label_name *names, size_t count)
+static rt_status keep(rt_labels **labels_new, const rt_text_span *names, size_t count)
 {
     size_t bytes = sizeof(rt_labels) + count * sizeof(char *);
     for (size_t i = 0; i < count; i++)
@@ -58,7 +58,7 @@ static rt_status keep(rt_labels **labels_new, const rt_label_name *names, size_t
     return rt_ok();
 }
 
-rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_label_name *names, size_t count)
+rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_text_span *names, size_t count)
 {
     size_t different = 0;
     *labels_new = NULL;
@@ -85,13 +85,13 @@ void rt_labels_free(rt_labels *labels)
 
 /* Takes the lines of a file as names; returns how many they are, -1 - i if line i is none or is not
  * after the one before it. */
-static int cut(rt_label_name *names, const char *bytes, size_t size)
+static int cut(rt_text_span *names, const char *bytes, size_t size)
 {
     const char *const end = bytes + size;
     int count = 0;
     while (bytes < end) {
         const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-        const rt_label_name name = {bytes, (size_t)((newline ? newline : end) - bytes)};
+        const rt_text_span name = {bytes, (size_t)((newline ? newline : end) - bytes)};
         if (count == RT_LABELS_LIMIT || rt_label_problem(name) ||
             (count && compare(names[count - 1], name) >= 0))
             return -1 - count;
@@ -104,7 +104,7 @@ static int cut(rt_label_name *names, const char *bytes, size_t size)
 rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *bytes, size_t size)
 {
     *labels_new = NULL;
-    rt_label_name *names = rt_alloc(RT_LABELS_LIMIT, sizeof *names);
+    rt_text_span *names = rt_alloc(RT_LABELS_LIMIT, sizeof *names);
     if (!names)
         return rt_out_of_memory("the labels");
     const int count = cut(names, bytes, size);
@@ -134,10 +134,10 @@ rt_status rt_labels_write(const rt_labels *labels, char **text_new)
 static int by_name(const void *key, const void *name)
 {
     const char *const there = *(char *const *)name;
-    return compare(*(const rt_label_name *)key, (rt_label_name){there, strlen(there)});
+    return compare(*(const rt_text_span *)key, (rt_text_span){there, strlen(there)});
 }
 
-int rt_labels_find(const rt_labels *labels, rt_label_name name)
+int rt_labels_find(const rt_labels *labels, rt_text_span name)
 {
     if (!labels->count)
         return -1;

@@ -19,18 +19,18 @@ typedef struct rt_labels {
     char **names; /* ascending, each with its zero; in the block of the struct */
 } rt_labels;
 
-/* A name where it stands in a file. */
-typedef struct rt_label_name {
+/* A text, or the name of a class, where it stands in a file or line. */
+typedef struct rt_text_span {
     const char *bytes;
     size_t size;
-} rt_label_name;
+} rt_text_span;
 
 /* Why bytes are no name ("is empty"), or NULL. */
-const char *rt_label_problem(rt_label_name name);
+const char *rt_label_problem(rt_text_span name);
 
 /* The different ones of `count` names, which are put in another order. RT_DATA, beginning with
  * `file`, if there are more than RT_LABELS_LIMIT of them or one alone. */
-rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_label_name *names,
+rt_status rt_labels_of(rt_labels **labels_new, const char *file, rt_text_span *names,
                        size_t count) RT_MUST_CHECK;
 void rt_labels_free(rt_labels *labels);
 
@@ -42,7 +42,7 @@ rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *b
 rt_status rt_labels_write(const rt_labels *labels, char **text_new) RT_MUST_CHECK;
 
 /* The number of a class; -1 if no class has this name. */
-int rt_labels_find(const rt_labels *labels, rt_label_name name);
+int rt_labels_find(const rt_labels *labels, rt_text_span name);
 
 /* Returns whether every class has the same name; NULL equals only NULL. */
 bool rt_labels_equal(const rt_labels *a, const rt_labels *b);

@@ -18,7 +18,7 @@ static rt_status as_checkpoint(rt_status status)
 }
 
 /* Two classes of one name could not be told apart. */
-static rt_status check_names(const rt_label_name *names, int count)
+static rt_status check_names(const rt_text_span *names, int count)
 {
     for (int i = 0; i < count; i++) {
         const char *problem = rt_label_problem(names[i]);
@@ -34,7 +34,7 @@ static void find_places(rt_huggingface *m)
     const int count = m->options.labels;
     for (int i = 0; i < count; i++) {
         const char *name = m->labels[i];
-        m->places[rt_labels_find(m->sorted_labels, (rt_label_name){name, strlen(name)})] = i;
+        m->places[rt_labels_find(m->sorted_labels, (rt_text_span){name, strlen(name)})] = i;
     }
 }
 
@@ -43,11 +43,11 @@ static rt_status read_labels(rt_huggingface *m)
     const int count = m->options.labels;
     if (!m->labels)
         return rt_ok();
-    rt_label_name *names = rt_alloc((size_t)count, sizeof *names);
+    rt_text_span *names = rt_alloc((size_t)count, sizeof *names);
     m->places = rt_alloc((size_t)count, sizeof *m->places);
     rt_status status = names && m->places ? rt_ok() : rt_out_of_memory("labels");
     for (int i = 0; i < count && !status.code; i++)
-        names[i] = (rt_label_name){m->labels[i], strlen(m->labels[i])};
+        names[i] = (rt_text_span){m->labels[i], strlen(m->labels[i])};
     if (!status.code)
         status = check_names(names, count);
     if (!status.code)

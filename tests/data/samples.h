@@ -89,11 +89,15 @@ static inline rt_data_options options_for(const char *task)
     return o;
 }
 
+static inline void succeeds(rt_status status)
+{
+    ck_assert_msg(!status.code, "%s", status.message);
+}
+
 static inline rt_data *opened(const rt_data_options *o)
 {
     rt_data *data;
-    rt_status status = rt_data_open(&data, o, NULL);
-    ck_assert_msg(status.code == RT_OK, "%s", status.message);
+    succeeds(rt_data_open(&data, o, NULL));
     return data;
 }
 
@@ -102,10 +106,49 @@ static inline void close_source(void *data)
     rt_data_close(data);
 }
 
-/* Opens a source that is closed after the test. */
+/* Opens a source with the meaning of a model. It is closed after the test. */
+static inline rt_data *source_as(const rt_data_options *o, rt_data_meaning meaning)
+{
+    rt_data *data;
+    succeeds(rt_data_open_as(&data, o, meaning));
+    return owned(data, close_source);
+}
+
+/* Returns the vocabulary and the labels of a source. */
+static inline rt_data_meaning meaning_of(const rt_data *data)
+{
+    return (rt_data_meaning){.vocabulary = rt_data_vocabulary(data),
+                             .labels = rt_data_labels(data)};
+}
+
 static inline rt_data *source(const rt_data_options *o)
 {
-    return owned(opened(o), close_source);
+    return source_as(o, (rt_data_meaning){0});
+}
+
+/* Opens a source, closes it and returns the status. */
+static inline rt_status status_of(const rt_data_options *o)
+{
+    rt_data *data = (rt_data *)&data;
+    const rt_status status = rt_data_open(&data, o, NULL);
+    ck_assert((status.code == RT_OK) == (data != NULL));
+    rt_data_close(data);
+    return status;
+}
+
+/* Expects a message with these words in it. */
+static inline void is_error(rt_status status, rt_code code, const char *words)
+{
+    ck_assert_msg(status.code == code && strstr(status.message, words),
+                  "expected code %d with '%s'; got %d: %s", (int)code, words, (int)status.code,
+                  status.message);
+}
+
+/* Expects this message. */
+static inline void is_status(rt_status status, rt_code code, const char *message)
+{
+    ck_assert_str_eq(status.message, message);
+    ck_assert_int_eq(status.code, code);
 }
 
 /* `message` is what follows the name of the file. */

@@ -5,6 +5,7 @@
 /* Tokens that are all different: token i has the id RT_FIRST_SYMBOL + i, as a byte or as an id. */
 enum { PLACES = 250, LENGTH = 8, WINDOW = LENGTH - 1 };
 enum { BYTES, TOKENS, KINDS };
+static const char *const units[] = {"bytes", "ids"};
 
 /* A run of tokens in a file; `place` is that of the first. */
 typedef struct piece {
@@ -104,27 +105,18 @@ TEST_ROWS(all_of_the_file_is_trained_on, 0, KINDS)
 
 /* ---- files that cannot be evaluated ---- */
 
-static rt_status status_of(const rt_data_options *o)
-{
-    rt_data *data;
-    const rt_status status = rt_data_open(&data, o, NULL);
-    ck_assert((status.code == RT_OK) == (data != NULL));
-    rt_data_close(data);
-    return status;
-}
-
 TEST_ROWS(a_file_for_evaluation_holds_a_window, 0, KINDS)
 {
     rt_data_options o = pieces(_i);
-    o.eval_file = write_piece(_i, (piece){"b", 0, WINDOW});
-    o.file = write_piece(_i, (piece){"a", 0, PLACES});
-    ck_assert_int_eq(status_of(&o).code, RT_OK);
-    o.eval_file = write_piece(_i, (piece){"b", 0, WINDOW - 1});
-    o.file = write_piece(_i, (piece){"a", 0, PLACES});
+    for (int tokens = WINDOW; tokens >= WINDOW - 1; tokens--) {
+        o.eval_file = write_piece(_i, (piece){"b", 0, tokens});
+        o.file = write_piece(_i, (piece){"a", 0, PLACES});
+        if (tokens == WINDOW)
+            succeeds(status_of(&o));
+    }
     is_data_error(status_of(&o), o.eval_file,
-                  _i == BYTES
-                      ? ": data.eval_file must hold at least 7 bytes (data.length 8); it holds 6"
-                      : ": data.eval_file must hold at least 7 ids (data.length 8); it holds 6");
+                  lasting(": data.eval_file must hold at least 7 %s (data.length 8); it holds 6",
+                          units[_i]));
 }
 
 TEST_ROWS(a_file_for_training_needs_no_tail, 0, KINDS)
@@ -134,8 +126,7 @@ TEST_ROWS(a_file_for_training_needs_no_tail, 0, KINDS)
     ck_assert_int_eq(status_of(&o).code, RT_OK);
     o.file = write_piece(_i, (piece){"a", 0, WINDOW - 1});
     is_data_error(status_of(&o), o.file,
-                  _i == BYTES ? ": data.length 8 needs 7 bytes for training; data.file has 6"
-                              : ": data.length 8 needs 7 ids for training; data.file has 6");
+                  lasting(": data.length 8 needs 7 %s for training; data.file has 6", units[_i]));
 }
 
 TEST(each_file_for_evaluation_is_there_and_not_empty)
@@ -147,9 +138,7 @@ TEST(each_file_for_evaluation_is_there_and_not_empty)
     unlink(in_folder("c"));
     is_data_error(status_of(&o), in_folder("c"), ": No such file or directory (data.eval_file)");
     o.eval_file = lasting("%s,", in_folder("b"));
-    const rt_status status = status_of(&o);
-    ck_assert_int_eq(status.code, RT_CONFIG);
-    ck_assert_str_eq(status.message, "data.eval_file must name a file; got an empty name");
+    is_status(status_of(&o), RT_CONFIG, "data.eval_file must name a file; got an empty name");
 }
 
 TEST(ids_for_evaluation_are_in_the_vocabulary)
@@ -161,11 +150,9 @@ TEST(ids_for_evaluation_are_in_the_vocabulary)
                   ": data.eval_file must hold ids from 0 to 132 (data.vocab 133); got 133 at index "
                   "29");
     o.eval_file = lasting("b.h5");
-    const rt_status status = status_of(&o);
-    ck_assert_int_eq(status.code, RT_CONFIG);
-    ck_assert_str_eq(status.message,
-                     "data.eval_file must name a file and a data set for tokens, as "
-                     "in ids.h5:/train, or a file that ends in .bin or .npy; got 'b.h5'");
+    is_status(status_of(&o), RT_CONFIG,
+              "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train, or "
+              "a file that ends in .bin or .npy; got 'b.h5'");
 }
 
 static rt_data_options characters(const char *training, const char *evaluation)
@@ -196,10 +183,7 @@ TEST(a_text_in_other_characters_altogether_is_refused)
     write_file(in_folder("b"), "xyzxyz", 6);
     is_data_error(status_of(&o), o.eval_file, ": data.eval_file has no token of the vocabulary");
     write_file(in_folder("b"), "ab\xff", 3);
-    const rt_status status = status_of(&broken);
-    ck_assert_int_eq(status.code, RT_DATA);
-    ck_assert_msg(strstr(status.message, "/b: ") && strstr(status.message, "0xff"), "%s",
-                  status.message);
+    is_error(status_of(&broken), RT_DATA, "/b: data.level = char needs UTF-8; byte 0xff");
 }
 
 TEST_ROWS(all_files_are_listed, 0, KINDS)
@@ -220,12 +204,16 @@ TEST_ROWS(all_files_are_listed, 0, KINDS)
 
 /* ---- evaluation alone ---- */
 
-static rt_data *evaluated(const rt_data_options *o)
+static rt_data *evaluated_as(const rt_data_options *o, rt_data_meaning meaning)
 {
     rt_data *data;
-    const rt_status status = rt_data_open_evaluation(&data, o, (rt_data_meaning){0});
-    ck_assert_msg(status.code == RT_OK, "%s", status.message);
+    succeeds(rt_data_open_evaluation(&data, o, meaning));
     return owned(data, close_source);
+}
+
+static rt_data *evaluated(const rt_data_options *o)
+{
+    return evaluated_as(o, (rt_data_meaning){0});
 }
 
 TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, 0, KINDS)
@@ -292,10 +280,9 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, 0, KINDS)
     is_short_row(&batch, 0, 4);
     o.eval_fraction = 0.1;
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
-                  _i == BYTES ? ": data.eval_fraction 0.1 leaves none of its 9 bytes for "
-                                "evaluation; set data.eval_fraction=0 to evaluate all of them"
-                              : ": data.eval_fraction 0.1 leaves none of its 9 ids for evaluation; "
-                                "set data.eval_fraction=0 to evaluate all of them");
+                  lasting(": data.eval_fraction 0.1 leaves none of its 9 %s for evaluation; set "
+                          "data.eval_fraction=0 to evaluate all of them",
+                          units[_i]));
     ck_assert(!data);
 }
 
@@ -324,17 +311,14 @@ TEST(what_rows_for_evaluation_lack_is_told_by_itself)
 TEST(evaluation_alone_reads_its_own_rows)
 {
     rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
-    rt_data *first = source(&o), *data;
-    const rt_data_meaning meaning = {.vocabulary = rt_data_vocabulary(first),
-                                     .labels = rt_data_labels(first)};
+    rt_data *first = source(&o);
     unlink(o.file);
-    ck_assert_int_eq(rt_data_open_evaluation(&data, &o, meaning).code, RT_OK);
+    rt_data *data = evaluated_as(&o, meaning_of(first));
     rt_batch b = batch_of(1, 4);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 1);
     rt_data_evaluation(data, 0, &b);
     ck_assert_int_eq(b.labels[0], 1);
     ck_assert_int_eq(b.ids[1], b.ids[2]);
-    rt_data_close(data);
 }
 
 TEST(evaluation_alone_needs_no_row_for_training)

@@ -8,13 +8,10 @@ enum { A = RT_FIRST_SYMBOL + 'a', NONE = RT_NO_LABEL };
 static rt_data *open_file(const char *task, rt_level level, int length, const char *text)
 {
     rt_data_options o = options_for(task);
-    char path[RT_PATH_SIZE];
     o.level = level;
     o.length = length;
     o.eval_fraction = 0;
-    path_in_folder("a.tsv", path);
-    set_file(&o, path);
-    write_file(path, text, strlen(text));
+    set_file(&o, write_file(in_folder("a.tsv"), text, strlen(text)));
     if (level == RT_LEVEL_WORDPIECE) {
         static const char pieces[] =
             "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nit\n,\n";
@@ -27,8 +24,7 @@ static rt_data *open_file(const char *task, rt_level level, int length, const ch
 static rt_example_text encode(const rt_data *data, const char *line, rt_batch *row)
 {
     rt_example_text x;
-    rt_status status = rt_data_encode_example(&x, data, line, strlen(line), row);
-    ck_assert_msg(!status.code, "%s", status.message);
+    succeeds(rt_data_encode_example(&x, data, line, strlen(line), row));
     owned(x.texts, rt_free);
     return x;
 }
@@ -104,17 +100,16 @@ TEST_ROWS(a_line_is_cut_as_the_row_of_a_file, 0, 3)
     static const char *const lines[][2] = {{"abcde", "abcde"},
                                            {"abcd\txyz", "abcd\txyz"},
                                            {"ab cde", "ab\tone\ncde"}};
-    char text[200];
-    snprintf(text, sizeof text, "%s%s\tone\n%s",
-             _i == 2   ? ""
-             : _i == 1 ? "text\ttext_b\tlabel\n"
-                       : "text\tlabel\n",
-             lines[_i][1],
-             _i == 2   ? "\nz\ttwo\n"
-             : _i == 1 ? "z\tz\ttwo\n"
-                       : "z\ttwo\n");
     for (int length = 5; length <= 12; length++) {
-        rt_data *data = open_file(tasks[_i], RT_LEVEL_CHAR, length, text);
+        rt_data *data = open_file(tasks[_i], RT_LEVEL_CHAR, length,
+                                  lasting("%s%s\tone\n%s",
+                                          _i == 2   ? ""
+                                          : _i == 1 ? "text\ttext_b\tlabel\n"
+                                                    : "text\tlabel\n",
+                                          lines[_i][1],
+                                          _i == 2   ? "\nz\ttwo\n"
+                                          : _i == 1 ? "z\tz\ttwo\n"
+                                                    : "z\ttwo\n"));
         rt_batch rows = batch_of(2, length), row = batch_of(1, length);
         rt_data_evaluation(data, 0, &rows);
         rt_example_text x = encode(data, lines[_i][0], &row);
@@ -165,9 +160,8 @@ TEST_ROWS(a_line_that_is_no_row_is_refused, 0, sizeof bad / sizeof *bad)
     rt_data *data = open_file(bad[_i].task, bad[_i].level, 9, bad[_i].file);
     rt_batch row = batch_of(1, 9);
     rt_example_text x;
-    rt_status status = rt_data_encode_example(&x, data, bad[_i].line, bad[_i].size, &row);
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
-    ck_assert_str_eq(status.message, bad[_i].message);
+    is_status(rt_data_encode_example(&x, data, bad[_i].line, bad[_i].size, &row), RT_ARGUMENT,
+              bad[_i].message);
     rt_example_text_free(&x);
 }
 
@@ -177,9 +171,8 @@ TEST(data_without_labels_has_no_rows_of_text)
     rt_data *data = source(&o);
     rt_batch row = batch_of(1, 9);
     rt_example_text x;
-    rt_status status = rt_data_encode_example(&x, data, "ab", 2, &row);
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
-    ck_assert_str_eq(status.message, "data.task = copy has no labelled texts");
+    is_status(rt_data_encode_example(&x, data, "ab", 2, &row), RT_ARGUMENT,
+              "data.task = copy has no labelled texts");
 }
 
 /* ---- unknown characters ---- */
@@ -223,9 +216,8 @@ TEST(a_row_without_room_for_a_text_is_refused)
     rt_data *data = open_file("classify", RT_LEVEL_BYTE, 8, "text\tlabel\nab\tx\nc\ty\n");
     rt_batch row = batch_of(1, 2);
     rt_example_text x;
-    rt_status status = rt_data_encode_example(&x, data, "a", 1, &row);
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
-    ck_assert_str_eq(status.message, "data.length must be at least 3 for classify; got 2");
+    is_status(rt_data_encode_example(&x, data, "a", 1, &row), RT_ARGUMENT,
+              "data.length must be at least 3 for classify; got 2");
     rt_example_text_free(&x);
 }
 

@@ -6,29 +6,29 @@
 
 #include <sys/stat.h>
 
-static rt_status status_of(const char *list, int length, double eval_fraction)
+static rt_status status_at(const char *list, rt_level level, int length, double eval_fraction)
 {
     rt_data_options o = options_for("text");
-    rt_data *data = NULL;
     o.length = length;
+    o.level = level;
     o.eval_fraction = eval_fraction;
     set_file(&o, list);
-    rt_status status = rt_data_open(&data, &o, NULL);
-    ck_assert((status.code == RT_OK) == (data != NULL));
-    rt_data_close(data);
-    return status;
+    return status_of(&o);
+}
+
+static rt_status status_of_bytes(const char *list, int length, double eval_fraction)
+{
+    return status_at(list, RT_LEVEL_BYTE, length, eval_fraction);
+}
+
+static rt_status status_of_characters(const char *list)
+{
+    return status_at(list, RT_LEVEL_CHAR, 2, 0.1);
 }
 
 static void refused(const char *list, const char *path, const char *message)
 {
-    is_data_error(status_of(list, 4, 0.1), path, message);
-}
-
-static const char *joined(const char *format, const char *first, const char *second)
-{
-    static char list[RT_FILE_LIST_SIZE];
-    ck_assert_int_lt(snprintf(list, sizeof list, format, first, second), (int)sizeof list);
-    return list;
+    is_data_error(status_of_bytes(list, 4, 0.1), path, message);
 }
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
@@ -38,24 +38,16 @@ TEST(a_missing_file_is_named)
     const char *there = write_file(in_folder("a"), "abc", 3);
     const char *missing = in_folder("b");
     refused(missing, missing, ": No such file or directory (data.file)");
-    refused(joined("%s,%s", there, missing), missing, ": No such file or directory (data.file)");
+    refused(lasting("%s,%s", there, missing), missing, ": No such file or directory (data.file)");
 }
 
-TEST(a_folder_is_not_a_text)
-{
-    refused(folder, folder, ": Is a directory (data.file)");
-}
-
-TEST(a_device_is_not_a_text)
-{
-    refused("/dev/zero", "/dev/zero", ": data.file must be a regular file");
-}
-
-TEST(an_empty_file_is_named)
+TEST(what_is_no_text_is_named)
 {
     const char *full = write_file(in_folder("a"), "abc", 3);
     const char *empty = write_file(in_folder("b"), "", 0);
-    refused(joined("%s,%s", full, empty), empty, ": data.file must hold text; the file is empty");
+    refused(folder, folder, ": Is a directory (data.file)");
+    refused("/dev/zero", "/dev/zero", ": data.file must be a regular file");
+    refused(lasting("%s,%s", full, empty), empty, ": data.file must hold text; the file is empty");
 }
 
 /* Nothing is unreadable for root, who therefore becomes somebody else for a moment. */
@@ -66,7 +58,7 @@ TEST(a_file_without_permission_is_named)
     ck_assert_int_eq(chmod(path, 0), 0);
     ck_assert_int_eq(chmod(folder, 0755), 0);
     ck_assert_int_eq(seteuid(user ? user : somebody), 0);
-    rt_status status = status_of(path, 4, 0.1);
+    rt_status status = status_of_bytes(path, 4, 0.1);
     ck_assert_int_eq(seteuid(user), 0);
     is_data_error(status, path, ": Permission denied (data.file)");
 }
@@ -77,10 +69,7 @@ TEST(a_file_that_ends_before_its_size_is_named)
     const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
     struct stat facts;
     NEEDS(!stat(path, &facts) && S_ISREG(facts.st_mode) && facts.st_size == 4096, path);
-    rt_status status = status_of(path, 4, 0.1);
-    ck_assert_int_eq(status.code, RT_DATA);
-    ck_assert_msg(strstr(status.message, "changed while it was read") != NULL, "%s",
-                  status.message);
+    is_error(status_of_bytes(path, 4, 0.1), RT_DATA, "changed while it was read");
 }
 
 static const char *write_hole(const char *path, off_t size)
@@ -98,7 +87,7 @@ TEST(a_huge_file_is_refused_before_memory_is_asked_for)
     size_t before = rt_memory_requests();
     refused(huge, huge,
             ": data.file can be read into memory up to 2147483647 bytes; it has 2147483648");
-    refused(joined("%s,%s", half, half), half,
+    refused(lasting("%s,%s", half, half), half,
             ": data.file can be read into memory up to 2147483647 bytes; it has 2147483648");
     ck_assert_uint_eq(rt_memory_requests() - before, 11); /* for names and lists */
 }
@@ -106,13 +95,7 @@ TEST(a_huge_file_is_refused_before_memory_is_asked_for)
 TEST(characters_are_counted_not_their_bytes)
 {
     const char *path = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 8);
-    rt_data_options o = options_for("text");
-    rt_data *data;
-    o.length = 6;
-    o.level = RT_LEVEL_CHAR;
-    o.eval_fraction = 0;
-    set_file(&o, path);
-    is_data_error(rt_data_open(&data, &o, NULL), path,
+    is_data_error(status_at(path, RT_LEVEL_CHAR, 6, 0), path,
                   ": data.length 6 needs 5 characters for training and as many for evaluation; "
                   "data.file has 4: 4 for training and 4 for evaluation (data.eval_fraction 0)");
 }
@@ -121,16 +104,16 @@ TEST(characters_are_counted_not_their_bytes)
 TEST(a_text_must_hold_a_window_of_each_kind)
 {
     const char *path = write_file(in_folder("a"), "0123456789", 10);
-    ck_assert_int_eq(status_of(path, 3, 0.2).code, RT_OK);
+    ck_assert_int_eq(status_of_bytes(path, 3, 0.2).code, RT_OK);
     is_data_error(
-        status_of(path, 4, 0.2), path,
+        status_of_bytes(path, 4, 0.2), path,
         ": data.length 4 needs 3 bytes for training and as many for evaluation; data.file "
         "has 10: 8 for training and 2 for evaluation (data.eval_fraction 0.2)");
-    ck_assert_int_eq(status_of(path, 4, 0.8).code, RT_DATA);
-    ck_assert_int_eq(status_of(path, 2, 0.01).code, RT_DATA);
-    ck_assert_int_eq(status_of(path, 11, 0).code, RT_OK);
-    ck_assert_int_eq(status_of(path, 12, 0).code, RT_DATA);
-    ck_assert_int_eq(status_of(path, INT32_MAX, 0).code, RT_DATA);
+    ck_assert_int_eq(status_of_bytes(path, 4, 0.8).code, RT_DATA);
+    ck_assert_int_eq(status_of_bytes(path, 2, 0.01).code, RT_DATA);
+    ck_assert_int_eq(status_of_bytes(path, 11, 0).code, RT_OK);
+    ck_assert_int_eq(status_of_bytes(path, 12, 0).code, RT_DATA);
+    ck_assert_int_eq(status_of_bytes(path, INT32_MAX, 0).code, RT_DATA);
 }
 
 /* One window over all of it shows the order; what is hidden is read off its label. */
@@ -141,33 +124,14 @@ TEST(files_are_joined_in_their_order)
     rt_data_options o = options_for("text");
     o.length = 10;
     o.eval_fraction = 0;
-    set_file(&o, joined(" %s , %s", first, second));
-    o.file = lasting("%s,%s", o.file, first);
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(1, 10);
+    o.file = lasting(" %s , %s,%s", first, second, first);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, 10);
     char read[10] = "";
     rt_data_training(data, 1, 0, 0, &batch);
-    for (int t = 1; t < 10; t++) {
-        const char *token;
-        size_t size;
-        ck_assert_int_eq(rt_data_decode(data, original(&batch, t), &token, &size).code, RT_OK);
-        strcat(read, token);
-    }
+    for (int t = 1; t < 10; t++)
+        read[t - 1] = (char)(original(&batch, t) - RT_FIRST_SYMBOL);
     ck_assert_str_eq(read, "cabbedcab");
-    free_batch(batch);
-    rt_data_close(data);
-}
-
-static rt_status status_of_characters(const char *list)
-{
-    rt_data_options o = options_for("text");
-    rt_data *data = NULL;
-    o.length = 2;
-    o.level = RT_LEVEL_CHAR;
-    set_file(&o, list);
-    rt_status status = rt_data_open(&data, &o, NULL);
-    rt_data_close(data);
-    return status;
 }
 
 /* Surrogates, a code point past the last, an overlong '/', and sequences that stop short. */
@@ -183,12 +147,10 @@ TEST(characters_that_are_not_utf8_are_named)
                  {"a\xc0\xaf", 0xc0, 1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *path = write_file(in_folder("a"), wrong[i].text, strlen(wrong[i].text));
-        char message[100];
-        snprintf(message, sizeof message,
-                 ": data.level = char needs UTF-8; byte 0x%02x at offset %d is not", wrong[i].byte,
-                 wrong[i].offset);
-        is_data_error(status_of_characters(path), path, message);
-        ck_assert_int_eq(status_of(path, 2, 0).code, RT_OK);
+        is_data_error(status_of_characters(path), path,
+                      lasting(": data.level = char needs UTF-8; byte 0x%02x at offset %d is not",
+                              wrong[i].byte, wrong[i].offset));
+        ck_assert_int_eq(status_of_bytes(path, 2, 0).code, RT_OK);
     }
 }
 
@@ -197,34 +159,27 @@ TEST(a_character_lies_in_one_file)
 {
     const char *good = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9", 4);
     const char *bad = write_file(in_folder("b"), "ok \xff", 4);
-    is_data_error(status_of_characters(joined("%s,%s", good, bad)), bad,
+    is_data_error(status_of_characters(lasting("%s,%s", good, bad)), bad,
                   ": data.level = char needs UTF-8; byte 0xff at offset 3 is not");
     const char *start = write_file(in_folder("a"), "abc\xc3", 4);
     const char *end = write_file(in_folder("b"), "\xa9", 1);
-    is_data_error(status_of_characters(joined("%s,%s", start, end)), start,
+    is_data_error(status_of_characters(lasting("%s,%s", start, end)), start,
                   ": data.level = char needs UTF-8; byte 0xc3 at offset 3 is not");
 }
 
 TEST(names_that_cannot_be_are_refused)
 {
     static const char *const lists[] = {"", "  ", "a,,b", "a,", ",a"};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        rt_status status = status_of(lists[i], 4, 0.1);
-        ck_assert_int_eq(status.code, RT_CONFIG);
-        ck_assert_str_eq(status.message, "data.file must name a file; got an empty name");
-    }
+    for (int i = 0; i < ROWS(lists); i++)
+        is_status(status_of_bytes(lists[i], 4, 0.1), RT_CONFIG,
+                  "data.file must name a file; got an empty name");
     char path[RT_PATH_SIZE + 1];
     memset(path, 'x', RT_PATH_SIZE);
     path[RT_PATH_SIZE] = '\0';
-    rt_status status = status_of(path, 4, 0.1);
-    ck_assert_int_eq(status.code, RT_CONFIG);
-    ck_assert_str_eq(status.message,
-                     "data.file must name files with less than 4096 bytes; got 4096");
+    is_status(status_of_bytes(path, 4, 0.1), RT_CONFIG,
+              "data.file must name files with less than 4096 bytes; got 4096");
     path[RT_PATH_SIZE - 1] = '\0';
-    status = status_of(path, 4, 0.1);
-    ck_assert_int_eq(status.code, RT_DATA);
-    ck_assert_msg(strstr(status.message, "File name too long (data.file)") != NULL, "%s",
-                  status.message);
+    is_error(status_of_bytes(path, 4, 0.1), RT_DATA, "File name too long (data.file)");
 }
 
 /* ---- files for results ---- */
@@ -233,19 +188,14 @@ TEST(a_file_for_results_is_new_or_replaced_on_request)
 {
     const char *there = write_file(in_folder("a"), "abc", 3);
     const char *const inputs[] = {"nowhere", there, NULL};
-    char message[RT_MESSAGE_SIZE];
     ck_assert_int_eq(rt_output_check("nowhere", false, inputs).code, RT_OK);
     ck_assert_int_eq(rt_output_check("/dev/null", false, inputs).code, RT_OK);
     ck_assert_int_eq(rt_output_check(there, true, NULL).code, RT_OK);
-    rt_status status = rt_output_check(there, false, NULL);
-    ck_assert_int_eq(status.code, RT_CONFIG);
-    snprintf(message, sizeof message, "%s: the file exists; give --overwrite to replace it", there);
-    ck_assert_str_eq(status.message, message);
+    is_status(rt_output_check(there, false, NULL), RT_CONFIG,
+              lasting("%s: the file exists; give --overwrite to replace it", there));
     ck_assert_int_eq(link(there, in_folder("b")), 0); /* another name of an input */
-    status = rt_output_check(in_folder("b"), true, inputs);
-    ck_assert_int_eq(status.code, RT_CONFIG);
-    snprintf(message, sizeof message, "%s is read; name another file to write", in_folder("b"));
-    ck_assert_str_eq(status.message, message);
+    is_status(rt_output_check(in_folder("b"), true, inputs), RT_CONFIG,
+              lasting("%s is read; name another file to write", in_folder("b")));
     ck_assert_int_eq(rt_output_check(folder, true, inputs).code, RT_CONFIG);
     ck_assert_int_eq(unlink(in_folder("b")), 0);
 }

@@ -22,10 +22,9 @@ enum { LENGTH = 16, ROWS = 64 };
 /* Counts the files of the cache whose names end so; `path`, or NULL, takes the last of them. */
 static int find_in_cache(const char *ending, char path[RT_PATH_SIZE])
 {
-    char pattern[200];
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/cache/*%s", folder, ending);
-    const int count = glob(pattern, 0, NULL, &found) ? 0 : (int)found.gl_pathc;
+    const int count =
+        glob(lasting("%s/cache/*%s", folder, ending), 0, NULL, &found) ? 0 : (int)found.gl_pathc;
     if (count && path)
         snprintf(path, RT_PATH_SIZE, "%s", found.gl_pathv[count - 1]);
     globfree(&found);
@@ -134,23 +133,6 @@ TEST(unsigned_data_sets_are_read)
     }
 }
 
-static void refused(const rt_data_options *o, rt_code code, const char *message)
-{
-    rt_data *data;
-    const rt_status status = rt_data_open(&data, o, NULL);
-    ck_assert_msg(status.code == code, "%d: %s", (int)status.code, status.message);
-    ck_assert_msg(strstr(status.message, message) != NULL, "%s", status.message);
-    ck_assert_ptr_null(data);
-}
-
-static void refused_type(const char *type, const char *message)
-{
-    char header[1024];
-    const rt_data_options o = options("tokens", "a.npy");
-    write_values("a.npy", header, npy(header, type, "(500,)"), 2, false);
-    refused(&o, RT_DATA, message);
-}
-
 /* A .bin with a magic number of llm.c is never read as ids without a header. */
 TEST(a_header_of_llmc_that_is_not_known_is_refused)
 {
@@ -167,12 +149,12 @@ TEST(a_header_of_llmc_that_is_not_known_is_refused)
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         const int32_t header[256] = {headers[i].magic, headers[i].version, COUNT};
         write_values("a.bin", header, sizeof header, 2, false);
-        refused(&o, RT_DATA, headers[i].message);
+        is_error(status_of(&o), RT_DATA, headers[i].message);
     }
     const int32_t start[3] = {20240520, 1, COUNT};
     write_file(in_folder("a.bin"), start, sizeof start);
-    refused(&o, RT_DATA,
-            "cut short: a header of llm.c has 1024 bytes, the file has 12 (data.file)");
+    is_error(status_of(&o), RT_DATA,
+             "cut short: a header of llm.c has 1024 bytes, the file has 12 (data.file)");
 }
 
 static void count_line(void *context, const char *line)
@@ -210,7 +192,9 @@ TEST(files_that_are_damaged_are_named)
     static const struct {
         const char *type, *shape, *message;
     } arrays[] = {
-        {"<f4", "(500,)", "must be of uint16, uint32, int32 or int64; its type is '<f4'"},
+        {"<f4", "(500,)",
+         "must be of uint16, uint32, int32 or int64; its type is '<f4' (data.file)"},
+        {"<c16", "(500,)", "its type is '<c16' (data.file)"},
         {"<u2", "(50, 10)", "must have one dimension"},
         {"<u2", "()", "must have one dimension"},
         {"<u2", "(501,)", "the file is cut short: of 501 ids it holds 500"},
@@ -221,30 +205,28 @@ TEST(files_that_are_damaged_are_named)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         const size_t size = npy(header, arrays[i].type, arrays[i].shape);
         write_values("a.npy", header, size, 2, false);
-        refused(&o, RT_DATA, arrays[i].message);
+        is_error(status_of(&o), RT_DATA, arrays[i].message);
     }
-    refused_type("<f4", "its type is '<f4' (data.file)");
-    refused_type("<c16", "its type is '<c16' (data.file)");
     for (int byte = 6; byte <= 7; byte++) {
         const size_t size = npy(header, "<u2", "(500,)");
         header[byte] = 9;
         write_values("a.npy", header, size, 2, false);
-        refused(&o, RT_DATA,
-                byte == 6
-                    ? "a .npy file of version 9.0; rotor reads versions 1.0 to 3.0 (data.file)"
-                    : "a .npy file of version 1.9; rotor reads versions 1.0 to 3.0 (data.file)");
+        is_error(status_of(&o), RT_DATA,
+                 lasting("a .npy file of version %s; rotor reads versions 1.0 to 3.0 (data.file)",
+                         byte == 6 ? "9.0" : "1.9"));
     }
     write_file(in_folder("a.npy"), "x", 1);
-    refused(&o, RT_DATA, "is not a .npy file of NumPy");
+    is_error(status_of(&o), RT_DATA, "is not a .npy file of NumPy");
     o = options("tokens", "a.bin");
     write_file(in_folder("a.bin"), "12345", 5);
-    refused(&o, RT_DATA, "it has an odd number of bytes, 5 (data.file)");
+    is_error(status_of(&o), RT_DATA, "it has an odd number of bytes, 5 (data.file)");
     const int32_t gpt2[256] = {20240520, 1, COUNT + 1};
     write_values("a.bin", gpt2, sizeof gpt2, 2, false);
-    refused(&o, RT_DATA, "the header says 501 ids of 2 bytes; 1000 bytes follow it");
+    is_error(status_of(&o), RT_DATA, "the header says 501 ids of 2 bytes; 1000 bytes follow it");
     o.vocab = 100;
     write_values("a.bin", "", 0, 2, false);
-    refused(&o, RT_DATA, "must hold ids from 0 to 99 (data.vocab 100); got 102 at index 14");
+    is_error(status_of(&o), RT_DATA,
+             "must hold ids from 0 to 99 (data.vocab 100); got 102 at index 14");
 }
 
 /* ---- a file that changes ---- */
@@ -270,9 +252,7 @@ TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
             ck_assert_int_eq(truncate(in_folder("a.bin"), 2 * COUNT - 2), 0);
         }
         rt_data_training(data, 1, 1, 0, &batch);
-        const rt_status status = rt_data_status(data);
-        ck_assert_int_eq(status.code, RT_DATA);
-        ck_assert_msg(strstr(status.message, messages[i]) != NULL, "%s", status.message);
+        is_error(rt_data_status(data), RT_DATA, messages[i]);
         ck_assert_int_eq(batch.mask[0], 0);
     }
 }
@@ -388,9 +368,8 @@ TEST_ROWS(paragraphs_are_tokenized_in_parts, 0, 3)
     rt_text_files text = {.key = "data.file"};
     unsigned char *bytes;
     size_t size;
-    char path[RT_PATH_SIZE];
     write_paragraphs("a", 250000);
-    snprintf(path, sizeof path, TEST_SOURCES "/fixtures/bpe/%s/tokenizer.json", kinds[_i]);
+    const char *path = lasting(TEST_SOURCES "/fixtures/bpe/%s/tokenizer.json", kinds[_i]);
     ck_assert_int_eq(rt_file_read("data.vocab_file", path, &bytes, &size).code, RT_OK);
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     ck_assert_int_eq(rt_vocabulary_read(&v, kind, path, bytes, size).code, RT_OK);
@@ -538,16 +517,14 @@ TEST_ROWS(a_text_that_changes_while_it_is_tokenized_leaves_no_tokens_of_another,
     meddling m = {.keeps_time = _i};
     const rt_data_watch watch = {&m, ignore_line, meddle, never};
     rt_data_options o = options("text", "a"), other = o;
-    rt_data *data;
     write_text("a", 250000, 1);
     cached(&other, 1);
     rt_data_options meddled = other;
     meddled.watch = &watch;
-    const rt_status status = rt_data_open(&data, &meddled, NULL);
+    const rt_status status = status_of(&meddled);
     ck_assert(m.done);
     if (m.keeps_time) { /* the whole text as it is now */
-        ck_assert_msg(!status.code, "%s", status.message);
-        rt_data_close(data);
+        succeeds(status);
         draw_the_same(&o, &other);
     } else {
         is_data_error(status, in_folder("a"), ": data.file changed while it was read");
@@ -587,13 +564,10 @@ TEST(a_full_disk_leaves_no_file_in_the_cache)
     small.rlim_cur = 100000;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    rt_data *data;
-    const rt_status status = rt_data_open(&data, &o, NULL);
+    const rt_status status = status_of(&o);
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_DFL);
-    ck_assert_int_eq(status.code, RT_IO);
-    ck_assert_msg(strstr(status.message, "File too large (data.cache = ") != NULL, "%s",
-                  status.message);
+    is_error(status, RT_IO, "File too large (data.cache = ");
     ck_assert_int_eq(files_in_cache(".npy") + files_in_cache(".info") + files_in_cache(".tmp") +
                          files_in_cache(".lock"),
                      0);
@@ -608,10 +582,8 @@ TEST(processes_that_start_at_once_tokenize_once)
     cached(&other, 1);
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
-        if (!children[i]) {
-            rt_data *data;
-            _exit(rt_data_open(&data, &other, NULL).code != RT_OK);
-        }
+        if (!children[i])
+            _exit(status_of(&other).code != RT_OK);
     }
     for (int i = 0; i < PROCESSES; i++) {
         int how;
@@ -626,41 +598,32 @@ TEST(processes_that_start_at_once_tokenize_once)
 TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
 {
     const size_t size = write_text("a", 200000, 1);
-    char message[200];
-    FILE *file = fopen(in_folder("b"), "wb");
-    ck_assert(file != NULL);
-    for (int i = 0; i < 100; i++)
-        fputs("words and more words\n", file);
-    fputc(0xff, file);
-    ck_assert_int_eq(fclose(file), 0);
+    char text[2101];
+    memset(text, 'w', 2100);
+    text[2100] = (char)0xff;
+    write_file(in_folder("b"), text, sizeof text);
     rt_data_options o = options("text", "a");
     o.file = lasting("%s,%s", o.file, in_folder("b"));
     o.level = RT_LEVEL_CHAR;
     cached(&o, 2);
-    snprintf(message, sizeof message,
-             "%.60s: data.level = char needs UTF-8; byte 0xff at offset 2100 is not",
-             in_folder("b"));
     ck_assert_uint_gt(size, 4 << 20);
-    refused(&o, RT_DATA, message);
+    is_error(status_of(&o), RT_DATA,
+             lasting("%s: data.level = char needs UTF-8; byte 0xff at offset 2100 is not",
+                     in_folder("b")));
 }
 
 /* ---- mixtures ---- */
 
-static void write_bytes(const char *name, int byte, size_t count)
+static void write_1000(const char *name, int byte)
 {
-    FILE *file = fopen(in_folder(name), "wb");
-    ck_assert(file != NULL);
-    for (size_t i = 0; i < count; i++)
-        fputc(byte, file);
-    ck_assert_int_eq(fclose(file), 0);
+    char bytes[1000];
+    memset(bytes, byte, sizeof bytes);
+    write_file(in_folder(name), bytes, sizeof bytes);
 }
 
 static void mix(rt_data_options *o, const char *first, const char *second)
 {
-    char list[RT_FILE_LIST_SIZE];
-    snprintf(list, sizeof list, "%.60s%s, %.60s%s", in_folder("a"), first, in_folder("b.bin"),
-             second);
-    set_file(o, list);
+    set_file(o, lasting("%s%s, %s%s", in_folder("a"), first, in_folder("b.bin"), second));
 }
 
 TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
@@ -668,7 +631,7 @@ TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
     enum { DRAWS = 20000 };
     rt_data_options o = options("text", "a");
     int counts[2] = {0};
-    write_bytes("a", 'a', 1000);
+    write_1000("a", 'a');
     uint16_t ids[COUNT];
     for (int i = 0; i < COUNT; i++)
         ids[i] = (uint16_t)(4 + i % 200);
@@ -694,11 +657,11 @@ TEST(a_weight_out_of_range_is_refused)
     rt_data_options o = options("text", "a");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         mix(&o, wrong[i], "");
-        refused(&o, RT_CONFIG, "a must be a number from 1e-100 to 1e+100");
+        is_error(status_of(&o), RT_CONFIG, "a must be a number from 1e-100 to 1e+100");
     }
     mix(&o, "", "");
     o.eval_file = lasting("%s*2", in_folder("a"));
-    refused(&o, RT_CONFIG, "data.eval_file takes no weights");
+    is_error(status_of(&o), RT_CONFIG, "data.eval_file takes no weights");
 }
 
 TEST(spaces_around_the_star_of_a_weight_do_not_count)
@@ -706,9 +669,8 @@ TEST(spaces_around_the_star_of_a_weight_do_not_count)
     static const char *const written[] = {"*3", " *3", "* 3", "  *  3"};
     rt_data_file file;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-        char list[64];
-        snprintf(list, sizeof list, "a.txt%s, b.txt", written[i]);
-        ck_assert_str_eq(rt_data_file_take(list, false, &file), " b.txt");
+        ck_assert_str_eq(rt_data_file_take(lasting("a.txt%s, b.txt", written[i]), false, &file),
+                         " b.txt");
         ck_assert_str_eq(file.path, "a.txt");
         ck_assert_double_eq(file.weight, 3);
     }
@@ -717,7 +679,7 @@ TEST(spaces_around_the_star_of_a_weight_do_not_count)
 TEST(a_star_in_a_name_is_part_of_it)
 {
     rt_data_options o = options("text", "a*b");
-    write_bytes("a*b", 'x', 1000);
+    write_1000("a*b", 'x');
     source(&o);
     o.file = lasting("%s*2", o.file);
     source(&o);
@@ -794,13 +756,6 @@ TEST(no_sequence_goes_over_the_end_of_a_document)
     ck_assert_int_gt(full_rows, 100);
 }
 
-TEST(documents_are_those_of_texts)
-{
-    rt_data_options o = options("tokens", "a.bin");
-    o.documents = lasting("line");
-    refused(&o, RT_CONFIG, "data.documents needs data.task = text");
-}
-
 /* ---- a file of tokens ---- */
 
 TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
@@ -811,8 +766,7 @@ TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
     const size_t bytes = write_text("a", 300, 1);
     for (int i = 0; i < 3; i++) {
         rt_data_options other = options("text", names[i]);
-        const rt_status status = rt_encode_file(&o, in_folder(names[i]), &count);
-        ck_assert_msg(!status.code, "%s", status.message);
+        succeeds(rt_encode_file(&o, in_folder(names[i]), &count));
         ck_assert_uint_eq(count, bytes);
         if (i == 2)
             other.file = lasting("%s:/train", other.file);

@@ -9,8 +9,6 @@ enum { ROWS = 16, STEPS = 4 };
 static const int lengths[] = {4, 5, 6, 7, 8, 15, 32, 33, 129};
 static const int vocabs[] = {6, 7, 32, 1000};
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
 /* One row of a batch. */
 typedef struct row {
     const rt_data_options *options;
@@ -196,8 +194,8 @@ static bool can_be_drawn(rt_data_options o)
 
 static void check_task(const char *name, void (*check)(row))
 {
-    for (int i = 0; i < COUNT(lengths); i++)
-        for (int j = 0; j < COUNT(vocabs); j++) {
+    for (int i = 0; i < ROWS(lengths); i++)
+        for (int j = 0; j < ROWS(vocabs); j++) {
             rt_data_options o = options_for(name);
             o.length = lengths[i];
             o.vocab = vocabs[j];
@@ -389,14 +387,13 @@ enum { REPEATED = 10000, SHOWN_SYMBOLS = 12 };
 static double share_of_repeats(const rt_data_options *o, int distance)
 {
     rt_data *data = source(o);
-    rt_batch batch = new_batch(REPEATED, o->length);
+    rt_batch batch = batch_of(REPEATED, o->length);
     long same = 0, places = 0;
     rt_data_training(data, 5, 3, 0, &batch);
     for (int r = 0; r < REPEATED; r++)
         for (int t = 1; t + distance < o->length; t++, places++)
             same += original(&batch, r * o->length + t) ==
                     original(&batch, r * o->length + t + distance);
-    free_batch(batch);
     return (double)same / (double)places;
 }
 
@@ -444,7 +441,7 @@ TEST(spin_turns_by_its_theta_a_position)
     const double pi = acos(-1), thetas[] = {1.1, 0.4, pi};
     rt_data_options o = options_for("spin");
     o.vocab = 4 + SHOWN_SYMBOLS;
-    for (int i = 0; i < COUNT(thetas); i++)
+    for (int i = 0; i < ROWS(thetas); i++)
         for (int distance = 1; distance <= 17; distance++) {
             o.theta = thetas[i];
             const double angle = fabs(remainder(o.theta * distance, 2 * pi));

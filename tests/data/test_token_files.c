@@ -47,12 +47,20 @@ static rt_data_options options_of(const char *path, const char *dataset)
     return o;
 }
 
+/* Reads a file with fewer bytes than there is room for; returns their number. */
+static size_t read_file(const char *path, void *bytes, size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s", path);
+    const size_t size = fread(bytes, 1, room, file);
+    ck_assert(fclose(file) == 0 && size < room);
+    return size;
+}
+
 static void refused_at(const char *path, const char *dataset, const char *message)
 {
-    rt_data_options o = options_of(path, dataset);
-    rt_data *data = (rt_data *)&o;
-    is_data_error(rt_data_open(&data, &o, NULL), o.file, message);
-    ck_assert_ptr_null(data);
+    const rt_data_options o = options_of(path, dataset);
+    is_data_error(status_of(&o), o.file, message);
 }
 
 static void refused(const char *message)
@@ -63,12 +71,9 @@ static void refused(const char *message)
 /* As `refused`, of a message with words of the HDF5 library. */
 static void refused_with(const char *first, const char *second)
 {
-    rt_data_options o = options_of(in_folder("a"), "/ids");
-    rt_data *data;
-    const rt_status status = rt_data_open(&data, &o, NULL);
-    ck_assert_int_eq(status.code, RT_DATA);
-    ck_assert_msg(strstr(status.message, first) != NULL, "%s", status.message);
-    ck_assert_msg(strstr(status.message, second) != NULL, "%s", status.message);
+    const rt_data_options o = options_of(in_folder("a"), "/ids");
+    is_error(status_of(&o), RT_DATA, first);
+    is_error(status_of(&o), RT_DATA, second);
 }
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
@@ -98,21 +103,6 @@ TEST(an_id_out_of_range_is_named)
                  wrong[i].message);
         refused(message);
     }
-}
-
-TEST(special_ids_and_the_last_one_are_ids)
-{
-    static const int64_t ids[] = {0, 1, 2, 3, 4, 31, 0, 31};
-    rt_data_options o = options_for("tokens");
-    write_ids(&o, (storage){0}, ids, 8);
-    o.length = 9;
-    o.eval_fraction = 0;
-    o.objective = RT_OBJECTIVE_LM;
-    rt_data *data = source(&o);
-    rt_batch batch = batch_of(1, 9);
-    rt_data_evaluation(data, 0, &batch);
-    for (int t = 1; t < 9; t++)
-        ck_assert_int_eq(batch.ids[t], ids[t - 1]);
 }
 
 /* Row 1: all ids are ordinary tokens. */
@@ -164,16 +154,11 @@ TEST_ROWS(any_token_is_an_ordinary_one, 0, 2)
 
 TEST(a_file_that_is_no_regular_one_is_named)
 {
-    rt_data_options o = options_of(in_folder("b"), "/ids");
-    rt_data *data;
-    is_data_error(rt_data_open(&data, &o, NULL), in_folder("b"),
-                  ": No such file or directory (data.file)");
-    o = options_of(folder, "/ids");
-    is_data_error(rt_data_open(&data, &o, NULL), folder, ": Is a directory (data.file)");
+    const rt_data_options o = options_of(in_folder("b"), "/ids"), of = options_of(folder, "/ids");
+    is_data_error(status_of(&o), in_folder("b"), ": No such file or directory (data.file)");
+    is_data_error(status_of(&of), folder, ": Is a directory (data.file)");
     ck_assert_int_eq(mkfifo(in_folder("b"), 0600), 0);
-    o = options_of(in_folder("b"), "/ids");
-    is_data_error(rt_data_open(&data, &o, NULL), in_folder("b"),
-                  ": data.file must be a regular file");
+    is_data_error(status_of(&o), in_folder("b"), ": data.file must be a regular file");
 }
 
 /* Nothing is unreadable for root, who therefore becomes somebody else for a moment. */
@@ -181,12 +166,11 @@ TEST(a_file_without_permission_is_named)
 {
     const uid_t user = geteuid(), somebody = 65534;
     const char *path = write_file(in_folder("a"), "abc", 3);
-    rt_data_options o = options_of(path, "/ids");
-    rt_data *data;
+    const rt_data_options o = options_of(path, "/ids");
     ck_assert_int_eq(chmod(path, 0), 0);
     ck_assert_int_eq(chmod(folder, 0755), 0);
     ck_assert_int_eq(seteuid(user ? user : somebody), 0);
-    rt_status status = rt_data_open(&data, &o, NULL);
+    const rt_status status = status_of(&o);
     ck_assert_int_eq(seteuid(user), 0);
     is_data_error(status, path, ": Permission denied (data.file)");
 }
@@ -207,17 +191,14 @@ TEST(a_file_that_was_cut_short_is_refused)
     static unsigned char whole[65536];
     static int64_t ids[100];
     rt_data_options o = options_for("tokens");
-    rt_data *data;
     for (int deflated = 0; deflated < 2; deflated++) {
         write_ids(&o, (storage){.chunk = deflated ? 10 : 0, .deflated = deflated}, ids, 100);
         o.length = 4;
-        FILE *file = fopen(in_folder("a"), "rb");
-        ck_assert(file != NULL);
-        size_t size = fread(whole, 1, sizeof whole, file);
-        ck_assert(fclose(file) == 0 && size > 1000 && size < sizeof whole);
+        const size_t size = read_file(in_folder("a"), whole, sizeof whole);
+        ck_assert_uint_gt(size, 1000);
         for (size_t length = 0; length < size; length += 1 + size / 500) {
             write_file(in_folder("a"), whole, length);
-            ck_assert_int_eq(rt_data_open(&data, &o, NULL).code, RT_DATA);
+            ck_assert_int_eq(status_of(&o).code, RT_DATA);
         }
     }
 }
@@ -245,9 +226,7 @@ TEST(a_data_set_of_a_newer_format_is_told_from_one_that_is_not_there)
     rt_data_options o = options_for("tokens");
     int changed = 0;
     write_ids(&o, (storage){0}, ids, 3);
-    FILE *file = fopen(in_folder("a"), "rb");
-    const size_t size = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
+    const size_t size = read_file(in_folder("a"), bytes, sizeof bytes);
     for (size_t i = 0; i + 10 < size; i++)
         if (bytes[i] == 8 && !bytes[i + 1] && bytes[i + 8] == 3 && bytes[i + 9] == 1) {
             bytes[i + 8] = 9;
@@ -322,14 +301,12 @@ TEST(another_type_is_named)
                  {H5T_C_S1, "strings of 1 bytes"},
                  {H5T_STD_B32LE, "something else of 4 bytes"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char message[200];
         writing w = begin();
         put(w, wrong[i].type, 1, 8, values);
         end(w);
-        snprintf(message, sizeof message,
-                 ": the data set must hold uint16, uint32, int32 or int64; it holds %s (data.file)",
-                 wrong[i].kind);
-        refused(message);
+        refused(lasting(
+            ": the data set must hold uint16, uint32, int32 or int64; it holds %s (data.file)",
+            wrong[i].kind));
     }
 }
 
@@ -445,19 +422,11 @@ TEST(a_file_that_hdf5_crashes_on_is_refused)
     static const char *const names[] = {"chunks", "contiguous", "deflate", "division", "fletcher"};
     const char *path = in_folder("a");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char from[600];
         static char bytes[8192];
-        snprintf(from, sizeof from, TEST_SOURCES "/fuzz/corpus/tokens/crash-%s", names[i]);
-        FILE *file = fopen(from, "rb");
-        ck_assert_msg(file != NULL, "%s", from);
-        const size_t size = fread(bytes, 1, sizeof bytes, file);
-        fclose(file);
-        write_file(path, bytes, size);
-        rt_data_options o = options_of(path, "/ids");
-        rt_data *data;
-        rt_status status = rt_data_open(&data, &o, NULL);
-        ck_assert_int_eq(status.code, RT_DATA);
-        ck_assert_msg(!strncmp(status.message, o.file, strlen(o.file)), "%s", status.message);
+        const char *from = lasting(TEST_SOURCES "/fuzz/corpus/tokens/crash-%s", names[i]);
+        write_file(path, bytes, read_file(from, bytes, sizeof bytes));
+        const rt_data_options o = options_of(path, "/ids");
+        is_error(status_of(&o), RT_DATA, o.file);
     }
 }
 
@@ -473,20 +442,15 @@ TEST(ids_beyond_the_end_of_the_file_are_refused)
     hid_t set = H5Dopen2(file, "ids", H5P_DEFAULT);
     const uint64_t there = H5Dget_offset(set);
     ck_assert(H5Dclose(set) >= 0 && H5Fclose(file) >= 0);
-    FILE *from = fopen(in_folder("a"), "rb");
-    const size_t size = fread(bytes, 1, sizeof bytes, from);
-    fclose(from);
+    const size_t size = read_file(in_folder("a"), bytes, sizeof bytes);
     const uint64_t beyond = size - 3999;
     bool refused = false;
     for (size_t at = 0; at + sizeof there <= size; at++)
         if (!memcmp(bytes + at, &there, sizeof there)) {
-            rt_data *data;
             memcpy(bytes + at, &beyond, sizeof beyond);
             write_file(in_folder("a"), bytes, size);
             memcpy(bytes + at, &there, sizeof there);
-            rt_status status = rt_data_open(&data, &o, NULL);
-            if (!status.code)
-                rt_data_close(data);
+            const rt_status status = status_of(&o);
             refused |= status.code == RT_DATA && strstr(status.message, "damaged");
         }
     ck_assert_msg(refused, "ids are taken from beyond the end of the file");
@@ -512,8 +476,6 @@ TEST(a_disk_that_is_full_is_told)
 {
     static int64_t ids[100000];
     rt_data_options o = options_for("tokens");
-    char message[600];
-    rt_data *data;
     struct rlimit before, small;
     write_ids(&o, (storage){.chunk = 1000}, ids, 100000);
     getrlimit(RLIMIT_FSIZE, &before);
@@ -521,12 +483,12 @@ TEST(a_disk_that_is_full_is_told)
     small.rlim_cur = 5000;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    rt_status status = rt_data_open(&data, &o, NULL);
+    const rt_status status = status_of(&o);
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_DFL);
-    snprintf(message, sizeof message,
-             "%.500s: cannot write a temporary file for its ids: File too large", o.file);
-    ck_assert_str_eq(status.message, message);
+    ck_assert_str_eq(status.message,
+                     lasting("%s: cannot write a temporary file for its ids: File too large",
+                             o.file));
     ck_assert_int_eq(status.code, RT_IO);
 }
 
@@ -534,13 +496,12 @@ TEST(token_ids_must_hold_a_window_of_each_kind)
 {
     static const int64_t ids[10] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
     rt_data_options o = options_for("tokens");
-    rt_data *data;
     write_ids(&o, (storage){0}, ids, 10);
     o.eval_fraction = 0.2;
     o.length = 3;
-    source(&o);
+    succeeds(status_of(&o));
     o.length = 4;
-    is_data_error(rt_data_open(&data, &o, NULL), o.file,
+    is_data_error(status_of(&o), o.file,
                   ": data.length 4 needs 3 ids for training and as many for evaluation; data.file "
                   "has 10: 8 for training and 2 for evaluation (data.eval_fraction 0.2)");
 }

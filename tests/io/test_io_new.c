@@ -143,7 +143,7 @@ TEST(a_seed_draws_what_the_library_draws)
 
 static rt_labels *two_labels(void)
 {
-    rt_label_name names[] = {{"red", 3}, {"green", 5}};
+    rt_text_span names[] = {{"red", 3}, {"green", 5}};
     rt_labels *labels;
     expect_ok(rt_labels_of(&labels, "names", names, 2));
     return labels;

@@ -181,7 +181,7 @@ static rt_status copy(void)
 static rt_status name_nothing(void)
 {
     rt_labels *made;
-    return rt_labels_of(&made, "none", &(rt_label_name){NULL, 0}, 1);
+    return rt_labels_of(&made, "none", &(rt_text_span){NULL, 0}, 1);
 }
 
 static rt_status session_of_nothing(void)
@@ -361,11 +361,11 @@ static rt_status sampler_of_nothing(void)
     X(rt_session_new, refused(session_of_nothing()))                                               \
     X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&transformer, SIZE)))                          \
     X(rt_sampler_new, refused(sampler_of_nothing()))                                               \
-    X(rt_label_problem, ck_assert_ptr_nonnull(rt_label_problem((rt_label_name){NULL, 0})))         \
+    X(rt_label_problem, ck_assert_ptr_nonnull(rt_label_problem((rt_text_span){NULL, 0})))          \
     X(rt_labels_of, refused(name_nothing()))                                                       \
     X(rt_labels_free, rt_labels_free(&labels))                                                     \
     X(rt_labels_write, done(rt_labels_write(&labels, &text)))                                      \
-    X(rt_labels_find, ck_assert_int_eq(rt_labels_find(&labels, (rt_label_name){NULL, 0}), -1))     \
+    X(rt_labels_find, ck_assert_int_eq(rt_labels_find(&labels, (rt_text_span){NULL, 0}), -1))      \
     X(rt_labels_equal, ck_assert(rt_labels_equal(&labels, &labels)))                               \
     X(rt_special_id, IS_NOTHING(rt_special_id(&special, 0)))                                       \
     X(rt_vocabulary_pads, IS_NOTHING(rt_vocabulary_pads(&special)))                                \

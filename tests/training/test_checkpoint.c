@@ -1,4 +1,5 @@
 #include "io/checkpoint/checkpoint.h"
+#include "option_words.h"
 
 #include "training/forging.h"
 
@@ -148,51 +149,26 @@ TEST(a_parameter_that_the_model_lacks_is_refused)
                    ": the checkpoint has layers.0.attention.theta, which the model lacks");
 }
 
-static void set_pairing(rt_transformer_options *o)
-{
-    o->position.pairing = RT_HALF;
-}
-static void set_base(rt_transformer_options *o)
-{
-    o->position.frequencies.base = 500000;
-}
-static void set_local_base(rt_transformer_options *o)
-{
-    o->position.local_base = 50;
-}
-static void set_heads(rt_transformer_options *o)
-{
-    o->heads = 2;
-}
-static void set_form(rt_transformer_options *o)
-{
-    o->theta.form = RT_THETA_RAW;
-}
-static void set_scope(rt_transformer_options *o)
-{
-    o->theta.scope = RT_THETA_HEAD;
-}
-
 static const struct {
-    void (*change)(rt_transformer_options *o);
-    const char *message;
+    const char *options, *message;
 } layouts[] = {
-    {set_pairing, "position.pairing is interleaved in the checkpoint, half in the configuration"},
-    {set_base, "position.base is 10000 in the checkpoint, 500000 in the configuration"},
-    {set_local_base, "position.local_base is 0 in the checkpoint, 50 in the configuration"},
-    {set_heads, "heads have 16 features in the checkpoint, 32 in the configuration"},
-    {set_form, "theta.form is log in the checkpoint, raw in the configuration"},
-    {set_scope, "theta.scope is layer in the checkpoint, head in the configuration"},
+    {"position.pairing=half",
+     "position.pairing is interleaved in the checkpoint, half in the configuration"},
+    {"position.base=500000",
+     "position.base is 10000 in the checkpoint, 500000 in the configuration"},
+    {"position.local_base=50",
+     "position.local_base is 0 in the checkpoint, 50 in the configuration"},
+    {"model.heads=2", "heads have 16 features in the checkpoint, 32 in the configuration"},
+    {"theta.form=raw", "theta.form is log in the checkpoint, raw in the configuration"},
+    {"theta.scope=head", "theta.scope is layer in the checkpoint, head in the configuration"},
 };
 
 TEST_ROWS(another_layout_is_refused, 0, sizeof layouts / sizeof *layouts)
 {
-    char message[256];
     save_example();
     trained t = new_trained(4, 2);
-    layouts[_i].change(&t.options);
-    snprintf(message, sizeof message, FILE_NAME ": %s", layouts[_i].message);
-    expect_refusal(&t, message);
+    set_options(&t.options, layouts[_i].options);
+    expect_refusal(&t, lasting(FILE_NAME ": %s", layouts[_i].message));
 }
 
 TEST(moments_that_are_not_wanted_are_not_needed)
@@ -391,7 +367,6 @@ TEST_ROWS(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from, 0, 4)
         {5, -0.25, -1, "all layers, head 1, i 2 is -0.25"},
         {2, -3, 17, "layer 17, head 0, i 2 is -3"},
     };
-    char message[256];
     trained saved = new_trained(4, 1), started = new_trained(4, 2), before = new_trained(4, 2);
     rt_parameter *theta = saved.parameters.list[2];
     for (size_t i = 0; i < rt_size(&theta->tensor); i++)
@@ -400,12 +375,12 @@ TEST_ROWS(a_theta_that_is_not_above_0_has_no_logarithm_to_start_from, 0, 4)
     rt_transformer_theta_name(theta->name, rows[_i].layer);
     rt_transformer_theta_name(started.parameters.list[2]->name, rows[_i].layer);
     started.parameters.list[2]->layer = rows[_i].layer;
-    snprintf(message, sizeof message,
-             FILE_NAME
-             ": theta of %s: theta.form = log needs theta above 0, theta.form = raw takes "
-             "any",
-             rows[_i].place);
-    assert_status(start_in_another_form(&saved, &started, RT_THETA_RAW), RT_CHECKPOINT, message);
+    assert_status(
+        start_in_another_form(&saved, &started, RT_THETA_RAW), RT_CHECKPOINT,
+        lasting(FILE_NAME
+                ": theta of %s: theta.form = log needs theta above 0, theta.form = raw takes "
+                "any",
+                rows[_i].place));
     ck_assert(same_numbers(&started, &before));
 }
 
@@ -550,11 +525,9 @@ TEST_ROWS(a_forged_vocabulary_is_refused, 0, 9)
 
 TEST(a_missing_file_is_named)
 {
-    char message[256];
     trained t = new_trained(4, 2);
-    snprintf(message, sizeof message, "cannot open %s/" FILE_NAME ": No such file or directory",
-             scratch);
-    assert_status(load_example(&t), RT_CHECKPOINT, message);
+    assert_status(load_example(&t), RT_CHECKPOINT,
+                  lasting("cannot open %s/" FILE_NAME ": No such file or directory", scratch));
 }
 
 TEST(a_failed_allocation_while_loading_changes_nothing)

@@ -9,9 +9,7 @@
 
 static const char *checkpoint(int step)
 {
-    char name[32];
-    snprintf(name, sizeof name, "step-%08d.h5", step);
-    return in_scratch(name);
+    return in_scratch(lasting("step-%08d.h5", step));
 }
 
 static rt_status save(int step, int keep)
@@ -200,12 +198,11 @@ TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0,
 
 TEST(a_folder_that_is_missing_is_named)
 {
-    char message[256];
     trained t = new_trained(4, 1);
     rt_checkpoint_info info = some_info(7);
-    snprintf(message, sizeof message,
-             "cannot create %s/no/step-00000007.h5.tmp: No such file or directory", scratch);
-    assert_status(rt_checkpoint_save_in(in_scratch("no"), model_of(&t), &info, 1), RT_IO, message);
+    assert_status(rt_checkpoint_save_in(in_scratch("no"), model_of(&t), &info, 1), RT_IO,
+                  lasting("cannot create %s/no/step-00000007.h5.tmp: No such file or directory",
+                          scratch));
 }
 
 /* ---- the newest that verifies ---- */
@@ -295,10 +292,9 @@ TEST(none_at_all_is_no_error)
 TEST(a_file_in_the_place_of_the_folder_is_an_error)
 {
     rt_checkpoint_found found;
-    char message[256];
     write_bytes(in_scratch("file"), "", 0);
-    snprintf(message, sizeof message, "cannot open %s/file: Not a directory", scratch);
-    assert_status(rt_checkpoint_newest(in_scratch("file"), RT_PARSE_HERE, &found), RT_IO, message);
+    assert_status(rt_checkpoint_newest(in_scratch("file"), RT_PARSE_HERE, &found), RT_IO,
+                  lasting("cannot open %s/file: Not a directory", scratch));
 }
 
 TEST(every_failed_allocation_is_an_error)

@@ -287,10 +287,9 @@ NIGHTLY_ROWS(every_state_that_can_be_reached_is_saved_and_loaded, 0, 2)
 {
     dice d = {.seed = (uint64_t)_i + 3};
     const char *drawn[CHOICES];
-    char before[128], now[128];
     int saved = 0, started = 0, below_0 = 0;
-    snprintf(before, sizeof before, "%s", in_scratch("before.h5"));
-    snprintf(now, sizeof now, "%s", in_scratch("now.h5"));
+    const char *before = lasting("%s", in_scratch("before.h5"));
+    const char *now = lasting("%s", in_scratch("now.h5"));
     for (int i = 0; i < STATES; i++) {
         static training t;
         draw_config(&d, &t.config, drawn, i % 2);

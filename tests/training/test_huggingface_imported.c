@@ -83,7 +83,7 @@ TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
     ck_assert_int_eq(m->sorted_labels->count, LABELS);
     for (int i = 0; i < LABELS; i++) {
         const int place =
-            rt_labels_find(m->sorted_labels, (rt_label_name){names[i], strlen(names[i])});
+            rt_labels_find(m->sorted_labels, (rt_text_span){names[i], strlen(names[i])});
         ck_assert_int_ge(place, 0);
         ck_assert_msg(fabs(got[place] - expected[i]) < 1e-13, "%s: %.17g instead of %.17g",
                       names[i], got[place], expected[i]);

@@ -228,9 +228,8 @@ TEST(h5ls_lists_the_file)
 {
     NEEDS_PROGRAM("h5ls");
     write_example(in_scratch("a.h5"));
-    char command[600], line[256], listing[4096] = "";
-    snprintf(command, sizeof command, "h5ls -r %s", in_scratch("a.h5"));
-    FILE *pipe = popen(command, "r");
+    char line[256], listing[4096] = "";
+    FILE *pipe = popen(lasting("h5ls -r %s", in_scratch("a.h5")), "r");
     while (fgets(line, sizeof line, pipe))
         strcat(listing, line);
     ck_assert_int_eq(pclose(pipe), 0);

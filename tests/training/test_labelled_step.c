@@ -53,12 +53,12 @@ static void free_training(void *object)
  * "data.task=...". */
 static training *new_training(const char *task, const char *more)
 {
-    char file[600];
     training *t = calloc(1, sizeof *t);
     ck_assert_ptr_nonnull(t);
     owned(t, free_training);
-    snprintf(file, sizeof file, "data.file=%s", in_scratch("a.tsv"));
-    load_sound(&t->config, tiny, OVERRIDES(task, file, "data.eval_fraction=0", more));
+    load_sound(&t->config, tiny,
+               OVERRIDES(task, lasting("data.file=%s", in_scratch("a.tsv")), "data.eval_fraction=0",
+                         more));
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
     expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
     return t;

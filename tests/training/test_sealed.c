@@ -125,14 +125,13 @@ TEST(hdf5_alone_finds_damage_in_a_dataset)
 
 TEST(what_is_not_a_file_is_refused)
 {
-    char message[256];
-    snprintf(message, sizeof message, "cannot open %s/none.h5: No such file or directory", scratch);
-    assert_status(open_status(in_scratch("none.h5")), RT_CHECKPOINT, message);
-    snprintf(message, sizeof message, "cannot read %s: not a regular file", scratch);
-    assert_status(open_status(scratch), RT_CHECKPOINT, message);
+    assert_status(open_status(in_scratch("none.h5")), RT_CHECKPOINT,
+                  lasting("cannot open %s/none.h5: No such file or directory", scratch));
+    assert_status(open_status(scratch), RT_CHECKPOINT,
+                  lasting("cannot read %s: not a regular file", scratch));
     ck_assert_int_eq(mkfifo(in_scratch("pipe"), 0600), 0);
-    snprintf(message, sizeof message, "cannot read %s/pipe: not a regular file", scratch);
-    assert_status(open_status(in_scratch("pipe")), RT_CHECKPOINT, message);
+    assert_status(open_status(in_scratch("pipe")), RT_CHECKPOINT,
+                  lasting("cannot read %s/pipe: not a regular file", scratch));
 }
 
 /* ---- failures ---- */
@@ -141,27 +140,22 @@ TEST(what_is_not_a_file_is_refused)
 TEST(a_folder_that_cannot_be_written_is_named)
 {
     const uid_t user = geteuid(), somebody = 65534;
-    char message[256];
-    snprintf(message, sizeof message, "cannot create %s/no/a.h5.tmp: No such file or directory",
-             scratch);
-    assert_status(write_status(in_scratch("no/a.h5")), RT_IO, message);
+    assert_status(write_status(in_scratch("no/a.h5")), RT_IO,
+                  lasting("cannot create %s/no/a.h5.tmp: No such file or directory", scratch));
     ck_assert_int_eq(chmod(scratch, 0555), 0);
     ck_assert_int_eq(seteuid(user ? user : somebody), 0);
     rt_status status = write_status(in_scratch("a.h5"));
     ck_assert_int_eq(seteuid(user), 0);
     ck_assert_int_eq(chmod(scratch, 0700), 0);
-    snprintf(message, sizeof message, "cannot create %s/a.h5.tmp: Permission denied", scratch);
-    assert_status(status, RT_IO, message);
+    assert_status(status, RT_IO, lasting("cannot create %s/a.h5.tmp: Permission denied", scratch));
     ck_assert_int_eq(files_in_scratch(), 0);
 }
 
 TEST(a_name_that_cannot_be_taken_leaves_nothing_behind)
 {
-    char message[256];
     ck_assert_int_eq(mkdir(in_scratch("a.h5"), 0700), 0);
-    snprintf(message, sizeof message, "cannot rename a temporary file to %s/a.h5: Is a directory",
-             scratch);
-    assert_status(write_status(in_scratch("a.h5")), RT_IO, message);
+    assert_status(write_status(in_scratch("a.h5")), RT_IO,
+                  lasting("cannot rename a temporary file to %s/a.h5: Is a directory", scratch));
     ck_assert_int_eq(files_in_scratch(), 1);
 }
 
@@ -186,13 +180,12 @@ TEST(a_file_survives_a_failed_overwrite)
 {
     write_example(in_scratch("a.h5"));
     write_example(in_scratch("copy"));
-    char message[256];
-    snprintf(message, sizeof message, "cannot write %s/a.h5.tmp: File too large", scratch);
+    const char *message = lasting("cannot write %s/a.h5.tmp: File too large", scratch);
     pid_t child = fork();
     if (child == 0) {
         limit_file_size(3000);
         rt_status status = write_status(in_scratch("a.h5"));
-        _exit(status.code == RT_IO && !strcmp(status.message, message) ? 0 : 1);
+        _exit(status.code != RT_IO || strcmp(status.message, message) != 0);
     }
     int result;
     ck_assert_int_eq(waitpid(child, &result, 0), child);

@@ -23,9 +23,9 @@ typedef struct classes {
     int occurring;          /* classes that occur or are predicted */
 } classes;
 
-static rt_label_name name_of(const char *cell)
+static rt_text_span name_of(const char *cell)
 {
-    return (rt_label_name){cell, strlen(cell)};
+    return (rt_text_span){cell, strlen(cell)};
 }
 
 /* Reads the labels of the table, if it has any. Cells that are no label, or one too many, are

@@ -84,16 +84,15 @@ static const char *show_piece(char label[RT_TOKEN_LABEL_SIZE], const char *bytes
 
 const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data, int32_t id)
 {
-    const char *token;
     size_t size;
-    rt_status status = rt_data_decode(data, id, &token, &size);
     const char *text = HIDDEN;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
+    const char *token = rt_vocabulary_decode(vocabulary, id, &size);
     const rt_spelling spelling =
         vocabulary->bpe ? rt_vocabulary_spell(vocabulary, id) : (rt_spelling){.size = 0};
     if (spelling.size)
         return show_piece(label, spelling.bytes, spelling.size);
-    if (status.code)
+    if (!token)
         text = special_name(&vocabulary->special, id);
     else if (!strcmp(token, " "))
         text = "␣";
@@ -129,10 +128,9 @@ void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int
 {
     rt_writer bytes = {0};
     for (int i = 0; i < count; i++) {
-        const char *token;
         size_t size;
-        rt_status status = rt_data_decode(data, ids[i], &token, &size);
-        if (!status.code)
+        const char *token = rt_vocabulary_decode(rt_data_vocabulary(data), ids[i], &size);
+        if (token)
             add_token(&bytes, data, token, size);
     }
     for (size_t at = 0, size; at < bytes.length; at += size) {
