@@ -368,8 +368,7 @@ static rt_checkpoint_info info_of(const rt_model *m)
 {
     rt_checkpoint_info info = m->origin->info;
     info.step = m->step;
-    info.eval_loss = info.best_eval_loss = info.patience_loss = INFINITY;
-    info.best_eval_step = info.patience_count = 0;
+    info.evaluations = RT_NO_EVALUATIONS;
     rt_kernels_describe(info.blas);
     return info;
 }

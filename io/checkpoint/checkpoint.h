@@ -48,12 +48,30 @@
 #include "models/transformer.h"
 #include "optim/rules.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The most steps that the keys allow; their numbers have eight digits in the names of
  * checkpoints. */
 enum { RT_CHECKPOINT_STEPS = 99999999 };
+
+/* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
+ *
+ * Regular evaluations are those every train.eval_every steps. The evaluation after the last step
+ * does not count unless it is regular, so that a run that is extended equals one that was given all
+ * its steps at the start. */
+typedef struct rt_evaluations {
+    double loss;      /* at the current step; infinite: it was not evaluated */
+    double best_loss; /* of regular evaluations; infinite: there was none */
+    int64_t best_step;
+    double reference; /* loss from which an improvement by train.min_delta is counted */
+    int64_t stalled;  /* regular evaluations since the one with the reference loss */
+} rt_evaluations;
+
+/* Summary of a run that has not begun. */
+#define RT_NO_EVALUATIONS                                                                          \
+    ((rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY})
 
 /* State of a training, apart from the numbers that are trained. */
 enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
@@ -64,11 +82,7 @@ typedef struct rt_checkpoint_info {
     char blas[RT_BLAS_NAME_SIZE];           /* the kernels that the numbers were computed with */
     int64_t position;                       /* sequences drawn so far */
     int64_t schedule_steps;                 /* the horizon of the learning rate's schedule */
-    double eval_loss;                       /* at this step; infinite: it was not evaluated */
-    double best_eval_loss; /* every train.eval_every steps; infinite: none so far */
-    int64_t best_eval_step;
-    double patience_loss;      /* what the next evaluation must improve on; infinite: none so far */
-    int64_t patience_count;    /* evaluations since the one with that loss */
+    rt_evaluations evaluations;
     char *config;              /* an INI text; NULL counts as "" */
     char *past_schedules;      /* NULL: none */
     rt_vocabulary *vocabulary; /* NULL: the data was no text */
@@ -216,7 +230,7 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT
 
 /* Saves into a folder, as rt_checkpoint_save does, and only then removes older
  * ones, so that `keep` are left, this one counted, and beside them the one of the best
- * evaluation (info->best_eval_step); keep < 1 removes none. Checkpoints
+ * evaluation (info->evaluations.best_step); keep < 1 removes none. Checkpoints
  * of later steps (left when a training went on from an earlier one) are not counted and
  * not removed. Unfinished files of an earlier time are removed first. */
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,

@@ -119,7 +119,7 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
     if (status.code == RT_OK)
         status = rt_checkpoint_save(path, model, info);
     if (status.code == RT_OK && keep > 0)
-        prune(folder, info->step, info->best_eval_step, keep);
+        prune(folder, info->step, info->evaluations.best_step, keep);
     return status;
 }
 

@@ -559,7 +559,8 @@ rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
 
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
 {
-    return info->eval_loss < info->best_eval_loss ? info->step : info->best_eval_step;
+    const rt_evaluations *e = &info->evaluations;
+    return e->loss < e->best_loss ? info->step : e->best_step;
 }
 
 /* Returns the status of the image; without success, nothing is left in the info. */

@@ -18,7 +18,7 @@ static void save_example(void)
     trained t = new_trained(4, 1);
     const rt_checkpoint_info info = {.step = 7,
                                      .config = "[run]\n",
-                                     .best_eval_loss = 1,
+                                     .evaluations.best_loss = 1,
                                      .vocabulary = &some_vocabulary};
     assert_status(rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &info), RT_OK, "");
 }

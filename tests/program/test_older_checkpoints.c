@@ -72,9 +72,8 @@ TEST_ROWS(what_reads_a_model_refuses_it, 0, 2)
     char message[256];
     make_run(version);
     expect_exit(w, 0, "cp -r runs before");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_told(4, message_of(version, message), "$TRAIN %s", commands[i]);
-    }
     expect_exit(w, 0, "diff -r before runs && test ! -e there");
 }
 

@@ -51,8 +51,8 @@ TEST(a_theta_that_joins_takes_its_first_step_then)
                 "d = log($5 / $6); if (d < 0) d = -d; if (d > m) m = d } "
                 "END { exit !(lr > 0 && m > 0.9 * lr && m < 1.01 * lr) }' "
                 "runs/branch/metrics.csv runs/branch/theta.csv");
-    expect_exit(w, 0, "h5dump -d /joined runs/branch/checkpoints/step-00000031.h5");
-    expect_text(w->out, "layers.0.attention.theta 30");
+    expect_printed("layers.0.attention.theta 30",
+                   "h5dump -d /joined runs/branch/checkpoints/step-00000031.h5");
 }
 
 TEST(theta_of_another_scope_and_form_begins_at_the_trunks)
@@ -70,10 +70,9 @@ TEST(theta_of_another_scope_and_form_begins_at_the_trunks)
 TEST(factors_of_heads_join_as_theta_does)
 {
     expect_exit(w, 0, TRUNK);
-    expect_exit(w, 0,
+    expect_told(0, "parameters that join: 2, the first is layers.0.attention.head_scale",
                 "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes train.trunk="
                 "runs/trunk/checkpoints/step-00000030.h5");
-    expect_text(w->err, "parameters that join: 2, the first is layers.0.attention.head_scale");
     expect_exit(w, 0, "$TRAIN runs/branch/config.ini --eval");
     expect_exit(w, 0, "$TRAIN runs/branch/config.ini --resume train.steps=70 --quiet");
 }
@@ -96,10 +95,9 @@ TEST(a_branch_is_resumed_to_the_same_bytes)
 TEST(a_branch_may_have_no_positions)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
-    expect_exit(w, 0,
+    expect_told(0, "left behind: 2, the first is layers.0.attention.theta",
                 "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none train.trunk="
                 "runs/trunk/checkpoints/step-00000030.h5");
-    expect_text(w->err, "left behind: 2, the first is layers.0.attention.theta");
 }
 
 static const char sweep[] = "[sweep]\n"
@@ -125,12 +123,11 @@ TEST(a_sweep_makes_a_trunk_for_each_seed)
     write_sweep();
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no run.name=straight run.seed=2");
     expect_exit(w, 0, "$TRAIN s.ini --quiet --check");
-    expect_exit(w, 0, "$TRAIN s.ini");
-    expect_text(w->err, "[trunk] trunk_seed=1: done");
+    expect_told(0, "[trunk] trunk_seed=1: done", "$TRAIN s.ini");
     expect_text(w->err, "[4/4] learned_seed=2: done");
     expect_same_table("straight", "s/fixed_seed=2", "metrics.csv");
-    expect_exit(w, 0, "ls runs/s/trunk_seed=1/checkpoints; wc -l <runs/s/runs.csv");
-    expect_text(w->out, "step-00000030.h5\n5\n");
+    expect_printed("step-00000030.h5\n5\n",
+                   "ls runs/s/trunk_seed=1/checkpoints; wc -l <runs/s/runs.csv");
     expect_exit(w, 0,
                 "$TRAIN --print-config s.ini >again.ini && $TRAIN again.ini run.name=again "
                 "sweep.jobs=2");
@@ -142,26 +139,22 @@ TEST(a_sweep_makes_a_trunk_for_each_seed)
 TEST(a_sweep_that_grew_makes_the_trunks_it_lacks)
 {
     write_sweep();
-    expect_exit(w, 0, "$TRAIN s.ini --quiet && rm -r 'runs/s/trunk_seed=1' && $TRAIN s.ini");
-    expect_no_text(w->err, "[trunk]");
-    expect_exit(w, 0, "$TRAIN s.ini sweep.run.seed=1,2,3");
-    expect_text(w->err, "[trunk] trunk_seed=3: done");
+    expect_untold("[trunk]", "$TRAIN s.ini --quiet && rm -r 'runs/s/trunk_seed=1' && $TRAIN s.ini");
+    expect_told(0, "[trunk] trunk_seed=3: done", "$TRAIN s.ini sweep.run.seed=1,2,3");
     expect_no_text(w->err, "trunk_seed=1");
 }
 
 TEST(a_sweep_can_be_moved_and_given_more_steps)
 {
     write_sweep();
-    expect_exit(w, 0,
+    expect_told(0, "[4/4] learned_seed=2: reused as it was",
                 "$TRAIN s.ini --quiet && mkdir moved && mv runs/s moved/s && "
                 "$TRAIN s.ini run.dir=moved");
-    expect_text(w->err, "[4/4] learned_seed=2: reused as it was");
-    expect_exit(w, 0, "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70");
-    expect_no_text(w->err, "[trunk]");
-    expect_exit(w, 2,
+    expect_untold("[trunk]",
+                  "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70");
+    expect_told(2, "train.trunk: the run has",
                 "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70 "
                 "sweep.trunk=20");
-    expect_text(w->err, "train.trunk: the run has");
 }
 
 /* Both take the same first step: of a frozen theta nothing was learned. */
@@ -169,18 +162,16 @@ TEST(what_the_trunk_froze_joins)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 train.freeze=theta");
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=branch train.freeze=theta " BRANCH);
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
-                " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
-    expect_text(w->out, "layers.1.attention.theta 30");
+    expect_printed("layers.1.attention.theta 30",
+                   "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
+                   " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
 }
 
 TEST(a_branch_does_not_replace_its_trunk)
 {
     expect_exit(w, 0, TRUNK);
-    expect_exit(w, 2,
+    expect_told(2, "is a checkpoint of this run: choose another run.name",
                 "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
-    expect_text(w->err, "is a checkpoint of this run: choose another run.name");
     expect_exit(w, 0, "$TRAIN runs/trunk/config.ini --eval");
 }
 
@@ -210,24 +201,23 @@ TEST_ROWS(what_a_branch_cannot_be_is_refused, 0, sizeof refusals / sizeof *refus
     write_sweep();
     write_file("v.ini", "[variant trunk]\ntheta.learn = yes\n");
     expect_exit(w, 0, TRUNK);
-    expect_exit(w, 2, "$TRAIN run.name=x %s", refusals[_i].arguments);
-    expect_text(w->err, refusals[_i].says);
+    expect_told(2, refusals[_i].says, "$TRAIN run.name=x %s", refusals[_i].arguments);
     ck_assert(!exists("runs/x"));
 }
 
 TEST(a_learned_theta_is_not_exchanged_unseen)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 theta.scope=head");
-    expect_exit(w, 2, "$TRAIN tiny.ini run.name=x theta.learn=no " BRANCH);
-    expect_text(w->err, "train.freeze = theta keeps it");
-    expect_exit(w, 4, "$TRAIN tiny.ini run.name=x theta.scope=layer " BRANCH);
-    expect_text(w->err, "theta.scope is coarser than that of the trunk");
+    expect_told(2, "train.freeze = theta keeps it",
+                "$TRAIN tiny.ini run.name=x theta.learn=no " BRANCH);
+    expect_told(4, "theta.scope is coarser than that of the trunk",
+                "$TRAIN tiny.ini run.name=x theta.scope=layer " BRANCH);
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=layers train.steps=30");
-    expect_exit(w, 4, "$TRAIN tiny.ini run.name=x theta.scope=model train.trunk=runs/layers");
-    expect_text(w->err, "theta.scope is coarser than that of the trunk");
+    expect_told(4, "theta.scope is coarser than that of the trunk",
+                "$TRAIN tiny.ini run.name=x theta.scope=model train.trunk=runs/layers");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=heads train.steps=30 theta.head_scale=yes");
-    expect_exit(w, 2, "$TRAIN tiny.ini run.name=x train.trunk=runs/heads");
-    expect_text(w->err, "theta.head_scale = no would replace them by 1");
+    expect_told(2, "theta.head_scale = no would replace them by 1",
+                "$TRAIN tiny.ini run.name=x train.trunk=runs/heads");
     expect_exit(w, 4, "$TRAIN tiny.ini run.name=x train.trunk=none.h5");
     ck_assert(!exists("runs/x"));
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=kept theta.scope=head train.freeze=theta " BRANCH);

@@ -116,8 +116,7 @@ TEST(an_evaluation_prints_the_same_scores)
 {
     expect_exit(w, 0, "$TRAIN " CLASSIFY "| sed -n '/^eval/,/^.C/p' >trained");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "--eval | sed -n '/^eval/,/^.C/p' | cmp - trained");
-    expect_exit(w, 0, "grep -c '' trained");
-    ck_assert_str_eq(w->out, "6\n");
+    expect_output("6\n", "grep -c '' trained");
 }
 
 /* The rows of the evaluation, asked one by one, make the same matrix. */
@@ -153,10 +152,9 @@ TEST(of_many_classes_the_worst_are_shown)
                 "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 500; i++) print "
                 "substr(\"abcdefghijklmnopqrstuvwxyz\", 1 + i %% 25, 1 + i %% 7 %% 2) \"\\tl\" "
                 "i %% 25 }' >sub/many.tsv");
-    expect_exit(w, 0,
-                "$TRAIN " CLASSIFY "data.file=sub/many.tsv data.eval_file= data.eval_fraction=0 "
-                "train.steps=60");
-    expect_text(w->out, "macro F1 ");
+    expect_printed("macro F1 ",
+                   "$TRAIN " CLASSIFY "data.file=sub/many.tsv data.eval_file= data.eval_fraction=0 "
+                   "train.steps=60");
     expect_text(w->out, " (25 classes)\n");
     expect_text(w->out, "\nthese are the 20 of the 25 classes with the lowest F1\n");
     for (const char *at = w->out; (at = strstr(at, "\n'l")); rows++) {
@@ -166,18 +164,15 @@ TEST(of_many_classes_the_worst_are_shown)
         at++;
     }
     ck_assert_int_eq(rows, 20);
-    expect_exit(w, 0, "grep -c '' runs/c/classes.csv");
-    ck_assert_str_eq(w->out, "26\n");
+    expect_output("26\n", "grep -c '' runs/c/classes.csv");
 }
 
 TEST(a_class_that_neither_occurs_nor_is_predicted_says_nothing)
 {
     expect_exit(w, 0, "echo 'aaaaaaaaaaaaaaaa\tZ' >>sub/train.tsv");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_text(w->out, " (3 classes)\n");
+    expect_printed(" (3 classes)\n", "$TRAIN " CLASSIFY);
     expect_no_text(w->out, "'Z'");
-    expect_exit(w, 0, "grep '^Z' runs/c/classes.csv");
-    ck_assert_str_eq(w->out, "Z,0,0,0,0\n");
+    expect_output("Z,0,0,0,0\n", "grep '^Z' runs/c/classes.csv");
 }
 
 TEST(runs_without_labels_have_no_classes)
@@ -192,10 +187,8 @@ TEST(runs_without_labels_have_no_classes)
 
 TEST(a_sweep_has_a_column_for_macro_f1)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.steps=5 sweep.run.seed=1,2");
-    expect_text(w->out, "macro F1");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 sweep.run.seed=1,2");
-    expect_no_text(w->out, "macro F1");
+    expect_printed("macro F1", "$TRAIN " CLASSIFY "train.steps=5 sweep.run.seed=1,2");
+    expect_unprinted("macro F1", "$TRAIN tiny.ini --quiet train.steps=2 sweep.run.seed=1,2");
 }
 
 /* ---- the report ---- */
@@ -282,8 +275,7 @@ TEST(a_text_that_is_no_row_is_exit_2)
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(w, 0, "printf 'ab\\n\\nab\\n' >lines");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        expect_exit(w, 2, "$TRAIN " CLASSIFY "%s", bad[i].arguments);
-        ck_assert_str_eq(w->err, bad[i].message);
+        expect_message(2, bad[i].message, "$TRAIN " CLASSIFY "%s", bad[i].arguments);
         ck_assert_int_eq(count_of(w->out, "\n"), i == 2);
     }
 }
@@ -291,17 +283,16 @@ TEST(a_text_that_is_no_row_is_exit_2)
 TEST(what_is_cut_or_unknown_is_a_warning)
 {
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "--predict aXbbbbbbbbbbbbbbbbb");
-    ck_assert_str_eq(
-        w->err, "train: warning: characters of the text that are not in the vocabulary and "
-                "are read as [UNK]: 1, the first is 'X' at byte 1\ntrain: warning: the text is "
-                "longer than data.length = 12 and is cut at the end\n");
-    expect_exit(w, 0,
-                "printf 'ab\\naaaaaaaaaaaaaaaaa\\naXbYY\\n' | $TRAIN " CLASSIFY "--predict -");
-    ck_assert_str_eq(w->err,
-                     "train: warning: characters of standard input that are not in the vocabulary "
-                     "and are read as [UNK]: 3, the first is 'X' at byte 22\ntrain: warning: of 3 "
-                     "texts 1 are longer than data.length = 12 and are cut at the end\n");
+    expect_message(0,
+                   "train: warning: characters of the text that are not in the vocabulary and "
+                   "are read as [UNK]: 1, the first is 'X' at byte 1\ntrain: warning: the text is "
+                   "longer than data.length = 12 and is cut at the end\n",
+                   "$TRAIN " CLASSIFY "--predict aXbbbbbbbbbbbbbbbbb");
+    expect_message(0,
+                   "train: warning: characters of standard input that are not in the vocabulary "
+                   "and are read as [UNK]: 3, the first is 'X' at byte 22\ntrain: warning: of 3 "
+                   "texts 1 are longer than data.length = 12 and are cut at the end\n",
+                   "printf 'ab\\naaaaaaaaaaaaaaaaa\\naXbYY\\n' | $TRAIN " CLASSIFY "--predict -");
 }
 
 /* A model of pairs takes a line without a tab as a text, as one from elsewhere may have been
@@ -317,8 +308,7 @@ TEST(a_pair_is_told_by_its_tab)
     ck_assert_int_eq(count_of(w->out, "\t0."), 1);
     expect_exit(w, 0, "printf 'aab\\tb\\naab\\n' | $TRAIN " PAIRS "--predict -");
     ck_assert_int_eq(count_of(w->out, "\t0."), 2);
-    expect_exit(w, 2, "printf 'aab\\tb\\na\\tb\\tc\\n' | $TRAIN " PAIRS "--predict -");
-    expect_text(
-        w->err,
-        "train: line 2: a pair must be TEXT<TAB>TEXT, neither empty; got more than one tab\n");
+    expect_told(
+        2, "train: line 2: a pair must be TEXT<TAB>TEXT, neither empty; got more than one tab\n",
+        "printf 'aab\\tb\\na\\tb\\tc\\n' | $TRAIN " PAIRS "--predict -");
 }

@@ -283,9 +283,8 @@ TEST(what_cannot_be_compared_is_refused)
         {1, "--report runs/a1 elsewhere/b --output none/x.html", "none"},
     };
     make_runs();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect_told(rows[i].code, rows[i].message, "$TRAIN %s", rows[i].arguments);
-    }
     ck_assert(!exists("report.html") && !exists("x.html"));
 }
 

@@ -57,8 +57,8 @@ TEST(a_run_ends_when_its_patience_has_run_out)
 
 TEST(a_run_whose_patience_lasts_takes_all_its_steps)
 {
-    expect_exit(w, 0, "$TRAIN " RUN "train.patience=1 train.steps=60 train.eval_every=29 --quiet");
-    expect_no_text(w->out, "stopped early");
+    expect_unprinted("stopped early",
+                     "$TRAIN " RUN "train.patience=1 train.steps=60 train.eval_every=29 --quiet");
     expect_output("stopped_early,0\n", "grep ^stop runs/tiny/result.csv");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
     expect_exit(w, 1, "grep ^stop runs/tiny/result.csv");
@@ -169,8 +169,7 @@ TEST(a_language_model_ends_with_its_perplexity)
                 "awk -v loss=$loss -v bits=$bits 'BEGIN { printf \"perplexity %%.4g, "
                 "%%.4g bits per byte\\n\", exp(loss), bits }' >wanted; "
                 "grep '^perplexity ' out | cmp - wanted");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
-    expect_no_text(w->out, "perplexity");
+    expect_unprinted("perplexity", "$TRAIN tiny.ini --quiet");
 }
 
 /* ---- the best evaluation ---- */
@@ -178,11 +177,9 @@ TEST(a_language_model_ends_with_its_perplexity)
 /* The loss of the task falls all the way to step 39. */
 TEST(the_last_evaluation_can_be_the_best)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=39");
-    expect_no_text(w->out, "best: ");
+    expect_unprinted("best: ", "$TRAIN tiny.ini --quiet train.steps=39");
     expect_printed("step-00000039.h5, step 39\n", "$TRAIN tiny.ini --eval --best");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume train.steps=39");
-    expect_no_text(w->out, "best: ");
+    expect_unprinted("best: ", "$TRAIN tiny.ini --quiet --resume train.steps=39");
 }
 
 /* A run that becomes worse: the last lines, result.csv and the report are of the model that --eval

@@ -141,13 +141,12 @@ TEST(vectors_replace_a_file_with_overwrite_alone)
 {
     expect_exit(w, 0, C_INI "train.keep=2 train.checkpoint_every=1");
     expect_exit(w, 0, "cat runs/*/checkpoints/*.h5 | cksum >before");
-    for (int newest = 0; newest < 2; newest++) {
+    for (int newest = 0; newest < 2; newest++)
         expect_told(2,
                     newest ? ".h5 is read; name another file to write"
                            : ": the file exists; give --overwrite to replace it",
                     C_INI "--embed lines.txt --output $(ls runs/*/checkpoints/*.h5 | %s -n 1)",
                     newest ? "tail" : "head");
-    }
     expect_told(2, ".h5 is read; name another file to write",
                 C_INI "--embed lines.txt --overwrite --output $(ls runs/*/checkpoints/*.h5 | "
                       "tail -n 1)");

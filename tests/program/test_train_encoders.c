@@ -57,11 +57,12 @@ TEST(a_mask_of_a_protein_has_two_spellings)
     expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict 'MK<mask>AY<mask>' >one; cat one");
     expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict 'MK[MASK]AY[MASK]' | cmp - one");
     expect_exit(w, 0, "grep -q '^MK[A-Z.<-].*AY' one && grep -q '^mask 2: ' one");
-    expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict 'MKxy<mask>' >/dev/null");
-    expect_text(w->err, "words of the text that are not in the vocabulary and are read as [UNK]: "
-                        "1, the first is 'x' at byte 2");
-    expect_exit(w, 2, "$TRAIN --checkpoint foreign --predict MKT");
-    expect_text(w->err, "the text must have a [MASK] to fill");
+    expect_told(0,
+                "words of the text that are not in the vocabulary and are read as [UNK]: "
+                "1, the first is 'x' at byte 2",
+                "$TRAIN --checkpoint foreign --predict 'MKxy<mask>' >/dev/null");
+    expect_told(2, "the text must have a [MASK] to fill",
+                "$TRAIN --checkpoint foreign --predict MKT");
 }
 
 /* Both see the token that the tokenizer puts behind a protein, and count special tokens. */
@@ -98,22 +99,21 @@ TEST(the_mask_of_token_ids_is_that_of_config_json)
                     "7") "$TRAIN --checkpoint foreign --export out; "
                          "grep '\"mask_token_id\": 7' out/config.json; "
                          "$TRAIN --checkpoint foreign --print-config | grep -x 'mask_id = 7'");
-    expect_exit(w, 4, SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
-    expect_text(w->err, "config.json: mask_token_id is 0, the id of padding where the folder has "
-                        "no vocabulary");
+    expect_told(4,
+                "config.json: mask_token_id is 0, the id of padding where the folder has "
+                "no vocabulary",
+                SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
 }
 
 TEST(a_mask_that_the_vocabulary_contradicts_is_told)
 {
     make_folders("esm");
-    expect_exit(w, 4, SET_MASK("7") "$TRAIN --checkpoint foreign --predict 'M<mask>'");
-    expect_text(w->err,
-                "config.json: mask_token_id is 7, but the mask of the vocabulary has the id ");
+    expect_told(4, "config.json: mask_token_id is 7, but the mask of the vocabulary has the id ",
+                SET_MASK("7") "$TRAIN --checkpoint foreign --predict 'M<mask>'");
     expect_text(w->err, "; make them equal: with token_dropout = true the model depends on both");
-    expect_exit(w, 0,
+    expect_told(0, "; rotor uses that of the vocabulary",
                 "sed -i 's/\"token_dropout\": true/\"token_dropout\": false/' foreign/config.json; "
                 "$TRAIN --checkpoint foreign --predict 'M<mask>'");
-    expect_text(w->err, "; rotor uses that of the vocabulary");
 }
 
 /* ---- vectors and labels ---- */
@@ -137,9 +137,10 @@ TEST_ROWS(a_folder_makes_vectors_and_learns_labels, 0, 2)
                 "$TRAIN --checkpoint runs/labels --export labels && "
                 "grep -q %s labels/config.json && $TRAIN --checkpoint labels --predict MKTA",
                 classes[_i]);
-    expect_exit(w, 2, "$TRAIN --checkpoint foreign --export model.gguf");
-    expect_text(w->err, "model.kind = roformer cannot be exported: a Llama of llama.cpp has the "
-                        "layers of a decoder");
+    expect_told(2,
+                "model.kind = roformer cannot be exported: a Llama of llama.cpp has the "
+                "layers of a decoder",
+                "$TRAIN --checkpoint foreign --export model.gguf");
 }
 
 /* ---- what is refused ---- */
@@ -147,16 +148,16 @@ TEST_ROWS(a_folder_makes_vectors_and_learns_labels, 0, 2)
 TEST(a_folder_that_is_no_encoder_is_refused_by_its_key)
 {
     make_folders("esm");
-    expect_exit(w, 4,
+    expect_told(4,
+                "position_embedding_type must be rotary: rotor reads ESM-2, not ESM-1; got "
+                "'absolute'",
                 "sed -i 's/\"rotary\"/\"absolute\"/' foreign/config.json; "
                 "$TRAIN --checkpoint foreign --predict 'M<mask>'");
-    expect_text(w->err, "position_embedding_type must be rotary: rotor reads ESM-2, not ESM-1; got "
-                        "'absolute'");
-    expect_exit(w, 2, "$TRAIN esm.ini --check data.vocab_file=");
-    expect_text(w->err, "data.vocab_file must name a vocab.txt of ESM for data.level = residue");
-    expect_exit(w, 2,
+    expect_told(2, "data.vocab_file must name a vocab.txt of ESM for data.level = residue",
+                "$TRAIN esm.ini --check data.vocab_file=");
+    expect_told(2,
+                "model.window = 4 with model.causal = no needs model.kind = roformer: the "
+                "window of a decoder lies behind a token",
                 "$TRAIN bert.ini --check model.kind=decoder model.causal=no "
                 "data.objective=mlm model.bias=none model.first_norm=yes");
-    expect_text(w->err, "model.window = 4 with model.causal = no needs model.kind = roformer: the "
-                        "window of a decoder lies behind a token");
 }

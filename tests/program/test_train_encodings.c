@@ -49,11 +49,12 @@ TEST(xpos_is_trained_evaluated_at_other_lengths_and_resumed)
     after(w->out, "eval at length 96: loss ");
     expect_exit(w, 0, "cmp runs/tiny/metrics.csv runs/whole/metrics.csv");
     expect_exit(w, 0, "grep -x 'xpos = 3' runs/tiny/config.ini");
-    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini position.xpos=4 --resume");
-    expect_text(w->err, "position.xpos: the run has '3', now it is '4'");
-    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini --export hf");
-    expect_text(w->err, "position.xpos = 3 cannot be exported: a RoFormer of Hugging Face has no "
-                        "decay of its scores");
+    expect_told(2, "position.xpos: the run has '3', now it is '4'",
+                "$TRAIN runs/tiny/config.ini position.xpos=4 --resume");
+    expect_told(2,
+                "position.xpos = 3 cannot be exported: a RoFormer of Hugging Face has no "
+                "decay of its scores",
+                "$TRAIN runs/tiny/config.ini --export hf");
 }
 
 TEST(decay_adds_the_theta_of_a_checkpoint)
@@ -73,20 +74,17 @@ TEST(a_checkpoint_that_is_named_must_be_there)
     static const char *const commands[] = {"$TRAIN --decay tiny.ini --checkpoint none.h5",
                                            "$TRAIN --eval tiny.ini --checkpoint none.h5",
                                            "$TRAIN tiny.ini --quiet train.init_from=none.h5"};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        expect_exit(w, 4, "%s", commands[i]);
-        expect_text(w->err, "none.h5: No such file or directory");
-    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        expect_told(4, "none.h5: No such file or directory", "%s", commands[i]);
 }
 
 TEST(decay_needs_something_that_turns)
 {
-    expect_exit(w, 2, "$TRAIN --decay tiny.ini theta.learn=no position.kind=alibi");
-    expect_text(w->err, "nothing is rotated");
+    expect_told(2, "nothing is rotated",
+                "$TRAIN --decay tiny.ini theta.learn=no position.kind=alibi");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no");
-    expect_exit(w, 4,
+    expect_told(4, "its theta is fixed",
                 "$TRAIN --decay tiny.ini --checkpoint runs/tiny/checkpoints/step-00000060.h5");
-    expect_text(w->err, "its theta is fixed");
     ck_assert_str_eq(w->out, "");
 }
 
@@ -126,10 +124,9 @@ TEST(a_run_starts_from_the_parameters_of_another)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
     const double end = after(w->out, "eval: loss ");
-    expect_exit(w, 0,
+    expect_told(0, "starting from ",
                 "$TRAIN tiny.ini run.name=second train.steps=1 optimizer.lr=0 "
                 "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
-    expect_text(w->err, "starting from ");
     expect_text(w->err, "step-00000060.h5, theta included");
     expect_number(after(w->out, "eval: loss ") - end, 0, 0);
     expect_text(w->out, "theta started elsewhere: max relative drift from its start 0 ");
@@ -138,10 +135,9 @@ TEST(a_run_starts_from_the_parameters_of_another)
 TEST(theta_may_be_new_where_a_run_starts)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no");
-    expect_exit(w, 0,
+    expect_told(0, "theta as configured",
                 "$TRAIN tiny.ini run.name=second train.steps=1 theta.scope=head "
                 "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
-    expect_text(w->err, "theta as configured");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini run.name=third train.steps=1 theta.learn=no "
                 "train.init_from=runs/second/checkpoints/step-00000001.h5");
@@ -151,29 +147,26 @@ TEST(theta_may_be_new_where_a_run_starts)
 TEST(theta_is_taken_whole_or_not)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet position.every=2");
-    expect_exit(w, 0,
+    expect_told(0, "theta as configured",
                 "$TRAIN tiny.ini run.name=second train.steps=1 position.every=1 "
                 "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
-    expect_text(w->err, "theta as configured");
     char *theta = read_file("runs/second/theta.csv");
     expect_text(theta, "\n0,0,all,1,0.0999999968,0.1\n");
     rt_free(theta);
     expect_exit(w, 0, "$TRAIN tiny.ini run.name=third --quiet");
-    expect_exit(w, 0,
+    expect_told(0, "theta included",
                 "$TRAIN tiny.ini run.name=fourth train.steps=1 position.every=2 "
                 "train.init_from=runs/third/checkpoints/step-00000060.h5");
-    expect_text(w->err, "theta included");
 }
 
 /* From copy to order: the encoder is that of the checkpoint, the head is new. */
 TEST(another_head_starts_anew)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
-    expect_exit(w, 0,
+    expect_told(0, "step-00000060.h5, theta included",
                 "$TRAIN tiny.ini run.name=second data.task=order train.steps=5 "
                 "train.freeze=embeddings,layers.0 "
                 "train.init_from=runs/tiny/checkpoints/step-00000060.h5");
-    expect_text(w->err, "step-00000060.h5, theta included");
     expect_text(w->err, "newly initialized parameters of the model: 4, the first is "
                         "head.dense.weight");
     expect_text(w->err, "unexpected parameters of the checkpoint: 5, the first is "
@@ -203,11 +196,10 @@ TEST(a_start_that_does_not_fit_is_refused_before_the_first_step)
          "  position.kind = t5 (command line); the model has rope"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_exit(w, 2,
+        expect_told(2, rows[i][1],
                     "$TRAIN tiny.ini --quiet run.name=second %s "
                     "train.init_from=runs/tiny/checkpoints/step-00000060.h5",
                     rows[i][0]);
-        expect_text(w->err, rows[i][1]);
         ck_assert_int_eq(count_of(w->err, "\n"), 2);
         expect_exit(w, 1, "test -e runs/second");
     }

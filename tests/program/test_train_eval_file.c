@@ -26,8 +26,8 @@ TEST(a_text_is_evaluated_on_the_files_that_are_named)
     expect_exit(w, 0, "sed -n 2p runs/t/timing.csv | grep '/sub/two.txt (124 bytes, XXH128 '");
     expect_exit(w, 0, "rm sub/text.txt; $TRAIN --checkpoint runs/t --eval");
     ck_assert_str_eq(line_of(w->out, "eval: ", again), trained);
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/two.txt");
-    expect_text(w->out, "(11 sequences, ");
+    expect_printed("(11 sequences, ",
+                   "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/two.txt");
 }
 
 TEST(a_run_with_a_file_for_evaluation_resumes_to_the_same_bytes)
@@ -36,8 +36,7 @@ TEST(a_run_with_a_file_for_evaluation_resumes_to_the_same_bytes)
     expect_exit(w, 0, "$TRAIN " OWN "train.steps=40; $TRAIN " OWN "--resume train.steps=60");
     expect_same_files("runs/whole/metrics.csv", "runs/t/metrics.csv");
     expect_same_files("runs/whole/result.csv", "runs/t/result.csv");
-    expect_exit(w, 2, "$TRAIN " TEXT "--resume train.steps=60");
-    expect_text(w->err, "data.eval_file: the run has '");
+    expect_told(2, "data.eval_file: the run has '", "$TRAIN " TEXT "--resume train.steps=60");
 }
 
 TEST(token_ids_are_evaluated_on_their_own_data_set)
@@ -48,17 +47,14 @@ TEST(token_ids_are_evaluated_on_their_own_data_set)
                 "/valid -t TEXTIN -s 32 -o sub/ids.h5");
     const char *tokens = TEXT "data.task=tokens data.level=byte data.file=sub/ids.h5:/train "
                               "data.eval_file=sub/ids.h5:/valid train.eval_batches=0";
-    expect_exit(w, 0, "$TRAIN %s data.vocab=10", tokens);
-    expect_text(w->out, "(8 sequences, ");
-    expect_exit(w, 0, "$TRAIN %s data.vocab=10 --eval", tokens);
-    expect_text(w->out, "(8 sequences, ");
-    expect_exit(w, 3, "$TRAIN %s data.vocab=6 --overwrite", tokens);
-    expect_text(w->err, "/sub/ids.h5:/train: data.file must hold ids from 0 to 5");
-    expect_exit(w, 3,
+    expect_printed("(8 sequences, ", "$TRAIN %s data.vocab=10", tokens);
+    expect_printed("(8 sequences, ", "$TRAIN %s data.vocab=10 --eval", tokens);
+    expect_told(3, "/sub/ids.h5:/train: data.file must hold ids from 0 to 5",
+                "$TRAIN %s data.vocab=6 --overwrite", tokens);
+    expect_told(3, "/sub/ids.h5:/train: data.eval_file must hold ids from 0 to 6",
                 "$TRAIN " TEXT
                 "run.name=other data.task=tokens data.level=byte data.file=sub/ids.h5:/valid "
                 "data.vocab=7 data.eval_file=sub/ids.h5:/train");
-    expect_text(w->err, "/sub/ids.h5:/train: data.eval_file must hold ids from 0 to 6");
     ck_assert(!exists("runs/other"));
 }
 
@@ -86,10 +82,10 @@ TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
     };
     expect_exit(w, 0, "touch sub/empty.txt; yes abcd | head -20 | tr -d '\\n' >sub/letters.txt");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_exit(w, rows[i].code, "$TRAIN " TEXT "data.eval_file=%s --check", rows[i].file);
-        expect_text(w->err, rows[i].message);
-        expect_exit(w, rows[i].code, "$TRAIN " TEXT "data.eval_file=%s", rows[i].file);
-        expect_text(w->err, rows[i].message);
+        expect_told(rows[i].code, rows[i].message, "$TRAIN " TEXT "data.eval_file=%s --check",
+                    rows[i].file);
+        expect_told(rows[i].code, rows[i].message, "$TRAIN " TEXT "data.eval_file=%s",
+                    rows[i].file);
         ck_assert(!exists("runs"));
     }
 }
@@ -98,25 +94,23 @@ TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
 TEST(ids_that_begin_at_0_are_told_and_can_be_ordinary)
 {
     expect_exit(w, 0, "for i in $(seq 200); do printf '\\0\\0\\1\\0\\5\\0\\6\\0'; done >zero.bin");
-    expect_exit(w, 0, "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2");
-    expect_text(w->err, "takes the ids 0 to 3 for [PAD], [CLS], [MASK] and [SEP], and 400 of the "
-                        "first 800 tokens of data.file have one of the first three; set "
-                        "data.special_tokens=no");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
-                "data.special_tokens=no run.name=ordinary");
-    expect_no_text(w->err, "ids 0 to 3");
+    expect_told(0,
+                "takes the ids 0 to 3 for [PAD], [CLS], [MASK] and [SEP], and 400 of the "
+                "first 800 tokens of data.file have one of the first three; set "
+                "data.special_tokens=no",
+                "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2");
+    expect_untold("ids 0 to 3", "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
+                                "data.special_tokens=no run.name=ordinary");
     expect_no_text(w->err, "data.mask_id");
-    expect_exit(w, 0,
+    expect_told(0,
+                "warning: data.mask_id = 5 hides tokens, and 200 of the first 800 tokens of "
+                "data.file have this id; set data.mask_id to an id that they do not use\n",
                 "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
                 "data.special_tokens=no data.mask_id=5 run.name=masked");
-    expect_text(w->err,
-                "warning: data.mask_id = 5 hides tokens, and 200 of the first 800 tokens of "
-                "data.file have this id; set data.mask_id to an id that they do not use\n");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/ordinary --print-config --quiet");
-    expect_text(w->out, "\nspecial_tokens = no\n");
-    expect_exit(w, 2, "$TRAIN tiny.ini --check data.special_tokens=no");
-    expect_text(w->err, "data.special_tokens = no has no effect: it needs data.task = tokens");
+    expect_printed("\nspecial_tokens = no\n",
+                   "$TRAIN --checkpoint runs/ordinary --print-config --quiet");
+    expect_told(2, "data.special_tokens = no has no effect: it needs data.task = tokens",
+                "$TRAIN tiny.ini --check data.special_tokens=no");
 }
 
 /* The ids 0 to 9 in their order, again and again. */
@@ -134,45 +128,42 @@ TEST(a_model_of_token_ids_continues_ids)
         "'\\0\\0\\1\\0\\2\\0\\3\\0\\4\\0\\5\\0\\6\\0\\7\\0\\10\\0\\11\\0'; done >ids.bin; "
         "$TRAIN tiny.ini --quiet data.task=tokens data.file=ids.bin data.special_tokens=no "
         "data.objective=lm model.causal=yes data.vocab=10 train.steps=150 optimizer.lr=1e-2");
-    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --predict '3 4 5' --tokens 7 --temperature 0");
-    ck_assert_str_eq(w->out, "3 4 5 6 7 8 9 0 1 2\n");
-    expect_exit(w, 0,
-                "printf '1 2\\n8 9\\n' >two; "
-                "$TRAIN runs/tiny/config.ini --predict - --tokens 3 --temperature 0 <two");
-    ck_assert_str_eq(w->out, "1 2 3 4 5\n8 9 0 1 2\n");
-    expect_exit(w, 0,
-                "$TRAIN runs/tiny/config.ini --predict 7 --temperature 0 --stop ' 0 1' --jsonl");
-    ck_assert_str_eq(w->out, "{\"text\": \"7\", \"continuation\": \" 8 9 0 1\", \"tokens\": 4, "
-                             "\"end\": \"stop\"}\n");
-    for (int i = 0; i < ROWS(refusals); i++) {
-        expect_exit(w, 2, "$TRAIN runs/tiny/config.ini --predict '%s'", refusals[i].text);
-        expect_text(w->err, refusals[i].says);
-    }
+    expect_output("3 4 5 6 7 8 9 0 1 2\n",
+                  "$TRAIN runs/tiny/config.ini --predict '3 4 5' --tokens 7 --temperature 0");
+    expect_output("1 2 3 4 5\n8 9 0 1 2\n",
+                  "printf '1 2\\n8 9\\n' >two; "
+                  "$TRAIN runs/tiny/config.ini --predict - --tokens 3 --temperature 0 <two");
+    expect_output("{\"text\": \"7\", \"continuation\": \" 8 9 0 1\", \"tokens\": 4, "
+                  "\"end\": \"stop\"}\n",
+                  "$TRAIN runs/tiny/config.ini --predict 7 --temperature 0 --stop ' 0 1' --jsonl");
+    for (int i = 0; i < ROWS(refusals); i++)
+        expect_told(2, refusals[i].says, "$TRAIN runs/tiny/config.ini --predict '%s'",
+                    refusals[i].text);
 }
 
 /* The ids of [PAD], [CLS], [MASK] and [SEP]. */
 TEST(special_ids_are_never_predicted)
 {
-    expect_exit(w, 0,
-                "for i in $(seq 200); do printf '\\4\\0\\5\\0'; done >ids.bin; "
+    expect_output(
+        "4 5 ", "for i in $(seq 200); do printf '\\4\\0\\5\\0'; done >ids.bin; "
                 "$TRAIN tiny.ini --quiet data.task=tokens data.file=ids.bin data.objective=lm "
                 "model.causal=yes data.vocab=6 train.steps=1 >out; "
                 "$TRAIN runs/tiny/config.ini --predict 4 --tokens 50 --temperature 100 --seed 1 | "
                 "tr ' ' '\\n' | sort -u | tr '\\n' ' '");
-    ck_assert_str_eq(w->out, "4 5 ");
 }
 
 TEST(an_evaluation_length_that_no_file_has_is_refused)
 {
-    expect_exit(w, 3, "$TRAIN " OWN "train.eval_lengths=20,400");
-    expect_text(w->err, "/sub/two.txt: the text for evaluation is shorter than the 400 tokens of "
-                        "train.eval_lengths\n");
+    expect_told(3,
+                "/sub/two.txt: the text for evaluation is shorter than the 400 tokens of "
+                "train.eval_lengths\n",
+                "$TRAIN " OWN "train.eval_lengths=20,400");
 }
 
 TEST(what_the_vocabulary_lacks_is_told_of_each_key)
 {
-    expect_exit(w, 0, "tr 9 x <sub/one.txt >sub/x.txt; $TRAIN " TEXT "data.eval_file=sub/x.txt");
-    expect_text(w->err, " of data.eval_file that are not in the vocabulary and are read as [UNK]");
+    expect_told(0, " of data.eval_file that are not in the vocabulary and are read as [UNK]",
+                "tr 9 x <sub/one.txt >sub/x.txt; $TRAIN " TEXT "data.eval_file=sub/x.txt");
     expect_no_text(w->err, " of data.file that");
 }
 
@@ -181,20 +172,19 @@ TEST(what_the_vocabulary_lacks_is_told_of_each_key)
 TEST(a_text_shorter_than_a_window_is_evaluated)
 {
     expect_exit(w, 0, "$TRAIN " TEXT "data.objective=lm model.causal=yes");
-    expect_exit(w, 0, "$TRAIN runs/t/config.ini --eval data.eval_file=sub/short.txt");
-    expect_text(w->out, "(1 sequences, 3 labels)\n");
+    expect_printed("(1 sequences, 3 labels)\n",
+                   "$TRAIN runs/t/config.ini --eval data.eval_file=sub/short.txt");
     expect_text(w->err, "1 text for evaluation shorter than data.length = 12 (the shortest has 3 "
                         "tokens): evaluated as one shorter sequence\n");
-    expect_exit(w, 0,
-                "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt data.eval_fraction=0");
-    expect_text(w->out, "(1 sequences, 3 labels)\n");
-    expect_exit(w, 3, "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt");
-    expect_text(w->err, "/sub/short.txt: data.eval_fraction 0.1 leaves none of its 3 characters "
-                        "for evaluation; set data.eval_fraction=0 to evaluate all of them\n");
-    expect_exit(w, 0,
-                "$TRAIN runs/t/config.ini --eval --quiet "
-                "data.eval_file=sub/short.txt,sub/one.txt train.eval_batches=0");
-    expect_text(w->out, "(23 sequences, 245 labels)\n");
+    expect_printed("(1 sequences, 3 labels)\n",
+                   "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt data.eval_fraction=0");
+    expect_told(3,
+                "/sub/short.txt: data.eval_fraction 0.1 leaves none of its 3 characters "
+                "for evaluation; set data.eval_fraction=0 to evaluate all of them\n",
+                "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt");
+    expect_printed("(23 sequences, 245 labels)\n",
+                   "$TRAIN runs/t/config.ini --eval --quiet "
+                   "data.eval_file=sub/short.txt,sub/one.txt train.eval_batches=0");
 }
 
 /* The loss of the one short sequence is that of the same tokens at their own length. */
@@ -213,9 +203,9 @@ TEST(a_short_text_is_evaluated_as_at_its_own_length)
 TEST(a_text_that_would_not_be_read_is_refused)
 {
     expect_exit(w, 0, "$TRAIN " OWN);
-    expect_exit(w, 2, "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt");
-    expect_text(w->err, "--eval does not read data.file: the run has data.eval_file = /");
+    expect_told(2, "--eval does not read data.file: the run has data.eval_file = /",
+                "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt");
     expect_text(w->err, "; give data.eval_file=FILE to evaluate on another one\n");
-    expect_exit(w, 0, "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt data.eval_file=");
-    expect_text(w->err, "evaluating on the last 0.1 of data.file");
+    expect_told(0, "evaluating on the last 0.1 of data.file",
+                "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt data.eval_file=");
 }

@@ -14,8 +14,7 @@ static ino_t inode_of(const char *path)
 
 static void expect_model(const char *folder)
 {
-    expect_exit(w, 0, "$TRAIN --checkpoint %s --print-config", folder);
-    expect_text(w->out, "\ndim = 16\n");
+    expect_printed("\ndim = 16\n", "$TRAIN --checkpoint %s --print-config", folder);
 }
 
 /* ---- whose folder ---- */
@@ -28,8 +27,8 @@ TEST(a_folder_of_a_run_is_refused_and_stays_one)
     expect_exit(w, 0, RUN);
     expect_exit(w, 0, RUN "run.name=sweep sweep.run.seed=1,2");
     for (int i = 0; i < 3; i++) {
-        expect_exit(w, 2, "$TRAIN tiny.ini --export %s --overwrite", folders[i]);
-        expect_text(w->err, "the folder holds a run");
+        expect_told(2, "the folder holds a run", "$TRAIN tiny.ini --export %s --overwrite",
+                    folders[i]);
         expect_text(w->err, folders[i]);
     }
     expect_exit(w, 0, "! find runs -name model.safetensors -o -name .rotor-export | grep .");
@@ -40,10 +39,9 @@ TEST(a_run_is_refused_in_the_folder_of_an_export)
 {
     expect_exit(w, 0, RUN);
     expect_exit(w, 0, "$TRAIN tiny.ini --export runs/model");
-    for (int i = 0; i < 2; i++) {
-        expect_exit(w, 2, "$TRAIN tiny.ini run.name=model %s", i ? "--overwrite" : "");
-        expect_text(w->err, "runs/model holds an exported model: choose another run.name");
-    }
+    for (int i = 0; i < 2; i++)
+        expect_told(2, "runs/model holds an exported model: choose another run.name",
+                    "$TRAIN tiny.ini run.name=model %s", i ? "--overwrite" : "");
     expect_model("runs/model");
     /* a run that holds one since an earlier version is resumed all the same */
     expect_exit(w, 0, "cp runs/model/* runs/tiny && $TRAIN tiny.ini train.steps=2 --resume");
@@ -56,8 +54,8 @@ TEST(the_rights_of_a_folder_and_a_link_to_it_stay)
     expect_exit(w, 0, RUN "&& mkdir -m 750 real && ln -s real link");
     expect_exit(w, 0, "$TRAIN tiny.ini --export link");
     expect_exit(w, 0, "$TRAIN tiny.ini --export link/ --overwrite");
-    expect_exit(w, 0, "test -L link && test $(stat -c %%a real) = 750 && ls -A real");
-    ck_assert_str_eq(w->out, "README.md\nconfig.json\nmodel.safetensors\n");
+    expect_output("README.md\nconfig.json\nmodel.safetensors\n",
+                  "test -L link && test $(stat -c %%a real) = 750 && ls -A real");
     expect_model("link");
 }
 
@@ -66,11 +64,10 @@ TEST(the_working_directory_stays_the_same)
 {
     expect_exit(w, 0, RUN "&& mkdir here");
     const ino_t before = inode_of("here");
-    expect_exit(w, 0,
-                "cd here && $TRAIN ../tiny.ini --checkpoint ../runs/tiny --export . && "
-                "$TRAIN --checkpoint . --export . --overwrite && ls -A");
-    ck_assert_str_eq(w->out, "export: .\nexport: .\n"
-                             "README.md\nconfig.json\nmodel.safetensors\n");
+    expect_output("export: .\nexport: .\n"
+                  "README.md\nconfig.json\nmodel.safetensors\n",
+                  "cd here && $TRAIN ../tiny.ini --checkpoint ../runs/tiny --export . && "
+                  "$TRAIN --checkpoint . --export . --overwrite && ls -A");
     ck_assert(inode_of("here") == before);
     expect_model("here");
 }
@@ -83,8 +80,7 @@ TEST_ROWS(what_an_older_model_had_more_goes_and_what_is_not_of_a_model_stays, 0,
                 "echo x | tee out/tokenizer.json >out/generation_config.json; "
                 "test -z '%s' || mkdir -p out/%s",
                 others[_i], others[_i]);
-    expect_exit(w, 0, "$TRAIN tiny.ini --export out --overwrite; ls -A out .");
-    expect_no_text(w->out, "tokenizer.json");
+    expect_unprinted("tokenizer.json", "$TRAIN tiny.ini --export out --overwrite; ls -A out .");
     expect_no_text(w->out, "generation_config.json");
     expect_no_text(w->out, "rotor-export");
     ck_assert(!*others[_i] || exists("out/notes"));
@@ -102,12 +98,11 @@ TEST(a_folder_is_named_in_any_way)
     for (int i = 0; i < 5; i++) {
         char name[64];
         snprintf(name, sizeof name, "\nname = %s\n", paths[i][1]);
-        expect_exit(w, 0, "cd %s && $TRAIN --checkpoint %s --print-config",
-                    i < 2    ? "."
-                    : i == 3 ? "out/below"
-                             : "out",
-                    paths[i][0]);
-        expect_text(w->out, name);
+        expect_printed(name, "cd %s && $TRAIN --checkpoint %s --print-config",
+                       i < 2    ? "."
+                       : i == 3 ? "out/below"
+                                : "out",
+                       paths[i][0]);
     }
 }
 
@@ -119,8 +114,8 @@ TEST(a_staging_folder_alone_is_no_reason_to_refuse)
                     "touch out/.rotor-export/model.safetensors.tmp .out.rotor-export/config.json");
     expect_exit(w, 0, "$TRAIN tiny.ini --export out && ! ls -A . out | grep rotor-export");
     expect_exit(w, 0, "mkdir -p out/.rotor-export && touch out/.rotor-export/mine");
-    expect_exit(w, 1, "$TRAIN tiny.ini --export out --overwrite");
-    expect_text(w->err, "out/.rotor-export: Directory not empty");
+    expect_told(1, "out/.rotor-export: Directory not empty",
+                "$TRAIN tiny.ini --export out --overwrite");
     ck_assert(exists("out/.rotor-export/mine"));
     expect_model("out");
 }

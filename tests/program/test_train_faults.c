@@ -118,9 +118,8 @@ TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
     FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
     const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
     ck_assert(size && !fclose(file) && !write_sealed("crash.h5", bytes, size).code);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_told(4, "train: crash.h5: it is damaged: ", "%s", commands[i]);
-    }
     expect_told(3, "/crash-chunks:/ids: ",
                 "$TRAIN tiny.ini --quiet data.task=tokens data.file=" TEST_SOURCES
                 "/fuzz/corpus/tokens/crash-chunks:/ids");

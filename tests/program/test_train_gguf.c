@@ -59,8 +59,8 @@ TEST(a_decoder_is_a_file_of_keys_and_tensors)
     ck_assert_uint_eq(number_at(at + 12, 8), 260); /* the last axis is first */
     ck_assert_uint_eq(number_at(at + 20, 4), 0);   /* F32 */
     ck_assert_ptr_null(behind(bytes, size, "rope_freqs.weight"));
-    expect_exit(w, 2, EXPORT "out.gguf");
-    ck_assert_str_eq(w->err, "train: out.gguf: the file exists; give --overwrite to replace it\n");
+    expect_message(2, "train: out.gguf: the file exists; give --overwrite to replace it\n",
+                   EXPORT "out.gguf");
     expect_exit(w, 0, EXPORT "out.gguf --overwrite --dtype f16");
     bytes = read_bytes("out.gguf", &size);
     ck_assert_ptr_nonnull(at = behind(bytes, size, "token_embd.weight"));
@@ -145,18 +145,16 @@ TEST(scaled_frequencies_are_factors)
 TEST(a_type_needs_a_file)
 {
     expect_exit(w, 0, DECODER);
-    expect_exit(w, 2, EXPORT "out --dtype f16");
-    ck_assert_str_eq(w->err, "train: --dtype needs --export FILE.gguf\n");
-    expect_exit(w, 2, EXPORT "out.gguf --dtype q4");
-    ck_assert_str_eq(w->err, "train: --dtype must be f32 or f16; got 'q4'\n");
+    expect_message(2, "train: --dtype needs --export FILE.gguf\n", EXPORT "out --dtype f16");
+    expect_message(2, "train: --dtype must be f32 or f16; got 'q4'\n",
+                   EXPORT "out.gguf --dtype q4");
     ck_assert(!exists("out") && !exists("out.gguf"));
 }
 
 TEST(a_file_that_may_not_grow_leaves_the_older_one)
 {
     expect_exit(w, 0, DECODER);
-    expect_exit(w, 1, "ulimit -f 8; " EXPORT "out.gguf");
-    expect_text(w->err, "out.gguf");
+    expect_told(1, "out.gguf", "ulimit -f 8; " EXPORT "out.gguf");
     ck_assert(!exists("out.gguf") && !exists("out.gguf.tmp"));
     expect_exit(w, 0, EXPORT "out.gguf; cp out.gguf older");
     expect_exit(w, 1, "ulimit -f 8; " EXPORT "out.gguf --overwrite --dtype f16");

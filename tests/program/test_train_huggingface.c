@@ -37,13 +37,11 @@ SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
 /* Answers of transformers 5.23; special tokens are counted, but not shown. */
 TEST(a_folder_answers_as_in_transformers)
 {
-    expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a b [MASK] d'");
-    ck_assert_str_eq(w->out,
-                     "a b l d\nmask 1: 'l' 0.450, 'y' 0.412, ',' 0.010, '-' 0.008, 'k' 0.006\n");
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint $HF/causal_lm/hf --predict 'a b' --temperature 0 "
-                "--tokens 8");
-    ck_assert_str_eq(w->out, "a b h h . a h h . .\n");
+    expect_output("a b l d\nmask 1: 'l' 0.450, 'y' 0.412, ',' 0.010, '-' 0.008, 'k' 0.006\n",
+                  "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a b [MASK] d'");
+    expect_output("a b h h . a h h . .\n",
+                  "$TRAIN --checkpoint $HF/causal_lm/hf --predict 'a b' --temperature 0 "
+                  "--tokens 8");
 }
 
 TEST(a_folder_is_evaluated_on_a_text)
@@ -52,26 +50,26 @@ TEST(a_folder_is_evaluated_on_a_text)
     evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt", line);
     evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt theta.learn=yes", again);
     ck_assert_str_eq(line, again);
-    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval");
-    expect_text(w->err, "--eval needs data: give data.file=FILE");
+    expect_told(2, "--eval needs data: give data.file=FILE",
+                "$TRAIN --checkpoint $HF/masked_lm/hf --eval");
     expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval --best");
-    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --decay");
-    expect_text(w->err, "--decay reads the learned theta of a checkpoint");
+    expect_told(2, "--decay reads the learned theta of a checkpoint",
+                "$TRAIN --checkpoint $HF/masked_lm/hf --decay");
 }
 
 TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
 {
-    expect_exit(w, 0,
-                "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; "
-                "h5import ids.txt -d 2000 -p /ids -t TEXTIN -s 32 -o ids.h5; "
-                "$TRAIN --checkpoint $HF/masked_lm_bf16/hf --eval data.file=ids.h5:/ids");
-    expect_text(w->out, "eval: loss 7.");
+    expect_printed("eval: loss 7.",
+                   "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; "
+                   "h5import ids.txt -d 2000 -p /ids -t TEXTIN -s 32 -o ids.h5; "
+                   "$TRAIN --checkpoint $HF/masked_lm_bf16/hf --eval data.file=ids.h5:/ids");
     expect_no_text(w->out, "diverged");
-    expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
-    expect_text(w->err, "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the "
-                        "model reads token ids, not texts\n");
-    expect_exit(w, 4, "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
-    expect_text(w->err, "the model was trained without a vocabulary of text");
+    expect_told(4,
+                "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the "
+                "model reads token ids, not texts\n",
+                "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
+    expect_told(4, "the model was trained without a vocabulary of text",
+                "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --print-config");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --export out");
     ck_assert(exists("out/model.safetensors") && !exists("out/vocab.txt"));
@@ -83,16 +81,15 @@ TEST(what_is_not_quite_the_folders_is_a_warning)
                 "cp -r $HF/model/hf m; chmod -R u+w m; cp $HF/masked_lm/hf/vocab.txt m; "
                 "echo '{\"tokenizer_class\": \"RoFormerTokenizer\"}' "
                 ">m/tokenizer_config.json");
-    expect_exit(w, 0, "$TRAIN --checkpoint m --predict 'a [MASK]' --quiet");
-    expect_text(w->err, "train: warning: the folder has no head for this model: the head is "
-                        "newly initialized");
+    expect_told(0,
+                "train: warning: the folder has no head for this model: the head is "
+                "newly initialized",
+                "$TRAIN --checkpoint m --predict 'a [MASK]' --quiet");
     expect_text(w->err, "train: warning: tokenizer_config.json: RoFormerTokenizer cuts Chinese");
-    expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a [MASK]'");
-    expect_no_text(w->err, "warning");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "--quiet train.steps=1 model.activation=relu");
-    expect_text(w->err, "train: warning: model.activation differs from the folder's model");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
-    expect_no_text(w->err, "warning");
+    expect_untold("warning", "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a [MASK]'");
+    expect_told(0, "train: warning: model.activation differs from the folder's model",
+                "$TRAIN " CLASSIFY "--quiet train.steps=1 model.activation=relu");
+    expect_untold("warning", "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
 }
 
 /* ---- training on ---- */
@@ -100,8 +97,7 @@ TEST(what_is_not_quite_the_folders_is_a_warning)
 TEST_ROWS(a_start_from_a_folder_goes_on_to_the_same_bytes, 0, 3)
 {
     static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
-    expect_exit(w, 0, "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
-    expect_text(w->err, ", theta included\n");
+    expect_told(0, ", theta included\n", "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
     ck_assert_int_eq(count_of(w->err, "the head of the model is newly initialized"), _i < 2);
     expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
     expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
@@ -133,8 +129,8 @@ TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
     expect_exit(w, 0, "grep -q '\"vocab_size\": 53,' out/config.json");
     evaluate("--checkpoint out data.file=c.tsv", again);
     ck_assert_str_eq(line, again);
-    expect_exit(w, 4, "printf 'qq\\nrr\\n' >>m/vocab.txt; $TRAIN --checkpoint m --print-config");
-    expect_text(w->err, "config.json: vocab_size is 53; the vocabulary has 54 tokens\n");
+    expect_told(4, "config.json: vocab_size is 53; the vocabulary has 54 tokens\n",
+                "printf 'qq\\nrr\\n' >>m/vocab.txt; $TRAIN --checkpoint m --print-config");
 }
 
 /* ---- writing ---- */
@@ -167,20 +163,19 @@ TEST(classes_keep_their_names_in_another_order)
                 "grep -q '\"1\": \"znone\"' sorted/config.json");
     evaluate("--checkpoint sorted data.file=c.tsv", again);
     ck_assert_str_eq(line, again);
-    expect_exit(w, 3, "sed -i s/with/more/ c.tsv; $TRAIN --checkpoint out --eval data.file=c.tsv");
-    expect_text(w->err, "'more' is not a label of the model");
+    expect_told(3, "'more' is not a label of the model",
+                "sed -i s/with/more/ c.tsv; $TRAIN --checkpoint out --eval data.file=c.tsv");
 }
 
 TEST(the_head_of_the_same_classes_goes_on)
 {
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
     expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
-    expect_no_text(w->err, "newly initialized");
-    expect_exit(w, 0,
+    expect_untold("newly initialized",
+                  "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
+    expect_told(0, "train: the head of the model is newly initialized\n",
                 "sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
                 "train.init_from=out run.name=d train.steps=1");
-    expect_text(w->err, "train: the head of the model is newly initialized\n");
 }
 
 TEST(the_card_tells_of_the_run)
@@ -191,8 +186,7 @@ TEST(the_card_tells_of_the_run)
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf, accuracy %lf", &loss,
                             &accuracy),
                      2);
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
-    expect_text(w->out, "\n# c\n");
+    expect_printed("\n# c\n", "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
     expect_text(w->out, "\n- training: 60 steps with seed 1\n- evaluation: loss ");
     ck_assert_int_eq(sscanf(line_of(w->out, "- evaluation: ", line),
                             "- evaluation: loss %lf, accuracy %lf", told, told + 1),
@@ -202,36 +196,32 @@ TEST(the_card_tells_of_the_run)
     expect_text(w->out, "\n- theta: max relative drift ");
     expect_text(w->out, "\ndef use_own_theta(model):\n");
     /* an older checkpoint is not what result.csv is of */
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint runs/c/checkpoints/step-00000020.h5 --export out "
-                "--overwrite; cat out/README.md");
-    expect_text(w->out, "\n- training: 20 steps with seed 1\n");
+    expect_printed("\n- training: 20 steps with seed 1\n",
+                   "$TRAIN --checkpoint runs/c/checkpoints/step-00000020.h5 --export out "
+                   "--overwrite; cat out/README.md");
     expect_no_text(w->out, "evaluation:");
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite; "
-                "cat out/README.md");
-    expect_text(w->out, "\n- theta: fixed\n");
+    expect_printed("\n- theta: fixed\n",
+                   "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite; "
+                   "cat out/README.md");
     expect_no_text(w->out, "training:");
 }
 
 TEST(what_cannot_be_written_is_exit_2)
 {
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=1 model.attention=linear_elu");
-    expect_exit(w, 2, "$TRAIN --checkpoint runs/tiny --export out");
-    expect_text(w->err,
-                "model.attention = linear_elu cannot be exported: a RoFormer of Hugging Face has ");
+    expect_told(2,
+                "model.attention = linear_elu cannot be exported: a RoFormer of Hugging Face has ",
+                "$TRAIN --checkpoint runs/tiny --export out");
     ck_assert(!exists("out"));
     expect_exit(w, 2, "$TRAIN tiny.ini --export out");
     expect_exit(w, 0, "mkdir out && echo mine >out/notes");
-    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --export out");
-    expect_text(w->err, "out: the folder is not empty; give --overwrite to write into it\n");
+    expect_told(2, "out: the folder is not empty; give --overwrite to write into it\n",
+                "$TRAIN --checkpoint $HF/masked_lm/hf --export out");
     expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite");
-    expect_exit(w, 0, "cat out/notes");
-    ck_assert_str_eq(w->out, "mine\n");
-    expect_exit(w, 4,
+    expect_output("mine\n", "cat out/notes");
+    expect_told(4, "config.json:2: invalid JSON: ",
                 "mkdir h && echo '{' >h/config.json && cp out/model.safetensors h && "
                 "$TRAIN --checkpoint h --export more");
-    expect_text(w->err, "config.json:2: invalid JSON: ");
     expect_exit(w, 4, "$TRAIN " CLASSIFY "train.init_from=h");
     ck_assert(!exists("more") && !exists("runs/c"));
 }

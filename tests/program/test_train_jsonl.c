@@ -235,8 +235,7 @@ TEST(every_word_has_its_label)
         snprintf(plain + strlen(plain), sizeof plain - strlen(plain), "%s\t%s\t%.4f\n",
                  string(word, "word"), string(word, "label"), number(word, "probability"));
     }
-    expect_exit(w, 0, USE "'good  \"bad\" x'");
-    ck_assert_str_eq(w->out, strcat(plain, "\n"));
+    expect_output(strcat(plain, "\n"), USE "'good  \"bad\" x'");
 }
 
 /* ---- options ---- */
@@ -246,6 +245,6 @@ TEST(answers_that_cannot_be_written_are_a_failure)
     NEEDS(!access("/dev/full", W_OK), "/dev/full");
     make_text();
     expect_exit(w, 0, "$TRAIN " LM);
-    expect_exit(w, 1, "yes a | " USE "- --jsonl --tokens 3 >/dev/full");
-    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
+    expect_message(1, "train: the results could not be printed\n",
+                   "yes a | " USE "- --jsonl --tokens 3 >/dev/full");
 }

@@ -78,40 +78,36 @@ TEST_ROWS(a_stopped_training_goes_on_to_the_same_bytes, 0, 2)
 TEST(a_model_keeps_its_labels)
 {
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 0,
-                "h5dump -d /labels -o labels.bin -b LE runs/c/checkpoints/step-00000060.h5 && "
-                "cat labels.bin");
-    expect_text(w->out, "none\nwith\n");
+    expect_printed("none\nwith\n",
+                   "h5dump -d /labels -o labels.bin -b LE runs/c/checkpoints/step-00000060.h5 && "
+                   "cat labels.bin");
     /* one label of the two is left, and another one comes */
     expect_exit(w, 0, "sed -i /with/d sub/train.tsv; $TRAIN " CLASSIFY "--eval");
     expect_exit(w, 0, "printf 'abc\\tmore\\n' >>sub/train.tsv");
-    expect_exit(w, 3, "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
-    expect_text(w->err, "/sub/train.tsv:202: column label: 'more' is not a label of the model\n");
-    expect_exit(w, 3, "$TRAIN " CLASSIFY "--resume train.steps=70");
-    expect_text(w->err, ":202: column label: 'more' is not a label of the model\n");
-    expect_exit(w, 3, "$TRAIN " CLASSIFY "--overwrite");
-    expect_text(w->err, "/sub/test.csv:2: column label: 'with' is not a label of the training "
-                        "file\n");
+    expect_told(3, "/sub/train.tsv:202: column label: 'more' is not a label of the model\n",
+                "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
+    expect_told(3, ":202: column label: 'more' is not a label of the model\n",
+                "$TRAIN " CLASSIFY "--resume train.steps=70");
+    expect_told(3,
+                "/sub/test.csv:2: column label: 'with' is not a label of the training "
+                "file\n",
+                "$TRAIN " CLASSIFY "--overwrite");
 }
 
 /* A head that tells other classes apart is not taken, though it has the same shape. */
 TEST(a_run_starts_from_a_model_of_the_same_labels)
 {
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 0,
-                "$TRAIN sub/c.ini run.name=more train.steps=5 "
-                "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_no_text(w->err, "newly initialized");
+    expect_untold("newly initialized", "$TRAIN sub/c.ini run.name=more train.steps=5 "
+                                       "train.init_from=runs/c/checkpoints/step-00000060.h5");
     expect_exit(w, 0, "sed -i s/with/zwith/ sub/train.tsv sub/test.csv");
-    expect_exit(w, 0,
+    expect_told(0, "newly initialized parameters of the model: 4, the first is head.",
                 "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_text(w->err, "newly initialized parameters of the model: 4, the first is head.");
-    expect_exit(w, 0,
-                "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
-                "data.eval_file=sub/train.tsv "
-                "train.init_from=runs/other/checkpoints/step-00000005.h5");
-    expect_no_text(w->err, "newly initialized");
+    expect_untold("newly initialized",
+                  "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
+                  "data.eval_file=sub/train.tsv "
+                  "train.init_from=runs/other/checkpoints/step-00000005.h5");
 }
 
 /* ---- what cannot be trained ---- */
@@ -127,38 +123,39 @@ TEST(bad_files_are_exit_3_before_anything_is_created)
         {"rm -f sub/bad.tsv", "bad.tsv: No such file or directory (data.file)\n"},
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        expect_exit(w, 3, "%s; $TRAIN " CLASSIFY "data.file=sub/bad.tsv --check", commands[i][0]);
-        expect_text(w->err, commands[i][1]);
-        expect_exit(w, 3, "$TRAIN " CLASSIFY "data.file=sub/bad.tsv");
-        expect_text(w->err, commands[i][1]);
+        expect_told(3, commands[i][1], "%s; $TRAIN " CLASSIFY "data.file=sub/bad.tsv --check",
+                    commands[i][0]);
+        expect_told(3, commands[i][1], "$TRAIN " CLASSIFY "data.file=sub/bad.tsv");
         ck_assert(!exists("runs/c"));
     }
 }
 
 TEST(contradictions_are_exit_2)
 {
-    expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file= --check");
-    expect_text(w->err, "data.file is required for data.task = classify");
-    expect_exit(w, 2, "$TRAIN " CLASSIFY "model.causal=yes --check");
-    expect_text(w->err, "data.task = classify with model.pool = first needs model.causal = no: the "
-                        "first token, which gives the answer, must see the others; set model.pool "
-                        "= last for a causal model");
+    expect_told(2, "data.file is required for data.task = classify",
+                "$TRAIN " CLASSIFY "data.file= --check");
+    expect_told(2,
+                "data.task = classify with model.pool = first needs model.causal = no: the "
+                "first token, which gives the answer, must see the others; set model.pool "
+                "= last for a causal model",
+                "$TRAIN " CLASSIFY "model.causal=yes --check");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "model.causal=yes model.pool=last --check");
     expect_exit(w, 0, "$TRAIN " TAG "model.causal=yes --check");
-    expect_exit(w, 2, "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
-    expect_text(w->err, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '");
-    expect_exit(w, 2, "$TRAIN tiny.ini train.eval_batches=0 --check");
-    expect_text(w->err, "train.eval_batches = 0 needs data in files: data.task = copy never ends");
+    expect_told(2, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '",
+                "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
+    expect_told(2, "train.eval_batches = 0 needs data in files: data.task = copy never ends",
+                "$TRAIN tiny.ini train.eval_batches=0 --check");
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 2, "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
-    expect_text(w->err, "data.eval_file");
+    expect_told(2, "data.eval_file",
+                "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
 }
 
 TEST(what_is_cut_is_counted_in_a_warning)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "data.length=5 --check");
-    expect_text(w->err, "train: warning: of 410 labelled texts 309 are longer than data.length = 5 "
-                        "and are cut at the end\n");
+    expect_told(0,
+                "train: warning: of 410 labelled texts 309 are longer than data.length = 5 "
+                "and are cut at the end\n",
+                "$TRAIN " CLASSIFY "data.length=5 --check");
 }
 
 /* A path may have a comma: it is no list. */

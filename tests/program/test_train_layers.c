@@ -17,16 +17,13 @@ TEST(every_table_has_the_start_of_the_layer)
                    "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");
     expect_text(w->out, "\n    2   all    1      0.316228      0.316228     0.0000   0.000");
     expect_text(w->out, ": near (tolerance 0.20)\n");
-    expect_exit(w, 0, "grep -c '^[0-9]*,0,all,1,0.[01][0-9]*,0.1$' runs/tiny/theta.csv");
-    ck_assert_int_eq(atoi(w->out), 2);
-    expect_exit(w, 0, "grep -c '^[0-9]*,[12],all,1,0.31622[0-9]*," LOCAL "$' runs/tiny/theta.csv");
-    ck_assert_int_eq(atoi(w->out), 4);
+    expect_output("2\n", "grep -c '^[0-9]*,0,all,1,0.[01][0-9]*,0.1$' runs/tiny/theta.csv");
+    expect_output("4\n",
+                  "grep -c '^[0-9]*,[12],all,1,0.31622[0-9]*," LOCAL "$' runs/tiny/theta.csv");
     expect_output("0,all,1,0.1,0.1\n1,all,1," LOCAL "," LOCAL "\n2,all,1," LOCAL "," LOCAL "\n",
                   "cut -d, -f1-3,5,6 runs/tiny/theta_final.csv | grep ',all,1,'");
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint runs/tiny --usage | cmp - runs/tiny/usage.csv && "
-                "grep -c '^[12],[01],1,0.31622' runs/tiny/usage.csv");
-    ck_assert_int_eq(atoi(w->out), 4);
+    expect_output("4\n", "$TRAIN --checkpoint runs/tiny --usage | cmp - runs/tiny/usage.csv && "
+                         "grep -c '^[12],[01],1,0.31622' runs/tiny/usage.csv");
 }
 
 /* Nothing started elsewhere, so that there is one place to go back to. */
@@ -35,8 +32,8 @@ TEST(resetting_puts_each_layer_where_it_started)
     NEEDS_PROGRAM("gnuplot");
     char reset[LINE_SIZE], line[LINE_SIZE];
     double loss, with_start;
-    expect_exit(w, 0, "$TRAIN tiny.ini " APART " theta.lr_scale=30 theta.tolerances=yes");
-    expect_no_text(w->out, "started elsewhere");
+    expect_unprinted("started elsewhere",
+                     "$TRAIN tiny.ini " APART " theta.lr_scale=30 theta.tolerances=yes");
     ck_assert_int_eq(count_of(w->out, "theta: reset to "), 1);
     line_of(w->out, "theta: reset to init: eval loss ", reset);
     ck_assert_int_eq(sscanf(strstr(reset, "-> "), "-> %lf", &loss), 1);
@@ -49,12 +46,11 @@ TEST(resetting_puts_each_layer_where_it_started)
     }
     expect_in_file("runs/tiny/theta_final.csv", ",tolerance_down,tolerance_up\n");
     /* a grid step is that of the layer's own base: ln 10000 / 4, or ln 100 / 4 */
-    expect_exit(w, 0,
-                "awk -F, 'NR > 1 { step = log($1 ? 100 : 10000) / 4; moved = log($4 / $5) / step; "
+    expect_output(
+        "12\n", "awk -F, 'NR > 1 { step = log($1 ? 100 : 10000) / 4; moved = log($4 / $5) / step; "
                 "moved = moved < 0 ? -moved : moved; d = moved - $9; n++; "
                 "if (d * d > 1e-12 || moved > 2 * $9 + 1e-9) exit 1 } END { print n }' "
                 "runs/tiny/theta_final.csv");
-    ck_assert_str_eq(w->out, "12\n");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini " APART " theta.lr_scale=30 theta.tolerances=yes train.steps=80 "
                 "--resume --quiet");
@@ -132,6 +128,6 @@ TEST(a_start_from_another_run_takes_over_its_bases)
     expect_printed("\nlocal_base = 100\n",
                    "$TRAIN tiny.ini %ssecond && grep '^local_base = ' runs/second/config.ini",
                    from);
-    expect_exit(w, 0, "$TRAIN tiny.ini %sthird model.window=0 && cat runs/third/config.ini", from);
-    expect_no_text(w->out, "local_base");
+    expect_unprinted("local_base",
+                     "$TRAIN tiny.ini %sthird model.window=0 && cat runs/third/config.ini", from);
 }

@@ -24,66 +24,62 @@ SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
 TEST_ROWS(a_folder_is_evaluated_on_ids, 0, 4)
 {
     static const char *const names[] = {"llama", "llama_bias", "llama_longrope", "mistral_window"};
-    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/%s/hf --eval " IDS, names[_i]);
-    expect_text(w->out, "eval: loss ");
+    expect_printed("eval: loss ", "$TRAIN --checkpoint $LLAMA/%s/hf --eval " IDS, names[_i]);
     expect_no_text(w->out, "diverged");
     expect_no_text(w->err, "warning");
-    expect_exit(w, 4, "$TRAIN --checkpoint $LLAMA/%s/hf --predict 'a b'", names[_i]);
-    expect_text(w->err, "/hf has no vocab.txt and no tokenizer.json that rotor reads: the model "
-                        "reads token ids, not texts\n");
+    expect_told(4,
+                "/hf has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                "reads token ids, not texts\n",
+                "$TRAIN --checkpoint $LLAMA/%s/hf --predict 'a b'", names[_i]);
 }
 
 TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
 {
-    expect_exit(w, 0,
+    expect_told(0, "train: warning: tokenizer.json: ",
                 "cp -r $LLAMA/llama/hf m; chmod -R u+w m; "
                 "echo '{\"model\": {\"type\": \"Unigram\"}}' >m/tokenizer.json; "
                 "$TRAIN --checkpoint m --eval " IDS);
-    expect_text(w->err, "train: warning: tokenizer.json: ");
     expect_text(w->err, "; the model reads token ids, but no texts\n");
-    expect_exit(w, 4, "$TRAIN --checkpoint m --predict 'a b'");
-    expect_text(w->err, "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and "
-                        "'WordPiece' are read; the model reads token ids, not texts\n");
-    expect_exit(w, 2, "$TRAIN --checkpoint m --usage");
-    expect_text(w->err, "train: --usage needs data: give data.file=FILE\n");
-    expect_exit(w, 2, "$TRAIN --checkpoint m --eval data.file=ids.txt");
-    expect_text(w->err, "warning: tokenizer.json: the type of model is 'Unigram'; ");
-    expect_exit(w, 4,
+    expect_told(4,
+                "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and "
+                "'WordPiece' are read; the model reads token ids, not texts\n",
+                "$TRAIN --checkpoint m --predict 'a b'");
+    expect_told(2, "train: --usage needs data: give data.file=FILE\n",
+                "$TRAIN --checkpoint m --usage");
+    expect_told(2, "warning: tokenizer.json: the type of model is 'Unigram'; ",
+                "$TRAIN --checkpoint m --eval data.file=ids.txt");
+    expect_told(4, "m: tokenizer.json: the type of model is 'Unigram'; ",
                 "$TRAIN /dev/null train.init_from=m data.task=text data.file=ids.txt "
                 "data.level=byte data.length=16");
-    expect_text(w->err, "m: tokenizer.json: the type of model is 'Unigram'; ");
 }
 
 TEST(the_configuration_of_a_folder_is_shown)
 {
-    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/mistral_window/hf --print-config");
-    expect_text(w->out, "\nkind = decoder\n");
+    expect_printed("\nkind = decoder\n",
+                   "$TRAIN --checkpoint $LLAMA/mistral_window/hf --print-config");
     expect_text(w->out, "\nkv_heads = 2\n");
     expect_text(w->out, "\nwindow = 5\n");
     expect_text(w->out, "\nnorm_eps = 1e-05\n");
     expect_text(w->out, "\npairing = half\n");
     expect_text(w->out, "\nobjective = lm\n");
-    expect_exit(w, 0, "$TRAIN --checkpoint $LLAMA/llama_yarn/hf --print-config");
-    expect_text(w->out, "\nscaling = yarn\n");
+    expect_printed("\nscaling = yarn\n", "$TRAIN --checkpoint $LLAMA/llama_yarn/hf --print-config");
     expect_text(w->out, "\nscale = 4\n");
     expect_text(w->out, "\noriginal_len = 16\n");
 }
 
 TEST(training_goes_on_from_a_folder)
 {
-    expect_exit(w, 0, "$TRAIN d.ini run.name=a");
-    expect_text(w->err, "starting from ");
+    expect_told(0, "starting from ", "$TRAIN d.ini run.name=a");
     expect_no_text(w->err, "warning");
     expect_no_text(w->err, "newly initialized");
     expect_exit(w, 0, "$TRAIN d.ini run.name=b train.steps=10");
     expect_exit(w, 0, "$TRAIN d.ini run.name=b --resume");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
-    expect_exit(w, 0, "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
-    expect_text(w->err, ", theta included\n");
-    expect_exit(w, 0, "$TRAIN d.ini run.name=e train.steps=1 model.window=4");
-    expect_text(w->err, "train: warning: model.window differs from the folder's model");
-    expect_exit(w, 2, "$TRAIN d.ini run.name=f model.kind=roformer model.causal=yes");
-    expect_text(w->err, "  model.kind = roformer (command line); the model has decoder\n");
+    expect_told(0, ", theta included\n", "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
+    expect_told(0, "train: warning: model.window differs from the folder's model",
+                "$TRAIN d.ini run.name=e train.steps=1 model.window=4");
+    expect_told(2, "  model.kind = roformer (command line); the model has decoder\n",
+                "$TRAIN d.ini run.name=f model.kind=roformer model.causal=yes");
 }
 
 TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 6)
@@ -103,9 +99,10 @@ TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 6)
 TEST(what_cannot_be_written_is_exit_2)
 {
     expect_exit(w, 0, "$TRAIN d.ini --quiet train.steps=1 train.init_from= model.norm_kind=layer");
-    expect_exit(w, 2, "$TRAIN --checkpoint runs/d --export out");
-    expect_text(w->err, "model.norm_kind = layer cannot be exported: a Llama of Hugging Face has "
-                        "RMS norms\n");
+    expect_told(2,
+                "model.norm_kind = layer cannot be exported: a Llama of Hugging Face has "
+                "RMS norms\n",
+                "$TRAIN --checkpoint runs/d --export out");
     ck_assert(!exists("out"));
 }
 
@@ -132,32 +129,27 @@ TEST(a_token_that_ends_a_text_is_kept_and_ends_it)
     expect_exit(w, 0, "$TRAIN t.ini --quiet");
     expect_exit(w, 0, "$TRAIN --checkpoint runs/t --export m --quiet");
     expect_exit(w, 0, "grep -q '\"eos_token_id\": null' m/config.json");
-    expect_exit(w, 0, "$TRAIN --checkpoint m %s", predict);
-    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\n");
+    expect_output("abcdefghijklmnopabcdefgh\n", "$TRAIN --checkpoint m %s", predict);
     /* h is 4 + 104 */
-    expect_exit(w, 0,
-                "sed -i 's/\"eos_token_id\": null/\"eos_token_id\": [3, 108]/' m/config.json; "
-                "$TRAIN --checkpoint m %s",
-                predict);
-    ck_assert_str_eq(w->out, "abcdefg\n");
+    expect_output("abcdefg\n",
+                  "sed -i 's/\"eos_token_id\": null/\"eos_token_id\": [3, 108]/' m/config.json; "
+                  "$TRAIN --checkpoint m %s",
+                  predict);
     expect_exit(w, 0,
                 "$TRAIN t.ini --quiet run.name=on train.steps=2 train.init_from=m; "
                 "$TRAIN runs/on/config.ini --quiet train.steps=4 --resume");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/on %s", predict);
-    ck_assert_str_eq(w->out, "abcdefg\n");
+    expect_output("abcdefg\n", "$TRAIN --checkpoint runs/on %s", predict);
     expect_exit(w, 0,
                 "$TRAIN --checkpoint runs/on --export again --quiet; "
                 "grep -q '\"eos_token_id\": \\[3, 108\\]' again/config.json");
-    expect_exit(w, 0,
-                "echo '{\"eos_token_id\": 110}' >again/generation_config.json; "
-                "$TRAIN --checkpoint again %s",
-                predict);
-    ck_assert_str_eq(w->out, "abcdefghi\n");
-    expect_exit(w, 0,
-                "echo '{\"eos_token_id\": 260}' >again/generation_config.json; "
-                "$TRAIN --checkpoint again %s",
-                predict);
-    ck_assert_str_eq(w->out, "abcdefghijklmnopabcdefgh\n");
+    expect_output("abcdefghi\n",
+                  "echo '{\"eos_token_id\": 110}' >again/generation_config.json; "
+                  "$TRAIN --checkpoint again %s",
+                  predict);
+    expect_output("abcdefghijklmnopabcdefgh\n",
+                  "echo '{\"eos_token_id\": 260}' >again/generation_config.json; "
+                  "$TRAIN --checkpoint again %s",
+                  predict);
     expect_text(w->err,
                 "train: warning: generation_config.json: eos_token_id must be a whole number from "
                 "0 to 259, or a list of at most 8 of them; it is ignored: no token ends a text\n");

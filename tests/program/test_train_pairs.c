@@ -48,13 +48,12 @@ TEST(usage_knows_windows_and_shared_keys)
                 ">keys$h; grep \"^.,$h,\" runs/tiny/usage.csv | cut -d, -f7 >queries$h; done");
     expect_same_files("keys0", "keys1");
     expect_exit(w, 1, "cmp -s queries0 queries1");
-    expect_exit(w, 0,
-                PLAIN "$TRAIN tiny.ini --quiet train.steps=5 theta.learn=yes theta.log=yes "
-                      "model.window=5 run.name=learned");
-    expect_text(w->out, "    phase   turns    use");
+    expect_printed("    phase   turns    use",
+                   PLAIN "$TRAIN tiny.ini --quiet train.steps=5 theta.learn=yes theta.log=yes "
+                         "model.window=5 run.name=learned");
     expect_text(w->out, "turns: full turns over 4 positions;");
-    expect_exit(w, 0, "head -n 2 runs/learned/theta_final.csv | cut -d, -f10,11 | paste -s");
-    expect_text(w->out, "phase,turns\t");
+    expect_printed("phase,turns\t",
+                   "head -n 2 runs/learned/theta_final.csv | cut -d, -f10,11 | paste -s");
 }
 
 TEST(a_folder_of_hugging_face_has_a_usage)
@@ -62,8 +61,8 @@ TEST(a_folder_of_hugging_face_has_a_usage)
     expect_exit(w, 0, PLAIN "$TRAIN tiny.ini --quiet && $TRAIN tiny.ini --export folder");
     expect_exit(w, 0, "$TRAIN tiny.ini --checkpoint folder --usage --quiet >usage");
     expect_exit(w, 0, means_of_heads, "usage");
-    expect_exit(w, 0, "$TRAIN tiny.ini --checkpoint folder --eval --theta off:2");
-    expect_text(w->out, "theta: off:2 in the place of the model's own: 2 of 4 pairs of a head");
+    expect_printed("theta: off:2 in the place of the model's own: 2 of 4 pairs of a head",
+                   "$TRAIN tiny.ini --checkpoint folder --eval --theta off:2");
 }
 
 TEST_ROWS(what_has_no_such_pairs_has_no_usage, 0, 3)
@@ -74,13 +73,10 @@ TEST_ROWS(what_has_no_such_pairs_has_no_usage, 0, 3)
         {"position.fraction=0", "--usage: position.fraction = 0 leaves no pair that rotates"}};
     expect_exit(w, 0, PLAIN "$TRAIN tiny.ini --quiet train.steps=2 %s", rows[_i][0]);
     ck_assert(!exists("runs/tiny/usage.csv"));
-    expect_exit(w, 2, "$TRAIN runs/tiny/config.ini --usage");
-    expect_text(w->err, rows[_i][1]);
+    expect_told(2, rows[_i][1], "$TRAIN runs/tiny/config.ini --usage");
     ck_assert_str_eq(w->out, "");
-    expect_exit(w, 2, "$TRAIN tiny.ini --usage --theta base");
-    expect_text(w->err, "--theta needs --eval");
-    expect_exit(w, 2, "$TRAIN tiny.ini --usage --eval");
-    expect_text(w->err, "cannot be combined with another command");
+    expect_told(2, "--theta needs --eval", "$TRAIN tiny.ini --usage --theta base");
+    expect_told(2, "cannot be combined with another command", "$TRAIN tiny.ini --usage --eval");
 }
 
 /* ---- distances ---- */
@@ -118,10 +114,9 @@ TEST(equal_weights_follow_the_number_of_neighbours)
                 "i <= NR; i++) { r = at[i]; even = (r ? 2 : 1) * (T - r) / T / T; e = a[i] / even "
                 "- 1; if (e * e > .01) exit 1 } exit T != 12 }' distances");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet model.attention=linear_elu run.name=linear");
-    expect_exit(w, 2, "$TRAIN runs/linear/config.ini --distances");
-    expect_text(w->err, "--distances: model.attention = linear_elu has no weights");
-    expect_exit(w, 2, "$TRAIN tiny.ini --distances --theta base");
-    expect_text(w->err, "--theta needs --eval");
+    expect_told(2, "--distances: model.attention = linear_elu has no weights",
+                "$TRAIN runs/linear/config.ini --distances");
+    expect_told(2, "--theta needs --eval", "$TRAIN tiny.ini --distances --theta base");
 }
 
 /* ---- cut-offs ---- */
@@ -138,8 +133,7 @@ TEST(cutoffs_are_evaluations_without_the_slower_pairs)
     expect_exit(w, 0, PLAIN "$TRAIN tiny.ini --quiet");
     ck_assert(!exists("runs/tiny/cutoffs.csv"));
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume theta.cutoffs=yes");
-    expect_exit(w, 0, "cut -d, -f1 runs/tiny/cutoffs.csv | paste -s -d' '");
-    ck_assert_str_eq(w->out, "off 4 3 2 1 0\n");
+    expect_output("off 4 3 2 1 0\n", "cut -d, -f1 runs/tiny/cutoffs.csv | paste -s -d' '");
     const double own = cell_of("runs/tiny/result.csv", "eval_loss,", 2);
     ck_assert_double_eq(cell_of("runs/tiny/cutoffs.csv", "4,,", 3), own);
     for (int K = 0; K < 4; K += 3) {
@@ -150,8 +144,8 @@ TEST(cutoffs_are_evaluations_without_the_slower_pairs)
         line_of(w->out, "eval: loss ", line);
         ck_assert_double_eq_tol(strtod(line + strlen("eval: loss "), NULL), loss, 1e-5 * loss);
     }
-    expect_exit(w, 2, "$TRAIN tiny.ini position.kind=alibi theta.cutoffs=yes run.name=none");
-    expect_text(w->err, "theta.cutoffs = yes has no effect: it needs position.kind = rope");
+    expect_told(2, "theta.cutoffs = yes has no effect: it needs position.kind = rope",
+                "$TRAIN tiny.ini position.kind=alibi theta.cutoffs=yes run.name=none");
 }
 
 TEST(the_page_draws_usage_and_cutoffs)
@@ -197,8 +191,8 @@ TEST_ROWS(factors_of_heads_are_learned, 0, 2)
                 "run.name=still",
                 keys);
     expect_exit(w, 1, "cmp -s runs/still/metrics.csv whole/metrics.csv");
-    expect_exit(w, 2, "$TRAIN tiny.ini theta.head_scale=yes model.attention=linear_elu run.name=b");
-    expect_text(w->err, "theta.head_scale = yes needs model.attention = softmax");
+    expect_told(2, "theta.head_scale = yes needs model.attention = softmax",
+                "$TRAIN tiny.ini theta.head_scale=yes model.attention=linear_elu run.name=b");
     ck_assert(!exists("runs/b"));
 }
 
@@ -225,17 +219,17 @@ TEST(factors_of_heads_leave_with_the_model)
                 "train.steps=1");
     ck_assert_double_eq(cell_of("runs/d/result.csv", "eval_loss,", 2),
                         cell_of("runs/c/result.csv", "eval_loss,", 2));
-    expect_exit(w, 4, "$TRAIN tiny.ini train.init_from=runs/tiny run.name=e");
-    expect_text(w->err, "layers.0.attention.head_scale, which the model lacks");
+    expect_told(4, "layers.0.attention.head_scale, which the model lacks",
+                "$TRAIN tiny.ini train.init_from=runs/tiny run.name=e");
 }
 
 TEST_ROWS(gradients_of_factors_are_right, 0, 4)
 {
-    expect_exit(w, 0, "$TRAIN64 tiny.ini --gradcheck theta.head_scale=yes %s",
-                _i == 3   ? "theta.learn=no"
-                : _i == 2 ? "theta.scope=layer"
-                : _i      ? "theta.scope=head model.kv_heads=1"
-                          : "theta.scope=model");
-    expect_text(w->out, "layers.1.attention.head_scale");
+    expect_printed("layers.1.attention.head_scale",
+                   "$TRAIN64 tiny.ini --gradcheck theta.head_scale=yes %s",
+                   _i == 3   ? "theta.learn=no"
+                   : _i == 2 ? "theta.scope=layer"
+                   : _i      ? "theta.scope=head model.kv_heads=1"
+                             : "theta.scope=model");
     expect_text(w->out, ": passed");
 }

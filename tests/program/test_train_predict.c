@@ -37,8 +37,8 @@ TEST(a_causal_model_continues_a_text)
         "efghijklm\n",
         "$TRAIN " LM
         "--predict efgh --tokens 5 --temperature 0 --stop gh"); /* what was given does not count */
-    expect_exit(w, 2, "$TRAIN " LM "--predict a --top-k 0");
-    expect_text(w->err, "--top-k must be a whole number above 0; got '0'");
+    expect_told(2, "--top-k must be a whole number above 0; got '0'",
+                "$TRAIN " LM "--predict a --top-k 0");
     expect_told(2, "--top-p must be a number above 0, up to 1; got '1.5'",
                 "$TRAIN " LM "--predict a --top-p 1.5");
     expect_exit(w, 0, "$TRAIN " LM "--predict '' --tokens 3");
@@ -63,8 +63,7 @@ TEST(threads_change_no_choice)
                     "$TRAIN runs/tiny/config.ini --predict abc --tokens 20 --seed 5 --quiet "
                     "--threads %d >out%d",
                     large, threads, threads);
-    expect_exit(w, 0, "cmp out1 out2 && cmp out1 out3 && wc -c <out1");
-    ck_assert_int_eq(atoi(w->out), 24);
+    expect_output("24\n", "cmp out1 out2 && cmp out1 out3 && wc -c <out1");
 }
 
 /* A pipe is answered line by line, a file in groups. Prompts differ in length, end at different
@@ -87,12 +86,11 @@ NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
                         "$TRAIN runs/tiny/config.ini --predict - --tokens 9 %s <lines.txt "
                         ">together 2>told",
                         ways[i]);
-            expect_exit(w, 0,
-                        "cat lines.txt | $TRAIN runs/tiny/config.ini --predict - --tokens 9 %s "
-                        ">alone 2>told-alone && cmp together alone && cmp told told-alone && "
-                        "wc -l <together",
-                        ways[i]);
-            ck_assert_int_eq(atoi(w->out), 37);
+            expect_output("37\n",
+                          "cat lines.txt | $TRAIN runs/tiny/config.ini --predict - --tokens 9 %s "
+                          ">alone 2>told-alone && cmp together alone && cmp told told-alone && "
+                          "wc -l <together",
+                          ways[i]);
         }
     }
 }
@@ -101,17 +99,16 @@ NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
 TEST(a_bad_line_of_a_file_is_named)
 {
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1 data.length=8 position.kind=learned");
-    expect_exit(w, 2,
-                "printf 'a\nb\n\377\nc\n' >lines.txt; "
-                "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
-    ck_assert_str_eq(w->err, "train: line 3: byte 0xff at byte 0 is not UTF-8\n");
+    expect_message(2, "train: line 3: byte 0xff at byte 0 is not UTF-8\n",
+                   "printf 'a\nb\n\377\nc\n' >lines.txt; "
+                   "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
     ck_assert_int_eq(count_of(w->out, "\n"), 2);
-    expect_exit(w, 2,
-                "for i in $(seq 20); do echo a; done >lines.txt; echo abcdefghij >>lines.txt; "
-                "echo a >>lines.txt; "
-                "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
-    ck_assert_str_eq(w->err, "train: line 21: the text has 11 tokens; the model has positions for "
-                             "8\n");
+    expect_message(2,
+                   "train: line 21: the text has 11 tokens; the model has positions for "
+                   "8\n",
+                   "for i in $(seq 20); do echo a; done >lines.txt; echo abcdefghij >>lines.txt; "
+                   "echo a >>lines.txt; "
+                   "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
     ck_assert_int_eq(count_of(w->out, "\n"), 20);
     expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 </dev/null");
     expect_output("", ": >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt");
@@ -191,8 +188,7 @@ TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
     char options[512];
     snprintf(options, sizeof options, LM "data.length=8 %s", scalings[_i]);
     expect_exit(w, 0, "$TRAIN %s train.steps=200", options);
-    expect_exit(w, 0, "$TRAIN %s --predict efgh --tokens 40 --temperature 0 >out", options);
-    ck_assert_str_eq(w->err, "");
+    expect_message(0, "", "$TRAIN %s --predict efgh --tokens 40 --temperature 0 >out", options);
     expect_output("efghijkl\n", "$TRAIN %s --predict efgh --tokens 4 --temperature 0", options);
     snprintf(options, sizeof options, "runs/tiny/config.ini --predict efgh --temperature 0");
     expect_exit(w, 0, "$TRAIN %s --tokens 4", options);
@@ -228,11 +224,11 @@ TEST(a_text_ends_where_the_model_has_no_more_positions)
                              "positions, at 8 tokens\n");
     expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned --predict abcdefg");
     ck_assert_uint_eq(strlen(w->out), 7 + 1 + 1);
-    expect_exit(w, 2,
-                "printf 'abc\\nabcdefgh\\nabc\\n' | $TRAIN " LM
-                "data.length=8 position.kind=learned --predict -");
-    ck_assert_str_eq(w->err, "train: line 2: the text has 9 tokens; the model has positions for "
-                             "8\n");
+    expect_message(2,
+                   "train: line 2: the text has 9 tokens; the model has positions for "
+                   "8\n",
+                   "printf 'abc\\nabcdefgh\\nabc\\n' | $TRAIN " LM
+                   "data.length=8 position.kind=learned --predict -");
     ck_assert_int_eq(count_of(w->out, "\n"), 1);
 }
 
@@ -280,11 +276,11 @@ TEST(characters_are_never_broken)
 TEST(tokens_are_shown_as_they_are_chosen)
 {
     expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
-    expect_exit(w, 0, "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 | head -c 10 | wc -c");
-    ck_assert_int_eq(atoi(w->out), 10);
+    expect_output("10\n",
+                  "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 | head -c 10 | wc -c");
     NEEDS(!access("/dev/full", W_OK), "/dev/full");
-    expect_exit(w, 1, "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 >/dev/full");
-    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
+    expect_message(1, "train: the results could not be printed\n",
+                   "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 >/dev/full");
 }
 
 /* Each line gives what it gives alone: the same seed, and nothing of the line before. */
@@ -310,17 +306,17 @@ TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
 TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
 {
     expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
-    expect_exit(w, 2, "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
-    ck_assert_str_eq(w->err, "train: line 2: the text must have a [MASK] to fill\n");
+    expect_message(2, "train: line 2: the text must have a [MASK] to fill\n",
+                   "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
     ck_assert_int_eq(count_of(w->out, "\n"), 2);
-    expect_exit(w, 3, "printf '[MASK]\\000b\\n' | $TRAIN " LANGUAGE "--predict -");
-    ck_assert_str_eq(w->err, "train: line 1: byte 0x00 at byte 6 is not text\n");
-    expect_exit(w, 2, "printf '[MASK]\\n[MASK]\\377\\n' | $TRAIN " LANGUAGE "--predict -");
-    ck_assert_str_eq(w->err, "train: line 2: byte 0xff at byte 0 is not UTF-8\n");
-    expect_exit(w, 2, "head -c 1048577 /dev/zero | tr '\\0' a | $TRAIN " LANGUAGE "--predict -");
-    ck_assert_str_eq(w->err, "train: line 1: has more than 1048576 bytes\n");
-    expect_exit(w, 1, "$TRAIN " LANGUAGE "--predict - </");
-    ck_assert_str_eq(w->err, "train: line 1: cannot be read: Is a directory\n");
+    expect_message(3, "train: line 1: byte 0x00 at byte 6 is not text\n",
+                   "printf '[MASK]\\000b\\n' | $TRAIN " LANGUAGE "--predict -");
+    expect_message(2, "train: line 2: byte 0xff at byte 0 is not UTF-8\n",
+                   "printf '[MASK]\\n[MASK]\\377\\n' | $TRAIN " LANGUAGE "--predict -");
+    expect_message(2, "train: line 1: has more than 1048576 bytes\n",
+                   "head -c 1048577 /dev/zero | tr '\\0' a | $TRAIN " LANGUAGE "--predict -");
+    expect_message(1, "train: line 1: cannot be read: Is a directory\n",
+                   "$TRAIN " LANGUAGE "--predict - </");
     expect_output("", "$TRAIN " LANGUAGE "--predict - </dev/null");
 }
 
@@ -328,6 +324,6 @@ TEST(answers_that_cannot_be_printed_are_a_failure)
 {
     NEEDS(!access("/dev/full", W_OK), "/dev/full");
     expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
-    expect_exit(w, 1, "yes '[MASK]' | $TRAIN " LANGUAGE "--predict - >/dev/full");
-    ck_assert_str_eq(w->err, "train: the results could not be printed\n");
+    expect_message(1, "train: the results could not be printed\n",
+                   "yes '[MASK]' | $TRAIN " LANGUAGE "--predict - >/dev/full");
 }

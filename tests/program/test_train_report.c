@@ -95,18 +95,16 @@ TEST(names_cannot_break_the_page)
 
 TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
 {
-    expect_exit(w, 0,
+    expect_told(0, "gnuplot is missing",
                 "mkdir -p empty; PATH=$PWD/empty $TRAIN "
                 "tiny.ini --quiet");
-    expect_text(w->err, "gnuplot is missing");
     expect_text(w->err, "train --report runs/tiny tries again");
     char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 0);
     rt_free(page);
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
-    ck_assert_str_eq(w->out, "report: runs/tiny/report.html\n");
+    expect_output("report: runs/tiny/report.html\n", "$TRAIN --report runs/tiny");
     page = read_file("runs/tiny/report.html");
     ck_assert_int_eq(count_of(page, "<svg"), 12);
     rt_free(page);
@@ -116,17 +114,15 @@ TEST(a_page_that_cannot_be_written_is_a_warning)
 {
     expect_exit(w, 0,
                 WITHOUT_REPORT "tiny.ini --quiet train.steps=20 && mkdir runs/tiny/report.html");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --resume");
-    expect_text(w->err, "report.html: Is a directory");
+    expect_told(0, "report.html: Is a directory", "$TRAIN tiny.ini --quiet --resume");
     expect_text(w->out, "\nrun: runs/tiny\n");
 }
 
 TEST(a_report_of_no_run_is_refused)
 {
-    expect_exit(w, 2, "$TRAIN --report nowhere");
-    expect_text(w->err, "nowhere is not the folder of a run");
-    expect_exit(w, 2, "$TRAIN tiny.ini --report runs");
-    expect_text(w->err, "--report takes folders of runs, and no configuration");
+    expect_told(2, "nowhere is not the folder of a run", "$TRAIN --report nowhere");
+    expect_told(2, "--report takes folders of runs, and no configuration",
+                "$TRAIN tiny.ini --report runs");
 }
 
 /* A run that was stopped before it had a row to write. */

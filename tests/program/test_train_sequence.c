@@ -7,12 +7,11 @@
 static void enter_with_texts(void)
 {
     enter();
-    expect_exit(w, 0,
-                "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; "
-                "sed 's/^vocab.*/task = text\\nfile = a.txt/; s/^learn.*/learn = no/; "
-                "s/^steps = 60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini a.npy; "
-                "$TRAIN --encode t.ini b.bin data.file=b.txt; $TRAIN --encode t.ini a.h5");
-    expect_text(w->out, "a.h5: 40893 tokens");
+    expect_printed("a.h5: 40893 tokens",
+                   "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; "
+                   "sed 's/^vocab.*/task = text\\nfile = a.txt/; s/^learn.*/learn = no/; "
+                   "s/^steps = 60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini a.npy; "
+                   "$TRAIN --encode t.ini b.bin data.file=b.txt; $TRAIN --encode t.ini a.h5");
 }
 
 #define RUN "$TRAIN t.ini --quiet --overwrite "
@@ -37,16 +36,16 @@ TEST(a_text_has_the_same_metrics_from_memory_the_cache_and_files_of_ids)
 
 TEST(the_folder_of_the_cache_follows_from_the_environment)
 {
-    expect_exit(
-        w, 0, "ROTOR_CACHE_FROM=1 XDG_CACHE_HOME=$PWD/xdg $TRAIN t.ini --overwrite train.steps=1");
-    expect_text(w->err, "data.file: the tokens of ");
+    expect_told(
+        0, "data.file: the tokens of ",
+        "ROTOR_CACHE_FROM=1 XDG_CACHE_HOME=$PWD/xdg $TRAIN t.ini --overwrite train.steps=1");
     expect_exit(w, 0, "ls xdg/rotor/*.npy");
     expect_exit(w, 0,
                 "unset XDG_CACHE_HOME; ROTOR_CACHE_FROM=1 HOME=$PWD/home " RUN "train.steps=1");
     expect_exit(w, 0, "ls home/.cache/rotor/*.npy");
     expect_exit(w, 0, "XDG_CACHE_HOME=$PWD/none " RUN "train.steps=1; ! ls none");
-    expect_exit(w, 1, "touch file; ROTOR_CACHE_FROM=1 " RUN "data.cache=file");
-    expect_text(w->err, "Not a directory (data.cache = ");
+    expect_told(1, "Not a directory (data.cache = ",
+                "touch file; ROTOR_CACHE_FROM=1 " RUN "data.cache=file");
 }
 
 TEST(a_mixture_is_exact_under_threads_and_resume)
@@ -57,10 +56,9 @@ TEST(a_mixture_is_exact_under_threads_and_resume)
     expect_same_files("runs/whole/metrics.csv", "runs/parts/metrics.csv");
     expect_exit(w, 0, RUN MIX "run.name=cached data.cache=cache");
     expect_same_files("runs/whole/metrics.csv", "runs/cached/metrics.csv");
-    expect_exit(w, 2,
+    expect_told(2, "data.cross: the run has 'no'",
                 "$TRAIN t.ini --quiet 'data.file=a.txt*3, b.bin*1.5' data.documents=line "
                 "run.name=parts --resume");
-    expect_text(w->err, "data.cross: the run has 'no'");
 }
 
 /* The evaluation of step 4 takes the file away. */
@@ -70,12 +68,11 @@ TEST(a_file_that_is_cut_while_it_is_read_ends_the_run_with_a_checkpoint)
     static const char *const messages[] = {"became shorter", "was replaced or removed"};
     for (int i = 0; i < 2; i++) {
         expect_exit(w, 0, "$TRAIN --encode t.ini b.bin data.file=b.txt --overwrite; rm -rf runs/t");
-        expect_exit(w, 3,
+        expect_told(3, messages[i],
                     "$TRAIN t.ini data.file=b.bin train.steps=10000000 run.name=t >out 2>err & "
                     "until [ -s runs/t/metrics.csv ] && grep -q '^[0-9]' runs/t/metrics.csv; do "
                     "sleep 0.05; done; %s; wait $!; code=$?; cat err >&2; exit $code",
                     harms[i]);
-        expect_text(w->err, messages[i]);
         expect_text(w->err, "a checkpoint holds step ");
         expect_exit(w, 0, "ls runs/t/checkpoints/*.h5");
     }
@@ -83,14 +80,11 @@ TEST(a_file_that_is_cut_while_it_is_read_ends_the_run_with_a_checkpoint)
 
 TEST(encode_says_what_it_cannot_write)
 {
-    expect_exit(w, 2, "$TRAIN --encode t.ini");
-    expect_text(w->err, "--encode takes a CONFIG.ini and the file to write");
-    expect_exit(w, 2, "$TRAIN --encode t.ini o.txt");
-    expect_text(w->err, "name ends in .h5, .npy or .bin; got 'o.txt'");
-    expect_exit(w, 2, "$TRAIN --encode t.ini o.npy 'data.file=a.txt*2,b.txt*1'");
-    expect_text(w->err, "data.file is a mixture with weights");
-    expect_exit(w, 2, "$TRAIN --encode tiny.ini o.npy");
-    expect_text(w->err, "--encode needs data.task = text or tokens");
+    expect_told(2, "--encode takes a CONFIG.ini and the file to write", "$TRAIN --encode t.ini");
+    expect_told(2, "name ends in .h5, .npy or .bin; got 'o.txt'", "$TRAIN --encode t.ini o.txt");
+    expect_told(2, "data.file is a mixture with weights",
+                "$TRAIN --encode t.ini o.npy 'data.file=a.txt*2,b.txt*1'");
+    expect_told(2, "--encode needs data.task = text or tokens", "$TRAIN --encode tiny.ini o.npy");
     expect_exit(w, 1, "(ulimit -f 8; $TRAIN --encode t.ini o.npy)");
     expect_exit(w, 0, "! ls o.*");
 }
@@ -100,16 +94,14 @@ TEST(encode_replaces_a_file_with_overwrite_alone)
 {
     static const char *const names[] = {"o.npy", "o.bin", "o.h5"};
     for (int i = 0; i < 3; i++) {
-        expect_exit(w, 2, "echo mine >%s; $TRAIN --encode t.ini %s data.file=b.txt", names[i],
-                    names[i]);
-        expect_text(w->err, ": the file exists; give --overwrite to replace it");
-        expect_exit(w, 0, "cat %s", names[i]);
-        ck_assert_str_eq(w->out, "mine\n");
+        expect_told(2, ": the file exists; give --overwrite to replace it",
+                    "echo mine >%s; $TRAIN --encode t.ini %s data.file=b.txt", names[i], names[i]);
+        expect_output("mine\n", "cat %s", names[i]);
         expect_exit(w, 0, "$TRAIN --encode t.ini %s data.file=b.txt --overwrite", names[i]);
         expect_exit(w, 1, "grep mine %s", names[i]);
     }
-    expect_exit(w, 2, "cp o.bin before; $TRAIN --encode t.ini o.bin data.file=o.bin --overwrite");
-    expect_text(w->err, "o.bin is read; name another file to write");
+    expect_told(2, "o.bin is read; name another file to write",
+                "cp o.bin before; $TRAIN --encode t.ini o.bin data.file=o.bin --overwrite");
     expect_exit(w, 0, "cmp o.bin before");
     expect_exit(w, 0,
                 "mkfifo p.bin; cat p.bin >got & $TRAIN --encode t.ini p.bin data.file=b.txt; wait; "

@@ -104,8 +104,8 @@ TEST(a_need_that_was_asked_about_decides_the_exit_code)
                 "--overwrite");
     expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
     expect_exit(w, 0, "grep -x 'check = unmoved' runs/a/config.ini");
-    expect_exit(w, 2, "$TRAIN tiny.ini theta.check=far");
-    expect_text(w->err, "theta.check must be one of no, unmoved, unneeded; got 'far'");
+    expect_told(2, "theta.check must be one of no, unmoved, unneeded; got 'far'",
+                "$TRAIN tiny.ini theta.check=far");
 }
 
 /* The configuration and the results of a run that an older version made. */
@@ -122,13 +122,11 @@ TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
     expect_exit(w, 0,
                 "sed -i 's/^;*check = no$/check = near/' old/config.ini; grep 'check = near' "
                 "old/config.ini; rm -r as-it-was; cp -r old as-it-was");
-    expect_exit(w, 2, "$TRAIN old/config.ini --resume");
-    expect_text(w->err, ": theta.check = near is now called unmoved");
-    expect_exit(w, 2, "$TRAIN --report old");
-    expect_text(w->err, "theta.check = near is now called unmoved");
+    expect_told(2, ": theta.check = near is now called unmoved", "$TRAIN old/config.ini --resume");
+    expect_told(2, "theta.check = near is now called unmoved", "$TRAIN --report old");
     expect_exit(w, 0, "diff -r old as-it-was");
-    expect_exit(w, 2, "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
-    expect_text(w->err, "theta.check = needed is now called unneeded");
+    expect_told(2, "theta.check = needed is now called unneeded",
+                "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
     ck_assert(!exists("runs/other"));
 }
 
@@ -140,11 +138,10 @@ TEST(a_finished_run_that_is_resumed_reads_its_results)
     expect_same_files("first", "second");
     expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
     expect_same_files("runs/tiny/theta_final.csv", "before/tiny/theta_final.csv");
-    expect_exit(w, 0,
-                "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; "
-                "sed -i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; "
-                "$TRAIN tiny.ini theta.tolerances=yes --resume");
-    expect_text(w->out, " -> 77, accuracy ");
+    expect_printed(" -> 77, accuracy ",
+                   "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; "
+                   "sed -i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; "
+                   "$TRAIN tiny.ini theta.tolerances=yes --resume");
     expect_text(w->out, "  2.500 ");
     expect_exit(w, 0,
                 "sed -i '/^theta_reset/d; s/^steps,60/steps,50/' runs/tiny/result.csv; "
@@ -155,8 +152,7 @@ TEST(a_finished_run_that_is_resumed_reads_its_results)
 
 TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes");
-    expect_text(w->out, "    use     down      up    used\n");
+    expect_printed("    use     down      up    used\n", "$TRAIN tiny.ini theta.tolerances=yes");
     expect_text(w->err,
                 "measuring how far each of 8 theta can change: up to 128 evaluations of one batch");
     expect_text(w->out,
@@ -166,8 +162,7 @@ TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
         "awk -F, 'NR == 1 { if ($13 != \"tolerance_down\" || $14 != \"tolerance_up\") exit 1;"
         " next } NF != 14 || $13 < 0 || $13 > 3 || $14 < 0 || $14 > 3 { exit 1 } "
         "END { exit NR != 9 }' runs/tiny/theta_final.csv");
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=without");
-    expect_no_text(w->out, "down");
+    expect_unprinted("down", "$TRAIN tiny.ini run.name=without");
     expect_exit(w, 1, "grep tolerance runs/without/theta_final.csv");
 }
 
@@ -184,15 +179,11 @@ TEST(a_stop_while_tolerances_are_measured_is_heard)
         options);
     ck_assert(!exists("runs/tiny/result.csv"));
     expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume continues it' err");
-    expect_exit(w, 0, "$TRAIN %s --resume", options);
-    expect_text(w->err, "measuring how far");
+    expect_told(0, "measuring how far", "$TRAIN %s --resume", options);
     ck_assert(exists("runs/tiny/result.csv"));
-    expect_exit(w, 0, "$TRAIN %s --resume", options);
-    expect_no_text(w->err, "measuring how far");
-    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval");
-    expect_no_text(w->out, "down");
-    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
-    expect_text(w->out, "down");
+    expect_untold("measuring how far", "$TRAIN %s --resume", options);
+    expect_unprinted("down", "$TRAIN runs/tiny/config.ini --eval");
+    expect_printed("down", "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
 }
 
 /* The profile measures the training only. */
@@ -210,14 +201,13 @@ TEST(a_profile_does_not_count_evaluations_at_the_end)
 
 TEST(theta_options_need_a_theta_that_is_learned)
 {
-    expect_exit(w, 2, "$TRAIN tiny.ini --theta start");
-    expect_text(w->err, "--theta needs --eval");
-    expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no theta.init_from=theta.csv");
-    expect_text(w->err, "theta.init_from has no effect: it needs theta.learn = yes\n");
-    expect_exit(w, 2, "$TRAIN tiny.ini theta.learn=no theta.log=yes");
-    expect_text(w->err, "theta.log = yes has no effect: it needs theta.learn = yes\n");
-    expect_exit(w, 2, "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv");
-    expect_text(w->err, "theta.init_from and theta.init both set the initial theta; give only one");
+    expect_told(2, "--theta needs --eval", "$TRAIN tiny.ini --theta start");
+    expect_told(2, "theta.init_from has no effect: it needs theta.learn = yes\n",
+                "$TRAIN tiny.ini theta.learn=no theta.init_from=theta.csv");
+    expect_told(2, "theta.log = yes has no effect: it needs theta.learn = yes\n",
+                "$TRAIN tiny.ini theta.learn=no theta.log=yes");
+    expect_told(2, "theta.init_from and theta.init both set the initial theta; give only one",
+                "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv");
 }
 
 /* ---- another theta at evaluation ---- */
@@ -299,18 +289,16 @@ TEST(what_theta_cannot_be_is_refused)
         {"of:1", "of:1: there is no table of theta"},
     };
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta %s", rows[i].what);
-        expect_text(w->err, rows[i].message);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect_told(2, rows[i].message, "$TRAIN tiny.ini --eval --theta %s", rows[i].what);
     expect_exit(w, 0,
                 "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=2 "
                 "position.kind=alibi --overwrite; $TRAIN tiny.ini --quiet train.steps=2 "
                 "position.fraction=0 run.name=none");
-    expect_exit(w, 2, "$TRAIN tiny.ini position.kind=alibi --eval --theta off:0");
-    expect_text(w->err, "--theta off:0: position.kind = alibi has no theta");
-    expect_exit(w, 2, "$TRAIN runs/none/config.ini --eval --theta base");
-    expect_text(w->err, "--theta base: position.fraction = 0 leaves no pair that rotates");
+    expect_told(2, "--theta off:0: position.kind = alibi has no theta",
+                "$TRAIN tiny.ini position.kind=alibi --eval --theta off:0");
+    expect_told(2, "--theta base: position.fraction = 0 leaves no pair that rotates",
+                "$TRAIN runs/none/config.ini --eval --theta base");
 }
 
 /* Rows of theta.csv wherever metrics.csv has one, also of a run that was resumed. */
@@ -323,11 +311,10 @@ TEST(theta_is_logged_with_the_metrics)
                 "tail -n +2 runs/tiny/metrics.csv | cut -d, -f1 >steps; tail -n +10 "
                 "runs/tiny/theta.csv | cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | "
                 "cmp - steps");
-    expect_exit(w, 0,
-                "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; "
-                "$TRAIN tiny.ini --quiet %s train.steps=43 --resume",
-                keys);
-    expect_no_text(w->err, "warning");
+    expect_untold("warning",
+                  "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; "
+                  "$TRAIN tiny.ini --quiet %s train.steps=43 --resume",
+                  keys);
     expect_same_files("runs/tiny/theta.csv", "whole/theta.csv");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet %s train.steps=60 --resume; $TRAIN tiny.ini --quiet "
@@ -402,41 +389,38 @@ TEST(a_logarithm_does_not_start_at_0)
     write_file("theta.csv", HEADING PAIRS("1", "all") "0,all,0,-1\n0,all,1,0\n0,all,2,.1\n"
                                                       "0,all,3,.2\n");
     write_file("nan.csv", HEADING "all,all,0,nan\n");
-    expect_exit(w, 2, "$TRAIN tiny.ini --check theta.init_from=theta.csv");
-    expect_text(w->err, "theta must be a number above 0, since theta.form = log; got '-1'");
-    expect_exit(w, 2, "$TRAIN tiny.ini --check theta.init_from=nan.csv");
-    expect_text(w->err, "theta must be a number above 0, since theta.form = log; got 'nan'");
+    expect_told(2, "theta must be a number above 0, since theta.form = log; got '-1'",
+                "$TRAIN tiny.ini --check theta.init_from=theta.csv");
+    expect_told(2, "theta must be a number above 0, since theta.form = log; got 'nan'",
+                "$TRAIN tiny.ini --check theta.init_from=nan.csv");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
-    expect_exit(w, 0, "$TRAIN tiny.ini --eval --theta ./theta.csv");
-    expect_text(w->out, ": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ");
-    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta nan.csv");
-    expect_text(w->err, "theta must be a number; got 'nan'");
+    expect_printed(": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ",
+                   "$TRAIN tiny.ini --eval --theta ./theta.csv");
+    expect_told(2, "theta must be a number; got 'nan'", "$TRAIN tiny.ini --eval --theta nan.csv");
     write_file("huge.csv", HEADING "all,all,0,1e308\n");
-    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta huge.csv");
-    expect_text(w->err, "theta must be in the range of numbers in float; got '1e308'");
-    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta scale:1e400");
-    expect_text(w->err, "X must be a number in the range of a double; got '1e400'");
+    expect_told(2, "theta must be in the range of numbers in float; got '1e308'",
+                "$TRAIN tiny.ini --eval --theta huge.csv");
+    expect_told(2, "X must be a number in the range of a double; got '1e400'",
+                "$TRAIN tiny.ini --eval --theta scale:1e400");
 }
 
 TEST(a_file_that_is_not_there_is_named)
 {
-    expect_exit(w, 2, "$TRAIN tiny.ini theta.init_from=none.csv");
-    expect_text(w->err, "none.csv: there is no table of theta");
+    expect_told(2, "none.csv: there is no table of theta",
+                "$TRAIN tiny.ini theta.init_from=none.csv");
     ck_assert(!exists("runs"));
     expect_exit(w, 0, "mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
-    expect_exit(w, 2, "$TRAIN tiny.ini --eval --theta pipe");
-    expect_text(w->err, "not a regular file");
+    expect_told(2, "not a regular file", "$TRAIN tiny.ini --eval --theta pipe");
 }
 
 TEST(a_run_starts_from_the_theta_of_a_file)
 {
     write_file("there.csv",
                HEADING PAIRS("0", "all") "1,all,0,2\n1,all,1,3\n1,all,2,4\n1,all,3,5\n");
-    expect_exit(w, 0,
+    expect_told(0, "theta from /",
                 "mkdir ini; sed 's/^learn = yes/&\\ninit_from = ..\\/there.csv\\nlr_scale = "
                 "0\\nform = raw/' "
                 "tiny.ini >ini/tiny.ini; $TRAIN64 ini/tiny.ini train.steps=20");
-    expect_text(w->err, "theta from /");
     char *theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n0,0,all,1,0.2,0.2\n");
     expect_text(theta, "\n20,0,all,3,0.003,0.003\n");
@@ -467,10 +451,10 @@ TEST(a_start_below_0_is_for_form_raw_alone)
                     "--quiet train.init_from=%s",
                     sources[i]);
         expect_exit(w, 0, "$TRAIN runs/again/config.ini --eval");
-        expect_exit(w, 4, "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=%s",
-                    sources[i]);
-        expect_text(w->err, "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, "
-                            "theta.form = raw takes any");
+        expect_told(4,
+                    "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, "
+                    "theta.form = raw takes any",
+                    "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=%s", sources[i]);
         ck_assert(!exists("runs/log"));
     }
 }
@@ -486,8 +470,7 @@ TEST(layers_without_positions_are_in_no_table)
     ck_assert_ptr_null(strstr(end, "\n1,all,"));
     rt_free(table);
     rt_free(end);
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
-    ck_assert_str_eq(w->out, "r,C,C_layer_0,C_layer_2\n");
+    expect_output("r,C,C_layer_0,C_layer_2\n", "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
     expect_exit(w, 0,
                 "$TRAIN tiny.ini " SKIPS " train.steps=20 --eval --theta "
                 "runs/tiny/theta_final.csv");
@@ -518,8 +501,7 @@ TEST(the_page_tells_what_resetting_theta_costs)
                     "line=$(grep '^%s' out | sed 's/>/\\&gt;/g'); [ \"$line\" ] && "
                     "grep -F \"<p>$line</p>\" kept/report.html",
                     lines[i]);
-    expect_exit(w, 0, "grep -c '<tr><td>[01]</td><td>all</td>' kept/report.html");
-    ck_assert_int_eq(atoi(w->out), 8);
+    expect_output("8\n", "grep -c '<tr><td>[01]</td><td>all</td>' kept/report.html");
     expect_exit(w, 0,
                 "rm -r kept/checkpoints; $TRAIN --report kept; "
                 "grep 'theta: reset to init' kept/report.html");

@@ -1,4 +1,4 @@
-/* `train --train-tokenizer`, and a model of texts with such a tokenizer. */
+/* `train --train-tokenizer`, at both levels, and a model of texts with such a tokenizer. */
 
 #include "train_program.h"
 
@@ -18,8 +18,8 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST(the_file_is_that_of_tokenizers)
 {
-    expect_exit(w, 0, "cp " TRAINED "*.txt .; $TRAIN --train-tokenizer 800 scripts.txt ties.txt");
-    ck_assert_str_eq(w->err, "");
+    expect_message(0, "",
+                   "cp " TRAINED "*.txt .; $TRAIN --train-tokenizer 800 scripts.txt ties.txt");
     expect_exit(w, 0, "$TRAIN --train-tokenizer 800 scripts.txt ties.txt >t.json");
     expect_same_files("t.json", TRAINED "tokenizer.json");
     expect_exit(w, 0, "$TRAIN64 --train-tokenizer 800 ties.txt scripts.txt | cmp - t.json");
@@ -28,15 +28,14 @@ TEST(the_file_is_that_of_tokenizers)
 /* tokenizers with special_tokens=["<|endoftext|>", "[MASK]"] and vocab_size=801. */
 TEST(a_mask_token_has_id_1_and_moves_the_others)
 {
-    expect_exit(w, 0,
-                "cp " TRAINED "*.txt .; "
-                "$TRAIN --train-tokenizer 801 --mask scripts.txt ties.txt >mask.json; "
-                "sed -n '/\"merges\"/,$p' mask.json >merges; "
-                "sed -n '/\"merges\"/,$p' " TRAINED "tokenizer.json | cmp - merges; "
-                "sed -n 's/^ *\"content\": //p' mask.json; "
-                "grep -E ': (1|2|800),?$' mask.json");
-    expect_text(w->out, "\"<|endoftext|>\",\n\"[MASK]\",\n      \"id\": 1,\n"
-                        "      \"[MASK]\": 1,\n      \"!\": 2,\n");
+    expect_printed("\"<|endoftext|>\",\n\"[MASK]\",\n      \"id\": 1,\n"
+                   "      \"[MASK]\": 1,\n      \"!\": 2,\n",
+                   "cp " TRAINED "*.txt .; "
+                   "$TRAIN --train-tokenizer 801 --mask scripts.txt ties.txt >mask.json; "
+                   "sed -n '/\"merges\"/,$p' mask.json >merges; "
+                   "sed -n '/\"merges\"/,$p' " TRAINED "tokenizer.json | cmp - merges; "
+                   "sed -n 's/^ *\"content\": //p' mask.json; "
+                   "grep -E ': (1|2|800),?$' mask.json");
     expect_exit(w, 0,
                 "sed '/^vocab/d' tiny.ini >masked.ini; $TRAIN masked.ini --quiet data.task=text "
                 "data.file=scripts.txt data.level=bpe "
@@ -47,11 +46,9 @@ TEST(a_mask_token_has_id_1_and_moves_the_others)
 TEST(lines_are_read_by_themselves)
 {
     /* In one line with what follows, two newlines would be a word. */
-    expect_exit(w, 0,
-                "for i in 1 2 3; do printf 'a\\n\\n\\nb'; done >text.txt; "
-                "$TRAIN --quiet --train-tokenizer 300 text.txt >t.json; "
-                "grep -c '\"\xc4\x8a\xc4\x8a\"' t.json || :");
-    ck_assert_str_eq(w->out, "0\n");
+    expect_output("0\n", "for i in 1 2 3; do printf 'a\\n\\n\\nb'; done >text.txt; "
+                         "$TRAIN --quiet --train-tokenizer 300 text.txt >t.json; "
+                         "grep -c '\"\xc4\x8a\xc4\x8a\"' t.json || :");
     expect_exit(w, 0,
                 "printf 'a \\n' >text.txt; printf ' b' >more.txt; "
                 "$TRAIN --quiet --train-tokenizer 300 text.txt more.txt >two.json; "
@@ -71,21 +68,51 @@ NIGHTLY_TEST(a_large_text_has_the_merges_of_a_small_one)
 
 TEST(a_tokenizer_of_all_words_is_smaller)
 {
-    expect_exit(w, 0,
+    expect_told(0, "train: warning: 266 tokens, not 1000: every word of the texts is a token\n",
                 "echo 'to be or not to be' >text.txt; $TRAIN --train-tokenizer 1000 text.txt");
-    expect_text(w->err,
-                "train: warning: 266 tokens, not 1000: every word of the texts is a token\n");
-    expect_exit(w, 0, "$TRAIN --quiet --train-tokenizer 257 text.txt | tr -d '\\n '");
-    expect_text(w->out, "\"merges\":[]}}");
+    expect_printed("\"merges\":[]}}",
+                   "$TRAIN --quiet --train-tokenizer 257 text.txt | tr -d '\\n '");
     ck_assert_str_eq(w->err, "");
 }
 
-typedef struct refusal {
+#define WORDPIECE "$TRAIN --level wordpiece --train-tokenizer "
+
+static void make_text(void)
+{
+    expect_exit(
+        w, 0,
+        "for i in $(seq 60); do echo 'Spin and round, the wheels turning; \xc3\x89t\xc3\xa9! '; "
+        "done >text.txt");
+}
+
+TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
+{
+    make_text();
+    for (int lines = 42; lines < 55; lines += 6) {
+        expect_exit(w, 0, WORDPIECE "%d text.txt >v.txt; wc -l <v.txt", lines);
+        ck_assert_int_eq(atoi(w->out), lines);
+        ck_assert_str_eq(w->err, "");
+        expect_exit(
+            w, 0, "$TRAIN64 --level wordpiece --train-tokenizer %d text.txt text.txt | cmp - v.txt",
+            lines);
+    }
+    expect_output("[PAD] [UNK] [CLS] [SEP] [MASK] ", "head -5 v.txt | tr '\\n' ' '");
+}
+
+TEST(a_vocabulary_of_all_words_is_shorter)
+{
+    make_text();
+    expect_told(0, "train: warning: ", WORDPIECE "1000 text.txt >v.txt");
+    expect_text(w->err, " lines, not 1000: every word of the texts is a piece\n");
+    expect_message(
+        0, "", "$TRAIN --quiet --level wordpiece --train-tokenizer 1000 text.txt | cmp - v.txt");
+    expect_output("4\n", "grep -cx 'wheels\\|turning\\|Spin\\|round' v.txt");
+}
+
+static const struct {
     int code;
     const char *command, *says;
-} refusal;
-
-static const refusal refusals[] = {
+} refusals[] = {
     {2, "$TRAIN --train-tokenizer", "option '--train-tokenizer' needs a value"},
     {2, "$TRAIN --train-tokenizer 300", "--train-tokenizer N takes text files, and no config"},
     {2, "$TRAIN tiny.ini --train-tokenizer 300", "--train-tokenizer N takes text files"},
@@ -103,20 +130,59 @@ static const refusal refusals[] = {
      ".err2: --train-tokenizer needs text; the file is empty"},
     {3, "printf 'ab\\377' >.err2; $TRAIN --train-tokenizer 300 .err2",
      ".err2: a tokenizer needs UTF-8; byte 0xff at offset 2 is not"},
+    {2, "$TRAIN --vocab 100 tiny.ini",
+     "--vocab N is now called --train-tokenizer N --level wordpiece"},
+    {2, WORDPIECE "0 tiny.ini",
+     "--train-tokenizer must be a whole number from 1 to 1000000; got '0'"},
+    {2, WORDPIECE "x tiny.ini", "from 1 to 1000000; got 'x'"},
+    {2, WORDPIECE "1000001 tiny.ini", "from 1 to 1000000; got '1000001'"},
+    {2, WORDPIECE "20 tiny.ini", "a vocabulary of these texts needs at least "},
+    {2, WORDPIECE "100 --eval tiny.ini", "--eval cannot be combined with another command"},
+    {2, "$TRAIN --report x --train-tokenizer 100",
+     "--train-tokenizer cannot be combined with another command"},
+    {2, WORDPIECE "100 --resume tiny.ini", "--resume goes with training only"},
+    {2, WORDPIECE "100 --output x tiny.ini", "--output needs --embed or --report"},
+    {2, WORDPIECE "100 --mask tiny.ini", "--mask needs --level bpe"},
+    {2, "$TRAIN --level words --train-tokenizer 300 tiny.ini",
+     "--level must be bpe or wordpiece; got 'words'"},
+    {2, "$TRAIN --level bpe tiny.ini", "--level needs --train-tokenizer"},
+    {2, "$TRAIN --lowercase tiny.ini",
+     "--lowercase needs --train-tokenizer; in a configuration, set data.lowercase"},
+    {3, WORDPIECE "100 tiny.ini none.txt",
+     "none.txt: No such file or directory (--train-tokenizer)"},
+    {3, WORDPIECE "100 data.lowercase=yes", "data.lowercase=yes: No such file or directory"},
+    {3, WORDPIECE "100 .", ".: Is a directory (--train-tokenizer)"},
+    {2, "echo abc >.err2; " WORDPIECE "6 .err2",
+     "--train-tokenizer 6 is too few: a vocabulary of these texts needs at least "},
+    {3, ": >.err2; " WORDPIECE "100 .err2",
+     ".err2: --train-tokenizer needs text; the file is empty"},
+    {3, "printf 'ab\\377' >.err2; " WORDPIECE "100 .err2",
+     ".err2: a vocabulary needs UTF-8; byte 0xff at offset 2 is not"},
+    {3, "echo >.err2; " WORDPIECE "100 .err2",
+     "the texts have no word of up to 100 characters to build a vocabulary from"},
+    {2, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.level=wordpiece",
+     "data.vocab_file must name a vocab.txt for data.level = wordpiece; train --train-tokenizer N "
+     "--level wordpiece makes one"},
+    {2,
+     "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.lowercase=yes --check",
+     "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "
+     "data.level = wordpiece"},
+    {3,
+     WORDPIECE "80 tiny.ini | tail -n +2 >.err2; $TRAIN tiny.ini data.task=text data.vocab=32 "
+               "data.file=tiny.ini data.level=wordpiece data.vocab_file=.err2",
+     ".err2: has no line [PAD]"},
 };
-enum { REFUSALS = sizeof refusals / sizeof *refusals };
-
-TEST_ROWS(what_makes_no_tokenizer_is_refused, 0, REFUSALS)
+TEST_ROWS(what_makes_no_tokenizer_is_refused, 0, ROWS(refusals))
 {
-    expect_exit(w, refusals[_i].code, "%s", refusals[_i].command);
-    expect_text(w->err, refusals[_i].says);
+    expect_told(refusals[_i].code, refusals[_i].says, "%s", refusals[_i].command);
     ck_assert_str_eq(w->out, "");
 }
 
 TEST(a_tokenizer_that_cannot_be_printed_is_a_failure)
 {
-    expect_exit(w, 1, "$TRAIN --train-tokenizer 300 tiny.ini >/dev/full");
-    expect_text(w->err, "the results could not be printed");
+    expect_told(1, "the results could not be printed",
+                "$TRAIN --train-tokenizer 300 tiny.ini >/dev/full");
+    expect_told(1, "the results could not be printed", WORDPIECE "100 tiny.ini >/dev/full");
 }
 
 TEST(a_decoder_learns_a_text_by_its_own_tokens)
@@ -129,8 +195,7 @@ TEST(a_decoder_learns_a_text_by_its_own_tokens)
         "$TRAIN tiny.ini --quiet model.kind=decoder theta.learn=no data.task=text "
         "data.vocab=32 data.file=text.txt data.level=bpe data.vocab_file=t.json train.steps=10");
     expect_same_files("t.json", "runs/tiny/tokenizer.json");
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint runs/tiny --predict 'The wheels' --tokens 3 "
-                "--temperature 0 --jsonl --quiet");
-    expect_text(w->out, "{\"text\": \"The wheels\"");
+    expect_printed("{\"text\": \"The wheels\"",
+                   "$TRAIN --checkpoint runs/tiny --predict 'The wheels' --tokens 3 "
+                   "--temperature 0 --jsonl --quiet");
 }

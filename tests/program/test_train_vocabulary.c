@@ -1,4 +1,5 @@
-/* A model of text keeps its vocabulary: whatever text it meets is read with it. */
+/* A model of text keeps its vocabulary: whatever text it meets is read with it. Models of
+ * characters, of WordPiece, and of byte-level BPE. */
 
 #include "train_program.h"
 
@@ -25,8 +26,7 @@ TEST_ROWS(a_model_is_evaluated_on_another_text, 0, 2)
     static const char *const levels[] = {"", CHAR};
     make_texts();
     expect_exit(w, 0, "$TRAIN " FIRST "%s", levels[_i]);
-    expect_exit(w, 0, "$TRAIN " SECOND "%s --eval", levels[_i]);
-    expect_text(w->out, "eval: loss ");
+    expect_printed("eval: loss ", "$TRAIN " SECOND "%s --eval", levels[_i]);
     if (!_i)
         expect_no_text(w->err, "[UNK]");
     else /* h, w, h and l in each line */
@@ -47,20 +47,19 @@ TEST_ROWS(a_run_starts_from_a_model_of_another_text, 0, 2)
     expect_exit(w, 0, "$TRAIN " SECOND "%s --check", command);
     expect_exit(w, 0, "rm -r runs/tiny");
     expect_exit(w, 0, "$TRAIN " SECOND "%s --resume", command);
-    expect_exit(w, 0, "$TRAIN " FIRST "%s --eval", command);
-    expect_no_text(w->err, "[UNK]");
+    expect_untold("[UNK]", "$TRAIN " FIRST "%s --eval", command);
 }
 
 TEST(the_level_must_be_that_of_the_model)
 {
     make_texts();
     expect_exit(w, 0, "$TRAIN " FIRST CHAR);
-    expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte --eval");
-    expect_text(w->err,
+    expect_told(2,
                 "command line: data.level = byte cannot be changed here: the trained model has "
-                "char\n");
-    expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s", newest);
-    expect_text(w->err, "  data.level = byte (command line); the model has char\n");
+                "char\n",
+                "$TRAIN " FIRST "data.level=byte --eval");
+    expect_told(2, "  data.level = byte (command line); the model has char\n",
+                "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s", newest);
     expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s --check",
                 newest);
     ck_assert(!exists("runs/more"));
@@ -72,12 +71,13 @@ TEST(a_model_of_text_is_no_model_of_anything_else)
     expect_exit(w, 0, "$TRAIN " FIRST);
     expect_exit(w, 4, "$TRAIN tiny.ini data.vocab=260 run.name=more train.init_from=%s --check",
                 newest);
-    expect_exit(w, 4, "$TRAIN tiny.ini data.vocab=260 run.name=more train.init_from=%s", newest);
-    expect_text(w->err, "step-00000060.h5: the model was trained on text, data.task = copy\n");
+    expect_told(4, "step-00000060.h5: the model was trained on text, data.task = copy\n",
+                "$TRAIN tiny.ini data.vocab=260 run.name=more train.init_from=%s", newest);
     expect_exit(w, 0, "$TRAIN tiny.ini --overwrite --quiet data.vocab=260");
-    expect_exit(w, 4, "$TRAIN " FIRST "run.name=more train.init_from=%s", newest);
-    expect_text(w->err, "step-00000060.h5: the model was trained without a vocabulary of text, "
-                        "data.task = text\n");
+    expect_told(4,
+                "step-00000060.h5: the model was trained without a vocabulary of text, "
+                "data.task = text\n",
+                "$TRAIN " FIRST "run.name=more train.init_from=%s", newest);
 }
 
 /* ---- vocab.txt ---- */
@@ -90,8 +90,8 @@ TEST(the_vocabulary_lies_in_the_folder_of_the_run)
                 "printf '%%s\\n' '[PAD]' '[CLS]' '[MASK]' '[SEP]' '[UNK]' '\\n' ' ' a d e g "
                 "i n o r s t u | cmp - runs/tiny/vocab.txt");
     expect_exit(w, 0, "$TRAIN " FIRST "--overwrite");
-    expect_exit(w, 0, "wc -l <runs/tiny/vocab.txt; sed -n '5p;260p' runs/tiny/vocab.txt");
-    ck_assert_str_eq(w->out, "260\n0x00\n0xff\n");
+    expect_output("260\n0x00\n0xff\n",
+                  "wc -l <runs/tiny/vocab.txt; sed -n '5p;260p' runs/tiny/vocab.txt");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite train.steps=1");
     ck_assert(!exists("runs/tiny/vocab.txt"));
 }
@@ -118,11 +118,11 @@ TEST(a_vocabulary_is_taken_from_a_file_beside_the_configuration)
     make_vocabulary();
     expect_exit(w, 0, "$TRAIN " WITH_FILE);
     expect_exit(w, 0, "cmp sub/v.txt runs/text/vocab.txt");
-    expect_exit(w, 2, "$TRAIN " WITH_FILE "--resume data.vocab_file=runs/text/vocab.txt");
-    expect_text(w->err, "data.vocab_file: the run has ");
+    expect_told(2, "data.vocab_file: the run has ",
+                "$TRAIN " WITH_FILE "--resume data.vocab_file=runs/text/vocab.txt");
     expect_exit(w, 0, "echo xx >>sub/v.txt");
-    expect_exit(w, 3, "$TRAIN " WITH_FILE "--check");
-    expect_text(w->err, "sub/v.txt:20: holds 2 characters; at level char a line holds one\n");
+    expect_told(3, "sub/v.txt:20: holds 2 characters; at level char a line holds one\n",
+                "$TRAIN " WITH_FILE "--check");
 }
 
 TEST(a_run_goes_on_with_the_vocabulary_of_its_checkpoint)
@@ -138,8 +138,8 @@ TEST(a_run_goes_on_with_the_vocabulary_of_its_checkpoint)
     expect_no_text(w->err, "warning");
     expect_exit(w, 0, "$TRAIN " WITH_FILE "--eval");
     expect_exit(w, 0, "$TRAIN --report runs/text");
-    expect_exit(w, 3, "$TRAIN " WITH_FILE "run.name=new");
-    expect_text(w->err, "sub/v.txt: No such file or directory (data.vocab_file)");
+    expect_told(3, "sub/v.txt: No such file or directory (data.vocab_file)",
+                "$TRAIN " WITH_FILE "run.name=new");
 }
 
 TEST_ROWS(a_vocabulary_that_was_edited_is_told_to_a_run_that_goes_on, 0, 3)
@@ -162,11 +162,251 @@ TEST(a_file_that_is_not_the_vocabulary_of_the_model_is_refused)
     snprintf(more, sizeof more, "run.name=more train.init_from=%s", newest);
     make_vocabulary();
     expect_exit(w, 0, "$TRAIN " FIRST CHAR);
-    expect_exit(w, 2, "$TRAIN " FIRST CHAR "%s data.vocab_file=sub/v.txt", more);
-    expect_text(w->err, "data.vocab_file: ");
+    expect_told(2, "data.vocab_file: ", "$TRAIN " FIRST CHAR "%s data.vocab_file=sub/v.txt", more);
     expect_text(w->err, "sub/v.txt is not the vocabulary that the model was trained with");
     expect_exit(w, 2, "$TRAIN " FIRST CHAR "%s data.vocab_file=sub/v.txt --check", more);
     ck_assert(!exists("runs/more"));
     expect_exit(w, 0, "$TRAIN " FIRST CHAR "%s data.vocab_file=runs/tiny/vocab.txt", more);
     expect_same_files("runs/tiny/vocab.txt", "runs/more/vocab.txt");
+}
+
+/* ---- words and pieces ---- */
+
+#define FIXTURES TEST_SOURCES "/fixtures/bpe"
+
+/* Of this text every word follows from the one before, and there are characters of several bytes.
+ */
+#define SENTENCE "Spin and round, the wheels turning; \xc3\x89t\xc3\xa9"
+
+/* The text, and v.txt, a vocabulary of all its words, in lower case. */
+static void make_words(void)
+{
+    expect_message(
+        0, "",
+        "for i in $(seq 60); do echo '" SENTENCE "! '; done >text.txt; "
+        "$TRAIN --level wordpiece --train-tokenizer 1000 --lowercase --quiet text.txt >v.txt");
+}
+
+/* The text, with characters of three bytes, and v.json, a tokenizer of that kind. */
+static void make_pieces(const char *kind)
+{
+    expect_exit(w, 0,
+                "for i in $(seq 60); do echo '" SENTENCE " \xe4\xb8\x96\xe7\x95\x8c! '; "
+                "done >text.txt; cp " FIXTURES "/%s/tokenizer.json v.json; chmod u+w v.json",
+                kind);
+}
+
+/* At this rate a word that is predicted has a probability of 0.9 and more, whatever was rounded on
+ * the way; at 5e-3 the last bits decide. */
+#define OF_TEXT                                                                                    \
+    "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
+    "optimizer.schedule_steps=600 train.batch_size=16 model.dim=32 "
+#define AS_LM  "data.objective=lm model.causal=yes "
+#define WORDS  OF_TEXT "optimizer.lr=2e-3 data.level=wordpiece "
+#define LOWER  WORDS "data.vocab_file=v.txt data.lowercase=yes "
+#define PIECES OF_TEXT "optimizer.lr=5e-3 data.level=bpe "
+#define BPE    PIECES "data.vocab_file=v.json "
+
+TEST(a_model_of_words_fills_masks)
+{
+    make_words();
+    expect_exit(w, 0, "$TRAIN " LOWER "train.steps=600 data.mask_probability=0.3");
+    expect_same_files("v.txt", "runs/tiny/vocab.txt");
+    expect_exit(
+        w, 0,
+        "$TRAIN --quiet --checkpoint runs/tiny --predict 'SPIN [MASK] round[MASK] the wheels'");
+    ck_assert_msg(!strncmp(w->out, "SPIN and round, the wheels\nmask 1: 'and' ", 41), "%s", w->out);
+    ck_assert_ptr_nonnull(strstr(w->out, "\nmask 2: ',' "));
+    ck_assert_str_eq(w->err, "");
+}
+
+TEST(a_causal_model_of_words_continues_a_text)
+{
+    make_words();
+    expect_exit(w, 0, "$TRAIN " LOWER AS_LM "train.steps=200");
+    expect_output("Spin and round , the\n",
+                  "$TRAIN " LOWER AS_LM "--predict 'Spin and' --tokens 3 --temperature 0");
+    expect_told(0,
+                "warning: words of the text that are not in the vocabulary and are read as "
+                "[UNK]: 1, the first is 'zebra' at byte 4\n",
+                "$TRAIN " LOWER AS_LM "--predict 'the zebra' --tokens 1 --temperature 0");
+}
+
+TEST(a_cased_model_reads_no_lower_case)
+{
+    make_words();
+    expect_told(0, "read as [UNK]: 120, the first is 'Spin' at byte 0\n",
+                "$TRAIN " WORDS "data.vocab_file=v.txt train.steps=60");
+    expect_told(2, "  data.lowercase = yes (command line); the model has no\n",
+                "$TRAIN " LOWER "run.name=more train.init_from=%s", newest);
+    expect_told(2, "data.lowercase: the run has 'no', now it is 'yes'", "$TRAIN " LOWER "--resume");
+}
+
+TEST(a_causal_model_of_pieces_continues_a_text)
+{
+    make_pieces("gpt2");
+    expect_exit(w, 0, "$TRAIN " BPE AS_LM "train.steps=300 data.length=24");
+    expect_same_files("v.json", "runs/tiny/tokenizer.json");
+    expect_exit(w, 0,
+                "$TRAIN --quiet --checkpoint runs/tiny --predict 'Spin and' --tokens 40 "
+                "--temperature 0");
+    ck_assert_msg(!strncmp(w->out, "Spin and round, the wheels turning; \xc3\x89t\xc3\xa9 ", 42),
+                  "%s", w->out);
+    ck_assert_str_eq(w->err, "");
+}
+
+/* Whatever is drawn, what is printed is UTF-8. */
+TEST(a_continuation_is_never_half_a_character)
+{
+    make_pieces("gpt2");
+    expect_exit(w, 0, "$TRAIN " BPE AS_LM "train.steps=2");
+    for (int seed = 1; seed <= 4; seed++)
+        expect_exit(w, 0,
+                    "$TRAIN --quiet --checkpoint runs/tiny --predict '\xe4\xb8\x96' --tokens 60 "
+                    "--temperature 9 --seed %d >>all.txt",
+                    seed);
+    expect_exit(w, 0, "iconv -f UTF-8 -t UTF-16 all.txt >utf16 && grep -c '\xef\xbf\xbd' all.txt");
+    ck_assert_int_ge(atoi(w->out), 1);
+}
+
+TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
+{
+    static const struct {
+        const char *keys, *vocabulary, *source, *unit;
+    } rows[] = {{LOWER, "vocab.txt", "v.txt", "word piece"},
+                {BPE AS_LM, "tokenizer.json", "v.json", "piece"}};
+    const char *keys = rows[_i].keys, *name = rows[_i].vocabulary;
+    char whole[64], part[64], more[64];
+    snprintf(whole, sizeof whole, "runs/tiny/%s", name);
+    snprintf(part, sizeof part, "runs/parts/%s", name);
+    snprintf(more, sizeof more, "runs/more/%s", name);
+    if (_i)
+        make_pieces("llama3");
+    else
+        make_words();
+    expect_exit(w, 0, "$TRAIN %s train.steps=60", keys);
+    expect_exit(w, 0, "$TRAIN %s run.name=parts train.steps=20", keys);
+    expect_exit(w, 0, "rm %s %s", rows[_i].source, part);
+    expect_exit(w, 0, "$TRAIN %s run.name=parts --resume", keys);
+    expect_same_files("runs/tiny/metrics.csv", "runs/parts/metrics.csv");
+    expect_same_files(whole, part);
+    expect_exit(w, 0, "$TRAIN --report runs/tiny; grep -c 'bits per %s' runs/tiny/report.html",
+                rows[_i].unit);
+    expect_exit(w, 0, "$TRAIN %s run.name=more train.steps=20 train.init_from=%s",
+                _i ? PIECES AS_LM : WORDS, newest);
+    expect_same_files(whole, more);
+    if (_i)
+        expect_told(2, "o.json is not the vocabulary that the model was trained with",
+                    "cp " FIXTURES "/gpt2/tokenizer.json o.json; $TRAIN " PIECES AS_LM
+                    "data.vocab_file=o.json run.name=other train.init_from=%s",
+                    newest);
+    else
+        expect_told(
+            0,
+            "words of data.file that are not in the vocabulary and are read as [UNK]: 1, the "
+            "first is 'of' at byte 11\n",
+            "echo 'The Wheels of Spin turning' >text.txt; $TRAIN --quiet --checkpoint "
+            "runs/more --eval data.eval_fraction=0 data.length=4 data.file=text.txt");
+}
+
+#define ANSWER "--predict 'the e\xcc\x81' --tokens 12 --temperature 0 "
+
+/* Of RoFormer, and of Llama. */
+TEST_ROWS(a_folder_for_transformers_has_the_same_answers, 0, 2)
+{
+    make_pieces("qwen2");
+    expect_exit(w, 0, "$TRAIN " BPE AS_LM "train.steps=60 %s", _i ? "model.kind=decoder" : "");
+    expect_printed(
+        "\"tokenizer_class\": \"PreTrainedTokenizerFast\"",
+        "$TRAIN --quiet --checkpoint runs/tiny --export out && cat out/tokenizer_config.json");
+    expect_text(w->out, "\"bos_token\": \"<|endoftext|>\"");
+    expect_exit(w, 0, "cat out/tokenizer.json"); /* with what v.json lacks */
+    expect_text(w->out, "TemplateProcessing");
+    ck_assert(!exists("out/vocab.txt"));
+    expect_exit(w, 0,
+                "$TRAIN --quiet --checkpoint runs/tiny " ANSWER ">a.txt; "
+                "$TRAIN --quiet --checkpoint out " ANSWER "| cmp - a.txt");
+    expect_exit(w, 0,
+                "sed -i '/rotor_level/d' out/config.json; $TRAIN --quiet --checkpoint out " ANSWER
+                "| cmp - a.txt");
+    expect_exit(w, 0, "$TRAIN --checkpoint out --print-config | grep 'level = bpe'");
+}
+
+/* With the word that the text is made of. Its piece begins with a blank, which is left out where
+ * the text has one of its own. */
+TEST(a_model_with_a_mask_fills_it)
+{
+    static const char filled[] = "the the the the the\n";
+    double first, second;
+    make_pieces("space");
+    expect_exit(w, 0,
+                "yes the | head -3000 | tr '\\n' ' ' >text.txt; $TRAIN " BPE
+                "train.steps=40 data.mask_probability=0.3");
+    expect_exit(w, 0,
+                "$TRAIN --quiet --checkpoint runs/tiny --predict 'the[MASK] the [MASK] the' | "
+                "sed \"s/, '.*//\"");
+    const char *rest = w->out + strlen(filled);
+    ck_assert_msg(!strncmp(w->out, filled, strlen(filled)) &&
+                      sscanf(rest, "mask 1: ' the' %lf\nmask 2: ' the' %lf\n", &first, &second) ==
+                          2,
+                  "%s", w->out);
+    ck_assert_double_ge(first, 0.9);
+    ck_assert_double_ge(second, 0.9);
+}
+
+TEST(samples_of_masked_pieces_are_utf8)
+{
+    make_pieces("space");
+    expect_exit(w, 0, "$TRAIN " BPE "train.steps=100 data.mask_probability=0.3");
+    expect_exit(w, 0,
+                "$TRAIN --report runs/tiny; iconv -f UTF-8 -t UTF-16 runs/tiny/report.html "
+                ">utf16; grep -c Samples runs/tiny/report.html");
+}
+
+TEST(labelled_texts_have_the_tokens_around_them)
+{
+    make_pieces("space");
+    expect_exit(w, 0,
+                "printf 'text\\tlabel\\n' >a.tsv; for i in $(seq 20); do printf "
+                "'the wheel %%d\\tx\\nround and\\ty\\n' $i; done >>a.tsv; $TRAIN tiny.ini --quiet "
+                "data.task=classify data.vocab=32 data.file=a.tsv data.level=bpe "
+                "data.vocab_file=v.json train.steps=80 train.batch_size=8");
+    expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/tiny --predict 'the wheel 7'");
+    ck_assert_msg(!strncmp(w->out, "x\t", 2), "%s", w->out);
+}
+
+static const struct {
+    int code;
+    const char *kind, *command, *says;
+} refusals[] = {
+    {2, "gpt2", BPE,
+     "data.objective = mlm needs a mask token, such as <mask>; the vocabulary has no "
+     "such special token"},
+    {2, "gpt2", PIECES, "data.vocab_file must name a tokenizer.json for data.level = bpe"},
+    {2, "gpt2", BPE AS_LM "data.lowercase=yes",
+     "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "
+     "data.level = wordpiece"},
+    {2, "gpt2", "tiny.ini data.task=text data.vocab=32 data.file=text.txt data.vocab_file=v.json",
+     "data.vocab_file has no effect: it needs data.task = text, classify or tag and "
+     "data.level other than byte"},
+    {3, "gpt2", PIECES AS_LM "data.vocab_file=text.txt", "text.txt:1: invalid JSON: "},
+    {3, "gpt2", PIECES AS_LM "data.vocab_file=none.json",
+     "none.json: No such file or directory (data.vocab_file)"},
+    {3, "gpt2", "$(sed -i 's/\"type\": \"BPE\"/\"type\": \"Unigram\"/' v.json) " BPE AS_LM,
+     "v.json: model.type is 'Unigram'; 'BPE' is read"},
+};
+
+TEST_ROWS(what_a_model_cannot_be_trained_with_is_refused, 0, ROWS(refusals))
+{
+    make_pieces(refusals[_i].kind);
+    expect_told(refusals[_i].code, refusals[_i].says, "$TRAIN %s", refusals[_i].command);
+}
+
+TEST(bytes_that_have_no_piece_are_told)
+{
+    make_pieces("missing");
+    expect_told(0,
+                "warning: bytes of data.file that are not in the vocabulary and are left "
+                "out: ",
+                "echo '\xf3\xa0\x80\x81' >>text.txt; $TRAIN " BPE AS_LM "train.steps=1");
 }

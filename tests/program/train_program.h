@@ -50,12 +50,18 @@ static inline const char *line_of(const char *text, const char *beginning, char 
     return line;
 }
 
-/* Expect the exit code of a command, and a part of its messages; an exit code of 0, and a part of
- * what it prints, or all of it; an exit code of 0, and messages without a text. */
+/* Expect the exit code of a command, and a part of its messages, or all of them; an exit code of 0,
+ * and a part of what it prints, or all of it; an exit code of 0, and messages, or what it prints,
+ * without a text. */
 #define expect_told(code, says, ...)                                                               \
     do {                                                                                           \
         expect_exit(w, code, __VA_ARGS__);                                                         \
         expect_text(w->err, says);                                                                 \
+    } while (0)
+#define expect_message(code, text, ...)                                                            \
+    do {                                                                                           \
+        expect_exit(w, code, __VA_ARGS__);                                                         \
+        ck_assert_str_eq(w->err, text);                                                            \
     } while (0)
 #define expect_printed(says, ...)                                                                  \
     do {                                                                                           \
@@ -67,6 +73,11 @@ static inline const char *line_of(const char *text, const char *beginning, char 
     do {                                                                                           \
         expect_exit(w, 0, __VA_ARGS__);                                                            \
         ck_assert_str_eq(w->out, text);                                                            \
+    } while (0)
+#define expect_unprinted(part, ...)                                                                \
+    do {                                                                                           \
+        expect_exit(w, 0, __VA_ARGS__);                                                            \
+        expect_no_text(w->out, part);                                                              \
     } while (0)
 #define expect_untold(part, ...)                                                                   \
     do {                                                                                           \

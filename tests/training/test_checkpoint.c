@@ -25,11 +25,11 @@ static void assert_some_info(const rt_checkpoint_info *info)
     ck_assert(info->seed == UINT64_MAX - 6);
     ck_assert(info->position == 6400);
     ck_assert(info->schedule_steps == 1000);
-    ck_assert(info->eval_loss == 0.25);
-    ck_assert(info->best_eval_loss == 0.125);
-    ck_assert(info->best_eval_step == 199);
-    ck_assert(info->patience_loss == 0.5);
-    ck_assert(info->patience_count == 3);
+    ck_assert(info->evaluations.loss == 0.25);
+    ck_assert(info->evaluations.best_loss == 0.125);
+    ck_assert(info->evaluations.best_step == 199);
+    ck_assert(info->evaluations.reference == 0.5);
+    ck_assert(info->evaluations.stalled == 3);
     ck_assert_str_eq(info->config, some_config);
     ck_assert(rt_vocabularies_equal(info->vocabulary, &some_vocabulary));
 }
@@ -62,13 +62,13 @@ TEST(the_info_is_read_without_a_model)
 TEST(an_info_without_texts_is_read_as_empty_texts)
 {
     trained t = new_trained(4, 1);
-    rt_checkpoint_info none = {.eval_loss = INFINITY, .best_eval_loss = INFINITY}, info;
+    rt_checkpoint_info none = {.evaluations = RT_NO_EVALUATIONS}, info;
     rt_status status = rt_checkpoint_save(in_scratch("a.h5"), model_of(&t), &none);
     assert_status(status, RT_OK, "");
     assert_status(rt_checkpoint_read_info(opened(in_scratch("a.h5")), &info), RT_OK, "");
     ck_assert_str_eq(info.config, "");
     ck_assert_ptr_null(info.vocabulary);
-    ck_assert(isinf(info.eval_loss) && isinf(info.best_eval_loss));
+    ck_assert(isinf(info.evaluations.loss) && isinf(info.evaluations.best_loss));
     rt_checkpoint_info_free(&info);
 }
 
@@ -76,12 +76,11 @@ TEST(the_best_evaluation_is_that_of_a_checkpoint_itself_only_if_it_is_better)
 {
     rt_checkpoint_info info = some_info(200);
     ck_assert_int_eq(rt_checkpoint_best_step(&info), 199);
-    info.eval_loss = info.best_eval_loss;
+    info.evaluations.loss = info.evaluations.best_loss;
     ck_assert_int_eq(rt_checkpoint_best_step(&info), 199);
-    info.eval_loss = 0.1;
+    info.evaluations.loss = 0.1;
     ck_assert_int_eq(rt_checkpoint_best_step(&info), 200);
-    info.eval_loss = info.best_eval_loss = INFINITY;
-    info.best_eval_step = 0;
+    info.evaluations = RT_NO_EVALUATIONS;
     ck_assert_int_eq(rt_checkpoint_best_step(&info), 0);
 }
 

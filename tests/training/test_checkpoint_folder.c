@@ -88,7 +88,7 @@ TEST(the_best_evaluation_is_kept_beside_the_newest)
     trained t = new_trained(4, 1);
     for (int step = 10; step <= 60; step += 10) {
         rt_checkpoint_info info = some_info(step);
-        info.best_eval_step = step < 20 ? 10 : step < 50 ? 20 : 50;
+        info.evaluations.best_step = step < 20 ? 10 : step < 50 ? 20 : 50;
         assert_status(rt_checkpoint_save_in(scratch, model_of(&t), &info, 1), RT_OK, "");
         expect_steps(step == 10   ? "10 "
                      : step == 20 ? "20 "
@@ -151,12 +151,12 @@ static void negative_square(trained *t, rt_checkpoint_info *info)
 static void best_after_the_end(trained *t, rt_checkpoint_info *info)
 {
     (void)t;
-    info->best_eval_step = info->step + 1;
+    info->evaluations.best_step = info->step + 1;
 }
 static void loss_that_is_none(trained *t, rt_checkpoint_info *info)
 {
     (void)t;
-    info->best_eval_loss = NAN;
+    info->evaluations.best_loss = NAN;
 }
 static void start_that_is_none(trained *t, rt_checkpoint_info *info)
 {

@@ -203,7 +203,7 @@ static void save(const training *t, const char *path)
                                      .seed = t->config.run.seed,
                                      .position = t->state->sequences,
                                      .schedule_steps = t->config.optimizer.schedule_steps,
-                                     .best_eval_loss = 1,
+                                     .evaluations.best_loss = 1,
                                      .config = config};
     expect_ok(rt_checkpoint_save(path, &model, &info));
     rt_free(config);

@@ -3,15 +3,13 @@
 #include "suite.h"
 #include "train/run/state.h"
 
-#include <math.h>
-
 /* Counts the losses as evaluations every 10 steps; the letter of each tells whether it was the best
  * (b) and whether the patience has run out (e, or E after a best one). */
 static void expect_course(double min_delta, int patience, const double *losses,
                           const char *expected)
 {
     const rt_train_options o = {.eval_every = 10, .patience = patience, .min_delta = min_delta};
-    rt_evaluations e = rt_evaluations_none();
+    rt_evaluations e = RT_NO_EVALUATIONS;
     char course[32] = "";
     for (int i = 0; losses[i] > 0; i++) {
         const bool best = rt_evaluations_add(&e, &o, 10 * (i + 1), losses[i]);
@@ -47,30 +45,11 @@ TEST(an_improvement_is_measured_from_the_last_one)
 TEST(an_evaluation_of_the_last_step_alone_counts_for_nothing_that_follows)
 {
     const rt_train_options o = {.eval_every = 10, .patience = 1};
-    rt_evaluations e = rt_evaluations_none();
+    rt_evaluations e = RT_NO_EVALUATIONS;
     ck_assert(rt_evaluations_add(&e, &o, 10, 2));
     ck_assert(!rt_evaluations_add(&e, &o, 15, 1));
     ck_assert(!rt_evaluations_stalled(&e, &o));
     ck_assert(e.loss == 1);
     ck_assert(e.best_loss == 2 && e.best_step == 10 && e.reference == 2 && !e.stalled);
     ck_assert(rt_evaluations_add(&e, &o, 20, 1.5));
-}
-
-TEST(a_checkpoint_keeps_them)
-{
-    const rt_train_options o = {.eval_every = 10, .patience = 3, .min_delta = 0.5};
-    const double losses[] = {3, 2.75, 2.625};
-    rt_evaluations e = rt_evaluations_none();
-    rt_checkpoint_info info = {0};
-    for (int i = 0; i < 3; i++)
-        rt_evaluations_add(&e, &o, 10 * (i + 1), losses[i]);
-    rt_evaluations_put(&e, &info);
-    const rt_evaluations kept = rt_evaluations_of(&info);
-    ck_assert(kept.loss == 2.625 && kept.best_loss == 2.625 && kept.best_step == 30);
-    ck_assert(kept.reference == 3 && kept.stalled == 2);
-    e = rt_evaluations_none();
-    rt_evaluations_put(&e, &info);
-    const rt_evaluations none = rt_evaluations_of(&info);
-    ck_assert(isinf(none.loss) && isinf(none.best_loss) && isinf(none.reference));
-    ck_assert(!none.best_step && !none.stalled);
 }

@@ -53,7 +53,7 @@ static void reopen_after(int finished_steps)
 
 static const char rows_to_30[] = METRICS_HEADER ROW_10 ROW_20 ROW_30;
 
-/* ---- metrics.csv ---- */
+/* ---- older rows ---- */
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
@@ -69,72 +69,53 @@ TEST(a_new_run_starts_empty_whatever_was_there)
     ck_assert_int_eq(files_in_scratch(), 3);
 }
 
-TEST(rows_of_later_steps_are_dropped)
-{
-    put("metrics.csv", rows_to_30);
-    reopen_after(20);
-    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
-    put("metrics.csv", rows_to_30);
-    reopen_after(5);
-    expect_content("metrics.csv", METRICS_HEADER);
-}
+#define KEPT  METRICS_HEADER ROW_10 ROW_20
+#define THETA "0,0,all,0,1,1\n0,1,all,0,1,1\n"
+#define CLOCK TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n"
 
-/* A run of 30 steps evaluates at its end, a longer one does not at that step. */
-TEST(the_evaluation_at_an_earlier_end_is_taken_out)
-{
-    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "30,11520,1.5,1.25,0.75,0.1,1,0.5,0.125\n");
-    reopen_after(30);
-    expect_content("metrics.csv", rows_to_30);
-    reopen_after(30); /* a second time changes nothing */
-    expect_content("metrics.csv", rows_to_30);
-}
+/* Content of a table before a run goes on after a step, and then; NULL: there is no file. */
+static const struct {
+    const char *name, *before;
+    int step;
+    const char *then;
+} tables[] = {
+    {"metrics.csv", rows_to_30, 20, KEPT},
+    {"metrics.csv", rows_to_30, 5, METRICS_HEADER},
+    /* a run of 30 steps evaluates at its end, a longer one does not at that step */
+    {"metrics.csv", KEPT "30,11520,1.5,1.25,0.75,0.1,1,0.5,0.125\n", 30, rows_to_30},
+    {"metrics.csv", rows_to_30, 30, rows_to_30},
+    {"metrics.csv", KEPT, 20, KEPT},
+    /* an earlier end that is not logged */
+    {"metrics.csv", KEPT "27,324,1.6,1.5,0.6,0.1,1,0.5,0.125\n", 27, KEPT},
+    /* rows that a crash has cut off */
+    {"metrics.csv", KEPT "3", 40, KEPT},
+    {"metrics.csv", KEPT "30", 40, KEPT},
+    {"metrics.csv", KEPT "30,11520,1.5,,,0.1,1,0.5,0.125", 40, KEPT},
+    {"metrics.csv", KEPT "20,2", 40, KEPT},
+    {"metrics.csv", NULL, 20, METRICS_HEADER},
+    {"metrics.csv", "", 20, METRICS_HEADER},
+    /* rows of another version, whose columns were fewer and stood otherwise */
+    {"metrics.csv", "step,loss,tokens,other\n10,2.5,120,x\n20,2,240,y\n30,2,360,z\n", 20,
+     METRICS_HEADER "10,120,2.5,,,,,,\n20,240,2,,,,,,\n"},
+    {"theta.csv", NULL, 20, THETA_HEADER},
+    {"theta.csv", "step,la", 20, THETA_HEADER},
+    /* theta of an earlier end stays if it was due */
+    {"theta.csv", THETA_HEADER THETA "20,0,all,0,2,1\n27,0,all,0,3,1\n", 27,
+     THETA_HEADER THETA "20,0,all,0,2,1\n"},
+    {"theta.csv", THETA_HEADER THETA "20,0,all,0,2,1\n", 20, THETA_HEADER THETA "20,0,all,0,2,1\n"},
+    {"theta.csv", THETA_HEADER THETA "20,0,all,0,2,1\n", 19, THETA_HEADER THETA},
+    {"timing.csv", CLOCK "30,0.4,5" NO_SESSION "\n", 27, CLOCK},
+    /* as it was before there were sessions in it */
+    {"timing.csv", "step,seconds,tokens_per_s\n10,0.1,5\n30,0.4,5\n", 27,
+     TIMING_HEADER "10,0.1,5" NO_SESSION "\n"},
+};
 
-TEST(the_row_of_an_earlier_end_that_is_not_logged_is_dropped)
+TEST_ROWS(rows_up_to_the_step_stay, 0, ROWS(tables))
 {
-    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20 "27,324,1.6,1.5,0.6,0.1,1,0.5,0.125\n");
-    reopen_after(27);
-    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
-}
-
-TEST(an_end_where_an_evaluation_was_due_keeps_it)
-{
-    put("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
-    reopen_after(20);
-    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
-}
-
-TEST_ROWS(a_row_cut_off_by_a_crash_is_dropped, 0, 4)
-{
-    static const char *const halves[] = {"3", "30", "30,11520,1.5,,,0.1,1,0.5,0.125", "20,2"};
-    char text[512];
-    snprintf(text, sizeof text, METRICS_HEADER ROW_10 ROW_20 "%s", halves[_i]);
-    put("metrics.csv", text);
-    reopen_after(40);
-    expect_content("metrics.csv", METRICS_HEADER ROW_10 ROW_20);
-}
-
-TEST(files_that_are_not_there_begin_with_their_header)
-{
-    reopen_after(20);
-    expect_content("metrics.csv", METRICS_HEADER);
-    expect_content("theta.csv", THETA_HEADER);
-}
-
-TEST(an_empty_file_gets_its_header_back)
-{
-    put("metrics.csv", "");
-    put("theta.csv", "step,la");
-    reopen_after(20);
-    expect_content("metrics.csv", METRICS_HEADER);
-    expect_content("theta.csv", THETA_HEADER);
-}
-
-/* Rows of another version, whose columns were fewer and stood otherwise. */
-TEST(rows_go_below_the_columns_of_their_names)
-{
-    put("metrics.csv", "step,loss,tokens,other\n10,2.5,120,x\n20,2,240,y\n30,2,360,z\n");
-    reopen_after(20);
-    expect_content("metrics.csv", METRICS_HEADER "10,120,2.5,,,,,,\n20,240,2,,,,,,\n");
+    if (tables[_i].before)
+        put(tables[_i].name, tables[_i].before);
+    reopen_after(tables[_i].step);
+    expect_content(tables[_i].name, tables[_i].then);
 }
 
 TEST(lines_that_are_no_rows_are_dropped)
@@ -192,35 +173,6 @@ TEST(other_numbers_reach_no_accuracy)
     put("metrics.csv", METRICS_HEADER "10,0,9,9,,0.1,1,1,0.125\n20,0,9,9,1x,0.1,1,1,0.125\n"
                                       "x,0,9,9,1,0.1,1,1,0.125\n30,0,9,9,nan,0.1,1,1,0.125\n");
     ck_assert(isnan(rt_metrics_first_step(scratch, 0.99)));
-}
-
-/* ---- theta.csv and timing.csv ---- */
-
-TEST(theta_of_an_earlier_end_is_dropped_unless_it_was_due)
-{
-    put("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n20,0,all,0,2,1\n27,0,all,0,3,1\n");
-    reopen_after(27);
-    expect_content("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n20,0,all,0,2,1\n");
-    reopen_after(20);
-    expect_content("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n20,0,all,0,2,1\n");
-    reopen_after(19);
-    expect_content("theta.csv", THETA_HEADER "0,0,all,0,1,1\n0,1,all,0,1,1\n");
-}
-
-TEST(the_clock_is_kept_up_to_the_step)
-{
-    put("timing.csv",
-        TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n30,0.4,5" NO_SESSION "\n");
-    reopen_after(27);
-    expect_content("timing.csv", TIMING_HEADER "10,0.1,5," SESSION "\n27,0.3,5" NO_SESSION "\n");
-}
-
-/* As it was before there were sessions in it. */
-TEST(an_older_clock_is_kept_as_well)
-{
-    put("timing.csv", "step,seconds,tokens_per_s\n10,0.1,5\n30,0.4,5\n");
-    reopen_after(27);
-    expect_content("timing.csv", TIMING_HEADER "10,0.1,5" NO_SESSION "\n");
 }
 
 TEST(a_fixed_theta_has_no_file)

@@ -99,11 +99,7 @@ static inline rt_checkpoint_info some_info(int64_t step)
                                 .seed = UINT64_MAX - 6,
                                 .position = 32 * step,
                                 .schedule_steps = 1000,
-                                .eval_loss = 0.25,
-                                .best_eval_loss = 0.125,
-                                .best_eval_step = step - 1,
-                                .patience_loss = 0.5,
-                                .patience_count = 3,
+                                .evaluations = {0.25, 0.125, step - 1, 0.5, 3},
                                 .config = some_config,
                                 .vocabulary = &some_vocabulary};
 }

@@ -35,22 +35,6 @@ void rt_results_free(rt_results *r)
     *r = (rt_results){0};
 }
 
-static bool grow_results(rt_results *r)
-{
-    if (r->count < r->capacity)
-        return true;
-    const int capacity = r->capacity ? 2 * r->capacity : 32;
-    rt_result *list = rt_alloc((size_t)capacity, sizeof *list);
-    if (!list)
-        return false;
-    if (r->count)
-        memcpy(list, r->list, (size_t)r->count * sizeof *list);
-    rt_free(r->list);
-    r->list = list;
-    r->capacity = capacity;
-    return true;
-}
-
 /* Returns whether a name is valid; other characters would need quoting wherever names appear. */
 static bool is_name(const char *name)
 {
@@ -67,10 +51,13 @@ void rt_results_put(rt_results *r, double value, const char *name_format, ...)
     va_start(arguments, name_format);
     const int length = vsnprintf(result.name, sizeof result.name, name_format, arguments);
     va_end(arguments);
-    if (length < (int)sizeof result.name && is_name(result.name) && grow_results(r))
-        r->list[r->count++] = result;
-    else
-        r->failed = true;
+    const bool fits = length < (int)sizeof result.name && is_name(result.name);
+    rt_result *list = fits ? rt_grown(r->list, (size_t)r->count, &r->room, sizeof *list) : NULL;
+    r->failed |= !list;
+    if (!list)
+        return;
+    r->list = list;
+    r->list[r->count++] = result;
 }
 
 double rt_results_get(const rt_results *r, const char *name_format, ...)

@@ -65,7 +65,8 @@ typedef struct rt_result {
 /* List of results; starts zeroed. `failed` remembers a result that was lost, so that only
  * rt_results_write needs a check. */
 typedef struct rt_results {
-    int count, capacity;
+    int count;
+    size_t room; /* of list */
     rt_result *list;
     bool failed;
 } rt_results;

@@ -31,7 +31,7 @@ typedef struct text_row {
 
 typedef struct text_rows {
     text_row *rows; /* of each line */
-    size_t count, capacity;
+    size_t count, room;
     long cut; /* lines that are longer than data.length */
     rt_unknown unknown;
 } text_rows;
@@ -115,17 +115,10 @@ static rt_status read_running(line_reader *r, text_rows *all, text_row *row)
 
 static rt_status read_line(line_reader *r, text_rows *all)
 {
-    if (all->count == all->capacity) {
-        const size_t capacity = all->capacity ? 2 * all->capacity : 256;
-        text_row *larger = rt_alloc(capacity, sizeof *larger);
-        if (!larger)
-            return rt_out_of_memory("the rows of a text");
-        if (all->count)
-            memcpy(larger, all->rows, all->count * sizeof *larger);
-        rt_free(all->rows);
-        all->rows = larger;
-        all->capacity = capacity;
-    }
+    text_row *rows = rt_grown(all->rows, all->count, &all->room, sizeof *rows);
+    if (!rows)
+        return rt_out_of_memory("the rows of a text");
+    all->rows = rows;
     text_row *row = all->rows + all->count++;
     *row = (text_row){0};
     if (!r->lines.size && r->may_be_empty)

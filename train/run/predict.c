@@ -73,7 +73,8 @@ struct prediction {
     double *probabilities; /* (V) of masks, special tokens included; or of labels */
     rt_labelled_batch row; /* classes, tags */
     int32_t *ids;          /* masks, continuation: tokens of the text, [CLS] first */
-    int count, capacity;   /* of ids */
+    int count;             /* of ids */
+    size_t room;           /* of ids */
     real *logits;          /* (V), masks, continuation */
     bool full, ended;      /* continuation: the context was full; and the text ended there */
     char *line;            /* copy of the line; or NULL */
@@ -129,17 +130,10 @@ static void count_text(const prediction *p, rt_predicted *total)
 
 static rt_status append_id(prediction *p, int32_t id)
 {
-    if (p->count == p->capacity) {
-        const int capacity = 2 * (p->count + 1);
-        int32_t *larger = rt_alloc((size_t)capacity, sizeof *larger);
-        if (!larger)
-            return rt_out_of_memory("a prediction");
-        if (p->count)
-            memcpy(larger, p->ids, (size_t)p->count * sizeof *larger);
-        rt_free(p->ids);
-        p->ids = larger;
-        p->capacity = capacity;
-    }
+    int32_t *ids = rt_grown(p->ids, (size_t)p->count, &p->room, sizeof *ids);
+    if (!ids)
+        return rt_out_of_memory("a prediction");
+    p->ids = ids;
     p->ids[p->count++] = id;
     return rt_ok();
 }
@@ -180,7 +174,7 @@ static rt_status encode_text(prediction *p, int *masks)
     rt_free(p->ids);
     rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->o->special,
                                              p->text, &p->ids, &p->count, masks, &p->unknown);
-    p->capacity = p->count;
+    p->room = (size_t)p->count;
     return status;
 }
 

@@ -290,7 +290,7 @@ static void print_perplexity(const rt_run *r, const rt_outcome *o)
  * train.patience are of. A checkpoint that cannot be loaded leaves the last model. */
 static void take_best(rt_run *r)
 {
-    const int best = r->evaluations.best_step;
+    const int best = (int)r->evaluations.best_step;
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint_info info = {0};
     char path[RT_PATH_SIZE];
@@ -323,7 +323,7 @@ static void print_end(const rt_run *r, const rt_outcome *o)
                "last: loss %.6g at step %d\n",
                r->state->step, e->loss, r->last_step);
     else if (e->best_step && e->best_step != r->state->step && !(o->evaluation.loss < e->best_loss))
-        printf("best: loss %.6g at step %d\n", e->best_loss, e->best_step);
+        printf("best: loss %.6g at step %d\n", e->best_loss, (int)e->best_step);
     if (r->arguments->profile)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);

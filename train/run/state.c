@@ -9,17 +9,11 @@
 #include "train/run/stop.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- the evaluations of a run ---- */
-
-rt_evaluations rt_evaluations_none(void)
-{
-    return (rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY};
-}
 
 bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss)
 {
@@ -43,29 +37,11 @@ bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o)
     return o->patience && e->stalled >= o->patience;
 }
 
-void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info)
-{
-    info->eval_loss = e->loss;
-    info->best_eval_loss = e->best_loss;
-    info->best_eval_step = e->best_step;
-    info->patience_loss = e->reference;
-    info->patience_count = e->stalled;
-}
-
-rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info)
-{
-    return (rt_evaluations){.loss = info->eval_loss,
-                            .best_loss = info->best_eval_loss,
-                            .best_step = (int)info->best_eval_step,
-                            .reference = info->patience_loss,
-                            .stalled = (int)info->patience_count};
-}
-
 /* ---- life ---- */
 
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
 {
-    rt_run r = {.config = config, .arguments = arguments, .evaluations = rt_evaluations_none()};
+    rt_run r = {.config = config, .arguments = arguments, .evaluations = RT_NO_EVALUATIONS};
     r.folder.lock = -1;
     return r;
 }
@@ -334,13 +310,13 @@ rt_status rt_run_save(rt_run *r)
                                .seed = r->config->run.seed,
                                .position = r->state->sequences,
                                .schedule_steps = r->config->optimizer.schedule_steps,
+                               .evaluations = r->evaluations,
                                .config = r->config_text,
                                .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data),
                                .labels = (rt_labels *)rt_data_labels(r->data)};
     rt_status status = rt_ok();
     rt_trainer_collect(r->trainer);
     rt_trainer_rest(r->trainer);
-    rt_evaluations_put(&r->evaluations, &info);
     rt_kernels_describe(info.blas);
     if (r->config->optimizer.past_count) {
         info.past_schedules = rt_past_schedules_write(&r->config->optimizer, 0);
@@ -428,7 +404,7 @@ rt_status rt_run_load(rt_run *r, const char *path)
     if (!status.code)
         status = rt_run_take_history(r, &info, r->arguments->resume, path);
     if (!status.code)
-        r->evaluations = rt_evaluations_of(&info);
+        r->evaluations = info.evaluations;
     rt_checkpoint_info_free(&info);
     return status;
 }

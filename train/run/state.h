@@ -16,31 +16,13 @@
 #include "train/step/measurements.h"
 #include "train/step/memory.h"
 
-/* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
- *
- * Regular evaluations are those every train.eval_every steps. The evaluation after the last step
- * does not count unless it is regular, so that a run that is extended equals one that was given all
- * its steps at the start. */
-typedef struct rt_evaluations {
-    double loss;      /* at the current step; infinite: it was not evaluated */
-    double best_loss; /* of regular evaluations; infinite: there was none */
-    int best_step;
-    double reference; /* loss from which an improvement by train.min_delta is counted */
-    int stalled;      /* regular evaluations since the one with the reference loss */
-} rt_evaluations;
-
-/* Returns the summary of a run that has not begun. */
-rt_evaluations rt_evaluations_none(void);
+/* ---- the evaluations of a run ---- */
 
 /* Counts the evaluation after a step. Returns whether it is better than all regular ones before. */
 bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss);
 
 /* Returns whether train.patience has run out. */
 bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o);
-
-/* Write the summary to the info of a checkpoint, and read it from there. */
-void rt_evaluations_put(const rt_evaluations *e, rt_checkpoint_info *info);
-rt_evaluations rt_evaluations_of(const rt_checkpoint_info *info);
 
 /* A run: its configuration, data, model and files, and its progress. */
 typedef struct rt_run {
