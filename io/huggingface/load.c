@@ -14,7 +14,8 @@ enum { SEED_OF_HEAD = 1 };
 typedef struct loading {
     const rt_huggingface *there;
     const rt_transformer *model;
-    bool head; /* is taken */
+    bool has_head; /* the folder's head has the parameters of the model's, and must be sound */
+    bool head;     /* and is taken */
 } loading;
 
 /* ---- whether it fits ---- */
@@ -40,18 +41,19 @@ static rt_status compare_heads(const loading *l)
             RT_HF_CONFIG
             ": the folder's model needs position.kind = rope and position.pairing = %s; set both",
             pairings[a->position.pairing]);
-    if (l->head && b->head == RT_HEAD_LM && b->tie_embeddings && !a->tie_embeddings)
+    if (l->has_head && b->head == RT_HEAD_LM && b->tie_embeddings && !a->tie_embeddings)
         return rt_error(
             RT_CHECKPOINT, RT_HF_CONFIG
             ": the folder's model has an output layer of its own; set model.tie_embeddings = no");
     return rt_ok();
 }
 
-/* The head need not be taken; theta is read otherwise, and no folder has factors of heads. */
+/* The folder need not have the head; theta is read otherwise, and no folder has factors of heads.
+ */
 static bool is_wanted(const loading *l, const rt_parameter *p)
 {
     return p->role != RT_ROLE_THETA && p->role != RT_ROLE_FACTOR &&
-           (l->head || p->part != RT_PART_HEAD);
+           (l->has_head || p->part != RT_PART_HEAD);
 }
 
 static bool has_shape(const rt_safetensor *t, rt_shape wanted)
@@ -108,7 +110,8 @@ static bool is_known(const loading *l, const char *name)
     const int length = snprintf(whole, sizeof whole, "%s%s", bare ? f->prefix : "", name);
     if (length >= RT_NAME_SIZE)
         return false;
-    return (rt_huggingface_of_head(f, whole) && !l->head) || rt_tensor_is_known(f, l->model, whole);
+    return (rt_huggingface_of_head(f, whole) && !l->has_head) ||
+           rt_tensor_is_known(f, l->model, whole);
 }
 
 /* A name as a message has it: whole, unless it could do something to a terminal. */
@@ -189,13 +192,25 @@ static rt_status read_values(const loading *l, const rt_parameter *p, real *valu
     return status.code ? status : check_finite(w, values, count);
 }
 
+/* Reads a parameter of a head that is not taken, which must be sound all the same. */
+static rt_status try_values(const loading *l, const rt_parameter *p)
+{
+    real *values = rt_alloc_unset(rt_size(&p->tensor), sizeof *values);
+    rt_status status = values ? read_values(l, p, values) : rt_out_of_memory(p->name);
+    rt_free(values);
+    return status;
+}
+
 static rt_status read_all(const loading *l)
 {
-    const rt_parameters *p = &l->model->parameters;
+    const rt_parameters *all = &l->model->parameters;
     rt_status status = rt_ok();
-    for (int i = 0; i < p->count && !status.code; i++)
-        if (is_wanted(l, p->list[i]))
-            status = read_values(l, p->list[i], p->list[i]->tensor.data);
+    for (int i = 0; i < all->count && !status.code; i++) {
+        const rt_parameter *p = all->list[i];
+        if (is_wanted(l, p))
+            status = p->part == RT_PART_HEAD && !l->head ? try_values(l, p)
+                                                         : read_values(l, p, p->tensor.data);
+    }
     return status;
 }
 
@@ -339,7 +354,8 @@ static rt_status sort_head(const rt_huggingface *there, rt_transformer *model)
 rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model, bool head,
                               rt_huggingface_taken *taken)
 {
-    const loading l = {there, model, head && has_same_head(there, &model->options)};
+    const bool has_head = has_same_head(there, &model->options);
+    const loading l = {there, model, has_head, has_head && head};
     double *theta = NULL;
     *taken = (rt_huggingface_taken){0};
     rt_status status = check_all(&l);

@@ -138,6 +138,21 @@ TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
     rt_huggingface_close(m);
 }
 
+TEST(a_head_that_is_not_wanted_must_be_sound)
+{
+    const float nan = NAN;
+    rt_huggingface_taken taken;
+    copy_fixture("sequence", NULL, NULL);
+    set_numbers("classifier.out_proj.weight", 5, 1, &nan);
+    rt_huggingface *m = opened();
+    rt_transformer *model = drawn(&m->options);
+    assert_status(rt_huggingface_load(m, model, false, &taken), RT_CHECKPOINT,
+                  "model.safetensors: classifier.out_proj.weight is not finite in " RT_PRECISION
+                  " precision");
+    rt_transformer_free(model);
+    rt_huggingface_close(m);
+}
+
 /* ---- vocabulary ---- */
 
 TEST(a_folder_without_a_vocabulary_is_of_ids)
