@@ -56,6 +56,7 @@ typedef struct rt_data_options {
     int length;   /* tokens, all special ones included */
     int vocab;    /* ids there are; a text has a vocabulary */
     int distance; /* shift: how far to look back; majority: its window */
+    int pairs;    /* mqar: of keys and values */
     int period;   /* period: of the sequence, in tokens */
     double theta; /* spin: radians a position */
     /* text, tokens: one file, or several with commas between, with or without weights; of tokens,

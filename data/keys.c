@@ -30,6 +30,9 @@ static const rt_key keys[] = {
     {"data", "distance", WHOLE(distance, 1, RT_MOST_SIZE), "3",
      "for shift: how many tokens back the answer stands; for majority: tokens of its window, at most "
      "64", RT_FIXED, WHEN(IS("data.task", "shift", "majority"))},
+    {"data", "pairs", WHOLE(pairs, 1, RT_MOST_SIZE), "4",
+     "for mqar: pairs of a key and a value in a sequence", RT_FIXED,
+     WHEN(IS("data.task", "mqar"))},
     {"data", "period", WHOLE(period, 2, RT_MOST_SIZE), "7",
      "for period: tokens after which a sequence repeats itself", RT_FIXED,
      WHEN(IS("data.task", "period"))},

@@ -171,12 +171,11 @@ static bool is_among(const int32_t *pairs, int n, int32_t key)
     return false;
 }
 
-/* Every ordered choice of p different symbols, each as likely: which ones they are after
- * Floyd, where a symbol that is already there makes room for the one that only now can be
- * drawn; in random order, since each new key changes places with one of those there. */
-static void draw_keys(const rt_data *data, rt_draw draw, int32_t *pairs, int p)
+/* Draws p different keys among the first `symbols` symbols, every ordered choice as likely: which
+ * ones they are after Floyd, where a symbol that is already there makes room for the one that only
+ * now can be drawn; in random order, since each new key changes places with one of those there. */
+static void draw_keys(int symbols, rt_draw draw, int32_t *pairs, int p)
 {
-    int symbols = data->vocab - RT_FIRST_SYMBOL;
     assert(p <= symbols);
     for (int i = 0; i < p; i++) {
         uint32_t words[4];
@@ -197,7 +196,7 @@ static void draw_recall(const rt_data *data, rt_draw draw, rt_sequence row)
     int p = pairs_of(row.length), end = 2 * p + 1;
     int32_t *pairs = row.ids + 1;
     int q = (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0), (uint32_t)p);
-    draw_keys(data, draw, pairs, p);
+    draw_keys(data->vocab - RT_FIRST_SYMBOL, draw, pairs, p);
     put(row, 0, RT_ID_CLS);
     for (int i = 0; i < p; i++) {
         put(row, 1 + 2 * i, pairs[2 * i]);
@@ -235,6 +234,115 @@ static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
     row.ids[one] = ONE;
     row.ids[other] = OTHER;
     row.labels[0] = one < other;
+}
+
+/* ---- retrieval ---- */
+
+/* Keys of mqar are in the first half of the symbols, values in the second. */
+static int keys_of_vocab(int vocab)
+{
+    return (vocab - RT_FIRST_SYMBOL) / 2;
+}
+
+/* Returns the number of places that a query of mqar can have: every other one after the pairs. */
+static int slots_of(int length, int pairs)
+{
+    return (length - 1 - 2 * pairs) / 2;
+}
+
+/* Draws a slot g = 0, 1, ... whose probability falls as (g + 1)^(a - 1), a = 0.01. */
+static int draw_slot(uint32_t word, int slots)
+{
+    const double a = 0.01, uniform = word * 0x1p-32;
+    const int slot = (int)pow(1 + uniform * (pow(slots + 1, a) - 1), 1 / a) - 1;
+    return slot < slots ? slot : slots - 1;
+}
+
+/* Puts the query of pair i into a slot that is still free. Four times as many slots as pairs leave
+ * at least a quarter of the probability to those, so that many attempts do not fail. */
+static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
+{
+    enum { ATTEMPTS = 100 };
+    const int slots = slots_of(row.length, pairs), first = 1 + 2 * pairs;
+    int slot = 0;
+    for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        uint32_t words[4];
+        rt_random_words(randomness(draw), rt_draw_index(draw, attempt * row.length + i), words);
+        slot = draw_slot(words[0], slots);
+        if (!row.mask[first + 2 * slot])
+            break;
+    }
+    while (row.mask[first + 2 * slot])
+        slot = (slot + 1) % slots;
+    put(row, first + 2 * slot, row.ids[1 + 2 * i]);
+    row.labels[first + 2 * slot] = row.ids[2 + 2 * i];
+}
+
+/* Multi-query associative recall (Arora et al. 2023): [CLS] k_1 v_1 ... k_p v_p, p = data.pairs,
+ * and behind them every key once more among random symbols, at distances drawn from a power law; at
+ * such a key: its value. */
+static void draw_mqar(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const int p = data->options.pairs, keys = keys_of_vocab(data->vocab);
+    put(row, 0, RT_ID_CLS);
+    draw_keys(keys, draw, row.ids + 1, p);
+    for (int i = 0; i < p; i++) {
+        put(row, 1 + 2 * i, row.ids[1 + 2 * i]);
+        put(row, 2 + 2 * i, symbol_from(RT_FIRST_SYMBOL + keys, data, draw, 2 + 2 * i));
+    }
+    for (int i = 0; i < p; i++)
+        put_query(draw, row, i, p);
+    for (int t = 1 + 2 * p; t < row.length; t++)
+        if (!row.mask[t])
+            put(row, t, symbol(data, draw, t));
+}
+
+static void check_mqar(const rt_data_options *o, rt_rule_sink to)
+{
+    const int keys = keys_of_vocab(o->vocab), slots = slots_of(o->length, o->pairs);
+    if (o->pairs < 1 || o->pairs > keys)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.pairs", "data.vocab"),
+                       "data.pairs must be from 1 to %d for mqar with data.vocab %d, half of whose "
+                       "symbols are keys; got %d",
+                       keys, o->vocab, o->pairs);
+    else if (slots < 4 * o->pairs)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.pairs", "data.length"),
+                       "data.length must be at least %d for mqar with data.pairs %d; got %d",
+                       1 + 10 * o->pairs, o->pairs, o->length);
+}
+
+/* Induction (Olsson et al. 2022): [CLS] s_1 s_2 ..., which repeats itself after n symbols, n drawn
+ * for each sequence from T/4 to T/2, T = length - 1; at s_t, t > n: the symbol after it. */
+static void draw_induction(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const int T = row.length - 1, least = (T + 3) / 4;
+    const int n = least + (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0),
+                                               (uint32_t)(T / 2 - least + 1));
+    put(row, 0, RT_ID_CLS);
+    for (int t = 1; t <= T; t++) {
+        put(row, t, t > n ? row.ids[t - n] : symbol(data, draw, t));
+        if (t > n + 1)
+            row.labels[t - 1] = row.ids[t];
+    }
+}
+
+enum { MARK = RT_FIRST_SYMBOL, FIRST_OF_FILLER, PASSKEY_VOCAB = FIRST_OF_FILLER + 2 };
+
+/* Passkey (Mohtashami and Jaggi 2023): [CLS], symbols that follow each other in a circle, a 4 and a
+ * symbol k at a random place among them, and at the end a 4 and [MASK]; at [MASK]: k. */
+static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const int circle = data->vocab - FIRST_OF_FILLER, end = row.length - 2;
+    const int place =
+        1 + (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0), (uint32_t)(end - 2));
+    put(row, 0, RT_ID_CLS);
+    for (int t = 1; t < end; t++)
+        put(row, t, FIRST_OF_FILLER + t % circle);
+    put(row, place, MARK);
+    put(row, place + 1, symbol_from(FIRST_OF_FILLER, data, draw, place + 1));
+    put(row, end, MARK);
+    put(row, end + 1, RT_ID_MASK);
+    row.labels[end + 1] = row.ids[place + 1];
 }
 
 /* ---- tasks whose theta is known ---- */
@@ -324,6 +432,9 @@ const rt_task rt_tasks[] = {
     {"majority", 2, TWO_SYMBOLS, .draw = draw_majority, .check = check_majority},
     {"sort", 4, TWO_SYMBOLS, .draw = draw_sort},
     {"recall", 6, TWO_SYMBOLS, .draw = draw_recall, .check = check_recall},
+    {"mqar", 11, TWO_SYMBOLS, .draw = draw_mqar, .check = check_mqar},
+    {"induction", 5, TWO_SYMBOLS, .draw = draw_induction},
+    {"passkey", 5, PASSKEY_VOCAB, .draw = draw_passkey},
     {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},
     {"period", 4, TWO_SYMBOLS, .objective = true, .draw = draw_period, .check = check_period},
     {"spin", 3, TWO_SYMBOLS, .objective = true, .draw = draw_spin, .check = check_spin},

@@ -144,6 +144,77 @@ static void check_recall(row x)
     ck_assert_int_eq(found, 1);
 }
 
+static int place_of(row x, int first, int last, int32_t id)
+{
+    while (first <= last && x.ids[first] != id)
+        first++;
+    return first;
+}
+
+/* Every key of the pairs, all different and of the first half of the symbols, is asked for once,
+ * behind the pairs, at an even distance from the first place there. */
+static void check_mqar(row x)
+{
+    const int p = x.options->pairs, middle = 4 + (x.options->vocab - 4) / 2;
+    int asked = 0;
+    ck_assert_int_eq(x.ids[0], 1);
+    for (int t = 1; t < x.length; t++)
+        check_symbol(x, t);
+    for (int i = 0; i < p; i++) {
+        ck_assert_int_lt(x.ids[1 + 2 * i], middle);
+        ck_assert_int_ge(x.ids[2 + 2 * i], middle);
+        ck_assert_int_eq(count_of(x, 1, 2 * p, x.ids[1 + 2 * i]), 1);
+    }
+    for (int t = 0; t < x.length; t++) {
+        if (x.labels[t] == RT_NO_LABEL)
+            continue;
+        const int key = place_of(x, 1, 2 * p, x.ids[t]);
+        ck_assert(t > 2 * p && (t - 2 * p) % 2 == 1 && key < 2 * p);
+        ck_assert_int_eq(x.labels[t], x.ids[key + 1]);
+        for (int before = 0; before < t; before++)
+            ck_assert(x.labels[before] == RT_NO_LABEL || x.ids[before] != x.ids[t]);
+        asked++;
+    }
+    ck_assert_int_eq(asked, p);
+}
+
+/* The symbols repeat after n, which is where labels begin; each is the symbol that follows. */
+static void check_induction(row x)
+{
+    const int T = x.length - 1;
+    int n = 0;
+    ck_assert_int_eq(x.ids[0], 1);
+    while (x.labels[n] == RT_NO_LABEL)
+        n++;
+    n--;
+    ck_assert(4 * n >= T && 2 * n <= T);
+    for (int t = 1; t <= T; t++) {
+        check_symbol(x, t);
+        if (t > n)
+            ck_assert_int_eq(x.ids[t], x.ids[t - n]);
+        ck_assert_int_eq(x.labels[t], t > n && t < T ? x.ids[t + 1] : RT_NO_LABEL);
+    }
+}
+
+/* The 4 stands before the passkey and at the end, and the other symbols go round in their order. */
+static void check_passkey(row x)
+{
+    const int end = x.length - 2, circle = x.options->vocab - 5;
+    const int place = place_of(x, 1, end - 1, 4);
+    ck_assert_int_eq(x.ids[0], 1);
+    ck_assert_int_lt(place, end - 1);
+    ck_assert_int_eq(x.ids[end], 4);
+    ck_assert_int_eq(x.ids[end + 1], 2);
+    for (int t = 1; t < end; t++) {
+        check_symbol(x, t);
+        if (t != place && t != place + 1)
+            ck_assert_int_eq(x.ids[t], 5 + t % circle);
+    }
+    ck_assert_int_ge(x.ids[place + 1], 5);
+    for (int t = 0; t < x.length; t++)
+        ck_assert_int_eq(x.labels[t], t == end + 1 ? x.ids[place + 1] : RT_NO_LABEL);
+}
+
 static void check_order(row x)
 {
     int counts[2] = {0}, places[2] = {0};
@@ -199,7 +270,7 @@ static void check_task(const char *name, void (*check)(row))
             rt_data_options o = options_for(name);
             o.length = lengths[i];
             o.vocab = vocabs[j];
-            o.distance = 1;
+            o.distance = o.pairs = 1;
             o.period = 2;
             if (can_be_drawn(o))
                 check_draws(&o, check);
@@ -312,6 +383,51 @@ TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
         counts[order]++;
     }
     ck_assert_double_lt(chi_squared(counts, ORDERS, DRAWS), ORDERS - 1 + 5 * sqrt(2.0 * ORDERS));
+}
+
+TEST(mqar_asks_for_the_value_of_every_key)
+{
+    check_task("mqar", check_mqar);
+    for (int pairs = 1; pairs <= 12; pairs++) {
+        rt_data_options o = options_for("mqar");
+        o.length = 130;
+        o.pairs = pairs;
+        check_draws(&o, check_mqar);
+    }
+}
+
+/* One pair, whose query is in slot g of 27 with the probability ((g + 2)^a - (g + 1)^a) / (28^a -
+ * 1), a = 0.01. The numbers are the same in every run; the bound is five deviations. */
+TEST(distances_of_mqar_follow_a_power_law)
+{
+    enum { DRAWS = 4000 };
+    rt_data_options o = options_for("mqar");
+    o.length = 57;
+    o.pairs = 1;
+    rt_data *data = opened(&o);
+    rt_batch batch = new_batch(DRAWS, o.length);
+    rt_data_training(data, 1, 0, 0, &batch);
+    int slots[27] = {0};
+    for (int r = 0; r < DRAWS; r++)
+        for (int slot = 0; slot < 27; slot++)
+            slots[slot] += batch.labels[r * o.length + 3 + 2 * slot] != RT_NO_LABEL;
+    const double a = 0.01;
+    for (int slot = 0; slot < 27; slot++) {
+        const double wish = DRAWS * (pow(slot + 2, a) - pow(slot + 1, a)) / (pow(28, a) - 1);
+        ck_assert_double_le(fabs(slots[slot] - wish), 5 * sqrt(wish));
+    }
+    free_batch(batch);
+    rt_data_close(data);
+}
+
+TEST(induction_repeats_random_symbols)
+{
+    check_task("induction", check_induction);
+}
+
+TEST(passkey_asks_for_a_hidden_symbol)
+{
+    check_task("passkey", check_passkey);
 }
 
 /* Which pair is asked for, which keys there are and what their values are, with 28 symbols. */
