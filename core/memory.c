@@ -137,6 +137,21 @@ void *rt_alloc(size_t count, size_t size)
     return memory;
 }
 
+void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
+{
+    if (array && needed <= *capacity)
+        return array;
+    const size_t larger = needed + needed / 2 + 64;
+    void *copy = rt_alloc_unset(larger, size);
+    if (!copy)
+        return NULL;
+    if (array)
+        memcpy(copy, array, *capacity * size);
+    rt_free(array);
+    *capacity = larger;
+    return copy;
+}
+
 char *rt_copy_text(const char *text)
 {
     size_t bytes = strlen(text) + 1;

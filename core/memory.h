@@ -17,6 +17,12 @@ void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
  * nothing (on Linux), whether or not the block is zeroed. */
 void *rt_alloc_unset(size_t count, size_t size) __attribute__((warn_unused_result));
 
+/* Returns an array with room for at least `needed` elements of `size` bytes: the given one, or a
+ * larger copy, whose number of elements goes to *capacity. An array that is NULL has the capacity 0.
+ * NULL if the heap is exhausted; the given array is then as it was. */
+void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
+    __attribute__((warn_unused_result));
+
 /* Returns a copy of a string that the caller frees; NULL as above. */
 char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 

@@ -2,8 +2,7 @@
 
 #include "core/memory.h"
 #include "data/encode_text.h"
-#include "data/tokenizers/bpe_train.h"
-#include "data/tokenizers/wordpiece.h"
+#include "data/tokenizers/train.h"
 #include "io/checkpoint/checkpoint.h"
 #include "models/positions.h"
 #include "models/transformer.h"
@@ -146,35 +145,6 @@ static void print_tokenizer(FILE *to, char *text, int tokens, const char *unit, 
                 rt_program_name(), tokens, unit, arguments->tokenizer, word);
 }
 
-/* Prints a vocab.txt. */
-static rt_status train_wordpiece(FILE *to, const rt_arguments *arguments)
-{
-    rt_word_counts counts = {.lowercase = arguments->lowercase};
-    rt_status status = rt_ok();
-    char *text = NULL;
-    int lines = 0;
-    for (int i = 0; i < arguments->other_count && !status.code; i++) {
-        const char *path = arguments->others[i];
-        unsigned char *bytes;
-        size_t size;
-        status = rt_file_read("--train-tokenizer", path, &bytes, &size);
-        if (!status.code)
-            status = rt_word_counts_add(&counts, path, bytes, size);
-        rt_free(bytes);
-    }
-    if (!status.code)
-        status = rt_wordpiece_build(&counts, arguments->tokenizer, &text, &lines);
-    rt_word_counts_free(&counts);
-    if (status.code == RT_CONFIG)
-        return rt_error(RT_CONFIG,
-                        "--train-tokenizer %d is too few: %s; give a larger number, or texts with "
-                        "fewer different characters",
-                        arguments->tokenizer, status.message);
-    if (!status.code)
-        print_tokenizer(to, text, lines, "lines", "piece", arguments);
-    return status;
-}
-
 static const double between_updates = 0.1; /* seconds, on a terminal */
 static const double between_lines = 60;    /* elsewhere */
 
@@ -197,8 +167,21 @@ static void show_progress(void *context, const char *what, double done, double a
     fflush(stderr);
 }
 
-static rt_status count_texts(rt_bpe_counts *counts, const rt_arguments *arguments, showing *s,
-                             const rt_bpe_progress *progress)
+static rt_status count_text(rt_word_counts *counts, rt_workers *workers, const char *path,
+                            const rt_train_progress *progress)
+{
+    unsigned char *text;
+    size_t bytes;
+    rt_status status = rt_file_read("--train-tokenizer", path, &text, &bytes);
+    if (!status.code)
+        status =
+            rt_word_counts_add(counts, rt_workers_crew(workers, 0), path, text, bytes, progress);
+    rt_free(text);
+    return status;
+}
+
+static rt_status count_texts(rt_word_counts *counts, const rt_arguments *arguments, showing *s,
+                             const rt_train_progress *progress)
 {
     rt_workers *workers;
     rt_status status = rt_workers_new(&workers, rt_processors());
@@ -214,33 +197,36 @@ static rt_status count_texts(rt_bpe_counts *counts, const rt_arguments *argument
     }
     s->path = NULL;
     rt_workers_free(workers);
-    return status.code ? status : rt_bpe_counts_join(counts);
+    return status;
 }
 
-/* Prints a tokenizer.json. */
-static rt_status train_bpe(FILE *to, const rt_arguments *arguments)
+/* Prints a tokenizer.json or a vocab.txt. */
+rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
 {
+    const bool pieces = arguments->wordpiece;
     showing s = {.terminal = isatty(STDERR_FILENO), .last = rt_seconds()};
     const double start = s.last;
-    const rt_bpe_progress shown = {show_progress, &s}, *progress = arguments->quiet ? NULL : &shown;
-    rt_bpe_counts counts = {0};
+    const rt_train_progress shown = {show_progress, &s};
+    const rt_train_progress *progress = arguments->quiet || pieces ? NULL : &shown;
+    rt_word_counts counts = {.wordpiece = pieces, .lowercase = arguments->lowercase};
     char *text = NULL;
     int ids = 0;
     rt_status status = count_texts(&counts, arguments, &s, progress);
     if (!status.code)
-        status =
-            rt_bpe_train(counts.part, arguments->tokenizer, arguments->mask, progress, &text, &ids);
-    rt_bpe_counts_free(&counts);
+        status = rt_tokenizer_train(&counts, arguments->tokenizer, arguments->mask, progress, &text,
+                                    &ids);
+    rt_word_counts_free(&counts);
     if (s.terminal && s.last > start)
         fputs("\r\033[K", stderr);
+    if (status.code == RT_CONFIG)
+        return rt_error(RT_CONFIG,
+                        "--train-tokenizer %d is too few: %s; give a larger number, or texts with "
+                        "fewer different characters",
+                        arguments->tokenizer, status.message);
     if (!status.code)
-        print_tokenizer(to, text, ids, "tokens", "token", arguments);
+        print_tokenizer(to, text, ids, pieces ? "lines" : "tokens", pieces ? "piece" : "token",
+                        arguments);
     return status;
-}
-
-rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
-{
-    return arguments->wordpiece ? train_wordpiece(to, arguments) : train_bpe(to, arguments);
 }
 
 /* ---- --init ---- */

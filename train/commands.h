@@ -22,8 +22,8 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
 rt_status rt_encode_command(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* --train-tokenizer N TEXT ...: prints a byte-level BPE of texts as a tokenizer.json
- * (data/tokenizers/bpe_train.h), or with --level wordpiece a vocab.txt
- * (data/tokenizers/wordpiece.h). Prints progress on stderr: on a terminal one line that is
+ * (data/tokenizers/train.h), or with --level wordpiece a vocab.txt
+ * (data/tokenizers/train.h). Prints progress on stderr: on a terminal one line that is
  * updated in place, elsewhere a plain line a minute. Returns RT_DATA for a text that cannot be
  * read, is empty or is not UTF-8; RT_CONFIG if N is too small for a vocab.txt. */
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments) RT_MUST_CHECK;

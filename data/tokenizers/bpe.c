@@ -96,11 +96,11 @@ static bool make_room(bpe_words *w, size_t bytes)
     return w->room != 0;
 }
 
-static const rt_merge *find_merge(const bpe_words *w, const symbol *s)
+static const rt_pair *find_merge(const bpe_words *w, const symbol *s)
 {
     if (s->right < 0)
         return NULL;
-    return rt_merges_find(&w->v->bpe->merges, s->id, w->symbols[s->right].id);
+    return rt_pairs_find(&w->v->bpe->merges, s->id, w->symbols[s->right].id);
 }
 
 static bool is_before(waiting a, waiting b)
@@ -110,10 +110,10 @@ static bool is_before(waiting a, waiting b)
 
 static void push(bpe_words *w, int32_t place)
 {
-    const rt_merge *m = find_merge(w, &w->symbols[place]);
+    const rt_pair *m = find_merge(w, &w->symbols[place]);
     if (!m)
         return;
-    const waiting new = {m->rank, place, m->joined};
+    const waiting new = {(int32_t)m->rank, place, m->joined};
     size_t at = w->heap_count++;
     for (; at && is_before(new, w->heap[(at - 1) / 2]); at = (at - 1) / 2)
         w->heap[at] = w->heap[(at - 1) / 2];
@@ -141,7 +141,7 @@ static waiting pop(bpe_words *w)
 static void join(bpe_words *w, waiting top)
 {
     symbol *s = &w->symbols[top.place];
-    const rt_merge *m = s->id != RT_NO_ID ? find_merge(w, s) : NULL;
+    const rt_pair *m = s->id != RT_NO_ID ? find_merge(w, s) : NULL;
     if (!m || m->joined != top.joined)
         return;
     symbol *right = &w->symbols[s->right];
@@ -201,30 +201,6 @@ static int32_t merge(bpe_words *w, const unsigned char *word, size_t bytes, size
     return count;
 }
 
-static int compare(const rt_vocabulary *v, int32_t id, const unsigned char *word, size_t bytes)
-{
-    const size_t size = v->starts[id + 1] - v->starts[id] - 1;
-    const int order = memcmp(v->text + v->starts[id], word, size < bytes ? size : bytes);
-    return order ? order : (size > bytes) - (size < bytes);
-}
-
-/* The piece that is a whole word, or RT_NO_ID. */
-static int32_t find_piece(const rt_vocabulary *v, const unsigned char *word, size_t bytes)
-{
-    int low = 0, high = v->bpe->piece_count;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        const int order = compare(v, v->bpe->pieces[middle], word, bytes);
-        if (!order)
-            return v->bpe->pieces[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return RT_NO_ID;
-}
-
 static slot *slot_of(bpe_words *w, const unsigned char *word, size_t bytes)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -278,9 +254,9 @@ static rt_status bpe_word(bpe_words *w, const unsigned char *word, size_t bytes,
             bpe_take(w, kept->ids[i]);
         return rt_ok();
     }
-    const int32_t piece = w->v->bpe->ignore_merges ? find_piece(w->v, word, bytes) : RT_NO_ID;
-    if (piece != RT_NO_ID) {
-        bpe_take(w, piece);
+    const int32_t piece = rt_byte_map_find(&w->v->bpe->pieces, word, bytes);
+    if (piece >= 0) {
+        bpe_take(w, w->v->bpe->piece_ids[piece]);
         return rt_ok();
     }
     return merge_word(w, kept, word, bytes, at);
@@ -292,10 +268,11 @@ void rt_bpe_free(rt_bpe *bpe)
 {
     if (!bpe)
         return;
-    rt_merges_free(&bpe->merges);
+    rt_pairs_free(&bpe->merges);
     rt_free(bpe->kinds);
     rt_free(bpe->ordinary);
-    rt_free(bpe->pieces);
+    rt_byte_map_free(&bpe->pieces);
+    rt_free(bpe->piece_ids);
     rt_added_tokens_free(&bpe->as_is);
     rt_added_tokens_free(&bpe->composed);
     rt_free(bpe->file);
@@ -330,10 +307,15 @@ static bool cuts_equal(const rt_bpe *a, const rt_bpe *b)
 
 static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
 {
-    const size_t count = a->merges.count;
-    return count == b->merges.count &&
-           !memcmp(a->merges.list, b->merges.list, count * sizeof *a->merges.list) &&
-           !memcmp(a->bytes, b->bytes, sizeof a->bytes);
+    if (a->merges.count != b->merges.count || memcmp(a->bytes, b->bytes, sizeof a->bytes) != 0)
+        return false;
+    for (size_t i = 0; i < a->merges.capacity; i++) {
+        const rt_pair *p = a->merges.slots + i;
+        const rt_pair *q = p->left < 0 ? p : rt_pairs_find(&b->merges, p->left, p->right);
+        if (!q || q->rank != p->rank || q->joined != p->joined)
+            return false;
+    }
+    return true;
 }
 
 bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count)

@@ -1,42 +1,16 @@
 #ifndef ROTOR_DATA_TOKENIZERS_BPE_H
 #define ROTOR_DATA_TOKENIZERS_BPE_H
 
-/* Byte-pair encoding: merges, added tokens, and the tokenizer that is made of both. */
+/* Byte-pair encoding: added tokens, and the tokenizer. */
 
 #include "data/tokenizers/characters.h"
+#include "data/tokenizers/maps.h"
 #include "data/tokenizers/vocabulary.h"
 #include "data/tokenizers/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* ---- merges ---- */
-
-/* Merges of a byte-pair encoding: the two pieces, the piece that they become, and the rank. */
-
-typedef struct rt_merge {
-    int32_t left, right; /* pieces */
-    int32_t joined;      /* the piece that they make */
-    int32_t rank;        /* of two merges that of lower rank comes first */
-} rt_merge;
-
-/* Starts zeroed. */
-typedef struct rt_merges {
-    rt_merge *list; /* sorted by left and right; filled by its owner before it is completed */
-    size_t count;
-    rt_merge *slots; /* the same by their hash, left = -1 in those that are empty; NULL: a file has
-                        merges whose hashes collide, and the list is searched */
-    uint32_t mask;   /* the number of slots, a power of two, less 1 */
-} rt_merges;
-
-/* Sorts the list and makes the slots. Of a pair that comes twice the higher rank holds, as in
- * tokenizers. False when the heap is exhausted. */
-bool rt_merges_complete(rt_merges *merges);
-void rt_merges_free(rt_merges *merges);
-
-/* The merge of two pieces, or NULL; the time has a bound whatever the merges are. */
-const rt_merge *rt_merges_find(const rt_merges *merges, int32_t left, int32_t right);
 
 /* ---- added tokens ---- */
 
@@ -108,12 +82,12 @@ typedef struct rt_bpe {
     bool fuses_unknown; /* unknown bytes that follow each other are one */
     int32_t unknown;    /* of a byte that has no piece; RT_NO_ID: it is left out */
     int32_t bytes[256]; /* RT_NO_ID: it has no piece */
-    rt_merges merges;
+    rt_pairs merges;
     uint8_t *kinds;    /* (count): rt_bpe_kind */
     int32_t *ordinary; /* ids of the ordinary tokens, ascending */
     int ordinary_count;
-    int32_t *pieces; /* if merges are ignored, ids of the vocabulary in the order of their bytes */
-    int piece_count;
+    rt_byte_map pieces;              /* of the vocabulary; empty unless merges are ignored */
+    int32_t *piece_ids;              /* the ids of these pieces */
     int32_t first, last;             /* what the post-processor puts before a text, and behind it;
                                         RT_NO_ID: nothing, or no special token */
     rt_special_ids found;            /* what the file seems to have for them; RT_NO_ID: nothing */
@@ -149,5 +123,26 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
 rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
                         bool special, rt_id_taker *take, void *context,
                         rt_unknown *unknown) RT_MUST_CHECK;
+
+/* ---- writing ---- */
+
+/* Special tokens of a new tokenizer, whose ids are their places: the token between texts, and the
+ * token that stands for a masked one, which a tokenizer may lack. */
+enum { RT_BPE_MOST_SPECIALS = 2 };
+extern const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS];
+
+/* Returns the character that stands for a byte (GPT-2: bytes as characters that can be seen). */
+enum { RT_BPE_BYTE_COUNT = 256 };
+int32_t rt_bpe_character_of(unsigned char byte);
+
+typedef struct rt_merge {
+    int32_t left, right; /* ids */
+} rt_merge;
+
+/* Writes a tokenizer.json, with GPT-2's pattern, as tokenizers 0.23 saves it, byte for byte: tokens
+ * by their ids, of which the first are the first `specials` of rt_bpe_specials, as they are
+ * written. The caller frees it; NULL when the heap is exhausted. */
+char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_merge *merges,
+                   size_t count) RT_MUST_CHECK;
 
 #endif

@@ -1,70 +1,491 @@
-/* Parses a tokenizer.json with byte-level BPE: its merges, and its model. */
-
-#include "data/tokenizers/bpe_file.h"
+/* Parses and writes a tokenizer.json with byte-level BPE. */
 
 #include "core/memory.h"
+#include "data/tokenizers/bpe.h"
+#include "data/tokenizers/characters.h"
 #include "data/tokenizers/simple_tokens.h"
+#include "text/json.h"
+#include "text/writer.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The two pieces of a merge, as lists of two or as texts with a space between. */
-typedef struct sides {
-    const char *left, *right;
-    size_t left_size, right_size;
-} sides;
+/* ---- bytes ---- */
 
-static bool find_sides(const json_t *merge, sides *s)
+/* GPT-2's way to write bytes as characters that can be seen: those of Latin-1 that are seen stand
+ * for themselves; the others, which are 0 to 0x20, 0x7f to 0xa0 and 0xad, come from U+0100 on. */
+enum { BYTES = RT_BPE_BYTE_COUNT, FIRST_HIGH = 0x7f, LOW = 0x21, HIGH = 0x22, HYPHEN = 0xad };
+
+static bool is_itself(int32_t c)
 {
-    const char *text = json_string_value(merge);
-    const char *space = text ? strchr(text, ' ') : NULL;
-    if (text && (!space || strchr(space + 1, ' ')))
-        return false;
-    s->left = text ? text : json_string_value(json_array_get(merge, 0));
-    s->right = text ? space + 1 : json_string_value(json_array_get(merge, 1));
-    if (!s->left || !s->right || (!text && json_array_size(merge) != 2))
-        return false;
-    s->left_size = text ? (size_t)(space - text) : strlen(s->left);
-    s->right_size = strlen(s->right);
+    return (c >= LOW && c < FIRST_HIGH) || (c >= FIRST_HIGH + HIGH && c < BYTES && c != HYPHEN);
+}
+
+/* The byte that a character stands for, or -1. */
+static int32_t byte_of(int32_t character)
+{
+    const int32_t other = character - BYTES;
+    if (other < 0)
+        return is_itself(character) ? character : -1;
+    if (other < LOW)
+        return other;
+    if (other < LOW + HIGH)
+        return FIRST_HIGH + other - LOW;
+    return other == LOW + HIGH ? HYPHEN : -1;
+}
+
+int32_t rt_bpe_character_of(unsigned char byte)
+{
+    if (is_itself(byte))
+        return byte;
+    if (byte < LOW)
+        return BYTES + byte;
+    return byte == HYPHEN ? BYTES + LOW + HIGH : BYTES + LOW + byte - FIRST_HIGH;
+}
+
+/* Byte-level text as the bytes that it stands for. False if a character stands for none; `bytes`
+ * has room for as many as the text. */
+static bool read_bytes(const char *text, char *bytes, size_t *size)
+{
+    const size_t length = strlen(text);
+    *size = 0;
+    for (size_t at = 0, step; at < length; at += step) {
+        int32_t c = 0;
+        step = rt_utf8_read((const unsigned char *)text + at, length - at, &c);
+        const int32_t byte = step ? byte_of(c) : -1;
+        if (byte < 0)
+            return false;
+        bytes[(*size)++] = (char)byte;
+    }
     return true;
 }
 
-/* Room for the pieces of a merge. */
-typedef struct room {
-    char *text;
-    size_t size;
-} room;
+/* ---- reading ---- */
 
-static rt_status find_id(const rt_bpe_reading *r, size_t number, const char *piece, int32_t *id)
+/* A function that returns bool is false once `status` is an error: the first one stays. */
+typedef struct reading {
+    rt_vocabulary *v; /* being filled */
+    rt_bpe *bpe;      /* of v */
+    const char *name; /* of the file */
+    const json_t *json, *model;
+    json_t *vocab;             /* model.vocab */
+    json_t *added;             /* added_tokens */
+    const char *begins, *ends; /* the tokens that the post-processor puts around a text; or NULL */
+    rt_status status;
+} reading;
+
+static bool fail(reading *r, rt_status status)
 {
-    char word[RT_WORD_NAME_SIZE];
-    const json_t *found = json_object_get(r->vocab, piece);
-    *id = found ? (int32_t)json_integer_value(found) : 0;
-    return found ? rt_ok()
-                 : rt_error(RT_DATA, "%s: model.merges[%zu]: %s is not in model.vocab", r->name,
-                            number, rt_word_name(piece, strlen(piece), word));
+    if (!r->status.code)
+        r->status = status;
+    return false;
 }
 
-static rt_status read_merge(const rt_bpe_reading *r, size_t number, const sides *s, room *to,
-                            rt_merge *merge)
+static bool refuse(reading *r, const char *format, ...) RT_PRINTF(2, 3);
+
+static bool refuse(reading *r, const char *format, ...)
 {
-    const size_t size = s->left_size + s->right_size + 1;
-    if (size > to->size) {
-        rt_free(to->text);
-        to->size = 2 * size;
-        to->text = rt_alloc_unset(to->size, 1);
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return fail(r, rt_error(RT_DATA, "%s: %s", r->name, message));
+}
+
+static bool run_out(reading *r)
+{
+    return fail(r, rt_out_of_memory("a vocabulary"));
+}
+
+/* A text as messages name it, in a buffer of the calling block. */
+#define NAMED(text) rt_word_name(text, strlen(text), (char[RT_WORD_NAME_SIZE]){0})
+
+/* A key of an object that must be true or false; absent or null, it is `otherwise`. `where` is what
+ * the object is called: "model", "added_tokens[3]". */
+static bool read_flag(reading *r, const json_t *object, const char *where, const char *key,
+                      bool otherwise)
+{
+    const json_t *found = json_object_get(object, key);
+    if (json_is_boolean(found))
+        return json_is_true(found);
+    if (found && !json_is_null(found))
+        refuse(r, "%s.%s must be true or false", where, key);
+    return otherwise;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static bool is_absent(const json_t *part)
+{
+    return !part || json_is_null(part);
+}
+
+static bool has_type(const json_t *part, const char *type)
+{
+    return !strcmp(text_of(part, "type"), type);
+}
+
+static bool refuse_type(reading *r, const char *where, const json_t *part, const char *read)
+{
+    const char *type = text_of(part, "type");
+    return refuse(r, "%s is %s; %s", where, *type ? NAMED(type) : "missing", read);
+}
+
+/* ---- the normalizer ---- */
+
+/* NFKC of NFC, and NFC of NFKC, are NFKC, so the order in a sequence does not matter. */
+static bool read_form(reading *r, const json_t *part)
+{
+    const rt_form form = has_type(part, "NFC")    ? RT_FORM_NFC
+                         : has_type(part, "NFKC") ? RT_FORM_NFKC
+                                                  : RT_FORM_NONE;
+    if (form == RT_FORM_NONE)
+        return refuse_type(r, "normalizer", part,
+                           "null, 'NFC', 'NFKC' and a 'Sequence' of these are read");
+    if (form > r->bpe->form)
+        r->bpe->form = form;
+    return true;
+}
+
+static bool read_normalizer(reading *r)
+{
+    const json_t *part = json_object_get(r->json, "normalizer");
+    const json_t *list = json_object_get(part, "normalizers");
+    bool read = true;
+    if (is_absent(part) || !has_type(part, "Sequence"))
+        return is_absent(part) || read_form(r, part);
+    if (!json_is_array(list))
+        return refuse(r, "normalizer.normalizers must be a list");
+    for (size_t i = 0; i < json_array_size(list) && read; i++)
+        read = read_form(r, json_array_get(list, i));
+    return read;
+}
+
+/* ---- the pre-tokenizer ---- */
+
+/* Patterns as files have them. Of GPT-2 and GPT-4 there are two spellings, of which the second is
+ * that of OpenAI's tiktoken. */
+static const struct {
+    const char *pattern;
+    rt_pretokenizer cut;
+} patterns[] = {
+    {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+     RT_PRETOKENIZER_GPT2},
+    {"'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+     RT_PRETOKENIZER_GPT2},
+    {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
+     " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     RT_PRETOKENIZER_LLAMA3},
+    {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}{1,3}|"
+     " ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
+     RT_PRETOKENIZER_LLAMA3},
+    {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
+     " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     RT_PRETOKENIZER_QWEN2},
+};
+
+static bool add_cut(reading *r, rt_pretokenizer cut)
+{
+    if (r->bpe->cut_count == RT_CUTS_LIMIT)
+        return refuse(r, "pre_tokenizer cuts a text more than %d times", RT_CUTS_LIMIT);
+    r->bpe->cuts[r->bpe->cut_count++] = cut;
+    return true;
+}
+
+/* A pattern that fits everywhere cuts alike whether its matches are kept or what is between. */
+static bool check_behavior(reading *r, const json_t *part)
+{
+    const char *behavior = text_of(part, "behavior");
+    const bool invert = read_flag(r, part, "pre_tokenizer", "invert", false);
+    if (!strcmp(behavior, "Isolated") || (invert && !strcmp(behavior, "Removed")))
+        return !r->status.code;
+    return refuse(r, "pre_tokenizer: the behavior of Split is %s; 'Isolated' is read",
+                  NAMED(behavior));
+}
+
+static bool read_split(reading *r, const json_t *part)
+{
+    const json_t *pattern = json_object_get(part, "pattern");
+    const char *regex = json_string_value(json_object_get(pattern, "Regex"));
+    if (!check_behavior(r, part))
+        return false;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns && regex; i++)
+        if (!strcmp(regex, patterns[i].pattern))
+            return add_cut(r, patterns[i].cut);
+    if (!regex)
+        return refuse(r, "pre_tokenizer: Split has no pattern with Regex");
+    return refuse(r,
+                  "pre_tokenizer: Split has the pattern '%.400s', which is none of those that are "
+                  "read: GPT-2's, GPT-4's and LLaMA 3's, Qwen2's",
+                  regex);
+}
+
+static bool read_byte_level(reading *r, const json_t *part)
+{
+    const bool space = read_flag(r, part, "pre_tokenizer", "add_prefix_space", true);
+    read_flag(r, part, "pre_tokenizer", "trim_offsets", true);
+    const bool regex = read_flag(r, part, "pre_tokenizer", "use_regex", true);
+    if (space)
+        r->bpe->space_before = r->bpe->cut_count;
+    return !r->status.code && (!regex || add_cut(r, RT_PRETOKENIZER_GPT2));
+}
+
+static bool read_cut(reading *r, const json_t *part, bool last)
+{
+    if (last && has_type(part, "ByteLevel"))
+        return read_byte_level(r, part);
+    if (!last && has_type(part, "Digits")) {
+        const bool alone = read_flag(r, part, "pre_tokenizer", "individual_digits", false);
+        return !r->status.code &&
+               add_cut(r, alone ? RT_PRETOKENIZER_DIGIT : RT_PRETOKENIZER_DIGITS);
     }
-    if (!to->text)
-        return rt_out_of_memory("a vocabulary");
-    merge->rank = (int32_t)number;
-    memcpy(to->text, s->left, s->left_size);
-    to->text[s->left_size] = '\0';
-    rt_status status = find_id(r, number, to->text, &merge->left);
-    memcpy(to->text + s->left_size, s->right, s->right_size + 1);
-    if (!status.code)
-        status = find_id(r, number, to->text + s->left_size, &merge->right);
-    return status.code ? status : find_id(r, number, to->text, &merge->joined);
+    if (!last && has_type(part, "Split"))
+        return read_split(r, part);
+    return refuse_type(r, last ? "pre_tokenizer, at its end," : "pre_tokenizer", part,
+                       "'ByteLevel' is read, and before it 'Digits' and 'Split'");
+}
+
+static bool read_pre_tokenizer(reading *r)
+{
+    const json_t *part = json_object_get(r->json, "pre_tokenizer");
+    const json_t *list = json_object_get(part, "pretokenizers");
+    const size_t count = json_array_size(list);
+    bool read = true;
+    r->bpe->space_before = -1;
+    if (!has_type(part, "Sequence"))
+        return read_cut(r, part, true);
+    if (!count)
+        return refuse(r, "pre_tokenizer.pretokenizers must be a list");
+    for (size_t i = 0; i < count && read; i++)
+        read = read_cut(r, json_array_get(list, i), i + 1 == count);
+    return read;
+}
+
+/* ---- the decoder and the post-processor ---- */
+
+static bool read_decoder(reading *r)
+{
+    const json_t *part = json_object_get(r->json, "decoder");
+    return has_type(part, "ByteLevel") || refuse_type(r, "decoder", part, "'ByteLevel' is read");
+}
+
+/* Reads the tokens that a template puts before and behind a text. */
+static bool read_template(reading *r, const json_t *part)
+{
+    const json_t *list = json_object_get(part, "single");
+    bool behind = false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *token =
+            json_string_value(json_object_get(json_object_get(item, "SpecialToken"), "id"));
+        behind |= json_object_get(item, "Sequence") != NULL;
+        if (token && behind && !r->ends)
+            r->ends = token;
+        else if (token && !behind && !r->begins)
+            r->begins = token;
+    }
+    return behind || refuse(r, "post_processor.single must be a list with a Sequence");
+}
+
+static bool read_processor(reading *r, const json_t *part)
+{
+    if (is_absent(part) || has_type(part, "ByteLevel"))
+        return true;
+    if (has_type(part, "TemplateProcessing"))
+        return read_template(r, part);
+    return refuse_type(r, "post_processor", part, "'ByteLevel' and 'TemplateProcessing' are read");
+}
+
+static bool read_post_processor(reading *r)
+{
+    const json_t *part = json_object_get(r->json, "post_processor");
+    const json_t *list = json_object_get(part, "processors");
+    bool read = true;
+    if (!has_type(part, "Sequence"))
+        return read_processor(r, part);
+    for (size_t i = 0; i < json_array_size(list) && read; i++)
+        read = read_processor(r, json_array_get(list, i));
+    return read;
+}
+
+/* ---- pieces ---- */
+
+/* An id of the file, -1 if it is none. */
+static json_int_t id_of(const json_t *number)
+{
+    const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
+    return id < RT_BPE_LIMIT ? id : -1;
+}
+
+static bool count_ids(reading *r)
+{
+    const char *piece;
+    json_t *token;
+    size_t i;
+    json_int_t last = -1;
+    json_object_foreach(r->vocab, piece, token)
+    {
+        const json_int_t id = id_of(token);
+        if (id < 0)
+            return refuse(r, "model.vocab: the id of %s must be from 0 to %d", NAMED(piece),
+                          RT_BPE_LIMIT - 1);
+        last = id > last ? id : last;
+    }
+    json_array_foreach(r->added, i, token)
+    {
+        const json_int_t id = id_of(json_object_get(token, "id"));
+        if (id < 0)
+            return refuse(r, "added_tokens[%zu].id must be from 0 to %d", i, RT_BPE_LIMIT - 1);
+        last = id > last ? id : last;
+    }
+    r->v->count = (int)last + 1;
+    return r->v->count || refuse(r, "model.vocab has no piece");
+}
+
+static bool make_room(reading *r)
+{
+    rt_bpe *bpe = r->bpe;
+    const size_t count = (size_t)r->v->count, tokens = json_array_size(r->added);
+    r->v->starts = rt_alloc(count + 1, sizeof *r->v->starts);
+    bpe->kinds = rt_alloc(count, sizeof *bpe->kinds);
+    bpe->ordinary = rt_alloc(count, sizeof *bpe->ordinary);
+    bpe->piece_ids = rt_alloc(count, sizeof *bpe->piece_ids);
+    bpe->as_is.list = rt_alloc(tokens, sizeof *bpe->as_is.list);
+    bpe->composed.list = rt_alloc(tokens, sizeof *bpe->composed.list);
+    return (r->v->starts && bpe->kinds && bpe->ordinary && bpe->piece_ids && bpe->as_is.list &&
+            bpe->composed.list) ||
+           run_out(r);
+}
+
+/* The text of an id in the file. */
+typedef struct id_text {
+    const char *text; /* NULL: there is no such id */
+    bool added;       /* it is the content of an added token */
+} id_text;
+
+static bool sort_by_id(reading *r, id_text *texts)
+{
+    const char *piece;
+    json_t *token;
+    size_t i;
+    json_object_foreach(r->vocab, piece, token)
+    {
+        const json_int_t id = json_integer_value(token);
+        if (texts[id].text)
+            return refuse(r, "model.vocab: the id %d is that of two pieces, one is %s", (int)id,
+                          NAMED(piece));
+        texts[id].text = piece;
+    }
+    json_array_foreach(r->added, i, token)
+    {
+        const json_int_t id = json_integer_value(json_object_get(token, "id"));
+        const char *content = text_of(token, "content"), *other = texts[id].text;
+        if (!*content || strlen(content) > RT_ADDED_TOKEN_SIZE)
+            return refuse(r, "added_tokens[%zu].content must be a text of 1 to %d bytes", i,
+                          RT_ADDED_TOKEN_SIZE);
+        if (other && strcmp(other, content) != 0)
+            return refuse(r, "added_tokens[%zu]: its id %d is that of %s too", i, (int)id,
+                          NAMED(other));
+        texts[id] = (id_text){content, true};
+    }
+    return true;
+}
+
+/* A token that was added may have characters that stand for no byte: it is written as it is. */
+static bool write_text(reading *r, int32_t id, const id_text *from)
+{
+    rt_vocabulary *v = r->v;
+    rt_bpe *bpe = r->bpe;
+    const char *text = from->text ? from->text : "";
+    char *to = v->text + v->starts[id];
+    size_t size = 0;
+    const bool bytes = read_bytes(text, to, &size);
+    if (!bytes && !from->added)
+        return refuse(r, "model.vocab: %s is no byte-level text", NAMED(text));
+    if (!bytes)
+        memcpy(to, text, size = strlen(text));
+    if (from->text && !size)
+        return refuse(r, "model.vocab: the piece of id %" PRId32 " is empty", id);
+    to[size] = '\0';
+    v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
+    bpe->kinds[id] = from->text ? RT_BPE_ORDINARY : RT_BPE_NONE;
+    if (!bytes || !json_object_get(r->vocab, text))
+        return true;
+    if (size == 1)
+        bpe->bytes[(unsigned char)*to] = id;
+    if (!bpe->ignore_merges)
+        return true;
+    const int32_t number = rt_byte_map_add(&bpe->pieces, to, size);
+    if (number < 0)
+        return run_out(r);
+    bpe->piece_ids[number] = id;
+    return true;
+}
+
+static bool read_pieces(reading *r)
+{
+    if (!count_ids(r) || !make_room(r))
+        return false;
+    size_t size = 1;
+    id_text *texts = rt_alloc((size_t)r->v->count, sizeof *texts);
+    bool read = texts ? sort_by_id(r, texts) : run_out(r);
+    for (int32_t id = 0; id < r->v->count && read; id++)
+        size += (texts[id].text ? strlen(texts[id].text) : 0) + 1;
+    r->v->text = rt_alloc(size, 1);
+    read = read && (r->v->text || run_out(r));
+    for (int byte = 0; byte < BYTES; byte++)
+        r->bpe->bytes[byte] = RT_NO_ID;
+    for (int32_t id = 0; id < r->v->count && read; id++)
+        read = write_text(r, id, texts + id);
+    rt_free(texts);
+    return read;
+}
+
+/* ---- merges ---- */
+
+static int32_t find_piece(reading *r, size_t number, const char *piece)
+{
+    const json_t *found = json_object_get(r->vocab, piece);
+    if (!found)
+        refuse(r, "model.merges[%zu]: %s is not in model.vocab", number, NAMED(piece));
+    return (int32_t)json_integer_value(found);
+}
+
+/* Reads a merge: the two pieces, as a list of two or as a text with a space between. Of a pair that
+ * comes twice the higher rank holds, as in tokenizers. `text` is scratch memory. */
+static bool read_merge(reading *r, size_t number, const json_t *json, char **text, size_t *room)
+{
+    const char *whole = json_string_value(json), *space = whole ? strchr(whole, ' ') : NULL;
+    const char *left = whole ? whole : json_string_value(json_array_get(json, 0));
+    const char *right = whole ? space : json_string_value(json_array_get(json, 1));
+    if (!left || !right || (whole ? strchr(++right, ' ') != NULL : json_array_size(json) != 2))
+        return refuse(r, "model.merges[%zu] must be two pieces, as a list or with a space between",
+                      number);
+    const size_t left_size = whole ? (size_t)(space - whole) : strlen(left);
+    char *larger = rt_grow(*text, room, left_size + strlen(right) + 1, 1);
+    if (!larger)
+        return run_out(r);
+    *text = larger;
+    memcpy(larger, left, left_size);
+    larger[left_size] = '\0';
+    const int32_t left_id = find_piece(r, number, larger);
+    const int32_t right_id = find_piece(r, number, right);
+    strcpy(larger + left_size, right);
+    const int32_t joined = find_piece(r, number, larger);
+    rt_pair *merge = r->status.code ? NULL : rt_pairs_at(&r->bpe->merges, left_id, right_id);
+    if (!merge)
+        return run_out(r);
+    merge->rank = (int64_t)number;
+    merge->joined = joined;
+    return true;
 }
 
 /* The heading of a merges.txt may stand in the list, and has no rank. */
@@ -74,346 +495,349 @@ static bool is_heading(const json_t *merge)
     return text && !strncmp(text, "#version", 8);
 }
 
-static rt_status read_list(const rt_bpe_reading *r, const json_t *found, rt_merges *merges)
+static bool read_merges(reading *r)
 {
-    room to = {NULL, 0};
-    const json_t *merge;
-    size_t i;
-    rt_status status = rt_ok();
-    json_array_foreach(found, i, merge)
-    {
-        sides s;
-        if (is_heading(merge))
-            continue;
-        if (find_sides(merge, &s))
-            status = read_merge(r, i, &s, &to, &merges->list[merges->count++]);
-        else
-            status = rt_error(RT_DATA,
-                              "%s: model.merges[%zu] must be two pieces, as a list or with a "
-                              "space between",
-                              r->name, i);
-        if (status.code)
-            break;
-    }
-    rt_free(to.text);
-    return status;
-}
-
-rt_status rt_bpe_read_merges(rt_bpe_reading *r)
-{
-    const json_t *found = json_object_get(json_object_get(r->json, "model"), "merges");
-    rt_merges *merges = &r->v->bpe->merges;
-    if (!json_is_array(found))
-        return rt_error(RT_DATA, "%s: model.merges must be a list", r->name);
-    merges->list = rt_alloc(json_array_size(found), sizeof *merges->list);
-    if (!merges->list)
-        return rt_out_of_memory("a vocabulary");
-    rt_status status = read_list(r, found, merges);
-    if (!status.code && !rt_merges_complete(merges))
-        status = rt_out_of_memory("a vocabulary");
-    return status;
-}
-
-/* ---- bytes ---- */
-
-enum { BYTES = RT_BPE_BYTE_COUNT };
-
-bool rt_bpe_bytes(const char *text, char *bytes, size_t *size)
-{
-    const size_t length = strlen(text);
-    *size = 0;
-    for (size_t at = 0, step; at < length; at += step) {
-        int32_t c = 0;
-        step = rt_utf8_read((const unsigned char *)text + at, length - at, &c);
-        const int32_t byte = step ? rt_bpe_byte_of(c) : -1;
-        if (byte < 0)
-            return false;
-        bytes[(*size)++] = (char)byte;
-    }
-    return true;
-}
-
-/* ---- pieces ---- */
-
-/* A piece by its id, so that they can be laid out in that order. */
-static rt_status find_count(rt_bpe_reading *r)
-{
-    const char *piece;
-    json_t *id;
-    char word[RT_WORD_NAME_SIZE];
-    int32_t count = 0;
-    json_object_foreach(r->vocab, piece, id)
-    {
-        const json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
-        if (value < 0 || value >= RT_BPE_LIMIT)
-            return rt_error(RT_DATA, "%s: model.vocab: the id of %s must be from 0 to %d", r->name,
-                            rt_word_name(piece, strlen(piece), word), RT_BPE_LIMIT - 1);
-        count = value >= count ? (int32_t)value + 1 : count;
-    }
-    const json_t *token;
-    size_t i;
-    json_array_foreach(json_object_get(r->json, "added_tokens"), i, token)
-    {
-        const json_t *number = json_object_get(token, "id");
-        const json_int_t value = json_is_integer(number) ? json_integer_value(number) : -1;
-        if (value < 0 || value >= RT_BPE_LIMIT)
-            return rt_error(RT_DATA, "%s: added_tokens[%zu].id must be from 0 to %d", r->name, i,
-                            RT_BPE_LIMIT - 1);
-        count = value >= count ? (int32_t)value + 1 : count;
-    }
-    r->v->count = count;
-    return count ? rt_ok() : rt_error(RT_DATA, "%s: model.vocab has no piece", r->name);
-}
-
-static bool make_room(rt_vocabulary *v)
-{
-    rt_bpe *bpe = v->bpe;
-    const size_t count = (size_t)v->count;
-    v->starts = rt_alloc(count + 1, sizeof *v->starts);
-    bpe->kinds = rt_alloc(count, sizeof *bpe->kinds);
-    bpe->ordinary = rt_alloc(count, sizeof *bpe->ordinary);
-    bpe->pieces = rt_alloc(count, sizeof *bpe->pieces);
-    return v->starts && bpe->kinds && bpe->ordinary && bpe->pieces;
-}
-
-/* Lists the text of each id in the file; NULL: there is no such id. */
-static rt_status sort_by_id(const rt_bpe_reading *r, const char **texts)
-{
-    const char *piece, *content;
-    json_t *id, *token;
-    size_t i;
-    char word[RT_WORD_NAME_SIZE];
-    json_object_foreach(r->vocab, piece, id)
-    {
-        const json_int_t at = json_integer_value(id);
-        if (texts[at])
-            return rt_error(RT_DATA, "%s: model.vocab: the id %d is that of two pieces, one is %s",
-                            r->name, (int)at, rt_word_name(piece, strlen(piece), word));
-        texts[at] = piece;
-    }
-    json_array_foreach(json_object_get(r->json, "added_tokens"), i, token)
-    {
-        const json_int_t at = json_integer_value(json_object_get(token, "id"));
-        content = json_string_value(json_object_get(token, "content"));
-        if (!content || !*content || strlen(content) > RT_ADDED_TOKEN_SIZE)
-            return rt_error(RT_DATA,
-                            "%s: added_tokens[%zu].content must be a text of 1 to %d bytes",
-                            r->name, i, RT_ADDED_TOKEN_SIZE);
-        if (texts[at] && strcmp(texts[at], content) != 0)
-            return rt_error(RT_DATA, "%s: added_tokens[%zu]: its id %d is that of %s too", r->name,
-                            i, (int)at, rt_word_name(texts[at], strlen(texts[at]), word));
-        texts[at] = content;
-    }
-    return rt_ok();
-}
-
-/* A token that was added may have characters that stand for no byte: it is written as it is. */
-static rt_status write_text(rt_bpe_reading *r, int32_t id, const char *text, bool added)
-{
-    rt_vocabulary *v = r->v;
-    char word[RT_WORD_NAME_SIZE], *to = v->text + v->starts[id];
-    size_t size = 0;
-    const bool bytes = text && rt_bpe_bytes(text, to, &size);
-    if (text && !bytes && !added)
-        return rt_error(RT_DATA, "%s: model.vocab: %s is no byte-level text", r->name,
-                        rt_word_name(text, strlen(text), word));
-    if (text && !bytes)
-        memcpy(to, text, size = strlen(text));
-    if (text && bytes && !size)
-        return rt_error(RT_DATA, "%s: model.vocab: the piece of id %" PRId32 " is empty", r->name,
-                        id);
-    to[size] = '\0';
-    v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
-    v->bpe->kinds[id] = text ? RT_BPE_ORDINARY : RT_BPE_NONE;
-    if (bytes && json_object_get(r->vocab, text)) {
-        v->bpe->pieces[v->bpe->piece_count++] = id;
-        if (size == 1)
-            v->bpe->bytes[(unsigned char)*to] = id;
-    }
-    return rt_ok();
-}
-
-static rt_status write_texts(rt_bpe_reading *r, const char **texts, const bool *added)
-{
-    size_t size = 1;
-    rt_status status = rt_ok();
-    for (int32_t id = 0; id < r->v->count; id++)
-        size += (texts[id] ? strlen(texts[id]) : 0) + 1;
-    r->v->text = rt_alloc(size, 1);
-    if (!r->v->text)
-        return rt_out_of_memory("a vocabulary");
-    for (int32_t id = 0; id < r->v->count && !status.code; id++)
-        status = write_text(r, id, texts[id], added[id]);
-    return status;
-}
-
-rt_status rt_bpe_read_pieces(rt_bpe_reading *r)
-{
-    json_t *token;
-    size_t i;
-    rt_status status = find_count(r);
-    if (status.code)
-        return status;
-    const char **texts = rt_alloc((size_t)r->v->count, sizeof *texts);
-    bool *added = rt_alloc((size_t)r->v->count, sizeof *added);
-    status =
-        texts && added && make_room(r->v) ? sort_by_id(r, texts) : rt_out_of_memory("a vocabulary");
-    if (!status.code) {
-        for (int byte = 0; byte < BYTES; byte++)
-            r->v->bpe->bytes[byte] = RT_NO_ID;
-        json_array_foreach(json_object_get(r->json, "added_tokens"), i, token)
-            added[json_integer_value(json_object_get(token, "id"))] = true;
-        status = write_texts(r, texts, added);
-    }
-    rt_free(texts);
-    rt_free(added);
-    return status;
+    const json_t *list = json_object_get(r->model, "merges");
+    char *text = NULL;
+    size_t room = 0;
+    bool read = json_is_array(list) || refuse(r, "model.merges must be a list");
+    for (size_t i = 0; i < json_array_size(list) && read; i++)
+        read = is_heading(json_array_get(list, i)) ||
+               read_merge(r, i, json_array_get(list, i), &text, &room);
+    rt_free(text);
+    return read;
 }
 
 /* ---- the model ---- */
 
-/* Refuses a key that changes how words are joined, unless its value is an empty text or 0. */
-static rt_status expect_absent(const rt_bpe_reading *r, const json_t *model, const char *key)
+static bool find_model(reading *r)
 {
-    const json_t *found = json_object_get(model, key);
-    const char *text = json_string_value(found);
-    if (!found || json_is_null(found) || (text && !*text) ||
-        (json_is_number(found) && json_number_value(found) == 0))
-        return rt_ok();
-    return rt_error(RT_DATA, "%s: model.%s must be null", r->name, key);
+    r->model = json_object_get(r->json, "model");
+    r->vocab = json_object_get(r->model, "vocab");
+    r->added = json_object_get(r->json, "added_tokens");
+    const char *type = text_of(r->model, "type");
+    if (*type && strcmp(type, "BPE") != 0)
+        return refuse(r, "model.type is %s; 'BPE' is read", NAMED(type));
+    return json_is_object(r->vocab) || refuse(r, "model.vocab must be an object");
+}
+
+/* Refuses keys that change how words are joined, unless the value is an empty text or 0. */
+static bool check_absent(reading *r)
+{
+    static const char *const absent[] = {"dropout", "continuing_subword_prefix",
+                                         "end_of_word_suffix"};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        const json_t *found = json_object_get(r->model, absent[i]);
+        const char *text = json_string_value(found);
+        if (!is_absent(found) && !(text && !*text) &&
+            !(json_is_number(found) && json_number_value(found) == 0))
+            return refuse(r, "model.%s must be null", absent[i]);
+    }
+    return true;
+}
+
+static bool read_flags(reading *r)
+{
+    if (read_flag(r, r->model, "model", "byte_fallback", false))
+        return refuse(r,
+                      "model.byte_fallback must be false: the pieces must be of bytes, as those of "
+                      "ByteLevel are");
+    r->bpe->fuses_unknown = read_flag(r, r->model, "model", "fuse_unk", false);
+    r->bpe->ignore_merges = read_flag(r, r->model, "model", "ignore_merges", false);
+    return !r->status.code;
 }
 
 /* tokenizers minds an unk_token that is no piece only when it is needed; here a byte is left out
  * then, and counted. */
-static rt_status read_unknown(rt_bpe_reading *r, const json_t *model)
+static bool read_unknown(reading *r)
 {
-    const json_t *found = json_object_get(model, "unk_token");
+    const json_t *found = json_object_get(r->model, "unk_token");
     const char *text = json_string_value(found);
     const json_t *id = text ? json_object_get(r->vocab, text) : NULL;
-    r->v->bpe->unknown = json_is_integer(id) ? (int32_t)json_integer_value(id) : RT_NO_ID;
-    return !found || json_is_null(found) || text
+    r->bpe->unknown = id ? (int32_t)json_integer_value(id) : RT_NO_ID;
+    return is_absent(found) || text || refuse(r, "model.unk_token must be a piece or null");
+}
+
+/* ---- added tokens ---- */
+
+/* A token that is a piece has its id; the others have those behind the pieces, in their order.
+ * tokenizers sees to that whatever the file says; a file that says something else is refused. */
+static bool check_id(reading *r, size_t number, const json_t *token, json_int_t *largest)
+{
+    const json_t *piece = json_object_get(r->vocab, text_of(token, "content"));
+    const json_int_t id = json_integer_value(json_object_get(token, "id"));
+    const json_int_t pieces = (json_int_t)json_object_size(r->vocab);
+    const json_int_t wanted = piece                ? json_integer_value(piece)
+                              : *largest >= pieces ? *largest + 1
+                                                   : pieces;
+    *largest = id > *largest ? id : *largest;
+    return id == wanted || refuse(r, "added_tokens[%zu].id must be %lld; it is %lld", number,
+                                  (long long)wanted, (long long)id);
+}
+
+/* Reads a token. One that is found in a normalized text is brought into the form of that text, in
+ * the block *formed, which the caller frees. */
+static bool read_token(reading *r, size_t number, const json_t *token, unsigned char **formed)
+{
+    char where[40];
+    const char *content = text_of(token, "content");
+    rt_added_token t = {.text = content,
+                        .size = strlen(content),
+                        .id = (int32_t)json_integer_value(json_object_get(token, "id"))};
+    snprintf(where, sizeof where, "added_tokens[%zu]", number);
+    if (read_flag(r, token, where, "single_word", false))
+        return refuse(r, "%s.single_word must be false", where);
+    t.special = read_flag(r, token, where, "special", false);
+    t.takes_left = read_flag(r, token, where, "lstrip", false);
+    t.takes_right = read_flag(r, token, where, "rstrip", false);
+    const bool normalized = read_flag(r, token, where, "normalized", false);
+    if (!r->status.code && normalized && r->bpe->form != RT_FORM_NONE) {
+        r->status = rt_normal_form(r->bpe->form, formed, &t.size, (const unsigned char *)content,
+                                   strlen(content));
+        if (!r->status.code)
+            (*formed)[t.size] = '\0';
+        t.text = (const char *)*formed;
+    }
+    if (r->status.code)
+        return false;
+    rt_added_tokens *to = normalized ? &r->bpe->composed : &r->bpe->as_is;
+    to->list[to->count++] = t;
+    if (t.special)
+        r->bpe->kinds[t.id] = RT_BPE_SPECIAL;
+    return true;
+}
+
+static bool complete(reading *r, rt_added_tokens *tokens)
+{
+    const char *twice = rt_added_tokens_complete(tokens);
+    if (twice && *twice)
+        return refuse(r, "added_tokens has %s twice", NAMED(twice));
+    return !twice || run_out(r);
+}
+
+static bool read_added_tokens(reading *r)
+{
+    const size_t count = json_array_size(r->added);
+    json_int_t largest = -1;
+    unsigned char **formed = rt_alloc(count, sizeof *formed); /* until the lists have copies */
+    bool read = formed || run_out(r);
+    for (size_t i = 0; i < count && read; i++) {
+        const json_t *token = json_array_get(r->added, i);
+        read = check_id(r, i, token, &largest) && read_token(r, i, token, formed + i);
+    }
+    read = read && complete(r, &r->bpe->as_is) && complete(r, &r->bpe->composed);
+    for (size_t i = 0; formed && i < count; i++)
+        rt_free(formed[i]);
+    rt_free(formed);
+    return read;
+}
+
+/* ---- what they are for ---- */
+
+/* The id of the first of some texts that is a special token; RT_NO_ID if none is. A NULL ends the
+ * texts. */
+static int32_t find_special(const reading *r, const char *const *texts)
+{
+    const json_t *token;
+    size_t i;
+    for (; *texts; texts++)
+        json_array_foreach(r->added, i, token)
+        {
+            if (json_is_true(json_object_get(token, "special")) &&
+                !strcmp(text_of(token, "content"), *texts))
+                return (int32_t)json_integer_value(json_object_get(token, "id"));
+        }
+    return RT_NO_ID;
+}
+
+/* A text begins with what the post-processor puts before it, or with a token of a name that is
+ * known for that, or else with the one that ends it, as GPT-2 has it. */
+static void find_roles(reading *r)
+{
+    static const char *const begins[] = {"<|begin_of_text|>", "<s>", "<bos>", "<|bos|>", "[CLS]",
+                                         "<|startoftext|>",   NULL};
+    static const char *const ends[] = {"<|end_of_text|>", "</s>",  "<eos>", "<|eos|>",
+                                       "<|endoftext|>",   "[SEP]", NULL};
+    static const char *const pads[] = {"<pad>",       "[PAD]",
+                                       "<|pad|>",     "<|finetune_right_pad_id|>",
+                                       "<|padding|>", "<|_pad_|>",
+                                       NULL};
+    static const char *const masks[] = {"<mask>", "[MASK]", "<|mask|>", NULL};
+    rt_bpe *bpe = r->bpe;
+    bpe->first = find_special(r, (const char *const[]){r->begins, NULL});
+    bpe->last = find_special(r, (const char *const[]){r->ends, NULL});
+    rt_special_ids ids = {.cls = bpe->first,
+                          .sep = bpe->last,
+                          .pad = find_special(r, pads),
+                          .mask = find_special(r, masks),
+                          .unknown = bpe->unknown};
+    if (ids.cls == RT_NO_ID)
+        ids.cls = find_special(r, begins);
+    if (ids.sep == RT_NO_ID)
+        ids.sep = find_special(r, ends);
+    if (ids.cls == RT_NO_ID)
+        ids.cls = ids.sep;
+    bpe->found = ids;
+}
+
+/* Padding is never looked at: it may have any id. */
+static int32_t padding(const rt_special_ids *ids)
+{
+    return ids->pad != RT_NO_ID ? ids->pad : ids->sep != RT_NO_ID ? ids->sep : ids->cls;
+}
+
+rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *known)
+{
+    rt_special_ids ids = *known, *special = &v->special;
+    rt_bpe *bpe = v->bpe;
+    *special = bpe->found;
+    for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
+        int32_t *here = rt_special_id(special, i);
+        const int32_t id = *rt_special_id(&ids, i);
+        const bool pad = here == &special->pad;
+        if (id < RT_NO_ID || id >= v->count || (id >= 0 && !pad && bpe->kinds[id] == RT_BPE_NONE))
+            return rt_error(RT_DATA, "%s: has no id %d, which is to be %s", name, (int)id,
+                            rt_special_token(v->level, i));
+        if (id != RT_NO_ID && here != &special->unknown)
+            *here = id;
+        if (*here != RT_NO_ID && !pad)
+            bpe->kinds[*here] = RT_BPE_SPECIAL;
+    }
+    if (special->cls == RT_NO_ID)
+        special->cls = special->sep;
+    special->pad = padding(special) != RT_NO_ID ? padding(special) : 0;
+    bpe->ordinary_count = 0;
+    for (int32_t id = 0; id < v->count; id++)
+        if (bpe->kinds[id] == RT_BPE_ORDINARY)
+            bpe->ordinary[bpe->ordinary_count++] = id;
+    return bpe->ordinary_count
                ? rt_ok()
-               : rt_error(RT_DATA, "%s: model.unk_token must be a piece or null", r->name);
-}
-
-static rt_status read_flags(rt_bpe_reading *r, const json_t *model)
-{
-    bool falls_back;
-    rt_bpe *bpe = r->v->bpe;
-    rt_status status = rt_bpe_flag(r, model, "model", "byte_fallback", false, &falls_back);
-    if (!status.code && falls_back)
-        status = rt_error(RT_DATA,
-                          "%s: model.byte_fallback must be false: the pieces must be of bytes, as "
-                          "those of ByteLevel are",
-                          r->name);
-    if (!status.code)
-        status = rt_bpe_flag(r, model, "model", "fuse_unk", false, &bpe->fuses_unknown);
-    if (!status.code)
-        status = rt_bpe_flag(r, model, "model", "ignore_merges", false, &bpe->ignore_merges);
-    return status;
-}
-
-static rt_status find_model(rt_bpe_reading *r, const json_t **model)
-{
-    char word[RT_WORD_NAME_SIZE];
-    *model = json_object_get(r->json, "model");
-    const char *type = rt_bpe_type(*model);
-    r->vocab = json_object_get(*model, "vocab");
-    if (*type && strcmp(type, "BPE") != 0)
-        return rt_error(RT_DATA, "%s: model.type is %s; 'BPE' is read", r->name,
-                        rt_word_name(type, strlen(type), word));
-    if (!json_is_object(r->vocab))
-        return rt_error(RT_DATA, "%s: model.vocab must be an object", r->name);
-    return rt_ok();
-}
-
-static rt_status read_model(rt_bpe_reading *r)
-{
-    static const char *const absent[] = {"dropout", "continuing_subword_prefix",
-                                         "end_of_word_suffix"};
-    const json_t *model;
-    rt_status status = find_model(r, &model);
-    for (size_t i = 0; i < sizeof absent / sizeof *absent && !status.code; i++)
-        status = expect_absent(r, model, absent[i]);
-    if (!status.code)
-        status = read_flags(r, model);
-    if (!status.code)
-        status = rt_bpe_read_parts(r);
-    if (!status.code)
-        status = rt_bpe_read_pieces(r);
-    if (!status.code)
-        status = read_unknown(r, model);
-    return status.code ? status : rt_bpe_read_merges(r);
+               : rt_error(RT_DATA, "%s: has no token beside the special ones", name);
 }
 
 /* ---- the file ---- */
 
-/* A piece and its bytes. */
-typedef struct piece {
-    const char *bytes;
-    size_t size;
-    int32_t id;
-} piece;
-
-static int by_bytes(const void *a, const void *b)
+static bool read_all(reading *r)
 {
-    const piece *p = a, *q = b;
-    const int order = memcmp(p->bytes, q->bytes, p->size < q->size ? p->size : q->size);
-    return order ? order : (p->size > q->size) - (p->size < q->size);
-}
-
-/* Sorts the pieces by their text, for the search of words. */
-static rt_status sort_pieces(const rt_vocabulary *v)
-{
-    rt_bpe *bpe = v->bpe;
-    if (!bpe->ignore_merges)
-        return rt_ok();
-    piece *pieces = rt_alloc((size_t)bpe->piece_count, sizeof *pieces);
-    if (!pieces)
-        return rt_out_of_memory("a vocabulary");
-    for (int i = 0; i < bpe->piece_count; i++) {
-        const int32_t id = bpe->pieces[i];
-        pieces[i] = (piece){v->text + v->starts[id], v->starts[id + 1] - v->starts[id] - 1, id};
-    }
-    if (bpe->piece_count)
-        qsort(pieces, (size_t)bpe->piece_count, sizeof *pieces, by_bytes);
-    for (int i = 0; i < bpe->piece_count; i++)
-        bpe->pieces[i] = pieces[i].id;
-    rt_free(pieces);
-    return rt_ok();
-}
-
-static rt_status take_apart(rt_bpe_reading *r, char *bytes, size_t size)
-{
-    json_t *json;
-    rt_status status = rt_json_parse(&json, RT_BPE_VALUES, r->name, bytes, size);
-    r->json = json;
-    if (!status.code)
-        status = read_model(r);
-    if (!status.code)
-        status = rt_bpe_read_tokens(r);
-    if (!status.code)
-        status = sort_pieces(r->v);
-    json_decref(json);
-    return status;
+    return find_model(r) && check_absent(r) && read_flags(r) && read_normalizer(r) &&
+           read_pre_tokenizer(r) && read_decoder(r) && read_post_processor(r) && read_pieces(r) &&
+           read_unknown(r) && read_merges(r) && read_added_tokens(r);
 }
 
 rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes, size_t size)
 {
-    rt_bpe_reading r = {.v = v, .name = name};
+    const rt_special_ids nothing = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     if (size > RT_BPE_BYTES)
         return rt_error(RT_DATA, "%s: a tokenizer.json can have up to %d bytes; it has %zu", name,
                         RT_BPE_BYTES, size);
-    v->bpe = rt_alloc(1, sizeof *v->bpe);
-    char *copy = rt_alloc_unset(size + 1, 1);
-    if (v->bpe)
-        v->bpe->file = rt_alloc(size + 1, 1);
-    rt_status status = v->bpe && copy && v->bpe->file ? rt_ok() : rt_out_of_memory("a vocabulary");
-    if (!status.code) {
-        memcpy(copy, bytes, size);
-        memcpy(v->bpe->file, bytes, size);
-        status = take_apart(&r, copy, size);
+    reading r = {.v = v, .name = name};
+    r.bpe = v->bpe = rt_alloc(1, sizeof *v->bpe);
+    char *copy = rt_alloc_unset(size + 1, 1); /* parsing changes it */
+    if (r.bpe)
+        r.bpe->file = rt_alloc(size + 1, 1);
+    if (!r.bpe || !copy || !r.bpe->file) {
+        rt_free(copy);
+        return rt_out_of_memory("a vocabulary");
     }
+    memcpy(copy, bytes, size);
+    memcpy(r.bpe->file, bytes, size);
+    json_t *json;
+    r.status = rt_json_parse(&json, RT_BPE_VALUES, name, copy, size);
+    r.json = json;
+    if (!r.status.code && read_all(&r)) {
+        find_roles(&r);
+        r.status = rt_bpe_know(v, name, &nothing);
+    }
+    json_decref(json);
     rt_free(copy);
-    return status;
+    return r.status;
+}
+
+/* ---- writing ---- */
+
+const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS] = {"<|endoftext|>", "[MASK]"};
+
+static void put_special(rt_writer *w, int id, const char *text, bool last)
+{
+    rt_writer_add(w,
+                  "    {\n"
+                  "      \"id\": %d,\n"
+                  "      \"content\": \"%s\",\n"
+                  "      \"single_word\": false,\n"
+                  "      \"lstrip\": false,\n"
+                  "      \"rstrip\": false,\n"
+                  "      \"normalized\": false,\n"
+                  "      \"special\": true\n"
+                  "    }%s\n",
+                  id, text, last ? "" : ",");
+}
+
+static const char before[] = "{\n"
+                             "  \"version\": \"1.0\",\n"
+                             "  \"truncation\": null,\n"
+                             "  \"padding\": null,\n"
+                             "  \"added_tokens\": [\n";
+
+static const char between[] = "  ],\n"
+                              "  \"normalizer\": null,\n"
+                              "  \"pre_tokenizer\": {\n"
+                              "    \"type\": \"ByteLevel\",\n"
+                              "    \"add_prefix_space\": false,\n"
+                              "    \"trim_offsets\": true,\n"
+                              "    \"use_regex\": true\n"
+                              "  },\n"
+                              "  \"post_processor\": null,\n"
+                              "  \"decoder\": {\n"
+                              "    \"type\": \"ByteLevel\",\n"
+                              "    \"add_prefix_space\": true,\n"
+                              "    \"trim_offsets\": true,\n"
+                              "    \"use_regex\": true\n"
+                              "  },\n"
+                              "  \"model\": {\n"
+                              "    \"type\": \"BPE\",\n"
+                              "    \"dropout\": null,\n"
+                              "    \"unk_token\": null,\n"
+                              "    \"continuing_subword_prefix\": null,\n"
+                              "    \"end_of_word_suffix\": null,\n"
+                              "    \"fuse_unk\": false,\n"
+                              "    \"byte_fallback\": false,\n"
+                              "    \"ignore_merges\": false,\n"
+                              "    \"vocab\": {\n";
+
+/* In quotes. Of the characters that bytes are written as, two have a meaning in JSON. */
+static void put_token(rt_writer *w, const rt_byte_map *tokens, int32_t id)
+{
+    size_t size, done = 0;
+    const char *text = rt_byte_map_at(tokens, id, &size);
+    rt_writer_add(w, "\"");
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '"' || text[i] == '\\') {
+            rt_writer_add(w, "%.*s\\", (int)(i - done), text + done);
+            done = i;
+        }
+    rt_writer_add(w, "%s\"", text + done);
+}
+
+char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_merge *merges, size_t count)
+{
+    rt_writer w = {0};
+    rt_writer_add(&w, "%s", before);
+    for (int id = 0; id < specials && id < RT_BPE_MOST_SPECIALS; id++)
+        put_special(&w, id, rt_bpe_specials[id], id + 1 == specials);
+    rt_writer_add(&w, "%s", between);
+    for (int32_t id = 0; id < tokens->count; id++) {
+        rt_writer_add(&w, "      ");
+        put_token(&w, tokens, id);
+        rt_writer_add(&w, ": %d%s\n", (int)id, id + 1 < tokens->count ? "," : "");
+    }
+    rt_writer_add(&w, "    },\n    \"merges\": [%s", count ? "\n" : "");
+    for (size_t i = 0; i < count; i++) {
+        rt_writer_add(&w, "      [\n        ");
+        put_token(&w, tokens, merges[i].left);
+        rt_writer_add(&w, ",\n        ");
+        put_token(&w, tokens, merges[i].right);
+        rt_writer_add(&w, "\n      ]%s\n", i + 1 < count ? "," : "");
+    }
+    rt_writer_add(&w, "%s]\n  }\n}", count ? "    " : "");
+    return rt_writer_take(&w);
 }

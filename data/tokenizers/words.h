@@ -1,10 +1,7 @@
 #ifndef ROTOR_DATA_TOKENIZERS_WORDS_H
 #define ROTOR_DATA_TOKENIZERS_WORDS_H
 
-/* The words of a text as the tokenizer of BERT cuts them, and how often texts have which words. */
-
-#include "core/status.h"
-#include "data/tokenizers/byte_map.h"
+/* The words of a text as the tokenizer of BERT cuts them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,27 +37,6 @@ typedef struct rt_words {
 
 /* False when there are no more. */
 bool rt_words_next(rt_words *w, rt_word *word);
-
-/* ---- counting words ---- */
-
-/* How often texts have which words: those of BERT, or any others. */
-
-/* Starts zeroed, but for lowercase. */
-typedef struct rt_word_counts {
-    bool lowercase;    /* of the words of BERT */
-    rt_byte_map words; /* those that are not too long */
-    int64_t *counts;   /* of each */
-    int32_t capacity;
-} rt_word_counts;
-
-/* Counts the words of one more text. RT_DATA begins with `name` if the text is not UTF-8. */
-rt_status rt_word_counts_add(rt_word_counts *counts, const char *name, const unsigned char *text,
-                             size_t bytes) RT_MUST_CHECK;
-
-/* Counts a word without a zero byte so many times more. Its number, or -1 when the heap is
- * exhausted. */
-int32_t rt_word_counts_more(rt_word_counts *counts, const void *word, size_t size, int64_t times);
-void rt_word_counts_free(rt_word_counts *counts);
 
 /* ---- pieces before byte pair encoding ---- */
 

@@ -4,7 +4,6 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "data/tokenizers/bpe_file.h"
 #include "io/huggingface/tokenizer.h"
 #include "text/utf8.h"
 
@@ -87,7 +86,7 @@ static void put_tokens(rt_gguf_keys *k, const rt_vocabulary *v, int count)
 
 static int by_rank(const void *one, const void *other)
 {
-    const rt_merge *a = one, *b = other;
+    const rt_pair *a = one, *b = other;
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
@@ -102,12 +101,15 @@ static void put_merge(FILE *to, rt_spelling left, rt_spelling right)
 static rt_status put_merges(rt_gguf_keys *k, const rt_vocabulary *v)
 {
     const size_t count = v->level == RT_LEVEL_BPE ? v->bpe->merges.count : 0;
-    rt_merge *merges = rt_alloc_unset(count, sizeof *merges);
+    rt_pair *merges = rt_alloc_unset(count, sizeof *merges);
     if (!merges)
         return rt_out_of_memory("a header");
     rt_gguf_put_list(k, TOKENIZER "merges", RT_GGUF_STRINGS, count);
     if (count) {
-        memcpy(merges, v->bpe->merges.list, count * sizeof *merges);
+        const rt_pair *slot = v->bpe->merges.slots;
+        for (size_t i = 0; i < count; slot++)
+            if (slot->left >= 0)
+                merges[i++] = *slot;
         qsort(merges, count, sizeof *merges, by_rank);
     }
     for (size_t i = 0; i < count; i++)

@@ -1,26 +1,27 @@
 /* The WordPiece vocabulary of a text. */
 
-#include "data/tokenizers/wordpiece.h"
+#include "data/tokenizers/train.h"
 
 #include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 
 static rt_status count_words(rt_word_counts *counts, const char *text)
 {
-    return rt_word_counts_add(counts, "text", (const unsigned char *)text, strlen(text));
+    return rt_word_counts_add(counts, NULL, "text", (const unsigned char *)text, strlen(text),
+                              NULL);
 }
 
 /* The vocabulary of texts, up to NULL. */
 static char *built(bool lowercase, int size, const char *const *texts)
 {
-    rt_word_counts counts = {.lowercase = lowercase};
+    rt_word_counts counts = {.wordpiece = true, .lowercase = lowercase};
     char *vocabulary;
     int lines, seen = 0;
     rt_status status = rt_ok();
     for (; *texts && !status.code; texts++)
         status = count_words(&counts, *texts);
     if (!status.code)
-        status = rt_wordpiece_build(&counts, size, &vocabulary, &lines);
+        status = rt_tokenizer_train(&counts, size, false, NULL, &vocabulary, &lines);
     ck_assert_msg(!status.code, "%s", status.message);
     for (const char *at = vocabulary; (at = strchr(at, '\n')); at++)
         seen++;
@@ -253,16 +254,16 @@ TEST(the_vocabulary_is_the_one_that_plain_counting_gives)
 
 TEST(a_size_below_the_characters_is_refused)
 {
-    rt_word_counts counts = {0};
+    rt_word_counts counts = {.wordpiece = true};
     char *vocabulary;
     int lines;
     ck_assert(!count_words(&counts, "abc ab").code);
-    rt_status status = rt_wordpiece_build(&counts, 9, &vocabulary, &lines);
+    rt_status status = rt_tokenizer_train(&counts, 9, false, NULL, &vocabulary, &lines);
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message, "a vocabulary of these texts needs at least 10 lines, for the "
                                      "special tokens and every character; got 9");
     ck_assert_ptr_null(vocabulary);
-    ck_assert(!rt_wordpiece_build(&counts, 10, &vocabulary, &lines).code);
+    ck_assert(!rt_tokenizer_train(&counts, 10, false, NULL, &vocabulary, &lines).code);
     ck_assert_int_eq(lines, 10);
     rt_free(vocabulary);
     rt_word_counts_free(&counts);
@@ -270,13 +271,13 @@ TEST(a_size_below_the_characters_is_refused)
 
 TEST(texts_must_be_utf8_and_have_words)
 {
-    rt_word_counts counts = {0};
+    rt_word_counts counts = {.wordpiece = true};
     char *vocabulary;
     int lines;
     is_data_error(count_words(&counts, "ab\xff"), "text",
                   ": a vocabulary needs UTF-8; byte 0xff at offset 2 is not");
     ck_assert(!count_words(&counts, " \n").code);
-    rt_status status = rt_wordpiece_build(&counts, 100, &vocabulary, &lines);
+    rt_status status = rt_tokenizer_train(&counts, 100, false, NULL, &vocabulary, &lines);
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_str_eq(status.message,
                      "the texts have no word of up to 100 characters to build a vocabulary from");
@@ -287,7 +288,7 @@ TEST(every_allocation_may_fail)
 {
     rt_code code = RT_MEMORY;
     for (size_t n = 1; code != RT_OK; n++) {
-        rt_word_counts counts = {0};
+        rt_word_counts counts = {.wordpiece = true};
         char *vocabulary = NULL;
         int lines;
         const size_t live = rt_memory_live();
@@ -296,7 +297,7 @@ TEST(every_allocation_may_fail)
                                     "fill more than the first capacity of what is counted")
                    .code;
         if (!code)
-            code = rt_wordpiece_build(&counts, 200, &vocabulary, &lines).code;
+            code = rt_tokenizer_train(&counts, 200, false, NULL, &vocabulary, &lines).code;
         rt_memory_fail_at(0);
         ck_assert(code == RT_OK || code == RT_MEMORY);
         ck_assert_int_eq(code == RT_OK, vocabulary != NULL);
@@ -324,7 +325,7 @@ TEST(strings_are_numbered_in_the_order_in_which_they_come)
     rt_byte_map_free(&map);
 }
 
-TEST(strings_of_one_size_may_have_zero_bytes)
+TEST(strings_may_have_zero_bytes)
 {
     rt_byte_map map = {0};
     for (int round = 0; round < 2; round++)

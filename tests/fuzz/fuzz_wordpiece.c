@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
-#include "data/tokenizers/wordpiece.h"
+#include "data/tokenizers/train.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +47,14 @@ FUZZ(wordpiece)
 {
     for (int n = 0; n < 6; n++) {
         const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = n % 2};
-        rt_word_counts counts = {.lowercase = kind.lowercase};
+        rt_word_counts counts = {.wordpiece = true, .lowercase = kind.lowercase};
         char *text = NULL;
         int lines;
         rt_vocabulary *v;
-        rt_status status = rt_word_counts_add(&counts, "text", bytes, size);
+        rt_status status = rt_word_counts_add(&counts, NULL, "text", bytes, size, NULL);
         if (!status.code)
-            status = rt_wordpiece_build(&counts, 20 * (n / 2 + 1) * (n / 2 + 1), &text, &lines);
+            status = rt_tokenizer_train(&counts, 20 * (n / 2 + 1) * (n / 2 + 1), false, NULL, &text,
+                                        &lines);
         if (status.code && status.code != RT_DATA && status.code != RT_CONFIG)
             abort();
         rt_word_counts_free(&counts);

@@ -513,6 +513,7 @@ static const char *const without_structs[] = {
     "rt_graph_tape",
     "rt_alloc",
     "rt_alloc_unset",
+    "rt_grow",
     "rt_copy_text",
     "rt_intern",
     "rt_intern_text",

@@ -1,6 +1,6 @@
 #include "train/run/arguments.h"
 
-#include "data/tokenizers/bpe_train.h"
+#include "data/tokenizers/train.h"
 #include "io/gguf/gguf.h"
 #include "models/options.h"
 #include "text/number.h"

@@ -1,0 +1,172 @@
+#include "data/tokenizers/maps.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+enum { FIRST_CAPACITY = 64, MOST = INT32_MAX / 2 };
+
+static uint64_t seed(void)
+{
+    static const char place = 0;
+    return (uint64_t)(uintptr_t)&place;
+}
+
+/* ---- strings ---- */
+
+typedef struct rt_byte_slot {
+    uint32_t hash;
+    int32_t next_number; /* number + 1; 0: the slot is empty */
+} byte_slot;
+
+void rt_byte_map_free(rt_byte_map *map)
+{
+    rt_free(map->slots);
+    rt_free(map->starts);
+    rt_free(map->bytes);
+    *map = (rt_byte_map){0};
+}
+
+const char *rt_byte_map_at(const rt_byte_map *map, int32_t number, size_t *size)
+{
+    *size = map->starts[number + 1] - map->starts[number] - 1;
+    return map->bytes + map->starts[number];
+}
+
+static bool is_at(const rt_byte_map *map, int32_t number, const void *bytes, size_t size)
+{
+    size_t found;
+    const char *string = rt_byte_map_at(map, number, &found);
+    return found == size && !memcmp(string, bytes, size);
+}
+
+/* Returns the slot of a string, or the empty slot where it belongs. */
+static byte_slot *find_slot(const rt_byte_map *map, uint32_t hash, const void *bytes, size_t size)
+{
+    const size_t mask = map->slot_count - 1;
+    size_t at = hash & mask;
+    for (; map->slots[at].next_number; at = (at + 1) & mask)
+        if (map->slots[at].hash == hash && is_at(map, map->slots[at].next_number - 1, bytes, size))
+            break;
+    return map->slots + at;
+}
+
+static bool grow_slots(rt_byte_map *map)
+{
+    const size_t count = map->slot_count ? 2 * map->slot_count : FIRST_CAPACITY;
+    byte_slot *larger = rt_alloc(count, sizeof *larger);
+    if (!larger)
+        return false;
+    for (size_t i = 0; i < map->slot_count; i++) {
+        size_t at = map->slots[i].hash & (count - 1);
+        while (map->slots[i].next_number && larger[at].next_number)
+            at = (at + 1) & (count - 1);
+        if (map->slots[i].next_number)
+            larger[at] = map->slots[i];
+    }
+    rt_free(map->slots);
+    map->slots = larger;
+    map->slot_count = count;
+    return true;
+}
+
+static bool append(rt_byte_map *map, const void *bytes, size_t size)
+{
+    const size_t number = (size_t)map->count;
+    size_t *starts = rt_grow(map->starts, &map->capacity, number + 2, sizeof *starts);
+    if (!starts)
+        return false;
+    map->starts = starts;
+    if (!number)
+        starts[0] = 0;
+    char *to = rt_grow(map->bytes, &map->room, starts[number] + size + 1, 1);
+    if (!to)
+        return false;
+    map->bytes = to;
+    memcpy(to + starts[number], bytes, size);
+    to[starts[number] + size] = '\0';
+    starts[number + 1] = starts[number] + size + 1;
+    map->count++;
+    return true;
+}
+
+int32_t rt_byte_map_find(const rt_byte_map *map, const void *bytes, size_t size)
+{
+    if (!map->count)
+        return -1;
+    const uint32_t hash = (uint32_t)XXH3_64bits_withSeed(bytes, size, seed());
+    return find_slot(map, hash, bytes, size)->next_number - 1;
+}
+
+int32_t rt_byte_map_add(rt_byte_map *map, const void *bytes, size_t size)
+{
+    const uint32_t hash = (uint32_t)XXH3_64bits_withSeed(bytes, size, seed());
+    if (map->count == MOST || (2 * (size_t)map->count >= map->slot_count && !grow_slots(map)))
+        return -1;
+    byte_slot *slot = find_slot(map, hash, bytes, size);
+    if (!slot->next_number) {
+        if (!append(map, bytes, size))
+            return -1;
+        *slot = (byte_slot){hash, map->count};
+    }
+    return slot->next_number - 1;
+}
+
+/* ---- pairs ---- */
+
+void rt_pairs_free(rt_pairs *pairs)
+{
+    rt_free(pairs->slots);
+    *pairs = (rt_pairs){0};
+}
+
+/* Returns the slot of a pair, or the empty slot where it belongs. The hash is the finalizer of
+ * SplitMix64 (Steele et al. 2014). */
+static rt_pair *find_pair(const rt_pairs *pairs, int32_t left, int32_t right)
+{
+    const size_t mask = pairs->capacity - 1;
+    uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ seed();
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
+    size_t at = (size_t)(hash ^ hash >> 31) & mask;
+    while (pairs->slots[at].left >= 0 &&
+           (pairs->slots[at].left != left || pairs->slots[at].right != right))
+        at = (at + 1) & mask;
+    return pairs->slots + at;
+}
+
+static bool grow_pairs(rt_pairs *pairs)
+{
+    rt_pairs larger = {.capacity = pairs->capacity ? 2 * pairs->capacity : FIRST_CAPACITY,
+                       .count = pairs->count};
+    larger.slots = rt_alloc_unset(larger.capacity, sizeof *larger.slots);
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < larger.capacity; i++)
+        larger.slots[i].left = -1;
+    for (size_t i = 0; i < pairs->capacity; i++)
+        if (pairs->slots[i].left >= 0)
+            *find_pair(&larger, pairs->slots[i].left, pairs->slots[i].right) = pairs->slots[i];
+    rt_free(pairs->slots);
+    *pairs = larger;
+    return true;
+}
+
+rt_pair *rt_pairs_at(rt_pairs *pairs, int32_t left, int32_t right)
+{
+    if (2 * pairs->count >= pairs->capacity && !grow_pairs(pairs))
+        return NULL;
+    rt_pair *pair = find_pair(pairs, left, right);
+    if (pair->left < 0) {
+        *pair = (rt_pair){.left = left, .right = right};
+        pairs->count++;
+    }
+    return pair;
+}
+
+const rt_pair *rt_pairs_find(const rt_pairs *pairs, int32_t left, int32_t right)
+{
+    const rt_pair *pair = pairs->count ? find_pair(pairs, left, right) : NULL;
+    return pair && pair->left >= 0 ? pair : NULL;
+}

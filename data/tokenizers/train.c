@@ -1,0 +1,537 @@
+#include "data/tokenizers/train.h"
+
+#include "core/memory.h"
+#include "data/tokenizers/bpe.h"
+#include "data/tokenizers/wordpiece.h"
+#include "data/tokenizers/words.h"
+#include "text/utf8.h"
+
+#include <string.h>
+
+/* ---- words of one part ---- */
+
+/* Lines of a text to be counted. */
+typedef struct portion {
+    rt_word_counts *counts;
+    const unsigned char *text;
+    size_t bytes;
+    bool failed; /* the heap is exhausted */
+} portion;
+
+static bool count_word(rt_word_part *part, const void *word, size_t size, int64_t times)
+{
+    const int32_t before = part->words.count;
+    const int32_t number = rt_byte_map_add(&part->words, word, size);
+    int64_t *counts =
+        number < 0 ? NULL
+                   : rt_grow(part->counts, &part->capacity, (size_t)number + 1, sizeof *counts);
+    if (!counts)
+        return false;
+    part->counts = counts;
+    counts[number] = number < before ? counts[number] + times : times;
+    return true;
+}
+
+/* The bytes of the first line, its newline included. */
+static size_t line_size(const unsigned char *text, size_t bytes)
+{
+    const unsigned char *end = memchr(text, '\n', bytes);
+    return end ? (size_t)(end - text) + 1 : bytes;
+}
+
+static bool count_bert_words(const portion *p, rt_word_part *part)
+{
+    rt_words words = {.text = p->text, .bytes = p->bytes, .lowercase = p->counts->lowercase};
+    rt_word word;
+    bool counted = true;
+    while (counted && rt_words_next(&words, &word))
+        counted = word.too_long || count_word(part, word.bytes, word.size, 1);
+    return counted;
+}
+
+static bool count_lines(const portion *p, rt_word_part *part)
+{
+    size_t end;
+    for (size_t at = 0; at < p->bytes;) {
+        end = at + line_size(p->text + at, p->bytes - at);
+        for (size_t size; at < end; at += size) {
+            size = rt_pretokenizer_next(RT_PRETOKENIZER_GPT2, p->text + at, end - at);
+            if (!count_word(part, p->text + at, size, 1))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void count_portion(void *context, int number, void *room)
+{
+    (void)room;
+    portion *p = (portion *)context + number;
+    rt_word_part *part = p->counts->part + number;
+    p->failed = !(p->counts->wordpiece ? count_bert_words(p, part) : count_lines(p, part));
+}
+
+/* ---- words of all parts ---- */
+
+enum { PORTION = 1 << 21 }; /* bytes, and what is left of a line */
+
+/* Counts as much of a text as all parts do at once; returns its bytes, or 0 when the heap is
+ * exhausted. */
+static size_t count_round(rt_word_counts *counts, const rt_crew *crew, const unsigned char *text,
+                          size_t bytes)
+{
+    portion portions[RT_WORD_PARTS];
+    bool failed = false;
+    size_t at = 0;
+    for (int i = 0; i < RT_WORD_PARTS; i++) {
+        const size_t left = bytes - at, most = left < PORTION ? left : PORTION;
+        const size_t size = most < left ? most + line_size(text + at + most, left - most) : most;
+        portions[i] = (portion){.counts = counts, .text = text + at, .bytes = size};
+        at += size;
+    }
+    if (crew)
+        crew->run(crew->threads, count_portion, portions, RT_WORD_PARTS, (rt_part_room){0});
+    for (int i = 0; i < RT_WORD_PARTS; i++) {
+        if (!crew)
+            count_portion(portions, i, NULL);
+        failed |= portions[i].failed;
+    }
+    return failed ? 0 : at;
+}
+
+rt_status rt_word_counts_add(rt_word_counts *counts, const rt_crew *crew, const char *name,
+                             const unsigned char *text, size_t bytes,
+                             const rt_train_progress *progress)
+{
+    rt_status status =
+        rt_utf8_check(counts->wordpiece ? "a vocabulary" : "a tokenizer", name, text, bytes);
+    for (size_t at = 0, done; at < bytes && !status.code; at += done) {
+        done = count_round(counts, crew, text + at, bytes - at);
+        if (!done)
+            status = rt_out_of_memory("the words of a text");
+        if (progress)
+            progress->tell(progress->context, "bytes", (double)(at + done), (double)bytes);
+    }
+    return status;
+}
+
+static void free_part(rt_word_part *part)
+{
+    rt_byte_map_free(&part->words);
+    rt_free(part->counts);
+    *part = (rt_word_part){0};
+}
+
+/* Adds the words of the other parts to those of the first, and frees them. */
+static bool join_parts(rt_word_counts *counts)
+{
+    for (int i = 1; i < RT_WORD_PARTS; i++) {
+        rt_word_part *part = counts->part + i;
+        for (int32_t n = 0; n < part->words.count; n++) {
+            size_t size;
+            const char *word = rt_byte_map_at(&part->words, n, &size);
+            if (!count_word(counts->part, word, size, part->counts[n]))
+                return false;
+        }
+        free_part(part);
+    }
+    return true;
+}
+
+void rt_word_counts_free(rt_word_counts *counts)
+{
+    for (int i = 0; i < RT_WORD_PARTS; i++)
+        free_part(counts->part + i);
+}
+
+/* ---- training ---- */
+
+/* A word that has a pair; the next one of a list is reached through `next`. */
+typedef struct place {
+    int32_t word;
+    int32_t next; /* 0: none */
+} place;
+
+/* A pair, its count when it was put into the heap, and the words that it was in. */
+typedef struct waiting {
+    int64_t count;
+    int32_t left, right;
+    int32_t places;
+} waiting;
+
+typedef struct training {
+    const rt_word_part *from;
+    bool wordpiece;
+    rt_byte_map pieces; /* as they are written in the file; their numbers are the ids */
+    int32_t *symbols;   /* the pieces of all words, one word after the other */
+    size_t *starts;     /* of each word there */
+    int32_t *lengths;   /* pieces of each word */
+    rt_pairs pairs;
+    int32_t step;    /* number of the merge, from 1 on: step 0 is that of a new pair */
+    place *places;   /* the first is none */
+    waiting *heap;   /* the next pair to be merged on top */
+    rt_merge *fresh; /* pairs that became more frequent in this step */
+    rt_merge *merges;
+    char *text; /* scratch memory for a piece */
+    size_t place_count, heap_count, fresh_count, merge_count;
+    size_t place_capacity, heap_capacity, fresh_capacity, merge_capacity, text_capacity;
+    bool failed; /* the heap is exhausted */
+} training;
+
+/* Makes room for one more element of a list of the training; on failure the list is as it was. */
+#define RESERVE(t, list, count, capacity)                                                          \
+    do {                                                                                           \
+        void *larger = rt_grow((t)->list, &(t)->capacity, (count), sizeof *(t)->list);             \
+        (t)->failed |= !larger;                                                                    \
+        (t)->list = larger ? larger : (t)->list;                                                   \
+    } while (0)
+
+/* ---- the most frequent pair ---- */
+
+static int compare_pieces(const training *t, int32_t a, int32_t b)
+{
+    size_t size;
+    if (a == b || !t->wordpiece)
+        return (a > b) - (a < b);
+    const char *text = rt_byte_map_at(&t->pieces, a, &size);
+    return strcmp(text, rt_byte_map_at(&t->pieces, b, &size));
+}
+
+/* Returns whether a is merged before b. */
+static bool is_before(const training *t, waiting a, waiting b)
+{
+    if (a.count != b.count)
+        return a.count > b.count;
+    const int left = compare_pieces(t, a.left, b.left);
+    return left ? left < 0 : compare_pieces(t, a.right, b.right) < 0;
+}
+
+static void push(training *t, waiting new)
+{
+    RESERVE(t, heap, t->heap_count + 1, heap_capacity);
+    if (t->failed)
+        return;
+    size_t at = t->heap_count++;
+    for (; at && is_before(t, new, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        t->heap[at] = t->heap[(at - 1) / 2];
+    t->heap[at] = new;
+}
+
+static waiting pop(training *t)
+{
+    const waiting top = t->heap[0], last = t->heap[--t->heap_count];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < t->heap_count) {
+        if (child + 1 < t->heap_count && is_before(t, t->heap[child + 1], t->heap[child]))
+            child++;
+        if (!is_before(t, t->heap[child], last))
+            break;
+        t->heap[at] = t->heap[child];
+        at = child;
+    }
+    t->heap[at] = last;
+    return top;
+}
+
+/* The pair that is to be merged; false if none is left. */
+static bool take_most_frequent(training *t, waiting *top)
+{
+    while (t->heap_count && !t->failed) {
+        *top = pop(t);
+        const rt_pair *pair = rt_pairs_find(&t->pairs, top->left, top->right);
+        if (t->wordpiece)
+            top->places = pair->places;
+        if (pair->count == top->count)
+            return top->count > 0;
+        top->count = pair->count;
+        push(t, *top);
+    }
+    return false;
+}
+
+/* ---- counting pairs ---- */
+
+static void count_pair(training *t, int32_t left, int32_t right, int32_t word, int sign)
+{
+    rt_pair *pair = rt_pairs_at(&t->pairs, left, right);
+    t->failed |= !pair;
+    RESERVE(t, places, t->place_count + 1, place_capacity);
+    RESERVE(t, fresh, t->fresh_count + 1, fresh_capacity);
+    if (t->failed)
+        return;
+    pair->count += sign * t->from->counts[word];
+    if (sign < 0)
+        return;
+    if (pair->step != t->step)
+        t->fresh[t->fresh_count++] = (rt_merge){left, right};
+    pair->step = t->step;
+    if (pair->places && t->places[pair->places].word == word)
+        return;
+    t->places[t->place_count] = (place){word, pair->places};
+    pair->places = (int32_t)t->place_count++;
+}
+
+/* Puts the pairs into the heap that this step has made more frequent. As in tokenizers, a pair of a
+ * byte-level BPE that waits twice is merged in the words of each step by itself. */
+static void push_fresh(training *t)
+{
+    for (size_t i = 0; i < t->fresh_count && !t->failed; i++) {
+        rt_pair *pair = rt_pairs_at(&t->pairs, t->fresh[i].left, t->fresh[i].right);
+        t->failed |= !pair;
+        if (t->failed)
+            return;
+        if (pair->count > 0)
+            push(t, (waiting){pair->count, pair->left, pair->right, pair->places});
+        if (!t->wordpiece)
+            pair->places = 0;
+    }
+    t->fresh_count = 0;
+    t->step++;
+}
+
+/* ---- merging ---- */
+
+/* The id of the piece that two pieces make, which may have been made of others before. The right
+ * one of a WordPiece is within a word, and loses its ##. */
+static int32_t join_pieces(training *t, int32_t left, int32_t right)
+{
+    const size_t skip = t->wordpiece ? RT_PIECE_INSIDE_SIZE : 0;
+    size_t size, more;
+    const char *a = rt_byte_map_at(&t->pieces, left, &size);
+    const char *b = rt_byte_map_at(&t->pieces, right, &more);
+    RESERVE(t, text, size + more, text_capacity);
+    if (t->failed)
+        return -1;
+    memcpy(t->text, a, size);
+    memcpy(t->text + size, b + skip, more - skip);
+    return rt_byte_map_add(&t->pieces, t->text, size + more - skip);
+}
+
+/* Merges a pair wherever it stands in a word, from left to right. In a byte-level BPE its own count
+ * stays as it is, as in tokenizers. */
+static void merge_in_word(training *t, rt_merge m, int32_t joined, int32_t word)
+{
+    int32_t *s = t->symbols + t->starts[word];
+    const int32_t length = t->lengths[word];
+    int32_t to = 0;
+    for (int32_t i = 0; i < length; i++) {
+        if (s[i] != m.left || i + 1 == length || s[i + 1] != m.right) {
+            s[to++] = s[i];
+            continue;
+        }
+        i++;
+        if (t->wordpiece)
+            count_pair(t, m.left, m.right, word, -1);
+        if (to) {
+            count_pair(t, s[to - 1], m.left, word, -1);
+            count_pair(t, s[to - 1], joined, word, 1);
+        }
+        if (i + 1 < length) {
+            count_pair(t, m.right, s[i + 1], word, -1);
+            count_pair(t, joined, s[i + 1], word, 1);
+        }
+        s[to++] = joined;
+    }
+    t->lengths[word] = to;
+}
+
+static void merge(training *t, waiting top)
+{
+    const rt_merge m = {top.left, top.right};
+    const int32_t joined = join_pieces(t, m.left, m.right);
+    RESERVE(t, merges, t->merge_count + 1, merge_capacity);
+    t->failed |= joined < 0;
+    if (t->failed)
+        return;
+    t->merges[t->merge_count++] = m;
+    for (int32_t at = top.places, next; at && !t->failed; at = next) {
+        next = t->places[at].next;
+        merge_in_word(t, m, joined, t->places[at].word);
+    }
+    push_fresh(t);
+}
+
+/* ---- the first pieces ---- */
+
+enum { CODE_POINTS = 0x110000, ANYWHERE = 1, INSIDE = 2 };
+
+/* The character that a word has at a place, and its bytes there. */
+static size_t read_unit(const training *t, const unsigned char *word, size_t size, int32_t *c)
+{
+    if (t->wordpiece)
+        return rt_utf8_read(word, size, c);
+    *c = rt_bpe_character_of(*word);
+    return 1;
+}
+
+static int32_t add_character(training *t, int32_t c, bool inside)
+{
+    char text[RT_PIECE_INSIDE_SIZE + RT_UTF8_SIZE];
+    const size_t skip = inside ? RT_PIECE_INSIDE_SIZE : 0;
+    memcpy(text, rt_piece_inside, RT_PIECE_INSIDE_SIZE);
+    const int32_t id = rt_byte_map_add(&t->pieces, text, skip + rt_utf8_write(c, text + skip));
+    t->failed |= id < 0;
+    return id;
+}
+
+/* Finds the characters that are pieces. */
+static void find_characters(const training *t, uint8_t *where)
+{
+    for (int byte = 0; byte < RT_BPE_BYTE_COUNT && !t->wordpiece; byte++)
+        where[rt_bpe_character_of((unsigned char)byte)] = ANYWHERE;
+    for (int32_t w = 0; w < t->from->words.count && t->wordpiece; w++) {
+        size_t size;
+        const char *word = rt_byte_map_at(&t->from->words, w, &size);
+        int32_t c = 0;
+        for (size_t at = 0; at < size;) {
+            const size_t step = read_unit(t, (const unsigned char *)word + at, size - at, &c);
+            where[c] |= at ? ANYWHERE | INSIDE : ANYWHERE;
+            at += step;
+        }
+    }
+}
+
+static void add_first_pieces(training *t, bool mask)
+{
+    static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    const int specials = t->wordpiece ? (int)(sizeof special / sizeof *special) : 1 + mask;
+    uint8_t *where = rt_alloc(CODE_POINTS, sizeof *where);
+    t->failed |= !where;
+    for (int i = 0; i < specials && !t->failed; i++) {
+        const char *text = t->wordpiece ? special[i] : rt_bpe_specials[i];
+        t->failed |= rt_byte_map_add(&t->pieces, text, strlen(text)) < 0;
+    }
+    if (where)
+        find_characters(t, where);
+    for (int inside = 0; inside < 2; inside++)
+        for (int32_t c = 0; c < CODE_POINTS && !t->failed; c++)
+            if (where[c] & (inside ? INSIDE : ANYWHERE))
+                add_character(t, c, inside);
+    rt_free(where);
+}
+
+/* ---- words as pieces ---- */
+
+static void spell_words(training *t)
+{
+    size_t to = 0, size;
+    int32_t c = 0;
+    for (int32_t w = 0; w < t->from->words.count && !t->failed; w++) {
+        const char *word = rt_byte_map_at(&t->from->words, w, &size);
+        t->starts[w] = to;
+        for (size_t at = 0, step; at < size; at += step) {
+            step = read_unit(t, (const unsigned char *)word + at, size - at, &c);
+            t->symbols[to++] = add_character(t, c, t->wordpiece && at);
+        }
+        t->lengths[w] = (int32_t)(to - t->starts[w]);
+        for (size_t i = t->starts[w]; i + 1 < to && !t->failed; i++)
+            count_pair(t, t->symbols[i], t->symbols[i + 1], w, 1);
+    }
+    push_fresh(t);
+}
+
+static size_t count_symbols(const training *t)
+{
+    size_t count = 0, size;
+    for (int32_t w = 0; w < t->from->words.count; w++) {
+        const char *word = rt_byte_map_at(&t->from->words, w, &size);
+        count += t->wordpiece ? rt_utf8_count((const unsigned char *)word, size) : size;
+    }
+    return count;
+}
+
+static rt_status check(const training *t, int size)
+{
+    if (t->failed)
+        return rt_out_of_memory(t->wordpiece ? "a vocabulary" : "a tokenizer");
+    if (t->wordpiece && t->pieces.count > size)
+        return rt_error(RT_CONFIG,
+                        "a vocabulary of these texts needs at least %d lines, for the special "
+                        "tokens and every character; got %d",
+                        (int)t->pieces.count, size);
+    return rt_ok();
+}
+
+static rt_status begin(training *t, int size, bool mask)
+{
+    const size_t words = (size_t)t->from->words.count, symbols = count_symbols(t);
+    add_first_pieces(t, mask);
+    const rt_status status = check(t, size);
+    if (status.code)
+        return status;
+    if (symbols > INT32_MAX / 4)
+        return rt_error(RT_DATA,
+                        "the different words of a text can have up to %d %s; they have %zu",
+                        INT32_MAX / 4, t->wordpiece ? "characters" : "bytes", symbols);
+    t->symbols = rt_alloc_unset(symbols, sizeof *t->symbols);
+    t->starts = rt_alloc_unset(words, sizeof *t->starts);
+    t->lengths = rt_alloc_unset(words, sizeof *t->lengths);
+    t->failed = !t->symbols || !t->starts || !t->lengths;
+    if (!t->failed)
+        spell_words(t);
+    return check(t, size);
+}
+
+/* ---- all of it ---- */
+
+/* The pieces as lines. */
+static char *write_lines(const rt_byte_map *pieces)
+{
+    const size_t size = pieces->starts[pieces->count];
+    char *text = rt_alloc(size + 1, 1);
+    if (!text)
+        return NULL;
+    memcpy(text, pieces->bytes, size);
+    for (int32_t id = 0; id < pieces->count; id++)
+        text[pieces->starts[id + 1] - 1] = '\n';
+    return text;
+}
+
+static rt_status run(training *t, int size, bool mask, const rt_train_progress *progress,
+                     char **text_new)
+{
+    enum { OFTEN = 256 };
+    waiting top;
+    rt_status status = begin(t, size, mask);
+    while (!status.code && t->pieces.count < size && take_most_frequent(t, &top)) {
+        merge(t, top);
+        if (progress && t->merge_count % OFTEN == 0)
+            progress->tell(progress->context, "tokens", t->pieces.count, size);
+    }
+    if (!status.code)
+        status = check(t, size);
+    if (status.code)
+        return status;
+    *text_new = t->wordpiece ? write_lines(&t->pieces)
+                             : rt_bpe_write(&t->pieces, 1 + mask, t->merges, t->merge_count);
+    t->failed = !*text_new;
+    return check(t, size);
+}
+
+rt_status rt_tokenizer_train(rt_word_counts *counts, int size, bool mask,
+                             const rt_train_progress *progress, char **text_new, int *ids)
+{
+    training t = {.from = counts->part,
+                  .wordpiece = counts->wordpiece,
+                  .step = 1,
+                  .place_count = 1};
+    *text_new = NULL;
+    *ids = 0;
+    if (!join_parts(counts))
+        return rt_out_of_memory("the words of a text");
+    if (!counts->part->words.count)
+        return rt_error(RT_DATA, counts->wordpiece
+                                     ? "the texts have no word of up to 100 characters to build a "
+                                       "vocabulary from"
+                                     : "the texts have no word to train a tokenizer on");
+    const rt_status status = run(&t, size, mask, progress, text_new);
+    if (!status.code)
+        *ids = (int)t.pieces.count;
+    rt_byte_map_free(&t.pieces);
+    rt_pairs_free(&t.pairs);
+    void *const blocks[] = {t.symbols, t.starts, t.lengths, t.places,
+                            t.heap,    t.fresh,  t.merges,  t.text};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        rt_free(blocks[i]);
+    return status;
+}
