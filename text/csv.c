@@ -3,16 +3,14 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/number.h"
+#include "text/text_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Returns whether a row ends here. */
 static bool ends_row(const char *at, const char *end)
@@ -60,16 +58,12 @@ char *rt_cell_take(char *from, char *end, rt_separator separator, rt_cell *cell)
 /* ---- a table ---- */
 
 /* The longest line is a bound on what a file can make this process ask of the heap. */
-enum { BUFFER_SIZE = 1 << 16, FIRST_ROOM = 1 << 10, LONGEST_LINE = 1 << 24 };
+enum { LONGEST_LINE = 1 << 24 };
 
 typedef struct rt_csv_input {
     char path[RT_PATH_SIZE];
-    int file;
-    size_t filled, used; /* of the buffer */
-    char *line;          /* the one that the cells are cut from */
-    size_t length, room;
+    rt_lines lines;
     char *header;
-    char buffer[BUFFER_SIZE];
 } rt_csv_input;
 
 static bool fail(rt_csv *c, rt_status status)
@@ -79,65 +73,22 @@ static bool fail(rt_csv *c, rt_status status)
     return false;
 }
 
-/* ---- lines ---- */
-
-static bool append(rt_csv *c, const char *bytes, size_t count)
-{
-    rt_csv_input *in = c->input;
-    const size_t needed = in->length + count + 1;
-    if (needed > LONGEST_LINE)
-        return fail(c,
-                    rt_error(RT_IO, "%s: a line is longer than %d bytes", in->path, LONGEST_LINE));
-    if (needed > in->room) {
-        const size_t room = 2 * needed > FIRST_ROOM ? 2 * needed : FIRST_ROOM;
-        char *line = rt_alloc_unset(room, 1);
-        if (!line)
-            return fail(c, rt_out_of_memory("a table"));
-        if (in->length)
-            memcpy(line, in->line, in->length);
-        rt_free(in->line);
-        in->line = line;
-        in->room = room;
-    }
-    memcpy(in->line + in->length, bytes, count);
-    in->length += count;
-    in->line[in->length] = '\0';
-    return true;
-}
-
-/* False at the end of the file. */
-static bool fill_buffer(rt_csv *c)
-{
-    rt_csv_input *in = c->input;
-    ssize_t got;
-    do
-        got = read(in->file, in->buffer, BUFFER_SIZE);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return fail(c, rt_error(RT_IO, "%s: %s", in->path, strerror(errno)));
-    in->filled = (size_t)got;
-    in->used = 0;
-    return got > 0;
-}
-
-/* The next line that has an end, without it. */
+/* The next line that has an end. */
 static bool next_line(rt_csv *c)
 {
     rt_csv_input *in = c->input;
-    const char *end = NULL;
-    in->length = 0;
-    while (!end && (in->used < in->filled || fill_buffer(c))) {
-        const char *from = in->buffer + in->used;
-        const size_t left = in->filled - in->used;
-        end = memchr(from, '\n', left);
-        const size_t count = end ? (size_t)(end - from) : left;
-        if (!append(c, from, count))
-            return false;
-        in->used += count + (end != NULL);
+    const bool next = rt_lines_next(&in->lines) && in->lines.ended;
+    switch (in->lines.status.code) {
+    case RT_OK:
+        return next;
+    case RT_ARGUMENT:
+        return fail(c,
+                    rt_error(RT_IO, "%s: a line is longer than %d bytes", in->path, LONGEST_LINE));
+    case RT_MEMORY:
+        return fail(c, rt_out_of_memory("a table"));
+    default:
+        return fail(c, rt_error(RT_IO, "%s: %s", in->path, strerror(errno)));
     }
-    if (end && in->length && in->line[in->length - 1] == '\r')
-        in->line[--in->length] = '\0';
-    return end != NULL;
 }
 
 /* ---- cells ---- */
@@ -167,16 +118,15 @@ static bool read_header(rt_csv *c)
     int most = 1;
     if (!next_line(c))
         return false;
-    for (const char *at = in->line; (at = strchr(at, ',')); at++)
+    for (const char *at = in->lines.bytes; (at = strchr(at, ',')); at++)
         most++;
     c->names = rt_alloc((size_t)most, sizeof *c->names);
     c->cells = rt_alloc((size_t)most, sizeof *c->cells);
     if (!c->names || !c->cells)
         return fail(c, rt_out_of_memory("a table"));
-    c->columns = cut(in->line, in->length, c->names, most);
-    in->header = in->line;
-    in->line = NULL;
-    in->room = 0;
+    c->columns = cut(in->lines.bytes, in->lines.size, c->names, most);
+    in->header = in->lines.bytes;
+    in->lines.bytes = NULL;
     return c->columns > 0;
 }
 
@@ -186,39 +136,33 @@ static bool read_header(rt_csv *c)
 static bool open_file(rt_csv *c, const char *folder, const char *name)
 {
     rt_csv_input *in = c->input;
-    struct stat found;
     const rt_status fits = rt_path_join(in->path, folder, name);
     if (fits.code)
         return fail(c, fits);
-    in->file = open(in->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (in->file < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return false;
-    if (in->file < 0 || fstat(in->file, &found))
-        return fail(c, rt_error(RT_IO, "%s: %s", in->path, strerror(errno)));
-    if (!S_ISREG(found.st_mode))
-        return fail(c, rt_error(RT_IO, "%s: not a regular file", in->path));
-    return true;
+    in->lines.from = rt_open_regular(in->path);
+    if (in->lines.from || errno == ENOENT || errno == ENOTDIR)
+        return in->lines.from != NULL;
+    return fail(c, rt_error(RT_IO, "%s: %s", in->path,
+                            errno == EINVAL ? "not a regular file" : strerror(errno)));
 }
 
 bool rt_csv_open(rt_csv *c, const char *folder, const char *name)
 {
-    *c = (rt_csv){.input = rt_alloc_unset(1, sizeof *c->input)};
+    *c = (rt_csv){.input = rt_alloc(1, sizeof *c->input)};
     rt_csv_input *in = c->input;
     if (!in)
         return fail(c, rt_out_of_memory("a table"));
-    in->file = -1;
-    in->filled = in->used = in->length = in->room = 0;
-    in->line = in->header = NULL;
+    in->lines.most = LONGEST_LINE;
     return open_file(c, folder, name) && read_header(c);
 }
 
 void rt_csv_close(rt_csv *c)
 {
     rt_csv_input *in = c->input;
-    if (in && in->file >= 0)
-        close(in->file);
+    if (in && in->lines.from)
+        fclose(in->lines.from);
     if (in) {
-        rt_free(in->line);
+        rt_lines_free(&in->lines);
         rt_free(in->header);
     }
     rt_free(in);
@@ -230,7 +174,7 @@ void rt_csv_close(rt_csv *c)
 bool rt_csv_row(rt_csv *c)
 {
     while (c->columns && next_line(c))
-        if (cut(c->input->line, c->input->length, c->cells, c->columns) == c->columns)
+        if (cut(c->input->lines.bytes, c->input->lines.size, c->cells, c->columns) == c->columns)
             return true;
     return false;
 }

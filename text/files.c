@@ -63,24 +63,6 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size)
     return rt_ok();
 }
 
-static rt_status measure_text(const char *key, const char *path, size_t *size)
-{
-    off_t there;
-    *size = 0;
-    rt_status status = rt_file_measure(key, path, &there);
-    if (status.code)
-        return status;
-    if (there == 0)
-        return rt_error(RT_DATA, PATH ": %s %s text; the file is empty", path, key,
-                        is_option(key) ? "needs" : "must hold");
-    if ((uintmax_t)there > RT_FILES_LIMIT)
-        return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %jd", path, key,
-                        is_option(key) ? "takes files of" : "can be read", RT_FILES_LIMIT,
-                        (intmax_t)there);
-    *size = (size_t)there;
-    return rt_ok();
-}
-
 /* Reads up to `size` bytes; *got says how many there were. */
 static rt_status read_file(const char *key, const char *path, unsigned char *to, size_t size,
                            size_t *got)
@@ -102,45 +84,36 @@ static rt_status read_file(const char *key, const char *path, unsigned char *to,
     return problem ? file_error(key, path, problem) : rt_ok();
 }
 
-/* A file can change after it was measured; it must not overrun the block for that. */
-static rt_status append_file(const char *key, const char *path, unsigned char *bytes, size_t room,
-                             size_t *count)
-{
-    size_t size, got = 0;
-    rt_status status = measure_text(key, path, &size);
-    if (!status.code && size <= room - *count)
-        status = read_file(key, path, bytes + *count, size, &got);
-    if (status.code)
-        return status;
-    if (got != size)
-        return rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path, key,
-                        got, size);
-    *count += size;
-    return status;
-}
-
-/* The end of reading: the block is the caller's, or is freed if it could not be filled. */
-static rt_status give_or_free(rt_status status, unsigned char *bytes, unsigned char **bytes_new)
-{
-    if (status.code)
-        rt_free(bytes);
-    else
-        *bytes_new = bytes;
-    return status;
-}
-
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new, size_t *count)
 {
-    size_t room;
+    off_t there;
+    size_t got;
     *bytes_new = NULL;
     *count = 0;
-    rt_status status = measure_text(key, path, &room);
+    rt_status status = rt_file_measure(key, path, &there);
     if (status.code)
         return status;
-    unsigned char *bytes = rt_alloc(room, 1);
+    const size_t size = (size_t)there;
+    if (!size)
+        return rt_error(RT_DATA, PATH ": %s %s text; the file is empty", path, key,
+                        is_option(key) ? "needs" : "must hold");
+    if (size > RT_FILES_LIMIT)
+        return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %zu", path, key,
+                        is_option(key) ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
+    unsigned char *bytes = rt_alloc(size + 1, 1); /* one more tells of a file that has grown */
     if (!bytes)
         return rt_out_of_memory(key);
-    return give_or_free(append_file(key, path, bytes, room, count), bytes, bytes_new);
+    status = read_file(key, path, bytes, size + 1, &got);
+    if (!status.code && got != size)
+        status = rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path,
+                          key, got, size);
+    if (status.code) {
+        rt_free(bytes);
+        return status;
+    }
+    *bytes_new = bytes;
+    *count = size;
+    return status;
 }
 
 bool rt_write_all(int file, const void *bytes, size_t size)

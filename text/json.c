@@ -27,34 +27,29 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns whether that many digits are above 2^63-1. */
-static bool is_above_63_bits(const char *digits, size_t count)
-{
-    static const char most[] = "9223372036854775807";
-    const size_t size = sizeof most - 1;
-    return count > size || (count == size && memcmp(digits, most, size) > 0);
-}
+static const char most_in_63_bits[] = "9223372036854775807";
+static const char most_in_64_bits[] = "18446744073709551615";
 
-static bool is_above_64_bits(const char *digits, size_t count)
+/* Returns whether that many digits, the first of which is no 0, are above a number. */
+static bool is_above(const char *digits, size_t count, const char *most)
 {
-    static const char most[] = "18446744073709551615";
-    const size_t size = sizeof most - 1;
+    const size_t size = strlen(most);
     return count > size || (count == size && memcmp(digits, most, size) > 0);
 }
 
 /* Changes a whole number as the header says. */
 static void settle_whole(char *digits, size_t count, bool negative)
 {
-    static const char most[] = "9223372036854775807";
-    const size_t size = sizeof most - 1;
+    const size_t size = strlen(most_in_63_bits);
     if (negative && count == 1 && *digits == '0') {
         *digits = '1';
-    } else if (is_above_63_bits(digits, count) &&
-               (negative || *digits == '0' || is_above_64_bits(digits, count))) {
-        memcpy(digits + count - 2, "e0", 2);
-    } else if (is_above_63_bits(digits, count)) {
-        memset(digits, ' ', count);
-        memcpy(digits + count - size, most, size);
+    } else if (is_above(digits, count, most_in_63_bits)) {
+        if (negative || *digits == '0' || is_above(digits, count, most_in_64_bits)) {
+            memcpy(digits + count - 2, "e0", 2);
+        } else {
+            memset(digits, ' ', count);
+            memcpy(digits + count - size, most_in_63_bits, size);
+        }
     }
 }
 

@@ -106,8 +106,7 @@ static bool read_whole(const rt_key *key, const char *value, void *options)
     int64_t whole;
     if (!rt_whole_read(value, &whole) || !in_range(&key->range, (double)whole))
         return false;
-    int number = (int)whole;
-    memcpy(place_of(key, options), &number, sizeof number);
+    *(int *)place_of(key, options) = (int)whole;
     return true;
 }
 
@@ -116,8 +115,7 @@ static bool read_seed(const rt_key *key, const char *value, void *options)
     int64_t whole;
     if (!rt_whole_read(value, &whole) || whole < 0)
         return false;
-    uint64_t seed = (uint64_t)whole;
-    memcpy(place_of(key, options), &seed, sizeof seed);
+    *(uint64_t *)place_of(key, options) = (uint64_t)whole;
     return true;
 }
 
@@ -135,8 +133,7 @@ static bool read_number(const rt_key *key, const char *value, void *options)
     if (!rt_number_read(value, &number) || !in_range(&key->range, number) ||
         !in_range_as_real(&key->range, number))
         return false;
-    number += 0.0; /* makes -0 a 0 */
-    memcpy(place_of(key, options), &number, sizeof number);
+    *(double *)place_of(key, options) = number + 0.0; /* makes -0 a 0 */
     return true;
 }
 
@@ -151,7 +148,7 @@ static bool read_word(const rt_key *key, const char *value, void *options)
     if (key->type == RT_KEY_YES_NO)
         *(bool *)place_of(key, options) = i;
     else
-        memcpy(place_of(key, options), &i, sizeof i);
+        *(int *)place_of(key, options) = i;
     return true;
 }
 
@@ -179,8 +176,7 @@ static bool read_text(const rt_key *key, const char *value, void *options)
 {
     if ((double)strlen(value) > key->range.high || holds_comment(value) || holds_control(value))
         return false;
-    const char *text = *value ? rt_intern_text(value) : NULL;
-    memcpy(place_of(key, options), &text, sizeof text);
+    *(const char **)place_of(key, options) = *value ? rt_intern_text(value) : NULL;
     return true;
 }
 
@@ -204,7 +200,7 @@ static bool read_factors(const rt_key *key, const char *value, void *options)
             return false;
     if (factors.count)
         factors.at = rt_intern(numbers, (size_t)factors.count * sizeof *numbers);
-    memcpy(place_of(key, options), &factors, sizeof factors);
+    *(rt_factors *)place_of(key, options) = factors;
     return true;
 }
 
@@ -219,7 +215,7 @@ static bool read_lengths(const rt_key *key, const char *value, void *options)
             return false;
         lengths.at[lengths.count] = (int)whole;
     }
-    memcpy(place_of(key, options), &lengths, sizeof lengths);
+    *(rt_lengths *)place_of(key, options) = lengths;
     return true;
 }
 
@@ -242,7 +238,7 @@ static bool read_layers(const rt_key *key, const char *value, void *options)
             return false;
         words.at[words.count] = (unsigned char)number;
     }
-    memcpy(place_of(key, options), &words, sizeof words);
+    *(rt_layer_words *)place_of(key, options) = words;
     return true;
 }
 
@@ -311,79 +307,52 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
     return false;
 }
 
-static void write_lengths(const rt_lengths *lengths, char text[RT_VALUE_SIZE])
+/* The items of a list with commas between. A list begins with the number of its items. */
+static void write_list(const rt_key *key, const void *place, char text[RT_VALUE_SIZE])
 {
-    size_t length = 0;
-    text[0] = '\0';
-    for (int i = 0; i < lengths->count; i++)
-        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%d", i ? "," : "",
-                                   lengths->at[i]);
-}
-
-static void write_factors(const rt_factors *factors, char text[RT_VALUE_SIZE])
-{
+    const int count = *(const int *)place;
     size_t length = 0;
     char number[RT_NUMBER_SIZE];
     text[0] = '\0';
-    for (int i = 0; i < factors->count; i++)
-        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "",
-                                   rt_number_write(number, factors->at[i]));
-}
-
-static void write_layers(const rt_key *key, const rt_layer_words *words, char text[RT_VALUE_SIZE])
-{
-    size_t length = 0;
-    text[0] = '\0';
-    for (int i = 0; i < words->count; i++)
-        length += (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "",
-                                   key->word(words->at[i]));
-}
-
-/* Returns the text of a member, "" for NULL. */
-static const char *text_at(const void *place)
-{
-    const char *text;
-    memcpy(&text, place, sizeof text);
-    return text ? text : "";
+    for (int i = 0; i < count; i++) {
+        const char *item = number;
+        if (key->type == RT_KEY_LENGTHS)
+            snprintf(number, sizeof number, "%d", ((const rt_lengths *)place)->at[i]);
+        else if (key->type == RT_KEY_FACTORS)
+            rt_number_write(number, ((const rt_factors *)place)->at[i]);
+        else
+            item = key->word(((const rt_layer_words *)place)->at[i]);
+        length +=
+            (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "", item);
+    }
 }
 
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE])
 {
     const void *place = (const char *)options + key->offset;
-    int whole = 0;
-    uint64_t seed;
-    double number;
-    if (key->type == RT_KEY_WHOLE || key->type == RT_KEY_CHOICE)
-        memcpy(&whole, place, sizeof whole);
+    const char *word;
     switch (key->type) {
     case RT_KEY_WHOLE:
-        snprintf(text, RT_VALUE_SIZE, "%d", whole);
+        snprintf(text, RT_VALUE_SIZE, "%d", *(const int *)place);
         break;
     case RT_KEY_SEED:
-        memcpy(&seed, place, sizeof seed);
-        snprintf(text, RT_VALUE_SIZE, "%" PRIu64, seed);
+        snprintf(text, RT_VALUE_SIZE, "%" PRIu64, *(const uint64_t *)place);
         break;
     case RT_KEY_NUMBER:
-        memcpy(&number, place, sizeof number);
-        rt_number_write(text, number);
-        break;
-    case RT_KEY_YES_NO:
-        snprintf(text, RT_VALUE_SIZE, "%s", yes_no_word(*(const bool *)place));
-        break;
-    case RT_KEY_CHOICE:
-        snprintf(text, RT_VALUE_SIZE, "%s", key->word(whole));
+        rt_number_write(text, *(const double *)place);
         break;
     case RT_KEY_LENGTHS:
-        write_lengths(place, text);
-        break;
     case RT_KEY_FACTORS:
-        write_factors(place, text);
-        break;
     case RT_KEY_LAYERS:
-        write_layers(key, place, text);
+        write_list(key, place, text);
         break;
+    case RT_KEY_YES_NO:
+    case RT_KEY_CHOICE:
     case RT_KEY_TEXT:
-        snprintf(text, RT_VALUE_SIZE, "%s", text_at(place));
+        word = key->type == RT_KEY_YES_NO   ? yes_no_word(*(const bool *)place)
+               : key->type == RT_KEY_CHOICE ? key->word(*(const int *)place)
+                                            : *(const char *const *)place;
+        snprintf(text, RT_VALUE_SIZE, "%s", word ? word : "");
         break;
     }
     return text;
@@ -392,8 +361,7 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
 void rt_key_value_set(const rt_key *key, const char *value, void *options)
 {
     if (key->type == RT_KEY_TEXT) { /* a copy could fail */
-        const char *text = *value ? value : NULL;
-        memcpy(place_of(key, options), &text, sizeof text);
+        *(const char **)place_of(key, options) = *value ? value : NULL;
         return;
     }
     rt_writer problem = {0};
@@ -408,34 +376,13 @@ void rt_key_value_copy(const rt_key *key, void *to, const void *from)
     memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
 }
 
+/* Values that are not the same bytes may be equal: a list has bytes behind its items, texts are
+ * pointers. */
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
 {
-    const void *one = (const char *)a + key->offset, *other = (const char *)b + key->offset;
-    const rt_lengths *lengths = one;
-    const rt_factors *factors = one;
-    const rt_layer_words *words = one;
-    double numbers[2];
-    switch (key->type) {
-    case RT_KEY_NUMBER:
-        memcpy(&numbers[0], one, sizeof(double));
-        memcpy(&numbers[1], other, sizeof(double));
-        return numbers[0] == numbers[1];
-    case RT_KEY_LENGTHS:
-        return lengths->count == ((const rt_lengths *)other)->count &&
-               !memcmp(lengths->at, ((const rt_lengths *)other)->at,
-                       (size_t)lengths->count * sizeof *lengths->at);
-    case RT_KEY_FACTORS:
-        return factors->count == ((const rt_factors *)other)->count &&
-               (!factors->count || !memcmp(factors->at, ((const rt_factors *)other)->at,
-                                           (size_t)factors->count * sizeof *factors->at));
-    case RT_KEY_LAYERS:
-        return words->count == ((const rt_layer_words *)other)->count &&
-               !memcmp(words->at, ((const rt_layer_words *)other)->at, (size_t)words->count);
-    case RT_KEY_TEXT:
-        return !strcmp(text_at(one), text_at(other));
-    default:
-        return !memcmp(one, other, key->size);
-    }
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    return !memcmp((const char *)a + key->offset, (const char *)b + key->offset, key->size) ||
+           !strcmp(rt_key_value_write(key, a, one), rt_key_value_write(key, b, other));
 }
 
 void rt_keys_set_defaults(const rt_key_table *table, void *options)

@@ -105,34 +105,24 @@ rt_status rt_write_text(const char *folder, const char *name, const char *text)
 
 /* ---- lines of a stream ---- */
 
-enum { FIRST_ROOM = 1 << 10 };
-
-/* Room for one more byte and the zero. */
-static bool make_room(rt_lines *l)
+static bool make_room(rt_lines *l, size_t size)
 {
-    if (l->size + 1 < l->room)
-        return true;
-    const size_t room = l->room ? 2 * l->room : FIRST_ROOM;
-    char *bytes = rt_alloc_unset(room, 1);
-    if (!bytes) {
+    char *bytes = rt_grow(l->bytes, &l->room, size, 1);
+    if (bytes)
+        l->bytes = bytes;
+    else
         l->status = rt_out_of_memory("a line");
-        return false;
-    }
-    if (l->size)
-        memcpy(bytes, l->bytes, l->size);
-    rt_free(l->bytes);
-    l->bytes = bytes;
-    l->room = room;
-    return true;
+    return bytes != NULL;
 }
 
 static bool append(rt_lines *l, int c)
 {
-    if (l->size == RT_LINE_LIMIT) {
-        l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", RT_LINE_LIMIT);
+    const int most = l->most ? l->most : RT_LINE_LIMIT;
+    if (l->size == (size_t)most) {
+        l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
         return false;
     }
-    if (!make_room(l))
+    if (!make_room(l, l->size + 1))
         return false;
     l->bytes[l->size++] = (char)c;
     return true;
@@ -140,11 +130,11 @@ static bool append(rt_lines *l, int c)
 
 /* Removes the byte order mark that some programs write before a text, and the return before a
  * newline. */
-static void trim(rt_lines *l, bool ended)
+static void trim(rt_lines *l)
 {
     static const char mark[] = "\xef\xbb\xbf";
     const size_t length = strlen(mark);
-    if (ended && l->size && l->bytes[l->size - 1] == '\r')
+    if (l->ended && l->size && l->bytes[l->size - 1] == '\r')
         l->size--;
     if (l->number == 1 && l->size >= length && !memcmp(l->bytes, mark, length)) {
         l->size -= length;
@@ -162,20 +152,21 @@ bool rt_lines_next(rt_lines *l)
     l->size = 0;
     l->start = l->read;
     l->number++;
-    while ((c = getc(l->from)) != EOF && c != '\n')
+    while ((c = getc_unlocked(l->from)) != EOF && c != '\n')
         if (!append(l, c))
             return false;
-    l->read += l->size + (c != EOF);
+    l->ended = c != EOF;
+    l->read += l->size + l->ended;
     if (c == EOF && ferror(l->from))
         l->status = rt_error(RT_IO, "cannot be read: %s", strerror(errno));
-    if (l->status.code || (c == EOF && !l->size) || !make_room(l))
+    if (l->status.code || (c == EOF && !l->size) || !make_room(l, l->size + 1))
         return false;
-    trim(l, c == '\n');
+    trim(l);
     return true;
 }
 
 void rt_lines_free(rt_lines *l)
 {
     rt_free(l->bytes);
-    *l = (rt_lines){.from = l->from};
+    *l = (rt_lines){.from = l->from, .most = l->most};
 }

@@ -65,12 +65,14 @@ enum { RT_LINE_LIMIT = 1 << 20 }; /* bytes */
 
 typedef struct rt_lines {
     FILE *from;
+    int most;    /* bytes of the longest line; 0: RT_LINE_LIMIT */
     char *bytes; /* of the line, with a zero behind them; until the next one */
     size_t size; /* a line may have zeros in it */
     size_t room;
     size_t start;     /* bytes of the stream before the line */
     size_t read;      /* bytes of the stream up to its end */
     long number;      /* of the line, from 1 */
+    bool ended;       /* the line has an end */
     rt_status status; /* why reading ended too early: RT_ARGUMENT, a line that is longer than the
                          limit; RT_IO, RT_MEMORY */
 } rt_lines;

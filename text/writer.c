@@ -7,23 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool make_room(rt_writer *w, size_t more)
-{
-    size_t needed = w->length + more + 1;
-    if (needed <= w->capacity)
-        return true;
-    size_t capacity = needed < 128 ? 256 : 2 * needed;
-    char *bytes = rt_alloc(capacity, 1);
-    if (!bytes)
-        return false;
-    if (w->length)
-        memcpy(bytes, w->bytes, w->length);
-    rt_free(w->bytes);
-    w->bytes = bytes;
-    w->capacity = capacity;
-    return true;
-}
-
 void rt_writer_add(rt_writer *w, const char *format, ...)
 {
     va_list arguments;
@@ -32,10 +15,12 @@ void rt_writer_add(rt_writer *w, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    if (length < 0 || !make_room(w, (size_t)length)) {
-        w->failed = true;
+    char *bytes =
+        length < 0 ? NULL : rt_grow(w->bytes, &w->capacity, w->length + (size_t)length + 1, 1);
+    w->failed = !bytes;
+    if (!bytes)
         return;
-    }
+    w->bytes = bytes;
     va_start(arguments, format);
     vsnprintf(w->bytes + w->length, (size_t)length + 1, format, arguments);
     va_end(arguments);
