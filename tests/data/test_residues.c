@@ -1,9 +1,8 @@
 /* Vocabularies of level residue: their file, and what texts become with them. */
 
 #include "data/objective.h"
-#include "json_lines.h"
 #include "samples.h"
-#include "text/files.h"
+#include "tokenizer_fixtures.h"
 
 #define SPECIAL "<cls>\n<pad>\n<eos>\n<unk>\n"
 #define ESM     SPECIAL "L\nA\nG\n-\n<null_1>\n<mask>"
@@ -24,89 +23,31 @@ static rt_vocabulary *residues(const char *text)
 
 /* ---- as Hugging Face ---- */
 
-/* vocab.txt, texts.jsonl with a JSON string a line, ids.jsonl with {"ids": [...]}, those of
- * EsmTokenizer without the tokens around a text. ROTOR_RESIDUE names a folder with others. */
-static unsigned char *read_fixture(const char *name, size_t *size)
-{
-    const char *given = getenv("ROTOR_RESIDUE");
-    char path[RT_PATH_SIZE];
-    unsigned char *bytes;
-    snprintf(path, sizeof path, "%s/%s", given ? given : TEST_SOURCES "/fixtures/residue", name);
-    rt_status status = rt_file_read("a fixture", path, &bytes, size);
-    ck_assert_msg(!status.code, "%s", status.message);
-    return bytes;
-}
-
-static void compare(const rt_vocabulary *v, const char *text, size_t size, const int32_t *wanted,
-                    int wanted_count, int line)
-{
-    rt_unknown unknown;
-    int count;
-    int32_t *ids = rt_alloc(size + 1, sizeof *ids);
-    rt_status status = rt_vocabulary_encode_special(v, text, size, ids, &count, &unknown);
-    ck_assert_msg(!status.code, "text %d: %s", line, status.message);
-    ck_assert_msg(count == wanted_count, "text %d: %d ids, %d expected", line, count, wanted_count);
-    for (int i = 0; i < count; i++)
-        ck_assert_msg(ids[i] == wanted[i], "text %d: id %d is %d, %d expected", line, i, ids[i],
-                      wanted[i]);
-    rt_free(ids);
-}
-
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
+/* vocab.txt, texts.jsonl, and ids.jsonl with the ids of EsmTokenizer without the tokens around a
+ * text. ROTOR_RESIDUE names a folder with others. */
 TEST(texts_have_the_ids_of_EsmTokenizer)
 {
-    size_t text_size, expected_size, file_size;
-    char *file = (char *)read_fixture("vocab.txt", &file_size), key[20];
-    unsigned char *texts = read_fixture("texts.jsonl", &text_size),
-                  *expected = read_fixture("ids.jsonl", &expected_size);
-    reading at = {(const char *)texts, (const char *)texts + text_size},
-            ids = {(const char *)expected, (const char *)expected + expected_size};
-    char *text = rt_alloc(text_size + 1, 1);
-    int32_t *wanted = rt_alloc(expected_size, sizeof *wanted);
-    int line = 0;
-    rt_vocabulary *v;
-    rt_status status = read_residues(&v, file, file_size);
-    ck_assert_msg(!status.code, "%s", status.message);
-    for (; takes(&ids, '{'); line++) {
-        const size_t size = take_string(&at, text);
-        take_string(&ids, key);
-        ck_assert(!strcmp(key, "ids") && takes(&ids, ':'));
-        compare(v, text, size, wanted, take_ids(&ids, wanted), line + 1);
-        ck_assert(takes(&ids, '}'));
-    }
-    ck_assert_int_ge(line, 100);
-    ck_assert(!takes(&at, '"'));
+    const char *given = getenv("ROTOR_RESIDUE");
+    const char *from = given ? given : TEST_SOURCES "/fixtures/residue";
+    rt_vocabulary *v = read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_RESIDUE},
+                                       lasting("%s/vocab.txt", from));
+    ck_assert_int_ge(check_texts(v, lasting("%s/texts.jsonl", from), lasting("%s/ids.jsonl", from),
+                                 false),
+                     100);
     const rt_text_frame frame = rt_vocabulary_frame(v);
     ck_assert(frame.first == 0 && frame.last == 2);
     rt_vocabulary_free(v);
-    rt_free(wanted);
-    rt_free(text);
-    rt_free(texts);
-    rt_free(expected);
-    rt_free(file);
 }
 
 /* ---- texts ---- */
-
-typedef rt_status encoder(const rt_vocabulary *, const char *, size_t, int32_t *, int *,
-                          rt_unknown *);
 
 static void is_encoded(encoder *encode, const char *text, const char *expected,
                        size_t unknown_count)
 {
     rt_vocabulary *v = residues(ESM);
-    char all[400] = "";
-    int32_t ids[100];
-    int count;
-    rt_unknown unknown;
-    ck_assert(strlen(text) <= 100);
-    rt_status status = encode(v, text, strlen(text), ids, &count, &unknown);
-    ck_assert_msg(!status.code, "%s", status.message);
-    for (int i = 0; i < count; i++)
-        sprintf(all + strlen(all), i ? " %d" : "%d", ids[i]);
-    ck_assert_str_eq(all, expected);
-    ck_assert_uint_eq(unknown.count, unknown_count);
+    ck_assert_uint_eq(has_ids(encode, v, text, expected).count, unknown_count);
     rt_vocabulary_free(v);
 }
 

@@ -3,7 +3,9 @@
 #include "data/tokenizers/vocabulary.h"
 
 #include "data/tokenizers/wordpiece.h"
-#include "wordpiece_fixtures.h"
+#include "samples.h"
+#include "text/utf8.h"
+#include "tokenizer_fixtures.h"
 
 #define SPECIAL "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 
@@ -21,127 +23,48 @@ static rt_vocabulary *pieces(bool lowercase, const char *text)
     return v;
 }
 
-/* The ids of a text as "1 2 3". */
-typedef rt_status encoder(const rt_vocabulary *, const char *, size_t, int32_t *, int *,
-                          rt_unknown *);
-
-static const char *encoded(encoder *encode, const rt_vocabulary *v, const char *text, char *all,
-                           rt_unknown *unknown)
-{
-    int32_t ids[200];
-    int count;
-    ck_assert(strlen(text) <= 200);
-    rt_status status = encode(v, text, strlen(text), ids, &count, unknown);
-    ck_assert_msg(!status.code, "%s", status.message);
-    *all = '\0';
-    for (int i = 0; i < count; i++)
-        sprintf(all + strlen(all), i ? " %d" : "%d", ids[i]);
-    return all;
-}
-
 static void is_encoded(const rt_vocabulary *v, const char *text, const char *expected)
 {
-    char all[1000];
-    rt_unknown unknown;
-    ck_assert_str_eq(encoded(rt_vocabulary_encode, v, text, all, &unknown), expected);
+    has_ids(rt_vocabulary_encode, v, text, expected);
 }
 
 /* ---- as Hugging Face ---- */
 
-typedef struct fixtures {
-    unsigned char *texts, *expected, *file;
-    size_t text_size, expected_size, file_size;
-    rt_vocabulary *v;
-    char *text;
-    int32_t *ids, *wanted;
-} fixtures;
-
-static fixtures open_fixtures(const char *kind, bool lowercase)
+/* wordpiece/ of tests/fixtures or of the folder that ROTOR_HUGGINGFACE names has vocab-KIND.txt and
+ * KIND.jsonl for the kinds cased and uncased, and texts.jsonl. */
+static const char *fixture(const char *name, int kind)
 {
-    fixtures f;
-    char name[40];
-    f.texts = read_fixture("texts.jsonl", &f.text_size);
-    snprintf(name, sizeof name, "%s.jsonl", kind);
-    f.expected = read_fixture(name, &f.expected_size);
-    snprintf(name, sizeof name, "vocab-%s.txt", kind);
-    f.file = read_fixture(name, &f.file_size);
-    rt_status status = read_pieces(&f.v, lowercase, (const char *)f.file, f.file_size);
-    ck_assert_msg(!status.code, "%s", status.message);
-    f.text = rt_alloc(f.text_size + 1, 1);
-    f.ids = rt_alloc(f.text_size + 1, sizeof *f.ids);
-    f.wanted = rt_alloc(f.expected_size, sizeof *f.wanted);
-    ck_assert(f.text && f.ids && f.wanted);
-    return f;
-}
-
-static void close_fixtures(fixtures *f)
-{
-    rt_vocabulary_free(f->v);
-    rt_free(f->texts);
-    rt_free(f->expected);
-    rt_free(f->file);
-    rt_free(f->text);
-    rt_free(f->ids);
-    rt_free(f->wanted);
-}
-
-static void compare(const fixtures *f, encoder *encode, size_t size, const int32_t *wanted,
-                    int wanted_count, int line)
-{
-    int count;
-    rt_unknown unknown;
-    rt_status status = encode(f->v, f->text, size, f->ids, &count, &unknown);
-    ck_assert_msg(!status.code, "text %d: %s", line, status.message);
-    ck_assert_msg((size_t)count <= size, "text %d: more ids than bytes", line);
-    ck_assert_msg(count == wanted_count, "text %d: %d ids, %d expected", line, count, wanted_count);
-    for (int i = 0; i < count; i++)
-        ck_assert_msg(f->ids[i] == wanted[i], "text %d: id %d is %d, %d expected", line, i,
-                      f->ids[i], wanted[i]);
+    const char *given = getenv("ROTOR_HUGGINGFACE");
+    char file[40];
+    snprintf(file, sizeof file, name, kind ? "uncased" : "cased");
+    return lasting("%s/wordpiece/%s", given ? given : TEST_SOURCES "/fixtures", file);
 }
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
-/* {"ids": [...], "plain": [...]}: with [CLS] and [SEP] around and special tokens in the text; and
- * those as text, where that is another list than the first without its ends. */
 TEST_ROWS(texts_have_the_ids_of_BertTokenizer, 0, 2)
 {
-    static const char *const kinds[] = {"cased", "uncased"};
-    fixtures f = open_fixtures(kinds[_i], _i);
-    reading texts = {(const char *)f.texts, (const char *)f.texts + f.text_size};
-    reading expected = {(const char *)f.expected, (const char *)f.expected + f.expected_size};
-    char key[20];
-    int line = 0;
-    for (; takes(&expected, '{'); line++) {
-        const size_t size = take_string(&texts, f.text);
-        take_string(&expected, key);
-        ck_assert(!strcmp(key, "ids") && takes(&expected, ':'));
-        int count = take_ids(&expected, f.wanted);
-        ck_assert(count >= 2 && f.wanted[0] == f.v->special.cls);
-        ck_assert(f.wanted[count - 1] == f.v->special.sep);
-        compare(&f, rt_vocabulary_encode_special, size, f.wanted + 1, count - 2, line + 1);
-        if (takes(&expected, ',')) {
-            take_string(&expected, key);
-            ck_assert(!strcmp(key, "plain") && takes(&expected, ':'));
-            count = take_ids(&expected, f.wanted + 1) + 2;
-        }
-        compare(&f, rt_vocabulary_encode, size, f.wanted + 1, count - 2, line + 1);
-        ck_assert(takes(&expected, '}'));
-    }
-    ck_assert_int_gt(line, 0);
-    ck_assert_msg(!takes(&texts, '"'), "there are more texts than ids");
-    close_fixtures(&f);
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = _i};
+    rt_vocabulary *v = read_vocabulary(kind, fixture("vocab-%s.txt", _i));
+    ck_assert_int_gt(check_texts(v, fixture("texts.jsonl", _i), fixture("%s.jsonl", _i), true), 0);
+    rt_vocabulary_free(v);
 }
 
 TEST_ROWS(the_file_of_Hugging_Face_is_written_as_it_was_read, 0, 2)
 {
-    static const char *const names[] = {"cased", "uncased"};
-    fixtures f = open_fixtures(names[_i], _i);
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = _i};
+    const char *path = fixture("vocab-%s.txt", _i);
+    rt_vocabulary *v = read_vocabulary(kind, path);
+    unsigned char *file;
+    size_t size;
     char *text;
-    ck_assert(!rt_vocabulary_write(f.v, &text).code);
-    ck_assert_uint_eq(strlen(text), f.file_size);
-    ck_assert(!memcmp(text, f.file, f.file_size));
+    ck_assert(!rt_file_read("a fixture", path, &file, &size).code);
+    ck_assert(!rt_vocabulary_write(v, &text).code);
+    ck_assert_uint_eq(strlen(text), size);
+    ck_assert(!memcmp(text, file, size));
     rt_free(text);
-    close_fixtures(&f);
+    rt_free(file);
+    rt_vocabulary_free(v);
 }
 
 /* ---- words and pieces ---- */
@@ -163,31 +86,26 @@ TEST(a_word_is_cut_into_the_longest_pieces)
 
 TEST(a_word_that_cannot_be_cut_is_unknown_as_a_whole)
 {
-    char all[100];
     rt_unknown unknown;
     rt_vocabulary *v = pieces(false, PLAYING);
-    encoded(rt_vocabulary_encode, v, "play unaffablex Play", all, &unknown);
-    ck_assert_str_eq(all, "9 1 1");
+    unknown = has_ids(rt_vocabulary_encode, v, "play unaffablex Play", "9 1 1");
     ck_assert(unknown.count == 2 && unknown.at == 5);
     ck_assert_str_eq(unknown.name, "'unaffablex'");
-    encoded(rt_vocabulary_encode, v, "play \xe2\x82\xac", all, &unknown);
+    unknown = has_ids(rt_vocabulary_encode, v, "play \xe2\x82\xac", "9 1");
     ck_assert_str_eq(unknown.name, "'\xe2\x82\xac' (U+20AC)");
     rt_vocabulary_free(v);
 }
 
 TEST(a_word_of_more_than_100_characters_is_unknown)
 {
-    char text[103], all[1000];
-    rt_unknown unknown;
+    char text[102] = "", expected[200] = "5";
     rt_vocabulary *v = pieces(false, SPECIAL "a\n##aa\n##a\n");
-    memset(text, 'a', 101);
-    text[100] = '\0';
-    encoded(rt_vocabulary_encode, v, text, all, &unknown);
-    ck_assert(!strncmp(all, "5 6 6", 5) && !strcmp(all + strlen(all) - 3, "6 7"));
+    memset(text, 'a', 100);
+    for (int i = 0; i < 49; i++)
+        strcat(expected, " 6");
+    is_encoded(v, text, strcat(expected, " 7"));
     text[100] = 'a';
-    text[101] = '\0';
-    encoded(rt_vocabulary_encode, v, text, all, &unknown);
-    ck_assert_str_eq(all, "1");
+    is_encoded(v, text, "1");
     rt_vocabulary_free(v);
 }
 
@@ -217,30 +135,23 @@ TEST(lower_case_is_a_part_of_the_vocabulary)
 
 TEST(special_tokens_in_a_text_are_text_or_tokens)
 {
-    char all[100];
     rt_unknown unknown;
     rt_vocabulary *v = pieces(true, SPECIAL "[\n]\nmask\nx\n##y\n");
     static const char text[] = "x[MASK]y [mask] [[CLS]x";
     is_encoded(v, text, "8 5 7 6 1 5 7 6 5 5 1 6 8");
-    encoded(rt_vocabulary_encode_special, v, text, all, &unknown);
-    ck_assert_str_eq(all, "8 4 1 5 7 6 5 2 8");
+    unknown = has_ids(rt_vocabulary_encode_special, v, text, "8 4 1 5 7 6 5 2 8");
     ck_assert(unknown.count == 1 && unknown.at == 7);
     ck_assert_str_eq(unknown.name, "'y'");
-    encoded(rt_vocabulary_encode_special, v, "[SEP]", all, &unknown);
-    ck_assert_str_eq(all, "3");
-    encoded(rt_vocabulary_encode_special, v, "[SEP", all, &unknown);
-    ck_assert_str_eq(all, "5 1");
+    unknown = has_ids(rt_vocabulary_encode_special, v, "[SEP]", "3");
+    unknown = has_ids(rt_vocabulary_encode_special, v, "[SEP", "5 1");
     rt_vocabulary_free(v);
 }
 
 TEST(special_tokens_are_found_at_level_char_too)
 {
-    char all[100];
-    rt_unknown unknown;
     rt_vocabulary *v;
     ck_assert(!rt_vocabulary_of_text(&v, "text", (const unsigned char *)"ab[", 3).code);
-    encoded(rt_vocabulary_encode_special, v, "a[MASK]b[SEP][", all, &unknown);
-    ck_assert_str_eq(all, "6 2 7 3 5");
+    has_ids(rt_vocabulary_encode_special, v, "a[MASK]b[SEP][", "6 2 7 3 5");
     rt_vocabulary_free(v);
 }
 

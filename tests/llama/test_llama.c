@@ -4,8 +4,8 @@
 
 #define FIXTURES_VARIABLE "ROTOR_LLAMA"
 #define FIXTURES_FOLDER   "llama"
-#include "bpe_fixtures.h"
 #include "huggingface/folders.h"
+#include "tokenizer_fixtures.h"
 
 /* To 1e-12 of the published formulas, whatever the precision of the build. */
 static void check_theta(folder_case *c)

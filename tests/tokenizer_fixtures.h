@@ -1,0 +1,193 @@
+#ifndef ROTOR_TESTS_TOKENIZER_FIXTURES_H
+#define ROTOR_TESTS_TOKENIZER_FIXTURES_H
+
+/* Texts and their ids by Hugging Face. A file of texts has a JSON string a line; the file of ids
+ * has for each
+ *
+ *     {"ids": [...], "decoded": "...", "plain": [...]}
+ *
+ * "ids" with special tokens in the text as such; "decoded" with them as they are written or left
+ * out; and "plain", the ids with those as text, where that is known and another list. */
+
+#include "core/path.h"
+#include "data/tokenizers/vocabulary.h"
+#include "suite.h"
+#include "text/files.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <unistd.h>
+
+typedef rt_status encoder(const rt_vocabulary *, const char *, size_t, int32_t *, int *,
+                          rt_unknown *);
+
+/* The ids of a text, which the caller frees. */
+static inline int32_t *encode_with(encoder *encode, const rt_vocabulary *v, const char *text,
+                                   size_t size, int *count, rt_unknown *unknown)
+{
+    int32_t *ids = rt_alloc(rt_vocabulary_most_ids(v, size) + 1, sizeof *ids);
+    ck_assert_ptr_nonnull(ids);
+    rt_status status = encode(v, text, size, ids, count, unknown);
+    ck_assert_msg(!status.code, "'%s': %s", text, status.message);
+    ck_assert_uint_le((size_t)*count, rt_vocabulary_most_ids(v, size));
+    return ids;
+}
+
+/* Compares the ids of a text with a list as "1 2 3"; returns the unknown parts. */
+static inline rt_unknown has_ids(encoder *encode, const rt_vocabulary *v, const char *text,
+                                 const char *expected)
+{
+    char all[1000] = "";
+    int count;
+    rt_unknown unknown;
+    int32_t *ids = encode_with(encode, v, text, strlen(text), &count, &unknown);
+    for (int i = 0; i < count; i++)
+        sprintf(all + strlen(all), i ? " %d" : "%d", ids[i]);
+    ck_assert_msg(!strcmp(all, expected), "'%s' is %s, %s expected", text, all, expected);
+    rt_free(ids);
+    return unknown;
+}
+
+/* Compares the ids of a text with those of a list between its first and last `around`. */
+static inline void compare_ids(encoder *encode, const rt_vocabulary *v, const json_t *text,
+                               const json_t *wanted, size_t around, const char *path, int line)
+{
+    int count;
+    rt_unknown unknown;
+    int32_t *ids =
+        encode_with(encode, v, json_string_value(text), json_string_length(text), &count, &unknown);
+    const int wanted_count = (int)(json_array_size(wanted) - 2 * around);
+    for (int i = 0; i < count && i < wanted_count; i++) {
+        const json_int_t id = json_integer_value(json_array_get(wanted, (size_t)i + around));
+        ck_assert_msg(ids[i] == id, "%s:%d: id %d is %d, %d expected", path, line, i, ids[i],
+                      (int)id);
+    }
+    ck_assert_msg(count == wanted_count, "%s:%d: %d ids, %d expected", path, line, count,
+                  wanted_count);
+    rt_free(ids);
+}
+
+/* Returns whether a list of ids is decoded as a text, with or without special tokens. */
+static inline bool is_decoded(const rt_vocabulary *v, const json_t *list, bool special,
+                              const json_t *text)
+{
+    int32_t *ids = rt_alloc(json_array_size(list), sizeof *ids);
+    const json_t *id;
+    char *back;
+    size_t i, bytes;
+    int count = 0;
+    json_array_foreach(list, i, id)
+    {
+        ids[count] = (int32_t)json_integer_value(id);
+        count += special || rt_vocabulary_is_ordinary(v, ids[count]);
+    }
+    ck_assert(!rt_vocabulary_decode_all(v, ids, count, &back, &bytes).code);
+    const bool same =
+        bytes == json_string_length(text) && !memcmp(back, json_string_value(text), bytes);
+    rt_free(back);
+    rt_free(ids);
+    return same;
+}
+
+/* tokenizers decodes bytes that are not UTF-8 as U+FFFD: only texts without them are compared. */
+static inline void compare_text(const rt_vocabulary *v, const json_t *ids, const json_t *decoded,
+                                const char *path, int line)
+{
+    const char *text = json_string_value(decoded);
+    bool whole = true;
+    for (size_t i = 0; i + 3 <= json_string_length(decoded); i++)
+        whole &= memcmp(text + i, "\xef\xbf\xbd", 3) != 0;
+    ck_assert_msg(!whole || is_decoded(v, ids, true, decoded) || is_decoded(v, ids, false, decoded),
+                  "%s:%d: is not decoded as '%s'", path, line, text);
+}
+
+static inline bool are_ordinary(const rt_vocabulary *v, const json_t *ids)
+{
+    const json_t *id;
+    size_t i;
+    json_array_foreach(ids, i, id)
+    {
+        if (!rt_vocabulary_is_ordinary(v, (int32_t)json_integer_value(id)))
+            return false;
+    }
+    return true;
+}
+
+static inline json_t *next_value(FILE *file, const char *path)
+{
+    json_error_t error;
+    json_t *value =
+        json_loadf(file, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &error);
+    ck_assert_msg(value || feof(file), "%s: %s", path, error.text);
+    return value;
+}
+
+/* Compares all texts of a file; returns their number. With `framed`, [CLS] and [SEP] stand around
+ * "ids". */
+static inline int check_texts(const rt_vocabulary *v, const char *texts_path, const char *ids_path,
+                              bool framed)
+{
+    FILE *texts = fopen(texts_path, "r"), *all_ids = fopen(ids_path, "r");
+    int line = 0;
+    ck_assert_msg(texts && all_ids, "%s, %s", texts_path, ids_path);
+    for (json_t *text, *expected; (expected = next_value(all_ids, ids_path));) {
+        const json_t *ids = json_object_get(expected, "ids"),
+                     *plain = json_object_get(expected, "plain"),
+                     *decoded = json_object_get(expected, "decoded");
+        text = next_value(texts, texts_path);
+        line++;
+        ck_assert_msg(json_is_string(text) && json_is_array(ids), "%s:%d", ids_path, line);
+        compare_ids(rt_vocabulary_encode_special, v, text, ids, framed, ids_path, line);
+        if (decoded)
+            compare_text(v, ids, decoded, ids_path, line);
+        if (plain)
+            compare_ids(rt_vocabulary_encode, v, text, plain, 0, ids_path, line);
+        else if (framed || are_ordinary(v, ids))
+            compare_ids(rt_vocabulary_encode, v, text, ids, framed, ids_path, line);
+        json_decref(text);
+        json_decref(expected);
+    }
+    ck_assert_msg(!next_value(texts, texts_path), "%s: there are more texts than ids", texts_path);
+    fclose(texts);
+    fclose(all_ids);
+    return line;
+}
+
+static inline rt_vocabulary *read_vocabulary(rt_vocabulary_kind kind, const char *path)
+{
+    rt_vocabulary *v;
+    unsigned char *file;
+    size_t size;
+    rt_status status = rt_file_read("a fixture", path, &file, &size);
+    ck_assert_msg(!status.code, "%s", status.message);
+    status = rt_vocabulary_read(&v, kind, path, file, size);
+    ck_assert_msg(!status.code, "%s", status.message);
+    rt_free(file);
+    return v;
+}
+
+/* Compares the texts of all folders with a tokenizer.json, texts.jsonl and ids.jsonl in a folder;
+ * returns the number of folders. */
+static inline int check_bpe_folders(const char *of)
+{
+    const struct dirent *entry;
+    int count = 0;
+    DIR *stream = opendir(of);
+    ck_assert_msg(stream != NULL, "%s cannot be read", of);
+    while ((entry = readdir(stream))) {
+        static char file[RT_PATH_SIZE], texts[RT_PATH_SIZE], ids[RT_PATH_SIZE];
+        snprintf(file, sizeof file, "%s/%s/tokenizer.json", of, entry->d_name);
+        snprintf(texts, sizeof texts, "%s/%s/texts.jsonl", of, entry->d_name);
+        snprintf(ids, sizeof ids, "%s/%s/ids.jsonl", of, entry->d_name);
+        if (entry->d_name[0] == '.' || access(texts, R_OK) != 0)
+            continue;
+        rt_vocabulary *v = read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE}, file);
+        ck_assert_int_gt(check_texts(v, texts, ids, false), 0);
+        rt_vocabulary_free(v);
+        count++;
+    }
+    closedir(stream);
+    return count;
+}
+
+#endif
