@@ -286,7 +286,8 @@ static bool tokens_equal(const rt_added_tokens *a, const rt_added_tokens *b)
     if (a->count != b->count)
         return false;
     for (int i = 0; i < a->count; i++) {
-        const rt_added_token *p = &a->list[i], *q = &b->list[i];
+        const rt_added_token *p = a->list + a->pieces.sorted[i].id;
+        const rt_added_token *q = b->list + b->pieces.sorted[i].id;
         if (p->size != q->size || memcmp(p->text, q->text, p->size) || p->id != q->id ||
             p->special != q->special || p->takes_left != q->takes_left ||
             p->takes_right != q->takes_right)

@@ -5,6 +5,7 @@
 
 #include "data/tokenizers/characters.h"
 #include "data/tokenizers/maps.h"
+#include "data/tokenizers/pieces.h"
 #include "data/tokenizers/vocabulary.h"
 #include "data/tokenizers/words.h"
 
@@ -21,7 +22,7 @@
 enum { RT_ADDED_TOKEN_SIZE = 512 };
 
 typedef struct rt_added_token {
-    const char *text;
+    char *text;
     size_t size;
     int32_t id;
     bool special;
@@ -30,17 +31,16 @@ typedef struct rt_added_token {
 
 /* Starts zeroed. */
 typedef struct rt_added_tokens {
-    rt_added_token *list; /* sorted by bytes once it is complete */
+    rt_added_token *list;
     int count;
-    bool begins[256]; /* whether one begins with a byte */
-    char *text;
+    rt_pieces pieces; /* their ids are places in the list */
 } rt_added_tokens;
 
 void rt_added_tokens_free(rt_added_tokens *tokens);
 
-/* Sorts a list whose texts belong to somebody else, and makes copies of those. Returns NULL; the
- * text of one that is there twice; or "" when the heap is exhausted. */
-const char *rt_added_tokens_complete(rt_added_tokens *tokens);
+/* Sorts the pieces of a list that is complete. Returns NULL; the text of a token that is there
+ * twice; or "" when the heap is exhausted. */
+const char *rt_added_tokens_sort(rt_added_tokens *tokens);
 
 /* A token in a text, and the bytes that belong to it. */
 typedef struct rt_found_token {
@@ -62,7 +62,7 @@ rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigne
 
 /* The pieces of a byte-level BPE vocabulary (Sennrich et al. 2016, Radford et al. 2019), and how a
  * text is joined of them, as Hugging Face's tokenizers does it: added tokens are split off, what is
- * left is cut into words (pretokenize.h), and within a word the two neighbours whose merge comes
+ * left is cut into words (words.h), and within a word the two neighbours whose merge comes
  * first in the file are joined until no two neighbours have a merge. */
 
 /* Values in a tokenizer.json; its bytes; ids, the special ones included. */

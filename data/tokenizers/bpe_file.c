@@ -575,14 +575,12 @@ static bool check_id(reading *r, size_t number, const json_t *token, json_int_t 
                                   (long long)wanted, (long long)id);
 }
 
-/* Reads a token. One that is found in a normalized text is brought into the form of that text, in
- * the block *formed, which the caller frees. */
-static bool read_token(reading *r, size_t number, const json_t *token, unsigned char **formed)
+/* Reads a token. One that is found in a normalized text is brought into the form of that text. */
+static bool read_token(reading *r, size_t number, const json_t *token)
 {
     char where[40];
     const char *content = text_of(token, "content");
-    rt_added_token t = {.text = content,
-                        .size = strlen(content),
+    rt_added_token t = {.size = strlen(content),
                         .id = (int32_t)json_integer_value(json_object_get(token, "id"))};
     snprintf(where, sizeof where, "added_tokens[%zu]", number);
     if (read_flag(r, token, where, "single_word", false))
@@ -591,15 +589,18 @@ static bool read_token(reading *r, size_t number, const json_t *token, unsigned 
     t.takes_left = read_flag(r, token, where, "lstrip", false);
     t.takes_right = read_flag(r, token, where, "rstrip", false);
     const bool normalized = read_flag(r, token, where, "normalized", false);
-    if (!r->status.code && normalized && r->bpe->form != RT_FORM_NONE) {
-        r->status = rt_normal_form(r->bpe->form, formed, &t.size, (const unsigned char *)content,
-                                   strlen(content));
-        if (!r->status.code)
-            (*formed)[t.size] = '\0';
-        t.text = (const char *)*formed;
-    }
+    unsigned char *text = NULL;
     if (r->status.code)
         return false;
+    if (!normalized || r->bpe->form == RT_FORM_NONE)
+        text = (unsigned char *)rt_copy_text(content);
+    else
+        r->status = rt_normal_form(r->bpe->form, &text, &t.size, (const unsigned char *)content,
+                                   t.size);
+    if (!text)
+        return run_out(r);
+    text[t.size] = '\0';
+    t.text = (char *)text;
     rt_added_tokens *to = normalized ? &r->bpe->composed : &r->bpe->as_is;
     to->list[to->count++] = t;
     if (t.special)
@@ -607,9 +608,9 @@ static bool read_token(reading *r, size_t number, const json_t *token, unsigned 
     return true;
 }
 
-static bool complete(reading *r, rt_added_tokens *tokens)
+static bool sort_tokens(reading *r, rt_added_tokens *tokens)
 {
-    const char *twice = rt_added_tokens_complete(tokens);
+    const char *twice = rt_added_tokens_sort(tokens);
     if (twice && *twice)
         return refuse(r, "added_tokens has %s twice", NAMED(twice));
     return !twice || run_out(r);
@@ -617,19 +618,13 @@ static bool complete(reading *r, rt_added_tokens *tokens)
 
 static bool read_added_tokens(reading *r)
 {
-    const size_t count = json_array_size(r->added);
     json_int_t largest = -1;
-    unsigned char **formed = rt_alloc(count, sizeof *formed); /* until the lists have copies */
-    bool read = formed || run_out(r);
-    for (size_t i = 0; i < count && read; i++) {
+    bool read = true;
+    for (size_t i = 0; i < json_array_size(r->added) && read; i++) {
         const json_t *token = json_array_get(r->added, i);
-        read = check_id(r, i, token, &largest) && read_token(r, i, token, formed + i);
+        read = check_id(r, i, token, &largest) && read_token(r, i, token);
     }
-    read = read && complete(r, &r->bpe->as_is) && complete(r, &r->bpe->composed);
-    for (size_t i = 0; formed && i < count; i++)
-        rt_free(formed[i]);
-    rt_free(formed);
-    return read;
+    return read && sort_tokens(r, &r->bpe->as_is) && sort_tokens(r, &r->bpe->composed);
 }
 
 /* ---- what they are for ---- */

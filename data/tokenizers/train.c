@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "data/tokenizers/wordpiece.h"
+#include "data/tokenizers/pieces.h"
 #include "data/tokenizers/words.h"
 #include "text/utf8.h"
 

@@ -3,8 +3,8 @@
 #include "core/memory.h"
 #include "data/batch.h"
 #include "data/tokenizers/bpe.h"
+#include "data/tokenizers/pieces.h"
 #include "data/tokenizers/simple_tokens.h"
-#include "data/tokenizers/wordpiece.h"
 #include "data/tokenizers/words.h"
 
 #include <assert.h>
@@ -76,7 +76,9 @@ void rt_vocabulary_free(rt_vocabulary *vocabulary)
 {
     if (!vocabulary || (vocabulary->level == RT_LEVEL_BYTE && !vocabulary->count))
         return;
-    rt_pieces_free(vocabulary->pieces);
+    if (vocabulary->pieces)
+        rt_free(vocabulary->pieces->sorted);
+    rt_free(vocabulary->pieces);
     rt_bpe_free(vocabulary->bpe);
     rt_free(vocabulary->text);
     rt_free(vocabulary->starts);
@@ -208,9 +210,9 @@ static bool separates(int32_t c)
 static size_t longest(const rt_vocabulary *v, const unsigned char *text, size_t bytes, bool special,
                       int32_t *id)
 {
-    size_t size = rt_pieces_longest(v->pieces, false, (const char *)text, bytes, id);
+    size_t size = rt_pieces_longest(v->pieces, false, text, bytes, id);
     while (size && !special && !rt_vocabulary_is_ordinary(v, *id))
-        size = size > 1 ? rt_pieces_longest(v->pieces, false, (const char *)text, size - 1, id) : 0;
+        size = size > 1 ? rt_pieces_longest(v->pieces, false, text, size - 1, id) : 0;
     return size;
 }
 

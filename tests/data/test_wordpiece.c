@@ -2,7 +2,7 @@
 
 #include "data/tokenizers/vocabulary.h"
 
-#include "data/tokenizers/wordpiece.h"
+#include "data/tokenizers/pieces.h"
 #include "samples.h"
 #include "text/utf8.h"
 #include "tokenizer_fixtures.h"
