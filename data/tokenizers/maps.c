@@ -155,7 +155,7 @@ static bool grow_pairs(rt_pairs *pairs)
 
 rt_pair *rt_pairs_at(rt_pairs *pairs, int32_t left, int32_t right)
 {
-    if (2 * pairs->count >= pairs->capacity && !grow_pairs(pairs))
+    if (3 * pairs->count >= pairs->capacity && !grow_pairs(pairs)) /* most searches find nothing */
         return NULL;
     rt_pair *pair = find_pair(pairs, left, right);
     if (pair->left < 0) {
