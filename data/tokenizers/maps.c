@@ -115,40 +115,55 @@ int32_t rt_byte_map_add(rt_byte_map *map, const void *bytes, size_t size)
 
 /* ---- pairs ---- */
 
+#define NO_KEY UINT64_MAX
+
 void rt_pairs_free(rt_pairs *pairs)
 {
+    rt_free(pairs->keys);
     rt_free(pairs->slots);
     *pairs = (rt_pairs){0};
 }
 
-/* Returns the slot of a pair, or the empty slot where it belongs. The hash is the finalizer of
+static uint64_t key_of(int32_t left, int32_t right)
+{
+    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+}
+
+/* Returns the slot of a key, or the empty slot where it belongs. The hash is the finalizer of
  * SplitMix64 (Steele et al. 2014). */
-static rt_pair *find_pair(const rt_pairs *pairs, int32_t left, int32_t right)
+static size_t find_key(const rt_pairs *pairs, uint64_t key)
 {
     const size_t mask = pairs->capacity - 1;
-    uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ seed();
+    uint64_t hash = key ^ seed();
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
     hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
     size_t at = (size_t)(hash ^ hash >> 31) & mask;
-    while (pairs->slots[at].left >= 0 &&
-           (pairs->slots[at].left != left || pairs->slots[at].right != right))
+    while (pairs->keys[at] != key && pairs->keys[at] != NO_KEY)
         at = (at + 1) & mask;
-    return pairs->slots + at;
+    return at;
 }
 
 static bool grow_pairs(rt_pairs *pairs)
 {
     rt_pairs larger = {.capacity = pairs->capacity ? 2 * pairs->capacity : FIRST_CAPACITY,
                        .count = pairs->count};
+    larger.keys = rt_alloc_unset(larger.capacity, sizeof *larger.keys);
     larger.slots = rt_alloc_unset(larger.capacity, sizeof *larger.slots);
-    if (!larger.slots)
+    if (!larger.keys || !larger.slots) {
+        rt_pairs_free(&larger);
         return false;
-    for (size_t i = 0; i < larger.capacity; i++)
+    }
+    for (size_t i = 0; i < larger.capacity; i++) {
+        larger.keys[i] = NO_KEY;
         larger.slots[i].left = -1;
+    }
     for (size_t i = 0; i < pairs->capacity; i++)
-        if (pairs->slots[i].left >= 0)
-            *find_pair(&larger, pairs->slots[i].left, pairs->slots[i].right) = pairs->slots[i];
-    rt_free(pairs->slots);
+        if (pairs->keys[i] != NO_KEY) {
+            const size_t at = find_key(&larger, pairs->keys[i]);
+            larger.keys[at] = pairs->keys[i];
+            larger.slots[at] = pairs->slots[i];
+        }
+    rt_pairs_free(pairs);
     *pairs = larger;
     return true;
 }
@@ -157,16 +172,20 @@ rt_pair *rt_pairs_at(rt_pairs *pairs, int32_t left, int32_t right)
 {
     if (3 * pairs->count >= pairs->capacity && !grow_pairs(pairs)) /* most searches find nothing */
         return NULL;
-    rt_pair *pair = find_pair(pairs, left, right);
-    if (pair->left < 0) {
-        *pair = (rt_pair){.left = left, .right = right};
+    const uint64_t key = key_of(left, right);
+    const size_t at = find_key(pairs, key);
+    if (pairs->keys[at] == NO_KEY) {
+        pairs->keys[at] = key;
+        pairs->slots[at] = (rt_pair){.left = left, .right = right};
         pairs->count++;
     }
-    return pair;
+    return pairs->slots + at;
 }
 
 const rt_pair *rt_pairs_find(const rt_pairs *pairs, int32_t left, int32_t right)
 {
-    const rt_pair *pair = pairs->count ? find_pair(pairs, left, right) : NULL;
-    return pair && pair->left >= 0 ? pair : NULL;
+    if (!pairs->count)
+        return NULL;
+    const size_t at = find_key(pairs, key_of(left, right));
+    return pairs->keys[at] == NO_KEY ? NULL : pairs->slots + at;
 }

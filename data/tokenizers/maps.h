@@ -49,6 +49,7 @@ typedef struct rt_pair {
 
 /* Starts zeroed. */
 typedef struct rt_pairs {
+    uint64_t *keys; /* of the slots: by themselves, as most searches end at a key */
     rt_pair *slots;
     size_t capacity; /* a power of two */
     size_t count;
