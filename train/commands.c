@@ -191,8 +191,8 @@ static rt_status count_texts(rt_word_counts *counts, const rt_arguments *argumen
         s->path = arguments->others[i];
         status = rt_file_read("--train-tokenizer", s->path, &bytes, &size);
         if (!status.code)
-            status = rt_bpe_counts_add(counts, rt_workers_crew(workers, 0), s->path, bytes, size,
-                                       progress);
+            status = rt_word_counts_add(counts, rt_workers_crew(workers, 0), s->path, bytes, size,
+                                        progress);
         rt_free(bytes);
     }
     s->path = NULL;
