@@ -68,10 +68,13 @@ rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigne
 {
     while (tokens->count && *at < bytes) {
         const size_t start = *at;
+        const rt_piece_range first = tokens->pieces.first[false][text[start]];
         int32_t number = 0;
-        const bool found_one =
-            rt_pieces_longest(&tokens->pieces, false, text + start, bytes - start, &number) > 0;
-        const rt_added_token *token = found_one ? tokens->list + number : NULL;
+        const rt_added_token *token =
+            first.low < first.high &&
+                    rt_pieces_longest(&tokens->pieces, false, text + start, bytes - start, &number)
+                ? tokens->list + number
+                : NULL;
         *at += token ? token->size : 1;
         if (!token || (token->special && !special))
             continue;
