@@ -167,19 +167,6 @@ static void show_progress(void *context, const char *what, double done, double a
     fflush(stderr);
 }
 
-static rt_status count_text(rt_word_counts *counts, rt_workers *workers, const char *path,
-                            const rt_train_progress *progress)
-{
-    unsigned char *text;
-    size_t bytes;
-    rt_status status = rt_file_read("--train-tokenizer", path, &text, &bytes);
-    if (!status.code)
-        status =
-            rt_word_counts_add(counts, rt_workers_crew(workers, 0), path, text, bytes, progress);
-    rt_free(text);
-    return status;
-}
-
 static rt_status count_texts(rt_word_counts *counts, const rt_arguments *arguments, showing *s,
                              const rt_train_progress *progress)
 {
