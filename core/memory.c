@@ -167,21 +167,6 @@ void rt_free(void *memory)
     free(memory);
 }
 
-void *rt_grown(void *list, size_t count, size_t *room, size_t size)
-{
-    const size_t more = 2 * *room + 4;
-    if (count < *room)
-        return list;
-    void *larger = rt_alloc_unset(more, size);
-    if (!larger)
-        return NULL;
-    if (count)
-        memcpy(larger, list, count * size);
-    rt_free(list);
-    *room = more;
-    return larger;
-}
-
 void rt_memory_rest(void *memory, size_t bytes)
 {
     if (rt_memory_is_present(memory) && bytes >= LARGE_BLOCK)

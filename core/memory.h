@@ -18,8 +18,8 @@ void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
 void *rt_alloc_unset(size_t count, size_t size) __attribute__((warn_unused_result));
 
 /* Returns an array with room for at least `needed` elements of `size` bytes: the given one, or a
- * larger copy, whose number of elements goes to *capacity. An array that is NULL has the capacity 0.
- * NULL if the heap is exhausted; the given array is then as it was. */
+ * larger copy, whose number of elements goes to *capacity. An array that is NULL has the capacity
+ * 0. NULL if the heap is exhausted; the given array is then as it was. */
 void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
     __attribute__((warn_unused_result));
 
@@ -27,11 +27,6 @@ void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
 char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 
 void rt_free(void *memory);
-
-/* Returns a list of elements of `size` bytes with room for one more than `count`: the list itself,
- * or a larger copy in its place. NULL if the heap is exhausted; the list then stays as it was. */
-void *rt_grown(void *list, size_t count, size_t *room, size_t size)
-    __attribute__((warn_unused_result));
 
 /* Returns the shared copy of bytes or of a text, which is aligned for every type and kept until the
  * process ends. Equal bytes have one copy. Texts and lists of options are such copies: options are

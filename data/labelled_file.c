@@ -55,7 +55,7 @@ static size_t mark_size(const rt_labelled_file *f)
 
 static rt_labelled_text *add_text(rt_labelled_file *f)
 {
-    rt_labelled_text *texts = rt_grown(f->texts, f->count, &f->room, sizeof *texts);
+    rt_labelled_text *texts = rt_grow(f->texts, &f->room, f->count + 1, sizeof *texts);
     if (!texts)
         return NULL;
     f->texts = texts;

@@ -62,7 +62,7 @@ typedef struct groups {
 
 static group *add_group(groups *g, const char *key, const rt_data_file *file)
 {
-    group *list = rt_grown(g->list, g->count, &g->room, sizeof *list);
+    group *list = rt_grow(g->list, &g->room, g->count + 1, sizeof *list);
     if (!list)
         return NULL;
     g->list = list;

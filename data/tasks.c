@@ -258,8 +258,8 @@ static int draw_slot(uint32_t word, int slots)
     return slot < slots ? slot : slots - 1;
 }
 
-/* Puts the query of pair i into a slot that is still free. Four times as many slots as pairs leave
- * at least a quarter of the probability to those, so that many attempts do not fail. */
+/* Puts the query of pair i into a slot that is still free. With three times as many slots as pairs
+ * the last slots, which have enough of the probability for one of a hundred attempts, are free. */
 static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
 {
     enum { ATTEMPTS = 100 };
@@ -305,10 +305,10 @@ static void check_mqar(const rt_data_options *o, rt_rule_sink to)
                        "data.pairs must be from 1 to %d for mqar with data.vocab %d, half of whose "
                        "symbols are keys; got %d",
                        keys, o->vocab, o->pairs);
-    else if (slots < 4 * o->pairs)
+    else if (slots < 3 * o->pairs)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.pairs", "data.length"),
                        "data.length must be at least %d for mqar with data.pairs %d; got %d",
-                       1 + 10 * o->pairs, o->pairs, o->length);
+                       1 + 8 * o->pairs, o->pairs, o->length);
 }
 
 /* Induction (Olsson et al. 2022): [CLS] s_1 s_2 ..., which repeats itself after n symbols, n drawn
@@ -328,18 +328,17 @@ static void draw_induction(const rt_data *data, rt_draw draw, rt_sequence row)
 
 enum { MARK = RT_FIRST_SYMBOL, FIRST_OF_FILLER, PASSKEY_VOCAB = FIRST_OF_FILLER + 2 };
 
-/* Passkey (Mohtashami and Jaggi 2023): [CLS], symbols that follow each other in a circle, a 4 and a
- * symbol k at a random place among them, and at the end a 4 and [MASK]; at [MASK]: k. */
+/* Passkey (Mohtashami and Jaggi 2023), with filler of random symbols: [CLS], the filler, a 4 and a
+ * symbol k at a random place in it, and at the end a 4 and [MASK]; at [MASK]: k. */
 static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    const int circle = data->vocab - FIRST_OF_FILLER, end = row.length - 2;
+    const int end = row.length - 2;
     const int place =
         1 + (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0), (uint32_t)(end - 2));
     put(row, 0, RT_ID_CLS);
     for (int t = 1; t < end; t++)
-        put(row, t, FIRST_OF_FILLER + t % circle);
+        put(row, t, symbol_from(FIRST_OF_FILLER, data, draw, t));
     put(row, place, MARK);
-    put(row, place + 1, symbol_from(FIRST_OF_FILLER, data, draw, place + 1));
     put(row, end, MARK);
     put(row, end + 1, RT_ID_MASK);
     row.labels[end + 1] = row.ids[place + 1];
@@ -432,7 +431,7 @@ const rt_task rt_tasks[] = {
     {"majority", 2, TWO_SYMBOLS, .draw = draw_majority, .check = check_majority},
     {"sort", 4, TWO_SYMBOLS, .draw = draw_sort},
     {"recall", 6, TWO_SYMBOLS, .draw = draw_recall, .check = check_recall},
-    {"mqar", 11, TWO_SYMBOLS, .draw = draw_mqar, .check = check_mqar},
+    {"mqar", 9, TWO_SYMBOLS, .draw = draw_mqar, .check = check_mqar},
     {"induction", 5, TWO_SYMBOLS, .draw = draw_induction},
     {"passkey", 5, PASSKEY_VOCAB, .draw = draw_passkey},
     {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},

@@ -21,7 +21,7 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
     if (stat(path, &file.facts))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
-    rt_text_file *list = rt_grown(t->list, t->count, &t->room, sizeof *list);
+    rt_text_file *list = rt_grow(t->list, &t->room, t->count + 1, sizeof *list);
     if (list)
         t->list = list;
     file.path = list ? rt_copy_text(path) : NULL;

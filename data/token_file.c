@@ -408,7 +408,7 @@ enum { RUN_BLOCK = 256 };
 
 rt_status rt_token_runs_add(rt_token_runs *runs, rt_token_run run)
 {
-    rt_token_run *list = rt_grown(runs->list, runs->count, &runs->room, sizeof *list);
+    rt_token_run *list = rt_grow(runs->list, &runs->room, runs->count + 1, sizeof *list);
     if (!list) {
         rt_token_run_close(&run);
         return rt_out_of_memory("the files of data");

@@ -78,6 +78,7 @@ static inline rt_data_options options_for(const char *task)
                          .length = 32,
                          .vocab = 32,
                          .distance = 3,
+                         .pairs = 1,
                          .period = 7,
                          .theta = 1.1,
                          .level = RT_LEVEL_BYTE,

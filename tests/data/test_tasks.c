@@ -196,10 +196,10 @@ static void check_induction(row x)
     }
 }
 
-/* The 4 stands before the passkey and at the end, and the other symbols go round in their order. */
+/* The 4 stands before the passkey and at the end, and nowhere else. */
 static void check_passkey(row x)
 {
-    const int end = x.length - 2, circle = x.options->vocab - 5;
+    const int end = x.length - 2;
     const int place = place_of(x, 1, end - 1, 4);
     ck_assert_int_eq(x.ids[0], 1);
     ck_assert_int_lt(place, end - 1);
@@ -207,10 +207,8 @@ static void check_passkey(row x)
     ck_assert_int_eq(x.ids[end + 1], 2);
     for (int t = 1; t < end; t++) {
         check_symbol(x, t);
-        if (t != place && t != place + 1)
-            ck_assert_int_eq(x.ids[t], 5 + t % circle);
+        ck_assert(t == place || x.ids[t] >= 5);
     }
-    ck_assert_int_ge(x.ids[place + 1], 5);
     for (int t = 0; t < x.length; t++)
         ck_assert_int_eq(x.labels[t], t == end + 1 ? x.ids[place + 1] : RT_NO_LABEL);
 }

@@ -577,7 +577,6 @@ static const char *const without_structs[] = {
     "rt_optimizer_free",
     "rt_optimizer_rule_word",
     "rt_encoding_word",
-    "rt_grown",
 };
 
 static bool is_known(const char *name)

@@ -356,7 +356,8 @@ static size_t encode_apart(const rt_transformer_options *o, bool states, real *l
     return peak;
 }
 
-/* With a theta of the model and of each layer, and all kinds of norm. */
+/* With a theta of the model and of each layer, and all kinds of norm. A layer keeps its place among
+ * the layers, and no tensor. */
 TEST_ROWS(layers_that_are_not_recorded_share_their_memory, 0, 4)
 {
     static real one[40 * 8], other[40 * 8];
@@ -366,7 +367,7 @@ TEST_ROWS(layers_that_are_not_recorded_share_their_memory, 0, 4)
     const size_t two = encode_apart(&o, false, one);
     o.layers = 12;
     const size_t twelve = encode_apart(&o, false, one), apart = encode_apart(&o, true, other);
-    ck_assert_uint_eq(twelve, two);
+    ck_assert_uint_le(twelve, two + 10 * 128);
     ck_assert_uint_gt(apart, 4 * twelve);
     ck_assert(!memcmp(one, other, sizeof one));
 }

@@ -52,7 +52,7 @@ void rt_results_put(rt_results *r, double value, const char *name_format, ...)
     const int length = vsnprintf(result.name, sizeof result.name, name_format, arguments);
     va_end(arguments);
     const bool fits = length < (int)sizeof result.name && is_name(result.name);
-    rt_result *list = fits ? rt_grown(r->list, (size_t)r->count, &r->room, sizeof *list) : NULL;
+    rt_result *list = fits ? rt_grow(r->list, &r->room, (size_t)r->count + 1, sizeof *list) : NULL;
     r->failed |= !list;
     if (!list)
         return;

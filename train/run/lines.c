@@ -115,7 +115,7 @@ static rt_status read_running(line_reader *r, text_rows *all, text_row *row)
 
 static rt_status read_line(line_reader *r, text_rows *all)
 {
-    text_row *rows = rt_grown(all->rows, all->count, &all->room, sizeof *rows);
+    text_row *rows = rt_grow(all->rows, &all->room, all->count + 1, sizeof *rows);
     if (!rows)
         return rt_out_of_memory("the rows of a text");
     all->rows = rows;

@@ -130,7 +130,7 @@ static void count_text(const prediction *p, rt_predicted *total)
 
 static rt_status append_id(prediction *p, int32_t id)
 {
-    int32_t *ids = rt_grown(p->ids, (size_t)p->count, &p->room, sizeof *ids);
+    int32_t *ids = rt_grow(p->ids, &p->room, (size_t)p->count + 1, sizeof *ids);
     if (!ids)
         return rt_out_of_memory("a prediction");
     p->ids = ids;
