@@ -2,13 +2,10 @@
 
 #include "core/memory.h"
 #include "data/documents.h"
-#include "data/examples.h"
-#include "data/labels.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 static int task_count(void)
@@ -33,7 +30,7 @@ rt_target rt_data_task_target(int task)
 bool rt_data_task_labelled(int task)
 {
     assert(rt_data_task_name(task));
-    return rt_tasks[task].source == &rt_labelled;
+    return rt_tasks[task].files == RT_ONE_FILE;
 }
 
 rt_file_use rt_data_task_files(int task)
@@ -51,13 +48,7 @@ bool rt_data_task_has_objective(int task)
 bool rt_data_task_begins(int task)
 {
     assert(rt_data_task_name(task));
-    return rt_tasks[task].source == &rt_sequence_source || rt_data_task_labelled(task);
-}
-
-/* Returns whether the task reads token ids, of which no vocabulary names the special ones. */
-static bool is_token_ids(const rt_task *task)
-{
-    return !strcmp(task->name, "tokens");
+    return rt_tasks[task].files != RT_NO_FILE;
 }
 
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
@@ -87,7 +78,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
     if (o->end != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
                        "data.end = none needs data.task = classify or tag; got %s", task->name);
-    if (is_token_ids(task) && o->mask_id >= o->vocab)
+    if (rt_task_is_token_ids(task) && o->mask_id >= o->vocab)
         rt_rule_broken(to, RT_OPTIONS("data.mask_id", "data.vocab"),
                        "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);
     if (!too_short && !too_few && task->check)
@@ -105,78 +96,6 @@ rt_status rt_data_check(const rt_data_options *o)
     rt_first_rule first = {RT_CONFIG, rt_ok()};
     rt_data_rules(o, rt_keep_first_rule, &first);
     return first.status;
-}
-
-rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
-                       const rt_vocabulary *vocabulary)
-{
-    return rt_data_open_as(data_new, o, (rt_data_meaning){.vocabulary = vocabulary});
-}
-
-/* Returns whether the default special ids are no ordinary tokens. */
-static bool has_special_tokens(const rt_data *data)
-{
-    return !is_token_ids(data->task) || data->options.special_tokens == RT_SPECIAL_TOKENS_YES;
-}
-
-static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
-{
-    rt_data *data = rt_alloc(1, sizeof *data);
-    if (data) {
-        data->options = *o;
-        data->task = &rt_tasks[o->task];
-        data->vocab = o->vocab;
-        data->special = rt_default_special_ids;
-        if (!has_special_tokens(data))
-            data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-        if (is_token_ids(data->task) && o->mask_id > 0)
-            data->special.mask = o->mask_id;
-        data->meaning = meaning;
-    }
-    return data;
-}
-
-/* A model can have more rows of words than its vocabulary has tokens. */
-static void make_room_for_ids(rt_data *data)
-{
-    if (data->vocabulary && data->meaning.ids > data->vocab)
-        data->vocab = data->meaning.ids;
-}
-
-static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning,
-                           bool evaluation_only)
-{
-    *data_new = NULL;
-    rt_status status = rt_data_check(o);
-    if (status.code)
-        return status;
-    rt_data *data = new_data(o, meaning);
-    if (!data)
-        return rt_out_of_memory("the source of data");
-    data->evaluation_only = evaluation_only;
-    if (data->task->source)
-        status = data->task->source->open(data);
-    make_room_for_ids(data);
-    if (status.code)
-        rt_data_close(data);
-    else
-        *data_new = data;
-    return status;
-}
-
-rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning)
-{
-    return open_data(data_new, o, meaning, false);
-}
-
-/* With evaluation files, data.file is not read. */
-rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
-                                  rt_data_meaning meaning)
-{
-    rt_data_options own = *o;
-    if (own.eval_file)
-        own.file = own.eval_file;
-    return open_data(data_new, &own, meaning, true);
 }
 
 bool rt_data_is_for_evaluation(const rt_data *data)
@@ -221,38 +140,6 @@ rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *v
     return rt_ok();
 }
 
-rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
-                               rt_data_meaning meaning)
-{
-    *data_new = NULL;
-    rt_status status = meaning.vocabulary ? rt_data_check_special(o, meaning.vocabulary) : rt_ok();
-    if (status.code)
-        return status;
-    rt_data *data = *data_new = new_data(o, meaning);
-    if (!data)
-        return rt_out_of_memory("the source of data");
-    if (meaning.vocabulary) {
-        data->vocabulary = meaning.vocabulary;
-        data->special = meaning.vocabulary->special;
-        data->vocab = meaning.vocabulary->count;
-    }
-    data->labels = meaning.labels;
-    make_room_for_ids(data);
-    return rt_ok();
-}
-
-void rt_data_close(rt_data *data)
-{
-    if (!data)
-        return;
-    rt_examples_free(data->examples);
-    rt_labels_free(data->own_labels);
-    rt_vocabulary_free(data->own);
-    rt_token_runs_close(&data->runs);
-    rt_windows_close(data);
-    rt_free(data);
-}
-
 int rt_data_vocab(const rt_data *data)
 {
     return data->vocab;
@@ -268,9 +155,15 @@ int rt_data_length(const rt_data *data)
     return data->options.length;
 }
 
+bool rt_data_has_special_tokens(const rt_data *data)
+{
+    return !rt_task_is_token_ids(data->task) ||
+           data->options.special_tokens == RT_SPECIAL_TOKENS_YES;
+}
+
 bool rt_data_begins(const rt_data *data)
 {
-    return data->options.begin != RT_BEGIN_NONE && has_special_tokens(data);
+    return data->options.begin != RT_BEGIN_NONE && rt_data_has_special_tokens(data);
 }
 
 bool rt_data_ends(const rt_data *data)
@@ -307,59 +200,6 @@ int rt_data_types(const rt_data *data)
 {
     const int own = data->examples && data->examples->pairs ? 2 : 0;
     return data->meaning.types > own ? data->meaning.types : own;
-}
-
-bool rt_data_varies(const rt_data *data)
-{
-    return data->examples || rt_data_short_texts(data).count ||
-           (data->runs.count && rt_data_keeps_documents(data));
-}
-
-rt_short_texts rt_data_short_texts(const rt_data *data)
-{
-    return rt_windows_short_texts(data);
-}
-
-int rt_data_longest(const rt_data *data, int length)
-{
-    const rt_examples *x = data->examples;
-    return x && x->longest < (size_t)length ? (int)x->longest : length;
-}
-
-rt_special_use rt_data_special_use(const rt_data *data)
-{
-    enum { LOOKED_AT = 1 << 14 };
-    const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
-    const bool special = has_special_tokens(data);
-    const bool asked =
-        is_token_ids(data->task) && (special || data->options.objective == RT_OBJECTIVE_MLM);
-    int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
-    rt_special_use use = {0, tokens};
-    if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))
-        for (size_t i = 0; i < tokens; i++)
-            use.count += ids[i] == data->special.mask ||
-                         (special && (ids[i] == data->special.pad || ids[i] == data->special.cls));
-    rt_free(ids);
-    return use;
-}
-
-rt_cut rt_data_cut(const rt_data *data)
-{
-    const rt_examples *x = data->examples;
-    return x ? (rt_cut){x->cut, x->count} : (rt_cut){0};
-}
-
-long rt_data_evaluation_rows(const rt_data *data, int length)
-{
-    assert(length >= data->task->shortest);
-    if (data->examples)
-        return (long)data->examples->order[RT_PART_EVALUATION].rows;
-    return data->task->source ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
-}
-
-rt_status rt_data_status(const rt_data *data)
-{
-    return rt_token_runs_status(&data->runs);
 }
 
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
@@ -410,11 +250,6 @@ rt_unknown rt_data_unknown(const rt_data *data)
 rt_unknown rt_data_evaluation_unknown(const rt_data *data)
 {
     return data->unknown[RT_PART_EVALUATION];
-}
-
-int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
-{
-    return data->examples ? rt_examples_line(data, sequence) : 0;
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

@@ -9,6 +9,7 @@
 #include "data/token_cache.h"
 #include "data/token_file.h"
 #include "data/token_format.h"
+#include "data/tokenizers/characters_seen.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
 

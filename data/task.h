@@ -10,6 +10,7 @@
 #include "data/windows.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* A sequence to draw. All of its numbers come from rt_random {seed, step, stream} at rt_draw_index.
  */
@@ -64,6 +65,12 @@ typedef struct rt_task {
     const rt_source *source; /* NULL for a toy task: no file */
 } rt_task;
 
+/* Returns whether the task reads token ids, of which no vocabulary names the special ones. */
+static inline bool rt_task_is_token_ids(const rt_task *task)
+{
+    return !strcmp(task->name, "tokens");
+}
+
 /* All tasks; the row after the last has no name. */
 extern const rt_task rt_tasks[];
 
@@ -89,6 +96,9 @@ rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
 /* The tokens that stand around a text with a label: those of the vocabulary, but for data.begin and
  * data.end = none. */
 rt_text_frame rt_data_frame(const rt_data *data);
+
+/* Returns whether the default special ids are no ordinary tokens. */
+bool rt_data_has_special_tokens(const rt_data *data);
 
 /* Returns whether data.file is read: not for an evaluation with files of its own. */
 bool rt_data_reads_training(const rt_data *data);

@@ -460,3 +460,11 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
         in->hidden_states[o->layers] = x;
     return x;
 }
+
+rt_tensor *rt_transformer_forward(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    rt_tensor *hidden = rt_transformer_encode(m, g, in);
+    if (hidden && m->options.head == RT_HEAD_SEQUENCE)
+        hidden = rt_transformer_pool(m, g, hidden, in->key_mask);
+    return rt_transformer_logits(m, g, hidden);
+}

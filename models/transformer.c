@@ -327,11 +327,3 @@ rt_tensor *rt_transformer_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidd
         return label_logits(m, g, hidden);
     return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)head);
 }
-
-rt_tensor *rt_transformer_forward(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
-{
-    rt_tensor *hidden = rt_transformer_encode(m, g, in);
-    if (hidden && m->options.head == RT_HEAD_SEQUENCE)
-        hidden = rt_transformer_pool(m, g, hidden, in->key_mask);
-    return rt_transformer_logits(m, g, hidden);
-}

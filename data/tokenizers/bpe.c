@@ -4,8 +4,9 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/characters.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "text/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A part of a word under way; parts that were joined to the one on their left have RT_NO_ID. */
@@ -162,7 +163,10 @@ static void note_unknown(bpe_words *w, unsigned char byte, size_t at)
     if (w->unknown->count++)
         return;
     w->unknown->at = at;
-    rt_token_name(RT_LEVEL_BYTE, byte, w->unknown->name);
+    if (byte >= ' ' && byte <= '~')
+        rt_character_name(byte, w->unknown->name);
+    else
+        snprintf(w->unknown->name, sizeof w->unknown->name, "byte 0x%02x", byte);
 }
 
 /* The bytes of a word as symbols; returns how many there are. */

@@ -595,8 +595,8 @@ static bool read_token(reading *r, size_t number, const json_t *token)
     if (!normalized || r->bpe->form == RT_FORM_NONE)
         text = (unsigned char *)rt_copy_text(content);
     else
-        r->status = rt_normal_form(r->bpe->form, &text, &t.size, (const unsigned char *)content,
-                                   t.size);
+        r->status =
+            rt_normal_form(r->bpe->form, &text, &t.size, (const unsigned char *)content, t.size);
     if (!text)
         return run_out(r);
     text[t.size] = '\0';
