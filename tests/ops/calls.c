@@ -88,7 +88,7 @@ CALL(linear_attention,
 
 static const int16_t classes[] = {0, 1, 2};
 static const rt_distances distances = {1, 3, classes};
-static const int reversed[] = {1, 0};
+static const int reversed[RT_MAX_AXES] = {1, 0};
 
 /* clang-format off */
 #define ROW(op_name, call, axes, ...)                                                              \
