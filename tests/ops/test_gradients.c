@@ -49,7 +49,8 @@ BUILDER(add_repeated_result)
 BUILDER(scale_heads_by_itself)
 {
     (void)context;
-    return rt_scale_heads(g, in[0], rt_reshape(g, in[0], RT_SHAPE_OF(in[0] ? (int)rt_size(in[0]) : 1)));
+    return rt_scale_heads(g, in[0],
+                          rt_reshape(g, in[0], RT_SHAPE_OF(in[0] ? (int)rt_size(in[0]) : 1)));
 }
 
 BUILDER(linear_onto_itself)
