@@ -150,7 +150,8 @@ static void hand_on(rt_tensor *x, const rt_tensor *own, real *fresh)
         return;
     x->reached = true;
     if (x->grad) {
-        for (size_t i = 0; rt_memory_is_present(x->grad) && i < rt_size(x); i++)
+        const size_t size = rt_memory_is_present(x->grad) ? rt_size(x) : 0;
+        for (size_t i = 0; i < size; i++)
             x->grad[i] += own->grad[i];
         return;
     }

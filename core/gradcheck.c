@@ -184,7 +184,7 @@ static rt_status prepare(check *c)
     for (int i = 0; i < c->count; i++)
         if (rt_size(c->inputs[i]) > largest)
             largest = rt_size(c->inputs[i]);
-    c->outputs = output ? rt_size(output) : 0;
+    c->outputs = rt_size(output);
     c->memory = rt_alloc(3 * c->outputs + 2 * largest, sizeof(real));
     if (!c->memory)
         return rt_out_of_memory("a gradient check");

@@ -142,7 +142,8 @@ typedef struct rt_scratch_size {
 
 typedef struct rt_op {
     const char *name;
-    void (*forward)(const rt_node *n);  /* computes n->out->data; NULL for a view */
+    void (*forward)(const rt_node *n);  /* computes n->out->data; NULL for a view or
+                                           a segment that is computed again */
     void (*backward)(const rt_node *n); /* adds to the inputs' gradients, see rt_grad */
 
     /* Returns the scratch memory of a pass; NULL: none. */

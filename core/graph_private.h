@@ -41,7 +41,7 @@ static inline const rt_tensor *rt_memory_of(const rt_tensor *x)
     return x->viewed ? x->viewed : x;
 }
 
-/* Runs a pass of a node in its scratch memory. */
+/* Runs a pass of a node in its scratch memory. A dry graph skips forward and the observer. */
 void rt_node_run(const rt_node *n, rt_pass pass);
 
 /* Keeps x as rt_graph_keep, also in a graph that records, whose newer nodes are removed. */

@@ -142,7 +142,7 @@ void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
     if (array && needed <= *capacity)
         return array;
     const size_t larger = needed + needed / 2 + 64;
-    void *copy = rt_alloc_unset(larger, size);
+    void *copy = larger > needed ? rt_alloc_unset(larger, size) : NULL;
     if (!copy)
         return NULL;
     if (array)

@@ -393,42 +393,59 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
 
 /* ---- all layers ---- */
 
-/* Gives layer l its rotations: those of an earlier layer with the same base, or none. They are
- * found before the layers, whose memory is released after each; a layer whose theta is its own or
- * overridden finds them by itself. False if the graph has failed. */
-static bool begin_layer(layer_pass *passes, int l, rt_graph *g)
+/* What texts turn by in the layers of one kind, which is their base, or one of these. */
+enum { NOT_ROTATED = 0, OWN_THETA = -1 };
+typedef struct turning {
+    double kind;
+    rt_layer_rotation *rotations; /* one for each turn */
+    const struct turning *older;
+} turning;
+
+static double kind_of(const layer_pass *p)
 {
-    layer_pass *p = passes + l;
     const rt_theta_options *theta = &p->model->options.theta;
-    const bool rotated = is_rotated(p);
-    const bool own = p->model->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
-    const double base = layer_of(p)->row.base;
-    for (int k = 0; k < l && !p->rotations; k++)
-        if (is_rotated(passes + k) == rotated &&
-            (!rotated || layer_of(passes + k)->row.base == base))
-            p->rotations = passes[k].rotations;
-    p->finds_rotations = rotated && own;
-    if (p->rotations)
-        return true;
-    const size_t turns = (size_t)turns_of(&p->in);
-    p->rotations = rt_graph_memory(g, turns, sizeof *p->rotations);
-    for (size_t i = 0; p->rotations && i < turns; i++)
-        p->rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
-    if (p->rotations && rotated && !own)
-        find_rotations(p, g);
-    return p->rotations != NULL;
+    if (!is_rotated(p))
+        return NOT_ROTATED;
+    return p->model->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL)
+               ? OWN_THETA
+               : layer_of(p)->row.base;
 }
 
-static layer_pass *begin_layers(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+static layer_pass pass_of(const turning *all, rt_transformer *m, const rt_transformer_input *in,
+                          int l)
 {
-    const int layers = m->options.layers;
-    layer_pass *passes = rt_graph_memory(g, (size_t)layers, sizeof *passes);
-    for (int l = 0; passes && l < layers; l++) {
-        passes[l] = (layer_pass){.model = m, .in = *in, .l = l};
-        if (!begin_layer(passes, l, g))
+    layer_pass p = {.model = m, .in = *in, .l = l};
+    const double kind = kind_of(&p);
+    while (all && all->kind != kind)
+        all = all->older;
+    p.rotations = all ? all->rotations : NULL;
+    p.finds_rotations = kind == OWN_THETA;
+    return p;
+}
+
+/* Finds the rotations of every kind of layer before the layers, since the memory of a layer is
+ * released after it. A layer with a theta of its own, or an overridden one, finds them by itself.
+ * NULL if the graph has failed. */
+static const turning *find_turnings(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    const size_t turns = (size_t)turns_of(in);
+    const turning *all = NULL;
+    for (int l = 0; l < m->options.layers; l++) {
+        layer_pass p = pass_of(all, m, in, l);
+        if (p.rotations)
+            continue;
+        turning *made = rt_graph_memory(g, 1, sizeof *made);
+        p.rotations = rt_graph_memory(g, turns, sizeof *p.rotations);
+        if (!made || !p.rotations)
             return NULL;
+        for (size_t i = 0; i < turns; i++)
+            p.rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
+        *made = (turning){kind_of(&p), p.rotations, all};
+        all = made;
+        if (made->kind > NOT_ROTATED)
+            find_rotations(&p, g);
     }
-    return passes;
+    return all;
 }
 
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
@@ -438,16 +455,16 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
         !spans_fit(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
-    layer_pass *passes = begin_layers(m, g, in);
-    if (!passes)
+    const turning *turnings = find_turnings(m, g, in);
+    if (!turnings)
         return NULL;
     if (in->usage)
         rt_usage_count(in->usage, in);
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
-        rt_tensor *y = rt_graph_recomputes(g)
-                           ? rt_graph_recompute(g, x, apply_layer, passes + l, sizeof *passes)
-                           : apply_layer(g, x, passes + l);
+        layer_pass p = pass_of(turnings, m, in, l);
+        rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, &p, sizeof p)
+                                              : apply_layer(g, x, &p);
         if (in->hidden_states)
             in->hidden_states[l] = x;
         else

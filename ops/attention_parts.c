@@ -118,7 +118,8 @@ rt_pack rt_pack_single(const rt_pack *a, int n)
 /* Terms of one head in a tile; what is not there or not wanted is NULL. */
 typedef struct terms {
     const rt_attention_options *o;
-    const real *bias, *keys; /* of class 0, from one class to the next H; (classes, D) */
+    const real *bias; /* this head's column of (classes, H) */
+    const real *keys; /* (classes, D) */
     real *dbias, *dkeys;
     const real *q; /* laid out as all queries */
     real *dq;      /* likewise */

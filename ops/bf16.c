@@ -158,9 +158,9 @@ const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns)
 
 const rt_bf16 *rt_bf16_of(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
+    if (x.rounded)
+        return x.rounded;
     const bool single = batch.outer == 1 && batch.inner == 1;
     const rt_bf16 *there = single ? rt_bf16_parameters(x, rows, columns) : NULL;
-    if (x.rounded || there)
-        return x.rounded ? x.rounded : there;
-    return rt_bf16_operand(batch, x, rows, columns, place);
+    return there ? there : rt_bf16_operand(batch, x, rows, columns, place);
 }

@@ -26,6 +26,7 @@ typedef struct shape {
     float alpha;
     dnnl_data_type_t type; /* of a and b */
 } shape;
+_Static_assert(sizeof(shape) == sizeof(rt_batch_size) + 6 * sizeof(int), "a shape has no padding");
 
 typedef struct primitive {
     shape shape;

@@ -338,11 +338,13 @@ static void fill_decayed(rt_graph *g, const table_rows *t, const rt_rotation *r,
         t->position[row] = r->position[from];
         if (!fill_factors(g, factors, log_zeta, r->pairs, t->position[row], scale))
             return;
-        for (size_t i = 0; i < columns; i++) {
-            const double factor = factors[i % (size_t)r->pairs];
-            t->cosine[row * columns + i] = (real)((double)r->cosine[from * columns + i] * factor);
-            t->sine[row * columns + i] = (real)((double)r->sine[from * columns + i] * factor);
-        }
+        const real *cosine = r->cosine + from * columns, *sine = r->sine + from * columns;
+        for (size_t k = 0; k < columns; k += (size_t)r->pairs)
+            for (int i = 0; i < r->pairs; i++) {
+                const size_t at = k + (size_t)i;
+                t->cosine[row * columns + at] = (real)((double)cosine[at] * factors[i]);
+                t->sine[row * columns + at] = (real)((double)sine[at] * factors[i]);
+            }
     }
 }
 

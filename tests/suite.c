@@ -76,18 +76,6 @@ void *owned(void *object, void (*release)(void *object))
     return object;
 }
 
-void release_owned(void *object)
-{
-    for (size_t i = owned_count; i-- > 0;)
-        if (all_owned[i].object == object) {
-            all_owned[i].release(object);
-            all_owned[i].release = rt_free;
-            all_owned[i].object = NULL;
-            return;
-        }
-    abort();
-}
-
 static size_t blocks_before;
 
 static void note_live_blocks(void)

@@ -85,9 +85,8 @@ enum { UNSANITIZED = 0 };
 enum { UNSANITIZED = 1 };
 #endif
 
-/* Has an object released after the test, in any case, and returns it. release_owned does so now. */
+/* Has an object released after the test, in any case, and returns it. */
 void *owned(void *object, void (*release)(void *object));
-void release_owned(void *object);
 
 /* Returns a text that lasts, as a member of options; NULL if it is empty. The format is that of
  * printf. */

@@ -103,6 +103,28 @@ TEST(an_account_counts_bytes_by_purpose_and_allocates_nothing)
     ck_assert_uint_eq(rt_memory_requests(), requests);
 }
 
+TEST(an_array_grows_and_keeps_its_elements)
+{
+    size_t capacity = 0, before;
+    int *array = rt_grow(NULL, &capacity, 1, sizeof *array);
+    ck_assert(array && capacity >= 1);
+    ck_assert_ptr_eq(rt_grow(array, &capacity, capacity, sizeof *array), array);
+    for (size_t i = 0; i < capacity; i++)
+        array[i] = (int)i;
+    before = capacity;
+    array = rt_grow(array, &capacity, before + 1, sizeof *array);
+    ck_assert(array && capacity > before);
+    for (size_t i = 0; i < before; i++)
+        ck_assert_int_eq(array[i], (int)i);
+    before = capacity;
+    rt_memory_fail_at(1);
+    ck_assert_ptr_null(rt_grow(array, &capacity, before + 1, sizeof *array));
+    rt_memory_fail_at(0);
+    ck_assert_ptr_null(rt_grow(array, &capacity, SIZE_MAX - 1, sizeof *array));
+    ck_assert(capacity == before && array[1] == 1);
+    rt_free(array);
+}
+
 TEST(without_an_account_memory_is_allocated_and_zeroed)
 {
     int *numbers = rt_account_alloc(NULL, RT_FOR_BATCHES, 3, sizeof *numbers);

@@ -39,24 +39,24 @@ void trial_limit(long bytes);
 /* The exit code, 128 and the signal of a program that a signal ended. */
 int trial_wait(pid_t process);
 
-/* Both, with no or one more argument. */
+/* Starts a program and waits for it, with no or one more argument. */
 int trial_run(const char *fault, const char *argument);
 
-/* A fault that happens to something at its n-th call of a kind, for each n. */
+/* A fault at each call of a kind that a command makes. */
 typedef struct faulty {
     shim_kind kind;
     const char *how;
-    int what; /* of the things that are run */
+    int what; /* number of the command */
 } faulty;
 
-/* Runs one of these things, with an order to the shim; returns the exit code. */
+/* Runs command number `what`, with an order to the shim. Returns its exit code. */
 typedef int trial_of(const char *fault, int what);
 
-/* Receives how a run with a fault ended. */
+/* Receives the exit code of a command with a fault. */
 typedef void trial_check(const faulty *f, const char *fault, int code);
 
-/* Runs it without a fault, which must end well, and then with the fault at every stride-th call.
- * Returns the number of calls. */
+/* Runs a command without a fault, which must end well, and then with the fault at every stride-th
+ * call. Returns the number of calls. */
 long trial_each(const faulty *f, trial_of *run, long stride, trial_check *check);
 
 /* A training for `what` 0; of a copy of half/ the rest for 1. */

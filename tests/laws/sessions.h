@@ -229,9 +229,9 @@ static inline void close_session(void)
  * each token or, if NULL, without. */
 static inline void feed(int count, real *logits)
 {
-    ck_assert(!rt_session_feed(session, text + rt_session_count(session), count, logits ? count : 0,
-                               logits)
-                   .code);
+    const rt_status status = rt_session_feed(session, text + rt_session_count(session), count,
+                                             logits ? count : 0, logits);
+    ck_assert_msg(!status.code, "%s", status.message);
 }
 
 static inline void keep(int count)

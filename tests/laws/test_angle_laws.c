@@ -43,9 +43,11 @@ TEST_ROWS(fixed_angles_are_computed_in_double, 0, 2)
         some[i] = theta[_i ? few[i] : i];
     ck_assert(!rt_rotation_table_init(&table, some, count, RT_INTERLEAVED, 1).code);
     ck_assert(!rt_rotation_reserve(&table, M + 1).code);
-    for (int i = 0; i < count; i++)
-        expect_near((double)table.rotation.cosine[M * count + i], exact_cosine(_i ? few[i] : i, M),
-                    tolerance_at(M), "cosine of pair %d at %d", i, M);
+    for (int i = 0; i < count; i++) {
+        const int pair = _i ? few[i] : i;
+        expect_near((double)table.rotation.cosine[M * count + i], exact_cosine(pair, M),
+                    tolerance_at(M), "cosine of pair %d at %d", pair, M);
+    }
     rt_rotation_table_free(&table);
 }
 

@@ -145,7 +145,8 @@ TEST_ROWS(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2)
     const row r = {"window", {.window = windows[_i], .position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     int32_t other[T];
-    open_session(&o);
+    open_model(&o);
+    session = new_session(model, T);
     for (int t = 0; t < T; t++)
         other[t] = t < 20 ? text[t] : (text[t] + 1) % V;
     whole(expected, model, T);

@@ -45,7 +45,7 @@ CALL(rms_norm, rt_rms_norm(g, in[0], in[1], o->number))
 CALL(normalize, rt_normalize(g, in[0]))
 CALL(softmax, rt_softmax(g, in[0]))
 CALL(log_softmax, rt_log_softmax(g, in[0]))
-CALL(embedding, rt_embedding(g, in[0], o->ids, o->shape, o->padding - 1))
+CALL(embedding, rt_embedding(g, in[0], o->ids, o->shape, (int)((unsigned)o->padding - 1)))
 CALL(cross_entropy, rt_cross_entropy(g, in[0], o->ids, o->number, o->divisor))
 
 /* A length of an input that may be no tensor. */

@@ -20,7 +20,7 @@ typedef struct op_options {
     rt_shape shape;      /* of a reshaped tensor, or of ids */
     const int *order;    /* of axes */
     const int32_t *ids;  /* ids, or labels */
-    int padding;         /* id without a gradient, less 1, so that 0 is RT_NO_PADDING */
+    int padding;         /* id without a gradient, plus 1; 0: RT_NO_PADDING */
     const uint8_t *mask; /* of pooling */
     const double *fixed; /* theta of a rotation in the place of input 1, for one pair */
     rt_theta_form form;  /* of theta in input 1 */

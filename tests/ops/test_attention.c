@@ -1,5 +1,6 @@
 /* Tiled attention against the plain formula, with sizes that need several tiles. */
 
+#include "core/memory.h"
 #include "ops/ops.h"
 #include "suite.h"
 
@@ -12,21 +13,36 @@ enum { LONGEST = 1280, NUMBERS = B * LONGEST * H * D };
 
 /* Gradients and results of the op, and of the plain formula. */
 typedef struct outcome {
-    real out[NUMBERS], dq[NUMBERS], dk[NUMBERS], dv[NUMBERS];
+    real *out, *dq, *dk, *dv;
 } outcome;
 
 static struct problem {
     int Tq, Tk, G;
     rt_attention_options options;
-    real q[NUMBERS], k[NUMBERS], v[NUMBERS], upstream[NUMBERS];
+    real *q, *k, *v, *upstream;
     size_t q_size, k_size, v_size, out_size;
     outcome got, plain;
 } p;
 
-static void draw(real *x, size_t size, uint32_t stream, double scale)
+/* Returns a block of exactly that many zeros, which sanitizers watch. */
+static real *zeros(size_t size)
 {
+    real *x = owned(rt_alloc(size, sizeof *x), rt_free);
+    ck_assert_ptr_nonnull(x);
+    return x;
+}
+
+static real *drawn(size_t size, uint32_t stream, double scale)
+{
+    real *x = zeros(size);
     for (size_t i = 0; i < size; i++)
         x[i] = scale * rt_random_normal((rt_random){3, stream, RT_STREAM_CHECK}, i);
+    return x;
+}
+
+static outcome new_outcome(void)
+{
+    return (outcome){zeros(p.out_size), zeros(p.q_size), zeros(p.k_size), zeros(p.v_size)};
 }
 
 static void set_problem(int Tq, int Tk, int G, rt_attention_options options, double scale)
@@ -40,10 +56,12 @@ static void set_problem(int Tq, int Tk, int G, rt_attention_options options, dou
     p.k_size = (size_t)B * (size_t)Tk * (size_t)G * D;
     p.v_size = (size_t)B * (size_t)Tk * (size_t)G * E;
     p.out_size = (size_t)B * (size_t)Tq * H * E;
-    draw(p.q, p.q_size, 1, scale);
-    draw(p.k, p.k_size, 2, scale);
-    draw(p.v, p.v_size, 3, 1);
-    draw(p.upstream, p.out_size, 4, 1);
+    p.q = drawn(p.q_size, 1, scale);
+    p.k = drawn(p.k_size, 2, scale);
+    p.v = drawn(p.v_size, 3, 1);
+    p.upstream = drawn(p.out_size, 4, 1);
+    p.got = new_outcome();
+    p.plain = new_outcome();
 }
 
 /* Memory that the op is given as an earlier round left it. */

@@ -49,8 +49,7 @@ BUILDER(add_repeated_result)
 BUILDER(scale_heads_by_itself)
 {
     (void)context;
-    return rt_scale_heads(g, in[0],
-                          rt_reshape(g, in[0], RT_SHAPE_OF(in[0] ? (int)rt_size(in[0]) : 1)));
+    return rt_scale_heads(g, in[0], rt_reshape(g, in[0], RT_SHAPE_OF((int)rt_size(in[0]))));
 }
 
 BUILDER(linear_onto_itself)
@@ -305,6 +304,7 @@ static void release(void)
         rt_free(tensors[i].data);
         rt_free(tensors[i].grad);
     }
+    input_count = 0;
 }
 
 SUITE(.teardown = release)
@@ -447,14 +447,12 @@ static bool uses_op(const row *r)
 {
     rt_graph *g = rt_graph_new();
     bool found = false;
-    input_count = 0;
     prepare(r);
     ck_assert(run(g, inputs, (void *)r));
     for (const rt_node *n = rt_graph_tape(g); n; n = n->older)
         found |= n->op == r->op;
     rt_graph_free(g);
     release();
-    input_count = 0;
     return found;
 }
 

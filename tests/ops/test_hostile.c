@@ -320,6 +320,13 @@ TEST(a_rotation_that_was_spoilt_is_refused)
     SPOILT(0, made.form = (rt_theta_form)7);
     SPOILT(0, made = (rt_rotation){0});
     SPOILT(4, made.cosine = NULL);
+    for (int scale = 0; scale < 2; scale++) { /* no position, or no scale */
+        prepare(c);
+        made = *rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, 2, 4,
+                                    (rt_positions){.at = call_positions, .per_sequence = true});
+        expect_refusal(c->op, rt_rope(g, in[0], rt_rotation_decayed(g, &made, 4 * !scale, scale)),
+                       scale ? "no position that decays" : "a decay of scale 0");
+    }
     prepare(c);
     expect_refusal(c->op, rt_rope(g, in[0], NULL), "no rotation");
     rt_graph_clear(g);
@@ -333,6 +340,14 @@ TEST(a_rotation_that_was_spoilt_is_refused)
                                                                        .at = call_positions}),
                        "no sequence or position");
     }
+}
+
+TEST(a_refused_key_exp_has_no_level)
+{
+    const real *level = call_levels;
+    prepare(op_call_of(&rt_op_key_exp));
+    expect_refusal(&rt_op_key_exp, rt_key_exp(g, NULL, NULL, false, NULL, &level), "no input");
+    ck_assert_ptr_null(level);
 }
 
 TEST(a_state_that_lacks_a_part_is_refused)

@@ -27,6 +27,13 @@ static void run_backwards(void *threads, rt_part *part, void *context, int parts
 
 static int32_t ids[ROWS];
 
+/* The gradient of x is fresh. */
+static rt_tensor *linear_of_result(rt_graph *g, rt_tensor *const *in, void *context)
+{
+    (void)context;
+    return rt_linear(g, rt_scale(g, in[0], 1), in[1], in[2]);
+}
+
 static rt_tensor *linear_twice(rt_graph *g, rt_tensor *const *in, void *context)
 {
     (void)context;
@@ -54,7 +61,7 @@ static const struct {
     const op_options *o;
     rt_function build;
 } table[] = {
-    {&rt_op_linear, .shapes = {X, WEIGHT, VECTOR(LARGE)}},
+    {&rt_op_linear, .shapes = {X, WEIGHT, VECTOR(LARGE)}, .build = linear_of_result},
     {&rt_op_linear, .shapes = {{2, {LARGE, LARGE, 1, 1}}}, .build = linear_twice},
     {&rt_op_linear, .shapes = {X, WEIGHT, VECTOR(LARGE), {2, {ROWS, LARGE, 1, 1}}},
      O(.onto = true)},

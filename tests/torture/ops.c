@@ -196,7 +196,7 @@ static void draw_inputs(program *p, const op_call *c, rt_tensor *in[MOST_INPUTS]
     for (int i = 0; i < ndim; i++)
         if (i < leading.ndim)
             leading.axis[i] = axis(in[0], i);
-        else
+        else if (i - leading.ndim < named)
             lengths[(int)letters[i - leading.ndim]] = axis(in[0], i);
     lengths['P'] = 1 + below(p, lengths['D'] / 2 + 1);
     lengths['G'] = chance(p, 70) ? lengths['H'] : 1 + below(p, lengths['H']);

@@ -50,8 +50,12 @@ double draw_uniform(trial *t)
 static const char *lasting(const char *prefix, const char *format, va_list arguments)
 {
     char text[RT_FILE_LIST_SIZE];
-    const int length = snprintf(text, sizeof text, "%s", prefix);
-    vsnprintf(text + length, sizeof text - (size_t)length, format, arguments);
+    int length = snprintf(text, sizeof text, "%s", prefix);
+    length += vsnprintf(text + length, sizeof text - (size_t)length, format, arguments);
+    if (length >= (int)sizeof text) {
+        fprintf(stderr, "torture: a text is too long: %s\n", text);
+        exit(TORTURE_STUCK);
+    }
     return rt_intern_text(text);
 }
 
