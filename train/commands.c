@@ -230,17 +230,26 @@ static const struct {
     {"theta", "a sweep that compares a fixed with a learned theta", theta_ini},
 };
 
+enum { TEMPLATES = sizeof templates / sizeof *templates };
+
+static rt_status refuse_template(const char *name)
+{
+    char names[128] = "", quoted[RT_QUOTE_SIZE];
+    for (int i = 0; i < TEMPLATES; i++) {
+        const size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", templates[i].name);
+    }
+    return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names, rt_quote(quoted, name));
+}
+
 rt_status rt_init_command(const rt_arguments *arguments)
 {
-    enum { TEMPLATES = sizeof templates / sizeof *templates };
-    char quoted[RT_QUOTE_SIZE];
     rt_durable_file file;
     int i = 0;
     while (i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0)
         i++;
     if (i == TEMPLATES)
-        return rt_error(RT_CONFIG, "--init must be one of gpt, classify, tag, mlm, theta; got %s",
-                        rt_quote(quoted, arguments->init));
+        return refuse_template(arguments->init);
     rt_status status = rt_output_check(arguments->config, arguments->overwrite, NULL);
     if (status.code)
         return status;

@@ -21,11 +21,10 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
 /* --encode CONFIG.ini OUT: writes the tokens of data.file as a file of ids (data/encode_text.h). */
 rt_status rt_encode_command(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* --train-tokenizer N TEXT ...: prints a byte-level BPE of texts as a tokenizer.json
- * (data/tokenizers/train.h), or with --level wordpiece a vocab.txt
- * (data/tokenizers/train.h). Prints progress on stderr: on a terminal one line that is
- * updated in place, elsewhere a plain line a minute. Returns RT_DATA for a text that cannot be
- * read, is empty or is not UTF-8; RT_CONFIG if N is too small for a vocab.txt. */
+/* --train-tokenizer N TEXT ...: prints a byte-level BPE of texts as a tokenizer.json, or with
+ * --level wordpiece a vocab.txt (data/tokenizers/train.h). Prints progress on stderr: on a terminal
+ * one line that is updated in place, elsewhere a plain line a minute. Returns RT_DATA for a text
+ * that cannot be read, is empty or is not UTF-8; RT_CONFIG if N is too small for a vocab.txt. */
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* --init NAME FILE.ini: writes a short commented configuration to start from. Returns RT_CONFIG if

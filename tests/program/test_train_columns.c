@@ -13,7 +13,7 @@ enum { MOST = 160, NAME_SIZE = 48 };
 
 /* A column of a file, or a result by its name. */
 typedef struct entry {
-    char file[NAME_SIZE], name[NAME_SIZE]; /* file: empty for a column of several files */
+    char file[NAME_SIZE], name[NAME_SIZE];
     bool written;                          /* some run has it */
 } entry;
 
@@ -28,35 +28,37 @@ static void add(const char *file, const char *name)
     entries[count++].written = false;
 }
 
-/* Adds the names between backticks of a cell. */
-static void add_all(const char *file, const char *cell)
+/* Reads the next name between backticks of a cell; false at the end of the cell. */
+static bool next_name(const char **cell, char name[NAME_SIZE])
 {
-    char name[NAME_SIZE];
-    for (int length; sscanf(cell, "`%47[^`]`%n", name, &length) == 1;) {
-        add(file, name);
-        cell += length;
-        cell += strspn(cell, ", ");
-    }
+    int length;
+    if (sscanf(*cell, "`%47[^`]`%n", name, &length) != 1)
+        return false;
+    *cell += length;
+    *cell += strspn(*cell, ", ");
+    return true;
 }
 
-/* Reads rows "| `FILE.csv` | `COLUMN`, ... |", "| every file | `COLUMN`, ... |" and, of the
- * results,
- * "| `NAME`, ... |" below their heading. */
+static void add_all(const char *file, const char *names)
+{
+    for (char name[NAME_SIZE]; next_name(&names, name);)
+        add(file, name);
+}
+
+/* Reads rows "| `FILE.csv`, ... | `COLUMN`, ... |" and, of the results, "| `NAME`, ... |" below
+ * their heading. */
 static void read_page(void)
 {
     char *page = read_file(path), *line = strtok(page, "\n");
     bool results = false;
     for (count = 0; line; line = strtok(NULL, "\n")) {
-        char file[NAME_SIZE];
-        int cell = 0;
+        const char *files = line + 2, *columns = strstr(line, " | ");
         results |= !strcmp(line, "## The results");
         if (results && !strncmp(line, "| `", 3))
-            add_all("results", line + 2);
-        else if (!strncmp(line, "| every file | ", 15))
-            add_all("", line + 15);
-        else if (sscanf(line, "| `%47[^`]` | %n`", file, &cell) == 1 && cell &&
-                 strstr(file, ".csv"))
-            add_all(file, line + cell);
+            add_all("results", files);
+        for (char file[NAME_SIZE]; !results && columns && !strncmp(line, "| `", 3) &&
+                                   next_name(&files, file) && strstr(file, ".csv");)
+            add_all(file, columns + 3);
     }
     rt_free(page);
     ck_assert_int_gt(count, 50);
@@ -79,8 +81,7 @@ static void expect_entry(const char *file, const char *name)
 {
     bool known = false;
     for (int i = 0; i < count; i++)
-        if ((!*entries[i].file || !strcmp(entries[i].file, file)) &&
-            matches(entries[i].name, name)) {
+        if (!strcmp(entries[i].file, file) && matches(entries[i].name, name)) {
             entries[i].written = true;
             known = true;
         }

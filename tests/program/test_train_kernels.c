@@ -60,6 +60,18 @@ TEST(kernels_are_recorded)
     expect_printed(portable_kernels, "h5dump -a /blas runs/tiny/checkpoints/step-00000060.h5");
 }
 
+/* The rounding of matrix products depends on the processor's kernels, which the checkpoint names;
+ * OpenBLAS lets its user choose others. */
+TEST(other_kernels_of_the_blas_are_warned_about)
+{
+    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
+    expect_untold("warning",
+                  "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --resume train.steps=31");
+    expect_told(0, " Nehalem, row kernels ",
+                "OPENBLAS_CORETYPE=Sandybridge $TRAIN tiny.ini --quiet --resume train.steps=32");
+    expect_text(w->err, "the continuation will not be bitwise identical");
+}
+
 TEST(kernels_may_differ_at_resume_and_a_line_says_so)
 {
     NEEDS(has_avx2(), "AVX2");

@@ -69,6 +69,15 @@ NIGHTLY_ROWS(every_task_is_learned, 0, 4)
     expect_number(last_loss("runs/tiny/metrics.csv"), 0, 0.25);
 }
 
+TEST(a_small_model_learns_to_copy)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet model.dim=32 train.steps=400 optimizer.schedule_steps=400 "
+                "train.batch_size=16 optimizer.lr=5e-3 train.target_accuracy=0.99");
+    expect_output("step,layer,head,i,theta,theta_initial\n0,0,all,0,1,1\n",
+                  "head -n 2 runs/tiny/theta.csv");
+}
+
 TEST(learning_stops_at_the_target)
 {
     double accuracy = 0;
@@ -176,6 +185,7 @@ TEST(the_version_names_the_precision)
 TEST(a_check_says_that_all_is_good)
 {
     expect_printed("tiny.ini: configuration and data are valid\n", "$TRAIN --check tiny.ini");
+    ck_assert(!exists("runs"));
 }
 
 /* ---- evaluation ---- */
@@ -399,6 +409,7 @@ static const refusal refusals[] = {
     {2, "$TRAIN --checkpoint none.h5 --eval --best", "--best needs a folder; none.h5 is not one"},
     {2, "$TRAIN tiny.ini --best",
      "--best needs --eval, --usage, --distances, --predict, --embed, --export or --decay"},
+    {2, "$TRAIN tiny.ini --tokens 100", "train: --tokens needs --predict\n"},
     {2, "$TRAIN tiny.ini --tokens 200", "train: --tokens needs --predict\n"},
     {2, "$TRAIN tiny.ini --seed 0", "train: --seed needs --predict\n"},
     {2, "$TRAIN tiny.ini --embed a --pool max", "--pool must be first, mean or last; got 'max'"},
@@ -422,14 +433,24 @@ static const refusal refusals[] = {
     {4, "$TRAIN --checkpoint . --eval", ". has no checkpoint"},
     {4, "$TRAIN tiny.ini --decay --best", "runs/tiny has no checkpoint"},
     {4, "$TRAIN tiny.ini --eval", "has no checkpoint"},
-    {1, "$TRAIN tiny.ini run.dir=tiny.ini", "Not a directory"},
+    {1, "$TRAIN tiny.ini run.dir=tiny.ini/below", "train: tiny.ini/below: Not a directory\n"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
 TEST_ROWS(bad_input_is_refused_and_creates_nothing, 0, REFUSALS)
 {
-    expect_told(refusals[_i].code, refusals[_i].says, "%s", refusals[_i].command);
+    const char *says = refusals[_i].says;
+    const bool whole = !strncmp(says, "train: ", 7) && says[strlen(says) - 1] == '\n';
+    expect_told(refusals[_i].code, says, "%s", refusals[_i].command);
+    ck_assert_msg(!whole || !strcmp(w->err, says), "%s: %s", refusals[_i].command, w->err);
     expect_output(".err\n.out\ntiny.ini\n", "ls -A");
+}
+
+TEST(an_empty_text_is_refused_and_makes_no_run)
+{
+    expect_told(3, "empty.txt",
+                ": >empty.txt; $TRAIN tiny.ini data.task=text data.vocab=32 data.file=empty.txt");
+    ck_assert(!exists("runs"));
 }
 
 TEST(a_checkpoint_of_another_model_is_refused_by_name)

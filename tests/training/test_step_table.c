@@ -97,6 +97,8 @@ static const struct {
     /* rows of another version, whose columns were fewer and stood otherwise */
     {"metrics.csv", "step,loss,tokens,other\n10,2.5,120,x\n20,2,240,y\n30,2,360,z\n", 20,
      METRICS_HEADER "10,120,2.5,,,,,,\n20,240,2,,,,,,\n"},
+    /* a row with more cells than the heading */
+    {"metrics.csv", "step\n30\n20,1\n", 30, METRICS_HEADER "30,,,,,,,,\n"},
     {"theta.csv", NULL, 20, THETA_HEADER},
     {"theta.csv", "step,la", 20, THETA_HEADER},
     /* theta of an earlier end stays if it was due */

@@ -43,6 +43,15 @@ static const char grid[] = "[sweep]\nposition.kind = rope, none\nrun.seed = 1,2 
 
 SUITE(.setup = clear_sweep)
 
+/* A variant that does not set train.steps has those of the file. */
+TEST(the_longest_run_may_be_of_a_variant_without_steps)
+{
+    expect_sweep("[train]\nsteps = 100\n[variant a]\ntrain.steps = 50\n"
+                 "[variant b]\nmodel.layers = 1\n",
+                 NULL);
+    ck_assert_int_eq(sweep.longest, 100);
+}
+
 TEST(runs_are_every_variant_with_every_combination)
 {
     char name[RT_RUN_NAME_SIZE];

@@ -6,7 +6,6 @@
 #include "train/config/private.h"
 #include "train/config/sweep.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "train/run/kernels.h"
 #include "train/run/stop.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- opening one run ---- */
@@ -141,28 +140,18 @@ static char *write_sweep(const rt_sweep *sweep)
     return rt_writer_take(&text);
 }
 
-rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
-                           const rt_arguments *arguments)
+/* A fact that must be the same in all processes. */
+typedef struct fact {
+    rt_code code;
+    const char *what, *advice;
+    char *text; /* NULL: the heap is exhausted */
+} fact;
+
+/* Compares facts in their order, and frees their texts. */
+static rt_status compare_facts(rt_world *world, const fact *facts, int count)
 {
-    static const char remedy[] = "run.kernels = portable gives all processors with AVX2 the same";
-    rt_world *world = arguments->world;
-    rt_status status = rt_world_agree(world, rt_kernels_use(config, arguments));
-    rt_writer program = {0};
-    rt_writer_add(&program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, arguments->revision);
-    const struct {
-        rt_code code;
-        const char *what, *advice;
-        char *text; /* NULL: the heap is exhausted */
-    } facts[] = {
-        {RT_CONFIG, "the program is", NULL, rt_writer_take(&program)},
-        {RT_CONFIG, "the configuration is", NULL, rt_config_ini(config)},
-        {RT_CONFIG, "the sweep is", NULL, write_sweep(sweep)},
-        {RT_CONFIG, "the kernels of matrix products are", remedy,
-         rt_copy_text(rt_engine_kernels())},
-        {RT_CONFIG, "the row kernels are", remedy, rt_copy_text(rt_row_kernels())},
-        {RT_DATA, "the data is", NULL, rt_session_data(&config->data)},
-    };
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    rt_status status = rt_ok();
+    for (int i = 0; i < count; i++) {
         const char *text = facts[i].text;
         if (!status.code)
             status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
@@ -171,4 +160,30 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
         rt_free(facts[i].text);
     }
     return status;
+}
+
+rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
+                           const rt_arguments *arguments)
+{
+    static const char remedy[] = "run.kernels = portable gives all processors with AVX2 the same";
+    rt_world *world = arguments->world;
+    rt_writer program = {0};
+    rt_writer_add(&program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, arguments->revision);
+    const fact given[] = {
+        {RT_CONFIG, "the program is", NULL, rt_writer_take(&program)},
+        {RT_CONFIG, "the configuration is", NULL, rt_config_ini(config)},
+        {RT_CONFIG, "the sweep is", NULL, write_sweep(sweep)},
+    };
+    rt_status status = compare_facts(world, given, 3);
+    if (!status.code)
+        status = rt_world_agree(world, rt_kernels_use(config, arguments));
+    if (status.code)
+        return status;
+    const fact found[] = {
+        {RT_CONFIG, "the kernels of matrix products are", remedy,
+         rt_copy_text(rt_engine_kernels())},
+        {RT_CONFIG, "the row kernels are", remedy, rt_copy_text(rt_row_kernels())},
+        {RT_DATA, "the data is", NULL, rt_session_data(&config->data)},
+    };
+    return compare_facts(world, found, 3);
 }

@@ -189,6 +189,12 @@ static rt_status load_configuration(rt_config *config, const rt_found *found,
     return status;
 }
 
+void rt_found_train_as(rt_config *config, const rt_config *own)
+{
+    config->optimizer = own->optimizer;
+    rt_config_frame_as(config, &own->data);
+}
+
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
@@ -198,10 +204,8 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
         *config = own;
     else if (!status.code)
         status = load_configuration(config, found, arguments, errors);
-    if (!status.code) {
-        config->optimizer = own.optimizer;
-        rt_config_frame_as(config, &own.data);
-    }
+    if (!status.code)
+        rt_found_train_as(config, &own);
     return status;
 }
 

@@ -38,6 +38,9 @@ rt_which_checkpoint rt_which_of(const rt_arguments *arguments);
 rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
                              const rt_config *config) RT_MUST_CHECK;
 
+/* Sets the optimizer, and whether tokens begin and end a text, as a model was trained with. */
+void rt_found_train_as(rt_config *config, const rt_config *own);
+
 /* Loads the configuration of a checkpoint with the overrides of the command line, unless that is
  * NULL; the optimizer section stays the checkpoint's. Returns RT_CHECKPOINT if its configuration
  * cannot be read; RT_CONFIG with *errors as rt_config_load if the overrides do not fit (NULL: the

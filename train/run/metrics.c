@@ -9,7 +9,6 @@
 #include "train/report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session)

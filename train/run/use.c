@@ -27,8 +27,7 @@ static rt_status configure(rt_run *r, const rt_found *found)
         return status.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image)
                                                             : status;
     if (named) { /* the model is used as it was trained */
-        r->config->optimizer = own.optimizer;
-        rt_config_frame_as(r->config, &own.data);
+        rt_found_train_as(r->config, &own);
         return status;
     }
     if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {

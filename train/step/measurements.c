@@ -87,19 +87,13 @@ double rt_logits_loss(const real *logits, int columns, int wanted)
 static rt_line_score *append_lines(line_scoring *f, int count)
 {
     rt_line_scores *s = f->scores;
-    if (s->count + (size_t)count > f->capacity) {
-        const size_t capacity = 2 * f->capacity + (size_t)count;
-        rt_line_score *lines = rt_alloc(capacity, sizeof *lines);
-        if (!lines)
-            return NULL;
-        if (s->count)
-            memcpy(lines, s->lines, s->count * sizeof *lines);
-        rt_free(s->lines);
-        s->lines = lines;
-        f->capacity = capacity;
-    }
+    rt_line_score *lines =
+        rt_grow(s->lines, &f->capacity, s->count + (size_t)count, sizeof *lines);
+    if (!lines)
+        return NULL;
+    s->lines = lines;
     s->count += (size_t)count;
-    return s->lines + s->count - count;
+    return lines + s->count - count;
 }
 
 /* Labelled tokens of a sentence are consecutive lines of the file. */
@@ -112,17 +106,20 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
         return rt_graph_status(g);
     const int classes = rt_columns(logits);
     const int first_line = rt_data_evaluation_line(f->data, (uint32_t)number);
-    pthread_mutex_lock(&f->lock);
-    rt_line_score *lines = append_lines(f, b->labels);
-    for (int i = 0; lines && i < b->labels; i++) {
+    rt_line_score *scores = rt_graph_memory(g, (size_t)b->labels, sizeof *scores);
+    for (int i = 0; scores && i < b->labels; i++) {
         const real *row = logits->data + (size_t)i * (size_t)classes;
         const int predicted = rt_largest(logits, (size_t)i);
-        lines[i] = (rt_line_score){.line = first_line + i,
+        scores[i] = (rt_line_score){.line = first_line + i,
                                    .label = b->wanted[i],
                                    .predicted = predicted,
                                    .loss = rt_logits_loss(row, classes, b->wanted[i]),
                                    .probability = exp(-rt_logits_loss(row, classes, predicted))};
     }
+    pthread_mutex_lock(&f->lock);
+    rt_line_score *lines = scores ? append_lines(f, b->labels) : NULL;
+    if (lines)
+        memcpy(lines, scores, (size_t)b->labels * sizeof *lines);
     pthread_mutex_unlock(&f->lock);
     return lines ? rt_ok() : rt_out_of_memory("the scores of lines");
 }
@@ -272,34 +269,55 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
 
 /* ---- usage of pairs ---- */
 
+/* Usages of parts that are computed at the same time, one for each place. Their sums are added in
+ * the order of the parts. */
+typedef struct usage_round {
+    rt_usage *usages;
+    int places;
+} usage_round;
+
 static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g)
 {
+    const usage_round *r = context;
     rt_transformer_input input = rt_batch_input(batch);
-    (void)number;
-    input.usage = context;
+    input.usage = r->usages + number % r->places;
     rt_usage_clear(input.usage);
     rt_transformer_encode(model, g, &input);
     return rt_ok();
 }
 
-/* The parts are computed one after the other: their sums are rounded. */
+static rt_status sum_usage(const rt_parts *p, usage_round *r, rt_usage *sum)
+{
+    rt_status status = rt_ok();
+    for (int first = 0; first < p->count && !status.code; first += r->places) {
+        const int end = p->count - first < r->places ? p->count : first + r->places;
+        status = rt_parts_run(p, first, end, measure_usage, r);
+        for (int i = first; i < end && !status.code; i++)
+            rt_usage_add(sum, r->usages + i % r->places);
+    }
+    return status;
+}
+
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
     rt_parts parts;
-    rt_usage of_part = {0};
+    usage_round r = {.places = t->place_count};
     rt_status status = rt_usage_new(usage, &t->state.model->options);
     if (status.code)
         return status;
     status = rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches);
+    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
+    if (!status.code && !r.usages)
+        status = rt_out_of_memory("an evaluation");
+    for (int i = 0; i < r.places && !status.code; i++)
+        status = rt_usage_new(r.usages + i, &t->state.model->options);
     if (!status.code)
-        status = rt_usage_new(&of_part, &t->state.model->options);
-    for (int i = 0; i < parts.count && !status.code; i++) {
-        status = rt_parts_run(&parts, i, i + 1, measure_usage, &of_part);
-        rt_usage_add(usage, &of_part);
-    }
+        status = sum_usage(&parts, &r, usage);
     rt_parts_free(&parts);
-    rt_usage_free(&of_part);
+    for (int i = 0; r.usages && i < r.places; i++)
+        rt_usage_free(r.usages + i);
+    rt_free(r.usages);
     if (status.code)
         rt_usage_free(usage);
     return status;
@@ -364,14 +382,16 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     if (!d->weights)
         return rt_out_of_memory("the weights of attention");
     const size_t size = (size_t)d->heads * (size_t)length * (size_t)length;
-    real *each = rt_alloc((size_t)o->layers, size * sizeof *each);
+    real *each = rt_alloc((size_t)o->layers * size, sizeof *each);
     real *weights[o->layers];
+    if (!each) {
+        rt_attention_distances_free(d);
+        return rt_out_of_memory("the weights of attention");
+    }
     for (int l = 0; l < o->layers; l++)
-        weights[l] = each + (each ? (size_t)l * size : 0);
+        weights[l] = each + (size_t)l * size;
     rt_parts parts;
     rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
-    if (!status.code && !each)
-        status = rt_out_of_memory("the weights of attention");
     for (int i = 0; i < parts.count && !status.code; i++) /* in order: the sums are rounded */
         status = rt_parts_run(&parts, i, i + 1, add_attended, &(attended){d, weights});
     rt_parts_free(&parts);

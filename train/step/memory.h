@@ -88,12 +88,12 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
 
 /* ---- limits ---- */
 
-/* Bytes; INFINITY without a limit, 0 if the used bytes are unknown. */
+/* Bytes: INFINITY without a limit; used bytes are 0 if unknown. */
 typedef struct rt_memory_limits {
     double machine;                /* memory of the machine */
     double group;                  /* lowest limit of the control groups of the process */
     char group_file[RT_PATH_SIZE]; /* file with this limit, or "" */
-    double addresses, data;        /* that are left by ulimit -v and ulimit -d */
+    double addresses, data;        /* left by ulimit -v and ulimit -d */
     double resident;               /* used by this process */
     double addresses_used;
 } rt_memory_limits;

@@ -49,11 +49,10 @@ typedef struct rt_subtrees {
  * number. A whole tree takes `shards` - 1 sums. */
 int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums);
 
-/* Plan for one shard: the block of its gradient, and the number of sums after its group that a
- * process has taken when its shards up to this one are computed. */
+/* Plan for one shard. */
 typedef struct rt_leaf {
-    int block;
-    int sums;
+    int block; /* of its gradient */
+    int sums;  /* number of sums that this shard and those before it allow */
 } rt_leaf;
 
 /* Plans the shards first ... end - 1 in groups: fills their leaves and the list of sums, and leaves

@@ -39,7 +39,7 @@ rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *argument
 typedef struct rt_sweep_result {
     enum { RT_RUN_PENDING, RT_RUN_RUNNING, RT_RUN_ENDED } state;
     pid_t process; /* while it runs; unused in a world of processes */
-    bool ended;    /* whether exit_code is set */
+    bool ended;    /* whether exit_code is set, which a stopped run has not */
     int exit_code;
     rt_results results; /* empty if the run left none */
 } rt_sweep_result;

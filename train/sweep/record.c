@@ -83,10 +83,11 @@ static rt_status print_runs(FILE *to, const rt_sweep_runs *runs, const rt_paired
     const rt_ranking ranking = rt_report_rank(runs);
     const rt_sweep_best best = rt_sweep_find_best(runs, &ranking);
     const rt_status status = rt_sweep_table_make(&table, runs, RT_SETTINGS_FIRST);
+    if (!status.code)
+        rt_sweep_table_print(to, &table);
+    rt_sweep_table_free(&table);
     if (status.code)
         return status;
-    rt_sweep_table_print(to, &table);
-    rt_sweep_table_free(&table);
     rt_sweep_report_best(&w, runs, &best, &ranking, RT_SETTINGS_FIRST);
     if (!ranking.differ)
         rt_paired_report(&w, paired);
