@@ -14,7 +14,7 @@ enum { MOST = 160, NAME_SIZE = 48 };
 /* A column of a file, or a result by its name. */
 typedef struct entry {
     char file[NAME_SIZE], name[NAME_SIZE];
-    bool written;                          /* some run has it */
+    bool written; /* some run has it */
 } entry;
 
 static entry entries[MOST];

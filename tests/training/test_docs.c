@@ -63,7 +63,8 @@ TEST(the_page_on_configuration_is_the_table_of_keys)
     char *page = read_page();
     ck_assert_msg(!strncmp(page, introduction, strlen(introduction)) &&
                       !strcmp(page + strlen(introduction), reference),
-                  "docs/configuration.md is out of date: ROTOR_WRITE_DOCS=1 build/tests/test_training -s docs");
+                  "docs/configuration.md is out of date: ROTOR_WRITE_DOCS=1 "
+                  "build/tests/test_training -s docs");
     rt_free(page);
     rt_free(reference);
 }
