@@ -433,7 +433,7 @@ static const refusal refusals[] = {
     {4, "$TRAIN --checkpoint . --eval", ". has no checkpoint"},
     {4, "$TRAIN tiny.ini --decay --best", "runs/tiny has no checkpoint"},
     {4, "$TRAIN tiny.ini --eval", "has no checkpoint"},
-    {1, "$TRAIN tiny.ini run.dir=tiny.ini/below", "train: tiny.ini/below: Not a directory\n"},
+    {1, "$TRAIN tiny.ini run.dir=tiny.ini/below", "train: tiny.ini/below: Not a directory"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
