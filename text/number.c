@@ -97,6 +97,20 @@ const char *rt_number_write(char text[RT_NUMBER_SIZE], double value)
     return text;
 }
 
+void rt_put_little_endian(unsigned char *at, uint64_t number, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (unsigned char)(number >> 8 * i);
+}
+
+uint64_t rt_little_endian(const unsigned char *at, size_t size)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size; i++)
+        number |= (uint64_t)at[i] << 8 * i;
+    return number;
+}
+
 const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value)
 {
     if (isnan(value))

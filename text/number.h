@@ -30,6 +30,12 @@ const char *rt_number_write(char text[RT_NUMBER_SIZE], double value);
  * from 1e7 on; "nan" whatever its sign. Returns the text. */
 const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value);
 
+/* ---- numbers in files ---- */
+
+/* Write and read the lowest `size` bytes of a number, little endian whatever the machine. */
+void rt_put_little_endian(unsigned char *at, uint64_t number, size_t size);
+uint64_t rt_little_endian(const unsigned char *at, size_t size);
+
 /* ---- lists ---- */
 
 /* A list with commas between its items: "a, b,c". Spaces around an item do not belong to it; a

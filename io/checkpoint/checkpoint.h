@@ -120,9 +120,11 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Fills the blocks of the model, and info, which the caller then frees. Layout,
- * names and shapes must be those of the file, in both directions, and its numbers must be finite;
- * otherwise the first difference is named and nothing is changed. Beside the model and the image
+/* Fills the blocks of the model, and info, which the caller then frees; closes the image, as
+ * rt_checkpoint_start_from and rt_checkpoint_branch do. Layout, names and shapes must be those of
+ * the file, in both directions, and its numbers must be finite; otherwise the first difference is
+ * named and nothing is changed. Numbers are read twice, to check them and to take them: if the
+ * second reading fails, some of the model's are those of the file. Beside the model and the image
  * this takes the memory of the largest parameter. */
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
@@ -150,11 +152,13 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Origin of theta in a branch. */
+/* Origin of theta in a branch: the model itself, as the theta of the trunk is fixed or not wanted;
+ * the trunk, with states and start, in the same scope and form; or the values of the trunk alone,
+ * in another scope or form. */
 typedef enum rt_branch_theta {
-    RT_BRANCH_FRESH, /* it stays as it is in the model: that of the trunk is fixed, or not wanted */
-    RT_BRANCH_CARRIED,   /* with its states and its start, in the same scope and form */
-    RT_BRANCH_CONVERTED, /* its values, in another scope or form: it starts from there */
+    RT_BRANCH_FRESH,
+    RT_BRANCH_CARRIED,
+    RT_BRANCH_CONVERTED
 } rt_branch_theta;
 
 typedef struct rt_checkpoint_branched {
@@ -166,7 +170,7 @@ typedef struct rt_checkpoint_branched {
  * its own: all parameters but theta, head_scale and tables of positions must be there in their
  * shapes. Those that the trunk lacks stay as they are, with states of 0, and join the training at
  * its step (rt_parameter.since). With `theta_stays` theta does so whatever the trunk has. info as
- * for rt_checkpoint_load. Closes the image. */
+ * for rt_checkpoint_load. */
 rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model, bool theta_stays,
                                rt_checkpoint_branched *branched,
                                rt_checkpoint_info *info) RT_MUST_CHECK;

@@ -137,65 +137,79 @@ void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info
 
 /* ---- options of the model ---- */
 
-/* Exchanges the value of a key, as it is written in a configuration. */
-static void exchange_value(rt_image *image, bool put, const char *group, const rt_key *key,
-                           char value[RT_VALUE_SIZE])
+/* The dataset of a list. */
+static void list_path(const rt_key *key, char path[2 * RT_KEY_NAME_SIZE])
+{
+    snprintf(path, 2 * RT_KEY_NAME_SIZE, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
+             key->section, key->name);
+}
+
+void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
+                          const void *options)
+{
+    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    for (const rt_key *key = table->keys; key < table->keys + table->count; key++) {
+        const void *at = (const char *)options + key->offset;
+        rt_key_full_name(key, name);
+        rt_key_value_write(key, options, value);
+        switch (key->type) {
+        case RT_KEY_WHOLE:
+            rt_image_put_integer(image, group, name, *(const int *)at);
+            break;
+        case RT_KEY_SEED:
+            rt_image_put_unsigned(image, group, name, *(const uint64_t *)at);
+            break;
+        case RT_KEY_NUMBER:
+            rt_image_put_number(image, group, name, *(const double *)at);
+            break;
+        case RT_KEY_YES_NO:
+        case RT_KEY_CHOICE:
+            rt_image_put_word(image, group, name, value);
+            break;
+        case RT_KEY_LENGTHS:
+        case RT_KEY_FACTORS:
+        case RT_KEY_LAYERS:
+            list_path(key, path);
+            if (*value)
+                rt_image_put_text(image, path, value);
+            break;
+        case RT_KEY_TEXT:
+            break;
+        }
+    }
+}
+
+/* Gets the value of a key, as it is written in a configuration. */
+static void get_value(rt_image *image, const char *group, const rt_key *key,
+                      char value[RT_VALUE_SIZE])
 {
     char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], *text;
-    double number;
     rt_shape shape;
     rt_key_full_name(key, name);
     switch (key->type) {
     case RT_KEY_WHOLE:
-        if (put)
-            rt_image_put_integer(image, group, name, strtoll(value, NULL, 10));
-        else
-            snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
+        snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
         break;
     case RT_KEY_SEED:
-        if (put)
-            rt_image_put_unsigned(image, group, name, strtoull(value, NULL, 10));
-        else
-            snprintf(value, RT_VALUE_SIZE, "%" PRIu64, rt_image_unsigned(image, group, name));
+        snprintf(value, RT_VALUE_SIZE, "%" PRIu64, rt_image_unsigned(image, group, name));
         break;
     case RT_KEY_NUMBER:
-        if (put)
-            rt_image_put_number(image, group, name, rt_number_read(value, &number) ? number : NAN);
-        else
-            rt_number_write(value, rt_image_number(image, group, name));
+        rt_number_write(value, rt_image_number(image, group, name));
         break;
     case RT_KEY_YES_NO:
     case RT_KEY_CHOICE:
-        if (put)
-            rt_image_put_word(image, group, name, value);
-        else
-            rt_image_word(image, group, name, value);
+        rt_image_word(image, group, name, value);
         break;
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
     case RT_KEY_LAYERS:
-        snprintf(path, sizeof path, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
-                 key->section, key->name);
-        if (put && *value)
-            rt_image_put_text(image, path, value);
-        if (put)
-            break;
+        list_path(key, path);
         text = rt_image_shape(image, path, &shape) ? rt_image_text(image, path) : NULL;
         snprintf(value, RT_VALUE_SIZE, "%s", text ? text : "");
         rt_free(text);
         break;
     case RT_KEY_TEXT:
         break;
-    }
-}
-
-void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
-                          const void *options)
-{
-    char value[RT_VALUE_SIZE];
-    for (const rt_key *key = table->keys; key < table->keys + table->count; key++) {
-        rt_key_value_write(key, options, value);
-        exchange_value(image, true, group, key, value);
     }
 }
 
@@ -217,7 +231,7 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
         if (rt_option_may_be_absent(key) && !rt_image_has_attribute(image, group, name))
             snprintf(value, sizeof value, "%s", key->initial);
         else
-            exchange_value(image, false, group, key, value);
+            get_value(image, group, key, value);
         if (!rt_image_failed(image) && !rt_key_value_read(key, value, options, &problem))
             rt_image_fail(image, problem.failed ? RT_MEMORY : RT_CHECKPOINT, "%s %s", name,
                           problem.bytes ? problem.bytes : "");

@@ -54,6 +54,8 @@ static rt_status list_names(const char *folder, const char *suffix, int64_t **li
     const int names = scandir(folder, &entries, NULL, NULL);
     if (names < 0 && errno == ENOENT)
         return rt_ok();
+    if (names < 0 && errno == ENOMEM)
+        return rt_out_of_memory("a list of checkpoints");
     if (names < 0)
         return rt_error(RT_IO, "cannot open %s: %s", folder, strerror(errno));
     int64_t *steps = *list = rt_alloc((size_t)names, sizeof *steps);

@@ -346,8 +346,9 @@ static herr_t list_group(list *l, hid_t group)
 /* ---- files ---- */
 
 /* Reads and lists a file, in the child or here. The bytes are the image's, and so is the open file,
- * from which numbers are read when they are asked for. Memory of the list that is never written
- * costs nothing. */
+ * from which numbers are read when they are asked for. The list gets the address space of the
+ * largest one, also for a file parsed here, whose numbers are not in it: memory that is never
+ * written costs nothing. */
 static rt_status list_file(void *context, unsigned char **list_new, size_t *size)
 {
     list *l = context;

@@ -644,7 +644,7 @@ static void read_layers(rt_image *image, rt_checkpoint_theta *theta)
     const int rows = theta->shape.axis[1], pairs = theta->shape.axis[2];
     const rt_shape one =
         theta->scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
-    for (int n = 0; n < theta->shape.axis[0]; n++) {
+    for (int n = 0; n < theta->shape.axis[0] && !rt_image_failed(image); n++) {
         rt_transformer_theta_name(name, theta->layers[n]);
         rt_checkpoint_dataset(path, "/model", name);
         rt_image_doubles(image, path, theta->values + (size_t)n * (size_t)rows * (size_t)pairs,

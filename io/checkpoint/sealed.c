@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "text/number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,27 +16,13 @@ enum { VERSION = 1, AT_VERSION = 8, AT_LENGTH = 16, AT_CHECKSUM = 24 };
 
 static const unsigned char magic[8] = {0x89, 'r', 'o', 't', 'o', 'r', '\n', 0x1a};
 
-static void put_number(unsigned char *at, uint64_t number)
-{
-    for (int i = 0; i < 8; i++)
-        at[i] = (unsigned char)(number >> 8 * i);
-}
-
-static uint64_t get_number(const unsigned char *at)
-{
-    uint64_t number = 0;
-    for (int i = 0; i < 8; i++)
-        number |= (uint64_t)at[i] << 8 * i;
-    return number;
-}
-
 static void make_block(unsigned char block[RT_SEAL_SIZE], const void *body, size_t size)
 {
     memset(block, 0, RT_SEAL_SIZE);
     memcpy(block, magic, sizeof magic);
-    put_number(block + AT_VERSION, VERSION);
-    put_number(block + AT_LENGTH, RT_SEAL_SIZE + (uint64_t)size);
-    put_number(block + AT_CHECKSUM, XXH3_64bits(body, size));
+    rt_put_little_endian(block + AT_VERSION, VERSION, 8);
+    rt_put_little_endian(block + AT_LENGTH, RT_SEAL_SIZE + (uint64_t)size, 8);
+    rt_put_little_endian(block + AT_CHECKSUM, XXH3_64bits(body, size), 8);
 }
 
 static rt_status cannot(const char *verb, const char *path)
@@ -96,12 +83,12 @@ static rt_status read_block(int file, const char *path, uint64_t file_size,
                         rt_path_name(path), got, RT_SEAL_SIZE);
     if (memcmp(block, magic, sizeof magic))
         return damaged(path, "wrong magic: not a file of rotor");
-    if (get_number(block + AT_VERSION) != VERSION)
+    if (rt_little_endian(block + AT_VERSION, 8) != VERSION)
         return rt_error(RT_CHECKPOINT, "%s: version of the seal is %" PRIu64 ", %d expected",
-                        rt_path_name(path), get_number(block + AT_VERSION), VERSION);
-    if (get_number(block + AT_LENGTH) != file_size)
+                        rt_path_name(path), rt_little_endian(block + AT_VERSION, 8), VERSION);
+    if (rt_little_endian(block + AT_LENGTH, 8) != file_size)
         return rt_error(RT_CHECKPOINT, "%s: length differs: %" PRIu64 " bytes, %" PRIu64 " written",
-                        rt_path_name(path), file_size, get_number(block + AT_LENGTH));
+                        rt_path_name(path), file_size, rt_little_endian(block + AT_LENGTH, 8));
     return rt_ok();
 }
 
@@ -109,7 +96,7 @@ static rt_status check_block(const char *path, const unsigned char *bytes, size_
 {
     unsigned char expected[RT_SEAL_SIZE];
     make_block(expected, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
-    if (get_number(bytes + AT_CHECKSUM) != get_number(expected + AT_CHECKSUM))
+    if (rt_little_endian(bytes + AT_CHECKSUM, 8) != rt_little_endian(expected + AT_CHECKSUM, 8))
         return damaged(path, "checksum differs");
     if (memcmp(bytes, expected, RT_SEAL_SIZE))
         return damaged(path, "block differs: not zero where it must be");

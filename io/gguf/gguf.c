@@ -8,6 +8,7 @@
 #include "io/huggingface/private.h"
 #include "io/huggingface/tokenizer.h"
 #include "text/durable_file.h"
+#include "text/number.h"
 #include "text/utf8.h"
 #include "text/writer.h"
 

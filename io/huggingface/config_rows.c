@@ -1,6 +1,5 @@
 #include "io/huggingface/family.h"
 
-#include "core/memory.h"
 #include "io/huggingface/private.h"
 #include "models/keys.h"
 #include "text/key_value.h"
@@ -198,7 +197,7 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
 /* ---- reading ---- */
 
 /* The place of a member of the options. */
-static void *at(rt_huggingface *there, int member)
+static void *option_at(rt_huggingface *there, int member)
 {
     return (char *)&there->options + member;
 }
@@ -206,9 +205,9 @@ static void *at(rt_huggingface *there, int member)
 static void read_whole(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
 {
     const bool given = json_object_get(r->json, row->key) != NULL;
-    const int same = row->same_as ? *(int *)at(there, row->same_as) : 0;
+    const int same = row->same_as ? *(int *)option_at(there, row->same_as) : 0;
     const int initial = same && (given || !(row->initial > 0)) ? same : (int)row->initial;
-    *(int *)at(there, row->member) = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
+    *(int *)option_at(there, row->member) = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
 }
 
 /* Lists the first word of each value. */
@@ -236,7 +235,7 @@ static void read_word(const rt_config_row *row, rt_reading *r, rt_huggingface *t
     if (!w->word)
         refuse_word(row, r, word);
     else if (row->member != RT_NO_MEMBER)
-        *(int *)at(there, row->member) = w->value;
+        *(int *)option_at(there, row->member) = w->value;
 }
 
 /* A value is shown unless it has members of its own. Where true is wanted, null is not the default:
@@ -264,19 +263,19 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
         read_whole(row, r, there);
         break;
     case RT_CONFIG_NUMBER:
-        *(double *)at(there, row->member) = reading_below(r, row->key, row->initial, 0, row->high);
+        *(double *)option_at(there, row->member) = reading_below(r, row->key, row->initial, 0, row->high);
         break;
     case RT_CONFIG_EPS:
-        *(double *)at(there, row->member) = reading_eps(r, row->key, row->initial);
+        *(double *)option_at(there, row->member) = reading_eps(r, row->key, row->initial);
         break;
     case RT_CONFIG_POSITIONS:
         there->max_positions = rt_reading_whole(r, row->key, (int)row->initial, 1, (int)row->high);
         break;
     case RT_CONFIG_FLAG:
-        *(bool *)at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
+        *(bool *)option_at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
         break;
     case RT_CONFIG_SWITCH:
-        *(int *)at(there, row->member) =
+        *(int *)option_at(there, row->member) =
             row->words[rt_reading_flag(r, row->key, row->initial > 0)].value;
         break;
     case RT_CONFIG_WORD:

@@ -514,7 +514,7 @@ static rt_status check_name(const char *folder)
 {
     static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (rt_path_ends_in(folder, endings[i]))
+        if (rt_path_ends_in(folder, endings[i]) || !strcmp(folder, endings[i]))
             return rt_error(RT_CONFIG,
                             "%s: a model is exported as a folder; name one, for config.json and "
                             "model.safetensors, or a file.gguf",

@@ -14,7 +14,6 @@
 #include "io/huggingface/json.h"
 #include "io/huggingface/safetensors.h"
 #include "models/transformer.h"
-#include "text/writer.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -266,6 +265,7 @@ typedef struct rt_config_row {
     .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, name), .high = 1e6
 #define RT_EPS(name)       .type = RT_CONFIG_EPS, .member = RT_MEMBER_OF(double, name)
 #define RT_YES_OR_NO(name) .type = RT_CONFIG_FLAG, .member = RT_MEMBER_OF(bool, name)
+/* A flag that chooses between two values: false is `off`, true is `on`. */
 #define RT_SWITCH(name, off, on)                                                                   \
     .type = RT_CONFIG_SWITCH, .member = (int)offsetof(rt_transformer_options, name),               \
     .words = (const rt_config_word[])                                                              \

@@ -94,12 +94,12 @@ rt_status rt_huggingface_model(const rt_huggingface *there,
 /* Fills the values of a model that somebody has made, for train.init_from. The encoder must be of
  * the same shape, with the same heads and pairing. The head is taken if both have the same one; an
  * untied decoder cannot become a tied one; without `head` it stays; of a blank model one that is
- * not taken is drawn. Theta
- * is taken if the model learns it and can hold it: one of scope model goes to every layer and head,
- * one of another scope needs the same scope; the fraction must be the same; what is not above 0 is
- * refused if the model learns its logarithm. If the model has a fixed theta, taken.theta tells
- * whether it is the folder's. What does not fit is found before anything is changed; when a file
- * cannot be read to its end, some values are the folder's and some are not. */
+ * not taken is drawn. A head that is not taken must be sound all the same. Theta is taken if the
+ * model learns it and can hold it: one of scope model goes to every layer and head, one of another
+ * scope needs the same scope; the fraction must be the same; what is not above 0 is refused if the
+ * model learns its logarithm. If the model has a fixed theta, taken.theta tells whether it is the
+ * folder's. What does not fit is found before anything is changed; when a file cannot be read to
+ * its end, some values are the folder's and some are not. */
 typedef struct rt_huggingface_taken {
     bool head;
     bool theta;

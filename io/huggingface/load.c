@@ -225,7 +225,8 @@ static void draw_missing(const loading *l)
 
 /* ---- theta ---- */
 
-/* Sets *same if two fixed theta are equal at some lengths, and so at all. */
+/* Sets *same if the fixed theta of the folder and of the model are equal in every layer with
+ * positions, at lengths on both sides of an original length, and so at all. */
 static rt_status compare_fixed(const loading *l, bool *same)
 {
     const rt_frequency_options *a = &l->there->options.position.frequencies;

@@ -4,6 +4,7 @@
 /* Private declarations of the files that read and write Hugging Face folders. */
 
 #include "io/huggingface/family.h"
+#include "text/writer.h"
 
 #define RT_HF_CONFIG    "config.json"
 #define RT_HF_VOCAB     "vocab.txt"
@@ -118,8 +119,9 @@ rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name);
 rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter,
                               rt_tensor_place *place);
 
-/* Takes rotor_theta, if there is one, as that of the model: learned, without a scaling. If it does
- * not fit `other`, a part of the folder that is made of it, warns that `used` is used. */
+/* Takes rotor_theta, if there is one and it fits, as the theta of the model: learned, without a
+ * scaling. If it does not fit `other`, the part of the folder that rotor makes of it, adds the
+ * warning that `used` is used. */
 void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
                                  const char *used);
 

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/huggingface/json.h"
-#include "text/durable_file.h"
+#include "text/number.h"
 #include "text/text_file.h"
 #include "text/writer.h"
 
@@ -232,20 +232,6 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
-static uint64_t bits_at(const unsigned char *bytes, int size)
-{
-    uint64_t bits = 0;
-    for (int i = 0; i < size; i++)
-        bits |= (uint64_t)bytes[i] << 8 * i;
-    return bits;
-}
-
-void rt_put_little_endian(unsigned char *at, uint64_t number, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        at[i] = (unsigned char)(number >> 8 * i);
-}
-
 /* Returns whether the bytes of the length are letters. As a length they would exceed 10^18 bytes.
  */
 static bool is_text(const unsigned char bytes[LENGTH_BYTES])
@@ -276,7 +262,7 @@ static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uin
         return rt_error(RT_CHECKPOINT, "%s: too short: %" PRIu64 " bytes, at least %d expected",
                         file->name, file_size, LENGTH_BYTES);
     rt_status status = read_at(file, 0, bytes, sizeof bytes);
-    *length = bits_at(bytes, sizeof bytes);
+    *length = rt_little_endian(bytes, sizeof bytes);
     if (!status.code && is_text(bytes))
         return refuse_text(file, file_size);
     if (!status.code && (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES))
@@ -412,15 +398,15 @@ static double value_at(rt_dtype dtype, const unsigned char *bytes)
     double value;
     switch (dtype) {
     case RT_DTYPE_F64:
-        bits = bits_at(bytes, 8);
+        bits = rt_little_endian(bytes, 8);
         memcpy(&value, &bits, sizeof value);
         return value;
     case RT_DTYPE_F32:
-        return float_of((uint32_t)bits_at(bytes, 4));
+        return float_of((uint32_t)rt_little_endian(bytes, 4));
     case RT_DTYPE_BF16: /* the upper half of a float */
-        return float_of((uint32_t)bits_at(bytes, 2) << 16);
+        return float_of((uint32_t)rt_little_endian(bytes, 2) << 16);
     default:
-        return half_of((uint32_t)bits_at(bytes, 2));
+        return half_of((uint32_t)rt_little_endian(bytes, 2));
     }
 }
 

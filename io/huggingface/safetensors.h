@@ -107,9 +107,6 @@ typedef struct rt_safetensors_entry {
 rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries,
                                int count) RT_MUST_CHECK;
 
-/* Writes the lowest bytes of a number, whatever the machine. */
-void rt_put_little_endian(unsigned char *at, uint64_t number, size_t size);
-
 /* Returns how many numbers an entry has. */
 size_t rt_entry_count(const rt_safetensors_entry *e);
 

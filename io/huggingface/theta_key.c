@@ -78,8 +78,8 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, r
                           t->layers, t->rows, t->pairs);
 }
 
-/* Its numbers say more than the frequencies that were made of them. What cosines and sines are
- * multiplied by stays. */
+/* Takes rotor_theta in place of the frequencies that were made of it. The factor of cosines and sines
+ * stays. */
 static void take_theta(rt_huggingface *there)
 {
     rt_written_theta *t = &there->files->written;

@@ -163,7 +163,7 @@ static inline void check_configuration(const char *name, const rt_huggingface *t
     rt_transformer_options read = config.model, o = there->options;
     if (!o.position.frequencies.original_len)
         o.position.frequencies.original_len = read.position.frequencies.original_len;
-    o.position.max_len = read.position.max_len;
+    o.position.max_len = config.data.length;
     read.vocab = o.vocab; /* which the data know */
     read.token_types = o.token_types;
     read.mask_id = o.mask_id;
@@ -226,6 +226,11 @@ static inline void check_export(const char *name, const rt_huggingface *there)
     if (there->has_head) /* else it is written with the head that was drawn */
         ck_assert_str_eq(again->architecture, there->architecture);
     assert_status(rt_huggingface_model(again, &same), RT_OK, "");
+    rt_transformer_options options = model->options;
+    if (options.position.frequencies.scaling == RT_SCALING_YARN ||
+        options.position.frequencies.scaling == RT_SCALING_LONGROPE)
+        options.position.frequencies = same->options.position.frequencies; /* with all defaults */
+    ck_assert_msg(!memcmp(&options, &same->options, sizeof options), "%s: other options", name);
     expect_same_model(name, model, same);
     assert_status(rt_transformer_new(&loaded, &again->options, 7, NULL), RT_OK, "");
     assert_status(rt_huggingface_load(again, loaded, true, &taken), RT_OK, "");

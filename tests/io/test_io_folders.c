@@ -99,6 +99,31 @@ TEST(a_folder_without_a_head_says_so)
     rt_model_close(model);
 }
 
+static void copy_to_scratch(const char *fixture, const char *file)
+{
+    char path[PATH_OF_FIXTURE];
+    size_t size;
+    unsigned char *bytes = file_bytes(fixture_path(path, fixture, file), &size);
+    write_bytes(in_scratch(file + strlen("hf/")), bytes, size);
+    free(bytes);
+}
+
+TEST(warnings_about_a_folder_are_those_of_its_model)
+{
+    static const char settings[] = "{\"tokenizer_class\": \"RoFormerTokenizer\"}";
+    make_scratch();
+    copy_to_scratch("masked_lm", "hf/config.json");
+    copy_to_scratch("masked_lm", "hf/model.safetensors");
+    copy_to_scratch("masked_lm", "hf/vocab.txt");
+    write_bytes(in_scratch("tokenizer_config.json"), settings, sizeof settings - 1);
+    rt_model *model = open_model(scratch);
+    ck_assert_str_eq(model->warnings,
+                     "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words before it "
+                     "looks for pieces; here every ideograph is a word, as for BertTokenizer\n");
+    rt_model_close(model);
+    remove_scratch();
+}
+
 static void expect_same(const rt_model *a, const rt_model *b, double tolerance)
 {
     const rt_parameters *p = &a->transformer->parameters, *q = &b->transformer->parameters;
@@ -205,15 +230,6 @@ static void *classify(void *data)
     r->status = rt_model_classify(r->model, "a b", NULL, r->probabilities);
     rt_memory_fail_at(0);
     return NULL;
-}
-
-static void copy_to_scratch(const char *fixture, const char *file)
-{
-    char path[PATH_OF_FIXTURE];
-    size_t size;
-    unsigned char *bytes = file_bytes(fixture_path(path, fixture, file), &size);
-    write_bytes(in_scratch(file + strlen("hf/")), bytes, size);
-    free(bytes);
 }
 
 /* A new thread has no memory for the products of oneDNN yet. */
