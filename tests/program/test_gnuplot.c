@@ -75,8 +75,9 @@ static rt_status draw(void)
     rt_writer script = {0};
     rt_figures_begin(&f, ".");
     rt_writer_add(&script, "plot x\n");
-    rt_figures_add(&f, &(rt_figure){.name = "line", .caption = "a line", .width = RT_FIGURE_WIDTH},
-                   RT_FIGURE_HEIGHT, &script);
+    rt_figures_add(
+        &f, &(rt_figure){.name = "line", .width = RT_FIGURE_WIDTH, .height = RT_FIGURE_HEIGHT},
+        &script, "a line");
     return rt_figures_draw(&f);
 }
 

@@ -209,7 +209,7 @@ TEST(a_figure_of_a_setting_has_a_circle_for_each_run)
     NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, RUN "train.steps=20 sweep.optimizer.lr=1e-2,1e-5 sweep.run.seed=1,2");
     expect_output("2\n4\n", "awk -v RS='\n\n\n' '{ print NF }' runs/tiny/figures/key_1.csv");
-    expect_exit(w, 0, "grep -q 'index 1 using 1:2 with points' runs/tiny/figures/key_1.gp");
+    expect_exit(w, 0, "grep -qx \"file = 'key_1.csv'\" runs/tiny/figures/key_1.gp");
 }
 
 TEST(every_script_draws_its_figure_again)

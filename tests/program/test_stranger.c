@@ -212,7 +212,7 @@ TEST(a_text_in_a_script_is_no_more_than_a_text)
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
     char *script = read_file("runs/tiny/figures/loss.gp"),
          *page = read_file("runs/tiny/report.html");
-    expect_text(script, "title 'lr=it''s <b> ?x? ?'");
+    expect_text(script, "array labels[curves] = ['lr=it''s <b> ?x? ?', ");
     expect_text(page, "<td class=\"setting\">it&#39;s &lt;b&gt; `x` \\</td>");
     expect_no_text(page, "<b>");
     rt_free(script);

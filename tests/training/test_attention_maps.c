@@ -161,7 +161,7 @@ TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
     };
     char size[64];
     draw(OVERRIDES(rows[_i].layers, rows[_i].heads, rows[_i].length));
-    snprintf(size, sizeof size, "svg size %d,%d ", rows[_i].width, rows[_i].height);
+    snprintf(size, sizeof size, "width = %d\nheight = %d\n", rows[_i].width, rows[_i].height);
     ck_assert_msg(strstr(script, size) != NULL, "no '%s' in %.300s", size, script);
     int maps = 0;
     for (const char *at = script; (at = strstr(at, "lmargin")); at++)
@@ -198,7 +198,7 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
     ck_assert_ptr_nonnull(columns);
     ck_assert_ptr_null(strstr(columns + 1, "set xtics ("));
     expect_in(figures.list[0].caption, "; tokens 0 to 19 of 24");
-    expect_in(script, "svg size 440,"); /* 96 points at the left, 220 of a map, 56 at the right */
+    expect_in(script, "width = 440\n"); /* 96 points at the left, 220 of a map, 56 at the right */
 }
 
 TEST(linear_attention_has_no_maps)

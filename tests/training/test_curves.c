@@ -52,13 +52,13 @@ TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
     write_run("b", "5,7,0.75\n10,3,0.25\n20,4,1\n");
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     ck_assert_str_eq(data, "5,7,0,0.75,0\n10,2,1.41421,0.25,0\n20,3,1.41421,0.75,0.353553\n\n\n");
-    expect_in(loss, " title 'all runs', ");
-    expect_in(loss, "svg size 440,320 ");
-    expect_in(loss, "using 1:($2-$3):($2+$3) with filledcurves");
+    expect_in(loss, "array labels[curves] = ['all runs']\n");
+    expect_in(loss, "width = 440\nheight = 320\n");
+    expect_in(loss, "\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 2);
     read_into(loss, sizeof loss, "figures/accuracy.gp");
-    expect_in(loss, "using 1:($4-$5):($4+$5) with filledcurves");
-    expect_in(loss, "'curves.csv' index 0 using 1:4 with lines");
+    expect_in(loss, "file = 'curves.csv'\nstyle = 'lines'\nmore = ''\nunit = 'step'\n"
+                    "horizontal = 1\nvertical = 4\ncurves = 1\n");
 }
 
 /* Of a single run the name; of several the beginning, up to a whole character: the cut is within an
@@ -74,9 +74,8 @@ TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
          "b,abcd,1,16,0\n"
          "c,abcdefghijklmnopqrstuvwxyz-012345678\xce\xb1,1,8,0\n"
          "d,abcdefghijklmnopqrstuvwxyz-012345678\xce\xb1,2,8,0\n");
-    expect_in(loss, " title 'a'");
-    expect_in(loss, " title 'abcd, dim=16'");
-    expect_in(loss, " title 'abcdefghijklmnopqrstuvwxyz-012345678…'");
+    expect_in(loss, "array labels[curves] = ['a', 'abcd, dim=16', "
+                    "'abcdefghijklmnopqrstuvwxyz-012345678…']\n");
 }
 
 /* Keys of 4 letters: four in a row of the key, so that 28 take seven rows of 17 points; what is
@@ -90,12 +89,9 @@ TEST_ROWS(there_are_at_most_28_curves, 0, 2)
         sprintf(table + strlen(table), "%s,%s,0\n", name, name);
     }
     draw(table);
-    expect_in(loss, "svg size 440,439 ");
-    expect_in(loss, "index 27 using 1:2 with lines linetype 7 dashtype 4 linewidth 1.40 title "
-                    "'r027', ");
-    expect_in(loss, "index 0 using 1:2 with lines linetype 1 dashtype 1 linewidth 3.40 title "
-                    "'r000'");
-    ck_assert_ptr_null(strstr(loss, "r028"));
+    expect_in(loss, "width = 440\nheight = 439\n");
+    expect_in(loss, "\ncurves = 28\narray labels[curves] = ['r000', 'r001', ");
+    expect_in(loss, ", 'r027']\n");
     ck_assert_int_eq(strstr(figures.list[0].caption, "; only the first groups of runs are drawn") !=
                          NULL,
                      _i == 0);
@@ -107,8 +103,7 @@ TEST(a_row_that_was_never_evaluated_has_no_curve)
     write_run("b", "10,1,1\n");
     draw("run,variant,exit_code\na,a,0\nb,b,0\nc,c,5\n");
     ck_assert_str_eq(data, "10,1,0,1,0\n\n\n");
-    expect_in(loss, " title 'b', ");
-    ck_assert_ptr_null(strstr(loss, "'a'"));
+    expect_in(loss, "\ncurves = 1\narray labels[curves] = ['b']\n");
 }
 
 /* Pairs 0 and 1: e and 1/e times the base in one run, the base in the other; the geometric mean of
@@ -128,7 +123,8 @@ TEST(theta_is_compared_pair_by_pair)
     read_into(data, sizeof data, "figures/theta_curves.csv");
     ck_assert_str_eq(data, "0,0.5,0.707107,,\n1,-0.5,0.707107,,\n\n\n");
     read_into(loss, sizeof loss, "figures/theta.gp");
-    expect_in(loss, "'theta_curves.csv' index 0 using 1:2 with linespoints");
+    expect_in(loss, "file = 'theta_curves.csv'\nstyle = 'linespoints pointtype 7 pointsize 0.4'\n"
+                    "more = ''\nunit = 'pair'\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 1);
 }
 
@@ -141,7 +137,8 @@ TEST(lengths_are_compared_by_their_loss_and_accuracy)
     read_into(data, sizeof data, "figures/length_curves.csv");
     ck_assert_str_eq(data, "16,1,0,,\n64,4,1.41421,0.75,0.353553\n\n\n");
     read_into(loss, sizeof loss, "figures/length_accuracy.gp");
-    expect_in(loss, "using 1:4:xtic(1) with linespoints");
+    expect_in(loss, "style = 'linespoints pointtype 7 pointsize 0.4'\nmore = ':xtic(1)'\n"
+                    "unit = 'tokens'\nhorizontal = 1\nvertical = 4\n");
     expect_in(loss, "set logscale x 2");
     ck_assert_int_eq(figures.count, 2);
 }
@@ -179,8 +176,7 @@ TEST(a_label_names_what_differs)
     write_run("a", "1,1,1\n");
     write_run("b", "1,1,1\n");
     draw("run,model.dim,data.vocab_file,data.level,exit_code\na,8,,byte,0\nb,8,v.txt,char,0\n");
-    expect_in(loss, " title 'level=byte'");
-    expect_in(loss, " title 'vocab_file=v.txt, level=char'");
+    expect_in(loss, "array labels[curves] = ['level=byte', 'vocab_file=v.txt, level=char']\n");
 }
 
 TEST(without_a_curve_there_is_no_figure)

@@ -87,17 +87,10 @@ TEST_ROWS(a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3)
     }
     ck_assert_int_eq(r, rows[_i].last + 1);
     read_into(script, sizeof script, "figures/decay.gp");
-    expect_in(script, "set multiplot layout 1,2\n");
-    expect_in(script,
-              "set ylabel 'C(r), layer 0'\nplot 'decay.csv' using 1:2 with lines linewidth "
-              "2.5 linecolor rgb '#888888' title 'initial', \\\n     'decay.csv' using 1:3 "
-              "with lines linewidth 1 linetype 1 title 'learned', \\\n     'decay.csv' using "
-              "1:5 with lines linewidth 1 linetype 1 notitle\n");
-    expect_in(script,
-              "set ylabel 'C(r), layer 1'\nplot 'decay.csv' using 1:6 with lines linewidth "
-              "2.5 linecolor rgb '#888888' title 'initial', \\\n     'decay.csv' using 1:7 "
-              "with lines linewidth 1 linetype 2 title 'learned', \\\n     'decay.csv' using "
-              "1:9 with lines linewidth 1 linetype 2 notitle\nunset multiplot\n");
+    expect_in(script, "\nrows = 1\ncolumns = 2\npanels = 2\n"
+                      "array initial[panels] = [' 2', ' 6']\n"
+                      "array learned[panels] = [' 3 5', ' 7 9']\n"
+                      "layers = 2\narray labels[layers] = ['layer 0', 'layer 1']\n");
     const char *caption = caption_of("decay");
     ck_assert_str_eq(caption + strlen(caption) - 22, "; a line for each head");
 }
@@ -111,13 +104,12 @@ TEST(starts_of_their_own_are_all_drawn)
             add_final("all", h ? "1" : "0", i, 0.5, h ? 0.6 : 0.7);
     draw("data.length=20");
     read_into(script, sizeof script, "figures/decay.gp");
-    expect_in(script, "set multiplot layout 1,1\n");
-    expect_in(script,
-              "'C(r), all layers'\nplot 'decay.csv' using 1:2 with lines linewidth 2.5 "
-              "linecolor rgb '#888888' title 'initial', \\\n     'decay.csv' using 1:4 with "
-              "lines linewidth 2.5 linecolor rgb '#888888' notitle, \\\n");
+    expect_in(script, "\nrows = 1\ncolumns = 1\npanels = 1\n"
+                      "array initial[panels] = [' 2 4']\n"
+                      "array learned[panels] = [' 3 5']\n"
+                      "layers = 1\narray labels[layers] = ['all layers']\n");
     read_into(script, sizeof script, "figures/theta.gp");
-    expect_in(script, " title 'initial'");
+    expect_in(script, "\nelsewhere = 1\n");
 }
 
 /* At most six panels, 32 layers, 128 thetas. */
@@ -132,14 +124,19 @@ TEST_ROWS(of_many_layers_the_first_are_shown, 0, 2)
     }
     draw("data.length=20");
     read_into(script, sizeof script, "figures/decay.gp");
-    expect_in(script, "svg size 880,630 ");
-    expect_in(script, "set multiplot layout 3,2\n");
-    expect_in(script, "layer 5'");
-    ck_assert_ptr_null(strstr(script, "layer 6"));
+    expect_in(script, "width = 880\nheight = 630\n");
+    expect_in(script, "\nrows = 3\ncolumns = 2\npanels = 6\n"
+                      "array initial[panels] = [' 2', ' 4', ' 6', ' 8', ' 10', ' 12']\n"
+                      "array learned[panels] = [' 3', ' 5', ' 7', ' 9', ' 11', ' 13']\n");
     expect_in(caption_of("decay"), "; the first 6 layers");
     read_into(script, sizeof script, "figures/theta.gp");
-    expect_in(script, "index 31 using");
-    ck_assert_ptr_null(strstr(script, "index 32"));
+    expect_in(script, "\nlayers = 32\n");
+    expect_in(script, ", 'layer 31']\n");
+    read_into(numbers, sizeof numbers, "figures/theta.csv");
+    int blocks = 0;
+    for (const char *at = numbers; (at = strstr(at, "\n\n\n")); at += 3)
+        blocks++;
+    ck_assert_int_eq(blocks, 32);
     ck_assert_int_eq(strstr(caption_of("theta"), "; the first 32 layers") != NULL, _i == 0);
     ck_assert_int_eq(strstr(caption_of("drift"), "; the first 32 layers") != NULL, _i == 0);
 }
@@ -155,10 +152,7 @@ TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
     read_into(numbers, sizeof numbers, "figures/drift.csv");
     ck_assert_str_eq(numbers, "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
     read_into(script, sizeof script, "figures/drift.gp");
-    expect_in(script,
-              "plot 0.2 with lines dashtype 3 linecolor rgb '#444444' title 'tolerance', "
-              "\\\n     'drift.csv' using 1:2 with lines linetype 1 dashtype 1 title 'layer "
-              "0', \\\n     'drift.csv' using 1:3 with lines linetype 2 dashtype 2 title "
-              "'layer 1'\n");
+    expect_in(script, "\ntolerance = 0.2\nlayers = 2\n"
+                      "array labels[layers] = ['layer 0', 'layer 1']\n");
     ck_assert_int_eq(figures.count, 1);
 }

@@ -5,12 +5,16 @@
 #include "train/report/private.h"
 #include "train/step/observers.h"
 
+#include "figures_gp.h" /* of figures.gp, made by CMake */
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,29 +29,6 @@ enum {
     NO_PROGRAM = 127,
     ENDLESS = -1
 }; /* exit codes of the child, as of a shell */
-
-/* Dark on light, and colours that a colour-blind reader can tell apart (after Okabe and Ito), with
- * a contrast of at least 3 to 1 on the page, whether that is light or dark. The key stands outside,
- * where it hides no curve. */
-static const char preamble[] =
-    "reset\n"
-    "set datafile separator ','\n"
-    "set terminal svg size %d,%d dynamic standalone rounded name '%s' font 'sans-serif,13' "
-    "background '#ffffff'\n"
-    "set output '%s.svg'\n"
-    "set border 3 linecolor rgb '#444444'\n"
-    "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
-    "set grid ytics linecolor rgb '#dddddd' linetype 1 dashtype 1 linewidth 0.6\n"
-    "set autoscale xfixmax\n"
-    "set key outside top left horizontal reverse Left noenhanced samplen 2\n"
-    "set linetype 1 linecolor rgb '#0072b2' linewidth 1.8\n"
-    "set linetype 2 linecolor rgb '#d55e00' linewidth 1.8\n"
-    "set linetype 3 linecolor rgb '#009e73' linewidth 1.8\n"
-    "set linetype 4 linecolor rgb '#b85c90' linewidth 1.8\n"
-    "set linetype 5 linecolor rgb '#a06f00' linewidth 1.8\n"
-    "set linetype 6 linecolor rgb '#2f8fc8' linewidth 1.8\n"
-    "set linetype 7 linecolor rgb '#000000' linewidth 1.8\n"
-    "set linetype cycle 7\n";
 
 static void fail(rt_figures *f, const char *path)
 {
@@ -85,7 +66,23 @@ void rt_figures_quote(rt_writer *w, const char *text)
     rt_writer_add(w, "'");
 }
 
-void rt_figures_add(rt_figures *f, const rt_figure *figure, int height, rt_writer *commands)
+/* Adds sections of figures.gp to a script, by their names with blanks between them. A section
+ * begins with a line "#: name". */
+static void add_sections(rt_writer *script, const char *names)
+{
+    for (const char *name = names; name && *name; name += strspn(name, " ")) {
+        char heading[RT_FIGURE_FILE_SIZE];
+        const int length = (int)strcspn(name, " ");
+        snprintf(heading, sizeof heading, "\n#: %.*s\n", length, name);
+        const char *section = strstr(figures_gp, heading) + strlen(heading);
+        const char *end = strstr(section, "\n#: ");
+        rt_writer_add(script, "%.*s", end ? (int)(end - section) + 1 : INT_MAX, section);
+        name += length;
+    }
+}
+
+void rt_figures_add(rt_figures *f, const rt_figure *figure, rt_writer *commands,
+                    const char *caption_format, ...)
 {
     const char *name = figure->name;
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
@@ -94,13 +91,23 @@ void rt_figures_add(rt_figures *f, const rt_figure *figure, int height, rt_write
     snprintf(file, sizeof file, "%s.svg", name);
     if (!rt_path_join(path, f->folder, file).code && unlink(path) && errno != ENOENT)
         fail(f, path);
-    rt_writer_add(&w, preamble, figure->width, height, name, name);
+    rt_writer_add(&w, "figure = '%s'\nwidth = %d\nheight = %d\n", name, figure->width,
+                  figure->height);
+    add_sections(&w, "all");
+    add_sections(&w, figure->axes);
     rt_writer_add(&w, "%s", text);
+    add_sections(&w, figure->plots);
     rt_free(text);
     snprintf(file, sizeof file, "%s.gp", name);
     rt_figures_write(f, file, &w);
-    if (f->count < RT_MOST_FIGURES)
-        f->list[f->count++] = *figure;
+    if (f->count == RT_MOST_FIGURES)
+        return;
+    rt_figure *added = &f->list[f->count++];
+    *added = *figure;
+    va_list arguments;
+    va_start(arguments, caption_format);
+    vsnprintf(added->caption, sizeof added->caption, caption_format, arguments);
+    va_end(arguments);
 }
 
 double rt_figures_tics(double range)

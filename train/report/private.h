@@ -13,14 +13,10 @@
 
 #include <math.h>
 
-/* Returns the list with room for one more element of `size` bytes: the list itself, or a larger
- * copy in its place. NULL, with the list as it was, if memory is short. */
-void *rt_grown_list(void *list, int count, int *capacity, size_t size);
-
 /* ---- figures: gnuplot scripts, their data and SVGs in FOLDER/figures ---- */
 
 /* The scripts stay, so that figures can be drawn again in another style. gnuplot runs commands, and
- * the folder may be untrusted: a script therefore consists of the program's own words, of numbers,
+ * the folder may be untrusted: a script therefore consists of sections of figures.gp, of numbers,
  * and of texts through rt_figures_quote. It reads only files that rt_figures_write has written
  * beside it, which consist of numbers as well. */
 
@@ -36,11 +32,14 @@ enum {
 };
 
 typedef struct rt_figure {
-    const char *name; /* of NAME.gp and NAME.svg */
-    char caption[RT_CAPTION_SIZE];
-    int width;          /* in points of the SVG; above RT_FIGURE_WIDTH it takes the whole page */
+    const char *name;   /* of NAME.gp and NAME.svg */
     const char *choice; /* label of a figure that shares a place: the reader chooses between all
                            that have one. The first has the caption. NULL: a place of its own */
+    const char *axes;   /* sections of figures.gp before the commands, separated by blanks; or NULL */
+    const char *plots;  /* section of figures.gp behind the commands, or NULL */
+    int width;          /* in points of the SVG; above RT_FIGURE_WIDTH it takes the whole page */
+    int height;
+    char caption[RT_CAPTION_SIZE]; /* set by rt_figures_add */
 } rt_figure;
 
 typedef struct rt_figures {
@@ -60,9 +59,10 @@ void rt_figures_write(rt_figures *f, const char *name, rt_writer *text);
  * stands for every control character and every character that gnuplot interprets elsewhere. */
 void rt_figures_quote(rt_writer *script, const char *text);
 
-/* Adds a copy of the figure, and NAME.gp with the common preamble and these commands; empties the
- * writer. Removes the NAME.svg of an earlier report. */
-void rt_figures_add(rt_figures *f, const rt_figure *figure, int height, rt_writer *commands);
+/* Adds a copy of the figure with its caption, and NAME.gp with the commands and the sections of
+ * figures.gp; empties the writer. Removes the NAME.svg of an earlier report. */
+void rt_figures_add(rt_figures *f, const rt_figure *figure, rt_writer *commands,
+                    const char *caption_format, ...) RT_PRINTF(4, 5);
 
 /* Draws all figures with gnuplot. Returns RT_IO, with what is missing, if gnuplot is missing or
  * fails. A script that fails does not affect the other figures. */
@@ -88,10 +88,6 @@ void rt_figure_range_take(rt_figure_range *range, double value);
  * largest is more than 30 times the least, else linear. A logarithmic axis has at least three
  * labels: of powers of ten or, where less than three lie in the range, of numbers between. */
 void rt_figures_scale(rt_writer *script, char axis, rt_figure_range range);
-
-/* Labels that a browser shows where the pointer rests on a point, behind the options of a plot. */
-#define RT_HYPERTEXT_POINTS(size)                                                                  \
-    "with labels hypertext point pointtype 7 pointsize " size " linecolor rgb '#e0000000' notitle"
 
 /* ---- pages: one file without scripts, for a wide screen, a phone and paper ---- */
 

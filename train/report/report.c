@@ -101,13 +101,11 @@ static training write_training(rt_figures *f, const char *folder)
             EVAL_LOSS, EVALUATION                                                                  \
         }                                                                                          \
     }
-#define CROSS_ENTROPY "set ylabel 'cross entropy (nats)'\n"
 
 typedef struct run_figure {
-    const char *name, *caption;
-    const char *choice; /* as in rt_figure */
-    int x;              /* column: STEP, TOKENS or SECONDS */
-    const char *axes;   /* gnuplot commands for y */
+    rt_figure figure;
+    const char *caption;
+    int x; /* column: STEP, TOKENS or SECONDS */
     struct {
         int y;            /* column */
         const char *with; /* gnuplot options; NULL: no curve */
@@ -117,87 +115,75 @@ typedef struct run_figure {
 
 /* The figures of a training, in their order; those of theta follow the first FIRST_FIGURES. */
 enum { FIRST_FIGURES = 4, RUN_FIGURES = 6 };
+#define FIGURE(...)                                                                                \
+    {                                                                                              \
+        __VA_ARGS__, NULL, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, ""                                   \
+    }
 static const run_figure run_figures[RUN_FIGURES] = {
-    {"loss", "Loss of the training steps and of the evaluations", "steps", STEP, CROSS_ENTROPY,
+    {FIGURE("loss", "steps", "steps nats"), "Loss of the training steps and of the evaluations",
+     STEP, LOSS_CURVES, true},
+    {FIGURE("loss_by_tokens", "tokens", "tokens nats"), "Loss by tokens of training", TOKENS,
      LOSS_CURVES, true},
-    {"loss_by_tokens", "Loss by tokens of training", "tokens", TOKENS, CROSS_ENTROPY, LOSS_CURVES,
-     true},
-    {"loss_by_time", "Loss by seconds of training", "seconds", SECONDS, CROSS_ENTROPY, LOSS_CURVES,
-     true},
-    {"accuracy",
+    {FIGURE("loss_by_time", "seconds", "seconds nats"), "Loss by seconds of training", SECONDS,
+     LOSS_CURVES, true},
+    {FIGURE("accuracy", NULL, "steps accuracy"),
      "Accuracy: the fraction of labels that were predicted correctly",
-     NULL,
      STEP,
-     "set ylabel 'accuracy'\nset yrange [0<*:*<1.02]\n",
      {{ACCURACY, TRAINING}, {EVAL_ACCURACY, EVALUATION}},
      false},
-    {"gradient",
+    {FIGURE("gradient", NULL, "steps gradient"),
      "Gradient norm before clipping",
-     NULL,
      STEP,
-     "set ylabel 'gradient norm'\n",
      {{NORM, "lines linetype 1 title 'all parameters'"},
       {THETA_NORM, "lines linetype 2 dashtype 2 title 'theta'"}},
      true},
-    {"rate",
+    {FIGURE("rate", NULL, "steps rate"),
      "Learning rate",
-     NULL,
      STEP,
-     "set ylabel 'learning rate'\nset yrange [0:*]\nunset key\nset format y '%g'\n",
      {{RATE, "lines linetype 1"}},
      false},
 };
 
-/* Adds x, and the step of the best evaluation as a vertical line. */
-static void add_x(rt_writer *w, const training *t, const run_figure *g)
-{
-    static const char *const labels[COLUMNS] = {
-        [STEP] = "step", [TOKENS] = "tokens", [SECONDS] = "seconds"};
-    rt_writer_add(w, "set xlabel '%s'\nset xrange [0:*]\n", labels[g->x]);
-    if (g->x == TOKENS)
-        rt_writer_add(w, "set format x '%%.1s%%c'\nset xtics %.9g\n",
-                      rt_figures_tics(t->ranges[TOKENS].most));
-    if (g->x != SECONDS && g->curves[1].y == EVAL_LOSS && isfinite(t->best[EVAL_LOSS]) &&
-        isfinite(t->best[g->x]))
-        rt_writer_add(w,
-                      "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 linecolor "
-                      "rgb '#444444'\n",
-                      t->best[g->x], t->best[g->x]);
-}
-
 static void add_run_figure(rt_figures *f, const training *t, const run_figure *g)
 {
-    rt_figure figure = {.name = g->name, .choice = g->choice, .width = RT_FIGURE_WIDTH};
     rt_figure_range range = RT_NO_RANGE;
-    const char *table = g->x == SECONDS ? "timing.csv" : "training.csv";
+    const char *table = g->x == SECONDS ? "timing.csv" : "training.csv", *separator = "plot ";
+    const bool is_loss = g->curves[1].y == EVAL_LOSS;
+    const bool has_best = is_loss && isfinite(t->best[EVAL_LOSS]);
+    char best[96] = "";
     rt_writer w = {0}, plots = {0};
     for (int i = 0; i < 2 && g->curves[i].with; i++) {
         const rt_figure_range *y = &t->ranges[g->curves[i].y];
         if (y->most < y->least) /* no values */
             continue;
-        rt_writer_add(&plots, "%s'%s' using %d:%d with %s", plots.length ? ", \\\n     " : "plot ",
-                      table, g->x, g->curves[i].y, g->curves[i].with);
+        rt_writer_add(&plots, "%s'%s' using %d:%d with %s", separator, table, g->x, g->curves[i].y,
+                      g->curves[i].with);
+        separator = ", \\\n     ";
         rt_figure_range_take(&range, y->least);
         rt_figure_range_take(&range, y->most);
     }
-    if (plots.length && g->curves[1].y == EVAL_LOSS)
-        rt_writer_add(&plots,
-                      ", \\\n     '%s' using %d:%d:(sprintf('evaluation, step %%d: "
-                      "%%.4g',$%d,$%d)) " RT_HYPERTEXT_POINTS("0.5"),
-                      table, g->x, EVAL_LOSS, STEP, EVAL_LOSS);
     if (plots.length && t->ranges[g->x].most >= t->ranges[g->x].least) {
-        add_x(&w, t, g);
-        rt_writer_add(&w, "%s", g->axes);
+        if (g->x == TOKENS)
+            rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(t->ranges[TOKENS].most));
+        if (g->x != SECONDS && has_best && isfinite(t->best[g->x]))
+            rt_writer_add(&w,
+                          "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 "
+                          "linecolor rgb '#444444'\n",
+                          t->best[g->x], t->best[g->x]);
         if (g->fits)
             rt_figures_scale(&w, 'y', range);
-        rt_writer_add(&w, "%s\n", plots.bytes);
+        rt_writer_add(&w, "%s", plots.bytes);
+        if (is_loss)
+            rt_writer_add(&w,
+                          "%s'%s' using %d:%d:(sprintf('evaluation, step %%d: %%.4g', $%d, $%d)) "
+                          "@labelled",
+                          separator, table, g->x, EVAL_LOSS, STEP, EVAL_LOSS);
+        rt_writer_add(&w, "\n");
         w.failed |= plots.failed;
-        snprintf(figure.caption, sizeof figure.caption, "%s", g->caption);
-        if (g->curves[1].y == EVAL_LOSS && isfinite(t->best[EVAL_LOSS]))
-            snprintf(figure.caption, sizeof figure.caption,
-                     "%s; the lowest evaluation loss, %.4g, at step %.9g", g->caption,
+        if (has_best)
+            snprintf(best, sizeof best, "; the lowest evaluation loss, %.4g, at step %.9g",
                      t->best[EVAL_LOSS], t->best[STEP]);
-        rt_figures_add(f, &figure, RT_FIGURE_HEIGHT, &w);
+        rt_figures_add(f, &g->figure, &w, "%s%s", g->caption, best);
     }
     rt_writer_free(&plots);
 }

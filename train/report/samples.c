@@ -325,15 +325,11 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
     const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
     const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
     const int height = v->layers * (v->size + GAP) + v->below;
-    rt_figure figure = {.name = "attention", .width = width};
+    char caption[RT_CAPTION_SIZE];
     rt_writer_add(
         &w,
-        "unset key\nunset grid\nset border 15 linecolor rgb '#888888' linewidth 0.6\n"
-        "set palette defined (0 '#ffffff', 0.3 '#9ecae1', 0.65 '#2171b5', 1 '#08306b')\n"
-        "set cbrange [0:1]\nset cbtics ('0' 0, '.05' .2236, '.2' .4472, '.5' .7071, '1' 1) font "
-        "',12'"
-        "\nset colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n"
-        "set yrange [%g:-0.5]\nset xrange [-0.5:%g]\nset multiplot\n",
+        "set colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n"
+        "set yrange [%g:-0.5]\nset xrange [-0.5:%g]\n",
         (drawn - RIGHT + 6.0) / width, (double)v->below / height, 10.0 / width,
         (double)v->size / height, v->tokens - 0.5, v->tokens - 0.5);
     for (int n = 0; n < v->layers * v->heads; n++) {
@@ -354,16 +350,17 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
     }
     rt_writer_add(&w, "unset multiplot\n");
     size_t used =
-        (size_t)snprintf(figure.caption, sizeof figure.caption,
+        (size_t)snprintf(caption, sizeof caption,
                          "Attention weights in %s: one row for each query, one column for each key",
                          v->chosen ? "a long evaluation sequence"
                                    : "the first evaluation sequence");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)
-            used += (size_t)snprintf(figure.caption + used, sizeof figure.caption - used,
-                                     "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1,
-                                     cuts[i].all);
-    rt_figures_add(f, &figure, height, &w);
+            used += (size_t)snprintf(caption + used, sizeof caption - used, "; %s 0 to %d of %d",
+                                     cuts[i].what, cuts[i].shown - 1, cuts[i].all);
+    rt_figures_add(
+        f, &(rt_figure){.name = "attention", .axes = "attention", .width = width, .height = height},
+        &w, "%s", caption);
 }
 
 /* Chooses as many layers as fit into memory, at most MOST_LAYERS. T is the whole sequence, since a

@@ -29,7 +29,8 @@ typedef struct point {
 } point;
 
 typedef struct points {
-    int count, capacity;
+    int count;
+    size_t capacity;
     point *list;
     bool failed;
 } points;
@@ -37,79 +38,60 @@ typedef struct points {
 /* Figures over the same points. */
 typedef struct group {
     const char *data;                                /* file that the figures are drawn from */
-    const char *axis;                                /* gnuplot commands for x */
     enum { METRICS, TIMING, THETA, RESULTS } source; /* tables that the points come from */
     const char *column;                              /* of the second value of each step */
-    const char *more;                                /* further columns that gnuplot uses */
-    const char *with;                                /* gnuplot style of a curve */
     const char *over;                                /* what the mean is taken over */
-    const char *unit;                                /* of x, in the labels of points */
+    const char *options;                             /* variables of the section "curves" */
     bool beside; /* x is the second value; the points are averaged by step */
     struct {
-        const char *name, *what, *axis; /* NULL behind the last */
+        const char *name, *what, *axes; /* NULL behind the last */
         const char *choice;             /* as in rt_figure */
     } figures[VALUES];
 } group;
 
-#define LOSS_AXIS     "set ylabel 'cross entropy (nats)'\nset yrange [*:*]"
-#define ACCURACY_AXIS "set ylabel 'accuracy'\nset yrange [0<*:*<1.02]"
-#define LINES_POINTS  "linespoints pointtype 7 pointsize 0.4"
-#define OVER_SEEDS    "the mean over the seeds"
+#define LINES      "style = 'lines'\nmore = ''\nunit = "
+#define POINTS     "style = 'linespoints pointtype 7 pointsize 0.4'\nmore = "
+#define OVER_SEEDS "the mean over the seeds"
 
 static const group groups[] = {
     {"curves.csv",
-     "set xlabel 'step'\nset xrange [0:*]",
      METRICS,
      "eval_accuracy",
-     "",
-     "lines",
      OVER_SEEDS,
-     "step",
+     LINES "'step'",
      false,
-     {{"loss", "Evaluation loss", LOSS_AXIS, "steps"},
-      {"accuracy", "Evaluation accuracy", ACCURACY_AXIS, NULL}}},
+     {{"loss", "Evaluation loss", "steps", "steps"},
+      {"accuracy", "Evaluation accuracy", "steps accuracy", NULL}}},
     {"theta_curves.csv",
-     "set xlabel 'pair i'\nset xrange [-0.5:*]",
      THETA,
      NULL,
-     "",
-     LINES_POINTS,
      "the mean over layers, heads and seeds",
-     "pair",
+     POINTS "''\nunit = 'pair'",
      false,
      {{"theta", "Drift of the learned θᵢ from base^(-2i/R), as the logarithm of their ratio",
-       "set ylabel 'ln(θ_i / base^{-2i/R})' enhanced\nset yrange [*:*]\nset xzeroaxis", NULL}}},
+       "pairs distance", NULL}}},
     {"length_curves.csv",
-     "set xlabel 'sequence length (tokens)'\nset logscale x 2",
      RESULTS,
      NULL,
-     ":xtic(1)",
-     LINES_POINTS,
      OVER_SEEDS,
-     "tokens",
+     POINTS "':xtic(1)'\nunit = 'tokens'",
      false,
-     {{"length_loss", "Evaluation loss by sequence length", LOSS_AXIS, NULL},
-      {"length_accuracy", "Evaluation accuracy by sequence length", ACCURACY_AXIS, NULL}}},
+     {{"length_loss", "Evaluation loss by sequence length", "lengths", NULL},
+      {"length_accuracy", "Evaluation accuracy by sequence length", "lengths accuracy", NULL}}},
     {"token_curves.csv",
-     "set xlabel 'tokens'\nset xrange [0:*]\nset format x '%.1s%c'",
      METRICS,
      "tokens",
-     "",
-     "lines",
      OVER_SEEDS,
-     "tokens",
+     LINES "'tokens'",
      true,
-     {{"loss_by_tokens", "Evaluation loss by tokens of training", LOSS_AXIS, "tokens"}}},
+     {{"loss_by_tokens", "Evaluation loss by tokens of training", "tokens", "tokens"}}},
     {"time_curves.csv",
-     "set xlabel 'seconds'\nset xrange [0:*]",
      TIMING,
      NULL,
-     "",
-     "lines",
      OVER_SEEDS,
-     "seconds",
+     LINES "'seconds'",
      true,
-     {{"loss_by_time", "Evaluation loss by time of training", LOSS_AXIS, "seconds"}}},
+     {{"loss_by_time", "Evaluation loss by time of training", "seconds", "seconds"}}},
 };
 
 typedef struct curves {
@@ -123,7 +105,7 @@ typedef struct curves {
 
 static void add_point(points *p, point one)
 {
-    point *list = rt_grown_list(p->list, p->count, &p->capacity, sizeof *list);
+    point *list = rt_grow(p->list, &p->capacity, (size_t)p->count + 1, sizeof *list);
     p->failed |= !list;
     if (list) {
         p->list = list;
@@ -284,36 +266,6 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, const group
     rt_free(p.list);
 }
 
-/* Adds the plots: bands of one deviation, means, and labels where the pointer rests. Later lines
- * are thinner, so that lines that coincide are all visible. */
-static void add_plots(rt_writer *w, const curves *c, const group *g, int column)
-{
-    const int x = g->beside ? 4 : 1;
-    for (int i = 0; i < c->count; i++)
-        rt_writer_add(w,
-                      "%s'%s' index %d using %d:($%d-$%d):($%d+$%d) with filledcurves "
-                      "linetype %d fillstyle transparent solid 0.12 noborder notitle",
-                      i ? ", \\\n     " : "plot ", g->data, i, x, column, column + 1, column,
-                      column + 1, i % 7 + 1);
-    for (int i = 0; i < c->count; i++) {
-        rt_writer_add(w,
-                      ", \\\n     '%s' index %d using %d:%d%s with %s linetype %d dashtype "
-                      "%d linewidth %.2f title ",
-                      g->data, i, x, column, g->more, g->with, i % 7 + 1, i / 7 + 1,
-                      c->count > 1 ? 3.4 - 2.0 * i / (c->count - 1) : 2);
-        rt_figures_quote(w, c->labels[i]);
-    }
-    for (int i = 0; i < c->count; i++) {
-        rt_writer_add(w, ", \\\n     '%s' index %d using %d:%d:(", g->data, i, x, column);
-        rt_figures_quote(w, c->labels[i]);
-        rt_writer_add(w,
-                      ".sprintf(': %s %%.6g: %%.4g ± %%.2g',$%d,$%d,$%d)) " RT_HYPERTEXT_POINTS(
-                          "0.5"),
-                      g->unit, x, column, column + 1);
-    }
-    rt_writer_add(w, "\n");
-}
-
 static int key_height(const curves *c)
 {
     enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 };
@@ -329,26 +281,37 @@ static int key_height(const curves *c)
 static void add_curves(rt_figures *f, const curves *c, const group *g, int value,
                        const rt_ranking *ranking)
 {
-    rt_figure figure = {.name = g->figures[value].name,
-                        .choice = g->figures[value].choice,
-                        .width = RT_FIGURE_WIDTH};
     const bool loss = !value && g->source != THETA;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
+    char axes[32];
+    const rt_figure figure = {.name = g->figures[value].name,
+                              .choice = g->figures[value].choice,
+                              .axes = axes,
+                              .plots = "curves",
+                              .width = RT_FIGURE_WIDTH,
+                              .height = 320 + key_height(c)};
     rt_writer w = {0};
-    rt_writer_add(&w, "%s\n%s\n", g->axis, g->figures[value].axis);
+    snprintf(axes, sizeof axes, "%s%s", g->figures[value].axes,
+             bits   ? " bits"
+             : loss ? " nats"
+                    : "");
     if (g->beside)
         rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
-    if (bits)
-        rt_writer_add(&w, "set ylabel 'bits per byte'\n");
     if (loss)
         rt_figures_scale(&w, 'y', c->means);
-    add_plots(&w, c, g, 2 + 2 * value);
-    snprintf(figure.caption, sizeof figure.caption,
-             "%s%s: %s, and one standard deviation around it%s%s%s%s", g->figures[value].what,
-             bits ? " in bits per byte" : "", g->over, differs ? "; losses of different " : "",
-             differs ? ranking->differ : "", differs ? " are not comparable" : "",
-             c->cut ? "; only the first groups of runs are drawn" : "");
-    rt_figures_add(f, &figure, 320 + key_height(c), &w);
+    rt_writer_add(&w, "file = '%s'\n%s\nhorizontal = %d\nvertical = %d\ncurves = %d\n", g->data,
+                  g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count);
+    rt_writer_add(&w, "array labels[curves] = [");
+    for (int i = 0; i < c->count; i++) {
+        rt_writer_add(&w, i ? ", " : "");
+        rt_figures_quote(&w, c->labels[i]);
+    }
+    rt_writer_add(&w, "]\n");
+    rt_figures_add(f, &figure, &w, "%s%s: %s, and one standard deviation around it%s%s%s%s",
+                   g->figures[value].what, bits ? " in bits per byte" : "", g->over,
+                   differs ? "; losses of different " : "", differs ? ranking->differ : "",
+                   differs ? " are not comparable" : "",
+                   c->cut ? "; only the first groups of runs are drawn" : "");
 }
 
 void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)
@@ -502,21 +465,14 @@ static bool write_points(rt_writer *w, swept *s)
     return several;
 }
 
-static void add_axes(rt_writer *w, const swept *s, const char *unit)
+/* Names the values of the setting, unless there are too many numbers. */
+static void add_values(rt_writer *w, const swept *s)
 {
     rt_writer_add(w, "set xlabel ");
     rt_figures_quote(w, s->runs->names[s->column]);
-    rt_writer_add(w,
-                  " noenhanced\nset ylabel '%s'\nset yrange [*:*]\nset offsets graph 0.06, graph "
-                  "0.06, 0, 0\n",
-                  unit);
-    if (s->numeric && s->value_count > 8) {
-        if (is_logarithmic(s))
-            rt_writer_add(w, "set logscale x\n");
+    rt_writer_add(w, is_logarithmic(s) ? " noenhanced\nset logscale x\n" : " noenhanced\n");
+    if (s->numeric && s->value_count > 8)
         return;
-    }
-    if (is_logarithmic(s))
-        rt_writer_add(w, "set logscale x\n");
     rt_writer_add(w, "set xtics noenhanced (");
     for (int v = 0; v < s->value_count; v++) {
         rt_writer_add(w, v ? ", " : "");
@@ -526,28 +482,23 @@ static void add_axes(rt_writer *w, const swept *s, const char *unit)
     rt_writer_add(w, ")\n");
 }
 
-static void add_series(rt_writer *w, const swept *s, int i, const char *file)
+static void add_labels(rt_writer *w, const swept *s)
 {
-    char name[SERIES_NAME];
-    rt_writer settings = {0};
-    if (s->series_count)
-        rt_sweep_row_settings(&settings, s->runs, s->series[i], s->column, true);
-    snprintf(name, sizeof name, "%s", settings.bytes ? settings.bytes : "");
-    w->failed |= settings.failed;
-    rt_writer_free(&settings);
-    rt_writer_add(w,
-                  "%s'%s' index %d using 1:2:3 with yerrorbars linetype %d pointtype 7 "
-                  "pointsize 0.6 notitle, \\\n     '%s' index %d using 1:2 with points linetype %d "
-                  "pointtype 6 pointsize 0.5 linewidth 0.8 notitle, \\\n     '%s' index %d using "
-                  "1:2 with %s linetype %d title ",
-                  i ? ", \\\n     " : "plot ", file, 2 * i, i + 1, file, 2 * i + 1, i + 1, file,
-                  2 * i, s->numeric ? "lines" : "points pointtype 7 pointsize 0.6", i + 1);
-    rt_figures_quote(w, name);
-    rt_writer_add(w, ", \\\n     '%s' index %d using 1:2:(", file, 2 * i);
-    rt_figures_quote(w, name);
-    rt_writer_add(w,
-                  ".sprintf('%s%%.4g ± %%.2g (runs: %%d)',$2,$3,$4)) " RT_HYPERTEXT_POINTS("0.8"),
-                  *name ? ": " : "");
+    const int all = s->series_count ? s->series_count : 1;
+    rt_writer_add(w, "series = %d\narray labels[series] = [", all);
+    for (int i = 0; i < all; i++) {
+        char name[SERIES_NAME];
+        rt_writer settings = {0};
+        if (s->series_count)
+            rt_sweep_row_settings(&settings, s->runs, s->series[i], s->column, true);
+        snprintf(name, sizeof name, "%s", settings.bytes ? settings.bytes : "");
+        w->failed |= settings.failed;
+        rt_writer_free(&settings);
+        rt_writer_add(w, i ? ", " : "");
+        rt_figures_quote(w, name);
+    }
+    rt_writer_add(w, "]\nstyle = '%s'\n",
+                  s->numeric ? "lines" : "points pointtype 7 pointsize 0.6");
 }
 
 void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)
@@ -557,27 +508,27 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
     int number = 0;
     for (int c = 1; result >= 0 && c < runs->exit_column && number < MOST_KEYS; c++) {
         char file[RT_FIGURE_FILE_SIZE];
-        rt_figure figure = {.name = names[number], .width = RT_FIGURE_WIDTH};
+        const rt_figure figure = {.name = names[number],
+                                  .axes = is_in_bits(ranking) ? "bits" : "nats",
+                                  .plots = "key",
+                                  .width = RT_FIGURE_WIDTH,
+                                  .height = 320};
         swept s = {.runs = runs, .column = c, .result = result, .means = RT_NO_RANGE};
         rt_writer w = {0}, data = {0};
         if (!rt_sweep_differs(runs, c) || !find_values(&s))
             continue;
         find_series(&s);
         if (write_points(&data, &s)) {
-            snprintf(file, sizeof file, "%s.csv", names[number]);
+            snprintf(file, sizeof file, "%s.csv", names[number++]);
             rt_figures_write(f, file, &data);
-            add_axes(&w, &s, is_in_bits(ranking) ? "bits per byte" : "cross entropy (nats)");
+            rt_writer_add(&w, "file = '%s'\n%s", file, s.series_count < 2 ? "unset key\n" : "");
+            add_values(&w, &s);
             rt_figures_scale(&w, 'y', s.means);
-            rt_writer_add(&w, s.series_count < 2 ? "unset key\n" : "");
-            for (int i = 0; i < (s.series_count ? s.series_count : 1); i++)
-                add_series(&w, &s, i, file);
-            rt_writer_add(&w, "\n");
-            snprintf(figure.caption, sizeof figure.caption,
-                     "Evaluation loss by %s: the mean over %s with one standard deviation, and a "
-                     "circle for each run",
-                     runs->names[c], s.series_count ? "the seeds" : "all runs of a value");
-            rt_figures_add(f, &figure, 320, &w);
-            number++;
+            add_labels(&w, &s);
+            rt_figures_add(f, &figure, &w,
+                           "Evaluation loss by %s: the mean over %s with one standard deviation, "
+                           "and a circle for each run",
+                           runs->names[c], s.series_count ? "the seeds" : "all runs of a value");
         }
         rt_writer_free(&data);
     }

@@ -8,21 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void *rt_grown_list(void *list, int count, int *capacity, size_t size)
-{
-    if (count < *capacity)
-        return list;
-    const int larger = *capacity ? 2 * *capacity : 64;
-    void *moved = rt_alloc((size_t)larger, size);
-    if (!moved)
-        return NULL;
-    if (count)
-        memcpy(moved, list, (size_t)count * size);
-    rt_free(list);
-    *capacity = larger;
-    return moved;
-}
-
 rt_summary rt_summarise(const double *values, int count)
 {
     rt_summary s = {0, (double)NAN, (double)NAN};
@@ -80,7 +65,7 @@ static char **copy_cells(char *const *cells, int count)
 static bool add_run(rt_sweep_runs *s, const rt_csv *csv, const char *folder)
 {
     rt_writer path = {0};
-    rt_sweep_run *list = rt_grown_list(s->list, s->count, &s->capacity, sizeof *list);
+    rt_sweep_run *list = rt_grow(s->list, &s->capacity, (size_t)s->count + 1, sizeof *list);
     s->list = list ? list : s->list;
     char **cells = list ? copy_cells(csv->cells, s->columns) : NULL;
     if (!cells)

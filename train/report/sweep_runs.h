@@ -43,7 +43,8 @@ typedef struct rt_sweep_runs {
     int columns;
     int exit_column; /* columns 1 ... exit_column - 1 are settings, those behind it results */
     char **names;    /* of the columns */
-    int count, capacity, row_count;
+    int count, row_count;
+    size_t capacity; /* of the list */
     rt_sweep_run *list;
     rt_sweep_row *rows;
     double *values; /* scratch memory for rt_sweep_summary */
