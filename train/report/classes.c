@@ -19,7 +19,6 @@ typedef struct classes {
     rt_labels *labels;
     rt_class_score *scores; /* of each */
     rt_class_score *errors; /* the same, but F1 is minus the number of errors of the class */
-    int *position;          /* row of each class in the matrix, or -1 */
     int occurring;          /* classes that occur or are predicted */
 } classes;
 
@@ -138,15 +137,15 @@ static void add_matrix(rt_writer *w, const classes *c)
     int chosen[WIDEST_MATRIX], count, from, to;
     const int width = rt_scores_lowest(chosen, c->errors, c->labels->count, WIDEST_MATRIX);
     qsort(chosen, (size_t)width, sizeof *chosen, ascending);
-    for (int i = 0; i < c->labels->count; i++)
-        c->position[i] = -1;
-    for (int i = 0; i < width; i++)
-        c->position[chosen[i]] = i;
     if (rt_csv_open(&csv, c->folder, "confusion.csv"))
-        while (rt_csv_row(&csv))
-            if (read_pair(c, &csv, &from, &to, &count) && c->position[from] >= 0 &&
-                c->position[to] >= 0)
-                pairs[c->position[from]][c->position[to]] = count;
+        while (rt_csv_row(&csv)) {
+            if (!read_pair(c, &csv, &from, &to, &count))
+                continue;
+            const int *row = bsearch(&from, chosen, (size_t)width, sizeof *chosen, ascending);
+            const int *column = bsearch(&to, chosen, (size_t)width, sizeof *chosen, ascending);
+            if (row && column)
+                pairs[row - chosen][column - chosen] = count;
+        }
     rt_csv_close(&csv);
     rt_writer_add(w, "<h2>Confusion matrix</h2>\n<div class=\"scroll\"><table "
                      "class=\"confusion\">\n<tr><td></td>");
@@ -184,10 +183,9 @@ void rt_report_classes(rt_writer *w, const char *folder)
     w->failed |= !read_labels(&c);
     if (!c.labels)
         return;
-    c.scores = rt_alloc((size_t)c.labels->count, sizeof *c.scores);
-    c.errors = rt_alloc((size_t)c.labels->count, sizeof *c.errors);
-    c.position = rt_alloc((size_t)c.labels->count, sizeof *c.position);
-    w->failed |= !c.scores || !c.errors || !c.position;
+    c.scores = rt_alloc((size_t)c.labels->count, 2 * sizeof *c.scores);
+    c.errors = c.scores ? c.scores + c.labels->count : NULL;
+    w->failed |= !c.scores;
     if (!w->failed)
         read_scores(&c);
     if (c.occurring) {
@@ -196,8 +194,6 @@ void rt_report_classes(rt_writer *w, const char *folder)
     }
     rt_labels_free(c.labels);
     rt_free(c.scores);
-    rt_free(c.errors);
-    rt_free(c.position);
 }
 
 /* ---- mistakes ---- */

@@ -199,49 +199,37 @@ static const char *read_svg(const rt_figures *f, const rt_figure *figure, char *
     return svg && strstr(svg, "</svg>") ? svg : NULL;
 }
 
-/* Adds the plots of all figures with a choice, and the buttons to choose one; nothing if none was
- * drawn. */
-static void add_choice(rt_writer *w, const rt_figures *f)
+/* Adds a figure or, if it has a choice, the plots of all figures that share its place and the
+ * buttons to choose one; nothing if none was drawn. */
+static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *first)
 {
     rt_writer buttons = {0}, plots = {0};
-    const char *caption = NULL;
-    for (int i = 0; i < f->count; i++) {
-        const rt_figure *figure = &f->list[i];
+    const rt_figure *drawn = NULL, *end = first->choice ? f->list + f->count : first + 1;
+    for (const rt_figure *g = first; g < end; g++) {
         char *text = NULL;
-        const char *svg = figure->choice ? read_svg(f, figure, &text) : NULL;
-        if (svg) {
+        const char *svg = !first->choice == !g->choice ? read_svg(f, g, &text) : NULL;
+        if (svg && g->choice)
             rt_writer_add(&buttons,
                           "<input type=\"radio\" name=\"choice\" id=\"by-%s\"%s>"
                           "<label for=\"by-%s\">%s</label>",
-                          figure->choice, caption ? "" : " checked", figure->choice,
-                          figure->choice);
-            add_plot(&plots, svg, figure);
-            caption = caption ? caption : figure->caption;
-        }
+                          g->choice, drawn ? "" : " checked", g->choice, g->choice);
+        if (svg)
+            add_plot(&plots, svg, g);
+        drawn = svg && !drawn ? g : drawn;
         rt_free(text);
     }
     w->failed |= buttons.failed || plots.failed;
-    if (caption && !w->failed) {
-        rt_writer_add(w, "<figure class=\"choice\">%s%s", buttons.bytes, plots.bytes);
-        rt_page_cell(w, "figcaption", caption);
+    if (drawn && !w->failed) {
+        rt_writer_add(w, "<figure%s>%s%s",
+                      first->choice                    ? " class=\"choice\""
+                      : drawn->width > RT_FIGURE_WIDTH ? " class=\"wide\""
+                                                       : "",
+                      buttons.bytes ? buttons.bytes : "", plots.bytes);
+        rt_page_cell(w, "figcaption", drawn->caption);
         rt_writer_add(w, "</figure>\n");
     }
     rt_writer_free(&buttons);
     rt_writer_free(&plots);
-}
-
-/* Adds a figure with a place of its own; nothing if it was not drawn. */
-static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *figure)
-{
-    char *text;
-    const char *svg = read_svg(f, figure, &text);
-    if (svg) {
-        rt_writer_add(w, "<figure%s>", figure->width > RT_FIGURE_WIDTH ? " class=\"wide\"" : "");
-        add_plot(w, svg, figure);
-        rt_page_cell(w, "figcaption", figure->caption);
-        rt_writer_add(w, "</figure>\n");
-    }
-    rt_free(text);
 }
 
 void rt_page_figures(rt_writer *w, const rt_figures *f)
@@ -249,10 +237,8 @@ void rt_page_figures(rt_writer *w, const rt_figures *f)
     bool chosen = false;
     rt_writer_add(w, "<div class=\"figures\">\n");
     for (int i = 0; i < f->count && !f->status.code; i++) {
-        if (!f->list[i].choice)
+        if (!f->list[i].choice || !chosen)
             add_figure(w, f, &f->list[i]);
-        else if (!chosen)
-            add_choice(w, f);
         chosen |= f->list[i].choice != NULL;
     }
     rt_writer_add(w, "</div>\n");

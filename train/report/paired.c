@@ -11,21 +11,12 @@
 
 /* ---- ranking ---- */
 
-/* The configuration and vocabulary of a run, which decide what its loss measures. */
-typedef struct question {
-    rt_config config;
-    char *vocabulary; /* the file in its folder; NULL if there is none */
-} question;
-
-static bool read_question(question *q, const rt_sweep_runs *runs, int run)
+/* Returns the text of the vocabulary in the folder of a run; NULL if there is none. */
+static char *read_vocabulary(const rt_sweep_runs *runs, int run, const rt_data_options *o)
 {
     char path[RT_PATH_SIZE];
-    if (!rt_sweep_load_run(runs, run, &q->config))
-        return false;
-    const bool bpe = q->config.data.level == RT_LEVEL_BPE;
-    if (!rt_path_join(path, runs->list[run].folder, bpe ? "tokenizer.json" : "vocab.txt").code)
-        q->vocabulary = rt_read_text(path);
-    return true;
+    const char *file = o->level == RT_LEVEL_BPE ? "tokenizer.json" : "vocab.txt";
+    return rt_path_join(path, runs->list[run].folder, file).code ? NULL : rt_read_text(path);
 }
 
 static bool has_same(const char *key, const rt_data_options *a, const rt_data_options *b)
@@ -33,17 +24,16 @@ static bool has_same(const char *key, const rt_data_options *a, const rt_data_op
     return rt_key_value_equal(rt_keys_find(&rt_data_keys, key), a, b);
 }
 
-/* Returns whether both predict the same vocabulary: without a text a number of ids. Labels have
- * none. */
-static bool has_same_vocabulary(const question *a, const question *b)
+/* Returns whether both predict the same vocabulary, one text or, without a text, a number of ids.
+ * Labels have none. */
+static bool has_same_vocabulary(const rt_data_options *a, const char *text_a,
+                                const rt_data_options *b, const char *text_b)
 {
-    const rt_data_options *x = &a->config.data, *y = &b->config.data;
-    if (rt_data_task_target(x->task) != RT_TARGET_IDS)
+    if (rt_data_task_target(a->task) != RT_TARGET_IDS)
         return true;
-    if (a->vocabulary && b->vocabulary)
-        return x->level == y->level && x->lowercase == y->lowercase &&
-               !strcmp(a->vocabulary, b->vocabulary);
-    return !a->vocabulary && !b->vocabulary && x->vocab == y->vocab;
+    if (text_a && text_b)
+        return a->level == b->level && a->lowercase == b->lowercase && !strcmp(text_a, text_b);
+    return !text_a && !text_b && a->vocab == b->vocab;
 }
 
 /* Returns in what two runs differ so that their losses are not comparable; NULL if in nothing. With
@@ -77,22 +67,24 @@ rt_ranking rt_report_rank(const rt_sweep_runs *runs)
 {
     const char *different = NULL;
     bool same_vocabulary = true, any = false;
-    question *first = rt_alloc(2, sizeof *first);
-    if (!first)
-        return (rt_ranking){NULL, NULL};
-    question *other = first + 1;
+    rt_config first, other;
+    char *words = NULL;
     for (int i = 0; i < runs->count && !different; i++) {
-        const bool there = read_question(any ? other : first, runs, i);
-        if (any && there) {
-            different = find_difference(&first->config.data, &other->config.data);
-            same_vocabulary = same_vocabulary && has_same_vocabulary(first, other);
+        rt_config *config = any ? &other : &first;
+        if (!rt_sweep_load_run(runs, i, config))
+            continue;
+        char *text = read_vocabulary(runs, i, &config->data);
+        if (any) {
+            different = find_difference(&first.data, &other.data);
+            same_vocabulary =
+                same_vocabulary && has_same_vocabulary(&first.data, words, &other.data, text);
+            rt_free(text);
+        } else {
+            words = text;
+            any = true;
         }
-        rt_free(other->vocabulary);
-        other->vocabulary = NULL;
-        any = any || there;
     }
-    rt_free(first->vocabulary);
-    rt_free(first);
+    rt_free(words);
     if (different)
         return (rt_ranking){NULL, different};
     if (same_vocabulary)
@@ -134,29 +126,29 @@ static double tails_of_t(double t, double shift, double nu)
     return sum * step / 3;
 }
 
-rt_student rt_student_of(int count)
+/* Returns the number that halves of a range from 0 to `most` lead to: the quantile of t if `t` is
+ * 0, else the mean of the noncentral t with 90 % beyond t. */
+static double halve(double most, double t, double nu)
 {
     enum { HALVINGS = 45 };
-    const double nu = count - 1;
-    double t_low = 0, t = 20;         /* the quantile is 12.7 for one degree of freedom */
-    double shift_low = 0, shift = 40; /* mean with 90 % of the noncentral t beyond t */
+    double low = 0;
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle = (low + most) / 2;
+        if (t > 0 ? tails_of_t(t, middle, nu) < 0.9 : tails_of_t(middle, 0, nu) > 0.05)
+            low = middle;
+        else
+            most = middle;
+    }
+    return most;
+}
+
+rt_student rt_student_of(int count)
+{
     if (count < 2)
         return (rt_student){count, NAN, NAN};
-    for (int i = 0; i < HALVINGS; i++) {
-        const double middle = (t_low + t) / 2;
-        if (tails_of_t(middle, 0, nu) > 0.05)
-            t_low = middle;
-        else
-            t = middle;
-    }
-    for (int i = 0; i < HALVINGS; i++) {
-        const double middle = (shift_low + shift) / 2;
-        if (tails_of_t(t, middle, nu) < 0.9)
-            shift_low = middle;
-        else
-            shift = middle;
-    }
-    return (rt_student){count, t / sqrt(count), shift / sqrt(count)};
+    const double nu = count - 1;
+    const double t = halve(20, 0, nu); /* the quantile is 12.7 for one degree of freedom */
+    return (rt_student){count, t / sqrt(count), halve(40, t, nu) / sqrt(count)};
 }
 
 /* ---- pairs ---- */
@@ -239,43 +231,41 @@ static bool is_apart(const rt_difference *d)
     return d->low > 0 || d->high < 0;
 }
 
-/* Fills the list unless it is NULL; returns the number of differences. */
-static int list_differences(rt_paired_difference *list, const rt_sweep_runs *s, double *scratch)
+/* Lists the differences between the first value of each key and every other. Returns false if
+ * memory is short. */
+static bool list_differences(rt_paired *p, const rt_sweep_runs *s, double *scratch)
 {
-    int count = 0;
+    size_t capacity = 0;
     rt_student t = rt_student_of(0);
     for (int column = 1; column < s->exit_column; column++)
         for (int run = 1; run < s->count && rt_sweep_differs(s, column); run++) {
             if (!is_first(s, column, run))
                 continue;
-            const int n = count++;
+            const char *value = s->list[run].cells[column], *against = s->list[0].cells[column];
+            rt_paired_difference *list =
+                rt_grow(p->list, &capacity, (size_t)p->count + 1, sizeof *list);
             if (!list)
-                continue;
-            rt_paired_difference *d = &list[n];
-            *d = (rt_paired_difference){.key = s->names[column],
-                                        .value = s->list[run].cells[column],
-                                        .against = s->list[0].cells[column]};
-            d->loss =
-                difference_of(scratch, find_pairs(s, column, d->value, d->against, scratch), &t);
+                return false;
+            const int pairs = find_pairs(s, column, value, against, scratch);
+            p->list = list;
+            list[p->count++] = (rt_paired_difference){s->names[column], value, against,
+                                                      difference_of(scratch, pairs, &t)};
         }
-    return count;
+    return true;
 }
 
 rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s)
 {
-    const int count = list_differences(NULL, s, NULL), seed = rt_sweep_setting(s, "run.seed");
+    const int seed = rt_sweep_setting(s, "run.seed");
     double *scratch = rt_alloc((size_t)s->count + 1, sizeof *scratch);
-    *p = (rt_paired){.list = rt_alloc((size_t)count + 1, sizeof *p->list), .doubling = NAN};
-    if (!scratch || !p->list) {
-        rt_free(scratch);
-        return rt_out_of_memory("paired differences");
-    }
-    p->count = list_differences(p->list, s, scratch);
-    p->doubling = find_doubling(s, scratch);
+    *p = (rt_paired){.doubling = NAN};
+    const bool listed = scratch && list_differences(p, s, scratch);
+    if (listed)
+        p->doubling = find_doubling(s, scratch);
     for (int run = 0; run < s->count && seed >= 0; run++)
         p->seeds += is_first(s, seed, run);
     rt_free(scratch);
-    return rt_ok();
+    return listed ? rt_ok() : rt_out_of_memory("paired differences");
 }
 
 void rt_paired_free(rt_paired *p)

@@ -30,31 +30,14 @@ static bool is_seen(const char *text, size_t length, size_t *size)
     return seen;
 }
 
-/* Writes as much of a token as fits into a label; returns whether all of it is visible. */
-static bool show(char label[RT_TOKEN_LABEL_SIZE], const char *token, size_t size)
-{
-    enum { MOST_CHARACTERS = 7 };
-    size_t at = 0, length = 0;
-    for (int characters = 0; at < size; characters++) {
-        size_t next;
-        if (!is_seen(token + at, size - at, &next) || token[at] == '\n')
-            return false;
-        at += next;
-        length = characters < MOST_CHARACTERS ? at : length;
-    }
-    snprintf(label, RT_TOKEN_LABEL_SIZE, "%.*s%s", (int)length, token, length < size ? "…" : "");
-    return size > 0;
-}
-
-/* Writes the sign for a character of a piece or for a byte; returns its number of bytes. */
+/* Writes the sign for a character or for a byte that is none; returns its number of bytes. */
 static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
 {
-    size_t step;
-    if (*bytes == ' ' || *bytes == '\n' || *bytes == '\t') {
-        snprintf(shown, RT_UTF8_SIZE, "%s", *bytes == ' ' ? "␣" : *bytes == '\n' ? "↵" : "⇥");
-        return 1;
-    }
-    if (is_seen(bytes, size, &step))
+    size_t step = 1;
+    const char *blank = memchr(" \n\t", *bytes, 3);
+    if (blank)
+        snprintf(shown, RT_UTF8_SIZE, "%s", *blank == ' ' ? "␣" : *blank == '\n' ? "↵" : "⇥");
+    else if (is_seen(bytes, size, &step))
         snprintf(shown, RT_UTF8_SIZE, "%.*s", (int)step, bytes);
     else if (step == 1 && (unsigned char)*bytes >= 0x80)
         snprintf(shown, RT_UTF8_SIZE, "\\x%02x", (unsigned)(unsigned char)*bytes);
@@ -63,15 +46,16 @@ static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
     return step;
 }
 
-/* Writes the label of a piece, or of a special token as its file has it. */
-static const char *show_piece(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size)
+/* Writes the signs of as many characters as fit into the label. */
+static const char *write_signs(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size,
+                               int most)
 {
     static const char more[] = "…";
     size_t at = 0, used = 0;
-    while (at < size) {
+    for (; at < size; most--) {
         char shown[RT_UTF8_SIZE];
         const size_t step = sign(shown, bytes + at, size - at), length = strlen(shown);
-        if (used + length + sizeof more > RT_TOKEN_LABEL_SIZE) {
+        if (!most || used + length + sizeof more > RT_TOKEN_LABEL_SIZE) {
             memcpy(label + used, more, sizeof more);
             return label;
         }
@@ -82,27 +66,29 @@ static const char *show_piece(char label[RT_TOKEN_LABEL_SIZE], const char *bytes
     return label;
 }
 
+static bool is_visible(const char *bytes, size_t size)
+{
+    bool visible = size > 0;
+    for (size_t at = 0, step; at < size; at += step)
+        visible &= is_seen(bytes + at, size - at, &step);
+    return visible;
+}
+
 const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data, int32_t id)
 {
+    enum { MOST_CHARACTERS = 7 }; /* of a token that is no piece */
     size_t size;
-    const char *text = HIDDEN;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
-    const char *token = rt_vocabulary_decode(vocabulary, id, &size);
+    const char *token = rt_vocabulary_decode(vocabulary, id, &size), *name = HIDDEN;
     const rt_spelling spelling =
         vocabulary->bpe ? rt_vocabulary_spell(vocabulary, id) : (rt_spelling){.size = 0};
     if (spelling.size)
-        return show_piece(label, spelling.bytes, spelling.size);
+        return write_signs(label, spelling.bytes, spelling.size, RT_TOKEN_LABEL_SIZE);
+    if (token && (is_visible(token, size) || (size == 1 && *token == '\t')))
+        return write_signs(label, token, size, MOST_CHARACTERS);
     if (!token)
-        text = special_name(&vocabulary->special, id);
-    else if (!strcmp(token, " "))
-        text = "␣";
-    else if (!strcmp(token, "\n"))
-        text = "↵";
-    else if (!strcmp(token, "\t"))
-        text = "⇥";
-    else if (show(label, token, size))
-        return label;
-    snprintf(label, RT_TOKEN_LABEL_SIZE, "%s", text);
+        name = special_name(&vocabulary->special, id);
+    snprintf(label, RT_TOKEN_LABEL_SIZE, "%s", name);
     return label;
 }
 

@@ -339,24 +339,13 @@ static bool names_suffice(const comparison *c, const rt_key *k)
     return true;
 }
 
-/* Collects the names of all results, in the order in which runs first have them. */
-static void collect_results(rt_results *all, const comparison *c)
+/* Adds the name, the settings that are shown and the exit code of a run, or their headings. */
+static void add_row(rt_writer *w, const void *context, int run)
 {
-    for (int i = 0; i < c->count; i++)
-        for (int r = 0; r < c->list[i]->results.count; r++) {
-            const char *name = c->list[i]->results.list[r].name;
-            bool known = !strcmp(name, RT_RESULT_EXIT_CODE);
-            for (int k = 0; k < all->count && !known; k++)
-                known = !strcmp(all->list[k].name, name);
-            if (!known)
-                rt_results_put(all, 0, "%s", name);
-        }
-}
-
-/* Adds a cell for each key that is shown: its name or, of a run, its value. */
-static void add_settings(rt_writer *w, const comparison *c, const member *m)
-{
+    const comparison *c = context;
+    const member *m = run < 0 ? NULL : c->list[run];
     char text[RT_VALUE_SIZE];
+    rt_csv_put(w, m ? m->name : "run");
     for (int i = 0; rt_key_at(i); i++) {
         if (c->shown[i] == HIDDEN)
             continue;
@@ -366,37 +355,28 @@ static void add_settings(rt_writer *w, const comparison *c, const member *m)
         rt_writer_add(w, ",");
         rt_csv_put(w, m && c->shown[i] == FILE_NAME ? rt_path_name(text) : value);
     }
+    if (m)
+        rt_csv_add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
+    else
+        rt_writer_add(w, "," RT_RESULT_EXIT_CODE);
+}
+
+static const rt_results *results_of(const void *context, int run)
+{
+    return &((const comparison *)context)->list[run]->results;
 }
 
 static rt_status write_table(comparison *c)
 {
     const rt_key *key;
-    rt_results all = {0};
     rt_writer w = {0};
-    collect_results(&all, c);
-    w.failed = all.failed;
     for (int i = 0; (key = rt_key_at(i)); i++)
         c->shown[i] = !differs(c, i)                                      ? HIDDEN
                       : key->type == RT_KEY_TEXT && names_suffice(c, key) ? FILE_NAME
                                                                           : VALUE;
-    rt_writer_add(&w, "run");
-    add_settings(&w, c, NULL);
-    rt_writer_add(&w, "," RT_RESULT_EXIT_CODE);
-    for (int i = 0; i < all.count; i++)
-        rt_writer_add(&w, ",%s", all.list[i].name);
-    rt_writer_add(&w, "\n");
-    for (int i = 0; i < c->count; i++) {
-        const member *m = c->list[i];
-        rt_csv_put(&w, m->name);
-        add_settings(&w, c, m);
-        rt_csv_add_number(&w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
-        for (int r = 0; r < all.count; r++)
-            rt_csv_add_number(&w, rt_results_get(&m->results, "%s", all.list[r].name));
-        rt_writer_add(&w, "\n");
-    }
-    rt_results_free(&all);
+    rt_sweep_runs_csv(&w, c->count, add_row, results_of, c);
     char *table = rt_writer_take(&w);
-    rt_status status =
+    const rt_status status =
         table ? rt_write_text(c->folder, "runs.csv", table) : rt_out_of_memory("a comparison");
     rt_free(table);
     return status;

@@ -153,6 +153,31 @@ bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config)
     return !rt_config_load_folder(config, s->list[run].folder).code;
 }
 
+void rt_sweep_runs_csv(rt_writer *w, int count, rt_run_writer *write_run,
+                       rt_run_results *results_of, const void *context)
+{
+    rt_results names = {0}; /* in the order in which runs first have them */
+    for (int run = 0; run < count; run++) {
+        const rt_results *r = results_of(context, run);
+        for (int i = 0; i < r->count; i++)
+            if (strcmp(r->list[i].name, RT_RESULT_EXIT_CODE) != 0 &&
+                isnan(rt_results_get(&names, "%s", r->list[i].name)))
+                rt_results_put(&names, 0, "%s", r->list[i].name);
+    }
+    for (int run = -1; run < count; run++) {
+        write_run(w, context, run);
+        for (int i = 0; i < names.count; i++)
+            if (run < 0)
+                rt_writer_add(w, ",%s", names.list[i].name);
+            else
+                rt_csv_add_number(w, rt_results_get(results_of(context, run), "%s",
+                                                    names.list[i].name));
+        rt_writer_add(w, "\n");
+    }
+    w->failed |= names.failed;
+    rt_results_free(&names);
+}
+
 /* ---- columns and rows ---- */
 
 bool rt_sweep_differs(const rt_sweep_runs *s, int column)
@@ -288,10 +313,10 @@ static int list_results(rt_table_column *list, const rt_sweep_runs *s)
     for (int v = 0; (view = rt_result_view_at(v)); v++) {
         const int column = rt_sweep_column(s, view->name);
         if (!is_family(view) && (view->always || any_run_has(s, column)))
-            list[count++] = (rt_table_column){RT_COLUMN_RESULT, column, view, 0};
+            list[count++] = (rt_table_column){RT_COLUMN_RESULT, column, view};
         for (int i = s->exit_column + 1; is_family(view) && i < s->columns; i++)
             if (!strncmp(s->names[i], view->name, strlen(view->name)))
-                list[count++] = (rt_table_column){RT_COLUMN_RESULT, i, view, 0};
+                list[count++] = (rt_table_column){RT_COLUMN_RESULT, i, view};
     }
     return count;
 }
@@ -378,16 +403,13 @@ rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_swee
     t->cells = rt_alloc((size_t)t->rows * (size_t)t->columns, sizeof *t->cells);
     failed = !t->cells;
     for (int i = 0; i < t->rows * t->columns && !failed; i++) {
-        rt_table_column *column = &t->list[i % t->columns];
         rt_writer w = {0};
         if (i < t->columns)
-            write_heading(&w, s, column);
+            write_heading(&w, s, &t->list[i]);
         else
-            write_cell(&w, s, column, i / t->columns - 1);
+            write_cell(&w, s, &t->list[i % t->columns], i / t->columns - 1);
         t->cells[i] = rt_writer_take(&w);
         failed = !t->cells[i];
-        const int width = failed ? 0 : width_of(t->cells[i]);
-        column->width = width > column->width ? width : column->width;
     }
     return failed ? rt_out_of_memory("the table of a sweep") : rt_ok();
 }
@@ -404,6 +426,12 @@ void rt_sweep_table_free(rt_sweep_table *t)
 /* Control characters become question marks: settings may come from an untrusted file. */
 void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
 {
+    int widths[t->columns];
+    memset(widths, 0, sizeof widths);
+    for (int i = 0; i < t->rows * t->columns; i++) {
+        const int width = width_of(t->cells[i]);
+        widths[i % t->columns] = width > widths[i % t->columns] ? width : widths[i % t->columns];
+    }
     for (int r = 0; r < t->rows; r++) {
         for (int c = 0; c < t->columns; c++) {
             const char *cell = t->cells[r * t->columns + c];
@@ -411,7 +439,7 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
             for (int i = 0; i < printed_bytes(cell); i++)
                 fputc(iscntrl((unsigned char)cell[i]) ? '?' : cell[i], to);
             if (c + 1 < t->columns)
-                fprintf(to, "%*s", t->list[c].width - width_of(cell), "");
+                fprintf(to, "%*s", widths[c] - width_of(cell), "");
         }
         fputc('\n', to);
     }

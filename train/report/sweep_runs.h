@@ -55,6 +55,13 @@ typedef struct rt_sweep_runs {
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
 
+/* Adds runs.csv: a row for each run, and a column for each result that some run has. `write_run`
+ * adds the name, the settings and the exit code of a run or, for run -1, their headings. */
+typedef void rt_run_writer(rt_writer *w, const void *context, int run);
+typedef const rt_results *rt_run_results(const void *context, int run);
+void rt_sweep_runs_csv(rt_writer *w, int count, rt_run_writer *write_run,
+                       rt_run_results *results_of, const void *context);
+
 /* Loads the configuration of a run; returns false if it has none. */
 bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config);
 
@@ -113,7 +120,6 @@ typedef struct rt_table_column {
     rt_column_kind kind;
     int source;                 /* column of the runs; -1: they have none */
     const rt_result_view *view; /* of a result */
-    int width;                  /* in characters */
 } rt_table_column;
 
 typedef struct rt_sweep_table {

@@ -12,66 +12,34 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lists the names of all results, in the order in which runs first have them. NULL if memory is
- * short. */
-static const char **collect_names(int *count, const rt_sweep *s, const rt_sweep_result *results)
-{
-    size_t most = 0;
-    for (int run = 0; run < rt_sweep_count(s); run++)
-        most += (size_t)results[run].results.count;
-    const char **list = rt_alloc(most, sizeof *list);
-    *count = 0;
-    for (int run = 0; list && run < rt_sweep_count(s); run++)
-        for (int i = 0; i < results[run].results.count; i++) {
-            const char *name = results[run].results.list[i].name;
-            int known = 0;
-            while (known < *count && strcmp(list[known], name) != 0)
-                known++;
-            if (known == *count && strcmp(name, RT_RESULT_EXIT_CODE) != 0)
-                list[(*count)++] = name;
-        }
-    return list;
-}
+/* A sweep that is recorded. */
+typedef struct recorded {
+    const rt_sweep *sweep;
+    const rt_sweep_result *results;
+} recorded;
 
-static void add_run(rt_writer *w, const rt_sweep *s, int run, const rt_sweep_result *result,
-                    const char *const *names, int count)
+static void add_run(rt_writer *w, const void *context, int run)
 {
-    char name[RT_RUN_NAME_SIZE];
-    const rt_variant *variant = rt_sweep_variant(s, run);
-    rt_sweep_name(s, run, name);
+    const recorded *r = context;
+    const rt_sweep *s = r->sweep;
+    char name[RT_RUN_NAME_SIZE] = "run";
+    if (run >= 0)
+        rt_sweep_name(s, run, name);
     rt_csv_put(w, name);
-    if (variant)
-        rt_writer_add(w, ",%s", variant->name);
+    if (s->variant_count)
+        rt_writer_add(w, ",%s", run < 0 ? "variant" : rt_sweep_variant(s, run)->name);
     for (int i = 0; i < s->axis_count; i++) {
         rt_writer_add(w, ",");
-        rt_csv_put(w, rt_sweep_value(s, run, i));
+        rt_csv_put(w, run < 0 ? rt_key_name(s->axes[i].key) : rt_sweep_value(s, run, i));
     }
-    rt_writer_add(w, ",");
-    if (result->ended)
-        rt_writer_add(w, "%d", result->exit_code);
-    for (int i = 0; i < count; i++)
-        rt_csv_add_number(w, rt_results_get(&result->results, "%s", names[i]));
-    rt_writer_add(w, "\n");
+    rt_writer_add(w, run < 0 ? "," RT_RESULT_EXIT_CODE : ",");
+    if (run >= 0 && r->results[run].ended)
+        rt_writer_add(w, "%d", r->results[run].exit_code);
 }
 
-static rt_status write_runs(const char *folder, const rt_sweep *s, const rt_sweep_result *results)
+static const rt_results *results_of(const void *context, int run)
 {
-    rt_writer w = {0};
-    int count;
-    const char **names = collect_names(&count, s, results);
-    if (!names)
-        return rt_out_of_memory("a table");
-    rt_writer_add(&w, s->variant_count ? "run,variant," : "run,");
-    for (int i = 0; i < s->axis_count; i++)
-        rt_writer_add(&w, "%s,", rt_key_name(s->axes[i].key));
-    rt_writer_add(&w, RT_RESULT_EXIT_CODE);
-    for (int i = 0; i < count; i++)
-        rt_writer_add(&w, ",%s", names[i]);
-    rt_writer_add(&w, "\n");
-    for (int run = 0; run < rt_sweep_count(s); run++)
-        add_run(&w, s, run, &results[run], names, count);
-    rt_free(names);
-    return rt_durable_given(folder, "runs.csv", rt_writer_take(&w));
+    return &((const recorded *)context)->results[run].results;
 }
 
 /* Prints the table of the runs, the best row, the paired differences and the verdict on theta. */
@@ -106,7 +74,8 @@ rt_status rt_sweep_record(FILE *to, const char *folder, const rt_sweep *s,
     rt_sweep_runs runs;
     rt_paired paired = {.list = NULL};
     rt_writer w = {0};
-    rt_status status = write_runs(folder, s, results);
+    rt_sweep_runs_csv(&w, rt_sweep_count(s), add_run, results_of, &(recorded){s, results});
+    rt_status status = rt_durable_given(folder, "runs.csv", rt_writer_take(&w));
     if (status.code)
         return status;
     status = rt_sweep_runs_read(&runs, folder);
