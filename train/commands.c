@@ -12,13 +12,13 @@
 #include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
-#include "train/run/found.h"
 #include "train/run/state.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
 #include "train/world/world.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -81,17 +81,11 @@ static rt_status print_table(FILE *to, const rt_config *config, const rt_checkpo
     return rt_ok();
 }
 
-rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
-                           const rt_arguments *arguments)
+rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found)
 {
     rt_checkpoint_theta learned = {.values = NULL};
     rt_status status = rt_ok();
-    if (arguments->config && (arguments->checkpoint || arguments->best)) {
-        status = rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), config);
-        if (*found->warnings)
-            fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
-    }
-    if (!status.code && found->imported)
+    if (found->imported)
         status = rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
                           found->path);
     if (!status.code && !rt_transformer_pairs(&config->model))
@@ -264,51 +258,38 @@ rt_status rt_init_command(const rt_arguments *arguments)
 
 /* ---- --report ---- */
 
-/* Returns the last part of a path: "runs/theta/" is the sweep theta. */
-static const char *last_part(const char *path, char name[RT_PATH_SIZE])
-{
-    snprintf(name, RT_PATH_SIZE, "%s", path);
-    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
-        name[end - 1] = '\0';
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
 /* Draws the report of a run: without attention maps if its data or checkpoints are gone. */
-static rt_status report_again(const rt_arguments *arguments)
+static rt_status report_run(const rt_arguments *arguments, const char *folder)
 {
     char path[RT_PATH_SIZE];
     rt_config config;
-    rt_found found = {0};
-    rt_status status = rt_config_load_folder(&config, arguments->report);
+    rt_status status = rt_config_load_folder(&config, folder);
     if (status.code)
-        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", arguments->report,
-                        status.message);
+        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
     rt_run r = rt_run_new(&config, arguments);
-    status = rt_path_join(path, arguments->report, "checkpoints");
+    status = rt_path_join(path, folder, "checkpoints");
     if (!status.code)
-        status = rt_find_checkpoint(&found, path, RT_CHECKPOINT_OF_RUN, &config);
-    r.image = found.image;
+        status = rt_find_checkpoint(&r.found, path, RT_CHECKPOINT_OF_RUN, &config);
     if (!status.code)
-        status = rt_run_open(&r, found.path);
+        status = rt_run_open(&r, true);
     if (!status.code)
-        status = rt_run_load(&r, found.path);
+        status = rt_run_load(&r);
     const bool has_model = !status.code;
     if (!has_model)
-        rt_run_note(&r, "no attention maps%s%s", status.code ? ": " : "", status.message);
-    status = rt_report_write(arguments->report, &config, has_model ? r.trainer : NULL,
-                             arguments->watch && rt_run_folder_busy(arguments->report));
+        rt_run_note(&r, "no attention maps: %s", status.message);
+    status = rt_report_write(folder, &config, has_model ? r.trainer : NULL,
+                             arguments->watch && rt_run_folder_busy(folder));
     rt_run_free(&r);
     return status;
 }
 
-static rt_exit report_one(const rt_arguments *arguments)
+static rt_exit report_one(const rt_arguments *arguments, const char *folder)
 {
     char name[RT_PATH_SIZE];
-    const char *folder = arguments->report;
-    rt_status status = rt_is_sweep_folder(folder)
-                           ? rt_sweep_report_write(folder, last_part(folder, name))
-                           : report_again(arguments);
+    snprintf(name, sizeof name, "%s", folder); /* basename changes it: runs/theta/ is theta */
+    const rt_status status = rt_is_sweep_folder(folder)
+                                 ? rt_sweep_report_write(folder, basename(name))
+                                 : report_run(arguments, folder);
     if (status.code)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     else if (!arguments->quiet)
@@ -325,15 +306,13 @@ static rt_exit report_members(const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
     for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
-        rt_arguments one = *arguments;
         int first = 0; /* row that names the run: one report of it is enough */
         while (strcmp(runs.list[first].cells[0], runs.list[i].cells[0]))
             first++;
         if (first < i || rt_path_join(path, runs.list[i].folder, "config.ini").code ||
             access(path, R_OK))
             continue;
-        one.report = runs.list[i].folder;
-        const rt_exit result = report_one(&one);
+        const rt_exit result = report_one(arguments, runs.list[i].folder);
         code = code ? code : result;
     }
     rt_sweep_runs_free(&runs);
@@ -378,12 +357,12 @@ static rt_exit watch(const rt_arguments *arguments)
     while (rt_run_folder_busy(folder)) {
         const off_t size = size_of(folder, "metrics.csv");
         if (size != drawn && size_of(folder, "result.csv") < 0)
-            report_one(drawn < 0 ? arguments : &silent);
+            report_one(drawn < 0 ? arguments : &silent, folder);
         drawn = size;
         fflush(stdout);
         nanosleep(&moment, NULL);
     }
-    return report_one(arguments);
+    return report_one(arguments, folder);
 }
 
 rt_exit rt_report_command(const rt_arguments *arguments)
@@ -394,6 +373,6 @@ rt_exit rt_report_command(const rt_arguments *arguments)
         return compare(arguments);
     const rt_exit members =
         rt_is_sweep_folder(arguments->report) ? report_members(arguments) : RT_EXIT_DONE;
-    const rt_exit code = report_one(arguments);
+    const rt_exit code = report_one(arguments, arguments->report);
     return members ? members : code;
 }

@@ -4,7 +4,6 @@
 /* Commands without a trained model, --decay and --report. */
 
 #include "train/config/config.h"
-#include "train/run/found.h"
 #include "train/run/run.h"
 
 #include <stdio.h>
@@ -15,8 +14,7 @@
  * or --best one more for every learned theta, C_layer_0, C_layer_0_head_1, or C_all. Rows from 0 to
  * 256, or to the longest sequence. `found` has the checkpoint if it is open; it is closed. Returns
  * RT_CONFIG if nothing is rotated. */
-rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found,
-                           const rt_arguments *arguments) RT_MUST_CHECK;
+rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found) RT_MUST_CHECK;
 
 /* --encode CONFIG.ini OUT: writes the tokens of data.file as a file of ids (data/encode_text.h). */
 rt_status rt_encode_command(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;

@@ -5,7 +5,6 @@
 #include "train/config/config.h"
 #include "train/model_check.h"
 #include "train/run/arguments.h"
-#include "train/run/found.h"
 #include "train/run/kernels.h"
 #include "train/run/run.h"
 #include "train/run/stop.h"
@@ -68,14 +67,21 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 
 /* ---- the configuration ---- */
 
+/* Opens the checkpoint that is named, or that of the run of the configuration. */
+static rt_status find_model(rt_found *found, const rt_arguments *arguments, const rt_config *config)
+{
+    const rt_status status =
+        rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), config);
+    if (*found->warnings)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
+    return status;
+}
+
 /* Opens the checkpoint that is named, and loads its configuration. */
 static rt_status load_checkpoint(rt_config *config, rt_found *found, const rt_arguments *arguments,
                                  char **errors)
 {
-    rt_status status =
-        rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), NULL);
-    if (*found->warnings)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
+    rt_status status = find_model(found, arguments, NULL);
     if (!status.code)
         status = rt_found_configuration(config, found, arguments, errors);
     if (status.code && found->imported && found->imported->refused)
@@ -163,7 +169,13 @@ static rt_exit obey_configured(rt_config *config, const rt_sweep *sweep, rt_foun
         return conclude(world, status);
     if (rt_sweep_requested(sweep))
         return obey_sweep(config, sweep, arguments);
-    if (rt_arguments_use_model(arguments) && arguments->command != RT_COMMAND_DECAY)
+    const bool decays = arguments->command == RT_COMMAND_DECAY;
+    const bool uses = rt_arguments_use_model(arguments);
+    if (uses && arguments->config && (!decays || arguments->checkpoint || arguments->best))
+        status = find_model(found, arguments, config);
+    if (status.code)
+        return conclude(world, status);
+    if (uses && !decays)
         return rt_run_use(config, found, arguments);
     switch (arguments->command) {
     case RT_COMMAND_CHECK:
@@ -171,7 +183,7 @@ static rt_exit obey_configured(rt_config *config, const rt_sweep *sweep, rt_foun
     case RT_COMMAND_GRADCHECK:
         return conclude(NULL, rt_model_check(stdout, config, RT_MODEL_CHECK_SAMPLES, NULL));
     case RT_COMMAND_DECAY:
-        return conclude(NULL, rt_decay_command(stdout, config, found, arguments));
+        return conclude(NULL, rt_decay_command(stdout, config, found));
     case RT_COMMAND_ENCODE:
         return conclude(NULL, rt_encode_command(config, arguments));
     default:

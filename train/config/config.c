@@ -274,19 +274,24 @@ static rt_status resolve(loading *l, rt_config *config)
     return status;
 }
 
-/* Returns the first error, and all of them in *list; `otherwise` if there is none. */
+/* Returns the first error, and all of them in *list, unless that is NULL; `otherwise` if there is
+ * none. */
 static rt_status report(rt_config_errors *errors, char **list, rt_status otherwise)
 {
     const int more = errors->count - RT_MOST_CONFIG_ERRORS;
-    *list = NULL;
+    char *lines = NULL;
     if (more > 0)
         rt_writer_add(&errors->lines, "%s: %d more errors\n", errors->file, more);
-    if (!errors->count && !errors->lines.failed)
-        return otherwise;
-    *list = rt_writer_take(&errors->lines);
-    if (!*list)
-        return rt_out_of_memory("the errors of the configuration");
-    return rt_error(RT_CONFIG, "%.*s", (int)strcspn(*list, "\n"), *list);
+    if (errors->count || errors->lines.failed) {
+        lines = rt_writer_take(&errors->lines);
+        otherwise = lines ? rt_error(RT_CONFIG, "%.*s", (int)strcspn(lines, "\n"), lines)
+                          : rt_out_of_memory("the errors of the configuration");
+    }
+    if (list)
+        *list = lines;
+    else
+        rt_free(lines);
+    return otherwise;
 }
 
 static rt_status load(loading *l, rt_config *config, char **errors)
@@ -311,12 +316,9 @@ rt_status rt_config_load_run(rt_config *config, const char *path, const char *te
 
 rt_status rt_config_load_folder(rt_config *config, const char *folder)
 {
-    char path[RT_PATH_SIZE], *errors = NULL;
-    rt_status status = rt_path_join(path, folder, "config.ini");
-    if (!status.code)
-        status = rt_config_load_run(config, path, NULL, &errors);
-    rt_free(errors);
-    return status;
+    char path[RT_PATH_SIZE];
+    const rt_status status = rt_path_join(path, folder, "config.ini");
+    return status.code ? status : rt_config_load_run(config, path, NULL, NULL);
 }
 
 rt_status rt_config_load_model(rt_config *config, const rt_config_source *source, bool imported,
@@ -330,10 +332,7 @@ rt_status rt_config_load_model(rt_config *config, const rt_config_source *source
 rt_status rt_config_read(rt_config *config, const rt_config_source *source)
 {
     loading l = {.source = source};
-    char *errors;
     read_source(&l);
     *config = l.written;
-    const rt_status status = report(&l.errors, &errors, rt_ok());
-    rt_free(errors);
-    return status;
+    return report(&l.errors, NULL, rt_ok());
 }

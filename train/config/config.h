@@ -132,7 +132,7 @@ typedef struct rt_config_source {
 
 /* Reads, resolves and checks the configuration of a training. A written key without effect is an
  * error. On RT_CONFIG, *errors lists everything that is wrong, a line each, and the message is the
- * first of them. Otherwise *errors is NULL.
+ * first of them. Otherwise *errors is NULL. Without `errors` the list is not returned.
  *
  * With a sweep, keys are only checked one by one: each run of the sweep is loaded with its settings
  * and checked then.

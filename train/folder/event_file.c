@@ -15,7 +15,7 @@ static const char prefix[] = "events.out.tfevents.";
 
 enum { MOST_BYTES = 2048, TAG_SIZE = 64 };
 
-/* Buffer of a record. */
+/* Part of a record. */
 typedef struct bytes {
     unsigned char at[MOST_BYTES];
     size_t count;
@@ -50,17 +50,6 @@ static void put_checksum(bytes *b, const unsigned char *at, size_t count)
     put_integer(b, (uint32_t)((crc >> 15 | crc << 17) + 0xa282ead8u), 4);
 }
 
-static bool write_record(FILE *file, const bytes *message)
-{
-    bytes head = {.count = 0}, tail = {.count = 0};
-    put_integer(&head, message->count, 8);
-    put_checksum(&head, head.at, 8);
-    put_checksum(&tail, message->at, message->count);
-    return fwrite(head.at, 1, head.count, file) == head.count &&
-           fwrite(message->at, 1, message->count, file) == message->count &&
-           fwrite(tail.at, 1, tail.count, file) == tail.count && !fflush(file);
-}
-
 /* ---- messages of protocol buffers: a field is its number and kind, and a value ---- */
 
 enum { VARINT = 0, EIGHT_BYTES = 1, LENGTH_AND_BYTES = 2, FOUR_BYTES = 5 };
@@ -89,10 +78,11 @@ static void put_bytes(bytes *b, unsigned number, const void *at, size_t count)
         put_integer(b, from[i], 1);
 }
 
-/* Returns an event that has the time. */
-static bytes begin_event(void)
+/* Writes an event of now, and of a step unless that is 0, with a field of bytes. A record is the
+ * length of the event, the event, and a checksum behind each. */
+static bool write_event(FILE *file, int64_t step, unsigned number, const void *at, size_t count)
 {
-    bytes event = {.count = 0};
+    bytes event = {.count = 0}, head = {.count = 0}, tail = {.count = 0};
     struct timespec now;
     uint64_t bits;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -100,17 +90,17 @@ static bytes begin_event(void)
     memcpy(&bits, &seconds, sizeof bits);
     put_field(&event, EVENT_TIME, EIGHT_BYTES);
     put_integer(&event, bits, 8);
-    return event;
-}
-
-/* Writes an event of a step with a field of bytes. */
-static bool write_event(FILE *file, int64_t step, unsigned number, const void *at, size_t count)
-{
-    bytes event = begin_event();
-    put_field(&event, EVENT_STEP, VARINT);
-    put_varint(&event, (uint64_t)step);
+    if (step) {
+        put_field(&event, EVENT_STEP, VARINT);
+        put_varint(&event, (uint64_t)step);
+    }
     put_bytes(&event, number, at, count);
-    return write_record(file, &event);
+    put_integer(&head, event.count, 8);
+    put_checksum(&head, head.at, 8);
+    put_checksum(&tail, event.at, event.count);
+    return fwrite(head.at, 1, head.count, file) == head.count &&
+           fwrite(event.at, 1, event.count, file) == event.count &&
+           fwrite(tail.at, 1, tail.count, file) == tail.count && !fflush(file);
 }
 
 static void put_scalar(bytes *summary, const rt_scalar *s)
@@ -135,7 +125,6 @@ rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finis
     /* makes readers drop this step and later ones of earlier files */
     static const unsigned char start[] = {SESSION_STATUS << 3 | VARINT, SESSION_START};
     char host[64] = "", name[160], path[RT_PATH_SIZE];
-    bytes event = begin_event();
     *f = (rt_event_file){.file = NULL};
     if (mkdir(folder, 0777) && errno != EEXIST)
         return rt_error(RT_IO, "%s: %s", folder, strerror(errno));
@@ -153,8 +142,7 @@ rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finis
         if (!f->file && errno != EEXIST)
             return rt_error(RT_IO, "%s: %s", path, strerror(errno));
     }
-    put_bytes(&event, EVENT_VERSION, version, strlen(version));
-    f->failed = !write_record(f->file, &event) ||
+    f->failed = !write_event(f->file, 0, EVENT_VERSION, version, strlen(version)) ||
                 (finished_steps &&
                  !write_event(f->file, finished_steps + 1, EVENT_SESSION, start, sizeof start));
     return rt_ok();

@@ -1,14 +1,13 @@
 #ifndef ROTOR_TRAIN_FOLDER_RESULTS_H
 #define ROTOR_TRAIN_FOLDER_RESULTS_H
 
-/* The results of a run in its folder: its exit code, result.csv (names with a number each, so that
- * runs can be compared without their logs), and the tables that get a row per step. */
+/* The results of a run in its folder: its exit code, and result.csv (names with a number each, so
+ * that runs can be compared without their logs). */
 
 #include "core/status.h"
-#include "text/csv.h"
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 
 /* Exit codes of the program, which result.csv keeps as well. */
 typedef enum rt_exit {
@@ -103,35 +102,5 @@ typedef struct rt_result_view {
 
 /* Returns the i-th column; NULL after the last. */
 const rt_result_view *rt_result_view_at(int i);
-
-/* ---- tables by step ---- */
-
-/* A CSV file whose first column is the step: metrics.csv, theta.csv, timing.csv. A run that
- * continues from a checkpoint truncates it to the rows that an uninterrupted run would have by
- * then, and appends. */
-typedef struct rt_step_table {
-    FILE *file;
-    const char *name; /* for messages */
-    bool failed;      /* a row could not be written */
-    int last;         /* largest step of the older rows, kept or not; -1: there were none */
-} rt_step_table;
-
-/* Older rows that stay: those of steps before `step`, and those of that step if it was due. A step
- * that was evaluated only because a run ended there has no evaluation: cells in columns eval_...
- * are emptied. */
-typedef struct rt_kept_rows {
-    int step; /* 0: no row stays */
-    bool due, evaluated;
-} rt_kept_rows;
-
-/* Opens folder/name for appending. A new file begins with the header, and older rows take the order
- * of its columns. */
-rt_status rt_step_table_open(rt_step_table *table, const char *folder, const char *name,
-                             const char *header, rt_kept_rows kept) RT_MUST_CHECK;
-
-/* Appends to the current row; "\n" ends a row, which is then flushed. */
-void rt_step_table_add(rt_step_table *table, const char *format, ...) RT_PRINTF(2, 3);
-
-void rt_step_table_close(rt_step_table *table);
 
 #endif

@@ -135,11 +135,8 @@ static rt_status refuse_second(const char *path)
                     path, holder, holder);
 }
 
-rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
+rt_status rt_run_folder_lock(rt_run_folder *f)
 {
-    rt_status status = rt_folders_make(with_checkpoints ? f->checkpoints : f->path);
-    if (status.code)
-        return status;
     f->lock = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (f->lock < 0)
         return failure(f->path);
@@ -148,6 +145,12 @@ rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
         return refuse_second(f->path);
     }
     return rt_ok();
+}
+
+rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
+{
+    const rt_status status = rt_folders_make(with_checkpoints ? f->checkpoints : f->path);
+    return status.code || f->lock >= 0 ? status : rt_run_folder_lock(f);
 }
 
 void rt_run_folder_close(rt_run_folder *f)

@@ -25,9 +25,11 @@ bool rt_run_folder_is_sweep(const rt_run_folder *f);
  * write another model there. */
 bool rt_is_run_folder(const char *path);
 
-/* Creates the folder, those above it and, if asked, the one for checkpoints, and locks it.
- * RT_CONFIG names the process if another trainer holds the lock; RT_IO if the folder cannot be
- * created or written to. */
+/* Locks a folder that exists. RT_CONFIG names the process if another trainer holds the lock. */
+rt_status rt_run_folder_lock(rt_run_folder *f) RT_MUST_CHECK;
+
+/* Creates the folder, those above it and, if asked, the one for checkpoints, and locks it unless
+ * that is done. RT_IO if the folder cannot be created or written to. */
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints) RT_MUST_CHECK;
 void rt_run_folder_close(rt_run_folder *f);
 

@@ -69,43 +69,32 @@ char *rt_session_data(const rt_data_options *data)
 
 /* ---- comparison ---- */
 
-/* Takes the next file of such a text, and finds what add_file writes behind its path. Returns false
- * behind the last. */
-static bool next_file(const regex_t *facts, const char **rest, rt_session_part *file,
-                      rt_session_part *found)
-{
-    regmatch_t at;
-    if (regexec(facts, *rest, 1, &at, 0))
-        return false;
-    *file = (rt_session_part){*rest, (int)at.rm_eo};
-    *found = (rt_session_part){*rest + at.rm_so, (int)(at.rm_eo - at.rm_so)};
-    *rest += at.rm_eo;
-    *rest += strspn(*rest, "; ");
-    return true;
-}
-
 bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int files)
 {
     const char *older = before->text, *newer = now->text;
-    rt_session_part one, another, facts, other;
-    regex_t pattern;
-    bool differs = regcomp(&pattern, " \\((cannot be read|[0-9]+ bytes(, XXH128 [0-9a-f]{32})?)\\)",
-                           REG_EXTENDED) != 0;
+    regex_t pattern; /* what add_file writes behind a path */
+    regmatch_t one, other;
     before->length = (int)strlen(older);
     now->length = (int)strlen(newer);
-    if (differs)
+    if (regcomp(&pattern, " \\((cannot be read|[0-9]+ bytes(, XXH128 [0-9a-f]{32})?)\\)",
+                REG_EXTENDED))
         return files > 0;
+    bool differs = false;
     for (int i = 0; i < files && !differs; i++) {
         differs = true;
-        if (!next_file(&pattern, &older, &one, &facts) ||
-            !next_file(&pattern, &newer, &another, &other))
+        if (regexec(&pattern, older, 1, &one, 0) || regexec(&pattern, newer, 1, &other, 0))
             break;
-        differs = facts.length != other.length ||
-                  strncmp(facts.text, other.text, (size_t)facts.length) != 0;
+        const regoff_t length = one.rm_eo - one.rm_so;
+        differs = length != other.rm_eo - other.rm_so ||
+                  strncmp(older + one.rm_so, newer + other.rm_so, (size_t)length) != 0;
         if (differs) {
-            *before = one;
-            *now = another;
+            *before = (rt_session_part){older, (int)one.rm_eo};
+            *now = (rt_session_part){newer, (int)other.rm_eo};
         }
+        older += one.rm_eo;
+        newer += other.rm_eo;
+        older += strspn(older, "; ");
+        newer += strspn(newer, "; ");
     }
     regfree(&pattern);
     return differs;

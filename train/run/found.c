@@ -1,5 +1,3 @@
-#include "train/run/found.h"
-
 #include "core/memory.h"
 #include "text/csv.h"
 #include "text/writer.h"
@@ -17,7 +15,12 @@ static bool is_folder(const char *path)
     return !stat(path, &found) && S_ISDIR(found.st_mode);
 }
 
-static rt_status open_file(rt_found *found, const char *path)
+static rt_parse parse_for(rt_which_checkpoint which)
+{
+    return which == RT_CHECKPOINT_TRUNK ? RT_PARSE_APART : RT_PARSE_MODEL;
+}
+
+static rt_status open_file(rt_found *found, const char *path, rt_which_checkpoint which)
 {
     if (snprintf(found->path, sizeof found->path, "%s", path) >= (int)sizeof found->path)
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
@@ -26,7 +29,7 @@ static rt_status open_file(rt_found *found, const char *path)
     rt_status status = rt_huggingface_refuse_format(path);
     if (status.code)
         return status;
-    found->image = rt_image_open(path, RT_PARSE_MODEL);
+    found->image = rt_image_open(path, parse_for(which));
     return rt_image_status(found->image);
 }
 
@@ -50,10 +53,8 @@ rt_which_checkpoint rt_which_of(const rt_arguments *arguments)
 static bool has_patience(const rt_checkpoint_info *info)
 {
     rt_config config;
-    char *errors;
     const rt_status status =
-        rt_config_load_run(&config, "config.ini", info->config ? info->config : "", &errors);
-    rt_free(errors);
+        rt_config_load_run(&config, "config.ini", info->config ? info->config : "", NULL);
     return !status.code && config.train.patience > 0;
 }
 
@@ -76,7 +77,7 @@ static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_ch
                         found->path);
     status = rt_checkpoint_path(path, checkpoints, best);
     if (!status.code)
-        status = open_file(found, path);
+        status = open_file(found, path, which);
     found->newest = found->step;
     found->step = best;
     return status;
@@ -115,7 +116,7 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
     if (named && (!is_folder(named) || rt_is_huggingface(named)))
         return best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
                                is_folder(named) ? " of checkpoints" : "", named)
-                    : open_file(found, named);
+                    : open_file(found, named, which);
     rt_status status = named ? rt_huggingface_refuse_format(named)
                              : rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (!status.code && named)
@@ -124,15 +125,16 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
     rt_checkpoint_found newest;
-    status = rt_checkpoint_newest(checkpoints, RT_PARSE_MODEL, &newest);
+    status = rt_checkpoint_newest(checkpoints, parse_for(which), &newest);
     found->image = newest.image;
     found->step = newest.step;
     memcpy(found->path, newest.path, sizeof found->path);
     memcpy(found->warnings, newest.warnings, sizeof found->warnings);
     if (!status.code && !newest.found)
         status = no_checkpoint(named ? named : folder.path);
-    return status.code || which == RT_CHECKPOINT_LAST ? status
-                                                      : open_best(found, checkpoints, which);
+    if (status.code || which == RT_CHECKPOINT_LAST || which == RT_CHECKPOINT_TRUNK)
+        return status;
+    return open_best(found, checkpoints, which);
 }
 
 /* ---- the configuration of a checkpoint ---- */
@@ -168,21 +170,17 @@ static rt_status write_own(const rt_found *found, char **text_new)
 static rt_status load_configuration(rt_config *config, const rt_found *found,
                                     const rt_arguments *arguments, char **errors)
 {
-    char *text, *list = NULL;
+    char *text;
     rt_status status = write_own(found, &text);
     const rt_config_source source = {.path = found->path,
                                      .text = text,
                                      .overrides = arguments ? arguments->overrides : NULL,
                                      .override_count = arguments ? arguments->override_count : 0};
     if (!status.code)
-        status = rt_config_load_model(config, &source, found->imported != NULL, &list);
+        status = rt_config_load_model(config, &source, found->imported != NULL, errors);
     for (int i = 0; !status.code && i < RT_MAX_KEYS; i++)
         if (config->origin[i] > 0) /* a line of a text that is no file */
             config->origin[i] = RT_FROM_OWN;
-    if (errors)
-        *errors = list;
-    else
-        rt_free(list);
     rt_free(text);
     if (!arguments && status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
@@ -257,11 +255,9 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
 static rt_status parse_configuration(rt_ancestry *a, const char *text)
 {
     const rt_config_source source = {.path = "the configuration of process 0", .text = text};
-    char *errors = NULL;
     a->last = rt_alloc(1, sizeof *a->last);
-    rt_status status = a->last ? rt_config_load_model(a->last, &source, true, &errors)
+    rt_status status = a->last ? rt_config_load_model(a->last, &source, true, NULL)
                                : rt_out_of_memory("a configuration");
-    rt_free(errors);
     a->found.config = status.code ? NULL : a->last;
     return status;
 }

@@ -273,11 +273,11 @@ static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows, c
     return rt_durable_close(&file, status);
 }
 
-rt_status rt_run_embed(rt_run *r, const char *checkpoint)
+rt_status rt_run_embed(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_transformer_options *model = &r->state->model->options;
-    const char *inputs[] = {checkpoint, a->embed, a->config, NULL};
+    const char *inputs[] = {r->found.path, a->embed, a->config, NULL};
     embedding e = {.pool = a->pooling, .layer = a->layer, .dim = model->dim};
     line_reader reader = {.data = r->data, .last = rt_run_last_token(r)};
     text_rows rows = {0};

@@ -1,5 +1,3 @@
-/* The tables that a run fills in by step. */
-
 #include "train/run/metrics.h"
 
 #include "core/memory.h"
@@ -8,7 +6,100 @@
 #include "train/folder/session.h"
 #include "train/report/report.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- tables by step ---- */
+
+enum { COLUMN_NAME_SIZE = 64 };
+
+/* Older rows that stay: those of steps before `step`, and those of that step if it was due. A step
+ * that was evaluated only because a run ended there has no evaluation: cells in columns eval_...
+ * are emptied. */
+typedef struct kept_rows {
+    int step; /* 0: no row stays */
+    bool due, evaluated;
+} kept_rows;
+
+/* Writes a row in the order of the columns of `header`, which may differ from that of the file. */
+static rt_status copy_row(const rt_csv *row, FILE *to, const char *header, bool evaluated)
+{
+    char name[COLUMN_NAME_SIZE];
+    rt_writer w = {0};
+    for (const char *next = header; next;) {
+        const size_t length = strcspn(next, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, next);
+        rt_csv_put(&w, evaluated || strncmp(name, "eval_", 5) ? rt_csv_cell(row, name) : "");
+        rt_writer_add(&w, "%c", next[length] ? ',' : '\n');
+        next = next[length] ? next + length + 1 : NULL;
+    }
+    if (!w.failed)
+        fputs(w.bytes, to);
+    const rt_status status = w.failed ? rt_out_of_memory("a table") : rt_ok();
+    rt_writer_free(&w);
+    return status;
+}
+
+/* Copies the rows that are kept. A file that cannot be read is an error, so that no rows are lost;
+ * only a missing file has none. */
+static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, kept_rows kept, int *last)
+{
+    rt_status status = rt_ok();
+    int step;
+    while (!status.code && rt_csv_row(csv)) {
+        if (!rt_csv_whole(csv, "step", &step))
+            continue;
+        *last = step > *last ? step : *last;
+        if (step < kept.step || (step == kept.step && kept.due))
+            status = copy_row(csv, to, header, step < kept.step || kept.evaluated);
+    }
+    return csv->status.code ? csv->status : status;
+}
+
+/* Opens folder/name for appending. A new file begins with the header, and older rows take the order
+ * of its columns. */
+static rt_status open_table(rt_step_table *table, const char *folder, const char *name,
+                            const char *header, kept_rows kept)
+{
+    char path[RT_PATH_SIZE], temporary[RT_TEMPORARY_SIZE];
+    FILE *new_file;
+    *table = (rt_step_table){.name = name, .last = -1};
+    rt_status status = rt_open_temporary(&new_file, folder, name, path, temporary);
+    if (status.code)
+        return status;
+    fprintf(new_file, "%s\n", header);
+    if (kept.step) {
+        rt_csv csv;
+        rt_csv_open(&csv, folder, name);
+        status = copy_kept(&csv, new_file, header, kept, &table->last);
+        rt_csv_close(&csv);
+    }
+    if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))
+        status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
+    if (status.code) {
+        fclose(new_file);
+        remove(temporary);
+        return status;
+    }
+    table->file = new_file;
+    return rt_ok();
+}
+
+/* Appends to the current row; "\n" ends a row, which is then flushed. */
+static void add(rt_step_table *table, const char *format, ...) RT_PRINTF(2, 3);
+static void add(rt_step_table *table, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    table->failed |= vfprintf(table->file, format, arguments) < 0;
+    va_end(arguments);
+    if (format[strlen(format) - 1] == '\n')
+        table->failed |= fflush(table->file) != 0;
+}
+
+/* ---- the records of a training ---- */
 
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session)
@@ -19,20 +110,18 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
     const bool logged = finished_steps % config->run.log_every == 0;
     char path[RT_PATH_SIZE];
     *m = (rt_metrics){.config = config, .session = session};
-    rt_status status = rt_step_table_open(
-        &m->metrics, folder, "metrics.csv",
-        "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
-        (rt_kept_rows){finished_steps, evaluated || logged, evaluated});
+    rt_status status =
+        open_table(&m->metrics, folder, "metrics.csv",
+                   "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
+                   (kept_rows){finished_steps, evaluated || logged, evaluated});
     if (!status.code)
-        status = rt_step_table_open(&m->timing, folder, "timing.csv",
-                                    "step,seconds,tokens_per_s," RT_SESSION_COLUMNS,
-                                    (rt_kept_rows){finished_steps, true, true});
+        status = open_table(&m->timing, folder, "timing.csv",
+                            "step,seconds,tokens_per_s," RT_SESSION_COLUMNS,
+                            (kept_rows){finished_steps, true, true});
     if (!status.code && config->model.theta.learn)
-        status =
-            rt_step_table_open(&m->theta, folder, "theta.csv",
-                               "step,layer,head,i,theta,theta_initial",
-                               (rt_kept_rows){finished_steps,
-                                              evaluated || (config->theta.log && logged), true});
+        status = open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
+                            (kept_rows){finished_steps, evaluated || (config->theta.log && logged),
+                                        true});
     if (!status.code && config->run.tensorboard) {
         status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
         if (!status.code)
@@ -44,9 +133,9 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
 static void add_number_or_all(rt_step_table *table, int number)
 {
     if (number < 0)
-        rt_step_table_add(table, ",all");
+        add(table, ",all");
     else
-        rt_step_table_add(table, ",%d", number);
+        add(table, ",%d", number);
 }
 
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
@@ -57,10 +146,10 @@ rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
         return rt_ok();
     rt_status status = rt_theta_list(&list, &count, state->model);
     for (int i = 0; i < count; i++) {
-        rt_step_table_add(&m->theta, "%d", state->step);
+        add(&m->theta, "%d", state->step);
         add_number_or_all(&m->theta, list[i].layer);
         add_number_or_all(&m->theta, list[i].head);
-        rt_step_table_add(&m->theta, ",%d,%.9g,%.9g\n", list[i].pair, list[i].theta, list[i].start);
+        add(&m->theta, ",%d,%.9g,%.9g\n", list[i].pair, list[i].theta, list[i].start);
     }
     rt_free(list);
     return status;
@@ -73,16 +162,15 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
     if (!evaluation && state->step % m->config->run.log_every)
         return rt_ok();
     const long tokens = (long)state->sequences * m->config->data.length;
-    rt_step_table_add(&m->metrics, "%d,%ld,%.9g,", state->step, tokens, r->loss);
+    add(&m->metrics, "%d,%ld,%.9g,", state->step, tokens, r->loss);
     if (evaluation)
-        rt_step_table_add(&m->metrics, "%.9g,%.9g", evaluation->loss, evaluation->accuracy);
+        add(&m->metrics, "%.9g,%.9g", evaluation->loss, evaluation->accuracy);
     else
-        rt_step_table_add(&m->metrics, ",");
-    rt_step_table_add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
-                      r->theta_grad_norm);
-    rt_step_table_add(&m->timing, "%d,%.3f,%.0f,%s\n", state->step, seconds,
-                      seconds > 0 ? (double)m->tokens / seconds : 0,
-                      m->session ? m->session : ",,,,");
+        add(&m->metrics, ",");
+    add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
+        r->theta_grad_norm);
+    add(&m->timing, "%d,%.3f,%.0f,%s\n", state->step, seconds,
+        seconds > 0 ? (double)m->tokens / seconds : 0, m->session ? m->session : ",,,,");
     m->session = NULL;
     const rt_scalar scalars[] = {{"loss/training", r->loss},
                                  {"loss/evaluation", evaluation ? evaluation->loss : (double)NAN},
@@ -111,9 +199,12 @@ const char *rt_metrics_failure(rt_metrics *m)
 
 void rt_metrics_close(rt_metrics *m)
 {
-    rt_step_table_close(&m->metrics);
-    rt_step_table_close(&m->theta);
-    rt_step_table_close(&m->timing);
+    rt_step_table *const tables[] = {&m->metrics, &m->theta, &m->timing};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (tables[i]->file)
+            fclose(tables[i]->file);
+        tables[i]->file = NULL;
+    }
     rt_event_file_close(&m->events);
 }
 

@@ -6,8 +6,18 @@
  */
 
 #include "train/folder/event_file.h"
-#include "train/folder/results.h"
 #include "train/step/trainer.h"
+
+#include <stdio.h>
+
+/* A CSV file whose first column is the step. A run that continues from a checkpoint truncates it to
+ * the rows that an uninterrupted run would have by then, and appends. */
+typedef struct rt_step_table {
+    FILE *file;
+    const char *name; /* for messages */
+    bool failed;      /* a row could not be written */
+    int last;         /* largest step of the older rows, kept or not; -1: there were none */
+} rt_step_table;
 
 typedef struct rt_metrics {
     const rt_config *config;

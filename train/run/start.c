@@ -10,11 +10,9 @@
 #include "text/csv.h"
 #include "text/process.h"
 #include "text/text_file.h"
-#include "train/config/config.h"
 #include "train/config/keys.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
-#include "train/run/found.h"
 #include "train/run/metrics.h"
 
 #include <stdio.h>
@@ -23,27 +21,17 @@
 
 /* ---- resuming ---- */
 
-/* Checks whether the run that left this checkpoint can be resumed with the present configuration:
- * only some keys may change. Returns RT_CONFIG with a list of the differences. Takes the tokens of
- * the checkpoint over, and closes it. */
-static rt_status compare_with_checkpoint(rt_run *r, rt_checkpoint_found *found)
+/* Checks whether the run that left r->found can be resumed with the present configuration: only
+ * some keys may change. Returns RT_CONFIG with a list of the differences. */
+static rt_status compare_with_checkpoint(rt_run *r)
 {
-    rt_checkpoint_info info = {0};
-    char *errors = NULL;
+    rt_checkpoint_info info;
     rt_config *before = r->before = rt_alloc(1, sizeof *before);
-    rt_status status = rt_checkpoint_tables(found->image, &r->words, &r->types);
-    if (status.code)
-        rt_image_close(found->image);
-    else
-        status = rt_checkpoint_read_info(found->image, &info);
-    r->vocabulary = info.vocabulary;
-    info.vocabulary = NULL;
-    r->labels = info.labels;
-    info.labels = NULL;
+    rt_status status = rt_checkpoint_look_at_run(r->found.image, &info);
     if (!status.code && !before)
         status = rt_out_of_memory("a configuration");
     if (!status.code) {
-        status = rt_config_load_run(before, found->path, info.config, &errors);
+        status = rt_config_load_run(before, r->found.path, info.config, NULL);
         if (status.code == RT_CONFIG)
             status.code = RT_CHECKPOINT;
     }
@@ -53,9 +41,27 @@ static rt_status compare_with_checkpoint(rt_run *r, rt_checkpoint_found *found)
     }
     if (!status.code && rt_config_extends(before, (int)info.step, r->config))
         r->extended = (int)info.step;
-    rt_free(errors);
     rt_checkpoint_info_free(&info);
     return status;
+}
+
+/* Finds the newest checkpoint of a run that is resumed; r->before stays NULL without one. The
+ * folder is locked before, so that no other process can write a newer one. */
+static rt_status find_own(rt_run *r)
+{
+    rt_checkpoint_found newest = {0};
+    rt_status status = rt_ok();
+    if (!r->checks && rt_run_folder_used(&r->folder))
+        status = rt_run_folder_lock(&r->folder);
+    if (!status.code)
+        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &newest);
+    if (status.code || !newest.found)
+        return status;
+    if (*newest.warnings)
+        rt_run_say(r, "%s", newest.warnings);
+    r->found.image = newest.image;
+    memcpy(r->found.path, newest.path, sizeof newest.path);
+    return compare_with_checkpoint(r);
 }
 
 /* Adds the former schedule of a run that is extended, and reports the changes. */
@@ -64,8 +70,6 @@ static rt_status extend(rt_run *r)
     rt_config *c = r->config;
     if (!r->extended)
         return rt_ok();
-    if (r->state->step != r->extended)
-        return rt_error(RT_CONFIG, "another process has continued %s meanwhile", r->folder.path);
     rt_status status = rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended);
     char *changes = rt_config_extension(r->before, c);
     if (!status.code && !changes)
@@ -81,24 +85,16 @@ static rt_status extend(rt_run *r)
     return status;
 }
 
-/* Loads the newest checkpoint, and reports the changes of an extension. To be called under the lock
- * of the folder: there may be a newer checkpoint than before. */
+/* Loads the checkpoint that the run continues from, and reports the changes of an extension. */
 static rt_status resume(rt_run *r)
 {
-    rt_checkpoint_found found;
-    rt_status status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
-    if (status.code)
-        return status;
-    if (*found.warnings)
-        rt_run_say(r, "%s", found.warnings);
-    if (!found.found) {
+    if (!r->before) {
         rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
         return rt_ok();
     }
-    r->image = found.image;
-    status = rt_run_load(r, found.path);
+    const rt_status status = rt_run_load(r);
     if (!status.code)
-        rt_run_say(r, "resuming from %s", found.path);
+        rt_run_say(r, "resuming from %s", r->found.path);
     return status.code ? status : extend(r);
 }
 
@@ -170,7 +166,7 @@ static void thaw(rt_run *r, const rt_config *trunk)
     }
 }
 
-static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
+static rt_status take_trunk(rt_run *r, const rt_config *trunk)
 {
     static const char *const origins[] = {[RT_BRANCH_FRESH] = "",
                                           [RT_BRANCH_CARRIED] = ", theta included",
@@ -178,11 +174,11 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint_info info = {0};
     rt_checkpoint_branched branched;
-    rt_status status =
-        rt_checkpoint_branch(r->image, &model, starts_anew(trunk, r->config), &branched, &info);
-    r->image = NULL;
+    rt_status status = rt_checkpoint_branch(r->found.image, &model, starts_anew(trunk, r->config),
+                                            &branched, &info);
+    r->found.image = NULL;
     if (!status.code)
-        status = rt_run_take_history(r, &info, true, path);
+        status = rt_run_take_history(r, &info, true);
     if (!status.code)
         status = rt_past_schedules_add(&r->config->optimizer, &trunk->optimizer, r->state->step);
     rt_checkpoint_info_free(&info);
@@ -201,10 +197,10 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk, const char *path)
 
 /* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of the steps before.
  * Returns RT_CONFIG if it is that of this run, which a branch must not replace. */
-static rt_status find_trunk_folder(rt_run *r, const char *path)
+static rt_status find_trunk_folder(rt_run *r)
 {
     static const char folder[] = "/checkpoints/";
-    const char *name = rt_path_name(path);
+    const char *path = r->found.path, *name = rt_path_name(path);
     const size_t length = (size_t)(name - path), own = sizeof folder - 1;
     struct stat here, trunk;
     *r->trunk = '\0';
@@ -220,52 +216,38 @@ static rt_status find_trunk_folder(rt_run *r, const char *path)
 }
 
 /* Opens a checkpoint or a folder of Hugging Face that the run starts from. */
-static rt_status find_model(rt_run *r, rt_found *found, const char *path)
+static rt_status find_model(rt_run *r, const char *path, rt_which_checkpoint which)
 {
-    rt_status status = rt_find_checkpoint(found, path, RT_CHECKPOINT_LAST, NULL);
-    if (*found->warnings)
-        rt_run_say(r, "%s", found->warnings);
+    rt_status status = rt_find_checkpoint(&r->found, path, which, NULL);
+    if (*r->found.warnings)
+        rt_run_say(r, "%s", r->found.warnings);
     return status;
 }
 
-/* Opens the trunk, and checks its configuration. rt_find_checkpoint does not read the states of the
- * optimizer: the file is opened again. */
-static rt_status open_trunk(rt_run *r, rt_config *trunk, char path[RT_PATH_SIZE])
+/* Opens the trunk, checks its configuration, and continues its training. */
+static rt_status branch(rt_run *r)
 {
-    rt_found found;
+    rt_config trunk;
     rt_checkpoint_info info = {0};
-    rt_status status = find_model(r, &found, r->config->train.trunk);
-    if (!status.code && found.imported)
+    r->branches = true;
+    rt_status status = find_model(r, r->config->train.trunk, RT_CHECKPOINT_TRUNK);
+    if (!status.code && r->found.imported)
         status = rt_error(RT_CONFIG,
                           "train.trunk: %s is a folder of Hugging Face, which has no training to "
                           "continue: train.init_from starts from it",
-                          found.path);
+                          r->found.path);
     if (!status.code)
-        status = rt_found_configuration(trunk, &found, NULL, NULL);
+        status = rt_found_configuration(&trunk, &r->found, NULL, NULL);
     if (!status.code)
-        status = rt_checkpoint_look(found.image, &info);
+        status = rt_checkpoint_look_at_run(r->found.image, &info);
     if (!status.code)
-        status = rt_branch_check(trunk, r->config, info.step);
+        status = rt_branch_check(&trunk, r->config, info.step);
     rt_checkpoint_info_free(&info);
-    snprintf(path, RT_PATH_SIZE, "%s", found.path);
-    rt_found_close(&found);
     if (!status.code)
-        status = find_trunk_folder(r, path);
-    if (status.code)
-        return status;
-    r->image = rt_image_open(path, RT_PARSE_APART);
-    return rt_image_status(r->image);
-}
-
-static rt_status branch(rt_run *r)
-{
-    char path[RT_PATH_SIZE];
-    rt_config trunk;
-    r->branches = true;
-    rt_status status = open_trunk(r, &trunk, path);
+        status = find_trunk_folder(r);
     if (!status.code)
-        status = rt_run_open(r, path);
-    return status.code || !r->trainer ? status : take_trunk(r, &trunk, path);
+        status = rt_run_open(r, true);
+    return status.code || !r->trainer ? status : take_trunk(r, &trunk);
 }
 
 /* ---- a fresh run ---- */
@@ -283,16 +265,16 @@ static void report_start(rt_run *r, bool theta)
 
 static rt_status start_from_folder(rt_run *r, bool has_head)
 {
+    rt_huggingface *imported = r->found.imported;
     rt_huggingface_taken taken;
     rt_run_warn_of_folder(r);
-    rt_status status = rt_huggingface_load(r->imported, r->state->model, has_head, &taken);
+    rt_status status = rt_huggingface_load(imported, r->state->model, has_head, &taken);
     if (status.code)
         return status;
     report_start(r, taken.theta);
     if (!taken.head)
         rt_run_note(r, "the head of the model is newly initialized");
-    const char *other =
-        rt_huggingface_difference(r->imported, &r->state->model->options, taken.theta);
+    const char *other = rt_huggingface_difference(imported, &r->state->model->options, taken.theta);
     if (other)
         rt_run_say(r,
                    "warning: %s differs from the folder's model; %s --checkpoint %s --print-config "
@@ -308,13 +290,13 @@ static rt_status start_from(rt_run *r)
         return rt_ok();
     /* The head of the model is taken if it has the classes of the data. */
     const bool has_head = rt_labels_equal(rt_data_labels(r->data), r->labels);
-    if (r->imported)
+    if (r->found.imported)
         return start_from_folder(r, has_head);
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint_info info = {0};
     rt_checkpoint_start start;
-    rt_status status = rt_checkpoint_start_from(r->image, &model, has_head, &start, &info);
-    r->image = NULL;
+    rt_status status = rt_checkpoint_start_from(r->found.image, &model, has_head, &start, &info);
+    r->found.image = NULL;
     rt_checkpoint_info_free(&info);
     if (status.code)
         return status;
@@ -343,17 +325,15 @@ static rt_status start_theta(rt_run *r)
  * theta of theta.init_from, if they are set. */
 static rt_status prepare(rt_run *r)
 {
-    rt_found found = {0};
+    const char *origin = r->config->train.init_from;
     rt_status status = rt_ok();
     if (r->config->train.trunk) {
         status = branch(r);
     } else {
-        if (r->config->train.init_from) /* before the trainer has threads */
-            status = find_model(r, &found, r->config->train.init_from);
-        r->image = found.image;
-        r->imported = found.imported;
+        if (origin) /* before the trainer has threads */
+            status = find_model(r, origin, RT_CHECKPOINT_LAST);
         if (!status.code)
-            status = rt_run_open(r, NULL);
+            status = rt_run_open(r, false);
         if (!status.code)
             status = start_from(r);
     }
@@ -484,16 +464,13 @@ static rt_status refuse_used_folder(const rt_run *r)
  * cannot be trained, apart from errors of creating the run folder. */
 static rt_status open_run(rt_run *r)
 {
-    rt_checkpoint_found found = {0};
     rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
     if (!status.code)
         status = refuse_used_folder(r);
     if (!status.code && r->arguments->resume)
-        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &found);
-    if (!status.code && found.found)
-        status = compare_with_checkpoint(r, &found);
+        status = find_own(r);
     if (!status.code)
-        status = found.found ? rt_run_open(r, found.path) : prepare(r);
+        status = r->before ? rt_run_open(r, true) : prepare(r);
     return status;
 }
 

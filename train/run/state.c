@@ -49,8 +49,7 @@ rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
 void rt_run_free(rt_run *r)
 {
     rt_metrics_close(&r->metrics);
-    rt_image_close(r->image);
-    rt_huggingface_close(r->imported);
+    rt_found_close(&r->found);
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
     rt_vocabulary_free(r->vocabulary);
@@ -75,28 +74,28 @@ rt_status rt_run_print(rt_writer *w)
 /* ---- data and trainer ---- */
 
 /* The tokens of a model and of the data must be the same. */
-static rt_status check_vocabulary(const rt_run *r, const rt_vocabulary *vocabulary,
-                                  const char *path)
+static rt_status check_vocabulary(const rt_run *r, const char *path)
 {
     const rt_vocabulary *here = rt_data_vocabulary(r->data);
-    if (rt_vocabularies_equal(here, vocabulary))
+    const rt_huggingface *imported = r->found.imported;
+    if (rt_vocabularies_equal(here, r->vocabulary))
         return rt_ok();
-    if (here && !vocabulary && r->imported && r->imported->refused)
-        return rt_huggingface_no_vocabulary(r->imported, path);
+    if (here && !r->vocabulary && imported && imported->refused)
+        return rt_huggingface_no_vocabulary(imported, path);
     return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path,
-                    !vocabulary ? "without a vocabulary of text"
-                    : here      ? "with another vocabulary"
-                                : "on text",
+                    !r->vocabulary ? "without a vocabulary of text"
+                    : here         ? "with another vocabulary"
+                                   : "on text",
                     rt_data_task_name(r->config->data.task));
 }
 
 /* The classes of a model that is resumed or used must be those of the data. */
-static rt_status check_labels(const rt_run *r, const rt_labels *labels, const char *path)
+static rt_status check_labels(const rt_run *r)
 {
-    if (rt_labels_equal(rt_data_labels(r->data), labels))
+    if (rt_labels_equal(rt_data_labels(r->data), r->labels))
         return rt_ok();
-    return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path,
-                    !labels                   ? "without labels"
+    return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", r->found.path,
+                    !r->labels                ? "without labels"
                     : rt_data_labels(r->data) ? "with other labels"
                                               : "on labelled data",
                     rt_data_task_name(r->config->data.task));
@@ -114,10 +113,11 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
                    unknown->count, unknown->name, unknown->at);
 }
 
-/* Reads the vocabulary and the labels of a checkpoint. */
+/* Reads the vocabulary and the labels of r->found. */
 static rt_status read_meaning(rt_run *r)
 {
-    rt_huggingface *m = r->imported;
+    rt_huggingface *m = r->found.imported;
+    rt_image *image = r->found.image;
     if (m) {
         r->vocabulary = m->vocabulary;
         r->labels = m->sorted_labels;
@@ -127,10 +127,10 @@ static rt_status read_meaning(rt_run *r)
         m->vocabulary = NULL;
         return rt_ok();
     }
-    rt_status status = rt_checkpoint_vocabulary(r->image, &r->vocabulary);
+    rt_status status = rt_checkpoint_vocabulary(image, &r->vocabulary);
     if (!status.code)
-        status = rt_checkpoint_labels(r->image, &r->labels);
-    return status.code ? status : rt_checkpoint_tables(r->image, &r->words, &r->types);
+        status = rt_checkpoint_labels(image, &r->labels);
+    return status.code ? status : rt_checkpoint_tables(image, &r->words, &r->types);
 }
 
 /* Reports texts that are unknown, cut or short, and token ids that the file and rotor give
@@ -190,29 +190,39 @@ static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
     rt_free(bytes);
 }
 
-static rt_status open_data(rt_run *r, const char *checkpoint)
+/* Returns whether the command reads data of the configuration. */
+static bool reads_data(const rt_run *r)
 {
+    return rt_arguments_evaluate(r->arguments) || !rt_arguments_use_model(r->arguments);
+}
+
+static rt_status open_data(rt_run *r, bool own)
+{
+    const rt_arguments *a = r->arguments;
+    const bool reads_texts = a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_EMBED;
     rt_data_options o = r->config->data;
-    const char *path = checkpoint ? checkpoint : r->config->train.init_from;
-    rt_status status = r->image || r->imported ? read_meaning(r) : rt_ok();
+    const char *path = own ? r->found.path : r->config->train.init_from;
+    rt_status status = *r->found.path ? read_meaning(r) : rt_ok();
     rt_opening opening;
-    rt_opening_begin(&opening, &o, r->config, r->world, r->arguments->quiet);
-    if (checkpoint && r->arguments->resume && !status.code)
+    if (!status.code && reads_texts && r->found.imported && !r->vocabulary)
+        return rt_huggingface_no_vocabulary(r->found.imported, a->checkpoint);
+    rt_opening_begin(&opening, &o, r->config, r->world, a->quiet);
+    if (own && a->resume && !status.code)
         compare_vocabulary_file(r, &o);
-    if (checkpoint) /* the vocabulary of the checkpoint is used, even if the file has changed */
+    if (own) /* the vocabulary of the checkpoint is used, even if the file has changed */
         o.vocab_file = NULL;
     /* a fresh run has the labels of its own file */
-    const rt_data_meaning known = {r->vocabulary, checkpoint ? r->labels : NULL, r->words,
-                                   r->types};
+    const rt_data_meaning known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types};
     if (!status.code)
-        status = rt_arguments_evaluate(r->arguments) ? rt_data_open_evaluation(&r->data, &o, known)
-                                                     : rt_data_open_as(&r->data, &o, known);
+        status = !reads_data(r) ? rt_data_open_without(&r->data, &r->config->data, known)
+                 : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
+                                            : rt_data_open_as(&r->data, &o, known);
     rt_opening_end(&opening);
     if (!status.code && path)
-        status = check_vocabulary(r, r->vocabulary, path);
-    if (!status.code && checkpoint)
-        status = check_labels(r, r->labels, path);
-    if (!status.code)
+        status = check_vocabulary(r, path);
+    if (!status.code && own)
+        status = check_labels(r);
+    if (!status.code && reads_data(r))
         report_data(r);
     return status;
 }
@@ -244,11 +254,10 @@ static rt_status make_trainer(rt_run *r, bool blank)
     rt_status status = rt_kernels_use(r->config, a);
     if (!status.code)
         status = rt_memory_check(&r->memory, r->config, r->data, world, use,
-                                 (double)rt_image_size(r->image));
+                                 (double)rt_image_size(r->found.image));
     if (world)
         status = rt_run_broadcast(r, status);
-    const bool takes = r->image || r->imported || r->config->theta.init_from;
-    if (r->checks && !takes)
+    if (r->checks && !*r->found.path && !r->config->theta.init_from)
         return status;
     if (!status.code)
         status = rt_trainer_new(&r->trainer, r->config, r->data,
@@ -260,36 +269,20 @@ static rt_status make_trainer(rt_run *r, bool blank)
     return status;
 }
 
-rt_status rt_run_open(rt_run *r, const char *checkpoint)
+rt_status rt_run_open(rt_run *r, bool own)
 {
-    rt_status status = open_data(r, checkpoint);
-    if (!status.code)
+    rt_status status = open_data(r, own);
+    if (!status.code && reads_data(r))
         status = check_lengths(r);
-    /* A resumed run needs initial values if its checkpoint is gone; a branch has further
-     * parameters. */
-    const bool loads = checkpoint && !r->arguments->resume && !r->branches;
-    return status.code ? status : make_trainer(r, loads);
-}
-
-rt_status rt_run_open_model(rt_run *r)
-{
-    const rt_command command = r->arguments->command;
-    const bool reads_texts = command == RT_COMMAND_PREDICT || command == RT_COMMAND_EMBED;
-    rt_status status = read_meaning(r);
-    if (!status.code && r->imported && !r->vocabulary && reads_texts)
-        status = rt_huggingface_no_vocabulary(r->imported, r->arguments->checkpoint);
-    if (!status.code)
-        status =
-            rt_data_open_without(&r->data, &r->config->data,
-                                 (rt_data_meaning){r->vocabulary, r->labels, r->words, r->types});
-    return status.code ? status : make_trainer(r, true);
+    return status.code ? status : make_trainer(r, own && !r->branches); /* which adds parameters */
 }
 
 int32_t rt_run_last_token(const rt_run *r)
 {
     const rt_vocabulary *v = rt_data_vocabulary(r->data);
-    if (!r->imported || r->imported->own || r->imported->open_ended || !v ||
-        v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
+    const rt_huggingface *imported = r->found.imported;
+    if (!imported || imported->own || imported->open_ended || !v || v->level == RT_LEVEL_BYTE ||
+        v->level == RT_LEVEL_CHAR)
         return RT_NO_ID;
     return rt_vocabulary_frame(v).last;
 }
@@ -332,7 +325,7 @@ rt_status rt_run_save(rt_run *r)
 
 void rt_run_warn_of_folder(rt_run *r)
 {
-    const char *line = r->imported->warnings;
+    const char *line = r->found.imported->warnings;
     for (int length; *line; line += length + (line[length] == '\n')) {
         length = (int)strcspn(line, "\n");
         rt_run_say(r, "warning: %.*s", length, line);
@@ -345,7 +338,7 @@ static rt_status load_imported(rt_run *r)
     rt_huggingface_taken taken;
     rt_transformer *model = r->state->model;
     rt_run_warn_of_folder(r);
-    rt_status status = rt_huggingface_load(r->imported, model, true, &taken);
+    rt_status status = rt_huggingface_load(r->found.imported, model, true, &taken);
     if (!status.code && !taken.head)
         rt_run_say(r, "warning: the folder has no head for this model: the head is newly "
                       "initialized, and its predictions are random");
@@ -354,9 +347,9 @@ static rt_status load_imported(rt_run *r)
     return status;
 }
 
-rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
-                              const char *path)
+rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues)
 {
+    const char *path = r->found.path;
     rt_optimizer_options *o = &r->config->optimizer;
     const int64_t drawn = info->step * r->config->train.batch_size;
     char here[RT_KERNELS_SIZE];
@@ -387,22 +380,18 @@ rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool co
     return rt_ok();
 }
 
-rt_status rt_run_load(rt_run *r, const char *path)
+rt_status rt_run_load(rt_run *r)
 {
-    if (r->imported)
+    if (r->found.imported)
         return load_imported(r);
     rt_checkpoint_info info = {0};
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
     if (!r->arguments->resume) /* the states are only read for training */
         model.rule = NULL;
-    rt_status status = rt_checkpoint_load(r->image, &model, &info);
-    r->image = NULL;
+    rt_status status = rt_checkpoint_load(r->found.image, &model, &info);
+    r->found.image = NULL;
     if (!status.code)
-        status = check_vocabulary(r, info.vocabulary, path);
-    if (!status.code)
-        status = check_labels(r, info.labels, path);
-    if (!status.code)
-        status = rt_run_take_history(r, &info, r->arguments->resume, path);
+        status = rt_run_take_history(r, &info, r->arguments->resume);
     if (!status.code)
         r->evaluations = info.evaluations;
     rt_checkpoint_info_free(&info);

@@ -5,11 +5,8 @@
  * use of a trained model (use.c) share, and the functions that open, save and load it. */
 
 #include "data/labels.h"
-#include "io/checkpoint/checkpoint.h"
-#include "io/huggingface/huggingface.h"
 #include "text/writer.h"
 #include "train/folder/run_folder.h"
-#include "train/run/arguments.h"
 #include "train/run/metrics.h"
 #include "train/run/progress.h"
 #include "train/run/run.h"
@@ -33,9 +30,8 @@ typedef struct rt_run {
     rt_vocabulary *vocabulary; /* of the checkpoint that the run resumes or starts from; or NULL */
     rt_labels *labels;         /* likewise */
     rt_data *data;
-    rt_image *image;          /* checkpoint to load or to start from, until that is done */
-    rt_huggingface *imported; /* folder of Hugging Face to load or to start from */
-    int words, types;         /* rows of the tables of embeddings of either */
+    rt_found found;           /* model to load or to start from; its image until that is done */
+    int words, types;         /* rows of its tables of embeddings */
     rt_memory_need memory;    /* set when the memory is checked */
     bool checks;              /* --check: nothing is created */
     rt_trainer *trainer;
@@ -73,15 +69,13 @@ void rt_run_free(rt_run *r);
 /* Prints the text of a writer on stdout, and empties the writer. */
 rt_status rt_run_print(rt_writer *w) RT_MUST_CHECK;
 
-/* Opens the data, checks the memory, and creates the trainer. Texts and labels are read with the
- * vocabulary and the classes of `checkpoint`, which is loaded later; if that is NULL, with those of
- * train.init_from; without either, with their own. The trainer has threads: files that a child
- * process parses must be read before. A check creates a trainer only if the run starts from values
- * of another model: otherwise the dry run returns the same errors. */
-rt_status rt_run_open(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
-
-/* Opens a model for a use that reads no data of the configuration. */
-rt_status rt_run_open_model(rt_run *r) RT_MUST_CHECK;
+/* Opens the data, checks the memory, and creates the trainer. Texts are read with the vocabulary of
+ * r->found; with `own`, which is a checkpoint of this run or a trunk, labels with its classes, and
+ * both must fit the data. Without a model they are read with their own. The trainer has threads:
+ * files that a child process parses must be read before. A check creates a trainer only if the run
+ * starts from values of another model: otherwise the dry run returns the same errors. Uses of a
+ * model that do not evaluate it read no data of the configuration. */
+rt_status rt_run_open(rt_run *r, bool own) RT_MUST_CHECK;
 
 /* Warns of words or characters that the vocabulary lacks; `text` names the text. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
@@ -95,14 +89,14 @@ rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 /* Saves a checkpoint of the current step. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
 
-/* Loads r->imported or r->image, the checkpoint at `path`. */
-rt_status rt_run_load(rt_run *r, const char *path) RT_MUST_CHECK;
+/* Loads the model of r->found. */
+rt_status rt_run_load(rt_run *r) RT_MUST_CHECK;
 
-/* Takes over the step, the number of drawn sequences and the past schedules of the checkpoint at
- * `path`, and warns of other kernels. If the run `continues` the training, also warns of another
- * precision, and returns RT_CHECKPOINT if the configuration draws other sequences. */
-rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues,
-                              const char *path) RT_MUST_CHECK;
+/* Takes over the step, the number of drawn sequences and the past schedules of r->found, and warns
+ * of other kernels. If the run `continues` the training, also warns of another precision, and
+ * returns RT_CHECKPOINT if the configuration draws other sequences. */
+rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info,
+                              bool continues) RT_MUST_CHECK;
 
 /* ---- the beginning of a run ---- */
 
@@ -192,7 +186,7 @@ int32_t rt_run_last_token(const rt_run *r);
  *
  * Returns RT_DATA for a line that cannot be read or has no token, and for a file without a line;
  * RT_CONFIG for a layer that the model does not have, and for data without texts. */
-rt_status rt_run_embed(rt_run *r, const char *checkpoint) RT_MUST_CHECK;
+rt_status rt_run_embed(rt_run *r) RT_MUST_CHECK;
 
 /* --eval --per-line: prints the loss of each line of the evaluation data as a table in CSV. Losses
  * are in nats.

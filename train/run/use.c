@@ -7,7 +7,6 @@
 #include "text/durable_file.h"
 #include "train/config/keys.h"
 #include "train/report/report.h"
-#include "train/run/found.h"
 #include "train/run/predict.h"
 
 #include <inttypes.h>
@@ -18,9 +17,10 @@
 
 /* Resolves the configuration of a use with a CONFIG.ini: that of the run, with the keys of the
  * command line; with --checkpoint, the given one. */
-static rt_status configure(rt_run *r, const rt_found *found)
+static rt_status configure(rt_run *r)
 {
     rt_config own;
+    const rt_found *found = &r->found;
     const bool named = r->arguments->checkpoint != NULL;
     rt_status status = rt_found_configuration(&own, found, named ? NULL : r->arguments, NULL);
     if (named && status.code)
@@ -82,33 +82,22 @@ static rt_status check_options(rt_run *r)
     return rt_ok();
 }
 
-/* Opens the model of --checkpoint, or of the newest or best checkpoint of the run. Without a
- * CONFIG.ini, `found` has been opened for its configuration. The run takes its content over. */
-static rt_status open_model(rt_run *r, rt_found *found)
+/* Loads the model of r->found. */
+static rt_status open_model(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
-    rt_status status = rt_ok();
-    if (a->config) {
-        status = rt_find_checkpoint(found, a->checkpoint, rt_which_of(a), r->config);
-        if (*found->warnings)
-            rt_run_say(r, "%s", found->warnings);
-    }
-    if (!status.code && found->newest && !a->best)
+    const rt_found *found = &r->found;
+    if (found->newest && !a->best)
         rt_run_note(r,
                     "using the best evaluation, of step %" PRId64 ", since train.patience is set; "
                     "--last uses the newest, of step %" PRId64,
                     found->step, found->newest);
-    r->image = found->image;
-    r->imported = found->imported;
-    if (!status.code && a->config)
-        status = configure(r, found);
-    found->image = NULL;
-    found->imported = NULL;
+    rt_status status = a->config ? configure(r) : rt_ok();
     if (!status.code)
         status = check_options(r);
     if (!status.code)
-        status = rt_arguments_evaluate(a) ? rt_run_open(r, found->path) : rt_run_open_model(r);
-    return status.code ? status : rt_run_load(r, found->path);
+        status = rt_run_open(r, true);
+    return status.code ? status : rt_run_load(r);
 }
 
 /* ---- --predict ---- */
@@ -146,8 +135,8 @@ static rt_status predict(rt_run *r)
         o.last = &last;
     o.crew = rt_workers_crew(rt_trainer_workers(r->trainer), 0);
     o.positions = rt_transformer_capacity(&r->state->model->options);
-    if (!o.positions && r->imported && !r->imported->own)
-        o.positions = r->imported->max_positions;
+    if (!o.positions && r->found.imported && !r->found.imported->own)
+        o.positions = r->found.imported->max_positions;
     rt_trainer_hold(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
     rt_trainer_release();
@@ -158,14 +147,14 @@ static rt_status predict(rt_run *r)
 
 /* ---- evaluations ---- */
 
-static rt_status evaluate(rt_run *r, const char *checkpoint)
+static rt_status evaluate(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_config *c = r->config;
     rt_outcome outcome = {0};
     rt_status status = rt_ok();
     if (a->command == RT_COMMAND_EVAL && !a->per_line)
-        printf("checkpoint: %s, step %d\n", checkpoint, r->state->step);
+        printf("checkpoint: %s, step %d\n", r->found.path, r->state->step);
     if (on_command_line(c, "data.file") && rt_data_task_has_objective(c->data.task) &&
         !c->data.eval_file && c->data.eval_fraction > 0)
         rt_run_note(r,
@@ -187,11 +176,11 @@ static rt_status evaluate(rt_run *r, const char *checkpoint)
 
 /* Adds the facts of a model card: the length of its training, the results in result.csv if the run
  * ended at this checkpoint, and the drift of its theta. */
-static rt_status add_facts(rt_writer *w, const rt_run *r, const char *checkpoint)
+static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
     rt_results results = {0};
     rt_theta_verdict verdict;
-    const char *folder = strstr(checkpoint, "/checkpoints/");
+    const char *checkpoint = r->found.path, *folder = strstr(checkpoint, "/checkpoints/");
     char path[RT_PATH_SIZE];
     int steps;
     if (r->state->step)
@@ -214,13 +203,13 @@ static rt_status add_facts(rt_writer *w, const rt_run *r, const char *checkpoint
     return status;
 }
 
-static rt_status export_model(const rt_run *r, const char *checkpoint)
+static rt_status export_model(const rt_run *r)
 {
     enum { MOST_FACTS = 16 };
     const rt_arguments *a = r->arguments;
     const rt_data_options *data = &r->config->data;
-    const char *origin = r->imported ? checkpoint : r->config->train.init_from;
-    const rt_huggingface *there = r->imported;
+    const rt_huggingface *there = r->found.imported;
+    const char *origin = there ? r->found.path : r->config->train.init_from;
     const rt_labels *labels = rt_data_labels(r->data);
     const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
     const char *facts[MOST_FACTS];
@@ -229,7 +218,7 @@ static rt_status export_model(const rt_run *r, const char *checkpoint)
     if (rt_is_run_folder(a->export))
         return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
                         a->export);
-    rt_status status = add_facts(&w, r, checkpoint);
+    rt_status status = add_facts(&w, r);
     char *text = rt_writer_take(&w);
     if (!status.code && origin && rt_is_huggingface(origin))
         status = rt_huggingface_chat_template(&chat_template, origin);
@@ -238,7 +227,7 @@ static rt_status export_model(const rt_run *r, const char *checkpoint)
     if (!status.code) {
         /* max_position_embeddings of a folder that rotor did not write stays, unless the user gives
          * data.length */
-        const bool kept = there && !there->own && data->length == r->imported->data.length;
+        const bool kept = there && !there->own && data->length == there->data.length;
         const int positions = kept ? there->max_positions : 0;
         rt_huggingface_export export = {.vocabulary = vocabulary,
                                         .lowercase = vocabulary && vocabulary->lowercase,
@@ -276,16 +265,19 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
 {
     rt_config own = *config;
     rt_run r = rt_run_new(&own, arguments);
-    rt_status status = open_model(&r, found);
+    r.found = *found;
+    found->image = NULL;
+    found->imported = NULL;
+    rt_status status = open_model(&r);
     if (own.origin[rt_key_find("theta.tolerances")] != RT_FROM_COMMAND_LINE)
         own.theta.tolerances = false; /* the run has measured them; an evaluation is quick */
     if (!status.code && (arguments->command != RT_COMMAND_EVAL || arguments->per_line))
-        rt_run_note(&r, "checkpoint: %s, step %d", found->path, r.state->step);
+        rt_run_note(&r, "checkpoint: %s, step %d", r.found.path, r.state->step);
     if (!status.code)
         status = arguments->command == RT_COMMAND_PREDICT  ? predict(&r)
-                 : arguments->command == RT_COMMAND_EMBED  ? rt_run_embed(&r, found->path)
-                 : arguments->command == RT_COMMAND_EXPORT ? export_model(&r, found->path)
-                                                           : evaluate(&r, found->path);
+                 : arguments->command == RT_COMMAND_EMBED  ? rt_run_embed(&r)
+                 : arguments->command == RT_COMMAND_EXPORT ? export_model(&r)
+                                                           : evaluate(&r);
     if (status.code)
         rt_run_say(&r, "%s", status.message);
     rt_run_free(&r);

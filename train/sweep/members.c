@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "train/config/keys.h"
 #include "train/folder/run_folder.h"
-#include "train/run/found.h"
+#include "train/run/run.h"
 #include "train/world/world.h"
 
 #include <stdio.h>
@@ -46,7 +46,6 @@ rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, in
 {
     char name[RT_RUN_NAME_SIZE], *settings = rt_sweep_overrides(sweep, run);
     rt_sweep_name(sweep, run, name);
-    *errors = NULL;
     const rt_status status = settings
                                  ? rt_sweep_load_settings(config, arguments, settings, name, errors)
                                  : rt_out_of_memory("a configuration");
@@ -61,10 +60,8 @@ static rt_status check_branch(const rt_sweep *sweep, const rt_arguments *argumen
                               const rt_config *branch)
 {
     rt_config trunk;
-    char *errors;
-    rt_status status =
-        rt_sweep_load(sweep, arguments, rt_sweep_trunk_of(sweep, run), &trunk, &errors);
-    rt_free(errors);
+    const rt_status status =
+        rt_sweep_load(sweep, arguments, rt_sweep_trunk_of(sweep, run), &trunk, NULL);
     return status.code ? status : rt_branch_check(&trunk, branch, sweep->trunk_steps);
 }
 
@@ -171,7 +168,7 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
     sweep_effects effects = {0};
     bool loaded = true;
     for (int run = 0; run < rt_sweep_count(sweep); run++) {
-        char *errors, name[RT_RUN_NAME_SIZE];
+        char *errors = NULL, name[RT_RUN_NAME_SIZE];
         rt_status status = rt_sweep_load(sweep, arguments, run, &config, &errors);
         loaded &= !status.code;
         if (!status.code)

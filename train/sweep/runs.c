@@ -4,7 +4,7 @@
 #include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
-#include "train/run/found.h"
+#include "train/run/run.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
@@ -47,9 +47,7 @@ typedef struct sweep_run {
  * folder. */
 static rt_status load_again(const sweep_run *r, int run, rt_config *config, rt_run_folder *folder)
 {
-    char *errors;
-    rt_status status = rt_sweep_load(r->sweep, r->arguments, run, config, &errors);
-    rt_free(errors);
+    const rt_status status = rt_sweep_load(r->sweep, r->arguments, run, config, NULL);
     return status.code ? status : rt_run_folder_name(folder, config->run.dir, config->run.name);
 }
 
@@ -172,15 +170,14 @@ int rt_sweep_member(const void *context, const char *text)
 {
     sweep_run r = {.arguments = context};
     rt_config config;
-    char name[RT_RUN_NAME_SIZE], *errors = NULL;
+    char name[RT_RUN_NAME_SIZE];
     const size_t length = strcspn(text, "\n");
     int threads, used = 0;
     if (length >= sizeof name || sscanf(text + length, "\n%d%n", &threads, &used) != 1)
         return RT_EXIT_FAILURE;
     snprintf(name, sizeof name, "%.*s", (int)length, text);
-    rt_status status =
-        rt_sweep_load_settings(&config, r.arguments, text + length + used + 1, name, &errors);
-    rt_free(errors);
+    const rt_status status =
+        rt_sweep_load_settings(&config, r.arguments, text + length + used + 1, name, NULL);
     if (status.code)
         return RT_EXIT_FAILURE;
     snprintf(r.folder.path, sizeof r.folder.path, "%s", config.run.dir);
