@@ -274,7 +274,9 @@ rt_status rt_run_open(rt_run *r, bool own)
     rt_status status = open_data(r, own);
     if (!status.code && reads_data(r))
         status = check_lengths(r);
-    return status.code ? status : make_trainer(r, own && !r->branches); /* which adds parameters */
+    /* A branch has parameters that its trunk lacks; a resumed run is trained. */
+    const bool blank = own && !r->branches && !r->arguments->resume;
+    return status.code ? status : make_trainer(r, blank);
 }
 
 int32_t rt_run_last_token(const rt_run *r)
