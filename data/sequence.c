@@ -9,7 +9,6 @@
 #include "data/token_cache.h"
 #include "data/token_file.h"
 #include "data/token_format.h"
-#include "data/tokenizers/characters_seen.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
 
@@ -131,21 +130,21 @@ static rt_status load_texts(groups *g)
 static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
 {
     const groups *g = context;
-    rt_characters_seen seen;
-    rt_status status = rt_characters_seen_open(&seen) ? rt_ok() : rt_out_of_memory("a vocabulary");
+    bool *seen = rt_characters_new();
+    rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
     for (size_t i = 0; i < g->training && !status.code; i++) {
         const rt_text_files *text = &g->list[i].text;
         if (text->memory)
-            rt_characters_seen_add(&seen, text->memory, text->bytes);
+            rt_characters_see(seen, text->memory, text->bytes);
         else if (text->count)
-            status = rt_text_scan(text, RT_LEVEL_CHAR, rt_characters_seen_add, &seen);
+            status = rt_text_scan(text, RT_LEVEL_CHAR, rt_characters_see, seen);
     }
-    if (!status.code && !seen.count)
+    if (!status.code && !memchr(seen, true, (size_t)rt_token_limit(RT_LEVEL_CHAR)))
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
                                      "data.file has no text whose characters could be one");
     if (!status.code)
-        status = rt_characters_seen_vocabulary(vocabulary_new, g->data->options.file, &seen);
-    rt_characters_seen_close(&seen);
+        status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, g->data->options.file, seen);
+    rt_free(seen);
     return status;
 }
 

@@ -1,9 +1,7 @@
 #include "text/csv.h"
 
 #include "core/memory.h"
-#include "core/path.h"
 #include "text/number.h"
-#include "text/text_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -60,12 +58,6 @@ char *rt_cell_take(char *from, char *end, rt_separator separator, rt_cell *cell)
 /* The longest line is a bound on what a file can make this process ask of the heap. */
 enum { LONGEST_LINE = 1 << 24 };
 
-typedef struct rt_csv_input {
-    char path[RT_PATH_SIZE];
-    rt_lines lines;
-    char *header;
-} rt_csv_input;
-
 static bool fail(rt_csv *c, rt_status status)
 {
     if (!c->status.code)
@@ -76,18 +68,17 @@ static bool fail(rt_csv *c, rt_status status)
 /* The next line that has an end. */
 static bool next_line(rt_csv *c)
 {
-    rt_csv_input *in = c->input;
-    const bool next = rt_lines_next(&in->lines) && in->lines.ended;
-    switch (in->lines.status.code) {
+    const bool next = rt_lines_next(&c->lines) && c->lines.ended;
+    switch (c->lines.status.code) {
     case RT_OK:
         return next;
     case RT_ARGUMENT:
         return fail(c,
-                    rt_error(RT_IO, "%s: a line is longer than %d bytes", in->path, LONGEST_LINE));
+                    rt_error(RT_IO, "%s: a line is longer than %d bytes", c->path, LONGEST_LINE));
     case RT_MEMORY:
         return fail(c, rt_out_of_memory("a table"));
     default:
-        return fail(c, rt_error(RT_IO, "%s: %s", in->path, strerror(errno)));
+        return fail(c, rt_error(RT_IO, "%s: %s", c->path, strerror(errno)));
     }
 }
 
@@ -114,19 +105,18 @@ static int cut(char *line, size_t length, char **cells, int most)
 
 static bool read_header(rt_csv *c)
 {
-    rt_csv_input *in = c->input;
     int most = 1;
     if (!next_line(c))
         return false;
-    for (const char *at = in->lines.bytes; (at = strchr(at, ',')); at++)
+    for (const char *at = c->lines.bytes; (at = strchr(at, ',')); at++)
         most++;
     c->names = rt_alloc((size_t)most, sizeof *c->names);
     c->cells = rt_alloc((size_t)most, sizeof *c->cells);
     if (!c->names || !c->cells)
         return fail(c, rt_out_of_memory("a table"));
-    c->columns = cut(in->lines.bytes, in->lines.size, c->names, most);
-    in->header = in->lines.bytes;
-    in->lines.bytes = NULL;
+    c->columns = cut(c->lines.bytes, c->lines.size, c->names, most);
+    c->header = c->lines.bytes;
+    c->lines.bytes = NULL;
     return c->columns > 0;
 }
 
@@ -135,37 +125,28 @@ static bool read_header(rt_csv *c)
 /* A path that is no regular file might never end, or never begin. */
 static bool open_file(rt_csv *c, const char *folder, const char *name)
 {
-    rt_csv_input *in = c->input;
-    const rt_status fits = rt_path_join(in->path, folder, name);
+    const rt_status fits = rt_path_join(c->path, folder, name);
     if (fits.code)
         return fail(c, fits);
-    in->lines.from = rt_open_regular(in->path);
-    if (in->lines.from || errno == ENOENT || errno == ENOTDIR)
-        return in->lines.from != NULL;
-    return fail(c, rt_error(RT_IO, "%s: %s", in->path,
+    c->lines.from = rt_open_regular(c->path);
+    if (c->lines.from || errno == ENOENT || errno == ENOTDIR)
+        return c->lines.from != NULL;
+    return fail(c, rt_error(RT_IO, "%s: %s", c->path,
                             errno == EINVAL ? "not a regular file" : strerror(errno)));
 }
 
 bool rt_csv_open(rt_csv *c, const char *folder, const char *name)
 {
-    *c = (rt_csv){.input = rt_alloc(1, sizeof *c->input)};
-    rt_csv_input *in = c->input;
-    if (!in)
-        return fail(c, rt_out_of_memory("a table"));
-    in->lines.most = LONGEST_LINE;
+    *c = (rt_csv){.lines.most = LONGEST_LINE};
     return open_file(c, folder, name) && read_header(c);
 }
 
 void rt_csv_close(rt_csv *c)
 {
-    rt_csv_input *in = c->input;
-    if (in && in->lines.from)
-        fclose(in->lines.from);
-    if (in) {
-        rt_lines_free(&in->lines);
-        rt_free(in->header);
-    }
-    rt_free(in);
+    if (c->lines.from)
+        fclose(c->lines.from);
+    rt_lines_free(&c->lines);
+    rt_free(c->header);
     rt_free(c->names);
     rt_free(c->cells);
     *c = (rt_csv){.status = c->status};
@@ -174,7 +155,7 @@ void rt_csv_close(rt_csv *c)
 bool rt_csv_row(rt_csv *c)
 {
     while (c->columns && next_line(c))
-        if (cut(c->input->lines.bytes, c->input->lines.size, c->cells, c->columns) == c->columns)
+        if (cut(c->lines.bytes, c->lines.size, c->cells, c->columns) == c->columns)
             return true;
     return false;
 }

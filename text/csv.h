@@ -3,7 +3,9 @@
 
 /* Tables in CSV and TSV. */
 
+#include "core/path.h"
 #include "core/status.h"
+#include "text/text_file.h"
 #include "text/writer.h"
 
 #include <stdbool.h>
@@ -51,7 +53,9 @@ typedef struct rt_csv {
     char **names;     /* of the columns, from the header */
     char **cells;     /* of the row; theirs until the next one */
     rt_status status; /* why reading ended too early: RT_IO, RT_MEMORY; RT_CONFIG, a long path */
-    struct rt_csv_input *input;
+    rt_lines lines;   /* what is left of the file */
+    char *header;     /* the line that holds `names` */
+    char path[RT_PATH_SIZE];
 } rt_csv;
 
 /* Opens FOLDER/NAME and reads its header; false if it has none. A file that is not there has none,

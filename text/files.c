@@ -1,7 +1,6 @@
 #include "text/files.h"
 
 #include "core/memory.h"
-#include "text/number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,28 +11,6 @@
 
 /* A path in a message leaves room for the rest of it. */
 #define PATH "%.800s"
-
-rt_status rt_files_check(const char *key, const char *list)
-{
-    while (list) {
-        rt_list_item name;
-        list = rt_list_take(list, &name);
-        if (name.length == 0)
-            return rt_error(RT_CONFIG, "%s must name a file; got an empty name", key);
-        if (name.length >= RT_PATH_SIZE)
-            return rt_error(RT_CONFIG, "%s must name files with less than %d bytes; got %zu", key,
-                            RT_PATH_SIZE, name.length);
-    }
-    return rt_ok();
-}
-
-const char *rt_files_take(const char *list, char path[RT_PATH_SIZE])
-{
-    rt_list_item name;
-    const char *rest = rt_list_take(list, &name);
-    rt_list_item_copy(name, path, RT_PATH_SIZE);
-    return rest;
-}
 
 /* Returns whether a file is named for an option, such as --vocab, and not for a key. */
 static bool is_option(const char *key)

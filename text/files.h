@@ -1,7 +1,7 @@
 #ifndef ROTOR_TEXT_FILES_H
 #define ROTOR_TEXT_FILES_H
 
-/* Files, and lists of them ("a.txt, b.txt"; spaces around a path do not count). */
+/* Files that are read or written as a whole. */
 
 #include "core/path.h"
 #include "core/status.h"
@@ -13,14 +13,6 @@
 
 /* The most that is read into memory, in bytes. */
 #define RT_FILES_LIMIT ((size_t)INT32_MAX)
-
-/* RT_CONFIG for an empty name or one of RT_PATH_SIZE bytes or more in the list of `key`; no file is
- * touched. */
-rt_status rt_files_check(const char *key, const char *list) RT_MUST_CHECK;
-
-/* Copies the first path of a list that was checked; returns the list behind it, NULL if it was the
- * last. */
-const char *rt_files_take(const char *list, char path[RT_PATH_SIZE]);
 
 /* RT_DATA names a file that is missing, cannot be read, or is not a regular file, and its key. */
 rt_status rt_file_measure(const char *key, const char *path, off_t *size) RT_MUST_CHECK;

@@ -180,65 +180,61 @@ static bool read_text(const rt_key *key, const char *value, void *options)
     return true;
 }
 
-/* Takes one number of a list; false if it is too long for one. */
-static bool take_number(const char **list, char text[RT_NUMBER_SIZE])
-{
-    rt_list_item item;
-    *list = rt_list_take(*list, &item);
-    return rt_list_item_copy(item, text, RT_NUMBER_SIZE);
-}
+/* A list of any type while it is read. */
+typedef struct list {
+    rt_lengths lengths;
+    rt_layer_words words;
+    double factors[RT_MOST_FACTORS];
+} list;
 
-static bool read_factors(const rt_key *key, const char *value, void *options)
+/* Reads one item of a list; false if the key does not accept it. */
+static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
 {
-    double numbers[RT_MOST_FACTORS];
-    rt_factors factors = {0};
-    char text[RT_NUMBER_SIZE];
-    for (const char *rest = *value ? value : NULL; rest; factors.count++)
-        if (factors.count == RT_MOST_FACTORS || !take_number(&rest, text) ||
-            !rt_number_read(text, &numbers[factors.count]) ||
-            !in_range(&key->range, numbers[factors.count]))
-            return false;
-    if (factors.count)
-        factors.at = rt_intern(numbers, (size_t)factors.count * sizeof *numbers);
-    *(rt_factors *)place_of(key, options) = factors;
-    return true;
-}
-
-static bool read_lengths(const rt_key *key, const char *value, void *options)
-{
-    rt_lengths lengths = {0};
     char text[RT_NUMBER_SIZE];
     int64_t whole;
-    for (const char *rest = *value ? value : NULL; rest; lengths.count++) {
-        if (lengths.count == RT_MOST_LENGTHS || !take_number(&rest, text) ||
+    int number = 0;
+    switch (key->type) {
+    case RT_KEY_LAYERS:
+        while (key->word(number) && !rt_list_item_is(item, key->word(number)))
+            number++;
+        if (!key->word(number) || at == RT_MOST_LAYER_WORDS)
+            return false;
+        to->words.at[at] = (unsigned char)number;
+        return true;
+    case RT_KEY_FACTORS:
+        return at < RT_MOST_FACTORS && rt_list_item_copy(item, text, sizeof text) &&
+               rt_number_read(text, &to->factors[at]) && in_range(&key->range, to->factors[at]);
+    default:
+        if (at == RT_MOST_LENGTHS || !rt_list_item_copy(item, text, sizeof text) ||
             !rt_whole_read(text, &whole) || !in_range(&key->range, (double)whole))
             return false;
-        lengths.at[lengths.count] = (int)whole;
+        to->lengths.at[at] = (int)whole;
+        return true;
     }
-    *(rt_lengths *)place_of(key, options) = lengths;
-    return true;
 }
 
-static int number_of_word(const rt_key *key, rt_list_item item)
+/* Reads a list, which may be empty. */
+static bool read_list(const rt_key *key, const char *value, void *options)
 {
-    int i = 0;
-    while (key->word(i) && !rt_list_item_is(item, key->word(i)))
-        i++;
-    return key->word(i) ? i : -1;
-}
-
-static bool read_layers(const rt_key *key, const char *value, void *options)
-{
-    rt_layer_words words = {0};
+    list read = {.words.count = 0};
+    void *place = place_of(key, options);
     rt_list_item item;
-    for (const char *rest = *value ? value : NULL; rest; words.count++) {
+    int count = 0;
+    for (const char *rest = *value ? value : NULL; rest; count++) {
         rest = rt_list_take(rest, &item);
-        const int number = number_of_word(key, item);
-        if (number < 0 || words.count == RT_MOST_LAYER_WORDS)
+        if (!read_item(key, item, count, &read))
             return false;
-        words.at[words.count] = (unsigned char)number;
     }
-    *(rt_layer_words *)place_of(key, options) = words;
+    read.lengths.count = read.words.count = count;
+    if (key->type == RT_KEY_LAYERS)
+        *(rt_layer_words *)place = read.words;
+    else if (key->type == RT_KEY_LENGTHS)
+        *(rt_lengths *)place = read.lengths;
+    else
+        *(rt_factors *)place =
+            (rt_factors){count, count
+                                    ? rt_intern(read.factors, (size_t)count * sizeof *read.factors)
+                                    : NULL};
     return true;
 }
 
@@ -291,11 +287,9 @@ static bool lacks_copy(const rt_key *key, const char *value, void *options)
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
     static bool (*const readers[])(const rt_key *, const char *, void *) = {
-        [RT_KEY_WHOLE] = read_whole,     [RT_KEY_SEED] = read_seed,
-        [RT_KEY_NUMBER] = read_number,   [RT_KEY_YES_NO] = read_word,
-        [RT_KEY_CHOICE] = read_word,     [RT_KEY_LENGTHS] = read_lengths,
-        [RT_KEY_FACTORS] = read_factors, [RT_KEY_LAYERS] = read_layers,
-        [RT_KEY_TEXT] = read_text};
+        [RT_KEY_WHOLE] = read_whole,  [RT_KEY_SEED] = read_seed,   [RT_KEY_NUMBER] = read_number,
+        [RT_KEY_YES_NO] = read_word,  [RT_KEY_CHOICE] = read_word, [RT_KEY_LENGTHS] = read_list,
+        [RT_KEY_FACTORS] = read_list, [RT_KEY_LAYERS] = read_list, [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
     if (readers[key->type](key, value, options)) {
         problem->failed |= lacks_copy(key, value, options);

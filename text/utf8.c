@@ -5,7 +5,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-size_t rt_utf8_read(const unsigned char *text, size_t bytes, int32_t *character)
+size_t rt_utf8_read_long(const unsigned char *text, size_t bytes, int32_t *character)
 {
     const utf8proc_ssize_t size = utf8proc_iterate(text, (utf8proc_ssize_t)bytes, character);
     return size > 0 ? (size_t)size : 0;
@@ -102,49 +102,37 @@ const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_S
 
 /* ---- a stream ---- */
 
-static bool is_between(unsigned char byte, int first, int last)
+/* Returns whether a character begins with the bytes that are held, or is them. The bytes that may
+ * follow a beginning are one range, which has 0x80 in it or 0xbf. */
+static bool is_beginning(const rt_utf8_stream *s)
 {
-    return byte >= first && byte <= last;
-}
-
-/* Bytes of the character that begins with this one; 0 if none does. */
-static int length_of(unsigned char lead)
-{
-    return lead < 0x80                    ? 1
-           : is_between(lead, 0xc2, 0xdf) ? 2
-           : is_between(lead, 0xe0, 0xef) ? 3
-           : is_between(lead, 0xf0, 0xf4) ? 4
-                                          : 0;
-}
-
-/* Returns whether a byte may follow the bytes that are held. After some leads the second byte has a
- * narrower range: other values would be overlong, surrogates, or above U+10FFFF. */
-static bool follows(const rt_utf8_stream *s, unsigned char byte)
-{
-    const unsigned char lead = s->held[0];
-    if (s->count > 1)
-        return is_between(byte, 0x80, 0xbf);
-    return is_between(byte,
-                      lead == 0xe0   ? 0xa0
-                      : lead == 0xf0 ? 0x90
-                                     : 0x80,
-                      lead == 0xed   ? 0x9f
-                      : lead == 0xf4 ? 0x8f
-                                     : 0xbf);
+    static const int ends[] = {0x80, 0xbf};
+    for (int i = 0; i < 2; i++) {
+        unsigned char whole[sizeof s->held];
+        int32_t character;
+        memset(whole, ends[i], sizeof whole);
+        memcpy(whole, s->held, (size_t)s->count);
+        if (rt_utf8_read(whole, sizeof whole, &character) >= (size_t)s->count)
+            return true;
+    }
+    return false;
 }
 
 static void put_byte(rt_utf8_stream *s, unsigned char byte)
 {
-    if (s->count && !follows(s, byte))
-        rt_utf8_stream_end(s);
+    int32_t character;
     s->held[s->count++] = byte;
-    const int length = length_of(s->held[0]);
-    if (!length)
+    if (!is_beginning(s)) { /* what was held before is one, and the byte begins another or none */
+        s->count--;
         rt_utf8_stream_end(s);
-    if (s->count < length || !s->count)
-        return;
-    fwrite(s->held, 1, (size_t)s->count, s->to);
-    s->count = 0;
+        s->held[s->count++] = byte;
+        if (!is_beginning(s))
+            rt_utf8_stream_end(s);
+    }
+    if (s->count && rt_utf8_read(s->held, (size_t)s->count, &character)) {
+        fwrite(s->held, 1, (size_t)s->count, s->to);
+        s->count = 0;
+    }
 }
 
 void rt_utf8_stream_put(rt_utf8_stream *s, const char *bytes, size_t size)

@@ -17,9 +17,18 @@
 /* Bytes for a character with its final zero. */
 enum { RT_UTF8_SIZE = 8 };
 
-/* Takes the first character of a text that is not empty; returns how many bytes it has there,
+/* rt_utf8_read of a character that is not in ASCII. */
+size_t rt_utf8_read_long(const unsigned char *text, size_t bytes, int32_t *character);
+
+/* Takes the first character of a text; returns how many bytes it has there,
  * 0 if they are not UTF-8. */
-size_t rt_utf8_read(const unsigned char *text, size_t bytes, int32_t *character);
+static inline size_t rt_utf8_read(const unsigned char *text, size_t bytes, int32_t *character)
+{
+    if (!bytes || *text >= 0x80)
+        return rt_utf8_read_long(text, bytes, character);
+    *character = *text; /* most characters, without a call */
+    return 1;
+}
 
 /* Returns how many bytes were written; a zero stands after them. */
 size_t rt_utf8_write(int32_t character, char to[RT_UTF8_SIZE]);

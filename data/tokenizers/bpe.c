@@ -3,10 +3,8 @@
 #include "data/tokenizers/bpe.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/characters.h"
-#include "text/utf8.h"
+#include "data/tokenizers/simple_tokens.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A part of a word under way; parts that were joined to the one on their left have RT_NO_ID. */
@@ -14,11 +12,6 @@ typedef struct symbol {
     int32_t id;
     int32_t left, right; /* places; -1 at the ends */
 } symbol;
-
-/* Two neighbours that had a merge when they were put here. */
-typedef struct waiting {
-    int32_t rank, place, joined;
-} waiting;
 
 /* A short word and its ids. Where two have the same slot, the later one stays. */
 enum { SHORT_WORD = 22, SHORT_IDS = 10 };
@@ -29,190 +22,112 @@ typedef struct slot {
     int32_t ids[SHORT_IDS];
 } slot;
 
-/* The words of one text as ids, one after the other: merging, and a memory of the words that came
- * before. A word of n bytes costs n log n at most. */
-typedef struct bpe_words {
+/* A text under way, with a memory of the words that came before. A word of n bytes costs n log n at
+ * most. */
+typedef struct encoding {
     const rt_vocabulary *v;
+    bool special; /* special tokens are tokens */
     rt_id_taker *take;
     void *context;
     rt_unknown *unknown;
     slot *slots;         /* NULL: of a short text no words are kept */
     uint32_t slot_count; /* a power of two */
     symbol *symbols;
-    waiting *heap; /* the first of ranks, and then of places, on top */
-    size_t heap_count;
-    size_t room; /* bytes of the longest word that there is memory for */
-} bpe_words;
-
-/* ---- a text of `bytes` bytes ---- */
-
-static rt_status bpe_words_new(bpe_words **words_new, const rt_vocabulary *v, size_t bytes,
-                               rt_id_taker *take, void *context, rt_unknown *unknown)
-{
-    bpe_words *w = rt_alloc(1, sizeof *w);
-    *words_new = w;
-    if (!w)
-        return rt_out_of_memory("the ids of a text");
-    *w = (bpe_words){.v = v, .take = take, .context = context, .unknown = unknown};
-    if (bytes < (size_t)LEAST_SLOTS * BYTES_A_SLOT)
-        return rt_ok();
-    w->slot_count = LEAST_SLOTS;
-    while (w->slot_count < MOST_SLOTS && w->slot_count < bytes / BYTES_A_SLOT)
-        w->slot_count *= 2;
-    w->slots = rt_alloc(w->slot_count, sizeof *w->slots);
-    return w->slots ? rt_ok() : rt_out_of_memory("the ids of a text");
-}
-
-static void bpe_words_free(bpe_words *words)
-{
-    if (!words)
-        return;
-    rt_free(words->slots);
-    rt_free(words->symbols);
-    rt_free(words->heap);
-    rt_free(words);
-}
-
-static void bpe_take(bpe_words *words, int32_t id)
-{
-    words->take(words->context, id);
-}
+    size_t symbol_room;
+    rt_queue queue; /* by rank, and then by place: neighbours that had a merge when they were put
+                       here, and the piece that it makes */
+    char *spaced;   /* scratch memory for a text behind a space */
+    size_t spaced_room;
+} encoding;
 
 /* ---- merging ---- */
 
-/* At most n - 1 pairs of n bytes wait at first, and each of at most n - 1 joins removes one and
- * adds two: the heap never has 2 n. */
-static bool make_room(bpe_words *w, size_t bytes)
-{
-    if (bytes <= w->room)
-        return true;
-    const size_t room = bytes + bytes / 2 + 64;
-    rt_free(w->symbols);
-    rt_free(w->heap);
-    w->room = 0;
-    w->symbols = rt_alloc_unset(room, sizeof *w->symbols);
-    w->heap = rt_alloc_unset(2 * room, sizeof *w->heap);
-    if (w->symbols && w->heap)
-        w->room = room;
-    return w->room != 0;
-}
-
-static const rt_pair *find_merge(const bpe_words *w, const symbol *s)
+static const rt_pair *find_merge(const encoding *e, const symbol *s)
 {
     if (s->right < 0)
         return NULL;
-    return rt_pairs_find(&w->v->bpe->merges, s->id, w->symbols[s->right].id);
+    return rt_pairs_find(&e->v->bpe->merges, s->id, e->symbols[s->right].id);
 }
 
-static bool is_before(waiting a, waiting b)
+static void push(encoding *e, int32_t place)
 {
-    return a.rank != b.rank ? a.rank < b.rank : a.place < b.place;
-}
-
-static void push(bpe_words *w, int32_t place)
-{
-    const rt_pair *m = find_merge(w, &w->symbols[place]);
-    if (!m)
-        return;
-    const waiting new = {(int32_t)m->rank, place, m->joined};
-    size_t at = w->heap_count++;
-    for (; at && is_before(new, w->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        w->heap[at] = w->heap[(at - 1) / 2];
-    w->heap[at] = new;
-}
-
-static waiting pop(bpe_words *w)
-{
-    const waiting top = w->heap[0], last = w->heap[--w->heap_count];
-    size_t at = 0, child;
-    while ((child = 2 * at + 1) < w->heap_count) {
-        if (child + 1 < w->heap_count && is_before(w->heap[child + 1], w->heap[child]))
-            child++;
-        if (!is_before(w->heap[child], last))
-            break;
-        w->heap[at] = w->heap[child];
-        at = child;
-    }
-    w->heap[at] = last;
-    return top;
+    const rt_pair *m = find_merge(e, &e->symbols[place]);
+    if (m)
+        rt_queue_push(&e->queue, (rt_waiting){.first = m->rank, .left = place, .value = m->joined});
 }
 
 /* Joins what waits, unless it is no longer there. As in tokenizers it is there as long as the two
  * neighbours at its place have a merge into the same piece, be it another merge. */
-static void join(bpe_words *w, waiting top)
+static void join(encoding *e, rt_waiting top)
 {
-    symbol *s = &w->symbols[top.place];
-    const rt_pair *m = s->id != RT_NO_ID ? find_merge(w, s) : NULL;
-    if (!m || m->joined != top.joined)
+    symbol *s = &e->symbols[top.left];
+    const rt_pair *m = s->id != RT_NO_ID ? find_merge(e, s) : NULL;
+    if (!m || m->joined != top.value)
         return;
-    symbol *right = &w->symbols[s->right];
-    s->id = top.joined;
+    symbol *right = &e->symbols[s->right];
+    s->id = top.value;
     right->id = RT_NO_ID;
     s->right = right->right;
     if (s->right >= 0)
-        w->symbols[s->right].left = top.place;
+        e->symbols[s->right].left = top.left;
     if (s->left >= 0)
-        push(w, s->left);
-    push(w, top.place);
+        push(e, s->left);
+    push(e, top.left);
 }
 
 /* ---- words ---- */
 
-static void note_unknown(bpe_words *w, unsigned char byte, size_t at)
+static void note_unknown(encoding *e, unsigned char byte, size_t at)
 {
-    if (w->unknown->count++)
+    if (e->unknown->count++)
         return;
-    w->unknown->at = at;
-    if (byte >= ' ' && byte <= '~')
-        rt_character_name(byte, w->unknown->name);
-    else
-        snprintf(w->unknown->name, sizeof w->unknown->name, "byte 0x%02x", byte);
+    e->unknown->at = at;
+    rt_token_name(RT_LEVEL_BYTE, byte, e->unknown->name);
 }
 
 /* The bytes of a word as symbols; returns how many there are. */
-static int32_t spell(bpe_words *w, const unsigned char *word, size_t bytes, size_t at)
+static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
-    const rt_bpe *bpe = w->v->bpe;
+    const rt_bpe *bpe = e->v->bpe;
     int32_t count = 0;
     bool fuses = false;
     for (size_t i = 0; i < bytes; i++) {
         int32_t id = bpe->bytes[word[i]];
         const bool known = id != RT_NO_ID;
         if (!known) {
-            note_unknown(w, word[i], at + i);
+            note_unknown(e, word[i], at + i);
             id = fuses ? RT_NO_ID : bpe->unknown;
         }
         fuses = !known && bpe->fuses_unknown;
         if (id == RT_NO_ID)
             continue;
-        w->symbols[count] = (symbol){id, count - 1, count + 1};
+        e->symbols[count] = (symbol){id, count - 1, count + 1};
         count++;
     }
     if (count)
-        w->symbols[count - 1].right = -1;
+        e->symbols[count - 1].right = -1;
     return count;
 }
 
 /* Leaves the ids of a word in its symbols; returns the number of these. */
-static int32_t merge(bpe_words *w, const unsigned char *word, size_t bytes, size_t at)
+static int32_t merge(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
-    const int32_t count = spell(w, word, bytes, at);
-    w->heap_count = 0;
+    const int32_t count = spell(e, word, bytes, at);
     for (int32_t i = 0; i < count; i++)
-        push(w, i);
-    while (w->heap_count)
-        join(w, pop(w));
+        push(e, i);
+    while (e->queue.count)
+        join(e, rt_queue_pop(&e->queue));
     return count;
 }
 
-static slot *slot_of(bpe_words *w, const unsigned char *word, size_t bytes)
+static slot *slot_of(encoding *e, const unsigned char *word, size_t bytes)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
-    if (!w->slots || bytes > SHORT_WORD)
+    if (!e->slots || bytes > SHORT_WORD)
         return NULL;
     for (size_t i = 0; i < bytes; i++)
         hash = (hash ^ word[i]) * 16777619u;
-    return w->slots + ((hash ^ hash >> 15) & (w->slot_count - 1));
+    return e->slots + ((hash ^ hash >> 15) & (e->slot_count - 1));
 }
 
 /* Keeps a word that has been merged, unless it has bytes to be counted each time. */
@@ -231,39 +146,43 @@ static void keep(slot *kept, const unsigned char *word, size_t bytes, const symb
     memcpy(kept->word, word, bytes);
 }
 
-static rt_status merge_word(bpe_words *w, slot *kept, const unsigned char *word, size_t bytes,
+static rt_status merge_word(encoding *e, slot *kept, const unsigned char *word, size_t bytes,
                             size_t at)
 {
-    const size_t unknown = w->unknown->count;
+    const size_t unknown = e->unknown->count;
     if (bytes > INT32_MAX / 4)
         return rt_error(RT_ARGUMENT, "a word can have up to %d bytes; that at byte %zu has %zu",
                         INT32_MAX / 4, at, bytes);
-    if (!make_room(w, bytes))
+    symbol *symbols = rt_grow(e->symbols, &e->symbol_room, bytes, sizeof *symbols);
+    if (!symbols)
         return rt_out_of_memory("the ids of a word");
-    const int32_t count = merge(w, word, bytes, at);
+    e->symbols = symbols;
+    const int32_t count = merge(e, word, bytes, at);
+    if (e->queue.failed)
+        return rt_out_of_memory("the ids of a word");
     for (int32_t i = 0; i < count; i++)
-        if (w->symbols[i].id != RT_NO_ID)
-            bpe_take(w, w->symbols[i].id);
-    if (kept && w->unknown->count == unknown)
-        keep(kept, word, bytes, w->symbols, count);
+        if (symbols[i].id != RT_NO_ID)
+            e->take(e->context, symbols[i].id);
+    if (kept && e->unknown->count == unknown)
+        keep(kept, word, bytes, symbols, count);
     return rt_ok();
 }
 
 /* Takes the ids of a word, which begins at byte `at` of the text. */
-static rt_status bpe_word(bpe_words *w, const unsigned char *word, size_t bytes, size_t at)
+static rt_status encode_word(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
-    slot *kept = slot_of(w, word, bytes);
+    slot *kept = slot_of(e, word, bytes);
     if (kept && kept->size == bytes && !memcmp(kept->word, word, bytes)) {
         for (int i = 0; i < kept->count; i++)
-            bpe_take(w, kept->ids[i]);
+            e->take(e->context, kept->ids[i]);
         return rt_ok();
     }
-    const int32_t piece = rt_byte_map_find(&w->v->bpe->pieces, word, bytes);
+    const int32_t piece = rt_byte_map_find(&e->v->bpe->pieces, word, bytes);
     if (piece >= 0) {
-        bpe_take(w, w->v->bpe->piece_ids[piece]);
+        e->take(e->context, e->v->bpe->piece_ids[piece]);
         return rt_ok();
     }
-    return merge_word(w, kept, word, bytes, at);
+    return merge_word(e, kept, word, bytes, at);
 }
 
 /* ---- the tokenizer ---- */
@@ -273,8 +192,6 @@ void rt_bpe_free(rt_bpe *bpe)
     if (!bpe)
         return;
     rt_pairs_free(&bpe->merges);
-    rt_free(bpe->kinds);
-    rt_free(bpe->ordinary);
     rt_byte_map_free(&bpe->pieces);
     rt_free(bpe->piece_ids);
     rt_added_tokens_free(&bpe->as_is);
@@ -302,12 +219,8 @@ static bool tokens_equal(const rt_added_tokens *a, const rt_added_tokens *b)
 
 static bool cuts_equal(const rt_bpe *a, const rt_bpe *b)
 {
-    if (a->cut_count != b->cut_count || a->space_before != b->space_before)
-        return false;
-    for (int i = 0; i < a->cut_count; i++)
-        if (a->cuts[i] != b->cuts[i])
-            return false;
-    return true;
+    return a->cut_count == b->cut_count && a->space_before == b->space_before &&
+           !memcmp(a->cuts, b->cuts, (size_t)a->cut_count * sizeof *a->cuts);
 }
 
 static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
@@ -323,15 +236,90 @@ static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
     return true;
 }
 
-bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count)
+bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b)
 {
     return cuts_equal(a, b) && a->form == b->form && a->ignore_merges == b->ignore_merges &&
-           a->fuses_unknown == b->fuses_unknown && a->unknown == b->unknown &&
-           !memcmp(a->kinds, b->kinds, (size_t)count) && merges_equal(a, b) &&
+           a->fuses_unknown == b->fuses_unknown && a->unknown == b->unknown && merges_equal(a, b) &&
            tokens_equal(&a->as_is, &b->as_is) && tokens_equal(&a->composed, &b->composed);
 }
 
 /* ---- added tokens ---- */
+
+void rt_added_tokens_free(rt_added_tokens *tokens)
+{
+    for (int i = 0; i < tokens->count; i++)
+        rt_free(tokens->list[i].text);
+    rt_free(tokens->list);
+    rt_free(tokens->pieces.sorted);
+    *tokens = (rt_added_tokens){.count = 0};
+}
+
+const char *rt_added_tokens_sort(rt_added_tokens *tokens)
+{
+    if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
+        return "";
+    for (int i = 0; i < tokens->count; i++)
+        tokens->pieces.sorted[i] = (rt_piece){tokens->list[i].text, i};
+    const rt_piece *twice = rt_pieces_sort(&tokens->pieces);
+    return twice ? twice->text : NULL;
+}
+
+static size_t blanks_before(const unsigned char *text, size_t least, size_t at)
+{
+    while (at > least) {
+        size_t start = at - 1;
+        int32_t c = 0;
+        while (start > least && (text[start] & 0xc0) == 0x80)
+            start--;
+        if (!rt_utf8_read(text + start, at - start, &c) || !rt_is_blank(c))
+            break;
+        at = start;
+    }
+    return at;
+}
+
+static size_t blanks_behind(const unsigned char *text, size_t at, size_t bytes)
+{
+    while (at < bytes) {
+        int32_t c = 0;
+        const size_t size = rt_utf8_read(text + at, bytes - at, &c);
+        if (!size || !rt_is_blank(c))
+            break;
+        at += size;
+    }
+    return at;
+}
+
+rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
+                                          size_t bytes, size_t before)
+{
+    if (found.token->takes_left)
+        found.start = blanks_before(text, before < found.start ? before : found.start, found.start);
+    if (found.token->takes_right)
+        found.end = blanks_behind(text, found.end, bytes);
+    return found;
+}
+
+rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigned char *text,
+                                    size_t bytes, bool special, size_t before, size_t *at)
+{
+    while (tokens->count && *at < bytes) {
+        const size_t start = *at;
+        const rt_piece_range first = tokens->pieces.first[false][text[start]];
+        int32_t number = 0;
+        const rt_added_token *token =
+            first.low < first.high &&
+                    rt_pieces_longest(&tokens->pieces, false, text + start, bytes - start, &number)
+                ? tokens->list + number
+                : NULL;
+        *at += token ? token->size : 1;
+        if (!token || (token->special && !special))
+            continue;
+        const rt_found_token found = {token, start, *at};
+        return rt_found_token_with_blanks(found, text, bytes, before);
+    }
+    return (rt_found_token){NULL, bytes, bytes};
+}
 
 /* Characters of it may stand for bytes, which it is spelled as. */
 const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id)
@@ -355,44 +343,31 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)
     return bytes <= SIZE_MAX / factor ? bytes * factor : SIZE_MAX;
 }
 
-/* A text under way. `at` is where a piece of it begins in the text, or what it was made of. */
-typedef struct encoding {
-    const rt_bpe *bpe;
-    bool special;
-    bpe_words *words;
-    char *spaced; /* room for a text behind a space */
-    size_t room;
-} encoding;
-
+/* Cuts a text by the cuts from `number` on. `at` is where the text begins in the whole, or the part
+ * that it was made of. */
 static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at);
 
 /* A text that does not begin with a space gets one. */
 static rt_status put_space(encoding *e, int number, const unsigned char *text, size_t bytes,
                            size_t at)
 {
-    if (bytes >= e->room) {
-        rt_free(e->spaced);
-        e->room = bytes + bytes / 2 + 64;
-        e->spaced = rt_alloc_unset(e->room, 1);
-        if (!e->spaced) {
-            e->room = 0;
-            return rt_out_of_memory("the ids of a text");
-        }
-    }
-    e->spaced[0] = ' ';
-    memcpy(e->spaced + 1, text, bytes);
-    return cut(e, number, (unsigned char *)e->spaced, bytes + 1, at);
+    char *spaced = rt_grow(e->spaced, &e->spaced_room, bytes + 1, 1);
+    if (!spaced)
+        return rt_out_of_memory("the ids of a text");
+    e->spaced = spaced;
+    spaced[0] = ' ';
+    memcpy(spaced + 1, text, bytes);
+    return cut(e, number, (unsigned char *)spaced, bytes + 1, at);
 }
 
-/* Cuts a text by the cuts from `number` on. */
 static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at)
 {
-    const rt_bpe *bpe = e->bpe;
+    const rt_bpe *bpe = e->v->bpe;
     rt_status status = rt_ok();
     if (number == bpe->space_before && *text != ' ')
         return put_space(e, number, text, bytes, at);
     if (number == bpe->cut_count)
-        return bpe_word(e->words, text, bytes, at);
+        return encode_word(e, text, bytes, at);
     for (size_t done = 0, size; done < bytes && !status.code; done += size) {
         size = rt_pretokenizer_next(bpe->cuts[number], text + done, bytes - done);
         status = cut(e, number + 1, text + done, size, at + done);
@@ -422,7 +397,7 @@ static rt_status split(encoding *e, const rt_added_tokens *tokens, rt_rest *rest
         if (found.start > done)
             status = rest(e, text + done, found.start - done, at + done);
         if (more && !status.code && !is_covered(&found, done))
-            bpe_take(e->words, found.token->id);
+            e->take(e->context, found.token->id);
         done = found.end;
     }
     return status;
@@ -435,44 +410,44 @@ static rt_status cut_all(encoding *e, const unsigned char *text, size_t bytes, s
 
 static rt_status split_composed(encoding *e, const unsigned char *text, size_t bytes, size_t at)
 {
-    return split(e, &e->bpe->composed, cut_all, text, bytes, at);
+    return split(e, &e->v->bpe->composed, cut_all, text, bytes, at);
 }
 
 static rt_status compose(encoding *e, const unsigned char *text, size_t bytes, size_t at)
 {
     unsigned char *composed = NULL;
     size_t size;
-    if (rt_normal_form_is_plain(e->bpe->form, text, bytes))
+    if (rt_normal_form_is_plain(e->v->bpe->form, text, bytes))
         return split_composed(e, text, bytes, at);
-    rt_status status = rt_normal_form(e->bpe->form, &composed, &size, text, bytes);
+    rt_status status = rt_normal_form(e->v->bpe->form, &composed, &size, text, bytes);
     if (!status.code)
         status = split_composed(e, composed, size, at);
     rt_free(composed);
     return status;
 }
 
-static rt_status check_text(const unsigned char *text, size_t from, size_t to)
+/* Keeps the words of a text that is long enough. */
+static bool make_slots(encoding *e, size_t bytes)
 {
-    int32_t character;
-    for (size_t at = from, size; at < to; at += size) {
-        size = text[at] < 0x80 ? 1 : rt_utf8_read(text + at, to - at, &character);
-        if (!size)
-            return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
-    }
-    return rt_ok();
+    if (bytes < (size_t)LEAST_SLOTS * BYTES_A_SLOT)
+        return true;
+    e->slot_count = LEAST_SLOTS;
+    while (e->slot_count < MOST_SLOTS && e->slot_count < bytes / BYTES_A_SLOT)
+        e->slot_count *= 2;
+    e->slots = rt_alloc(e->slot_count, sizeof *e->slots);
+    return e->slots != NULL;
 }
 
 rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
                         bool special, rt_id_taker *take, void *context, rt_unknown *unknown)
 {
-    encoding e = {.bpe = v->bpe, .special = special};
-    rt_status status = check_text(text, from, to);
-    if (status.code || from == to)
-        return status;
-    status = bpe_words_new(&e.words, v, to - from, take, context, unknown);
-    if (!status.code)
-        status = split(&e, &v->bpe->as_is, compose, text + from, to - from, from);
-    bpe_words_free(e.words);
+    encoding e = {.v = v, .special = special, .take = take, .context = context, .unknown = unknown};
+    const rt_status status = make_slots(&e, to - from)
+                                 ? split(&e, &v->bpe->as_is, compose, text + from, to - from, from)
+                                 : rt_out_of_memory("the ids of a text");
+    rt_free(e.slots);
+    rt_free(e.symbols);
+    rt_free(e.queue.list);
     rt_free(e.spaced);
     return status;
 }

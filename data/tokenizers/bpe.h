@@ -70,9 +70,6 @@ enum { RT_BPE_VALUES = 1 << 21, RT_BPE_BYTES = 64 << 20, RT_BPE_LIMIT = 1000000 
 
 enum { RT_CUTS_LIMIT = 4 };
 
-/* Kind of token of an id. */
-typedef enum rt_bpe_kind { RT_BPE_NONE, RT_BPE_ORDINARY, RT_BPE_SPECIAL } rt_bpe_kind;
-
 typedef struct rt_bpe {
     rt_pretokenizer cuts[RT_CUTS_LIMIT]; /* within each piece of a cut the next one cuts */
     int cut_count;
@@ -83,9 +80,6 @@ typedef struct rt_bpe {
     int32_t unknown;    /* of a byte that has no piece; RT_NO_ID: it is left out */
     int32_t bytes[256]; /* RT_NO_ID: it has no piece */
     rt_pairs merges;
-    uint8_t *kinds;    /* (count): rt_bpe_kind */
-    int32_t *ordinary; /* ids of the ordinary tokens, ascending */
-    int ordinary_count;
     rt_byte_map pieces;              /* of the vocabulary; empty unless merges are ignored */
     int32_t *piece_ids;              /* the ids of these pieces */
     int32_t first, last;             /* what the post-processor puts before a text, and behind it;
@@ -107,9 +101,8 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name,
                       const rt_special_ids *known) RT_MUST_CHECK;
 void rt_bpe_free(rt_bpe *bpe);
 
-/* Returns whether two encodings with the same texts of `count` ids make the same ids of every text.
- */
-bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b, int count);
+/* Returns whether two encodings whose ids have the same texts make the same ids of every text. */
+bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b);
 
 /* An added token by its text, or by its id if there is no text; NULL if there is none. */
 const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id);
@@ -117,9 +110,9 @@ const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t 
 /* The most ids that a text of so many bytes has; SIZE_MAX if there are more. */
 size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
 
-/* Gives the ids of the bytes from `from` to `to` of a text to `take`, and counts bytes that have no
- * piece. Where `special` is false special tokens are text. RT_ARGUMENT names what is not UTF-8 and
- * where it stands; RT_MEMORY, after some ids may have been taken. */
+/* Gives the ids of the bytes from `from` to `to` of a text, which must be UTF-8, to `take`, and
+ * counts bytes that have no piece. Where `special` is false special tokens are text. RT_MEMORY,
+ * after some ids may have been taken. */
 rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
                         bool special, rt_id_taker *take, void *context,
                         rt_unknown *unknown) RT_MUST_CHECK;

@@ -5,7 +5,6 @@
 #include "data/tokenizers/characters.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/json.h"
-#include "text/writer.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -139,11 +138,28 @@ static bool refuse_type(reading *r, const char *where, const json_t *part, const
     return refuse(r, "%s is %s; %s", where, *type ? NAMED(type) : "missing", read);
 }
 
+/* Reads a part of the file, or of a Sequence each of its parts, a list of that name. */
+static bool read_parts(reading *r, const char *key, const char *name,
+                       bool (*read_part)(reading *r, const json_t *part, bool last))
+{
+    const json_t *part = json_object_get(r->json, key), *list = json_object_get(part, name);
+    const size_t count = json_array_size(list);
+    bool read = true;
+    if (!has_type(part, "Sequence"))
+        return read_part(r, part, true);
+    if (!json_is_array(list))
+        return refuse(r, "%s.%s must be a list", key, name);
+    for (size_t i = 0; i < count && read; i++)
+        read = read_part(r, json_array_get(list, i), i + 1 == count);
+    return read;
+}
+
 /* ---- the normalizer ---- */
 
 /* NFKC of NFC, and NFC of NFKC, are NFKC, so the order in a sequence does not matter. */
-static bool read_form(reading *r, const json_t *part)
+static bool read_form(reading *r, const json_t *part, bool last)
 {
+    (void)last;
     const rt_form form = has_type(part, "NFC")    ? RT_FORM_NFC
                          : has_type(part, "NFKC") ? RT_FORM_NFKC
                                                   : RT_FORM_NONE;
@@ -157,16 +173,8 @@ static bool read_form(reading *r, const json_t *part)
 
 static bool read_normalizer(reading *r)
 {
-    const json_t *part = json_object_get(r->json, "normalizer");
-    const json_t *list = json_object_get(part, "normalizers");
-    bool read = true;
-    if (is_absent(part) || !has_type(part, "Sequence"))
-        return is_absent(part) || read_form(r, part);
-    if (!json_is_array(list))
-        return refuse(r, "normalizer.normalizers must be a list");
-    for (size_t i = 0; i < json_array_size(list) && read; i++)
-        read = read_form(r, json_array_get(list, i));
-    return read;
+    return is_absent(json_object_get(r->json, "normalizer")) ||
+           read_parts(r, "normalizer", "normalizers", read_form);
 }
 
 /* ---- the pre-tokenizer ---- */
@@ -256,17 +264,10 @@ static bool read_cut(reading *r, const json_t *part, bool last)
 static bool read_pre_tokenizer(reading *r)
 {
     const json_t *part = json_object_get(r->json, "pre_tokenizer");
-    const json_t *list = json_object_get(part, "pretokenizers");
-    const size_t count = json_array_size(list);
-    bool read = true;
     r->bpe->space_before = -1;
-    if (!has_type(part, "Sequence"))
-        return read_cut(r, part, true);
-    if (!count)
+    if (has_type(part, "Sequence") && !json_array_size(json_object_get(part, "pretokenizers")))
         return refuse(r, "pre_tokenizer.pretokenizers must be a list");
-    for (size_t i = 0; i < count && read; i++)
-        read = read_cut(r, json_array_get(list, i), i + 1 == count);
-    return read;
+    return read_parts(r, "pre_tokenizer", "pretokenizers", read_cut);
 }
 
 /* ---- the decoder and the post-processor ---- */
@@ -295,25 +296,14 @@ static bool read_template(reading *r, const json_t *part)
     return behind || refuse(r, "post_processor.single must be a list with a Sequence");
 }
 
-static bool read_processor(reading *r, const json_t *part)
+static bool read_processor(reading *r, const json_t *part, bool last)
 {
+    (void)last;
     if (is_absent(part) || has_type(part, "ByteLevel"))
         return true;
     if (has_type(part, "TemplateProcessing"))
         return read_template(r, part);
     return refuse_type(r, "post_processor", part, "'ByteLevel' and 'TemplateProcessing' are read");
-}
-
-static bool read_post_processor(reading *r)
-{
-    const json_t *part = json_object_get(r->json, "post_processor");
-    const json_t *list = json_object_get(part, "processors");
-    bool read = true;
-    if (!has_type(part, "Sequence"))
-        return read_processor(r, part);
-    for (size_t i = 0; i < json_array_size(list) && read; i++)
-        read = read_processor(r, json_array_get(list, i));
-    return read;
 }
 
 /* ---- pieces ---- */
@@ -355,12 +345,12 @@ static bool make_room(reading *r)
     rt_bpe *bpe = r->bpe;
     const size_t count = (size_t)r->v->count, tokens = json_array_size(r->added);
     r->v->starts = rt_alloc(count + 1, sizeof *r->v->starts);
-    bpe->kinds = rt_alloc(count, sizeof *bpe->kinds);
-    bpe->ordinary = rt_alloc(count, sizeof *bpe->ordinary);
+    r->v->kinds = rt_alloc(count, sizeof *r->v->kinds);
+    r->v->ordinary = rt_alloc(count, sizeof *r->v->ordinary);
     bpe->piece_ids = rt_alloc(count, sizeof *bpe->piece_ids);
     bpe->as_is.list = rt_alloc(tokens, sizeof *bpe->as_is.list);
     bpe->composed.list = rt_alloc(tokens, sizeof *bpe->composed.list);
-    return (r->v->starts && bpe->kinds && bpe->ordinary && bpe->piece_ids && bpe->as_is.list &&
+    return (r->v->starts && r->v->kinds && r->v->ordinary && bpe->piece_ids && bpe->as_is.list &&
             bpe->composed.list) ||
            run_out(r);
 }
@@ -416,7 +406,7 @@ static bool write_text(reading *r, int32_t id, const id_text *from)
         return refuse(r, "model.vocab: the piece of id %" PRId32 " is empty", id);
     to[size] = '\0';
     v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
-    bpe->kinds[id] = from->text ? RT_BPE_ORDINARY : RT_BPE_NONE;
+    v->kinds[id] = from->text ? RT_TOKEN_ORDINARY : RT_TOKEN_NONE;
     if (!bytes || !json_object_get(r->vocab, text))
         return true;
     if (size == 1)
@@ -604,7 +594,7 @@ static bool read_token(reading *r, size_t number, const json_t *token)
     rt_added_tokens *to = normalized ? &r->bpe->composed : &r->bpe->as_is;
     to->list[to->count++] = t;
     if (t.special)
-        r->bpe->kinds[t.id] = RT_BPE_SPECIAL;
+        r->v->kinds[t.id] = RT_TOKEN_SPECIAL;
     return true;
 }
 
@@ -690,22 +680,18 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
         int32_t *here = rt_special_id(special, i);
         const int32_t id = *rt_special_id(&ids, i);
         const bool pad = here == &special->pad;
-        if (id < RT_NO_ID || id >= v->count || (id >= 0 && !pad && bpe->kinds[id] == RT_BPE_NONE))
+        if (id < RT_NO_ID || id >= v->count || (id >= 0 && !pad && v->kinds[id] == RT_TOKEN_NONE))
             return rt_error(RT_DATA, "%s: has no id %d, which is to be %s", name, (int)id,
                             rt_special_token(v->level, i));
         if (id != RT_NO_ID && here != &special->unknown)
             *here = id;
         if (*here != RT_NO_ID && !pad)
-            bpe->kinds[*here] = RT_BPE_SPECIAL;
+            v->kinds[*here] = RT_TOKEN_SPECIAL;
     }
     if (special->cls == RT_NO_ID)
         special->cls = special->sep;
     special->pad = padding(special) != RT_NO_ID ? padding(special) : 0;
-    bpe->ordinary_count = 0;
-    for (int32_t id = 0; id < v->count; id++)
-        if (bpe->kinds[id] == RT_BPE_ORDINARY)
-            bpe->ordinary[bpe->ordinary_count++] = id;
-    return bpe->ordinary_count
+    return rt_vocabulary_list_ordinary(v)
                ? rt_ok()
                : rt_error(RT_DATA, "%s: has no token beside the special ones", name);
 }
@@ -715,7 +701,8 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
 static bool read_all(reading *r)
 {
     return find_model(r) && check_absent(r) && read_flags(r) && read_normalizer(r) &&
-           read_pre_tokenizer(r) && read_decoder(r) && read_post_processor(r) && read_pieces(r) &&
+           read_pre_tokenizer(r) && read_decoder(r) &&
+           read_parts(r, "post_processor", "processors", read_processor) && read_pieces(r) &&
            read_unknown(r) && read_merges(r) && read_added_tokens(r);
 }
 
@@ -752,87 +739,47 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *b
 
 const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS] = {"<|endoftext|>", "[MASK]"};
 
-static void put_special(rt_writer *w, int id, const char *text, bool last)
+static json_t *special_tokens(int count)
 {
-    rt_writer_add(w,
-                  "    {\n"
-                  "      \"id\": %d,\n"
-                  "      \"content\": \"%s\",\n"
-                  "      \"single_word\": false,\n"
-                  "      \"lstrip\": false,\n"
-                  "      \"rstrip\": false,\n"
-                  "      \"normalized\": false,\n"
-                  "      \"special\": true\n"
-                  "    }%s\n",
-                  id, text, last ? "" : ",");
+    json_t *list = json_array();
+    for (int id = 0; id < count && id < RT_BPE_MOST_SPECIALS; id++)
+        json_array_append_new(list, json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content",
+                                              rt_bpe_specials[id], "single_word", 0, "lstrip", 0,
+                                              "rstrip", 0, "normalized", 0, "special", 1));
+    return list;
 }
 
-static const char before[] = "{\n"
-                             "  \"version\": \"1.0\",\n"
-                             "  \"truncation\": null,\n"
-                             "  \"padding\": null,\n"
-                             "  \"added_tokens\": [\n";
-
-static const char between[] = "  ],\n"
-                              "  \"normalizer\": null,\n"
-                              "  \"pre_tokenizer\": {\n"
-                              "    \"type\": \"ByteLevel\",\n"
-                              "    \"add_prefix_space\": false,\n"
-                              "    \"trim_offsets\": true,\n"
-                              "    \"use_regex\": true\n"
-                              "  },\n"
-                              "  \"post_processor\": null,\n"
-                              "  \"decoder\": {\n"
-                              "    \"type\": \"ByteLevel\",\n"
-                              "    \"add_prefix_space\": true,\n"
-                              "    \"trim_offsets\": true,\n"
-                              "    \"use_regex\": true\n"
-                              "  },\n"
-                              "  \"model\": {\n"
-                              "    \"type\": \"BPE\",\n"
-                              "    \"dropout\": null,\n"
-                              "    \"unk_token\": null,\n"
-                              "    \"continuing_subword_prefix\": null,\n"
-                              "    \"end_of_word_suffix\": null,\n"
-                              "    \"fuse_unk\": false,\n"
-                              "    \"byte_fallback\": false,\n"
-                              "    \"ignore_merges\": false,\n"
-                              "    \"vocab\": {\n";
-
-/* In quotes. Of the characters that bytes are written as, two have a meaning in JSON. */
-static void put_token(rt_writer *w, const rt_byte_map *tokens, int32_t id)
+static json_t *byte_level(bool space)
 {
-    size_t size, done = 0;
-    const char *text = rt_byte_map_at(tokens, id, &size);
-    rt_writer_add(w, "\"");
-    for (size_t i = 0; i < size; i++)
-        if (text[i] == '"' || text[i] == '\\') {
-            rt_writer_add(w, "%.*s\\", (int)(i - done), text + done);
-            done = i;
-        }
-    rt_writer_add(w, "%s\"", text + done);
+    return json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space", space,
+                     "trim_offsets", 1, "use_regex", 1);
 }
 
 char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_merge *merges, size_t count)
 {
-    rt_writer w = {0};
-    rt_writer_add(&w, "%s", before);
-    for (int id = 0; id < specials && id < RT_BPE_MOST_SPECIALS; id++)
-        put_special(&w, id, rt_bpe_specials[id], id + 1 == specials);
-    rt_writer_add(&w, "%s", between);
+    json_t *vocab = json_object(), *list = json_array();
+    bool failed = false;
+    size_t size, more;
     for (int32_t id = 0; id < tokens->count; id++) {
-        rt_writer_add(&w, "      ");
-        put_token(&w, tokens, id);
-        rt_writer_add(&w, ": %d%s\n", (int)id, id + 1 < tokens->count ? "," : "");
+        const char *text = rt_byte_map_at(tokens, id, &size);
+        failed |= json_object_set_new(vocab, text, json_integer(id)) != 0;
     }
-    rt_writer_add(&w, "    },\n    \"merges\": [%s", count ? "\n" : "");
     for (size_t i = 0; i < count; i++) {
-        rt_writer_add(&w, "      [\n        ");
-        put_token(&w, tokens, merges[i].left);
-        rt_writer_add(&w, ",\n        ");
-        put_token(&w, tokens, merges[i].right);
-        rt_writer_add(&w, "\n      ]%s\n", i + 1 < count ? "," : "");
+        const char *left = rt_byte_map_at(tokens, merges[i].left, &size);
+        const char *right = rt_byte_map_at(tokens, merges[i].right, &more);
+        failed |= json_array_append_new(list, json_pack("[s,s]", left, right)) != 0;
     }
-    rt_writer_add(&w, "%s]\n  }\n}", count ? "    " : "");
-    return rt_writer_take(&w);
+    json_t *model =
+        json_pack("{s:s,s:n,s:n,s:n,s:n,s:b,s:b,s:b,s:o,s:o}", "type", "BPE", "dropout",
+                  "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
+                  "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges", list);
+    json_t *whole = json_pack("{s:s,s:n,s:n,s:o,s:n,s:o,s:n,s:o,s:o}", "version", "1.0",
+                              "truncation", "padding", "added_tokens", special_tokens(specials),
+                              "normalizer", "pre_tokenizer", byte_level(false), "post_processor",
+                              "decoder", byte_level(true), "model", model);
+    char *dumped = whole && !failed ? json_dumps(whole, JSON_INDENT(2)) : NULL;
+    char *text = dumped ? rt_copy_text(dumped) : NULL;
+    free(dumped);
+    json_decref(whole);
+    return text;
 }

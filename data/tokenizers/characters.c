@@ -136,29 +136,23 @@ rt_character rt_character_of(int32_t c)
     return is_among(c, later_letters, COUNT(later_letters)) ? RT_CHARACTER_LETTER : is;
 }
 
-int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE])
+enum { COMPATIBLE_SIZE = 18 }; /* characters of the longest compatibility decomposition (NFKD) */
+
+static int decompose(int32_t c, int32_t *parts, int size, utf8proc_option_t compatible)
 {
     int boundary = UTF8PROC_BOUNDCLASS_START;
-    parts[0] = c;
-    if (c < 0xc0 || c == 0x11938) /* a decomposition of Unicode 13 */
-        return 1;
     const utf8proc_ssize_t count =
-        utf8proc_decompose_char(c, parts, RT_DECOMPOSITION_SIZE, UTF8PROC_DECOMPOSE, &boundary);
-    assert(count > 0 && count <= RT_DECOMPOSITION_SIZE);
+        utf8proc_decompose_char(c, parts, size, UTF8PROC_DECOMPOSE | compatible, &boundary);
+    assert(count > 0 && count <= size);
     return (int)count;
 }
 
-int rt_character_decompose_compatible(int32_t c, int32_t parts[RT_COMPATIBLE_SIZE])
+int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE])
 {
-    int boundary = UTF8PROC_BOUNDCLASS_START;
     parts[0] = c;
-    if (c < 0xa0 || is_among(c, later_compatible, COUNT(later_compatible)))
-        return 1;
-    const utf8proc_ssize_t count =
-        utf8proc_decompose_char(c, parts, RT_COMPATIBLE_SIZE, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT,
-                                &boundary);
-    assert(count > 0 && count <= RT_COMPATIBLE_SIZE);
-    return (int)count;
+    return c < 0xc0 || c == 0x11938 /* a decomposition of Unicode 13 */
+               ? 1
+               : decompose(c, parts, RT_DECOMPOSITION_SIZE, 0);
 }
 
 int rt_character_combining(int32_t c)
@@ -179,6 +173,56 @@ int32_t rt_character_lower(int32_t c)
     return utf8proc_tolower(c);
 }
 
+/* ---- classes of regular expressions ---- */
+
+/* How the tables below were found: each code point was given to the regular expressions and to the
+ * pre-tokenizer Digits of tokenizers 0.23.3, whose tables are those of Unicode 16 and 17. Here is
+ * what utf8proc 2.8.0, which has Unicode 15, does not know yet. */
+
+static const range regex_letters[] = {
+    {0x1c89, 0x1c8a},   {0xa7cb, 0xa7cd},   {0xa7da, 0xa7dc},   {0x105c0, 0x105f3},
+    {0x10d4a, 0x10d65}, {0x10d6f, 0x10d85}, {0x10ec2, 0x10ec4}, {0x11380, 0x11389},
+    {0x1138b, 0x1138b}, {0x1138e, 0x1138e}, {0x11390, 0x113b5}, {0x113b7, 0x113b7},
+    {0x113d1, 0x113d1}, {0x113d3, 0x113d3}, {0x11bc0, 0x11be0}, {0x13460, 0x143fa},
+    {0x16100, 0x1611d}, {0x16d40, 0x16d6c}, {0x18cff, 0x18cff}, {0x1e5d0, 0x1e5ed},
+    {0x1e5f0, 0x1e5f0}, {0x2ebf0, 0x2ee5d},
+};
+
+static const range regex_numbers[] = {
+    {0x10d40, 0x10d49}, {0x116d0, 0x116e3}, {0x11bf0, 0x11bf9}, {0x16130, 0x16139},
+    {0x16d70, 0x16d79}, {0x1ccf0, 0x1ccf9}, {0x1e5f1, 0x1e5fa},
+};
+
+/* Numbers for Digits alone. */
+static const range more_digits[] = {{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}};
+
+rt_class rt_class_beyond_ascii(int32_t c)
+{
+    const utf8proc_category_t category = utf8proc_category(c);
+    if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO)
+        return RT_CLASS_LETTER;
+    if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO)
+        return RT_CLASS_NUMBER;
+    if ((category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP) || c == 0x85)
+        return RT_CLASS_BLANK;
+    if (category != UTF8PROC_CATEGORY_CN)
+        return RT_CLASS_OTHER;
+    return is_among(c, regex_letters, COUNT(regex_letters))   ? RT_CLASS_LETTER
+           : is_among(c, regex_numbers, COUNT(regex_numbers)) ? RT_CLASS_NUMBER
+                                                              : RT_CLASS_OTHER;
+}
+
+bool rt_is_blank(int32_t c)
+{
+    return rt_class_of(c) == RT_CLASS_BLANK;
+}
+
+bool rt_is_digit(int32_t c)
+{
+    return rt_class_of(c) == RT_CLASS_NUMBER ||
+           (c >= 0x10000 && is_among(c, more_digits, COUNT(more_digits)));
+}
+
 /* ---- normal forms ---- */
 
 /* Below U+0300 no character joins what stands before it, and all are composed. */
@@ -187,14 +231,13 @@ enum { FIRST_JOINING = 0x300, FIRST_JOINING_LEAD = 0xcc };
 /* In NFKC only ASCII stays as it is: U+00A0 becomes a space. */
 enum { FIRST_COMPATIBLE_LEAD = 0xc2 };
 
-/* Runs of marks up to this length are sorted by insertion. */
-enum { SHORT_RUN = 16, CLASSES = 256 };
+enum { CLASSES = 256 };
 
 typedef struct forming {
     rt_form form;
     int32_t *list; /* characters of a part of the text that nothing outside of it joins */
     int32_t *sorted;
-    size_t count, room;
+    size_t count, room, sorted_room;
     unsigned char *to;
     size_t size;
 } forming;
@@ -215,32 +258,21 @@ bool rt_normal_form_is_plain(rt_form form, const unsigned char *text, size_t byt
 
 static bool make_room(forming *f)
 {
-    if (f->count + RT_COMPATIBLE_SIZE <= f->room)
-        return true;
-    const size_t room = 2 * f->room + 256;
-    int32_t *larger = rt_alloc_unset(room, sizeof *larger);
-    if (larger && f->count)
-        memcpy(larger, f->list, f->count * sizeof *larger);
-    rt_free(f->list);
-    rt_free(f->sorted);
-    f->list = larger;
-    f->sorted = rt_alloc_unset(room, sizeof *f->sorted);
-    f->room = room;
-    return f->list && f->sorted;
+    int32_t *list = rt_grow(f->list, &f->room, f->count + COMPATIBLE_SIZE, sizeof *list);
+    f->list = list ? list : f->list;
+    int32_t *sorted = rt_grow(f->sorted, &f->sorted_room, f->room, sizeof *sorted);
+    f->sorted = sorted ? sorted : f->sorted;
+    return list && sorted;
 }
 
 /* ---- the order of marks ---- */
 
-static void insert_in_order(int32_t *run, size_t count)
+static bool is_ordered(const int32_t *run, size_t count)
 {
-    for (size_t i = 1; i < count; i++) {
-        const int32_t c = run[i];
-        const int class = rt_character_combining(c);
-        size_t to = i;
-        for (; to && rt_character_combining(run[to - 1]) > class; to--)
-            run[to] = run[to - 1];
-        run[to] = c;
-    }
+    for (size_t i = 1; i < count; i++)
+        if (rt_character_combining(run[i - 1]) > rt_character_combining(run[i]))
+            return false;
+    return true;
 }
 
 /* By counting: a text may be nothing but marks. */
@@ -262,9 +294,7 @@ static void order(forming *f)
         end = at;
         while (end < f->count && rt_character_combining(f->list[end]))
             end++;
-        if (end - at <= SHORT_RUN)
-            insert_in_order(f->list + at, end - at);
-        else
+        if (!is_ordered(f->list + at, end - at))
             count_in_order(f->list + at, end - at, f->sorted);
     }
 }
@@ -313,10 +343,15 @@ static void finish(forming *f)
 }
 
 /* Appends the parts of a character. */
-static int decompose(const forming *f, int32_t c)
+static int append_parts(const forming *f, int32_t c)
 {
-    return f->form == RT_FORM_NFKC ? rt_character_decompose_compatible(c, f->list + f->count)
-                                   : rt_character_decompose(c, f->list + f->count);
+    int32_t *parts = f->list + f->count;
+    if (f->form != RT_FORM_NFKC)
+        return rt_character_decompose(c, parts);
+    parts[0] = c;
+    return c < 0xa0 || is_among(c, later_compatible, COUNT(later_compatible))
+               ? 1
+               : decompose(c, parts, COMPATIBLE_SIZE, UTF8PROC_COMPAT);
 }
 
 rt_status rt_normal_form(rt_form form, unsigned char **text_new, size_t *size,
@@ -334,7 +369,7 @@ rt_status rt_normal_form(rt_form form, unsigned char **text_new, size_t *size,
             finish(&f);
         failed = !make_room(&f);
         if (!failed)
-            f.count += (size_t)decompose(&f, c);
+            f.count += (size_t)append_parts(&f, c);
     }
     if (!failed)
         finish(&f);

@@ -32,16 +32,34 @@ rt_character rt_character_of(int32_t c);
 enum { RT_DECOMPOSITION_SIZE = 4 };
 int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE]);
 
-/* The compatibility decomposition (NFKD); returns how many characters it has. */
-enum { RT_COMPATIBLE_SIZE = 18 };
-int rt_character_decompose_compatible(int32_t c, int32_t parts[RT_COMPATIBLE_SIZE]);
-
 /* The canonical combining class: characters that follow each other and have one other than 0
  * stand in its order in NFD. */
 int rt_character_combining(int32_t c);
 
 /* One character for one: the context does not count. */
 int32_t rt_character_lower(int32_t c);
+
+/* Class of a code point for the regular expressions of pre-tokenizers: \s, \p{L}, \p{N}, or none
+ * of these. */
+typedef enum rt_class { RT_CLASS_OTHER, RT_CLASS_BLANK, RT_CLASS_LETTER, RT_CLASS_NUMBER } rt_class;
+
+rt_class rt_class_beyond_ascii(int32_t c);
+
+static inline rt_class rt_class_of(int32_t c)
+{
+    if (c >= 0x80)
+        return rt_class_beyond_ascii(c);
+    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')
+        return RT_CLASS_LETTER;
+    if (c >= '0' && c <= '9')
+        return RT_CLASS_NUMBER;
+    return c == ' ' || (c >= '\t' && c <= '\r') ? RT_CLASS_BLANK : RT_CLASS_OTHER;
+}
+
+bool rt_is_blank(int32_t c);
+
+/* Returns whether a character is a number for the pre-tokenizer Digits. */
+bool rt_is_digit(int32_t c);
 
 /* ---- normal forms ---- */
 

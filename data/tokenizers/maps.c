@@ -189,3 +189,47 @@ const rt_pair *rt_pairs_find(const rt_pairs *pairs, int32_t left, int32_t right)
     const size_t at = find_key(pairs, key_of(left, right));
     return pairs->keys[at] == NO_KEY ? NULL : pairs->slots + at;
 }
+
+/* ---- the queue ---- */
+
+static int order_of(const rt_queue *q, int32_t a, int32_t b)
+{
+    return q->order && a != b ? q->order(q->context, a, b) : (a > b) - (a < b);
+}
+
+static bool is_before(const rt_queue *q, rt_waiting a, rt_waiting b)
+{
+    if (a.first != b.first)
+        return a.first < b.first;
+    const int left = order_of(q, a.left, b.left);
+    return left ? left < 0 : order_of(q, a.right, b.right) < 0;
+}
+
+void rt_queue_push(rt_queue *q, rt_waiting new)
+{
+    rt_waiting *list = rt_grow(q->list, &q->capacity, q->count + 1, sizeof *list);
+    q->failed |= !list;
+    if (!list)
+        return;
+    q->list = list;
+    size_t at = q->count++;
+    for (; at && is_before(q, new, list[(at - 1) / 2]); at = (at - 1) / 2)
+        list[at] = list[(at - 1) / 2];
+    list[at] = new;
+}
+
+rt_waiting rt_queue_pop(rt_queue *q)
+{
+    const rt_waiting top = q->list[0], last = q->list[--q->count];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < q->count) {
+        if (child + 1 < q->count && is_before(q, q->list[child + 1], q->list[child]))
+            child++;
+        if (!is_before(q, q->list[child], last))
+            break;
+        q->list[at] = q->list[child];
+        at = child;
+    }
+    q->list[at] = last;
+    return top;
+}

@@ -1,10 +1,10 @@
 #ifndef ROTOR_DATA_TOKENIZERS_MAPS_H
 #define ROTOR_DATA_TOKENIZERS_MAPS_H
 
-/* Hash tables of tokenizers: strings, and pairs of pieces.
+/* Hash tables of tokenizers, of strings and of pairs of pieces, and the queue of pairs.
  *
- * The hash depends on an address that differs from run to run, so that nobody can prepare keys that
- * collide. Results do not depend on it. */
+ * The seed of the hash is an address, which the system draws anew for every process: nobody can
+ * prepare keys that collide. Results do not depend on it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +63,26 @@ rt_pair *rt_pairs_at(rt_pairs *pairs, int32_t left, int32_t right);
 
 /* The pair of two pieces, or NULL. */
 const rt_pair *rt_pairs_find(const rt_pairs *pairs, int32_t left, int32_t right);
+
+/* What waits to be merged. */
+typedef struct rt_waiting {
+    int64_t first;       /* the least one comes first, */
+    int32_t left, right; /* of equal ones that of the least `left`, and then of the least `right` */
+    int32_t value;
+} rt_waiting;
+
+/* A queue by these numbers (a binary heap). Starts zeroed, but for `order` and `context`. */
+typedef struct rt_queue {
+    int (*order)(const void *context, int32_t a, int32_t b); /* NULL: of numbers */
+    const void *context;
+    rt_waiting *list;
+    size_t count, capacity;
+    bool failed; /* the heap of the process is exhausted */
+} rt_queue;
+
+void rt_queue_push(rt_queue *queue, rt_waiting new);
+
+/* Takes the first one; there must be one. */
+rt_waiting rt_queue_pop(rt_queue *queue);
 
 #endif

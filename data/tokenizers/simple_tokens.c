@@ -1,11 +1,7 @@
 #include "data/tokenizers/simple_tokens.h"
 
-#include "core/memory.h"
 #include "data/batch.h"
-#include "data/tokenizers/bpe.h"
-#include "data/tokenizers/vocabulary.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 int32_t rt_token_limit(rt_level level)
@@ -100,10 +96,11 @@ int32_t *rt_special_id(rt_special_ids *ids, int i)
     return all[i];
 }
 
-rt_text_frame rt_vocabulary_frame(const rt_vocabulary *v)
+bool rt_vocabulary_list_ordinary(rt_vocabulary *v)
 {
-    const rt_bpe *bpe = v->bpe;
-    const bool framed = bpe && (bpe->first != RT_NO_ID || bpe->last != RT_NO_ID);
-    return framed ? (rt_text_frame){bpe->first, bpe->last}
-                  : (rt_text_frame){v->special.cls, v->special.sep};
+    v->ordinary_count = 0;
+    for (int32_t id = 0; id < v->count; id++)
+        if (v->kinds[id] == RT_TOKEN_ORDINARY)
+            v->ordinary[v->ordinary_count++] = id;
+    return v->ordinary_count > 0;
 }

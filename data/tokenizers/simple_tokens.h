@@ -2,10 +2,11 @@
 #define ROTOR_DATA_TOKENIZERS_SIMPLE_TOKENS_H
 
 /* The tokens of a text at the levels byte and char: bytes as numbers 0 ... 255, or code points
- * 0 ... 0x10ffff, which stand in it as UTF-8; and what tokens of every level are called. */
+ * 0 ... 0x10ffff, which stand in it as UTF-8; what tokens of every level are called; and parts of
+ * vocabularies. */
 
 #include "core/status.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/vocabulary.h"
 #include "text/utf8.h"
 
 #include <stdbool.h>
@@ -42,5 +43,22 @@ rt_status rt_level_check(rt_level level, const char *path, const unsigned char *
 /* rt_utf8_error in the same way; not at level byte. */
 rt_status rt_level_error(rt_level level, const char *path, unsigned char byte,
                          size_t offset) RT_MUST_CHECK;
+
+/* ---- vocabularies ---- */
+
+/* Lists the ordinary tokens by `kinds`. Returns whether there is one. */
+bool rt_vocabulary_list_ordinary(rt_vocabulary *v);
+
+/* Characters of texts that are read part by part: one flag for each code point, none of them set.
+ * The caller frees them; NULL if the heap is exhausted. */
+bool *rt_characters_new(void) RT_MUST_CHECK;
+
+/* Sets the flags, `seen`, of the characters of a part, which must be UTF-8. */
+void rt_characters_see(void *seen, const unsigned char *text, size_t bytes);
+
+/* Creates the vocabulary of the characters, at level byte the bytes, whose flag is set, in their
+ * order. RT_DATA, which begins with `name`, if there are more than RT_CHARACTERS_LIMIT. */
+rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
+                                const bool *seen) RT_MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
 #include "data/tokenizers/words.h"
 #include "text/utf8.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- words of one part ---- */
@@ -152,13 +153,6 @@ typedef struct place {
     int32_t next; /* 0: none */
 } place;
 
-/* A pair, its count when it was put into the heap, and the words that it was in. */
-typedef struct waiting {
-    int64_t count;
-    int32_t left, right;
-    int32_t places;
-} waiting;
-
 typedef struct training {
     const rt_word_part *from;
     bool wordpiece;
@@ -169,12 +163,13 @@ typedef struct training {
     rt_pairs pairs;
     int32_t step;    /* number of the merge, from 1 on: step 0 is that of a new pair */
     place *places;   /* the first is none */
-    waiting *heap;   /* the next pair to be merged on top */
+    rt_queue queue;  /* pairs by their negative counts when they were put here, each with the list
+                        of words that it was in */
     rt_merge *fresh; /* pairs that became more frequent in this step */
     rt_merge *merges;
     char *text; /* scratch memory for a piece */
-    size_t place_count, heap_count, fresh_count, merge_count;
-    size_t place_capacity, heap_capacity, fresh_capacity, merge_capacity, text_capacity;
+    size_t place_count, fresh_count, merge_count;
+    size_t place_capacity, fresh_capacity, merge_capacity, text_capacity;
     bool failed; /* the heap is exhausted */
 } training;
 
@@ -188,63 +183,27 @@ typedef struct training {
 
 /* ---- the most frequent pair ---- */
 
-static int compare_pieces(const training *t, int32_t a, int32_t b)
+/* Compares the pieces of a WordPiece by their texts. */
+static int compare_texts(const void *training_, int32_t a, int32_t b)
 {
+    const training *t = training_;
     size_t size;
-    if (a == b || !t->wordpiece)
-        return (a > b) - (a < b);
     const char *text = rt_byte_map_at(&t->pieces, a, &size);
     return strcmp(text, rt_byte_map_at(&t->pieces, b, &size));
 }
 
-/* Returns whether a is merged before b. */
-static bool is_before(const training *t, waiting a, waiting b)
-{
-    if (a.count != b.count)
-        return a.count > b.count;
-    const int left = compare_pieces(t, a.left, b.left);
-    return left ? left < 0 : compare_pieces(t, a.right, b.right) < 0;
-}
-
-static void push(training *t, waiting new)
-{
-    RESERVE(t, heap, t->heap_count + 1, heap_capacity);
-    if (t->failed)
-        return;
-    size_t at = t->heap_count++;
-    for (; at && is_before(t, new, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        t->heap[at] = t->heap[(at - 1) / 2];
-    t->heap[at] = new;
-}
-
-static waiting pop(training *t)
-{
-    const waiting top = t->heap[0], last = t->heap[--t->heap_count];
-    size_t at = 0, child;
-    while ((child = 2 * at + 1) < t->heap_count) {
-        if (child + 1 < t->heap_count && is_before(t, t->heap[child + 1], t->heap[child]))
-            child++;
-        if (!is_before(t, t->heap[child], last))
-            break;
-        t->heap[at] = t->heap[child];
-        at = child;
-    }
-    t->heap[at] = last;
-    return top;
-}
-
 /* The pair that is to be merged; false if none is left. */
-static bool take_most_frequent(training *t, waiting *top)
+static bool take_most_frequent(training *t, rt_waiting *top)
 {
-    while (t->heap_count && !t->failed) {
-        *top = pop(t);
+    while (t->queue.count && !t->failed && !t->queue.failed) {
+        *top = rt_queue_pop(&t->queue);
         const rt_pair *pair = rt_pairs_find(&t->pairs, top->left, top->right);
         if (t->wordpiece)
-            top->places = pair->places;
-        if (pair->count == top->count)
-            return top->count > 0;
-        top->count = pair->count;
-        push(t, *top);
+            top->value = pair->places;
+        if (pair->count == -top->first)
+            return pair->count > 0;
+        top->first = -pair->count;
+        rt_queue_push(&t->queue, *top);
     }
     return false;
 }
@@ -281,7 +240,8 @@ static void push_fresh(training *t)
         if (t->failed)
             return;
         if (pair->count > 0)
-            push(t, (waiting){pair->count, pair->left, pair->right, pair->places});
+            rt_queue_push(&t->queue,
+                          (rt_waiting){-pair->count, pair->left, pair->right, pair->places});
         if (!t->wordpiece)
             pair->places = 0;
     }
@@ -335,7 +295,7 @@ static void merge_in_word(training *t, rt_merge m, int32_t joined, int32_t word)
     t->lengths[word] = to;
 }
 
-static void merge(training *t, waiting top)
+static void merge(training *t, rt_waiting top)
 {
     const rt_merge m = {top.left, top.right};
     const int32_t joined = join_pieces(t, m.left, m.right);
@@ -344,10 +304,11 @@ static void merge(training *t, waiting top)
     if (t->failed)
         return;
     t->merges[t->merge_count++] = m;
-    for (int32_t at = top.places, next; at && !t->failed; at = next) {
+    for (int32_t at = top.value, next; at && !t->failed; at = next) {
         next = t->places[at].next;
         merge_in_word(t, m, joined, t->places[at].word);
     }
+    assert(!t->wordpiece || t->failed || !rt_pairs_find(&t->pairs, m.left, m.right)->count);
     push_fresh(t);
 }
 
@@ -442,7 +403,7 @@ static size_t count_symbols(const training *t)
 
 static rt_status check(const training *t, int size)
 {
-    if (t->failed)
+    if (t->failed || t->queue.failed)
         return rt_out_of_memory(t->wordpiece ? "a vocabulary" : "a tokenizer");
     if (t->wordpiece && t->pieces.count > size)
         return rt_error(RT_CONFIG,
@@ -491,7 +452,7 @@ static rt_status run(training *t, int size, bool mask, const rt_train_progress *
                      char **text_new)
 {
     enum { OFTEN = 256 };
-    waiting top;
+    rt_waiting top;
     rt_status status = begin(t, size, mask);
     while (!status.code && t->pieces.count < size && take_most_frequent(t, &top)) {
         merge(t, top);
@@ -515,6 +476,8 @@ rt_status rt_tokenizer_train(rt_word_counts *counts, int size, bool mask,
                   .wordpiece = counts->wordpiece,
                   .step = 1,
                   .place_count = 1};
+    if (t.wordpiece)
+        t.queue = (rt_queue){.order = compare_texts, .context = &t};
     *text_new = NULL;
     *ids = 0;
     if (!join_parts(counts))
@@ -529,8 +492,8 @@ rt_status rt_tokenizer_train(rt_word_counts *counts, int size, bool mask,
         *ids = (int)t.pieces.count;
     rt_byte_map_free(&t.pieces);
     rt_pairs_free(&t.pairs);
-    void *const blocks[] = {t.symbols, t.starts, t.lengths, t.places,
-                            t.heap,    t.fresh,  t.merges,  t.text};
+    void *const blocks[] = {t.symbols,    t.starts, t.lengths, t.places,
+                            t.queue.list, t.fresh,  t.merges,  t.text};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         rt_free(blocks[i]);
     return status;

@@ -1,99 +1,14 @@
 #include "data/tokenizers/vocabulary.h"
 
 #include "core/memory.h"
-#include "data/batch.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/words.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-
-enum { BYTES = 256 };
-
-/* ---- making ---- */
-
-/* Writes the text of each id. */
-static bool write_texts(rt_vocabulary *v, int first)
-{
-    v->text = rt_alloc((size_t)v->count, RT_UTF8_SIZE);
-    v->starts = rt_alloc((size_t)v->count + 1, sizeof *v->starts);
-    if (!v->text || !v->starts)
-        return false;
-    for (int id = 0; id < v->count; id++) {
-        char *to = v->text + v->starts[id];
-        size_t size;
-        if (id < first) {
-            size = strlen(rt_special_token(v->level, id));
-            memcpy(to, rt_special_token(v->level, id), size + 1);
-        } else {
-            size = rt_token_write(v->level, v->characters[id], to);
-        }
-        v->starts[id + 1] = v->starts[id] + (uint32_t)size + 1;
-    }
-    return true;
-}
-
-rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level,
-                                      const int32_t *characters, int count)
-{
-    const bool has_unknown = level == RT_LEVEL_CHAR;
-    const int first = RT_FIRST_SYMBOL + has_unknown;
-    const int32_t limit = rt_token_limit(level);
-    *vocabulary_new = NULL;
-    rt_vocabulary *v = rt_alloc(1, sizeof *v);
-    if (!v)
-        return rt_out_of_memory("a vocabulary");
-    v->level = level;
-    v->count = first + count;
-    v->special = rt_default_special_ids;
-    if (has_unknown)
-        v->special.unknown = RT_FIRST_SYMBOL;
-    v->characters = rt_alloc((size_t)v->count, sizeof *v->characters);
-    v->ids = rt_alloc((size_t)limit, sizeof *v->ids);
-    if (!v->characters || !v->ids) {
-        rt_vocabulary_free(v);
-        return rt_out_of_memory("a vocabulary");
-    }
-    for (int32_t character = 0; character < limit; character++)
-        v->ids[character] = v->special.unknown;
-    for (int id = 0; id < v->count; id++)
-        v->characters[id] = id < first ? RT_NO_CHARACTER : characters[id - first];
-    for (int id = first; id < v->count; id++)
-        v->ids[v->characters[id]] = id;
-    if (!write_texts(v, first)) {
-        rt_vocabulary_free(v);
-        return rt_out_of_memory("a vocabulary");
-    }
-    *vocabulary_new = v;
-    return rt_ok();
-}
-
-void rt_vocabulary_free(rt_vocabulary *vocabulary)
-{
-    if (!vocabulary || (vocabulary->level == RT_LEVEL_BYTE && !vocabulary->count))
-        return;
-    if (vocabulary->pieces)
-        rt_free(vocabulary->pieces->sorted);
-    rt_free(vocabulary->pieces);
-    rt_bpe_free(vocabulary->bpe);
-    rt_free(vocabulary->text);
-    rt_free(vocabulary->starts);
-    rt_free(vocabulary->characters);
-    rt_free(vocabulary->ids);
-    rt_free(vocabulary);
-}
-
-rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
-{
-    int32_t all[BYTES];
-    for (int32_t byte = 0; byte < BYTES; byte++)
-        all[byte] = byte;
-    return rt_vocabulary_of_characters(vocabulary_new, RT_LEVEL_BYTE, all, BYTES);
-}
 
 /* ---- its ids ---- */
 
@@ -105,28 +20,25 @@ bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
         return false;
     if (!a->count)
         return true;
-    if (a->characters)
-        return !memcmp(a->characters, b->characters, (size_t)a->count * sizeof *a->characters);
-    if (a->starts[a->count] != b->starts[b->count] ||
-        memcmp(a->text, b->text, a->starts[a->count]) != 0)
+    const size_t count = (size_t)a->count;
+    if (memcmp(a->starts, b->starts, (count + 1) * sizeof *a->starts) != 0 ||
+        memcmp(a->text, b->text, a->starts[count]) != 0 || memcmp(a->kinds, b->kinds, count) != 0)
         return false;
-    return !a->bpe || (!memcmp(&a->special, &b->special, sizeof a->special) &&
-                       !memcmp(a->starts, b->starts, (size_t)a->count * sizeof *a->starts) &&
-                       rt_bpe_equal(a->bpe, b->bpe, a->count));
+    return !a->bpe ||
+           (!memcmp(&a->special, &b->special, sizeof a->special) && rt_bpe_equal(a->bpe, b->bpe));
 }
 
-static bool is_special(const rt_vocabulary *v, int32_t id)
+rt_text_frame rt_vocabulary_frame(const rt_vocabulary *v)
 {
-    const rt_special_ids *s = &v->special;
-    return id == s->pad || id == s->cls || id == s->mask || id == s->sep || id == s->unknown;
+    const rt_bpe *bpe = v->bpe;
+    const bool framed = bpe && (bpe->first != RT_NO_ID || bpe->last != RT_NO_ID);
+    return framed ? (rt_text_frame){bpe->first, bpe->last}
+                  : (rt_text_frame){v->special.cls, v->special.sep};
 }
 
 bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id)
 {
-    if (id < 0 || id >= vocabulary->count)
-        return false;
-    return vocabulary->bpe ? vocabulary->bpe->kinds[id] == RT_BPE_ORDINARY
-                           : !is_special(vocabulary, id);
+    return id >= 0 && id < vocabulary->count && vocabulary->kinds[id] == RT_TOKEN_ORDINARY;
 }
 
 bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id)
@@ -148,35 +60,22 @@ void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real 
 
 int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary)
 {
-    if (vocabulary->bpe)
-        return vocabulary->bpe->ordinary_count;
-    return vocabulary->count - RT_SPECIAL_TOKENS + (vocabulary->special.unknown == RT_NO_ID);
+    return vocabulary->ordinary_count;
 }
 
-/* Each special token at or below the id that the rank would have without them moves it up; those
- * that it moves past are looked at again. */
 int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank)
 {
-    rt_special_ids special = vocabulary->special;
-    int32_t id = rank, before = -1;
-    if (vocabulary->bpe)
-        return vocabulary->bpe->ordinary[rank];
-    while (id != before) {
-        before = id;
-        id = rank;
-        for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
-            const int32_t token = *rt_special_id(&special, i);
-            id += token != RT_NO_ID && token <= before;
-        }
-    }
-    return id;
+    return rank < vocabulary->ordinary_count ? vocabulary->ordinary[rank] : 0;
 }
 
-/* ---- as a text ---- */
+/* ---- encoding ---- */
 
-/* Texts to ids and back. */
-
-/* ---- what a vocabulary lacks ---- */
+typedef struct encoding {
+    const rt_vocabulary *v;
+    rt_id_taker *take;
+    void *context;
+    rt_unknown *unknown;
+} encoding;
 
 void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
 {
@@ -188,10 +87,24 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
     whole->count = count;
 }
 
+/* Counts what the vocabulary lacks. Returns whether it is the first, which needs a name. */
+static bool is_first_unknown(const encoding *e, size_t at)
+{
+    if (e->unknown->count++)
+        return false;
+    e->unknown->at = at;
+    return true;
+}
+
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes)
 {
     return rt_level_check(vocabulary->level, name, text, bytes);
+}
+
+static rt_status not_utf8(const unsigned char *text, size_t at)
+{
+    return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
 }
 
 /* ---- level residue ----
@@ -216,46 +129,31 @@ static size_t longest(const rt_vocabulary *v, const unsigned char *text, size_t 
     return size;
 }
 
-/* Passes the ids of the bytes `from` to `to` of a text to `take`, as rt_bpe_encode, and counts what
- * becomes <unk>. If `special` is false, special tokens are text. RT_ARGUMENT names a byte that is
- * not UTF-8. */
-static rt_status encode_residues(const rt_vocabulary *v, const unsigned char *text, size_t from,
-                                 size_t to, bool special, rt_id_taker *take, void *context,
-                                 rt_unknown *unknown)
+/* If `special` is false, special tokens are text. */
+static void encode_residues(const encoding *e, const unsigned char *text, size_t from, size_t to,
+                            bool special)
 {
     bool goes_on = false; /* an unknown word */
     for (size_t at = from, size; at < to; at += size) {
-        int32_t id = v->special.unknown, c = 0;
-        size = longest(v, text + at, to - at, special, &id);
+        int32_t id = e->v->special.unknown, c = 0;
+        size = longest(e->v, text + at, to - at, special, &id);
         if (size) {
-            take(context, id);
+            e->take(e->context, id);
             goes_on = false;
             continue;
         }
         size = rt_utf8_read(text + at, to - at, &c);
-        if (!size)
-            return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
         const bool begins = !separates(c) && !goes_on;
         goes_on = !separates(c);
         if (!begins)
             continue;
-        take(context, v->special.unknown);
-        if (!unknown->count++) {
-            unknown->at = at;
-            rt_character_name(c, unknown->name);
-        }
+        e->take(e->context, e->v->special.unknown);
+        if (is_first_unknown(e, at))
+            rt_character_name(c, e->unknown->name);
     }
-    return rt_ok();
 }
 
-/* ---- encoding ---- */
-
-typedef struct encoding {
-    const rt_vocabulary *v;
-    rt_id_taker *take;
-    void *context;
-    rt_unknown *unknown;
-} encoding;
+/* ---- the other levels ---- */
 
 static rt_status encode_characters(const encoding *e, const unsigned char *text, size_t from,
                                    size_t to)
@@ -266,12 +164,10 @@ static rt_status encode_characters(const encoding *e, const unsigned char *text,
     for (size_t at = from; at < to; at += size) {
         size = rt_token_read(v->level, text + at, to - at, &character);
         if (!size)
-            return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
+            return not_utf8(text, at);
         const int32_t id = v->ids[character];
-        if (id == v->special.unknown && !e->unknown->count++) {
-            e->unknown->at = at;
+        if (id == v->special.unknown && is_first_unknown(e, at))
             rt_token_name(v->level, character, e->unknown->name);
-        }
         e->take(e->context, id);
     }
     return rt_ok();
@@ -286,37 +182,34 @@ static void encode_word(const encoding *e, const rt_word *word, size_t from)
     if (count)
         return;
     e->take(e->context, e->v->special.unknown);
-    if (!e->unknown->count++) {
-        e->unknown->at = from + word->at;
+    if (is_first_unknown(e, from + word->at))
         rt_word_name(word->bytes, word->size, e->unknown->name);
-    }
 }
 
-static rt_status encode_words(const encoding *e, const unsigned char *text, size_t from, size_t to)
+/* The bytes from `from` to `to` of a text; positions in messages are those of the text. At levels
+ * bpe and residue special tokens are tokens if `special`. */
+static rt_status encode_part(const encoding *e, const unsigned char *text, size_t from, size_t to,
+                             bool special)
 {
-    int32_t character = 0;
-    for (size_t at = from, size; at < to; at += size) {
-        size = rt_utf8_read(text + at, to - at, &character);
-        if (!size)
-            return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
+    const rt_vocabulary *v = e->v;
+    if (!v->count)
+        return rt_error(RT_ARGUMENT, "the vocabulary has no ids");
+    if (v->ids)
+        return encode_characters(e, text, from, to);
+    const size_t valid = rt_utf8_valid(text + from, to - from);
+    if (from + valid < to)
+        return not_utf8(text, from + valid);
+    if (v->bpe)
+        return rt_bpe_encode(v, text, from, to, special, e->take, e->context, e->unknown);
+    if (v->level == RT_LEVEL_RESIDUE) {
+        encode_residues(e, text, from, to, special);
+        return rt_ok();
     }
-    rt_words words = {.text = text + from, .bytes = to - from, .lowercase = e->v->lowercase};
+    rt_words words = {.text = text + from, .bytes = to - from, .lowercase = v->lowercase};
     rt_word word;
     while (rt_words_next(&words, &word))
         encode_word(e, &word, from);
     return rt_ok();
-}
-
-/* The bytes from `from` to `to` of a text; positions in messages are those of the text. */
-static rt_status encode_part(const encoding *e, const unsigned char *text, size_t from, size_t to)
-{
-    if (!e->v->count)
-        return rt_error(RT_ARGUMENT, "the vocabulary has no ids");
-    if (e->v->bpe)
-        return rt_bpe_encode(e->v, text, from, to, false, e->take, e->context, e->unknown);
-    if (e->v->level == RT_LEVEL_RESIDUE)
-        return encode_residues(e->v, text, from, to, false, e->take, e->context, e->unknown);
-    return e->v->pieces ? encode_words(e, text, from, to) : encode_characters(e, text, from, to);
 }
 
 size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes)
@@ -348,21 +241,15 @@ static size_t find_special(const rt_vocabulary *v, const char *text, size_t from
     return bytes;
 }
 
-/* Encodes a text in which the special tokens are tokens. */
+/* Encodes a text of words or characters in which the special tokens are tokens. */
 static rt_status encode_special(const encoding *e, const char *text, size_t bytes)
 {
     rt_status status = rt_ok();
     size_t size = 0;
-    if (e->v->bpe)
-        return rt_bpe_encode(e->v, (const unsigned char *)text, 0, bytes, true, e->take, e->context,
-                             e->unknown);
-    if (e->v->level == RT_LEVEL_RESIDUE)
-        return encode_residues(e->v, (const unsigned char *)text, 0, bytes, true, e->take,
-                               e->context, e->unknown);
     for (size_t from = 0, at; from < bytes && !status.code; from = at + size) {
         int32_t id = RT_NO_ID;
         at = find_special(e->v, text, from, bytes, &size, &id);
-        status = encode_part(e, (const unsigned char *)text, from, at);
+        status = encode_part(e, (const unsigned char *)text, from, at, false);
         if (size && !status.code)
             e->take(e->context, id);
     }
@@ -374,9 +261,11 @@ rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *t
                                   rt_unknown *unknown)
 {
     const encoding e = {vocabulary, take, context, unknown};
+    const rt_level level = vocabulary->level;
     *unknown = (rt_unknown){0};
-    return special ? encode_special(&e, text, bytes)
-                   : encode_part(&e, (const unsigned char *)text, 0, bytes);
+    return special && level != RT_LEVEL_BPE && level != RT_LEVEL_RESIDUE
+               ? encode_special(&e, text, bytes)
+               : encode_part(&e, (const unsigned char *)text, 0, bytes, special);
 }
 
 typedef struct id_list {

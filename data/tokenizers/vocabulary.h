@@ -79,21 +79,26 @@ typedef struct rt_vocabulary_kind {
     rt_end_ids ends; /* ids of the vocabulary */
 } rt_vocabulary_kind;
 
+/* Kind of an id: at level bpe it may mean nothing. */
+typedef enum rt_token_kind { RT_TOKEN_NONE, RT_TOKEN_ORDINARY, RT_TOKEN_SPECIAL } rt_token_kind;
+
 typedef struct rt_vocabulary {
     rt_level level;
     bool lowercase;
     int count; /* ids, those of the special tokens included */
     rt_special_ids special;
     rt_end_ids ends;
-    char *text;               /* what each id is written as, a zero behind each */
-    uint32_t *starts;         /* (count + 1): where it stands there */
-    int32_t *characters;      /* (count): what each id means; RT_NO_CHARACTER for a special token */
-    int32_t *ids;             /* of every character; special.unknown for those that it lacks */
-    struct rt_pieces *pieces; /* levels wordpiece and residue, which have no characters and ids */
-    struct rt_bpe *bpe;       /* level bpe, which has none either */
-    bool newline_at_end;      /* of the file; levels wordpiece and residue */
+    char *text;        /* what each id is written as, a zero behind each */
+    uint32_t *starts;  /* (count + 1): where it stands there */
+    uint8_t *kinds;    /* (count): rt_token_kind */
+    int32_t *ordinary; /* ids of the ordinary tokens, ascending */
+    int ordinary_count;
+    int32_t *ids;             /* levels byte and char: of every character; special.unknown for those
+                                 that it lacks */
+    struct rt_pieces *pieces; /* levels wordpiece and residue */
+    struct rt_bpe *bpe;       /* level bpe */
+    bool newline_at_end;      /* of the file */
 } rt_vocabulary;
-enum { RT_NO_CHARACTER = -1 };
 
 /* The most characters beside the special tokens at the levels byte and char. */
 enum { RT_CHARACTERS_LIMIT = 65000 };
@@ -111,10 +116,6 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 /* The characters of a text, which must be UTF-8, in the order of their code points. */
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
                                 const unsigned char *text, size_t bytes) RT_MUST_CHECK;
-
-/* Different characters, at level byte bytes; their ids are in the same order. */
-rt_status rt_vocabulary_of_characters(rt_vocabulary **vocabulary_new, rt_level level,
-                                      const int32_t *characters, int count) RT_MUST_CHECK;
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 
 /* From the bytes of a vocab.txt, whose last newline may be missing, or of a tokenizer.json. Errors
@@ -141,8 +142,8 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary);
 /* Returns whether every id means the same, and texts have the same ids; NULL equals only NULL. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 
-/* The ordinary tokens, all but the special ones: how many, the id of a rank, whether an id is one.
- */
+/* The ordinary tokens, all but the special ones: how many, the id of a rank below that number,
+ * whether an id is one. */
 int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary);
 int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank);
 bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id);

@@ -1,3 +1,5 @@
+/* Makes vocabularies: of characters, and of their files. */
+
 #include "data/tokenizers/vocabulary.h"
 
 #include "core/memory.h"
@@ -10,6 +12,156 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- making ---- */
+
+static bool has_pieces(rt_level level)
+{
+    return level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE;
+}
+
+/* Special tokens before the characters. */
+static int specials_of(rt_level level)
+{
+    return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR);
+}
+
+/* Also a vocabulary that is not complete. */
+static void release(rt_vocabulary *v)
+{
+    if (v->pieces)
+        rt_free(v->pieces->sorted);
+    rt_free(v->pieces);
+    rt_bpe_free(v->bpe);
+    rt_free(v->text);
+    rt_free(v->starts);
+    rt_free(v->kinds);
+    rt_free(v->ordinary);
+    rt_free(v->ids);
+    rt_free(v);
+}
+
+void rt_vocabulary_free(rt_vocabulary *vocabulary)
+{
+    if (vocabulary && vocabulary->count)
+        release(vocabulary);
+}
+
+/* Makes room for that many tokens of so many bytes. */
+static rt_status reserve(rt_vocabulary *v, size_t count, size_t bytes)
+{
+    v->text = rt_alloc(bytes + count, 1);
+    v->starts = rt_alloc(count + 1, sizeof *v->starts);
+    v->kinds = rt_alloc(count, sizeof *v->kinds);
+    v->ordinary = rt_alloc(count, sizeof *v->ordinary);
+    bool made = v->text && v->starts && v->kinds && v->ordinary;
+    if (has_pieces(v->level)) {
+        v->pieces = rt_alloc(1, sizeof *v->pieces);
+        made = made && v->pieces && rt_pieces_allocate(v->pieces, (int32_t)count);
+    } else {
+        v->special = rt_default_special_ids;
+        if (v->level == RT_LEVEL_CHAR)
+            v->special.unknown = RT_FIRST_SYMBOL;
+        v->ids = rt_alloc((size_t)rt_token_limit(v->level), sizeof *v->ids);
+        for (int32_t c = 0; v->ids && c < rt_token_limit(v->level); c++)
+            v->ids[c] = v->special.unknown;
+        made = made && v->ids;
+    }
+    return made ? rt_ok() : rt_out_of_memory("a vocabulary");
+}
+
+/* Adds the text of the next id. */
+static void add_token(rt_vocabulary *v, const void *bytes, size_t size)
+{
+    char *to = v->text + v->starts[v->count];
+    memcpy(to, bytes, size);
+    to[size] = '\0';
+    v->starts[v->count + 1] = v->starts[v->count] + (uint32_t)size + 1;
+    v->count++;
+}
+
+static void add_character(rt_vocabulary *v, int32_t character)
+{
+    char bytes[RT_UTF8_SIZE];
+    v->ids[character] = v->count;
+    add_token(v, bytes, rt_token_write(v->level, character, bytes));
+}
+
+/* Sorts the ids by their kind, when the special ones are known. */
+static bool has_ordinary(rt_vocabulary *v)
+{
+    memset(v->kinds, RT_TOKEN_ORDINARY, (size_t)v->count);
+    for (int i = 0; i < RT_SPECIAL_TOKENS; i++)
+        if (*rt_special_id(&v->special, i) != RT_NO_ID)
+            v->kinds[*rt_special_id(&v->special, i)] = RT_TOKEN_SPECIAL;
+    return rt_vocabulary_list_ordinary(v);
+}
+
+rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
+                                const bool *seen)
+{
+    const int32_t limit = rt_token_limit(level);
+    const int specials = specials_of(level);
+    int count = 0;
+    *vocabulary_new = NULL;
+    for (int32_t c = 0; c < limit; c++)
+        count += seen[c];
+    if (count > RT_CHARACTERS_LIMIT)
+        return rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
+                        name, RT_CHARACTERS_LIMIT, count);
+    rt_vocabulary *v = rt_alloc(1, sizeof *v);
+    if (!v)
+        return rt_out_of_memory("a vocabulary");
+    v->level = level;
+    v->newline_at_end = true;
+    rt_status status = reserve(v, (size_t)(specials + count), (size_t)(specials + count) * 6);
+    if (status.code) {
+        release(v);
+        return status;
+    }
+    for (int id = 0; id < specials; id++)
+        add_token(v, rt_special_token(level, id), strlen(rt_special_token(level, id)));
+    for (int32_t c = 0; c < limit; c++)
+        if (seen[c])
+            add_character(v, c);
+    has_ordinary(v);
+    *vocabulary_new = v;
+    return status;
+}
+
+rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
+{
+    bool all[UINT8_MAX + 1];
+    memset(all, true, sizeof all);
+    return rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_BYTE, "", all);
+}
+
+bool *rt_characters_new(void)
+{
+    return rt_alloc((size_t)rt_token_limit(RT_LEVEL_CHAR), sizeof(bool));
+}
+
+void rt_characters_see(void *seen, const unsigned char *text, size_t bytes)
+{
+    int32_t character = 0;
+    for (size_t at = 0; at < bytes; ((bool *)seen)[character] = true)
+        at += rt_utf8_read(text + at, bytes - at, &character);
+}
+
+rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
+                                const unsigned char *text, size_t bytes)
+{
+    bool *seen = rt_characters_new();
+    *vocabulary_new = NULL;
+    if (!seen)
+        return rt_out_of_memory("a vocabulary");
+    rt_characters_see(seen, text, bytes);
+    rt_status status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
+    rt_free(seen);
+    return status;
+}
+
+/* ---- lines ---- */
+
 /* The characters that cannot stand in a line, or not for themselves, and what stands for them. */
 static const struct {
     int32_t character;
@@ -17,18 +169,8 @@ static const struct {
 } escapes[] = {{'\n', 'n'}, {'\r', 'r'}, {'\0', '0'}, {'\\', '\\'}};
 enum { ESCAPES = sizeof escapes / sizeof *escapes };
 
-/* Bytes for the line of a special token or a character. */
-enum { LINE_SIZE = 8 };
-
-static int tokens_of(rt_level level)
-{
-    return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR);
-}
-
-/* ---- lines ---- */
-
 typedef struct reading {
-    rt_level level;
+    rt_vocabulary *v; /* being filled */
     const char *name;
     const unsigned char *at, *end; /* what is left of the file */
     int32_t line;                  /* from 1 */
@@ -40,11 +182,6 @@ typedef struct span {
     size_t size;
 } span;
 
-static bool has_pieces(rt_level level)
-{
-    return level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE;
-}
-
 static bool is_text(span line, const char *text)
 {
     return line.size == strlen(text) && !memcmp(line.bytes, text, line.size);
@@ -53,7 +190,7 @@ static bool is_text(span line, const char *text)
 /* Checks the rules of every line. */
 static rt_status check_line(const reading *r, span line)
 {
-    const bool pieces = has_pieces(r->level);
+    const bool pieces = has_pieces(r->v->level);
     if (!line.size)
         return rt_error(RT_DATA, "%s:%" PRId32 ": the line is empty", r->name, r->line);
     if (r->line == 1 && line.size >= 3 && !memcmp(line.bytes, "\xef\xbb\xbf", 3))
@@ -67,11 +204,11 @@ static rt_status check_line(const reading *r, span line)
                         "%s:%" PRId32 ": ends with a return; lines end with a newline alone%s",
                         r->name, r->line, pieces ? "" : ", and the character is written \\r");
     const size_t valid =
-        r->level == RT_LEVEL_BYTE ? line.size : rt_utf8_valid(line.bytes, line.size);
+        r->v->level == RT_LEVEL_BYTE ? line.size : rt_utf8_valid(line.bytes, line.size);
     if (valid < line.size)
         return rt_error(RT_DATA, "%s:%" PRId32 ": byte 0x%02x is not UTF-8", r->name, r->line,
                         line.bytes[valid]);
-    for (size_t i = 0; i < line.size && r->level == RT_LEVEL_RESIDUE; i++)
+    for (size_t i = 0; i < line.size && r->v->level == RT_LEVEL_RESIDUE; i++)
         if (line.bytes[i] <= ' ') /* blanks end what is unknown */
             return rt_error(RT_DATA, "%s:%" PRId32 ": has a blank; a token of ESM has none",
                             r->name, r->line);
@@ -88,16 +225,17 @@ static rt_status take_line(reading *r, span *line)
     return check_line(r, *line);
 }
 
-static rt_status lacks_ordinary(const char *name)
+static rt_status already(const reading *r, const char *word, int32_t line)
 {
-    return rt_error(RT_DATA, "%s: has no token beside the special ones", name);
+    return rt_error(RT_DATA, "%s:%" PRId32 ": %s is in line %" PRId32 " already", r->name, r->line,
+                    word, line);
 }
 
 /* ---- levels byte and char ---- */
 
 static rt_status read_byte(const reading *r, span line, int32_t *byte)
 {
-    char expected[LINE_SIZE];
+    char expected[8];
     for (*byte = 0; *byte < rt_token_limit(RT_LEVEL_BYTE); ++*byte) {
         snprintf(expected, sizeof expected, "0x%02" PRIx32, (uint32_t)*byte);
         if (is_text(line, expected))
@@ -124,142 +262,114 @@ static rt_status read_character(const reading *r, span line, int32_t *character)
     return rt_ok();
 }
 
-/* Reads the characters after the special tokens. `lines` has the line of each character; 0: it has
- * not been seen. */
-static rt_status read_lines(reading *r, int32_t *characters, int *count, int32_t *lines)
+/* Adds the special token or the character of a line. Level byte has one order alone. */
+static rt_status read_simple(reading *r, span line)
 {
-    const int special = tokens_of(r->level);
+    rt_vocabulary *v = r->v;
     char word[RT_WORD_NAME_SIZE];
-    while (r->at < r->end) {
-        int32_t c = 0;
-        span line;
-        rt_status status = take_line(r, &line);
-        if (!status.code && r->line <= special) {
-            const char *token = rt_special_token(r->level, r->line - 1);
-            if (is_text(line, token))
-                continue;
-            status = rt_error(RT_DATA, "%s:%" PRId32 ": must be %s", r->name, r->line, token);
-        }
-        if (!status.code)
-            status =
-                r->level == RT_LEVEL_CHAR ? read_character(r, line, &c) : read_byte(r, line, &c);
-        if (status.code)
-            return status;
-        if (lines[c])
-            return rt_error(RT_DATA, "%s:%" PRId32 ": %s is in line %" PRId32 " already", r->name,
-                            r->line, rt_token_name(r->level, c, word), lines[c]);
-        if (*count == RT_CHARACTERS_LIMIT)
-            return rt_error(RT_DATA, "%s:%" PRId32 ": a vocabulary can have up to %d tokens",
-                            r->name, r->line, RT_CHARACTERS_LIMIT);
-        lines[c] = r->line;
-        characters[(*count)++] = c;
+    int32_t c = 0;
+    if (r->line <= specials_of(v->level)) {
+        const char *token = rt_special_token(v->level, r->line - 1);
+        if (!is_text(line, token))
+            return rt_error(RT_DATA, "%s:%" PRId32 ": must be %s", r->name, r->line, token);
+        add_token(v, line.bytes, line.size);
+        return rt_ok();
     }
-    if (r->line < special)
-        return rt_error(RT_DATA, "%s: ends before line %" PRId32 ", which must be %s", r->name,
-                        r->line + 1, rt_special_token(r->level, r->line));
-    return *count ? rt_ok() : lacks_ordinary(r->name);
-}
-
-/* Level byte has one vocabulary alone. */
-static rt_status check_bytes(const reading *r, const int32_t *bytes, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (bytes[i] != i)
-            return rt_error(RT_DATA, "%s:%d: must be 0x%02x", r->name, RT_FIRST_SYMBOL + i + 1,
-                            (unsigned)i);
-    if (count < rt_token_limit(RT_LEVEL_BYTE))
-        return rt_error(RT_DATA, "%s: ends before the byte 0x%02x", r->name, (unsigned)count);
-    return rt_ok();
-}
-
-static rt_status read_characters(rt_vocabulary **vocabulary_new, reading *r)
-{
-    int32_t *characters = rt_alloc(RT_CHARACTERS_LIMIT, sizeof *characters);
-    int32_t *lines = rt_alloc((size_t)rt_token_limit(r->level), sizeof *lines);
-    int count = 0;
-    rt_status status = characters && lines ? read_lines(r, characters, &count, lines)
-                                           : rt_out_of_memory("a vocabulary");
-    if (!status.code && r->level == RT_LEVEL_BYTE)
-        status = check_bytes(r, characters, count);
-    if (!status.code)
-        status = rt_vocabulary_of_characters(vocabulary_new, r->level, characters, count);
-    rt_free(characters);
-    rt_free(lines);
+    const rt_status status =
+        v->level == RT_LEVEL_CHAR ? read_character(r, line, &c) : read_byte(r, line, &c);
+    if (status.code)
+        return status;
+    if (v->ids[c] != v->special.unknown)
+        return already(r, rt_token_name(v->level, c, word), v->ids[c] + 1);
+    const int32_t rank = r->line - 1 - RT_FIRST_SYMBOL;
+    if (v->level == RT_LEVEL_BYTE && c != rank)
+        return rt_error(RT_DATA, "%s:%" PRId32 ": must be 0x%02x", r->name, r->line,
+                        (unsigned)rank);
+    add_character(v, c);
     return status;
+}
+
+/* Checks that no line is missing at the end. */
+static rt_status finish_simple(const reading *r)
+{
+    const rt_level level = r->v->level;
+    const int32_t bytes = r->line - RT_FIRST_SYMBOL;
+    if (r->line < specials_of(level))
+        return rt_error(RT_DATA, "%s: ends before line %" PRId32 ", which must be %s", r->name,
+                        r->line + 1, rt_special_token(level, r->line));
+    if (level == RT_LEVEL_BYTE && bytes && bytes < rt_token_limit(level))
+        return rt_error(RT_DATA, "%s: ends before the byte 0x%02x", r->name, (unsigned)bytes);
+    return rt_ok();
 }
 
 /* ---- levels wordpiece and residue ---- */
 
-static rt_status count_lines(rt_vocabulary *v, const reading *r)
+/* Finds pieces that come twice, and the special ones. */
+static rt_status finish_pieces(reading *r)
 {
-    size_t lines = r->end[-1] != '\n';
-    for (const unsigned char *at = r->at; at < r->end; at++)
-        lines += *at == '\n';
-    if (lines > RT_PIECES_LIMIT)
-        return rt_error(RT_DATA, "%s:%d: a vocabulary can have up to %d lines", r->name,
-                        RT_PIECES_LIMIT + 1, RT_PIECES_LIMIT);
-    v->count = (int)lines;
-    return rt_ok();
-}
-
-/* Lines become strings, and pieces. */
-static rt_status split(rt_vocabulary *v, reading *r)
-{
-    const unsigned char *const bytes = r->at;
-    memcpy(v->text, bytes, (size_t)(r->end - bytes));
-    v->newline_at_end = r->end[-1] == '\n';
-    for (int32_t id = 0; id < v->count; id++) {
-        span line;
-        rt_status status = take_line(r, &line);
-        if (status.code)
-            return status;
-        v->starts[id] = (uint32_t)(line.bytes - bytes);
-        v->starts[id + 1] = v->starts[id] + (uint32_t)line.size + 1;
-        v->text[v->starts[id + 1] - 1] = '\0';
-        v->pieces->sorted[id] = (rt_piece){v->text + v->starts[id], id};
-    }
-    return rt_ok();
-}
-
-static rt_status check_twice(const char *name, const rt_piece *twice)
-{
+    rt_vocabulary *v = r->v;
     char word[RT_WORD_NAME_SIZE];
-    if (!twice)
-        return rt_ok();
-    return rt_error(RT_DATA, "%s:%" PRId32 ": %s is in line %" PRId32 " already", name,
-                    twice->id + 1, rt_word_name(twice->text, strlen(twice->text), word),
-                    twice[-1].id + 1);
-}
-
-static rt_status find_special(rt_vocabulary *v, const char *name)
-{
+    for (int32_t id = 0; id < v->count; id++)
+        v->pieces->sorted[id] = (rt_piece){v->text + v->starts[id], id};
+    const rt_piece *twice = rt_pieces_sort(v->pieces);
+    if (twice) {
+        r->line = twice->id + 1;
+        return already(r, rt_word_name(twice->text, strlen(twice->text), word), twice[-1].id + 1);
+    }
     for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
         const char *token = rt_special_token(v->level, i);
         const size_t size = strlen(token);
         if (rt_pieces_longest(v->pieces, false, (const unsigned char *)token, size,
                               rt_special_id(&v->special, i)) < size)
-            return rt_error(RT_DATA, "%s: has no line %s", name, token);
+            return rt_error(RT_DATA, "%s: has no line %s", r->name, token);
     }
-    return v->count > RT_SPECIAL_TOKENS ? rt_ok() : lacks_ordinary(name);
+    return rt_ok();
 }
 
-static rt_status read_pieces(rt_vocabulary *v, reading *r)
+/* ---- a vocab.txt ---- */
+
+/* Finds the number of lines. */
+static rt_status count_lines(const reading *r, size_t *lines)
 {
     const size_t size = (size_t)(r->end - r->at);
-    if (!size || size >= UINT32_MAX)
-        return rt_error(RT_DATA, size ? "%s: has more than 4 GB" : "%s: is empty", r->name);
-    rt_status status = count_lines(v, r);
-    if (status.code)
-        return status;
-    v->text = rt_alloc(size + 1, 1);
-    v->starts = rt_alloc((size_t)v->count + 1, sizeof *v->starts);
-    v->pieces = rt_alloc(1, sizeof *v->pieces);
-    if (!v->text || !v->starts || !v->pieces || !rt_pieces_allocate(v->pieces, v->count))
-        return rt_out_of_memory("a vocabulary");
-    status = split(v, r);
+    const bool pieces = has_pieces(r->v->level);
+    const int most = pieces ? RT_PIECES_LIMIT : RT_CHARACTERS_LIMIT + specials_of(r->v->level);
+    if (pieces && !size)
+        return rt_error(RT_DATA, "%s: is empty", r->name);
+    if (size >= UINT32_MAX)
+        return rt_error(RT_DATA, "%s: has more than 4 GB", r->name);
+    *lines = size && r->end[-1] != '\n';
+    for (const unsigned char *at = r->at; at < r->end; at++)
+        *lines += *at == '\n';
+    if (*lines > (size_t)most)
+        return rt_error(RT_DATA, "%s:%d: a vocabulary can have up to %d %s", r->name, most + 1,
+                        pieces ? RT_PIECES_LIMIT : RT_CHARACTERS_LIMIT,
+                        pieces ? "lines" : "tokens");
+    return rt_ok();
+}
+
+static rt_status read_lines(reading *r)
+{
+    rt_vocabulary *v = r->v;
+    const bool pieces = has_pieces(v->level);
+    size_t lines = 0;
+    rt_status status = count_lines(r, &lines);
     if (!status.code)
-        status = check_twice(r->name, rt_pieces_sort(v->pieces));
-    return status.code ? status : find_special(v, r->name);
+        status = reserve(v, lines, (size_t)(r->end - r->at));
+    v->newline_at_end = !pieces || (!status.code && r->end[-1] == '\n');
+    while (!status.code && r->at < r->end) {
+        span line;
+        status = take_line(r, &line);
+        if (!status.code && !pieces)
+            status = read_simple(r, line);
+        else if (!status.code)
+            add_token(v, line.bytes, line.size);
+    }
+    if (!status.code)
+        status = pieces ? finish_pieces(r) : finish_simple(r);
+    if (!status.code && !has_ordinary(v))
+        status = rt_error(RT_DATA, "%s: has no token beside the special ones", r->name);
+    return status;
 }
 
 /* ---- every level ---- */
@@ -278,24 +388,6 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary)
     return vocabulary->bpe ? "tokenizer.json" : "vocab.txt";
 }
 
-static rt_status read_file(rt_vocabulary **vocabulary_new, const rt_vocabulary_kind *kind,
-                           const char *name, const unsigned char *bytes, size_t size)
-{
-    reading r = {.level = kind->level, .name = name, .at = bytes, .end = bytes + size};
-    if (kind->level == RT_LEVEL_BYTE || kind->level == RT_LEVEL_CHAR)
-        return read_characters(vocabulary_new, &r);
-    rt_vocabulary *v = *vocabulary_new = rt_alloc(1, sizeof *v);
-    if (!v)
-        return rt_out_of_memory("a vocabulary");
-    v->level = kind->level;
-    if (has_pieces(kind->level)) {
-        v->lowercase = kind->lowercase;
-        return read_pieces(v, &r);
-    }
-    rt_status status = rt_bpe_read(v, name, bytes, size);
-    return status.code || !kind->has_known ? status : rt_bpe_know(v, name, &kind->known);
-}
-
 static rt_status set_ends(rt_vocabulary *v, const char *name, const rt_end_ids *ends)
 {
     for (int i = 0; i < ends->count; i++)
@@ -309,76 +401,59 @@ static rt_status set_ends(rt_vocabulary *v, const char *name, const rt_end_ids *
 rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes, size_t size)
 {
+    rt_vocabulary *v = rt_alloc(1, sizeof *v);
+    reading r = {.v = v, .name = name, .at = bytes, .end = bytes + size};
     *vocabulary_new = NULL;
-    rt_status status = read_file(vocabulary_new, &kind, name, bytes, size);
+    if (!v)
+        return rt_out_of_memory("a vocabulary");
+    v->level = kind.level;
+    v->lowercase = has_pieces(kind.level) && kind.lowercase;
+    rt_status status =
+        kind.level == RT_LEVEL_BPE ? rt_bpe_read(v, name, bytes, size) : read_lines(&r);
+    if (!status.code && v->bpe && kind.has_known)
+        status = rt_bpe_know(v, name, &kind.known);
     if (!status.code)
-        status = set_ends(*vocabulary_new, name, &kind.ends);
-    if (status.code) {
-        rt_vocabulary_free(*vocabulary_new);
-        *vocabulary_new = NULL;
-    }
+        status = set_ends(v, name, &kind.ends);
+    if (status.code)
+        release(v);
+    else
+        *vocabulary_new = v;
     return status;
 }
 
 /* ---- writing ---- */
 
-static void write_character(char line[LINE_SIZE], rt_level level, int32_t character)
+/* Writes the line of an id, and returns its end. */
+static char *write_line(const rt_vocabulary *v, int32_t id, char *to)
 {
-    if (level == RT_LEVEL_BYTE) {
-        snprintf(line, LINE_SIZE, "0x%02" PRIx32, (uint32_t)character);
-        return;
-    }
-    for (int i = 0; i < ESCAPES; i++)
-        if (character == escapes[i].character) {
-            snprintf(line, LINE_SIZE, "\\%c", escapes[i].letter);
-            return;
-        }
-    rt_token_write(level, character, line);
-}
-
-static void write_characters(const rt_vocabulary *vocabulary, char *at)
-{
-    const int special = tokens_of(vocabulary->level);
-    for (int id = 0; id < vocabulary->count; id++) {
-        char line[LINE_SIZE];
-        if (id < special)
-            snprintf(line, sizeof line, "%s", rt_special_token(vocabulary->level, id));
-        else
-            write_character(line, vocabulary->level, vocabulary->characters[id]);
-        const size_t size = strlen(line);
-        memcpy(at, line, size);
-        at[size] = '\n';
-        at += size + 1;
-    }
-}
-
-/* The lines, whose ends have become zeros. */
-static void write_pieces(const rt_vocabulary *vocabulary, char *text)
-{
-    const size_t size = vocabulary->starts[vocabulary->count];
-    memcpy(text, vocabulary->text, size);
-    for (int id = 0; id < vocabulary->count; id++)
-        text[vocabulary->starts[id + 1] - 1] = '\n';
-    if (!vocabulary->newline_at_end)
-        text[size - 1] = '\0';
+    const char *token = v->text + v->starts[id];
+    const size_t size = v->starts[id + 1] - v->starts[id] - 1;
+    const bool simple = v->ids && id >= specials_of(v->level);
+    if (simple && v->level == RT_LEVEL_BYTE)
+        return to + sprintf(to, "0x%02x\n", (unsigned)(unsigned char)*token);
+    for (int i = 0; simple && i < ESCAPES; i++)
+        if (size == 1 && *token == escapes[i].character)
+            return to + sprintf(to, "\\%c\n", escapes[i].letter);
+    memcpy(to, token, size);
+    to[size] = '\n';
+    return to + size + 1;
 }
 
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
 {
-    const size_t count = (size_t)vocabulary->count;
-    if (vocabulary->bpe) {
-        *text_new = rt_copy_text(vocabulary->bpe->file);
-        return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
+    const rt_vocabulary *v = vocabulary;
+    const size_t longest = 6; /* of a line, for the 2 bytes of a character of level byte */
+    if (v->bpe) {
+        *text_new = rt_copy_text(v->bpe->file);
+    } else {
+        const size_t bytes = v->count ? v->starts[v->count] : 0;
+        char *at = *text_new = rt_alloc((v->ids ? longest / 2 * bytes : bytes) + 1, 1);
+        for (int32_t id = 0; at && id < v->count; id++)
+            at = write_line(v, id, at);
+        if (at && v->count)
+            at[v->newline_at_end ? 0 : -1] = '\0';
     }
-    *text_new = vocabulary->pieces ? rt_alloc((size_t)vocabulary->starts[count] + 1, 1)
-                                   : rt_alloc(count + 1, LINE_SIZE);
-    if (!*text_new)
-        return rt_out_of_memory("a vocabulary");
-    if (vocabulary->pieces)
-        write_pieces(vocabulary, *text_new);
-    else
-        write_characters(vocabulary, *text_new);
-    return rt_ok();
+    return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
 }
 
 rt_status rt_vocabulary_copy(rt_vocabulary **copy_new, const rt_vocabulary *vocabulary)

@@ -1,11 +1,9 @@
 #include "data/tokenizers/words.h"
 
 #include "data/tokenizers/characters.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "text/utf8.h"
 
 #include <assert.h>
-#include <string.h>
-#include <utf8proc.h>
 
 /* A word under way. Characters that do not fit are counted alone. */
 typedef struct letters {
@@ -77,24 +75,15 @@ static rt_character kind_of(int32_t c, bool lowercase)
     return rt_character_of(parts[0]);
 }
 
-static size_t read_character(const rt_words *w, int32_t *c)
-{
-    *c = w->text[w->at];
-    if (*c < 0x80)
-        return 1;
-    const size_t size = rt_utf8_read(w->text + w->at, w->bytes - w->at, c);
-    assert(size);
-    return size;
-}
-
 bool rt_words_next(rt_words *w, rt_word *word)
 {
     letters l;
     l.count = 0;
     l.fixed = 0;
     while (w->at < w->bytes) {
-        int32_t c;
-        const size_t size = read_character(w, &c);
+        int32_t c = 0;
+        const size_t size = rt_utf8_read(w->text + w->at, w->bytes - w->at, &c);
+        assert(size);
         const rt_character kind = kind_of(c, w->lowercase);
         const bool alone = kind == RT_CHARACTER_ALONE;
         if (l.count && (alone || kind == RT_CHARACTER_SPACE))
@@ -116,80 +105,13 @@ bool rt_words_next(rt_words *w, rt_word *word)
 
 /* ---- pieces before byte pair encoding ---- */
 
-typedef enum character { OTHER, BLANK, LETTER, NUMBER } character;
-
-typedef struct range {
-    int32_t first, last;
-} range;
-
-/* How the tables below were found: each code point was given to the regular expressions and to the
- * pre-tokenizer Digits of tokenizers 0.23.3, whose tables are those of Unicode 16 and 17. Here is
- * what utf8proc 2.8.0, which has Unicode 15, does not know yet. */
-
-static const range later_letters[] = {
-    {0x1c89, 0x1c8a},   {0xa7cb, 0xa7cd},   {0xa7da, 0xa7dc},   {0x105c0, 0x105f3},
-    {0x10d4a, 0x10d65}, {0x10d6f, 0x10d85}, {0x10ec2, 0x10ec4}, {0x11380, 0x11389},
-    {0x1138b, 0x1138b}, {0x1138e, 0x1138e}, {0x11390, 0x113b5}, {0x113b7, 0x113b7},
-    {0x113d1, 0x113d1}, {0x113d3, 0x113d3}, {0x11bc0, 0x11be0}, {0x13460, 0x143fa},
-    {0x16100, 0x1611d}, {0x16d40, 0x16d6c}, {0x18cff, 0x18cff}, {0x1e5d0, 0x1e5ed},
-    {0x1e5f0, 0x1e5f0}, {0x2ebf0, 0x2ee5d},
-};
-
-static const range later_numbers[] = {
-    {0x10d40, 0x10d49}, {0x116d0, 0x116e3}, {0x11bf0, 0x11bf9}, {0x16130, 0x16139},
-    {0x16d70, 0x16d79}, {0x1ccf0, 0x1ccf9}, {0x1e5f1, 0x1e5fa},
-};
-
-/* Numbers for Digits alone. */
-static const range later_digits[] = {{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}};
-
-#define IS_AMONG(c, table) is_among(c, table, sizeof(table) / sizeof *(table))
-
-static bool is_among(int32_t c, const range *ranges, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (c >= ranges[i].first && c <= ranges[i].last)
-            return true;
-    return false;
-}
-
-static character ascii(int32_t c)
-{
-    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')
-        return LETTER;
-    if (c >= '0' && c <= '9')
-        return NUMBER;
-    return c == ' ' || (c >= '\t' && c <= '\r') ? BLANK : OTHER;
-}
-
-static character class_of(int32_t c)
-{
-    if (c < 0x80)
-        return ascii(c);
-    const utf8proc_category_t category = utf8proc_category(c);
-    if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO)
-        return LETTER;
-    if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO)
-        return NUMBER;
-    if ((category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP) || c == 0x85)
-        return BLANK;
-    if (category != UTF8PROC_CATEGORY_CN)
-        return OTHER;
-    return IS_AMONG(c, later_letters) ? LETTER : IS_AMONG(c, later_numbers) ? NUMBER : OTHER;
-}
-
-bool rt_is_blank(int32_t c)
-{
-    return class_of(c) == BLANK;
-}
-
 /* ---- places in a text ---- */
 
 /* A character of a text: where it stands, and what it is; no bytes at the end. */
 typedef struct place {
     size_t at, size;
     int32_t c;
-    character is;
+    rt_class is;
 } place;
 
 typedef struct text {
@@ -202,11 +124,8 @@ static place look(text t, size_t at)
     place p = {.at = at};
     if (at == t.size)
         return p;
-    p.c = t.bytes[at];
-    p.size = 1;
-    if (p.c >= 0x80)
-        p.size = (size_t)utf8proc_iterate(t.bytes + at, (utf8proc_ssize_t)(t.size - at), &p.c);
-    p.is = class_of(p.c);
+    p.size = rt_utf8_read(t.bytes + at, t.size - at, &p.c);
+    p.is = rt_class_of(p.c);
     return p;
 }
 
@@ -216,7 +135,7 @@ static place next(text t, place p)
 }
 
 /* The end of the characters of one class that begin here, of which there are at most `most`. */
-static place skip(text t, place p, character is, size_t most)
+static place skip(text t, place p, rt_class is, size_t most)
 {
     for (; p.size && p.is == is && most; most--)
         p = next(t, p);
@@ -257,7 +176,7 @@ static size_t contraction(text t, place p, bool any_case)
 static size_t blanks(text t, place p)
 {
     size_t last = p.at;
-    while (p.size && p.is == BLANK) {
+    while (p.size && p.is == RT_CLASS_BLANK) {
         last = p.at;
         p = next(t, p);
     }
@@ -268,7 +187,7 @@ static size_t blanks(text t, place p)
 static size_t newlines(text t, place p)
 {
     size_t end = 0;
-    for (; p.size && p.is == BLANK; p = next(t, p))
+    for (; p.size && p.is == RT_CLASS_BLANK; p = next(t, p))
         if (is_newline(p))
             end = p.at + p.size;
     return end;
@@ -282,7 +201,7 @@ static size_t cut_gpt2(text t, place p)
     if (short_form)
         return short_form;
     const place after = p.c == ' ' ? next(t, p) : p;
-    if (after.size && after.is != BLANK)
+    if (after.size && after.is != RT_CLASS_BLANK)
         return skip(t, after, after.is, all).at;
     return blanks(t, p);
 }
@@ -292,15 +211,15 @@ static size_t cut_llama3(text t, place p, size_t numbers)
     const size_t all = SIZE_MAX, short_form = contraction(t, p, true);
     if (short_form)
         return short_form;
-    const bool may_lead = p.is != LETTER && p.is != NUMBER && !is_newline(p);
+    const bool may_lead = p.is != RT_CLASS_LETTER && p.is != RT_CLASS_NUMBER && !is_newline(p);
     const place word = may_lead ? next(t, p) : p;
-    if (word.size && word.is == LETTER)
-        return skip(t, word, LETTER, all).at;
-    if (p.is == NUMBER)
-        return skip(t, p, NUMBER, numbers).at;
+    if (word.size && word.is == RT_CLASS_LETTER)
+        return skip(t, word, RT_CLASS_LETTER, all).at;
+    if (p.is == RT_CLASS_NUMBER)
+        return skip(t, p, RT_CLASS_NUMBER, numbers).at;
     place signs = p.c == ' ' ? word : p;
-    if (signs.size && signs.is == OTHER) {
-        for (signs = skip(t, signs, OTHER, all); is_newline(signs);)
+    if (signs.size && signs.is == RT_CLASS_OTHER) {
+        for (signs = skip(t, signs, RT_CLASS_OTHER, all); is_newline(signs);)
             signs = next(t, signs);
         return signs.at;
     }
@@ -308,17 +227,12 @@ static size_t cut_llama3(text t, place p, size_t numbers)
     return lines ? lines : blanks(t, p);
 }
 
-static bool is_digit(place p)
-{
-    return p.is == NUMBER || (p.size > 3 && IS_AMONG(p.c, later_digits));
-}
-
 static size_t cut_digits(text t, place p, bool alone)
 {
-    const bool digit = is_digit(p);
+    const bool digit = rt_is_digit(p.c);
     do
         p = next(t, p);
-    while (p.size && is_digit(p) == digit && !(digit && alone));
+    while (p.size && rt_is_digit(p.c) == digit && !(digit && alone));
     return p.at;
 }
 

@@ -59,9 +59,6 @@ typedef enum rt_pretokenizer {
     RT_PRETOKENIZER_QWEN2 /* the same with \p{N} for \p{N}{1,3} */
 } rt_pretokenizer;
 
-/* Returns whether a character is one of \s. */
-bool rt_is_blank(int32_t c);
-
 /* How many bytes the first piece of a text has, which is UTF-8 and not empty. The work is
  * proportional to the piece, or to the run of blanks that it begins. */
 size_t rt_pretokenizer_next(rt_pretokenizer kind, const unsigned char *text, size_t bytes);

@@ -305,7 +305,7 @@ static bool is_added(const rt_vocabulary *v, int32_t id)
 
 static token_type type_of(const rt_vocabulary *v, int32_t id)
 {
-    if (id >= v->count || (v->level == RT_LEVEL_BPE && v->bpe->kinds[id] == RT_BPE_NONE))
+    if (id >= v->count || (v->level == RT_LEVEL_BPE && v->kinds[id] == RT_TOKEN_NONE))
         return UNUSED;
     if (v->level == RT_LEVEL_CHAR && id == v->special.unknown)
         return UNKNOWN;
@@ -444,7 +444,6 @@ static rt_status check_bpe(const rt_bpe *bpe)
 
 static rt_status check_vocabulary(const rt_vocabulary *v)
 {
-    int32_t blank;
     if (!v)
         return rt_error(RT_CONFIG,
                         "a model of token ids alone cannot be exported as GGUF: llama.cpp "
@@ -458,9 +457,8 @@ static rt_status check_vocabulary(const rt_vocabulary *v)
             RT_CONFIG, "data.level = residue cannot be exported: llama.cpp has no such vocabulary");
     if (v->level == RT_LEVEL_BPE)
         return check_bpe(v->bpe);
-    rt_utf8_read((const unsigned char *)BLANK, strlen(BLANK), &blank);
     for (int32_t id = 0; id < v->count && v->level == RT_LEVEL_CHAR; id++)
-        if (v->characters[id] == blank)
+        if (!strcmp(rt_vocabulary_spell(v, id).bytes, BLANK))
             return refuse("it has the character U+2581, which is a blank in llama.cpp");
     return rt_ok();
 }

@@ -15,10 +15,7 @@ static rt_status read_residues(rt_vocabulary **v, const char *text, size_t size)
 
 static rt_vocabulary *residues(const char *text)
 {
-    rt_vocabulary *v;
-    rt_status status = read_residues(&v, text, strlen(text));
-    ck_assert_msg(!status.code, "%s", status.message);
-    return v;
+    return vocabulary_of((rt_vocabulary_kind){.level = RT_LEVEL_RESIDUE}, text);
 }
 
 /* ---- as Hugging Face ---- */
@@ -38,7 +35,6 @@ TEST(texts_have_the_ids_of_EsmTokenizer)
                      100);
     const rt_text_frame frame = rt_vocabulary_frame(v);
     ck_assert(frame.first == 0 && frame.last == 2);
-    rt_vocabulary_free(v);
 }
 
 /* ---- texts ---- */
@@ -46,9 +42,7 @@ TEST(texts_have_the_ids_of_EsmTokenizer)
 static void is_encoded(encoder *encode, const char *text, const char *expected,
                        size_t unknown_count)
 {
-    rt_vocabulary *v = residues(ESM);
-    ck_assert_uint_eq(has_ids(encode, v, text, expected).count, unknown_count);
-    rt_vocabulary_free(v);
+    ck_assert_uint_eq(has_ids(encode, residues(ESM), text, expected).count, unknown_count);
 }
 
 TEST(what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank)
@@ -68,34 +62,17 @@ TEST(special_tokens_are_text_unless_they_are_wanted)
 
 TEST(a_mask_is_written_in_two_ways)
 {
-    static const int32_t wanted[] = {0, 4, 9, 5, 9};
-    rt_vocabulary *v = residues(ESM);
-    int32_t *ids;
-    int count, masks;
-    rt_unknown unknown;
-    ck_assert(
-        !rt_masked_text_encode(v, true, false, "L<mask>A[MASK]", &ids, &count, &masks, &unknown)
-             .code);
-    ck_assert(count == 5 && masks == 2 && !memcmp(ids, wanted, sizeof wanted));
-    rt_free(ids);
-    rt_vocabulary_free(v);
+    has_masks(residues(ESM), false, "L<mask>A[MASK]", "0 4 9 5 9", 2);
 }
 
 TEST(tokens_are_spelled_without_blanks)
 {
     rt_vocabulary *v = residues(ESM);
     static const int32_t ids[] = {0, 4, 5, 9, 7, 2};
-    char *text;
-    size_t bytes;
-    ck_assert(!rt_vocabulary_decode_all(v, ids, 6, &text, &bytes).code);
-    ck_assert_str_eq(text, "<cls>LA<mask>-<eos>");
+    are_spelled(v, ids, 6, "<cls>LA<mask>-<eos>", 19);
     ck_assert_int_eq(rt_vocabulary_bytes(v, 4), 1);
     ck_assert_int_eq(rt_vocabulary_bytes(v, 2), -1);
-    rt_free(text);
-    ck_assert(!rt_vocabulary_write(v, &text).code);
-    ck_assert_str_eq(text, ESM);
-    rt_free(text);
-    rt_vocabulary_free(v);
+    is_written(v, ESM);
 }
 
 /* Each line is a protein: <cls> before it and <eos> behind it. */

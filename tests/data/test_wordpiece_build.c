@@ -327,11 +327,16 @@ TEST(strings_are_numbered_in_the_order_in_which_they_come)
 
 TEST(strings_may_have_zero_bytes)
 {
+    static const char zeros[40];
     rt_byte_map map = {0};
-    for (int round = 0; round < 2; round++)
+    for (int round = 0; round < 2; round++) {
         for (int32_t i = 0; i < 3000; i++) {
             const int32_t key[2] = {i % 50 * 256, i / 50 * 65536};
             ck_assert_int_eq(rt_byte_map_add(&map, key, sizeof key), i);
         }
+        for (int32_t size = 1; size <= 40; size++) /* 8 of them are the first key */
+            ck_assert_int_eq(rt_byte_map_add(&map, zeros, (size_t)size),
+                             size == 8 ? 0 : 2999 + size - (size > 8));
+    }
     rt_byte_map_free(&map);
 }

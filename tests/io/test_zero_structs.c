@@ -570,7 +570,6 @@ static const char *const without_structs[] = {
     "rt_special_token",
     "rt_vocabulary_of_bytes",
     "rt_vocabulary_of_text",
-    "rt_vocabulary_of_characters",
     "rt_model_defaults",
     "rt_model_open",
     "rt_optimizer_defaults",

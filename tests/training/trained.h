@@ -87,11 +87,22 @@ static inline rt_image *opened(const char *path)
 
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 
-/* Of the characters a, NUL and e with an acute accent. What is saved asks for characters alone. */
-static int32_t some_characters[] = {-1, -1, -1, -1, -1, 'a', 0, 0xe9};
+/* Of the characters a, NUL and e with an acute accent. It is written and compared, but encodes
+ * nothing: `ids` is no table. */
+static char some_text[] = "[PAD]\0[CLS]\0[MASK]\0[SEP]\0[UNK]\0a\0\0\0\xc3\xa9";
+static uint32_t some_starts[] = {0, 6, 12, 19, 25, 31, 33, 35, 38};
+static uint8_t some_kinds[] = {RT_TOKEN_SPECIAL,  RT_TOKEN_SPECIAL, RT_TOKEN_SPECIAL,
+                               RT_TOKEN_SPECIAL,  RT_TOKEN_SPECIAL, RT_TOKEN_ORDINARY,
+                               RT_TOKEN_ORDINARY, RT_TOKEN_ORDINARY};
+static int32_t some_ids[] = {0};
 static rt_vocabulary some_vocabulary = {.level = RT_LEVEL_CHAR,
                                         .count = 8,
-                                        .characters = some_characters};
+                                        .special = {0, 1, 2, 3, 4},
+                                        .text = some_text,
+                                        .starts = some_starts,
+                                        .kinds = some_kinds,
+                                        .ids = some_ids,
+                                        .newline_at_end = true};
 
 static inline rt_checkpoint_info some_info(int64_t step)
 {
