@@ -1,9 +1,7 @@
 #include "data/data.h"
 
 #include "core/memory.h"
-#include "data/documents.h"
 #include "data/task.h"
-#include "data/tokenizers/bpe.h"
 
 #include <assert.h>
 #include <string.h>
@@ -106,38 +104,6 @@ bool rt_data_is_for_evaluation(const rt_data *data)
 bool rt_data_reads_training(const rt_data *data)
 {
     return !data->evaluation_only || !data->options.eval_file;
-}
-
-rt_status rt_data_check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
-{
-    const rt_special_ids *special = &vocabulary->special;
-    const bool labelled = rt_data_task_labelled(o->task);
-    const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
-               ends = special->sep != RT_NO_ID;
-    const bool framed = vocabulary->bpe &&
-                        (vocabulary->bpe->first != RT_NO_ID || vocabulary->bpe->last != RT_NO_ID);
-    if (labelled && framed)
-        return rt_ok();
-    if (labelled && !(begins && (ends || o->end == RT_BEGIN_NONE)))
-        return rt_error(RT_CONFIG,
-                        "data.task = %s needs tokens that begin and end a text, such as <s> and "
-                        "</s>; the vocabulary has no such special token: set data.begin = none "
-                        "and data.end = none",
-                        rt_data_task_name(o->task));
-    if (!begins)
-        return rt_error(RT_CONFIG,
-                        "data.task = %s needs a token that begins a sequence, such as <s> or "
-                        "<|endoftext|>; the vocabulary has no such special token",
-                        rt_data_task_name(o->task));
-    if (!labelled && special->sep == RT_NO_ID && rt_documents_are_cut(o))
-        return rt_error(RT_CONFIG,
-                        "data.documents = %.60s needs a token that ends a text, such as "
-                        "<|endoftext|>; the vocabulary has no such special token",
-                        o->documents);
-    if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
-        return rt_error(RT_CONFIG, "data.objective = mlm needs a mask token, such as "
-                                   "<mask>; the vocabulary has no such special token");
-    return rt_ok();
 }
 
 int rt_data_vocab(const rt_data *data)

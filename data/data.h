@@ -234,8 +234,9 @@ long rt_data_evaluation_rows(const rt_data *data, int length);
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence);
 
 /* Fill batch->rows sequences of batch->length tokens, which may be another length than
- * that of the options; row r is sequence first_row + r. Evaluation draws from eval_seed;
- * on a file, numbers past the last sequence begin again, with other masks.
+ * that of the options, if rt_data_check accepts it (mqar needs places for its pairs); row r is
+ * sequence first_row + r. Evaluation draws from eval_seed; on a file, numbers past the last
+ * sequence begin again, with other masks.
  *
  * Labelled rows are drawn batch_size a step: sequences 0 ... batch_size - 1 of the steps of an
  * epoch are all rows, see data/windows.h. */

@@ -1,6 +1,9 @@
+#define _GNU_SOURCE /* memmem */
+
 #include "data/documents.h"
 
 #include "data/task.h"
+#include "data/tokenizers/bpe.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -24,12 +27,7 @@ void rt_documents_check(const rt_data_options *o, rt_rule_sink to)
                        "documents of a text");
 }
 
-bool rt_data_keeps_documents(const rt_data *data)
-{
-    return rt_documents_are_cut(&data->options) && !data->options.cross;
-}
-
-/* ---- of a text ---- */
+/* ---- documents ---- */
 
 /* The end of the line that begins at a place, without its newline. */
 static size_t line_end(const unsigned char *text, size_t bytes, size_t at)
@@ -73,17 +71,6 @@ static void take_paragraph(const unsigned char *text, size_t bytes, size_t *at,
     }
 }
 
-static const unsigned char *find_bytes(const unsigned char *text, size_t bytes, const char *what)
-{
-    const size_t size = strlen(what);
-    for (const unsigned char *at = text, *end = text + bytes; (size_t)(end - at) >= size; at++) {
-        at = memchr(at, what[0], (size_t)(end - at) - size + 1);
-        if (!at || !memcmp(at, what, size))
-            return at;
-    }
-    return NULL;
-}
-
 static void take_document(const char *documents, const unsigned char *text, size_t bytes,
                           size_t *at, rt_document_span *span)
 {
@@ -92,10 +79,11 @@ static void take_document(const char *documents, const unsigned char *text, size
         return;
     }
     const bool line = is_kind(documents, "line");
-    const unsigned char *found = find_bytes(text + *at, bytes - *at, line ? "\n" : documents);
+    const char *what = line ? "\n" : documents;
+    const unsigned char *found = memmem(text + *at, bytes - *at, what, strlen(what));
     span->start = *at;
     span->end = found ? (size_t)(found - text) : bytes;
-    *at = found ? span->end + (line ? 1 : strlen(documents)) : bytes;
+    *at = found ? span->end + strlen(what) : bytes;
     if (line)
         span->end = line_end_without_return(text, span->start, span->end);
 }
@@ -126,7 +114,7 @@ static size_t cut_at_blank_line(const unsigned char *text, size_t bytes)
     return 0;
 }
 
-size_t rt_document_cut(const char *documents, const unsigned char *text, size_t bytes)
+static size_t document_cut(const char *documents, const unsigned char *text, size_t bytes)
 {
     if (is_kind(documents, "blank"))
         return cut_at_blank_line(text, bytes);
@@ -138,39 +126,164 @@ size_t rt_document_cut(const char *documents, const unsigned char *text, size_t 
     return 0;
 }
 
-/* ---- of a run of tokens ---- */
+/* ---- where a text can be cut ---- */
 
-rt_document rt_document_around(const rt_data *data, const rt_window_text *part, size_t token,
-                               size_t window)
+size_t rt_whole_characters(const unsigned char *bytes, size_t size)
 {
-    const size_t part_end = part->first + part->count;
-    const size_t from = token - part->first >= window ? token - window + 1 : part->first;
-    const size_t to = part_end - token > window ? token + window : part_end;
-    const int32_t border = data->special.sep;
-    const size_t before = rt_token_runs_find_last(&data->runs, from, token, border);
-    const size_t behind = rt_token_runs_find(&data->runs, token, to, border);
-    const size_t start = before == SIZE_MAX ? from : before + 1;
-    const size_t end = behind < to ? behind + 1 : to;
-    if (end - start <= window)
-        return (rt_document){start, start, end - start};
-    const size_t last = end - window;
-    return (rt_document){start, last < token ? last : token, window};
+    size_t end = size;
+    for (int back = 0; back < 3 && end > 0 && (bytes[end - 1] & 0xc0) == 0x80; back++)
+        end--;
+    return end > 0 && bytes[end - 1] >= 0xc0 ? end - 1 : size;
 }
 
-int rt_document_longest(const rt_data *data, int32_t *ids, int count)
+/* Returns whether characters that begin with this byte are no spaces and never join the text before
+ * them: digits and letters of ASCII, Latin-1, Greek, Cyrillic, and ideographs. */
+static bool is_plain(unsigned char byte)
 {
-    int first = 0, longest = 0, start = 0;
-    for (int i = 0; i < count; i++) {
-        const int size = i + 1 - start;
-        if (size > longest) {
-            longest = size;
-            first = start;
-        }
-        if (ids[i] == data->special.sep)
-            start = i + 1;
+    const unsigned char lower = byte | 0x20;
+    return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == 0xc3 ||
+           (byte >= 0xce && byte <= 0xd1) || (byte >= 0xe4 && byte <= 0xe9);
+}
+
+/* Returns whether the character that ends before a place is no blank. */
+static bool ends_word(const unsigned char *bytes, size_t at)
+{
+    size_t start = at;
+    int32_t c;
+    while (start > 0 && at - start < 4 && (bytes[start - 1] & 0xc0) == 0x80)
+        start--;
+    start -= start > 0;
+    return at > 0 && rt_utf8_read(bytes + start, at - start, &c) == at - start && !rt_is_blank(c);
+}
+
+static bool is_ascii_blank(unsigned char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Rules by which BPE cuts a run of blanks with a newline in it between two words. */
+typedef struct blank_rules {
+    bool longer;     /* runs of more than one blank can be cut */
+    bool lines;      /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all
+                        but the last blank are one word (GPT-2: \s+(?!\S)|\s+) */
+    bool digits;     /* numbers are cut off before, so that blanks before one are all one word */
+    bool any_letter; /* no added token takes the blanks before it */
+} blank_rules;
+
+static blank_rules blank_rules_of(const rt_bpe *bpe)
+{
+    const rt_added_tokens *lists[] = {&bpe->as_is, &bpe->composed};
+    blank_rules r = {.longer = true, .any_letter = true};
+    int words = 0;
+    for (int i = 0; i < bpe->cut_count; i++) {
+        words += bpe->cuts[i] >= RT_PRETOKENIZER_GPT2;
+        r.lines |= bpe->cuts[i] > RT_PRETOKENIZER_GPT2;
+        r.digits |= bpe->cuts[i] < RT_PRETOKENIZER_GPT2;
     }
-    memmove(ids, ids + first, (size_t)longest * sizeof *ids);
-    for (int i = longest; i < count; i++)
-        ids[i] = data->special.pad;
-    return longest;
+    r.longer = words == 1;
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < lists[l]->count; i++) {
+            r.longer &= !lists[l]->list[i].takes_right;
+            r.any_letter &= !lists[l]->list[i].takes_left;
+        }
+    return r;
+}
+
+/* Returns whether a word may begin at a place, whatever stands before it. */
+static bool begins_word(blank_rules r, const unsigned char *bytes, size_t at, size_t size)
+{
+    int32_t c;
+    if (is_plain(bytes[at]))
+        return true;
+    return r.any_letter && rt_utf8_read(bytes + at, size - at, &c) && !rt_is_blank(c);
+}
+
+/* Returns the place in a run of blanks where the words on both sides stay as they are, beside a
+ * newline, which no added token holds; 0 if there is none. */
+static size_t cut_in_blanks(blank_rules r, const unsigned char *bytes, size_t start, size_t end)
+{
+    const bool letter = is_plain(bytes[end]) && !(bytes[end] >= '0' && bytes[end] <= '9');
+    if (end - start == 1 && bytes[start] == '\n')
+        return end;
+    if (!r.longer)
+        return 0;
+    if (!r.lines)
+        return end - start > 1 && bytes[end - 1] == '\n' && (letter || !r.digits) ? end - 1 : 0;
+    for (size_t at = end; at > start && bytes[at - 1] != '\r'; at--)
+        if (bytes[at - 1] == '\n')
+            return at;
+    return 0;
+}
+
+/* Returns the last place beside a newline where BPE has the same ids for a text and for its two
+ * parts; 0 if there is none. */
+static size_t newline_cut(blank_rules r, const unsigned char *bytes, size_t size)
+{
+    for (size_t end = size, start; end > 1; end = start - 1) {
+        size_t cut = 0;
+        start = end;
+        while (start > 0 && is_ascii_blank(bytes[start - 1]))
+            start--;
+        if (end < size && start < end && ends_word(bytes, start) &&
+            begins_word(r, bytes, end, size))
+            cut = cut_in_blanks(r, bytes, start, end);
+        if (cut)
+            return cut;
+        if (start == 0)
+            break;
+    }
+    return 0;
+}
+
+/* Returns whether a part of a text may hold a token that the whole text does not: a token that
+ * spans a newline or takes the newline before it. */
+static bool token_reaches(const rt_added_tokens *tokens)
+{
+    for (int i = 0; i < tokens->count; i++) {
+        const rt_added_token *token = &tokens->list[i];
+        if (memchr(token->text, '\n', token->size) ||
+            (token->takes_left && is_plain((unsigned char)token->text[0])))
+            return true;
+    }
+    return false;
+}
+
+/* BPE gives the same ids for a text and for its parts if its words end at newlines, which they do
+ * unless it cuts none, and if it puts no space before a text. */
+bool rt_text_can_be_cut(const rt_data_options *o, const rt_vocabulary *v)
+{
+    bool words = false;
+    if (!v->bpe || rt_documents_are_cut(o))
+        return true;
+    for (int i = 0; i < v->bpe->cut_count; i++)
+        words |= v->bpe->cuts[i] >= RT_PRETOKENIZER_GPT2;
+    return words && v->bpe->space_before < 0 && !token_reaches(&v->bpe->as_is) &&
+           !token_reaches(&v->bpe->composed);
+}
+
+/* The last place behind a space or a newline. */
+static size_t space_cut(const unsigned char *bytes, size_t size)
+{
+    while (size > 0 && bytes[size - 1] != ' ' && bytes[size - 1] != '\n')
+        size--;
+    return size;
+}
+
+size_t rt_text_cut(const rt_data_options *o, const rt_vocabulary *v, const unsigned char *bytes,
+                   size_t size)
+{
+    if (rt_documents_are_cut(o))
+        return document_cut(o->documents, bytes, size);
+    switch (v->level) {
+    case RT_LEVEL_BYTE:
+        return size;
+    case RT_LEVEL_CHAR:
+        return rt_whole_characters(bytes, size);
+    case RT_LEVEL_WORDPIECE:
+    case RT_LEVEL_RESIDUE:
+        return space_cut(bytes, size);
+    case RT_LEVEL_BPE:
+        break;
+    }
+    return newline_cut(blank_rules_of(v->bpe), bytes, size);
 }

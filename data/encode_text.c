@@ -2,53 +2,14 @@
 
 #include "core/memory.h"
 #include "data/documents.h"
-#include "data/tokenizers/bpe.h"
 #include "data/tokenizers/simple_tokens.h"
+#include "text/files.h"
 
-#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-
-size_t rt_id_width(int vocab)
-{
-    return vocab <= UINT16_MAX + 1 ? sizeof(uint16_t) : sizeof(int32_t);
-}
-
-void rt_id_list_reserve(rt_id_list *list, size_t room)
-{
-    if (room <= list->room || list->failed)
-        return;
-    void *larger = rt_alloc_unset(room, list->width);
-    list->failed = !larger;
-    if (!larger)
-        return;
-    if (list->count)
-        memcpy(larger, list->ids, list->count * list->width);
-    rt_free(list->ids);
-    list->ids = larger;
-    list->room = room;
-}
-
-void rt_id_list_add(void *context, int32_t id)
-{
-    rt_id_list *list = context;
-    if (list->count == list->room)
-        rt_id_list_reserve(list, list->room + list->room / 2 + 1);
-    if (list->failed)
-        return;
-    if (list->width == sizeof(uint16_t))
-        ((uint16_t *)list->ids)[list->count++] = (uint16_t)id;
-    else
-        ((int32_t *)list->ids)[list->count++] = id;
-}
-
-void rt_id_list_free(rt_id_list *list)
-{
-    rt_free(list->ids);
-    *list = (rt_id_list){.width = list->width};
-}
-
-/* ---- encoding ---- */
+#include <unistd.h>
 
 /* Bytes of a part at first, and of the longest one, when no place to cut at is found before. */
 #define PART_SIZE ((size_t)4 << 20)
@@ -56,179 +17,126 @@ void rt_id_list_free(rt_id_list *list)
 
 enum { MOST_THREADS = 64 };
 
-/* ---- UTF-8 ---- */
+/* ---- files ---- */
 
-/* The bytes of a part without a character that is cut at its end. */
-static size_t whole_characters(const unsigned char *bytes, size_t size)
+rt_status rt_text_files_add(rt_text_files *t, const char *path)
 {
-    size_t end = size;
-    for (int back = 0; back < 3 && end > 0 && (bytes[end - 1] & 0xc0) == 0x80; back++)
-        end--;
-    return end > 0 && bytes[end - 1] >= 0xc0 ? end - 1 : size;
+    rt_text_file file = {.start = t->bytes};
+    off_t size;
+    rt_status status = rt_file_measure(t->key, path, &size);
+    if (status.code)
+        return status;
+    if (!size)
+        return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
+    if (stat(path, &file.facts))
+        return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
+    rt_text_file *list = rt_grow(t->list, &t->room, t->count + 1, sizeof *list);
+    if (list)
+        t->list = list;
+    file.path = list ? rt_copy_text(path) : NULL;
+    if (!file.path)
+        return rt_out_of_memory(t->key);
+    file.size = (size_t)file.facts.st_size;
+    t->bytes += file.size;
+    t->list[t->count++] = file;
+    return rt_ok();
 }
 
-/* Bytes of the text from `at` on; a message names the file, and the place there. */
+void rt_text_files_close(rt_text_files *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        rt_free(t->list[i].path);
+    rt_free(t->list);
+    *t = (rt_text_files){.key = t->key};
+}
+
+/* Returns the file of a byte, of which there must be one. */
+static const rt_text_file *file_at(const rt_text_files *t, size_t at)
+{
+    const rt_text_file *file = t->list;
+    while (at >= file->start + file->size)
+        file++;
+    return file;
+}
+
+/* Returns whether an open file is the one that was looked at, and was not written to since. */
+static bool is_unchanged(const rt_text_file *file, int descriptor)
+{
+    const struct stat *then = &file->facts;
+    struct stat now;
+    return !fstat(descriptor, &now) && now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
+           now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+/* Reads bytes of one file. */
+static rt_status read_file(const rt_text_files *t, const rt_text_file *file, size_t from,
+                           size_t size, unsigned char *to)
+{
+    const int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = descriptor < 0 ? -1 : rt_read_at(descriptor, to, size, (off_t)from);
+    const int problem = errno;
+    const bool unchanged = descriptor >= 0 && is_unchanged(file, descriptor);
+    if (descriptor >= 0)
+        close(descriptor);
+    if (got < 0)
+        return rt_error(RT_DATA, "%.800s: %s (%s)", file->path, strerror(problem), t->key);
+    if ((size_t)got < size)
+        return rt_error(RT_DATA, "%.800s: %s changed while it was read: %zu bytes of %zu",
+                        file->path, t->key, from + (size_t)got, file->size);
+    return unchanged
+               ? rt_ok()
+               : rt_error(RT_DATA, "%.800s: %s changed while it was read", file->path, t->key);
+}
+
+static rt_status read_text(const rt_text_files *t, size_t at, size_t size, unsigned char *to)
+{
+    rt_status status = rt_ok();
+    for (size_t done = 0; done < size && !status.code;) {
+        const rt_text_file *file = file_at(t, at + done);
+        const size_t from = at + done - file->start, there = file->size - from;
+        const size_t n = there < size - done ? there : size - done;
+        status = read_file(t, file, from, n, to + done);
+        done += n;
+    }
+    return status;
+}
+
+/* Checks bytes of the text from `at` on, those of each file by themselves; a message names the
+ * file, and the place there. */
 static rt_status check_level(const rt_text_files *text, rt_level level, size_t at,
                              const unsigned char *bytes, size_t size)
 {
-    const size_t valid = level == RT_LEVEL_BYTE ? size : rt_utf8_valid(bytes, size);
-    if (valid == size)
-        return rt_ok();
-    const rt_text_file *file = rt_text_files_at(text, at + valid);
-    return rt_level_error(level, file->path, bytes[valid], at + valid - file->start);
-}
-
-/* ---- where a text can be cut ---- */
-
-/* Returns whether characters that begin with this byte are no spaces and never join the text before
- * them: digits and letters of ASCII, Latin-1, Greek, Cyrillic, and ideographs. */
-static bool is_plain(unsigned char byte)
-{
-    const unsigned char lower = byte | 0x20;
-    return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == 0xc3 ||
-           (byte >= 0xce && byte <= 0xd1) || (byte >= 0xe4 && byte <= 0xe9);
-}
-
-/* Returns whether the character that ends before a place is no blank. */
-static bool ends_word(const unsigned char *bytes, size_t at)
-{
-    size_t start = at;
-    int32_t c;
-    while (start > 0 && at - start < 4 && (bytes[start - 1] & 0xc0) == 0x80)
-        start--;
-    start -= start > 0;
-    return at > 0 && rt_utf8_read(bytes + start, at - start, &c) == at - start && !rt_is_blank(c);
-}
-
-static bool is_ascii_blank(unsigned char byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-/* Rules by which BPE cuts a run of blanks with a newline in it between two words. */
-typedef struct blank_rules {
-    bool longer;     /* runs of more than one blank can be cut */
-    bool lines;      /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all
-                        but the last blank are one word (GPT-2: \s+(?!\S)|\s+) */
-    bool digits;     /* numbers are cut off before, so that blanks before one are all one word */
-    bool any_letter; /* no added token takes the blanks before it */
-} blank_rules;
-
-static blank_rules blank_rules_of(const rt_bpe *bpe)
-{
-    const rt_added_tokens *lists[] = {&bpe->as_is, &bpe->composed};
-    blank_rules r = {.longer = true, .any_letter = true};
-    int words = 0;
-    for (int i = 0; i < bpe->cut_count; i++) {
-        words += bpe->cuts[i] >= RT_PRETOKENIZER_GPT2;
-        r.lines |= bpe->cuts[i] > RT_PRETOKENIZER_GPT2;
-        r.digits |= bpe->cuts[i] < RT_PRETOKENIZER_GPT2;
+    for (size_t done = 0, n; level != RT_LEVEL_BYTE && done < size; done += n) {
+        const rt_text_file *file = file_at(text, at + done);
+        const size_t from = at + done - file->start, there = file->size - from;
+        n = there < size - done ? there : size - done;
+        const size_t valid = rt_utf8_valid(bytes + done, n);
+        if (valid < n)
+            return rt_level_error(level, file->path, bytes[done + valid], from + valid);
     }
-    r.longer = words == 1;
-    for (int l = 0; l < 2; l++)
-        for (int i = 0; i < lists[l]->count; i++) {
-            r.longer &= !lists[l]->list[i].takes_right;
-            r.any_letter &= !lists[l]->list[i].takes_left;
-        }
-    return r;
+    return rt_ok();
 }
 
-/* Returns whether a word may begin at a place, whatever stands before it. */
-static bool begins_word(blank_rules r, const unsigned char *bytes, size_t at, size_t size)
+rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_level level,
+                       rt_text_look *look, void *context)
 {
-    int32_t c;
-    if (is_plain(bytes[at]))
-        return true;
-    return r.any_letter && rt_utf8_read(bytes + at, size - at, &c) && !rt_is_blank(c);
-}
-
-/* Returns the place in a run of blanks where the words on both sides stay as they are, beside a
- * newline, which no added token holds; 0 if there is none. */
-static size_t cut_in_blanks(blank_rules r, const unsigned char *bytes, size_t start, size_t end)
-{
-    const bool letter = is_plain(bytes[end]) && !(bytes[end] >= '0' && bytes[end] <= '9');
-    if (end - start == 1 && bytes[start] == '\n')
-        return end;
-    if (!r.longer)
-        return 0;
-    if (!r.lines)
-        return end - start > 1 && bytes[end - 1] == '\n' && (letter || !r.digits) ? end - 1 : 0;
-    for (size_t at = end; at > start && bytes[at - 1] != '\r'; at--)
-        if (bytes[at - 1] == '\n')
-            return at;
-    return 0;
-}
-
-/* Returns the last place beside a newline where BPE has the same ids for a text and for its two
- * parts; 0 if there is none. */
-static size_t newline_cut(blank_rules r, const unsigned char *bytes, size_t size)
-{
-    for (size_t end = size, start; end > 1; end = start - 1) {
-        size_t cut = 0;
-        start = end;
-        while (start > 0 && is_ascii_blank(bytes[start - 1]))
-            start--;
-        if (end < size && start < end && ends_word(bytes, start) &&
-            begins_word(r, bytes, end, size))
-            cut = cut_in_blanks(r, bytes, start, end);
-        if (cut)
-            return cut;
-        if (start == 0)
+    unsigned char *bytes = rt_alloc_unset(PART_SIZE, 1);
+    rt_status status = bytes ? rt_ok() : rt_out_of_memory("a part of a text");
+    for (size_t at = from, size; at < to && !status.code; at += size) {
+        const size_t left = to - at;
+        size = left < PART_SIZE ? left : PART_SIZE;
+        status = read_text(text, at, size, bytes);
+        if (status.code)
             break;
+        if (size < left)
+            size = rt_whole_characters(bytes, size);
+        status = check_level(text, level, at, bytes, size);
+        if (!status.code)
+            look(context, bytes, size);
     }
-    return 0;
-}
-
-/* Returns whether a part of a text may hold a token that the whole text does not: a token that
- * spans a newline or takes the newline before it. */
-static bool token_reaches(const rt_added_tokens *tokens)
-{
-    for (int i = 0; i < tokens->count; i++) {
-        const rt_added_token *token = &tokens->list[i];
-        if (memchr(token->text, '\n', token->size) ||
-            (token->takes_left && is_plain((unsigned char)token->text[0])))
-            return true;
-    }
-    return false;
-}
-
-/* Returns whether BPE gives the same ids for a text and for its parts: its words end at newlines,
- * unless it cuts none, and it puts no space before a text. */
-static bool can_be_cut(const rt_vocabulary *v)
-{
-    bool words = false;
-    if (!v->bpe)
-        return true;
-    for (int i = 0; i < v->bpe->cut_count; i++)
-        words |= v->bpe->cuts[i] >= RT_PRETOKENIZER_GPT2;
-    return words && v->bpe->space_before < 0 && !token_reaches(&v->bpe->as_is) &&
-           !token_reaches(&v->bpe->composed);
-}
-
-/* The last place behind a space or a newline. */
-static size_t space_cut(const unsigned char *bytes, size_t size)
-{
-    while (size > 0 && bytes[size - 1] != ' ' && bytes[size - 1] != '\n')
-        size--;
-    return size;
-}
-
-static size_t find_cut(const rt_text_encoding *e, const unsigned char *bytes, size_t size)
-{
-    if (rt_documents_are_cut(e->options))
-        return rt_document_cut(e->options->documents, bytes, size);
-    switch (e->vocabulary->level) {
-    case RT_LEVEL_BYTE:
-        return size;
-    case RT_LEVEL_CHAR:
-        return whole_characters(bytes, size);
-    case RT_LEVEL_WORDPIECE:
-    case RT_LEVEL_RESIDUE:
-        return space_cut(bytes, size);
-    case RT_LEVEL_BPE:
-        break;
-    }
-    return newline_cut(blank_rules_of(e->vocabulary->bpe), bytes, size);
+    rt_free(bytes);
+    return status;
 }
 
 /* ---- a part ---- */
@@ -281,8 +189,7 @@ static void *encode_part(void *context)
 {
     part *p = context;
     const rt_text_encoding *e = p->e;
-    if (!e->text->memory) /* whose files were looked at each by itself */
-        p->status = check_level(e->text, e->vocabulary->level, p->at, p->bytes, p->size);
+    p->status = check_level(e->text, e->vocabulary->level, p->at, p->bytes, p->size);
     if (p->status.code)
         return NULL;
     rt_id_list_reserve(&p->ids, estimate(e->vocabulary, p->bytes, p->size));
@@ -296,18 +203,11 @@ static void *encode_part(void *context)
 
 static rt_status read_more(part *p, size_t size)
 {
-    if (size > p->room) {
-        unsigned char *larger = rt_alloc_unset(size, 1);
-        if (!larger)
-            return rt_out_of_memory("a part of a text");
-        if (p->size)
-            memcpy(larger, p->bytes, p->size);
-        rt_free(p->bytes);
-        p->bytes = larger;
-        p->room = size;
-    }
-    rt_status status =
-        rt_text_files_read(p->e->text, p->at + p->size, size - p->size, p->bytes + p->size);
+    unsigned char *bytes = rt_grow(p->bytes, &p->room, size, 1);
+    if (!bytes)
+        return rt_out_of_memory("a part of a text");
+    p->bytes = bytes;
+    rt_status status = read_text(p->e->text, p->at + p->size, size - p->size, bytes + p->size);
     p->size = status.code ? 0 : size;
     return status;
 }
@@ -316,7 +216,7 @@ static rt_status read_more(part *p, size_t size)
 static rt_status read_part(part *p, size_t at)
 {
     const size_t left = p->e->text->bytes - at;
-    const bool whole = !rt_documents_are_cut(p->e->options) && !can_be_cut(p->e->vocabulary);
+    const bool whole = !rt_text_can_be_cut(p->e->options, p->e->vocabulary);
     rt_status status = rt_ok();
     p->at = at;
     p->size = 0;
@@ -326,9 +226,11 @@ static rt_status read_part(part *p, size_t at)
             return rt_error(RT_DATA,
                             "%.600s: %s has no place where it can be cut in %zu bytes from byte "
                             "%zu on",
-                            rt_text_files_at(p->e->text, at)->path, p->e->text->key, size / 2, at);
+                            file_at(p->e->text, at)->path, p->e->text->key, size / 2, at);
         status = read_more(p, rest ? left : size);
-        end = rest ? left : status.code ? 0 : find_cut(p->e, p->bytes, p->size);
+        end = rest          ? left
+              : status.code ? 0
+                            : rt_text_cut(p->e->options, p->e->vocabulary, p->bytes, p->size);
         p->size = status.code ? 0 : end ? end : p->size;
     }
     return status;
@@ -339,7 +241,7 @@ static rt_status read_part(part *p, size_t at)
 static rt_status stopped(const rt_text_encoding *e, size_t done)
 {
     const rt_data_watch *w = e->options->watch;
-    if (!w)
+    if (!w || !e->what)
         return rt_ok();
     w->progress(w->context, e->what, (double)done / (double)e->text->bytes);
     return w->stop(w->context) ? rt_error(RT_IO, "stopped by a signal while %s", e->what) : rt_ok();
@@ -356,7 +258,7 @@ static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
         status = read_part(&parts[*count], *at);
         *at += parts[*count].size;
         if (e->see)
-            e->see(e->viewer, parts[*count].bytes, parts[*count].size);
+            e->see(e->context, parts[*count].bytes, parts[*count].size);
     }
     if (status.code)
         return status;
@@ -386,26 +288,11 @@ static rt_status take_round(rt_text_encoding *e, part *parts, int count)
     return status;
 }
 
-/* A text in memory is one part, which is not copied. */
-static rt_status encode_memory(rt_text_encoding *e)
-{
-    part p = {.e = e,
-              .bytes = e->text->memory,
-              .size = e->text->bytes,
-              .ids.width = rt_id_width(e->vocabulary->count)};
-    encode_part(&p);
-    rt_status status = take_round(e, &p, 1);
-    rt_id_list_free(&p.ids);
-    return status;
-}
-
 rt_status rt_text_encode(rt_text_encoding *e)
 {
     const int wanted = e->options->threads;
     const int threads = wanted < 1 ? 1 : wanted > MOST_THREADS ? MOST_THREADS : wanted;
     e->unknown = (rt_unknown){0};
-    if (e->text->memory)
-        return encode_memory(e);
     part *parts = rt_alloc((size_t)threads, sizeof *parts);
     if (!parts)
         return rt_out_of_memory("parts of a text");
@@ -426,24 +313,4 @@ rt_status rt_text_encode(rt_text_encoding *e)
     }
     rt_free(parts);
     return status.code ? status : stopped(e, e->text->bytes);
-}
-
-rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look, void *context)
-{
-    unsigned char *bytes = rt_alloc_unset(PART_SIZE, 1);
-    rt_status status = bytes ? rt_ok() : rt_out_of_memory("a part of a text");
-    for (size_t at = 0, size; at < text->bytes && !status.code; at += size) {
-        const size_t left = text->bytes - at;
-        size = left < PART_SIZE ? left : PART_SIZE;
-        status = rt_text_files_read(text, at, size, bytes);
-        if (status.code)
-            break;
-        if (size < left)
-            size = whole_characters(bytes, size);
-        status = check_level(text, level, at, bytes, size);
-        if (!status.code)
-            look(context, bytes, size);
-    }
-    rt_free(bytes);
-    return status;
 }

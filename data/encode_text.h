@@ -1,72 +1,72 @@
 #ifndef ROTOR_DATA_ENCODE_TEXT_H
 #define ROTOR_DATA_ENCODE_TEXT_H
 
-/* Encodes texts of any size as ids, which are kept in memory in as few bits as the vocabulary
- * needs. */
+/* Texts of any size, which are read a part at a time, and encoded as ids. */
 
 #include "data/data.h"
-#include "data/text_files.h"
-#include "data/token_file.h"
+#include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 
-/* ---- ids in memory ---- */
+#include <sys/stat.h>
 
-/* Ids in memory, in as few bits as the vocabulary needs: 16 or 32. */
+/* ---- files ---- */
 
-typedef struct rt_id_list {
-    void *ids;
-    size_t width; /* bytes of an id, see rt_id_width */
+/* Files of text that follow each other as one text. */
+
+typedef struct rt_text_file {
+    char *path;
+    size_t start, size; /* in the text; bytes */
+    struct stat facts;
+} rt_text_file;
+
+typedef struct rt_text_files {
+    const char *key; /* that names the files; not copied */
+    rt_text_file *list;
     size_t count, room;
-    bool failed; /* the heap is exhausted */
-} rt_id_list;
+    size_t bytes;
+} rt_text_files;
 
-size_t rt_id_width(int vocab);
+/* Adds a file, of which nothing is read yet, to a text that starts zeroed but for its key. RT_DATA
+ * names one that is missing, empty or no regular file. */
+rt_status rt_text_files_add(rt_text_files *text, const char *path) RT_MUST_CHECK;
+void rt_text_files_close(rt_text_files *text);
 
-/* Makes room for so many ids in all; see `failed`. */
-void rt_id_list_reserve(rt_id_list *list, size_t room);
-
-/* Adds an id to the rt_id_list: an rt_id_taker. */
-void rt_id_list_add(void *list, int32_t id);
-void rt_id_list_free(rt_id_list *list);
+/* Goes through bytes from ... to - 1 of a text in parts, each of which ends with a whole character.
+ * RT_DATA names a file that was written to or replaced since it was added, and a byte that does not
+ * suit the level. */
+typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size);
+rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_level level,
+                       rt_text_look *look, void *context) RT_MUST_CHECK;
 
 /* ---- encoding ---- */
 
-/* A text of any size as ids: in parts, by several threads, in the order of the text. The ids are
- * those that the text has as a whole; where a tokenizer leaves no place to cut at, the text is read
- * into memory as a whole. */
+/* A text as ids: in parts, by several threads, in the order of the text. The ids are those that the
+ * text has as a whole; where a tokenizer leaves no place to cut at, the text is read into memory as
+ * a whole. */
 
 typedef struct rt_text_encoding {
     const rt_text_files *text;
     const rt_vocabulary *vocabulary;
     const rt_data_options *options; /* documents, threads, watch */
-    const char *what;               /* for the watch: "tokenizing a.txt" */
-    /* Takes the ids of the next part, which it may keep. */
+    const char *what;               /* for the watch: "tokenizing a.txt"; NULL: it is not told */
+    /* Takes the ids of the next part. */
     rt_status (*take)(void *context, rt_id_list *ids);
+    rt_text_look *see; /* gets all bytes in their order before they are tokenized; or NULL */
     void *context;
-    /* Sees all bytes in their order before they are tokenized; not those of a text in memory. NULL:
-     * nobody does. */
-    void (*see)(void *viewer, const unsigned char *bytes, size_t size);
-    void *viewer;
     rt_unknown unknown; /* what the text has that the vocabulary lacks */
 } rt_text_encoding;
 
 /* RT_DATA names what is not UTF-8, and where; errors of `take`; RT_IO if the watch asks to stop. */
 rt_status rt_text_encode(rt_text_encoding *e) RT_MUST_CHECK;
 
-/* Goes through a text in parts, each of which ends with a whole character: for what is to be known
- * before there is a vocabulary. `level` is the one that the text must suit. */
-typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size);
-rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look,
-                       void *context) RT_MUST_CHECK;
-
 /* ---- the tokens of data.file ---- */
 
-/* The tokens of data.file as a file of ids, which data.file can then name: a FILE.npy of uint16, or
- * of int32 for a vocabulary of more than 65536 ids; a FILE.bin of uint16 without a header; or a
- * FILE.h5 with the data set /train. The file has its name once it is whole. */
-
-/* Returns the number of ids in *count. RT_CONFIG for a name with another ending, a mixture, or a
- * FILE.bin for too many ids; errors of rt_data_open; RT_IO. */
+/* Writes the tokens of data.file as a file of ids, which data.file can then name: a FILE.npy of
+ * uint16, or of int32 for a vocabulary of more than 65536 ids; a FILE.bin of uint16 without a
+ * header; or a FILE.h5 with the data set /train. The file has its name once it is whole.
+ *
+ * Returns the number of ids in *count. RT_CONFIG for a name with another ending, a mixture, a task
+ * without tokens of files, or a FILE.bin for too many ids; errors of rt_data_open; RT_IO. */
 rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count) RT_MUST_CHECK;
 
 #endif

@@ -20,8 +20,8 @@ struct rt_sequence;
 
 enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
 
-/* The most places of a sequence that are no text: [CLS] and [SEP]; a pair has one more [SEP]. */
-enum { RT_AROUND_TEXT = 2, RT_AROUND_PAIR };
+/* The most places of a sequence that are no text of a pair: [CLS], and a [SEP] after each text. */
+enum { RT_AROUND_PAIR = 3 };
 
 typedef struct rt_example {
     size_t first;          /* of its ids */

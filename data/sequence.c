@@ -7,8 +7,6 @@
 #include "data/file_list.h"
 #include "data/task.h"
 #include "data/token_cache.h"
-#include "data/token_file.h"
-#include "data/token_format.h"
 #include "data/tokenizers/simple_tokens.h"
 #include "text/files.h"
 
@@ -107,25 +105,20 @@ static rt_status find_groups(groups *g)
     return status.code || !o->eval_file ? status : take_list(g, eval_file, o->eval_file);
 }
 
-/* ---- the vocabulary ---- */
-
-static rt_level level_of(const rt_data *data)
+/* Refuses texts whose tokens would take too much memory, before they are read. */
+static rt_status check_sizes(const groups *g)
 {
-    const rt_vocabulary *given = data->meaning.vocabulary;
-    return given ? given->level : data->options.level;
-}
-
-/* Reads the texts for training that stay in memory: the vocabulary may be theirs. */
-static rt_status load_texts(groups *g)
-{
-    rt_status status = rt_ok();
-    for (size_t i = 0; i < g->training && !status.code; i++) {
-        group *x = &g->list[i];
-        if (!x->file.ids && !rt_token_cache_takes(&g->data->options, x->text.bytes))
-            status = rt_text_files_load(&x->text, level_of(g->data));
+    for (size_t i = 0; i < g->count; i++) {
+        const rt_text_files *text = &g->list[i].text;
+        if (text->bytes > RT_FILES_LIMIT && !rt_token_cache_takes(&g->data->options, text->bytes))
+            return rt_error(RT_DATA,
+                            "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
+                            text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
     }
-    return status;
+    return rt_ok();
 }
+
+/* ---- the vocabulary ---- */
 
 static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
 {
@@ -134,10 +127,7 @@ static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
     rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
     for (size_t i = 0; i < g->training && !status.code; i++) {
         const rt_text_files *text = &g->list[i].text;
-        if (text->memory)
-            rt_characters_see(seen, text->memory, text->bytes);
-        else if (text->count)
-            status = rt_text_scan(text, RT_LEVEL_CHAR, rt_characters_see, seen);
+        status = rt_text_scan(text, 0, text->bytes, RT_LEVEL_CHAR, rt_characters_see, seen);
     }
     if (!status.code && !memchr(seen, true, (size_t)rt_token_limit(RT_LEVEL_CHAR)))
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
@@ -177,7 +167,7 @@ static rt_status open_groups(groups *g)
 {
     rt_status status = find_groups(g);
     if (!status.code)
-        status = load_texts(g);
+        status = check_sizes(g);
     if (!status.code && has_text(g->data->task))
         status = rt_text_find_vocabulary(g->data, own_vocabulary, g);
     return status;
@@ -185,33 +175,31 @@ static rt_status open_groups(groups *g)
 
 /* ---- the runs ---- */
 
-static rt_status take_ids(void *list, rt_id_list *ids)
+static rt_status keep_ids(void *list, rt_id_list *ids)
 {
     rt_id_list *all = list;
-    *all = *ids;
-    *ids = (rt_id_list){.width = all->width};
+    rt_id_list_reserve(all, all->count + ids->count);
+    if (all->failed)
+        return rt_out_of_memory("the text of a file");
+    memcpy((char *)all->ids + all->count * all->width, ids->ids, ids->count * ids->width);
+    all->count += ids->count;
     return rt_ok();
 }
 
-/* Tokenizes a text in memory, which is freed. */
-static rt_status encode_in_memory(rt_data *data, group *x, rt_token_run *run, rt_unknown *unknown)
+/* Tokenizes a text into memory. */
+static rt_status encode_in_memory(rt_data *data, const group *x, rt_unknown *unknown)
 {
     rt_id_list ids = {.width = rt_id_width(data->vocab)};
     rt_text_encoding e = {.text = &x->text,
                           .vocabulary = data->vocabulary,
                           .options = &data->options,
-                          .what = "tokenizing",
-                          .take = take_ids,
+                          .take = keep_ids,
                           .context = &ids};
-    rt_status status = rt_text_files_load(&x->text, level_of(data));
-    if (!status.code)
-        status = rt_text_encode(&e);
-    rt_text_files_close(&x->text);
+    const rt_status status = rt_text_encode(&e);
     *unknown = e.unknown;
-    if (status.code)
-        rt_id_list_free(&ids);
-    else
-        *run = (rt_token_run){.ids = ids.ids, .width = ids.width, .count = ids.count};
+    if (!status.code)
+        return rt_token_runs_add_ids(&data->runs, ids);
+    rt_id_list_free(&ids);
     return status;
 }
 
@@ -227,17 +215,17 @@ static bool are_halves(const int32_t *ids, size_t count)
     return upper_small && !lower_small;
 }
 
-/* Warns of a .bin file without a header that seems to hold ids of more than 2 bytes. */
-static void warn_of_halves(const rt_data *data, const group *x, const rt_token_run *run)
+/* Warns of a .bin file without a header that seems to hold ids of more than 2 bytes: the tokens
+ * from `first` on. */
+static void warn_of_halves(const rt_data *data, const group *x, size_t first)
 {
     enum { LEAST = 16, MOST = 4096 };
     const rt_data_watch *watch = data->options.watch;
-    const rt_token_format *format = *x->file.dataset ? NULL : rt_token_format_of(x->file.path);
-    const size_t count = run->count < MOST ? run->count : MOST;
+    const size_t there = data->runs.tokens - first, count = there < MOST ? there : MOST;
     int32_t ids[MOST];
     char line[RT_PATH_SIZE + 256];
-    if (!watch || !format || strcmp(format->ending, ".bin") != 0 || count < LEAST ||
-        !rt_token_run_read(run, 0, count, ids) || !are_halves(ids, count))
+    if (!watch || *x->file.dataset || !rt_path_ends_in(x->file.path, ".bin") || count < LEAST ||
+        !rt_token_runs_read(&data->runs, first, count, ids) || !are_halves(ids, count))
         return;
     snprintf(line, sizeof line,
              "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
@@ -247,107 +235,87 @@ static void warn_of_halves(const rt_data *data, const group *x, const rt_token_r
 }
 
 /* Opens a file of token ids. */
-static rt_status open_ids(const rt_data *data, const group *x, rt_token_run *run)
+static rt_status open_ids(rt_data *data, const group *x)
 {
-    const rt_status status = rt_token_file_open(run, x->key, &x->file, data->vocab, NULL);
+    const size_t first = data->runs.tokens;
+    const rt_status status =
+        rt_token_runs_add_file(&data->runs, x->key, &x->file, data->vocab, NULL);
     if (!status.code)
-        warn_of_halves(data, x, run);
+        warn_of_halves(data, x, first);
     return status;
 }
 
-static rt_status open_run(rt_data *data, group *x, rt_token_run *run, rt_unknown *unknown)
+/* Adds the tokens of a group, and returns how many; `before` are the bytes of the texts before it.
+ */
+static rt_status add_group_tokens(rt_data *data, const group *x, int part, size_t *before,
+                                  size_t *count)
 {
-    *unknown = (rt_unknown){0};
+    const size_t first = data->runs.tokens, bytes = x->text.bytes;
+    rt_unknown unknown = {0};
+    rt_status status = rt_ok();
     if (x->file.ids)
-        return open_ids(data, x, run);
-    return rt_token_cache_takes(&data->options, x->text.bytes)
-               ? rt_token_cache_open(run, &x->text, data->vocabulary, &data->options, unknown)
-               : encode_in_memory(data, x, run, unknown);
-}
-
-/* Opens the run of a group; `before` are the bytes of the texts before it. */
-static rt_status add_run(rt_data *data, group *x, int part, size_t *before)
-{
-    const size_t bytes = x->text.bytes;
-    rt_token_run run;
-    rt_unknown unknown;
-    rt_status status = open_run(data, x, &run, &unknown);
-    if (status.code)
-        return status;
-    if (part == RT_PART_EVALUATION && unknown.count && unknown.count >= run.count) {
-        rt_token_run_close(&run);
+        status = open_ids(data, x);
+    else if (rt_token_cache_takes(&data->options, bytes))
+        status =
+            rt_token_cache_open(&data->runs, &x->text, data->vocabulary, &data->options, &unknown);
+    else
+        status = encode_in_memory(data, x, &unknown);
+    *count = data->runs.tokens - first;
+    if (!status.code && part == RT_PART_EVALUATION && unknown.count && unknown.count >= *count)
         return rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",
                         x->file.path);
-    }
     rt_unknown_add(&data->unknown[part], &unknown, *before);
     *before += bytes;
-    return rt_token_runs_add(&data->runs, run);
-}
-
-static const char *name_of_tokens(const rt_data *data)
-{
-    return data->vocabulary ? rt_words_for_tokens(data->vocabulary->level).many : "ids";
+    return status;
 }
 
 /* A file as it is named. */
-static const char *name_of(const rt_data_file *file, char name[2 * RT_PATH_SIZE])
+static void name_of(const rt_data_file *file, char name[2 * RT_PATH_SIZE])
 {
-    strcpy(name, file->path);
-    if (*file->dataset)
-        strcat(strcat(name, ":"), file->dataset);
-    return name;
+    snprintf(name, 2 * RT_PATH_SIZE, "%s%s%s", file->path, *file->dataset ? ":" : "",
+             file->dataset);
 }
 
-/* Each file of a mixture is a part that is trained on; else all of them are one. */
-static rt_status add_training(rt_data *data, groups *g)
+/* Each file of a mixture is a part that is trained on; else all of them are one. Each file for
+ * evaluation is a text of its own. */
+static rt_status add_tokens(rt_data *data, groups *g)
 {
     char name[2 * RT_PATH_SIZE];
-    const char *many = name_of_tokens(data);
+    const char *many = data->vocabulary ? rt_words_for_tokens(data->vocabulary->level).many : "ids";
     rt_status status = rt_ok();
-    size_t before = 0;
-    for (size_t i = 0; i < g->training && !status.code; i++) {
+    size_t before[RT_PARTS] = {0}, count;
+    for (size_t i = 0; i < g->count && !status.code; i++) {
         group *x = &g->list[i];
-        const size_t tokens = data->runs.tokens;
-        status = add_run(data, x, RT_PART_TRAINING, &before);
-        if (!status.code && g->mixture)
-            status = rt_windows_train(data, name_of(&x->file, name), data->runs.tokens - tokens,
-                                      x->file.weight, many);
-    }
-    if (!status.code && g->training && !g->mixture)
-        status = rt_windows_train(data, data->options.file, data->runs.tokens, 1, many);
-    return status;
-}
-
-static rt_status add_evaluation(rt_data *data, groups *g)
-{
-    char name[2 * RT_PATH_SIZE];
-    rt_status status = rt_ok();
-    size_t before = 0;
-    for (size_t i = g->training; i < g->count && !status.code; i++) {
-        const size_t tokens = data->runs.tokens;
-        status = add_run(data, &g->list[i], RT_PART_EVALUATION, &before);
-        if (!status.code)
-            status = rt_windows_add(data, name_of(&g->list[i].file, name),
-                                    data->runs.tokens - tokens, name_of_tokens(data));
+        const int part = i < g->training ? RT_PART_TRAINING : RT_PART_EVALUATION;
+        status = add_group_tokens(data, x, part, &before[part], &count);
+        if (status.code)
+            break;
+        name_of(&x->file, name);
+        if (part == RT_PART_EVALUATION)
+            status = rt_windows_add(data, name, count, many);
+        else if (g->mixture)
+            status = rt_windows_train(data, name, count, x->file.weight, many);
+        else if (i + 1 == g->training)
+            status = rt_windows_train(data, data->options.file, data->runs.tokens, 1, many);
     }
     return status;
 }
 
-/* ---- the tokens alone ---- */
+/* ---- a file of the tokens ---- */
 
 /* Writes the ids of a file of ids, as they are. */
-static rt_status copy_ids(rt_data *data, group *x, rt_token_writer *w)
+static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
 {
     enum { BLOCK = 1 << 14 };
-    rt_token_run run;
     int32_t block[BLOCK];
-    rt_id_list ids = {.width = rt_id_width(data->vocab)};
-    rt_status status = open_ids(data, x, &run);
-    if (status.code)
-        return status;
-    for (size_t first = 0, n; first < run.count && !status.code; first += n) {
-        n = run.count - first < BLOCK ? run.count - first : BLOCK;
-        status = rt_token_run_read(&run, first, n, block) ? rt_ok() : rt_token_run_status(&run);
+    rt_id_list ids = {.width = w->width};
+    size_t first = data->runs.tokens;
+    rt_status status = open_ids(data, x);
+    for (size_t n; first < data->runs.tokens && !status.code; first += n) {
+        const size_t left = data->runs.tokens - first;
+        n = left < BLOCK ? left : BLOCK;
+        if (!rt_token_runs_read(&data->runs, first, n, block))
+            status = rt_token_runs_status(&data->runs);
         ids.count = 0;
         for (size_t i = 0; i < n && !status.code; i++)
             rt_id_list_add(&ids, block[i]);
@@ -356,11 +324,10 @@ static rt_status copy_ids(rt_data *data, group *x, rt_token_writer *w)
                                 : rt_token_writer_take(w, &ids);
     }
     rt_id_list_free(&ids);
-    rt_token_run_close(&run);
     return status;
 }
 
-static rt_status write_group(rt_data *data, group *x, rt_token_writer *w)
+static rt_status write_group(rt_data *data, const group *x, rt_token_writer *w)
 {
     char what[1024];
     if (x->file.ids)
@@ -375,16 +342,20 @@ static rt_status write_group(rt_data *data, group *x, rt_token_writer *w)
     return rt_text_encode(&e);
 }
 
+/* Writes the tokens of data.file to the file `ids`, for the file `path`. The writer is still to be
+ * closed, if it was opened. */
 static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *path, const char *ids)
 {
     groups g = {.data = data};
     data->options.eval_file = NULL;
-    rt_status status = open_groups(&g);
-    const size_t width = rt_id_width(data->vocab);
-    if (!status.code && g.mixture)
+    rt_status status = rt_ok();
+    if (rt_data_files_weighted(data->options.file, !has_text(data->task)))
         status = rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
                                      "for each of its files");
-    else if (!status.code && rt_path_ends_in(path, ".bin") && width != sizeof(uint16_t))
+    if (!status.code)
+        status = open_groups(&g);
+    const size_t width = rt_id_width(data->vocab);
+    if (!status.code && rt_path_ends_in(path, ".bin") && width != sizeof(uint16_t))
         status =
             rt_error(RT_CONFIG,
                      "%.800s: a .bin file holds ids of 16 bits, and the vocabulary has %d ids; "
@@ -398,22 +369,50 @@ static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *pat
     return status;
 }
 
-rt_status rt_sequence_write(const rt_data_options *o, rt_token_writer *w, const char *path,
-                            const char *ids)
+/* Gives the file of ids its name or, since the number of ids is known once all are written, copies
+ * them into an HDF5 file. */
+static rt_status finish_file(rt_token_writer *w, const char *path, bool hdf5, rt_status status)
 {
+    rt_durable_file file;
+    if (!hdf5)
+        return rt_token_writer_close(w, status);
+    status = rt_durable_settle(&w->file, status);
+    if (!status.code) {
+        status = rt_durable_open(&file, path);
+        if (!status.code && !rt_token_dataset_write(file.temporary, w))
+            status = rt_error(RT_IO, "cannot write %.800s", file.temporary);
+        status = rt_durable_close(&file, status);
+    }
+    rt_durable_discard(&w->file);
+    return status;
+}
+
+rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count)
+{
+    char ids[RT_PATH_SIZE];
+    rt_token_writer w = {.file.descriptor = -1};
     rt_data *data;
+    const bool hdf5 = rt_path_ends_in(path, ".h5") || rt_path_ends_in(path, ".hdf5");
+    *count = 0;
+    if (strlen(path) >= RT_PATH_SIZE - sizeof ".ids" RT_TEMPORARY_SUFFIX)
+        return rt_error(RT_CONFIG, "--encode: the path of the file is too long");
+    if (!hdf5 && !rt_path_ends_in(path, ".npy") && !rt_path_ends_in(path, ".bin"))
+        return rt_error(RT_CONFIG,
+                        "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",
+                        path);
     rt_status status = rt_data_check(o);
-    *w = (rt_token_writer){.file.descriptor = -1};
+    if (!status.code && rt_tasks[o->task].source != &rt_sequence_source)
+        status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
+                          rt_data_task_name(o->task));
+    if (!status.code)
+        status = rt_data_open_without(&data, o, (rt_data_meaning){.vocabulary = NULL});
     if (status.code)
         return status;
-    if (rt_tasks[o->task].source != &rt_sequence_source)
-        return rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
-                        rt_data_task_name(o->task));
-    status = rt_data_open_without(&data, o, (rt_data_meaning){.vocabulary = NULL});
-    if (status.code)
-        return status;
-    status = write_groups(data, w, path, ids);
+    snprintf(ids, sizeof ids, "%s%s", path, hdf5 ? ".ids" : "");
+    status = write_groups(data, &w, path, ids);
     rt_data_close(data);
+    status = finish_file(&w, path, hdf5, status);
+    *count = w.count;
     return status;
 }
 
@@ -426,9 +425,7 @@ static rt_status open_sequence(rt_data *data)
     if (!status.code)
         status = open_groups(&g);
     if (!status.code)
-        status = add_training(data, &g);
-    if (!status.code)
-        status = add_evaluation(data, &g);
+        status = add_tokens(data, &g);
     free_groups(&g);
     data->options.watch = NULL;
     return status;

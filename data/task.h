@@ -79,13 +79,10 @@ extern const rt_source rt_labelled;
 void rt_text_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
 
-/* Functions of the task text that other tasks with texts share: check the rules of data.vocab_file;
- * check that a vocabulary has the special tokens of the task, RT_CONFIG otherwise; and find the
+/* Functions that the tasks with texts share: check the rules of data.vocab_file, and find the
  * vocabulary of a text, the given one, that of data.vocab_file, or its own, which `make` creates
- * and the source owns. */
+ * and the source owns. RT_CONFIG if the vocabulary lacks a special token that the task needs. */
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to);
-rt_status rt_data_check_special(const rt_data_options *o,
-                                const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_new);
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
                                   void *context) RT_MUST_CHECK;

@@ -284,6 +284,7 @@ static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
 static void draw_mqar(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int p = data->options.pairs, keys = keys_of_vocab(data->vocab);
+    assert(slots_of(row.length, p) >= 3 * p);
     put(row, 0, RT_ID_CLS);
     draw_keys(keys, draw, row.ids + 1, p);
     for (int i = 0; i < p; i++) {

@@ -25,7 +25,7 @@ enum { CACHE_VERSION = 2 };
 /* Texts from so many bytes on. */
 static const size_t least_bytes = 64000000;
 
-enum { WAIT_NANOSECONDS = 50000000, BLOCK = 1 << 20 };
+enum { WAIT_NANOSECONDS = 50000000 };
 
 bool rt_token_cache_takes(const rt_data_options *o, size_t bytes)
 {
@@ -63,29 +63,37 @@ typedef struct entry {
     rt_status (*make)(struct entry *e);
 } entry;
 
-static rt_status path_of(char path[RT_PATH_SIZE], const entry *e, const char *ending)
+/* Writes the path of a file of an entry. open_folder has checked its length. */
+static void path_of(char path[RT_PATH_SIZE], const entry *e, const char *ending)
 {
-    char whole[2 * DIGEST_SIZE];
-    snprintf(whole, sizeof whole, "%s%s", e->name, ending);
-    return rt_path_join(path, e->o->cache, whole);
+    snprintf(path, RT_PATH_SIZE, "%s/%s%s", e->o->cache, e->name, ending);
+}
+
+static rt_status open_folder(const rt_data_options *o)
+{
+    char path[RT_PATH_SIZE];
+    const rt_status status =
+        rt_path_join(path, o->cache, "0123456789abcdef0123456789abcdef.vocabulary");
+    return status.code ? status : rt_folders_make(o->cache);
 }
 
 /* Puts a text into the cache, behind a line with its digest. */
 static rt_status put_text(const entry *e, const char *ending, const char *text)
 {
-    char whole[2 * DIGEST_SIZE], digest[DIGEST_SIZE];
+    char name[2 * DIGEST_SIZE], digest[DIGEST_SIZE];
     rt_writer w = {0};
-    snprintf(whole, sizeof whole, "%s%s", e->name, ending);
+    snprintf(name, sizeof name, "%s%s", e->name, ending);
     digest_text(digest, text);
     rt_writer_add(&w, "%s\n%s", digest, text);
-    return rt_durable_given(e->o->cache, whole, rt_writer_take(&w));
+    return rt_durable_given(e->o->cache, name, rt_writer_take(&w));
 }
 
 /* Returns the text of an entry, which the caller frees; NULL if there is none, or a damaged one. */
 static char *get_text(const entry *e, const char *ending)
 {
     char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
-    char *text = path_of(path, e, ending).code ? NULL : rt_read_text(path);
+    path_of(path, e, ending);
+    char *text = rt_read_text(path);
     const size_t length = text ? strlen(text) : 0;
     if (length >= DIGEST_SIZE && text[DIGEST_SIZE - 1] == '\n') {
         digest_text(digest, text + DIGEST_SIZE);
@@ -140,9 +148,8 @@ static rt_status find_or_make(entry *e)
     int lock = -1;
     if (e->find(e))
         return rt_ok();
-    rt_status status = path_of(path, e, ".lock");
-    if (!status.code)
-        status = take_lock(&lock, path, e->o);
+    path_of(path, e, ".lock");
+    rt_status status = take_lock(&lock, path, e->o);
     const bool held = !status.code;
     if (held && !e->find(e))
         status = e->make(e);
@@ -177,29 +184,26 @@ static bool find_digest(entry *e)
     return same;
 }
 
+static void digest_bytes(void *state, const unsigned char *bytes, size_t size)
+{
+    XXH3_128bits_update(state, bytes, size);
+}
+
 static rt_status make_digest(entry *e)
 {
     digest_entry *d = (digest_entry *)e;
+    const size_t start = d->file->start;
     char line[sizeof d->identity + DIGEST_SIZE];
-    unsigned char *block = rt_alloc_unset(BLOCK, 1);
     XXH3_state_t *state = XXH3_createState();
-    rt_status status = block && state && XXH3_128bits_reset(state) == XXH_OK
-                           ? rt_ok()
-                           : rt_out_of_memory("the digest of a file");
-    for (size_t at = 0, n; at < d->file->size && !status.code; at += n) {
-        n = d->file->size - at < BLOCK ? d->file->size - at : BLOCK;
-        status = rt_text_files_read(d->text, d->file->start + at, n, block);
-        if (!status.code)
-            XXH3_128bits_update(state, block, n);
-    }
-    if (!status.code) {
-        write_digest(d->digest, XXH3_128bits_digest(state));
-        snprintf(line, sizeof line, "%s%s", d->identity, d->digest);
-        status = put_text(e, ".digest", line);
-    }
+    if (!state)
+        return rt_out_of_memory("the digest of a file");
+    XXH3_128bits_reset(state);
+    rt_status status =
+        rt_text_scan(d->text, start, start + d->file->size, RT_LEVEL_BYTE, digest_bytes, state);
+    write_digest(d->digest, XXH3_128bits_digest(state));
     XXH3_freeState(state);
-    rt_free(block);
-    return status;
+    snprintf(line, sizeof line, "%s%s", d->identity, d->digest);
+    return status.code ? status : put_text(e, ".digest", line);
 }
 
 /* Adds the digests of the files of a text; `list`, or NULL, takes a copy of them. */
@@ -231,8 +235,8 @@ static void forget_digests(const rt_text_files *text, const rt_data_options *o)
     for (size_t i = 0; i < text->count; i++) {
         entry e = {.o = o};
         digest_text(e.name, text->list[i].path);
-        if (!path_of(path, &e, ".digest").code)
-            unlink(path);
+        path_of(path, &e, ".digest");
+        unlink(path);
     }
 }
 
@@ -251,7 +255,7 @@ static rt_status name_entry(entry *e, rt_writer *w, rt_status status)
 
 typedef struct ids_entry {
     entry entry;
-    rt_token_run *run;
+    rt_token_runs *runs;
     const rt_text_files *text;
     const rt_vocabulary *v;
     rt_unknown *unknown;
@@ -309,7 +313,8 @@ static bool read_sums(const entry *e, const ids_info *info, rt_token_sums *sums)
 {
     char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
     size_t size = 0;
-    char *bytes = path_of(path, e, ".sums").code ? NULL : rt_read_bytes(path, LONG_MAX - 1, &size);
+    path_of(path, e, ".sums");
+    char *bytes = rt_read_bytes(path, LONG_MAX - 1, &size);
     if (!bytes)
         return false;
     write_digest(digest, XXH3_128bits(bytes, size));
@@ -340,18 +345,20 @@ static bool find_ids(entry *e)
     rt_data_file file = {.ids = true};
     rt_token_sums sums;
     ids_info info;
-    if (!read_info(e, &info) || path_of(file.path, e, ".npy").code ||
-        !has_header(file.path, rt_id_width(m->v->count), info.count) || !read_sums(e, &info, &sums))
+    path_of(file.path, e, ".npy");
+    if (!read_info(e, &info) || !has_header(file.path, rt_id_width(m->v->count), info.count) ||
+        !read_sums(e, &info, &sums))
         return false;
     *m->unknown = info.unknown;
-    return !rt_token_file_open(m->run, m->text->key, &file, m->v->count, &sums).code;
+    return !rt_token_runs_add_file(m->runs, m->text->key, &file, m->v->count, &sums).code;
 }
 
 /* The ids of a text on their way into a file: their checksums, and the digest of the text. */
 typedef struct writing_ids {
     const ids_entry *m;
     rt_token_writer writer;
-    rt_capture sums;
+    rt_token_sums sums;
+    size_t room;          /* for checksums */
     XXH3_state_t *sum;    /* of the ids since the last checksum */
     size_t filled;        /* bytes of them */
     XXH3_state_t *digest; /* of the file that is being read */
@@ -359,26 +366,31 @@ typedef struct writing_ids {
     bool differs;         /* a file had another digest than its name says */
 } writing_ids;
 
-static void end_block(writing_ids *w)
+static rt_status end_block(writing_ids *w)
 {
-    const uint64_t sum = XXH3_64bits_digest(w->sum);
-    fwrite(&sum, sizeof sum, 1, w->sums.file);
+    uint64_t *list = rt_grow(w->sums.list, &w->room, w->sums.count + 1, sizeof *list);
+    if (!list)
+        return rt_out_of_memory("checksums");
+    w->sums.list = list;
+    w->sums.list[w->sums.count++] = XXH3_64bits_digest(w->sum);
     XXH3_64bits_reset(w->sum);
     w->filled = 0;
+    return rt_ok();
 }
 
 static rt_status take_ids(void *context, rt_id_list *ids)
 {
     writing_ids *w = context;
     const unsigned char *from = ids->ids;
-    for (size_t left = ids->count * ids->width, n; left; left -= n, from += n) {
+    rt_status status = rt_ok();
+    for (size_t left = ids->count * ids->width, n; left && !status.code; left -= n, from += n) {
         n = left < RT_SUMMED - w->filled ? left : RT_SUMMED - w->filled;
         XXH3_64bits_update(w->sum, from, n);
         w->filled += n;
         if (w->filled == RT_SUMMED)
-            end_block(w);
+            status = end_block(w);
     }
-    return rt_token_writer_take(&w->writer, ids);
+    return status.code ? status : rt_token_writer_take(&w->writer, ids);
 }
 
 /* Sees the bytes of the text in their order. */
@@ -411,19 +423,27 @@ static rt_status encode_ids(writing_ids *w, rt_unknown *unknown)
                           .options = m->entry.o,
                           .what = what,
                           .take = take_ids,
-                          .context = w,
                           .see = see_bytes,
-                          .viewer = w};
+                          .context = w};
     rt_status status = rt_text_encode(&e);
     *unknown = e.unknown;
     if (!status.code && w->filled)
-        end_block(w);
-    if (!rt_capture_end(&w->sums) && !status.code)
-        status = rt_out_of_memory("checksums");
+        status = end_block(w);
     if (!status.code && w->differs)
         status = rt_error(RT_DATA, "%.800s: %s changed while it was tokenized",
                           m->text->list[0].path, m->text->key);
     return status;
+}
+
+static rt_status write_sums(const entry *e, const void *sums, size_t size)
+{
+    char path[RT_PATH_SIZE];
+    rt_durable_file file;
+    path_of(path, e, ".sums");
+    rt_status status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_durable_write(&file, sums, size);
+    return rt_durable_close(&file, status);
 }
 
 /* Writes NAME.npy, then NAME.sums, then NAME.info. */
@@ -432,40 +452,30 @@ static rt_status write_files(writing_ids *w)
     const entry *e = &w->m->entry;
     char path[RT_PATH_SIZE];
     ids_info info = {0};
-    rt_durable_file file;
-    rt_status status = path_of(path, e, ".npy");
-    if (status.code)
-        return status;
-    status = rt_token_writer_open(&w->writer, path, true, rt_id_width(w->m->v->count));
+    path_of(path, e, ".npy");
+    rt_status status = rt_token_writer_open(&w->writer, path, true, rt_id_width(w->m->v->count));
     if (!status.code)
         status = encode_ids(w, &info.unknown);
     status = rt_token_writer_close(&w->writer, status);
-    if (!status.code)
-        status = path_of(path, e, ".sums");
-    if (status.code)
-        return status;
+    const size_t size = w->sums.count * sizeof *w->sums.list;
     info.count = w->writer.count;
-    write_digest(info.sums, XXH3_128bits(w->sums.bytes, w->sums.size));
-    status = rt_durable_open(&file, path);
+    write_digest(info.sums, XXH3_128bits(w->sums.list, size));
     if (!status.code)
-        status = rt_durable_write(&file, w->sums.bytes, w->sums.size);
-    status = rt_durable_close(&file, status);
+        status = write_sums(e, w->sums.list, size);
     return status.code ? status : put_info(e, &info);
 }
 
 static rt_status write_ids(ids_entry *m)
 {
     writing_ids w = {.m = m, .sum = XXH3_createState(), .digest = XXH3_createState()};
-    rt_status status = w.sum && w.digest && rt_capture_begin(&w.sums)
-                           ? rt_ok()
-                           : rt_out_of_memory("the ids of a text");
-    if (!status.code) {
+    rt_status status = rt_out_of_memory("the ids of a text");
+    if (w.sum && w.digest) {
         XXH3_64bits_reset(w.sum);
         XXH3_128bits_reset(w.digest);
         status = write_files(&w);
     }
     m->stale = w.differs;
-    rt_capture_free(&w.sums);
+    rt_free(w.sums.list);
     XXH3_freeState(w.sum);
     XXH3_freeState(w.digest);
     return status;
@@ -475,7 +485,8 @@ static rt_status write_ids(ids_entry *m)
 static rt_status make_ids(entry *e)
 {
     char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
-    if (!path_of(path, e, ".info").code && !access(path, F_OK)) {
+    path_of(path, e, ".info");
+    if (!access(path, F_OK)) {
         snprintf(line, sizeof line,
                  "warning: the tokens in %.900s/%s.npy are damaged: they are made again",
                  e->o->cache, e->name);
@@ -501,18 +512,18 @@ static rt_status open_ids(ids_entry *m)
     return status.code ? status : find_or_make(&m->entry);
 }
 
-rt_status rt_token_cache_open(rt_token_run *run, const rt_text_files *text,
+rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
                               const rt_vocabulary *vocabulary, const rt_data_options *o,
                               rt_unknown *unknown)
 {
     char line[2 * RT_PATH_SIZE];
     ids_entry m = {.entry = {.o = o, .find = find_ids, .make = make_ids},
-                   .run = run,
+                   .runs = runs,
                    .text = text,
                    .v = vocabulary,
                    .unknown = unknown,
                    .digests = rt_alloc(text->count, sizeof *m.digests)};
-    rt_status status = m.digests ? rt_folders_make(o->cache) : rt_out_of_memory("digests");
+    rt_status status = m.digests ? open_folder(o) : rt_out_of_memory("digests");
     if (!status.code)
         status = open_ids(&m);
     if (m.stale) { /* the digest of a file was of other bytes: once more, without it */
@@ -572,7 +583,7 @@ rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new,
                           .context = context};
     rt_writer w = {0};
     *vocabulary_new = NULL;
-    rt_status status = rt_folders_make(o->cache);
+    rt_status status = open_folder(o);
     rt_writer_add(&w, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
     for (size_t i = 0; i < count && !status.code; i++)
         status = add_digests(&w, texts[i], o, NULL);

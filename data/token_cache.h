@@ -24,9 +24,9 @@
 /* Returns whether a text of that size belongs in the cache. */
 bool rt_token_cache_takes(const rt_data_options *o, size_t bytes);
 
-/* The ids of a text, from the cache, where they are put first if they are not there. Errors of
+/* Adds the ids of a text, from the cache, where they are put first if they are not there. Errors of
  * rt_text_encode; RT_IO if the folder cannot be written. */
-rt_status rt_token_cache_open(rt_token_run *run, const rt_text_files *text,
+rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
                               const rt_vocabulary *vocabulary, const rt_data_options *o,
                               rt_unknown *unknown) RT_MUST_CHECK;
 

@@ -1,13 +1,14 @@
-#include "data/token_dataset.h"
+/* HDF5 data sets of token ids. */
+
+#include "data/token_format.h"
 
 #include "core/memory.h"
-#include "data/token_file.h"
 #include "text/files.h"
 
 #include <errno.h>
 #include <hdf5.h>
-#include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ enum { BLOCK = 1 << 16 };
 
 /* An open data set. Nothing is closed: the process ends. */
 typedef struct set {
-    const rt_token_source *source;
+    const rt_token_input *in;
     hid_t file;
     hid_t ids;
     hid_t space;
@@ -28,17 +29,6 @@ typedef struct set {
     bool swapped;
     size_t count;
 } set;
-
-static rt_status refuse(const set *d, const char *format, ...) RT_PRINTF(2, 3);
-static rt_status refuse(const set *d, const char *format, ...)
-{
-    char fact[RT_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(fact, sizeof fact, format, arguments);
-    va_end(arguments);
-    return rt_error(RT_DATA, "%s: %.1000s (%s)", d->source->name, fact, d->source->key);
-}
 
 /* Bytes of what HDF5 says of a failure. */
 enum { SAID_SIZE = 200 };
@@ -61,8 +51,8 @@ static rt_status not_readable(const set *d, const char *what, const char *said)
 {
     unsigned major = 0, minor = 0, release = 0;
     H5get_libversion(&major, &minor, &release);
-    return refuse(
-        d,
+    return rt_token_refuse(
+        d->in,
         "HDF5 %u.%u.%u cannot open the %s: %s; it is damaged, cut short, being written, or "
         "of a newer version of HDF5 (then write it with libver='earliest' of h5py)",
         major, minor, release, what, said);
@@ -76,13 +66,13 @@ static rt_status open_file(set *d)
     if (access < 0)
         return rt_out_of_memory("an HDF5 file");
     if (H5Pset_fapl_sec2(access) >= 0)
-        d->file = H5Fopen(d->source->path, H5F_ACC_RDONLY, access);
+        d->file = H5Fopen(d->in->path, H5F_ACC_RDONLY, access);
     if (d->file > 0)
         return rt_ok();
     copy_last_error(said);
-    if (H5Fis_hdf5(d->source->path) > 0)
+    if (H5Fis_hdf5(d->in->path) > 0)
         return not_readable(d, "file", said);
-    return refuse(d, "the file is not an HDF5 file");
+    return rt_token_refuse(d->in, "the file is not an HDF5 file");
 }
 
 static herr_t stay_in_file(const char *from, const char *group, const char *to, const char *object,
@@ -96,9 +86,9 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
 /* Returns whether the file has an object of the name that is no data set, or none at all. */
 static bool lacks_dataset(const set *d)
 {
-    if (H5Oexists_by_name(d->file, d->source->dataset, H5P_DEFAULT) <= 0)
+    if (H5Oexists_by_name(d->file, d->in->dataset, H5P_DEFAULT) <= 0)
         return true;
-    const hid_t object = H5Oopen(d->file, d->source->dataset, H5P_DEFAULT);
+    const hid_t object = H5Oopen(d->file, d->in->dataset, H5P_DEFAULT);
     const bool other = object >= 0 && H5Iget_type(object) != H5I_DATASET;
     if (object >= 0)
         H5Oclose(object);
@@ -114,13 +104,14 @@ static rt_status open_dataset(set *d)
         return rt_out_of_memory("an HDF5 data set");
     if (H5Pset_elink_cb(access, stay_in_file, &led_out) >= 0 &&
         H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_SIZE, H5D_CHUNK_CACHE_W0_DEFAULT) >= 0)
-        d->ids = H5Dopen2(d->file, d->source->dataset, access);
+        d->ids = H5Dopen2(d->file, d->in->dataset, access);
     if (d->ids > 0)
         return rt_ok();
     copy_last_error(said);
     if (led_out)
-        return refuse(d, "the data set must lie in the file itself; it is a link to another");
-    return lacks_dataset(d) ? refuse(d, "the file has no data set of that name")
+        return rt_token_refuse(d->in,
+                               "the data set must lie in the file itself; it is a link to another");
+    return lacks_dataset(d) ? rt_token_refuse(d->in, "the file has no data set of that name")
                             : not_readable(d, "data set", said);
 }
 
@@ -147,10 +138,11 @@ static rt_status check_type(set *d)
     d->is_unsigned = H5Tget_sign(type) == H5T_SGN_NONE;
     const bool known = d->is_unsigned ? size == 2 || size == 4 : size == 4 || size == 8;
     if (H5Tget_class(type) != H5T_INTEGER || !known || H5Tget_precision(type) != 8 * size)
-        return refuse(d,
-                      "the data set must hold uint16, uint32, int32 or int64; it holds %s of %zu "
-                      "bytes",
-                      kind_of(type), size);
+        return rt_token_refuse(
+            d->in,
+            "the data set must hold uint16, uint32, int32 or int64; it holds %s of %zu "
+            "bytes",
+            kind_of(type), size);
     return rt_ok();
 }
 
@@ -159,15 +151,16 @@ static rt_status check_extent(set *d)
     hsize_t extent = 0;
     d->space = H5Dget_space(d->ids);
     if (H5Sget_simple_extent_type(d->space) == H5S_NULL)
-        return refuse(d, "the data set is empty");
+        return rt_token_refuse(d->in, "the data set is empty");
     int dimensions = H5Sget_simple_extent_ndims(d->space);
     if (dimensions != 1)
-        return refuse(d, "the data set must have one dimension; it has %d", dimensions);
+        return rt_token_refuse(d->in, "the data set must have one dimension; it has %d",
+                               dimensions);
     if (H5Sget_simple_extent_dims(d->space, &extent, NULL) != 1 || extent == 0)
-        return refuse(d, "the data set is empty");
+        return rt_token_refuse(d->in, "the data set is empty");
     if (extent > RT_TOKENS_LIMIT)
-        return refuse(d, "the data set can have up to %zu ids; it has %llu", RT_TOKENS_LIMIT,
-                      (unsigned long long)extent);
+        return rt_token_refuse(d->in, "the data set can have up to %zu ids; it has %llu",
+                               RT_TOKENS_LIMIT, (unsigned long long)extent);
     d->count = (size_t)extent;
     return rt_ok();
 }
@@ -184,8 +177,9 @@ static rt_status check_filters(const set *d, hid_t creation)
                                              sizeof word, word, &configuration);
         bool own = filter >= H5Z_FILTER_DEFLATE && filter <= H5Z_FILTER_SCALEOFFSET;
         if (!own || H5Zfilter_avail(filter) <= 0)
-            return refuse(
-                d, "the data set is stored with filter %d (%.60s), which this HDF5 library lacks",
+            return rt_token_refuse(
+                d->in,
+                "the data set is stored with filter %d (%.60s), which this HDF5 library lacks",
                 filter, word);
     }
     return rt_ok();
@@ -193,7 +187,7 @@ static rt_status check_filters(const set *d, hid_t creation)
 
 static rt_status not_written(const set *d)
 {
-    return refuse(d, "parts of the data set were never written");
+    return rt_token_refuse(d->in, "parts of the data set were never written");
 }
 
 /* HDF5 would read what was never written as zeros. */
@@ -202,10 +196,11 @@ static rt_status check_chunks(const set *d, hid_t creation)
     hsize_t chunk = 0, chunks = 0;
     const size_t size = d->width;
     if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk)
-        return refuse(d, "HDF5 does not report the chunks of the data set");
+        return rt_token_refuse(d->in, "HDF5 does not report the chunks of the data set");
     if (chunk > CACHE_SIZE / size)
-        return refuse(d, "the data set can have chunks of up to %zu ids; they have %llu",
-                      CACHE_SIZE / size, (unsigned long long)chunk);
+        return rt_token_refuse(d->in,
+                               "the data set can have chunks of up to %zu ids; they have %llu",
+                               CACHE_SIZE / size, (unsigned long long)chunk);
     rt_status status = check_filters(d, creation);
     if (status.code)
         return status;
@@ -214,32 +209,28 @@ static rt_status check_chunks(const set *d, hid_t creation)
     return rt_ok();
 }
 
-static rt_status check_layout(const set *d, hid_t creation)
+static rt_status check_storage(const set *d)
 {
     H5D_space_status_t written;
+    const hid_t creation = H5Dget_create_plist(d->ids);
+    if (creation < 0)
+        return rt_token_refuse(d->in, "HDF5 does not report how the data set is stored");
     switch (H5Pget_layout(creation)) {
     case H5D_CHUNKED:
         return check_chunks(d, creation);
     case H5D_COMPACT:
     case H5D_CONTIGUOUS:
         if (H5Pget_external_count(creation) != 0)
-            return refuse(d, "the data set must lie in the file itself; it is in other files");
+            return rt_token_refuse(
+                d->in, "the data set must lie in the file itself; it is in other files");
         if (H5Dget_space_status(d->ids, &written) < 0 || written != H5D_SPACE_STATUS_ALLOCATED)
             return not_written(d);
         return rt_ok();
     default:
-        return refuse(
-            d,
+        return rt_token_refuse(
+            d->in,
             "the data set must lie in the file itself; it is a virtual data set, made of others");
     }
-}
-
-static rt_status check_storage(const set *d)
-{
-    hid_t creation = H5Dget_create_plist(d->ids);
-    if (creation < 0)
-        return refuse(d, "HDF5 does not report how the data set is stored");
-    return check_layout(d, creation);
 }
 
 /* H5dont_atexit is for a test that does all this in its own process. */
@@ -257,9 +248,9 @@ static rt_status open_set(set *d)
     return status.code ? status : check_storage(d);
 }
 
-rt_status rt_token_dataset_find(void *source, unsigned char **place_new, size_t *size)
+rt_status rt_token_dataset_find(void *input, unsigned char **place_new, size_t *size)
 {
-    set d = {.source = source};
+    set d = {.in = input};
     rt_status status = open_set(&d);
     if (status.code)
         return status;
@@ -278,27 +269,34 @@ rt_status rt_token_dataset_find(void *source, unsigned char **place_new, size_t 
     return rt_ok();
 }
 
-/* ---- decoding ---- */
+/* ---- ids ---- */
 
-static bool read_block(const set *d, size_t first, size_t count, void *block)
+static hid_t type_of(size_t width, bool is_unsigned)
 {
-    const hsize_t start = first, extent = count;
-    const hid_t type = d->width == sizeof(uint16_t)  ? H5T_NATIVE_UINT16
-                       : d->width == sizeof(int64_t) ? H5T_NATIVE_INT64
-                       : d->is_unsigned              ? H5T_NATIVE_UINT32
-                                                     : H5T_NATIVE_INT32;
-    hid_t memory = H5Screate_simple(1, &extent, NULL);
-    const bool read =
-        H5Sselect_hyperslab(d->space, H5S_SELECT_SET, &start, NULL, &extent, NULL) >= 0 &&
-        H5Dread(d->ids, type, memory, d->space, H5P_DEFAULT, block) >= 0;
-    H5Sclose(memory);
-    return read;
+    return width == sizeof(uint16_t)  ? H5T_NATIVE_UINT16
+           : width == sizeof(int64_t) ? H5T_NATIVE_INT64
+           : is_unsigned              ? H5T_NATIVE_UINT32
+                                      : H5T_NATIVE_INT32;
 }
 
-rt_status rt_token_dataset_decode(void *context, unsigned char **nothing, size_t *size)
+/* Reads a block of ids, or writes it. */
+static bool move_block(const set *d, size_t first, size_t count, void *block, bool write)
 {
-    const rt_token_source *source = context;
-    set d = {.source = source};
+    const hsize_t start = first, extent = count;
+    const hid_t type = type_of(d->width, d->is_unsigned);
+    const hid_t memory = H5Screate_simple(1, &extent, NULL);
+    bool good = H5Sselect_hyperslab(d->space, H5S_SELECT_SET, &start, NULL, &extent, NULL) >= 0;
+    if (good && write)
+        good = H5Dwrite(d->ids, type, memory, d->space, H5P_DEFAULT, block) >= 0;
+    else if (good)
+        good = H5Dread(d->ids, type, memory, d->space, H5P_DEFAULT, block) >= 0;
+    H5Sclose(memory);
+    return good;
+}
+
+rt_status rt_token_dataset_decode(void *input, unsigned char **nothing, size_t *size)
+{
+    set d = {.in = input};
     *nothing = NULL;
     *size = 0;
     rt_status status = open_set(&d);
@@ -307,13 +305,65 @@ rt_status rt_token_dataset_decode(void *context, unsigned char **nothing, size_t
         status = rt_out_of_memory("a block of token ids");
     for (size_t first = 0; first < d.count && !status.code; first += BLOCK) {
         const size_t n = d.count - first < BLOCK ? d.count - first : BLOCK;
-        if (!read_block(&d, first, n, block))
-            status = rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu", source->name,
-                              source->key, first, first + n - 1);
-        else if (!rt_write_all(source->to, block, n * d.width))
+        if (!move_block(&d, first, n, block, false))
+            status = rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu", d.in->name,
+                              d.in->key, first, first + n - 1);
+        else if (!rt_write_all(d.in->file, block, n * d.width))
             status =
                 rt_error(RT_IO, "cannot write a temporary file for its ids: %s", strerror(errno));
     }
     rt_free(block);
     return status;
+}
+
+/* ---- writing ---- */
+
+static bool copy_ids(const rt_token_writer *ids, const set *d)
+{
+    FILE *from = fopen(ids->file.temporary, "rb");
+    void *block = rt_alloc_unset(BLOCK, ids->width);
+    bool good = from && block;
+    for (size_t done = 0, n; good && done < ids->count; done += n) {
+        n = ids->count - done < BLOCK ? ids->count - done : BLOCK;
+        good = fread(block, ids->width, n, from) == n && move_block(d, done, n, block, true);
+    }
+    rt_free(block);
+    if (from)
+        fclose(from);
+    return good;
+}
+
+/* By the plain driver, whatever the environment asks HDF5 for, whose own end would crash after a
+ * close that failed. */
+static hid_t create_file(const char *path)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    const bool plain = access >= 0 && H5Pset_fapl_sec2(access) >= 0;
+    const hid_t file = plain ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access) : -1;
+    if (access >= 0)
+        H5Pclose(access);
+    return file;
+}
+
+/* In one piece, so that the ids are read where they are, and without the time, so that the same ids
+ * are the same file. */
+bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
+{
+    const hsize_t extent = ids->count;
+    set d = {.file = create_file(path) /* before H5T_*, which opens the library */,
+             .width = ids->width};
+    if (d.file < 0)
+        return false;
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    bool good = H5Pset_obj_track_times(creation, false) >= 0;
+    d.space = H5Screate_simple(1, &extent, NULL);
+    d.ids = H5Dcreate2(d.file, "train", type_of(d.width, false), d.space, H5P_DEFAULT, creation,
+                       H5P_DEFAULT);
+    good = d.ids >= 0 && copy_ids(ids, &d) && good;
+    good = d.ids >= 0 && H5Dclose(d.ids) >= 0 && good;
+    H5Sclose(d.space);
+    H5Pclose(creation);
+    return H5Fclose(d.file) >= 0 && good;
 }

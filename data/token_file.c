@@ -1,7 +1,6 @@
 #include "data/token_file.h"
 
 #include "core/memory.h"
-#include "data/token_dataset.h"
 #include "text/files.h"
 #include "text/process.h"
 
@@ -31,40 +30,34 @@ enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
 /* Bytes of ids that are all compared with their checksums when a file is opened. */
 #define SUMMED_FIRST ((uint64_t)1 << 30)
 
-struct rt_token_file {
-    char name[800];  /* file:dataset, for messages */
-    const char *key; /* that names the file */
+typedef struct rt_token_run {
+    size_t count;
+    rt_id_list memory; /* ids in memory; without any, the run is a file */
+    rt_token_input in;
     int vocab;
     char *own_path;       /* rotor wrote the file, whose name may go; else NULL */
     rt_token_sums sums;   /* of a file that rotor wrote */
     atomic_bool *sound;   /* (sums.count): the ids agree with the checksum */
     rt_token_place place; /* of the ids in what is read */
-    int file;             /* what is read: the file of the user, or the decoded ids; -1: none */
-    off_t size;           /* when it was opened */
     struct stat opened;
     pthread_mutex_t mutex;
     rt_status status; /* the first failure of a read */
-};
+} rt_token_run;
 
 /* ---- reading ---- */
 
-static rt_status changed(const rt_token_file *f, const char *how)
+static rt_status changed(const rt_token_run *f, const char *how)
 {
-    return rt_error(RT_DATA, "%s: %s %s while it was in use", f->name, f->key, how);
-}
-
-static rt_status cut_short(const rt_token_file *f)
-{
-    return changed(f, "became shorter");
+    return rt_error(RT_DATA, "%s: %s %s while it was in use", f->in.name, f->in.key, how);
 }
 
 /* A file that was cut short, written again or replaced must not pass for the ids that a training
  * began with, whatever is there now. */
-static rt_status check_unchanged(const rt_token_file *f)
+static rt_status check_unchanged(const rt_token_run *f)
 {
     struct stat now;
-    if (fstat(f->file, &now) || now.st_size < f->size)
-        return cut_short(f);
+    if (fstat(f->in.file, &now) || now.st_size < f->in.size)
+        return changed(f, "became shorter");
     if (!f->own_path && now.st_nlink < f->opened.st_nlink)
         return changed(f, "was replaced or removed");
     if (now.st_size != f->opened.st_size || now.st_mtim.tv_sec != f->opened.st_mtim.tv_sec ||
@@ -73,23 +66,15 @@ static rt_status check_unchanged(const rt_token_file *f)
     return rt_ok();
 }
 
-static rt_status read_bytes(const rt_token_file *f, size_t first, size_t count, void *to)
+static rt_status read_bytes(const rt_token_run *f, size_t first, size_t count, void *to)
 {
     const size_t size = count * (size_t)f->place.width;
     const uint64_t start = f->place.offset + first * f->place.width;
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t got = pread(f->file, (char *)to + done, size - done, (off_t)(start + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu: %s", f->name,
-                            f->key, first, first + count - 1, strerror(errno));
-        if (got == 0)
-            return cut_short(f);
-        done += (size_t)got;
-    }
-    return rt_ok();
+    const ssize_t got = rt_read_at(f->in.file, to, size, (off_t)start);
+    if (got < 0)
+        return rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu: %s", f->in.name,
+                        f->in.key, first, first + count - 1, strerror(errno));
+    return (size_t)got < size ? changed(f, "became shorter") : rt_ok();
 }
 
 /* The i-th of integers as they are in the file. */
@@ -111,17 +96,17 @@ static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
     return (int64_t)(p->swapped ? __builtin_bswap64(id) : id);
 }
 
-static rt_status no_id(const rt_token_file *f, size_t index, int64_t value)
+static rt_status no_id(const rt_token_run *f, size_t index, int64_t value)
 {
     return rt_error(RT_DATA,
                     "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at index %zu",
-                    f->name, f->key, f->vocab - 1, f->vocab, (long long)value, index);
+                    f->in.name, f->in.key, f->vocab - 1, f->vocab, (long long)value, index);
 }
 
 /* ---- checksums ---- */
 
 /* Removes a file that rotor wrote, unless its name is that of another one by now. */
-static void remove_own(const rt_token_file *f)
+static void remove_own(const rt_token_run *f)
 {
     struct stat named;
     if (!stat(f->own_path, &named) && named.st_ino == f->opened.st_ino &&
@@ -131,7 +116,7 @@ static void remove_own(const rt_token_file *f)
 
 /* Compares a block of ids with its checksum. A file that is damaged is removed: the next process
  * that wants the ids makes them again. */
-static rt_status check_block(const rt_token_file *f, size_t block)
+static rt_status check_block(const rt_token_run *f, size_t block)
 {
     unsigned char bytes[RT_SUMMED];
     const size_t width = (size_t)f->place.width, whole = RT_SUMMED / width, first = block * whole;
@@ -142,7 +127,7 @@ static rt_status check_block(const rt_token_file *f, size_t block)
         status = rt_error(RT_DATA,
                           "%s: the ids from %zu to %zu are damaged; the file was removed, and the "
                           "next run makes it again",
-                          f->name, first, first + n - 1);
+                          f->in.name, first, first + n - 1);
     }
     if (!status.code)
         atomic_store_explicit(&f->sound[block], true, memory_order_relaxed);
@@ -150,7 +135,7 @@ static rt_status check_block(const rt_token_file *f, size_t block)
 }
 
 /* Compares the blocks of some ids with their checksums, unless that was done before. */
-static rt_status check_blocks(const rt_token_file *f, size_t first, size_t count)
+static rt_status check_blocks(const rt_token_run *f, size_t first, size_t count)
 {
     const size_t whole = RT_SUMMED / (size_t)f->place.width;
     rt_status status = rt_ok();
@@ -163,11 +148,11 @@ static rt_status check_blocks(const rt_token_file *f, size_t first, size_t count
 }
 
 /* Takes over the checksums of a file that is open. */
-static rt_status begin_sums(rt_token_file *f)
+static rt_status begin_sums(rt_token_run *f)
 {
     const uint64_t bytes = f->place.count * f->place.width;
     if (f->sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
-        return rt_error(RT_DATA, "%s: the file has another size than its checksums", f->name);
+        return rt_error(RT_DATA, "%s: the file has another size than its checksums", f->in.name);
     f->sound = rt_alloc(f->sums.count, sizeof *f->sound);
     if (!f->sound)
         return rt_out_of_memory("checksums");
@@ -177,7 +162,7 @@ static rt_status begin_sums(rt_token_file *f)
 /* ---- ids ---- */
 
 /* The file can have been written again since it was opened. */
-static rt_status read_ids(const rt_token_file *f, size_t first, size_t count, int32_t *ids)
+static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int32_t *ids)
 {
     int64_t piece[PIECE];
     rt_status status = check_unchanged(f);
@@ -197,7 +182,7 @@ static rt_status read_ids(const rt_token_file *f, size_t first, size_t count, in
     return status;
 }
 
-static rt_status scan(const rt_token_file *f)
+static rt_status scan(const rt_token_run *f)
 {
     const size_t count = (size_t)f->place.count;
     if (f->place.count * f->place.width > SCANNED)
@@ -215,19 +200,18 @@ static rt_status scan(const rt_token_file *f)
 /* ---- opening ---- */
 
 /* HDF5 parses in a child; what that says is bytes from a stranger. */
-static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_source *source,
-                       rt_child_limits limits, void *answer)
+static rt_status parse(rt_token_run *f, rt_child_work *work, rt_child_limits limits, void *answer)
 {
     unsigned char *reply;
     size_t size;
     limits.memory = HDF5_MEMORY;
-    rt_status status = rt_child_run(work, source, &limits, &reply, &size);
+    rt_status status = rt_child_run(work, &f->in, &limits, &reply, &size);
     if (status.code == RT_IO)
-        status = rt_error(RT_IO, "%s: %s", f->name, status.message);
+        status = rt_error(RT_IO, "%s: %s", f->in.name, status.message);
     else if (status.code == RT_CHECK || (!status.code && size != limits.answer))
-        status = rt_error(RT_DATA, "%s: the file is damaged: %s (%s)", f->name,
-                          status.code ? status.message : "HDF5 does not report where the ids are",
-                          f->key);
+        status = rt_token_refuse(&f->in, "the file is damaged: %s",
+                                 status.code ? status.message
+                                             : "HDF5 does not report where the ids are");
     if (!status.code)
         memcpy(answer, reply, size);
     rt_free(reply);
@@ -235,19 +219,18 @@ static rt_status parse(const rt_token_file *f, rt_child_work *work, rt_token_sou
 }
 
 /* Checks that all ids lie within the file, by its size. */
-static rt_status check_place(const rt_token_file *f)
+static rt_status check_place(const rt_token_run *f)
 {
     const rt_token_place *p = &f->place;
-    const uint64_t size = (uint64_t)f->size;
+    const uint64_t size = (uint64_t)f->in.size;
     if (!p->count)
-        return rt_error(RT_DATA, "%s: the file holds no id (%s)", f->name, f->key);
+        return rt_token_refuse(&f->in, "the file holds no id");
     if (p->count <= RT_TOKENS_LIMIT &&
         (p->width == sizeof(uint16_t) || p->width == sizeof(int32_t) ||
          p->width == sizeof(int64_t)) &&
         (!p->in_place || (p->offset <= size && p->count <= (size - p->offset) / p->width)))
         return rt_ok();
-    return rt_error(RT_DATA, "%s: the file is damaged: ids lie outside of it (%s)", f->name,
-                    f->key);
+    return rt_token_refuse(&f->in, "the file is damaged: ids lie outside of it");
 }
 
 /* A file without a name, which is gone when it is closed. */
@@ -268,137 +251,51 @@ static int temporary_file(void)
 }
 
 /* Puts the decoded ids in the place of the file. */
-static rt_status decode(rt_token_file *f, rt_token_source *source)
+static rt_status decode(rt_token_run *f)
 {
     const size_t size = (size_t)(f->place.count * f->place.width);
-    rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size + size)};
+    const int file = temporary_file();
+    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->in.size + size),
+                                    .keep = file};
     char nothing;
     struct stat facts;
-    source->to = limits.keep = temporary_file();
-    if (source->to < 0)
-        return rt_error(RT_IO, "%s: cannot make a temporary file for its ids: %s", f->name,
+    if (file < 0)
+        return rt_error(RT_IO, "%s: cannot make a temporary file for its ids: %s", f->in.name,
                         strerror(errno));
-    close(f->file);
-    f->file = source->to;
-    rt_status status = parse(f, rt_token_dataset_decode, source, limits, &nothing);
-    f->place = (rt_token_place){.count = f->place.count,
-                                .width = f->place.width,
-                                .is_unsigned = f->place.is_unsigned};
-    f->size = (off_t)size;
-    if (!status.code && (fstat(f->file, &facts) || facts.st_size != f->size))
-        status = rt_error(RT_DATA, "%s: the file is damaged: HDF5 decodes it to another size (%s)",
-                          f->name, f->key);
+    close(f->in.file);
+    f->in.file = file;
+    rt_status status = parse(f, rt_token_dataset_decode, limits, &nothing);
+    f->place.in_place = f->place.swapped = f->place.offset = 0;
+    f->in.size = (off_t)size;
+    if (!status.code && (fstat(file, &facts) || facts.st_size != f->in.size))
+        status = rt_token_refuse(&f->in, "the file is damaged: HDF5 decodes it to another size");
     return status;
 }
 
 /* HDF5 parses its files elsewhere; those of the other formats are plain. */
-static rt_status find_ids(rt_token_file *f, rt_token_source *source)
+static rt_status find_ids(rt_token_run *f)
 {
-    const rt_token_format *format = *source->dataset ? NULL : rt_token_format_of(source->path);
-    const rt_token_bytes bytes = {f->name, f->key, f->file, f->size};
-    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->size),
+    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->in.size),
                                     .answer = sizeof f->place,
                                     .keep = -1};
-    rt_status status = format ? format->find(&bytes, &f->place)
-                              : parse(f, rt_token_dataset_find, source, limits, &f->place);
+    rt_status status = *f->in.dataset ? parse(f, rt_token_dataset_find, limits, &f->place)
+                                      : rt_token_file_find(&f->in, &f->place);
     if (!status.code)
         status = check_place(f);
-    return status.code || f->place.in_place ? status : decode(f, source);
+    return status.code || f->place.in_place ? status : decode(f);
 }
 
-static rt_status open_file(rt_token_file *f, const rt_data_file *file)
+static rt_status open_file(rt_token_run *f)
 {
-    rt_token_source source = {.name = f->name,
-                              .key = f->key,
-                              .path = file->path,
-                              .dataset = file->dataset};
-    rt_status status = rt_file_measure(f->key, file->path, &f->size);
+    rt_status status = rt_file_measure(f->in.key, f->in.path, &f->in.size);
     if (status.code)
         return status;
-    f->file = open(file->path, O_RDONLY | O_CLOEXEC);
-    if (f->file < 0)
-        return rt_error(RT_DATA, "%.800s: %s (%s)", file->path, strerror(errno), f->key);
-    status = find_ids(f, &source);
-    if (!status.code && fstat(f->file, &f->opened))
-        status = rt_error(RT_DATA, "%.800s: %s (%s)", file->path, strerror(errno), f->key);
+    f->in.file = open(f->in.path, O_RDONLY | O_CLOEXEC);
+    if (f->in.file >= 0)
+        status = find_ids(f);
+    if (f->in.file < 0 || (!status.code && fstat(f->in.file, &f->opened)))
+        status = rt_error(RT_DATA, "%.800s: %s (%s)", f->in.path, strerror(errno), f->in.key);
     return status;
-}
-
-/* ---- a run ---- */
-
-static void close_file(rt_token_file *f)
-{
-    if (f->file >= 0)
-        close(f->file);
-    pthread_mutex_destroy(&f->mutex);
-    rt_free(f->own_path);
-    rt_free(f->sums.list);
-    rt_free(f->sound);
-    rt_free(f);
-}
-
-rt_status rt_token_file_open(rt_token_run *run, const char *key, const rt_data_file *file,
-                             int vocab, rt_token_sums *sums)
-{
-    rt_token_file *f = rt_alloc(1, sizeof *f);
-    if (!f) {
-        if (sums)
-            rt_free(sums->list);
-        return rt_out_of_memory("a file of token ids");
-    }
-    *f = (rt_token_file){.key = key, .vocab = vocab, .file = -1, .status = rt_ok()};
-    pthread_mutex_init(&f->mutex, NULL);
-    snprintf(f->name, sizeof f->name, "%.500s%s%.200s", file->path, *file->dataset ? ":" : "",
-             file->dataset);
-    if (sums) {
-        f->sums = *sums;
-        f->own_path = rt_copy_text(file->path);
-    }
-    rt_status status = sums && !f->own_path ? rt_out_of_memory("a path") : open_file(f, file);
-    if (!status.code)
-        status = sums ? begin_sums(f) : scan(f);
-    if (status.code)
-        close_file(f);
-    else
-        *run = (rt_token_run){.file = f, .count = (size_t)f->place.count};
-    return status;
-}
-
-bool rt_token_run_read(const rt_token_run *run, size_t first, size_t count, int32_t *to)
-{
-    rt_token_file *f = run->file;
-    if (f) {
-        const rt_status status = read_ids(f, first, count, to);
-        pthread_mutex_lock(&f->mutex);
-        if (status.code && !f->status.code)
-            f->status = status;
-        pthread_mutex_unlock(&f->mutex);
-        return !status.code;
-    }
-    if (run->width == sizeof *to)
-        memcpy(to, (const int32_t *)run->ids + first, count * sizeof *to);
-    else
-        for (size_t i = 0; i < count; i++)
-            to[i] = ((const uint16_t *)run->ids)[first + i];
-    return true;
-}
-
-rt_status rt_token_run_status(const rt_token_run *run)
-{
-    rt_token_file *f = run->file;
-    if (!f)
-        return rt_ok();
-    pthread_mutex_lock(&f->mutex);
-    const rt_status status = f->status;
-    pthread_mutex_unlock(&f->mutex);
-    return status;
-}
-
-void rt_token_run_close(rt_token_run *run)
-{
-    rt_free(run->ids);
-    if (run->file)
-        close_file(run->file);
 }
 
 /* ---- runs ---- */
@@ -406,36 +303,114 @@ void rt_token_run_close(rt_token_run *run)
 /* Ids that are looked through at a time. */
 enum { RUN_BLOCK = 256 };
 
-rt_status rt_token_runs_add(rt_token_runs *runs, rt_token_run run)
+static void close_run(rt_token_run *f)
 {
-    rt_token_run *list = rt_grow(runs->list, &runs->room, runs->count + 1, sizeof *list);
-    if (!list) {
-        rt_token_run_close(&run);
+    if (f->in.file >= 0)
+        close(f->in.file);
+    pthread_mutex_destroy(&f->mutex);
+    rt_free(f->memory.ids);
+    rt_free(f->own_path);
+    rt_free(f->sums.list);
+    rt_free(f->sound);
+    rt_free(f);
+}
+
+/* Returns a run behind the others that is still to be filled; NULL if the heap is exhausted. */
+static rt_token_run *new_run(rt_token_runs *runs)
+{
+    rt_token_run **list = rt_grow(runs->list, &runs->room, runs->count + 1, sizeof *list);
+    rt_token_run *run = list ? rt_alloc(1, sizeof *run) : NULL;
+    if (list)
+        runs->list = list;
+    if (run) {
+        run->in.file = -1;
+        pthread_mutex_init(&run->mutex, NULL);
+        runs->list[runs->count] = run;
+    }
+    return run;
+}
+
+static void add_run(rt_token_runs *runs, size_t count)
+{
+    runs->list[runs->count++]->count = count;
+    runs->tokens += count;
+}
+
+rt_status rt_token_runs_add_ids(rt_token_runs *runs, rt_id_list ids)
+{
+    rt_token_run *run = new_run(runs);
+    if (!run) {
+        rt_id_list_free(&ids);
         return rt_out_of_memory("the files of data");
     }
-    runs->list = list;
-    runs->list[runs->count++] = run;
-    runs->tokens += run.count;
+    run->memory = ids;
+    add_run(runs, ids.count);
     return rt_ok();
+}
+
+rt_status rt_token_runs_add_file(rt_token_runs *runs, const char *key, const rt_data_file *file,
+                                 int vocab, rt_token_sums *sums)
+{
+    rt_token_run *f = new_run(runs);
+    if (!f) {
+        if (sums)
+            rt_free(sums->list);
+        return rt_out_of_memory("a file of token ids");
+    }
+    f->in = (rt_token_input){.key = key, .path = file->path, .dataset = file->dataset, .file = -1};
+    f->vocab = vocab;
+    snprintf(f->in.name, sizeof f->in.name, "%.500s%s%.200s", file->path, *file->dataset ? ":" : "",
+             file->dataset);
+    if (sums) {
+        f->sums = *sums;
+        f->own_path = rt_copy_text(file->path);
+    }
+    rt_status status = sums && !f->own_path ? rt_out_of_memory("a path") : open_file(f);
+    if (!status.code)
+        status = sums ? begin_sums(f) : scan(f);
+    if (status.code)
+        close_run(f);
+    else
+        add_run(runs, (size_t)f->place.count);
+    return status;
 }
 
 void rt_token_runs_close(rt_token_runs *runs)
 {
     for (size_t i = 0; i < runs->count; i++)
-        rt_token_run_close(&runs->list[i]);
+        close_run(runs->list[i]);
     rt_free(runs->list);
     *runs = (rt_token_runs){.count = 0};
 }
 
+/* Reads ids of one run. */
+static bool read_run(rt_token_run *f, size_t first, size_t count, int32_t *to)
+{
+    if (!f->memory.ids) {
+        const rt_status status = read_ids(f, first, count, to);
+        pthread_mutex_lock(&f->mutex);
+        if (status.code && !f->status.code)
+            f->status = status;
+        pthread_mutex_unlock(&f->mutex);
+        return !status.code;
+    }
+    if (f->memory.width == sizeof *to)
+        memcpy(to, (const int32_t *)f->memory.ids + first, count * sizeof *to);
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i] = ((const uint16_t *)f->memory.ids)[first + i];
+    return true;
+}
+
 bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, int32_t *ids)
 {
-    const rt_token_run *run = runs->list;
-    for (; first >= run->count; run++)
-        first -= run->count;
+    rt_token_run *const *run = runs->list;
+    for (; first >= (*run)->count; run++)
+        first -= (*run)->count;
     for (size_t done = 0; done < count; run++, first = 0) {
-        const size_t there = run->count - first, left = count - done,
+        const size_t there = (*run)->count - first, left = count - done,
                      n = there < left ? there : left;
-        if (!rt_token_run_read(run, first, n, ids + done))
+        if (!read_run(*run, first, n, ids + done))
             return false;
         done += n;
     }
@@ -445,8 +420,11 @@ bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, i
 rt_status rt_token_runs_status(const rt_token_runs *runs)
 {
     rt_status status = rt_ok();
-    for (size_t i = 0; i < runs->count && !status.code; i++)
-        status = rt_token_run_status(&runs->list[i]);
+    for (size_t i = 0; i < runs->count && !status.code; i++) {
+        pthread_mutex_lock(&runs->list[i]->mutex);
+        status = runs->list[i]->status;
+        pthread_mutex_unlock(&runs->list[i]->mutex);
+    }
     return status;
 }
 

@@ -1,11 +1,13 @@
 #include "data/token_format.h"
 
+#include "core/memory.h"
 #include "core/path.h"
+#include "text/files.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +15,59 @@
 
 enum { IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
-/* The first bytes of a file, as many as there are. */
-static rt_status read_start(const rt_token_bytes *b, unsigned char *to, size_t size, size_t *got)
+/* ---- in memory ---- */
+
+size_t rt_id_width(int vocab)
 {
-    *got = 0;
-    while (*got < size) {
-        const ssize_t n = pread(b->file, to + *got, size - *got, (off_t)*got);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return rt_error(RT_DATA, "%s: %s (%s)", b->name, strerror(errno), b->key);
-        if (n == 0)
-            break;
-        *got += (size_t)n;
-    }
-    return rt_ok();
+    return vocab <= UINT16_MAX + 1 ? sizeof(uint16_t) : sizeof(int32_t);
+}
+
+void rt_id_list_reserve(rt_id_list *list, size_t room)
+{
+    void *ids = list->failed ? NULL : rt_grow(list->ids, &list->room, room, list->width);
+    if (ids)
+        list->ids = ids;
+    else
+        list->failed = true;
+}
+
+void rt_id_list_add(void *context, int32_t id)
+{
+    rt_id_list *list = context;
+    if (list->count == list->room)
+        rt_id_list_reserve(list, list->room + 1);
+    if (list->failed)
+        return;
+    if (list->width == sizeof(uint16_t))
+        ((uint16_t *)list->ids)[list->count++] = (uint16_t)id;
+    else
+        ((int32_t *)list->ids)[list->count++] = id;
+}
+
+void rt_id_list_free(rt_id_list *list)
+{
+    rt_free(list->ids);
+    *list = (rt_id_list){.width = list->width};
+}
+
+/* ---- files ---- */
+
+rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...)
+{
+    char fact[RT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fact, sizeof fact, format, arguments);
+    va_end(arguments);
+    return rt_error(RT_DATA, "%s: %s (%s)", in->name, fact, in->key);
+}
+
+/* Reads the first bytes of a file, as many as there are. */
+static rt_status read_start(const rt_token_input *in, unsigned char *to, size_t size, size_t *got)
+{
+    const ssize_t n = rt_read_at(in->file, to, size, 0);
+    *got = n < 0 ? 0 : (size_t)n;
+    return n < 0 ? rt_token_refuse(in, "%s", strerror(errno)) : rt_ok();
 }
 
 /* ---- .bin ---- */
@@ -47,7 +87,8 @@ typedef struct llmc_header {
     const char *what;
 } llmc_header;
 
-static const llmc_header *llmc_header_of(uint32_t magic)
+/* Returns the header of llm.c that a file begins with; NULL if it has none. */
+static const llmc_header *llmc_header_of(const unsigned char *start, size_t got)
 {
     static const llmc_header headers[] = {{20240520, 1, 2, "tokens"},
                                           {20240801, 7, 4, "tokens"},
@@ -56,67 +97,52 @@ static const llmc_header *llmc_header_of(uint32_t magic)
                                           {20240327, 0, 0, "a state"},
                                           {20240328, 0, 0, "a tokenizer"},
                                           {20240522, 0, 0, "an evaluation"}};
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        if (headers[i].magic == magic)
+    for (size_t i = 0; got >= 8 && i < sizeof headers / sizeof *headers; i++)
+        if (headers[i].magic == little_at(start, 0))
             return &headers[i];
     return NULL;
 }
 
-/* Finds the width of the ids behind a header of llm.c; 0: the file has no such header. RT_DATA for
- * a header that rotor does not read. */
-static rt_status read_llmc_header(const rt_token_bytes *b, const unsigned char *start, size_t got,
-                                  uint64_t *width)
-{
-    const llmc_header *header = got >= 8 ? llmc_header_of(little_at(start, 0)) : NULL;
-    *width = header ? header->width : 0;
-    if (!header)
-        return rt_ok();
-    if (!header->version)
-        return rt_error(RT_DATA, "%s: the file is %s of llm.c and holds no token ids (%s)", b->name,
-                        header->what, b->key);
-    if (little_at(start, 1) != header->version)
-        return rt_error(RT_DATA,
-                        "%s: the file has a header of llm.c (magic number %" PRIu32
-                        ") of version %" PRIu32 "; rotor reads version %" PRIu32 " (%s)",
-                        b->name, header->magic, little_at(start, 1), header->version, b->key);
-    if (got < BIN_HEADER)
-        return rt_error(RT_DATA,
-                        "%s: the file is cut short: a header of llm.c has %d bytes, the file has "
-                        "%zu (%s)",
-                        b->name, BIN_HEADER, got, b->key);
-    return rt_ok();
-}
-
-static rt_status find_in_bin(const rt_token_bytes *b, rt_token_place *place)
+static rt_status find_in_bin(const rt_token_input *in, rt_token_place *place)
 {
     unsigned char start[BIN_HEADER];
-    uint64_t width = 0;
+    const uint64_t size = (uint64_t)in->size;
     size_t got;
-    rt_status status = read_start(b, start, sizeof start, &got);
-    if (!status.code)
-        status = read_llmc_header(b, start, got, &width);
+    rt_status status = read_start(in, start, sizeof start, &got);
     if (status.code)
         return status;
-    const uint64_t size = (uint64_t)b->size;
-    *place = (rt_token_place){.width = 2, .is_unsigned = 1, .in_place = 1};
-    place->swapped = !IS_LITTLE_ENDIAN;
-    if (width) {
-        place->width = width;
-        place->offset = BIN_HEADER;
-        place->count = little_at(start, 2);
-        if (place->count * width != size - BIN_HEADER)
-            return rt_error(RT_DATA,
-                            "%s: the header says %" PRIu64 " ids of %" PRIu64 " bytes; %" PRIu64
-                            " bytes follow it (%s)",
-                            b->name, place->count, width, size - BIN_HEADER, b->key);
-        return rt_ok();
+    const llmc_header *header = llmc_header_of(start, got);
+    *place = (rt_token_place){.width = header ? header->width : 2,
+                              .is_unsigned = 1,
+                              .in_place = 1,
+                              .swapped = !IS_LITTLE_ENDIAN,
+                              .offset = header ? BIN_HEADER : 0};
+    if (!header) {
+        place->count = size / 2;
+        return size % 2 == 0 ? rt_ok()
+                             : rt_token_refuse(in,
+                                               "a .bin file holds ids of 2 bytes; it has an odd "
+                                               "number of bytes, %" PRIu64,
+                                               size);
     }
-    if (size % 2)
-        return rt_error(RT_DATA,
-                        "%s: a .bin file holds ids of 2 bytes; it has an odd number of bytes, "
-                        "%" PRIu64 " (%s)",
-                        b->name, size, b->key);
-    place->count = size / 2;
+    if (!header->version)
+        return rt_token_refuse(in, "the file is %s of llm.c and holds no token ids", header->what);
+    if (little_at(start, 1) != header->version)
+        return rt_token_refuse(in,
+                               "the file has a header of llm.c (magic number %" PRIu32
+                               ") of version %" PRIu32 "; rotor reads version %" PRIu32,
+                               header->magic, little_at(start, 1), header->version);
+    if (got < BIN_HEADER)
+        return rt_token_refuse(in,
+                               "the file is cut short: a header of llm.c has %d bytes, the file "
+                               "has %zu",
+                               BIN_HEADER, got);
+    place->count = little_at(start, 2);
+    if (place->count * place->width != size - BIN_HEADER)
+        return rt_token_refuse(in,
+                               "the header says %" PRIu64 " ids of %" PRIu64 " bytes; %" PRIu64
+                               " bytes follow it",
+                               place->count, place->width, size - BIN_HEADER);
     return rt_ok();
 }
 
@@ -124,11 +150,6 @@ static rt_status find_in_bin(const rt_token_bytes *b, rt_token_place *place)
 
 static const char npy_magic[] = "\x93NUMPY";
 enum { NPY_MAGIC = 6, NPY_VERSIONS = 3, NPY_START = 10, NPY_TEXT = 4096 };
-
-static rt_status not_npy(const rt_token_bytes *b, const char *why)
-{
-    return rt_error(RT_DATA, "%s: %s (%s)", b->name, why, b->key);
-}
 
 /* Returns the text behind 'name' in the dictionary of the header; NULL if it is not there. */
 static const char *value_of(const char *header, const char *name)
@@ -156,7 +177,7 @@ static int length_of_type(const char *type)
     return end && end - type < SHOWN ? (int)(end - type) + 1 : SHOWN;
 }
 
-static rt_status read_type(const rt_token_bytes *b, const char *header, rt_token_place *place)
+static rt_status read_type(const rt_token_input *in, const char *header, rt_token_place *place)
 {
     static const char *const types[] = {"u2", "u4", "i4", "i8"};
     const char *type = value_of(header, "descr");
@@ -169,55 +190,60 @@ static rt_status read_type(const rt_token_bytes *b, const char *header, rt_token
         place->swapped = type[1] == (IS_LITTLE_ENDIAN ? '>' : '<');
         return rt_ok();
     }
-    return rt_error(RT_DATA,
-                    "%s: the array must be of uint16, uint32, int32 or int64; its type is %.*s "
-                    "(%s)",
-                    b->name, length_of_type(type), type ? type : "missing", b->key);
+    return rt_token_refuse(in,
+                           "the array must be of uint16, uint32, int32 or int64; its type is %.*s",
+                           length_of_type(type), type ? type : "missing");
 }
 
-static rt_status read_shape(const rt_token_bytes *b, const char *header, rt_token_place *place)
+static rt_status read_shape(const rt_token_input *in, const char *header, rt_token_place *place)
 {
     const char *shape = value_of(header, "shape");
     char *end;
-    if (!shape || *shape != '(' || !isdigit((unsigned char)shape[1]))
-        return not_npy(b, "the array must have one dimension");
     errno = 0;
-    const unsigned long long count = strtoull(shape + 1, &end, 10);
-    if (errno || *end != ',' || end[1 + strspn(end + 1, " ")] != ')')
-        return not_npy(b, "the array must have one dimension");
-    const uint64_t left = (uint64_t)b->size - place->offset;
+    const bool begins = shape && *shape == '(' && isdigit((unsigned char)shape[1]);
+    const unsigned long long count = begins ? strtoull(shape + 1, &end, 10) : 0;
+    if (!begins || errno || *end != ',' || end[1 + strspn(end + 1, " ")] != ')')
+        return rt_token_refuse(in, "the array must have one dimension");
+    const uint64_t left = (uint64_t)in->size - place->offset;
     if (count > left / place->width)
-        return rt_error(RT_DATA, "%s: the file is cut short: of %llu ids it holds %" PRIu64 " (%s)",
-                        b->name, count, left / place->width, b->key);
+        return rt_token_refuse(in, "the file is cut short: of %llu ids it holds %" PRIu64, count,
+                               left / place->width);
     place->count = count;
     return rt_ok();
 }
 
-static rt_status find_in_npy(const rt_token_bytes *b, rt_token_place *place)
+static rt_status find_in_npy(const rt_token_input *in, rt_token_place *place)
 {
     unsigned char start[NPY_START + 2 + NPY_TEXT + 1];
     size_t got;
-    rt_status status = read_start(b, start, sizeof start - 1, &got);
+    rt_status status = read_start(in, start, sizeof start - 1, &got);
     if (status.code)
         return status;
     if (got < NPY_START + 2 || memcmp(start, npy_magic, NPY_MAGIC) != 0)
-        return not_npy(b, "the file is not a .npy file of NumPy");
+        return rt_token_refuse(in, "the file is not a .npy file of NumPy");
     if (start[NPY_MAGIC] < 1 || start[NPY_MAGIC] > NPY_VERSIONS || start[NPY_MAGIC + 1])
-        return rt_error(RT_DATA,
-                        "%s: the file is a .npy file of version %d.%d; rotor reads versions "
-                        "1.0 to %d.0 (%s)",
-                        b->name, start[NPY_MAGIC], start[NPY_MAGIC + 1], NPY_VERSIONS, b->key);
+        return rt_token_refuse(in,
+                               "the file is a .npy file of version %d.%d; rotor reads versions "
+                               "1.0 to %d.0",
+                               start[NPY_MAGIC], start[NPY_MAGIC + 1], NPY_VERSIONS);
     const size_t before = start[NPY_MAGIC] == 1 ? NPY_START : NPY_START + 2;
     size_t size = (size_t)start[8] | (size_t)start[9] << 8;
     if (start[NPY_MAGIC] > 1)
         size |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
     if (size > NPY_TEXT || before + size > got)
-        return not_npy(b, "the header of the .npy file is damaged");
+        return rt_token_refuse(in, "the header of the .npy file is damaged");
     start[before + size] = '\0';
     *place = (rt_token_place){.in_place = 1, .offset = before + size};
-    status = read_type(b, (const char *)start + before, place);
-    return status.code ? status : read_shape(b, (const char *)start + before, place);
+    status = read_type(in, (const char *)start + before, place);
+    return status.code ? status : read_shape(in, (const char *)start + before, place);
 }
+
+rt_status rt_token_file_find(const rt_token_input *in, rt_token_place *place)
+{
+    return rt_path_ends_in(in->path, ".bin") ? find_in_bin(in, place) : find_in_npy(in, place);
+}
+
+/* ---- writing ---- */
 
 void rt_npy_header(unsigned char header[RT_NPY_HEADER], const char *type, size_t rows,
                    size_t columns)
@@ -243,19 +269,6 @@ void rt_npy_header_of_ids(unsigned char header[RT_NPY_HEADER], size_t width, siz
 {
     rt_npy_header(header, width == sizeof(uint16_t) ? "u2" : "i4", count, 0);
 }
-
-/* ---- all ---- */
-
-const rt_token_format *rt_token_format_of(const char *path)
-{
-    static const rt_token_format formats[] = {{".bin", find_in_bin}, {".npy", find_in_npy}};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (rt_path_ends_in(path, formats[i].ending))
-            return &formats[i];
-    return NULL;
-}
-
-/* ---- writing ---- */
 
 rt_status rt_token_writer_open(rt_token_writer *w, const char *path, bool header, size_t width)
 {

@@ -100,6 +100,11 @@ void rt_windows_check(const rt_data_options *o, rt_rule_sink to)
                        o->eval_fraction);
 }
 
+bool rt_data_keeps_documents(const rt_data *data)
+{
+    return rt_documents_are_cut(&data->options) && !data->options.cross;
+}
+
 /* The tokens of a sequence without the one that begins it. */
 static size_t window_size(const rt_data *data, int length)
 {
@@ -210,7 +215,7 @@ long rt_windows_evaluation_rows(const rt_data *data, int length)
     return (long)rows;
 }
 
-rt_short_texts rt_windows_short_texts(const rt_data *data)
+rt_short_texts rt_data_short_texts(const rt_data *data)
 {
     const rt_windows *w = &data->windows;
     rt_short_texts found = {.least = SIZE_MAX};
@@ -279,6 +284,49 @@ static rt_window_text training_window(const rt_data *data, rt_draw draw, int len
     return (rt_window_text){part->first + first, window, 0};
 }
 
+/* Positions at which a window of `count` tokens around a token may begin. */
+typedef struct document {
+    size_t first_start, last_start, count;
+} document;
+
+/* Returns the document of a token in a part: all of it, or the windows that hold the token. */
+static document document_around(const rt_data *data, const rt_window_text *part, size_t token,
+                                size_t window)
+{
+    const size_t part_end = part->first + part->count;
+    const size_t from = token - part->first >= window ? token - window + 1 : part->first;
+    const size_t to = part_end - token > window ? token + window : part_end;
+    const int32_t border = data->special.sep;
+    const size_t before = rt_token_runs_find_last(&data->runs, from, token, border);
+    const size_t behind = rt_token_runs_find(&data->runs, token, to, border);
+    const size_t start = before == SIZE_MAX ? from : before + 1;
+    const size_t end = behind < to ? behind + 1 : to;
+    if (end - start <= window)
+        return (document){start, start, end - start};
+    const size_t last = end - window;
+    return (document){start, last < token ? last : token, window};
+}
+
+/* Moves the longest piece of `count` ids that lies in one document to their beginning, makes
+ * padding of the others, and returns how many there are. */
+static int longest_document(const rt_data *data, int32_t *ids, int count)
+{
+    int first = 0, longest = 0, start = 0;
+    for (int i = 0; i < count; i++) {
+        const int size = i + 1 - start;
+        if (size > longest) {
+            longest = size;
+            first = start;
+        }
+        if (ids[i] == data->special.sep)
+            start = i + 1;
+    }
+    memmove(ids, ids + first, (size_t)longest * sizeof *ids);
+    for (int i = longest; i < count; i++)
+        ids[i] = data->special.pad;
+    return longest;
+}
+
 /* Without a border in them: a token is drawn, and then a window of its document that has it. A
  * document that is too short to be learned from is drawn again. */
 static rt_window_text training_document(const rt_data *data, rt_draw draw, int length)
@@ -290,7 +338,7 @@ static rt_window_text training_document(const rt_data *data, rt_draw draw, int l
     for (int i = 0; i < TRIES; i++) {
         const int number = DRAW_DOCUMENT + 2 * i;
         const size_t token = part->first + draw_below(draw, number, part->count);
-        const rt_document around = rt_document_around(data, part, token, window);
+        const document around = document_around(data, part, token, window);
         const size_t choices = around.last_start - around.first_start + 1;
         found.first = around.first_start + draw_below(draw, number + 1, choices);
         found.count = around.count;
@@ -320,7 +368,7 @@ void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
         return;
     }
     if (!draw.step && rt_data_keeps_documents(data))
-        row.length = begin + rt_document_longest(data, row.ids + begin, (int)window.count);
+        row.length = begin + longest_document(data, row.ids + begin, (int)window.count);
     if (begin)
         row.ids[0] = data->special.cls;
     memset(row.mask, 1, (size_t)row.length);

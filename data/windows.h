@@ -39,7 +39,10 @@ uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i);
 /* ---- windows ---- */
 
 /* Windows of consecutive tokens, cut of a long run of them, and their training objective.
- * A sequence is [CLS] and one window. */
+ * A sequence is [CLS] and one window.
+ *
+ * With data.cross = no, windows do not go over the token that ends a document, whoever put it
+ * there. */
 
 struct rt_draw;
 struct rt_sequence;
@@ -84,7 +87,7 @@ void rt_windows_close(rt_data *data);
 long rt_windows_evaluation_rows(const rt_data *data, int length);
 void rt_windows_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
 
-/* See rt_data_short_texts. */
-rt_short_texts rt_windows_short_texts(const rt_data *data);
+/* Returns whether windows end with their document. */
+bool rt_data_keeps_documents(const rt_data *data);
 
 #endif

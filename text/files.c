@@ -93,6 +93,22 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     return status;
 }
 
+ssize_t rt_read_at(int file, void *to, size_t size, off_t at)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got = pread(file, (char *)to + done, size - done, at + (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
 bool rt_write_all(int file, const void *bytes, size_t size)
 {
     const unsigned char *from = bytes;

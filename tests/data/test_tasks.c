@@ -402,8 +402,8 @@ TEST(distances_of_mqar_follow_a_power_law)
     rt_data_options o = options_for("mqar");
     o.length = 57;
     o.pairs = 1;
-    rt_data *data = opened(&o);
-    rt_batch batch = new_batch(DRAWS, o.length);
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(DRAWS, o.length);
     rt_data_training(data, 1, 0, 0, &batch);
     int slots[27] = {0};
     for (int r = 0; r < DRAWS; r++)
@@ -414,8 +414,6 @@ TEST(distances_of_mqar_follow_a_power_law)
         const double wish = DRAWS * (pow(slot + 2, a) - pow(slot + 1, a)) / (pow(28, a) - 1);
         ck_assert_double_le(fabs(slots[slot] - wish), 5 * sqrt(wish));
     }
-    free_batch(batch);
-    rt_data_close(data);
 }
 
 TEST(induction_repeats_random_symbols)

@@ -140,9 +140,11 @@ TEST_ROWS(several_threads_draw_what_one_draws, 0, STORAGES)
 TEST(two_sources_read_one_file)
 {
     rt_data_options o = long_options(storage_number(4));
-    rt_data *first = source(&o), *second = source(&o);
+    rt_data *first, *second = source(&o);
     rt_batch one = batch_of(8, LENGTH), other = batch_of(8, LENGTH);
+    succeeds(rt_data_open(&first, &o, NULL));
     rt_data_training(first, 1, 0, 0, &one);
+    rt_data_close(first);
     rt_data_training(second, 1, 0, 0, &other);
     ck_assert(same_rows(&one, 0, &other, 0, 8));
     ck_assert_int_eq(rt_data_status(second).code, RT_OK);

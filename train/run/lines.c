@@ -268,8 +268,8 @@ static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows, c
         return status;
     status = rt_durable_open(&file, path);
     if (!status.code)
-        status = rt_token_format_of(path) ? write_npy(&file, e, rows->count)
-                                          : write_hdf5(&file, e, rows->count);
+        status = rt_path_ends_in(path, ".npy") ? write_npy(&file, e, rows->count)
+                                               : write_hdf5(&file, e, rows->count);
     return rt_durable_close(&file, status);
 }
 
