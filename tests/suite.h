@@ -19,6 +19,7 @@
 
 #include "core/memory.h"
 #include "core/row_kernels.h"
+#include "core/status.h"
 
 #include <check.h>
 #include <stdbool.h>
@@ -84,6 +85,13 @@ enum { UNSANITIZED = 0 };
 #else
 enum { UNSANITIZED = 1 };
 #endif
+
+/* Expects a call to have succeeded. */
+#define expect_ok(...)                                                                             \
+    do {                                                                                           \
+        const rt_status outcome = (__VA_ARGS__);                                                   \
+        ck_assert_msg(!outcome.code, "code %d: %s", outcome.code, outcome.message);                \
+    } while (0)
 
 /* Has an object released after the test, in any case, and returns it. */
 void *owned(void *object, void (*release)(void *object));

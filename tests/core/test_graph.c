@@ -69,11 +69,6 @@ static void expect_gradient(real factor)
         ck_assert_double_eq((double)x_grad[i], (double)(factor * upstream[i]));
 }
 
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
 /* ---- tests ---- */
 
 TEST(a_tensor_used_twice_gets_both_gradients)

@@ -4,14 +4,9 @@
 /* Models of librotor-io, and what a call is expected to say. */
 
 #include "io/rotor-io.h"
+#include "suite.h"
 
-#include <check.h>
 #include <string.h>
-
-static inline void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
 
 static inline void expect_refusal(rt_status status, rt_code code, const char *part)
 {

@@ -4,6 +4,7 @@
 /* Runs `train` as a user would, in a folder of its own that is removed afterwards. */
 
 #include "core/memory.h"
+#include "suite.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static inline void write_file(const char *path, const char *text)
     ck_assert_msg(to && fputs(text, to) >= 0 && !fclose(to), "%s cannot be written", path);
 }
 
-/* The content, with a final zero; the caller frees it. */
+/* Returns the content, with a final zero, which is freed after the test. */
 static inline char *read_file(const char *path)
 {
     char *text = rt_alloc(1 << 20, 1);
@@ -60,7 +61,7 @@ static inline char *read_file(const char *path)
     ck_assert_msg(from && text, "%s cannot be read", path);
     text[fread(text, 1, (1 << 20) - 1, from)] = '\0';
     fclose(from);
-    return text;
+    return owned(text, rt_free);
 }
 
 /* Enters a fresh folder that holds tiny.ini. */
@@ -121,10 +122,7 @@ static inline bool exists(const char *path)
 
 static inline void expect_same_files(const char *one, const char *other)
 {
-    char *a = read_file(one), *b = read_file(other);
-    ck_assert_msg(!strcmp(a, b), "%s and %s differ", one, other);
-    rt_free(a);
-    rt_free(b);
+    ck_assert_msg(!strcmp(read_file(one), read_file(other)), "%s and %s differ", one, other);
 }
 
 #endif

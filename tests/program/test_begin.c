@@ -16,35 +16,24 @@ enum { LENGTH = 8, TEXT_BYTES = 100, FIRST_BYTE = 4, BEGIN_ID = 1 };
 
 #define TOKENIZERS TEST_SOURCES "/fixtures/bpe/"
 
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
 /* ---- windows ---- */
 
-static rt_data_options options_of(rt_objective objective, rt_begin begin)
+/* Opens a text whose byte i is i. */
+static rt_data *open_ascending(rt_objective objective, rt_begin begin)
 {
     rt_data_options o = {.length = LENGTH,
                          .level = RT_LEVEL_BYTE,
                          .begin = begin,
                          .objective = objective,
-                         .mask_probability = 0.15};
-    while (strcmp(rt_data_task_name(o.task), "text") != 0)
-        o.task++;
-    o.file = lasting("ascending.txt");
-    return o;
-}
-
-/* Byte i of the text is i. */
-static rt_data *open_ascending(rt_objective objective, rt_begin begin)
-{
-    const rt_data_options o = options_of(objective, begin);
+                         .mask_probability = 0.15,
+                         .file = lasting("ascending.txt")};
     rt_data *data;
-    FILE *file = fopen("ascending.txt", "wb");
+    FILE *file = fopen(o.file, "wb");
     for (int i = 0; i < TEXT_BYTES; i++)
         fputc(i, file);
     fclose(file);
+    while (strcmp(rt_data_task_name(o.task), "text") != 0)
+        o.task++;
     expect_ok(rt_data_open(&data, &o, NULL));
     return data;
 }
@@ -54,12 +43,16 @@ typedef struct rows {
     uint8_t mask[LENGTH];
 } rows;
 
-static rows evaluation_row(const rt_data *data, uint32_t number)
+/* Returns the row of a step of the training; of step -1, row 1 of the evaluation. */
+static rows row_of(const rt_data *data, int step)
 {
     rows r;
     rt_batch batch = {
         .rows = 1, .length = LENGTH, .ids = r.ids, .labels = r.labels, .mask = r.mask};
-    rt_data_evaluation(data, number, &batch);
+    if (step < 0)
+        rt_data_evaluation(data, 1, &batch);
+    else
+        rt_data_training(data, 1, (uint32_t)step, 0, &batch);
     return r;
 }
 
@@ -73,7 +66,7 @@ static const char config[] =
 static void make_files(void)
 {
     write_file("c.ini", config);
-    expect_exit(w, 0, "yes 'The quick brown fox jumps over the lazy dog' | head -c 4000 >text.txt");
+    run("yes 'The quick brown fox jumps over the lazy dog' | head -c 4000 >text.txt");
 }
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
@@ -84,7 +77,7 @@ TEST_ROWS(a_window_without_a_token_before_it_has_one_token_more, 0, 2)
     const int tokens = _i ? LENGTH : LENGTH - 1;
     ck_assert_int_eq(rt_data_begins(data), !_i);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), TEXT_BYTES / tokens);
-    const rows r = evaluation_row(data, 1);
+    const rows r = row_of(data, -1);
     for (int t = 0; t < LENGTH; t++) {
         const int32_t token = FIRST_BYTE + tokens + t - !_i;
         ck_assert_int_eq(r.ids[t], t || _i ? token : BEGIN_ID);
@@ -99,11 +92,8 @@ TEST_ROWS(the_first_token_is_masked_as_any_other, 0, 2)
     rt_data *data = open_ascending(RT_OBJECTIVE_MLM, _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
     int first = 0, rows_with_labels = 0;
     enum { STEPS = 200 };
-    for (uint32_t step = 0; step < STEPS; step++) {
-        rows r;
-        rt_batch batch = {
-            .rows = 1, .length = LENGTH, .ids = r.ids, .labels = r.labels, .mask = r.mask};
-        rt_data_training(data, 1, step, 0, &batch);
+    for (int step = 0; step < STEPS; step++) {
+        const rows r = row_of(data, step);
         first += r.labels[0] != RT_NO_LABEL;
         int labels = 0;
         for (int t = 0; t < LENGTH; t++)
@@ -127,10 +117,9 @@ TEST_ROWS(a_text_is_asked_about_as_it_was_trained, 0, 2)
     ck_assert_int_eq(ids[0], _i ? FIRST_BYTE + 'a' : BEGIN_ID);
     ck_assert_int_eq(ids[count - 1], FIRST_BYTE + 'b');
     rt_free(ids);
-    const rt_status status =
-        rt_masked_text_encode(v, !_i, false, "", &ids, &count, &masks, &unknown);
-    ck_assert_int_eq(status.code, _i ? RT_ARGUMENT : RT_OK);
-    ck_assert(status.code ? !ids : count == 1);
+    ck_assert_int_eq(rt_masked_text_encode(v, !_i, false, "", &ids, &count, &masks, &unknown).code,
+                     _i ? RT_ARGUMENT : RT_OK);
+    ck_assert(_i ? !ids : count == 1);
     rt_free(ids);
     rt_vocabulary_free(v);
 }
@@ -146,17 +135,7 @@ static const struct {
     {"llama3", 0, RT_NO_ID},
     {"space", 0, 1},
 };
-enum { TOKENIZERS_COUNT = sizeof tokenizers / sizeof *tokenizers, FRAMES = 4 };
-
-static char *read_bytes(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "%s", path);
-    char *bytes = rt_alloc(1 << 16, 1);
-    fread(bytes, 1, (1 << 16) - 1, file);
-    fclose(file);
-    return bytes;
-}
+enum { FRAMES = 4 };
 
 static rt_vocabulary *read_bpe(const char *bytes)
 {
@@ -180,13 +159,12 @@ static void expect_pair(const char *text, const rt_frame *frame)
     json_decref(json);
 }
 
-TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, TOKENIZERS_COUNT *FRAMES)
+TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, ROWS(tokenizers) * FRAMES)
 {
     const int n = _i / FRAMES;
     const rt_frame frame = {.begins = _i & 1, .ends = _i >> 1 & 1};
-    char path[LINE_SIZE], *text;
-    snprintf(path, sizeof path, TOKENIZERS "%s/tokenizer.json", tokenizers[n].name);
-    char *bytes = read_bytes(path);
+    char *text;
+    const char *bytes = read_file(lasting(TOKENIZERS "%s/tokenizer.json", tokenizers[n].name));
     rt_vocabulary *v = read_bpe(bytes);
     const int32_t first = frame.begins ? v->special.cls : RT_NO_ID;
     const int32_t last = frame.ends ? v->special.sep : RT_NO_ID;
@@ -204,7 +182,6 @@ TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, TOKENIZERS_COUNT *F
     rt_vocabulary_free(v);
     rt_vocabulary_free(again);
     rt_free(text);
-    rt_free(bytes);
 }
 
 /* ---- through the program ---- */
@@ -223,10 +200,7 @@ static bool begins_bare(const char *folder)
 
 static void expect_begin(const char *arguments, const char *value)
 {
-    char wanted[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN %s --print-config", arguments);
-    snprintf(wanted, sizeof wanted, "\nbegin = %s\n", value);
-    expect_text(w->out, wanted);
+    expect_printed(lasting("\nbegin = %s\n", value), "$TRAIN %s --print-config", arguments);
 }
 
 static const char *const templates[] = {"gpt2", "llama3"};
@@ -235,17 +209,14 @@ TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
 {
     static const char *const begins[] = {"auto", "none"};
     const bool bare = _i & 1;
-    expect_exit(w, 0,
-                "$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS
-                "%s/tokenizer.json data.begin=%s",
-                templates[_i >> 1], begins[bare]);
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export folder");
+    run("$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS "%s/tokenizer.json data.begin=%s",
+        templates[_i >> 1], begins[bare]);
+    run("$TRAIN --checkpoint runs/c --export folder");
     ck_assert_int_eq(begins_bare("folder"), bare);
     expect_begin("--checkpoint folder", begins[bare]);
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint folder --predict 'The quick' --tokens 5 --temperature 0 >a; "
-                "$TRAIN --checkpoint runs/c --predict 'The quick' --tokens 5 --temperature 0 >b; "
-                "cmp a b; " MAKE_FOREIGN);
+    run("$TRAIN --checkpoint folder --predict 'The quick' --tokens 5 --temperature 0 >a; $TRAIN "
+        "--checkpoint runs/c --predict 'The quick' --tokens 5 --temperature 0 >b; cmp a "
+        "b; " MAKE_FOREIGN);
     ck_assert_int_eq(begins_bare("folder"), bare); /* its tokenizer says it */
     expect_printed(bare ? "begins with its own first token: rotor adds none before it"
                         : "; its tokenizer adds it.",
@@ -254,114 +225,96 @@ TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
 
 TEST(a_folder_without_a_template_is_used_without_the_token)
 {
-    expect_exit(w, 0,
-                TRAIN_ON("qwen2") "data.begin=none; "
-                                  "$TRAIN --checkpoint runs/c --export folder; " MAKE_FOREIGN);
+    run(TRAIN_ON(
+        "qwen2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; " MAKE_FOREIGN);
     ck_assert(begins_bare("folder"));
     for (int i = 0; i < 3; i++) {
         static const char *const given[] = {"", "data.begin=auto", "data.begin=none"};
-        expect_exit(w, 0,
-                    "$TRAIN --checkpoint folder --eval data.file=text.txt data.length=16 %s "
-                    ">%d.out; cmp 0.out %d.out",
-                    given[i], i, i);
+        run("$TRAIN --checkpoint folder --eval data.file=text.txt data.length=16 %s >%d.out; cmp "
+            "0.out %d.out",
+            given[i], i, i);
     }
     expect_told(2, "the text is empty", "$TRAIN --checkpoint folder --predict ''");
-    expect_exit(w, 0, "printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
+    run("printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
 }
 
 /* Of a folder, and of the run that started there. */
 TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
 {
-    expect_exit(w, 0,
-                TRAIN_ON("gpt2") "data.begin=none run.name=first; "
-                                 "$TRAIN --checkpoint runs/first --export folder; " MAKE_FOREIGN);
-    expect_exit(w, 0, "$TRAIN c.ini --quiet run.name=second train.init_from=folder");
+    run(TRAIN_ON("gpt2") "data.begin=none run.name=first; $TRAIN --checkpoint runs/first --export "
+                         "folder; " MAKE_FOREIGN);
+    run("$TRAIN c.ini --quiet run.name=second train.init_from=folder");
     expect_begin("--checkpoint runs/second", "none");
-    expect_exit(w, 0,
-                "$TRAIN c.ini --quiet run.name=third "
-                "train.init_from=runs/second/checkpoints/step-00000004.h5");
+    run("$TRAIN c.ini --quiet run.name=third "
+        "train.init_from=runs/second/checkpoints/step-00000004.h5");
     expect_begin("--checkpoint runs/third", "none");
-    expect_exit(w, 0, "grep -qx 'begin = none' runs/third/config.ini");
-    expect_exit(w, 0,
-                "$TRAIN c.ini --quiet run.name=second train.init_from=folder --resume "
-                "train.steps=6");
+    run("grep -qx 'begin = none' runs/third/config.ini");
+    run("$TRAIN c.ini --quiet run.name=second train.init_from=folder --resume train.steps=6");
     expect_begin("--checkpoint runs/second", "none");
 }
 
 /* A classifier made elsewhere reads a text as its tokenizer gives it, and so does a run that starts
  * from it. What rotor trained keeps its tokens. */
-TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, TOKENIZERS_COUNT)
+TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, ROWS(tokenizers))
 {
     static const char *const levels[] = {"begin", "end"};
     static const char *const values[] = {"auto", "none"};
-    expect_exit(w, 0,
-                "printf 'text\\tlabel\\nthe fox\\ta\\nthe dog\\tb\\n' >c.tsv; "
-                "$TRAIN c.ini --quiet data.task=classify data.file=c.tsv data.eval_fraction=0 "
-                "data.vocab_file=" TOKENIZERS "%s/tokenizer.json model.pool=last run.name=own && "
-                "$TRAIN --checkpoint runs/own --export folder",
-                tokenizers[_i].name);
+    run("printf 'text\\tlabel\\nthe fox\\ta\\nthe dog\\tb\\n' >c.tsv; $TRAIN c.ini --quiet "
+        "data.task=classify data.file=c.tsv data.eval_fraction=0 data.vocab_file=" TOKENIZERS
+        "%s/tokenizer.json model.pool=last run.name=own && $TRAIN --checkpoint runs/own --export "
+        "folder",
+        tokenizers[_i].name);
     for (int i = 0; i < 2; i++)
-        expect_exit(w, 0, "$TRAIN --checkpoint folder --print-config | grep -qx '%s = auto'",
-                    levels[i]);
-    expect_exit(w, 0,
-                "echo 'the lazy fox' | tee text | $TRAIN --checkpoint folder --predict - >own; "
-                "$TRAIN --checkpoint runs/own --predict - <text | cmp - own; "
-                "cp -r folder exported; " MAKE_FOREIGN "; cp " TOKENIZERS
-                "%s/tokenizer.json folder",
-                tokenizers[_i].name);
+        run("$TRAIN --checkpoint folder --print-config | grep -qx '%s = auto'", levels[i]);
+    run("echo 'the lazy fox' | tee text | $TRAIN --checkpoint folder --predict - >own; $TRAIN "
+        "--checkpoint runs/own --predict - <text | cmp - own; cp -r folder exported; " MAKE_FOREIGN
+        "; cp " TOKENIZERS "%s/tokenizer.json folder",
+        tokenizers[_i].name);
     const int32_t ends[] = {tokenizers[_i].first, tokenizers[_i].last};
     for (int i = 0; i < 2; i++)
-        expect_exit(w, 0,
-                    "$TRAIN --checkpoint folder --print-config | grep -qx '%s = %s' && "
-                    "$TRAIN /dev/null data.task=classify data.file=c.tsv train.init_from=folder "
-                    "--print-config | grep -qx '%s = %s'",
-                    levels[i], values[ends[i] == RT_NO_ID], levels[i], values[ends[i] == RT_NO_ID]);
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint folder --predict - <text >foreign; $TRAIN --checkpoint "
-                "exported data.begin=%s data.end=%s --predict - <text | cmp - foreign",
-                values[ends[0] == RT_NO_ID], values[ends[1] == RT_NO_ID]);
+        run("$TRAIN --checkpoint folder --print-config | grep -qx '%s = %s' && $TRAIN /dev/null "
+            "data.task=classify data.file=c.tsv train.init_from=folder --print-config | grep -qx "
+            "'%s = %s'",
+            levels[i], values[ends[i] == RT_NO_ID], levels[i], values[ends[i] == RT_NO_ID]);
+    run("$TRAIN --checkpoint folder --predict - <text >foreign; $TRAIN --checkpoint exported "
+        "data.begin=%s data.end=%s --predict - <text | cmp - foreign",
+        values[ends[0] == RT_NO_ID], values[ends[1] == RT_NO_ID]);
     ck_assert_int_eq(shell(w, "cmp -s own foreign"), ends[0] == RT_NO_ID && ends[1] == RT_NO_ID);
 }
 
 TEST(special_tokens_of_a_text_are_tokens_with_an_option)
 {
     int text, token;
-    expect_exit(w, 0, TRAIN_ON("gpt2") "; echo 'fox<|endoftext|>' >line");
-    expect_exit(w, 0,
-                "$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line | "
-                "tail -1 | cut -d, -f3");
+    run(TRAIN_ON("gpt2") "; echo 'fox<|endoftext|>' >line");
+    run("$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line | tail -1 | cut "
+        "-d, -f3");
     text = atoi(w->out);
-    expect_exit(w, 0,
-                "$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line "
-                "--special | tail -1 | cut -d, -f3");
+    run("$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line --special | tail "
+        "-1 | cut -d, -f3");
     token = atoi(w->out);
     ck_assert_msg(token > 1 && token < text, "%d instead of %d", token, text);
     static const char *const uses[] = {
         "--predict 'fox<|endoftext|>a' --tokens 5 --temperature 0",
         "--eval data.eval_file=lines --quiet",
     };
-    expect_exit(w, 0, "yes 'fox<|endoftext|>' | head -200 >lines");
+    run("yes 'fox<|endoftext|>' | head -200 >lines");
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        expect_exit(w, 0,
-                    "$TRAIN --checkpoint runs/c %s >a; $TRAIN --checkpoint runs/c %s --special >b; "
-                    "! cmp -s a b",
-                    uses[i], uses[i]);
+        run("$TRAIN --checkpoint runs/c %s >a; $TRAIN --checkpoint runs/c %s --special >b; ! cmp "
+            "-s a b",
+            uses[i], uses[i]);
     expect_told(2, "--special needs --eval or --predict", TRAIN_ON("gpt2") "--special");
 }
 
 /* Writes vocab.json and merges.txt in the place of tokenizer.json. */
-static void split_tokenizer(const char *folder)
+static void split_tokenizer(void)
 {
-    char path[LINE_SIZE];
     json_t *merge;
     size_t i;
-    snprintf(path, sizeof path, "%s/tokenizer.json", folder);
-    json_t *whole = json_load_file(path, 0, NULL), *model = json_object_get(whole, "model");
-    ck_assert_int_eq(remove(path), 0);
-    snprintf(path, sizeof path, "%s/vocab.json", folder);
-    ck_assert_int_eq(json_dump_file(json_object_get(model, "vocab"), path, 0), 0);
-    snprintf(path, sizeof path, "%s/merges.txt", folder);
-    FILE *file = fopen(path, "w");
+    json_t *whole = json_load_file("folder/tokenizer.json", 0, NULL);
+    json_t *model = json_object_get(whole, "model");
+    ck_assert_int_eq(remove("folder/tokenizer.json"), 0);
+    ck_assert_int_eq(json_dump_file(json_object_get(model, "vocab"), "folder/vocab.json", 0), 0);
+    FILE *file = fopen("folder/merges.txt", "w");
     fprintf(file, "#version: 0.2\n");
     json_array_foreach(json_object_get(model, "merges"), i, merge)
     {
@@ -377,21 +330,19 @@ static void split_tokenizer(const char *folder)
 
 TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
 {
-    static const char ask[] =
-        "$TRAIN --quiet --checkpoint folder --predict 'The quick <|endoftext|> 12 fox' --special "
-        "--tokens 5 --temperature 0 >%s";
-    expect_exit(w, 0,
-                TRAIN_ON("gpt2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; "
-                                 "cp " TOKENIZERS "gpt2/tokenizer.json folder");
-    expect_exit(w, 0, ask, "one");
-    split_tokenizer("folder");
-    expect_exit(w, 0, ask, "two; cmp one two");
-    expect_told(
-        0,
-        "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
-        "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read",
-        "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' folder/tokenizer_config.json; "
-        "$TRAIN --checkpoint folder --export out");
+    static const char ask[] = "$TRAIN --quiet --checkpoint folder --predict 'The quick "
+                              "<|endoftext|> 12 fox' --special --tokens 5 --temperature 0 >%s";
+    run(TRAIN_ON(
+        "gpt2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; cp " TOKENIZERS
+                "gpt2/tokenizer.json folder");
+    run(ask, "one");
+    split_tokenizer();
+    run(ask, "two; cmp one two");
+    expect_told(0,
+                "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
+                "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read",
+                "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' "
+                "folder/tokenizer_config.json; $TRAIN --checkpoint folder --export out");
 }
 
 TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
@@ -399,30 +350,24 @@ TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
     static const char *const where[] = {
         "sed -i 's/^{/{\"chat_template\": \"{{ a }}\",/' folder/tokenizer_config.json",
         "printf '{{ a }}' >folder/chat_template.jinja"};
-    expect_exit(w, 0, TRAIN_ON("gpt2") "; $TRAIN --checkpoint runs/c --export folder; %s",
-                where[_i]);
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint folder --export again && "
-                "grep -q '\"chat_template\": \"{{ a }}\"' again/tokenizer_config.json");
-    expect_exit(w, 0,
-                "$TRAIN c.ini --quiet run.name=tuned train.init_from=folder && "
-                "$TRAIN --checkpoint runs/tuned --export tuned && "
-                "grep -q '\"chat_template\": \"{{ a }}\"' tuned/tokenizer_config.json");
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint folder --export m.gguf && "
-                "grep -qa 'tokenizer.chat_template.*{{ a }}' m.gguf");
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint runs/c --export folder --overwrite && "
-                "grep -q '\"chat_template\": \"{{ a }}\"' folder/tokenizer_config.json");
+    run(TRAIN_ON("gpt2") "; $TRAIN --checkpoint runs/c --export folder; %s", where[_i]);
+    run("$TRAIN --checkpoint folder --export again && grep -q '\"chat_template\": \"{{ a }}\"' "
+        "again/tokenizer_config.json");
+    run("$TRAIN c.ini --quiet run.name=tuned train.init_from=folder && $TRAIN --checkpoint "
+        "runs/tuned --export tuned && grep -q '\"chat_template\": \"{{ a }}\"' "
+        "tuned/tokenizer_config.json");
+    run("$TRAIN --checkpoint folder --export m.gguf && grep -qa 'tokenizer.chat_template.*{{ a }}' "
+        "m.gguf");
+    run("$TRAIN --checkpoint runs/c --export folder --overwrite && grep -q '\"chat_template\": "
+        "\"{{ a }}\"' folder/tokenizer_config.json");
 }
 
 TEST(a_resumed_run_begins_texts_as_before)
 {
-    expect_exit(w, 0, TRAIN_ON("gpt2"));
+    run(TRAIN_ON("gpt2"));
     expect_told(2, "data.begin: the run has 'auto', now it is 'none'",
                 TRAIN_ON("gpt2") "--resume data.begin=none");
-    expect_told(2,
-                "data.begin = none has no effect: it needs data.task = text, tokens, "
-                "classify or tag",
-                "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
+    expect_told(
+        2, "data.begin = none has no effect: it needs data.task = text, tokens, classify or tag",
+        "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
 }

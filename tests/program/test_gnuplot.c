@@ -26,22 +26,19 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 /* A gnuplot that waits for a process that it has started, whose number is in the file "started". */
 static void make_endless_gnuplot(void)
 {
-    char path[8192];
     write_file("gnuplot", "#!/bin/sh\nsleep 100 &\necho $! >started.new\n"
                           "mv started.new ../started\nwait\n");
     ck_assert(!chmod("gnuplot", 0777));
     char *here = getcwd(NULL, 0);
-    snprintf(path, sizeof path, "%s:%s", here, getenv("PATH"));
-    setenv("PATH", path, 1);
+    setenv("PATH", lasting("%s:%s", here, getenv("PATH")), 1);
     free(here);
 }
 
 /* Returns whether a process runs, and is not merely waiting to be reaped. */
 static bool runs(int process)
 {
-    char path[64], state = 'Z';
-    snprintf(path, sizeof path, "/proc/%d/stat", process);
-    FILE *from = fopen(path, "r");
+    char state = 'Z';
+    FILE *from = fopen(lasting("/proc/%d/stat", process), "r");
     const bool there = from && fscanf(from, "%*d (%*[^)]) %c", &state) == 1 && state != 'Z';
     if (from)
         fclose(from);

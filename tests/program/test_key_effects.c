@@ -65,20 +65,19 @@ static bool is_beyond(const char *name)
 /* Returns whether the base sets the key. */
 static bool is_set(const char *base, const char *name)
 {
-    char setting[RT_KEY_NAME_SIZE + 2];
-    snprintf(setting, sizeof setting, "%s=", name);
+    const char *setting = lasting("%s=", name);
     return strstr(base, setting) || strstr(RUN, setting);
 }
 
 /* One of the values may be the default, which changes nothing. */
 static void judge(const char *base, const rt_key *key, const char *plain)
 {
-    char name[RT_KEY_NAME_SIZE], setting[2 * RT_KEY_NAME_SIZE];
+    char name[RT_KEY_NAME_SIZE];
     int taken = 0;
     bool changes = false;
     rt_key_full_name(key, name);
     for (int i = 0; value_for(&values, key, i) && !changes; i++) {
-        snprintf(setting, sizeof setting, "%s=%s", name, value_for(&values, key, i));
+        const char *setting = lasting("%s=%s", name, value_for(&values, key, i));
         if (refused(base, setting, name))
             continue;
         char *came = outcome_of(base, setting);
@@ -94,9 +93,9 @@ SUITE(PROGRAM_FIXTURE, .timeout = 900)
 TEST_ROWS(a_key_has_an_effect_or_is_refused, 0, (int)(sizeof bases / sizeof *bases))
 {
     char name[RT_KEY_NAME_SIZE];
-    ck_assert_int_eq(shell(w, "seq 400 >text.txt; seq 300 400 >other.txt; printf "
-                              "'text\\tlabel\\n' >rows.tsv; for i in $(seq 200); do printf "
-                              "\"a long line $i of them\\tx\\nb$i\\ty\\n\"; done >>rows.tsv"),
+    ck_assert_int_eq(shell(w, "seq 400 >text.txt; seq 300 400 >other.txt; printf 'text\\tlabel\\n' "
+                              ">rows.tsv; for i in $(seq 200); do printf \"a long line $i of "
+                              "them\\tx\\nb$i\\ty\\n\"; done >>rows.tsv"),
                      0);
     char *plain = outcome_of(bases[_i], "");
     for (int i = 0; rt_key_at(i); i++) {

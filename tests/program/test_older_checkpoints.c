@@ -31,10 +31,9 @@ static void set_version(const char *path, int version)
 static void make_run(int version)
 {
     static const char *const checkpoints[] = {"runs/lm/checkpoints/step-00000002.h5", RUN};
-    expect_exit(w, 0, "for i in $(seq 60); do printf 'abcdefghijklmnop'; done >text.txt");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet run.name=lm data.task=text data.vocab=32 data.level=char "
-                "data.file=text.txt train.steps=4 train.checkpoint_every=2 train.eval_every=2");
+    run("for i in $(seq 60); do printf 'abcdefghijklmnop'; done >text.txt");
+    run("$TRAIN tiny.ini --quiet run.name=lm data.task=text data.vocab=32 data.level=char "
+        "data.file=text.txt train.steps=4 train.checkpoint_every=2 train.eval_every=2");
     for (int i = 0; i < 2; i++)
         set_version(checkpoints[i], version);
 }
@@ -42,8 +41,8 @@ static void make_run(int version)
 static const char *message_of(int version, char message[256])
 {
     snprintf(message, 256,
-             "step-00000004.h5: version is %d; this program reads version 3: train again "
-             "(--report still draws the tables of an older run)",
+             "step-00000004.h5: version is %d; this program reads version 3: train again (--report "
+             "still draws the tables of an older run)",
              version);
     return message;
 }
@@ -71,10 +70,10 @@ TEST_ROWS(what_reads_a_model_refuses_it, 0, 2)
     const int version = _i + 1;
     char message[256];
     make_run(version);
-    expect_exit(w, 0, "cp -r runs before");
+    run("cp -r runs before");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_told(4, message_of(version, message), "$TRAIN %s", commands[i]);
-    expect_exit(w, 0, "diff -r before runs && test ! -e there");
+    run("diff -r before runs && test ! -e there");
 }
 
 TEST_ROWS(the_library_refuses_it, 0, 2)
@@ -95,8 +94,8 @@ TEST(a_report_draws_its_tables)
     char message[256];
     make_run(2);
     expect_told(0, message_of(2, message), "$TRAIN --report runs/lm");
-    expect_exit(w, 0, "grep -q '<svg' runs/lm/report.html");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=now train.steps=4");
-    expect_exit(w, 0, "$TRAIN --report runs/lm runs/now --output both.html");
-    expect_exit(w, 0, "grep -q '<svg' both.html");
+    run("grep -q '<svg' runs/lm/report.html");
+    run("$TRAIN tiny.ini --quiet run.name=now train.steps=4");
+    run("$TRAIN --report runs/lm runs/now --output both.html");
+    run("grep -q '<svg' both.html");
 }

@@ -7,11 +7,9 @@ SUITE(PROGRAM_OPTIONS)
 
 static void make_files(void)
 {
-    expect_exit(
-        w, 0,
-        "for i in $(seq 60); do echo \"line $i of a small text, whose words come again\"; done "
-        ">text.txt; printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 40); do "
-        "printf \"good $i\\tyes\\nbad $i\\tno\\n\"; done >>rows.tsv");
+    run("for i in $(seq 60); do echo \"line $i of a small text, whose words come again\"; done "
+        ">text.txt; printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 40); do printf \"good "
+        "$i\\tyes\\nbad $i\\tno\\n\"; done >>rows.tsv");
 }
 
 #define SHORT   "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "
@@ -24,8 +22,8 @@ static const char *const rows[][2] = {
     {"$TRAIN " SHORT, "theta: max relative drift"},
     {"$TRAIN " SHORT "theta.scope=head theta.tolerances=yes theta.check=unmoved",
      "theta: reset to init"},
-    {"$TRAIN " SHORT "train.shards=4 --threads 2 train.recompute=layers model.dropout=0.1 "
-     "optimizer.kind=muon",
+    {"$TRAIN " SHORT
+     "train.shards=4 --threads 2 train.recompute=layers model.dropout=0.1 optimizer.kind=muon",
      "steps: 4, "},
     {"$TRAIN " SHORT "model.attention=linear_elu optimizer.kind=lion", "steps: 4, "},
     {"$TRAIN " SHORT "theta.learn=no position.kind=t5 train.eval_lengths=20", "steps: 4, "},
@@ -36,16 +34,14 @@ static const char *const rows[][2] = {
     {"$TRAIN " SHORT "sweep.run.seed=1,2,3", "runs"},
     {"$TRAIN " MASKED "&& $TRAIN --checkpoint runs/tiny --predict 'a small [MASK]'", "mask 1: "},
     {"$TRAIN " DECODER
-     "&& $TRAIN --checkpoint runs/tiny --predict 'line' --tokens 8 --temperature 1 "
-     "--top-k 5",
+     "&& $TRAIN --checkpoint runs/tiny --predict 'line' --tokens 8 --temperature 1 --top-k 5",
      "line"},
-    {"$TRAIN " DECODER
-     "&& $TRAIN --checkpoint runs/tiny --export out && $TRAIN --checkpoint out --eval "
-     "data.file=text.txt --quiet",
+    {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --export out && $TRAIN --checkpoint out "
+     "--eval data.file=text.txt --quiet",
      "eval: "},
     {"$TRAIN " DECODER "model.kv_heads=1 && $TRAIN --checkpoint runs/tiny --export out.gguf", ""},
-    {"$TRAIN " SHORT "theta.learn=no data.task=classify data.file=rows.tsv data.vocab=32 && "
-     "$TRAIN --checkpoint runs/tiny --predict 'good 3'",
+    {"$TRAIN " SHORT "theta.learn=no data.task=classify data.file=rows.tsv data.vocab=32 && $TRAIN "
+     "--checkpoint runs/tiny --predict 'good 3'",
      "yes"},
     {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --embed text.txt --output v.h5", ""},
     {"$TRAIN " DECODER "&& $TRAIN --checkpoint runs/tiny --usage", "layer,head,i,theta"},

@@ -44,11 +44,9 @@ static void poison(const char *folder, const char *name)
 {
     rt_csv csv;
     rt_writer text = {0};
-    char path[256];
     ck_assert_msg(rt_csv_open(&csv, folder, name), "no %s/%s", folder, name);
     while (rt_csv_row(&csv))
         ;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
     for (int column = 0; column < csv.columns; column++)
         for (int p = 0; p < PAYLOADS; p++)
             for (int i = 0; i < csv.columns; i++) {
@@ -56,7 +54,7 @@ static void poison(const char *folder, const char *name)
                 rt_writer_add(&text, i + 1 < csv.columns ? "," : "\n");
             }
     rt_csv_close(&csv);
-    FILE *to = fopen(path, "a");
+    FILE *to = fopen(lasting("%s/%s", folder, name), "a");
     ck_assert_ptr_nonnull(to);
     /* as the parser of old wanted it: without quotes around the cell */
     if (!strcmp(name, "theta.csv"))
@@ -69,16 +67,12 @@ static void poison(const char *folder, const char *name)
 
 static void expect_harmless(const char *page_path)
 {
+    static const char *const harmful[] = {"<script", "<img", "<i>", "<b>", "<touch", "\x1b"};
     expect_exit(w, 1, "find . -name '*canary*' | grep .");
-    char *page = read_file(page_path);
-    expect_no_text(page, "<script");
-    expect_no_text(page, "<img");
-    expect_no_text(page, "<i>");
-    expect_no_text(page, "<b>");
-    expect_no_text(page, "<touch");
-    expect_no_text(page, "\x1b");
+    const char *page = read_file(page_path);
+    for (int i = 0; i < ROWS(harmful); i++)
+        expect_no_text(page, harmful[i]);
     ck_assert_int_eq(count_of(page, "</html>"), 1);
-    rt_free(page);
 }
 
 SUITE(PROGRAM_OPTIONS)
@@ -87,7 +81,7 @@ TEST(cells_of_the_tables_of_a_run_are_numbers_or_nothing)
 {
     static const char *const tables[] = {"metrics.csv", "timing.csv", "theta.csv",
                                          "theta_final.csv", "lengths.csv"};
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.eval_lengths=8");
+    run("$TRAIN tiny.ini --quiet train.eval_lengths=8");
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         poison("runs/tiny", tables[i]);
     write_file("runs/tiny/x", "touch canary\n");
@@ -103,12 +97,10 @@ TEST(labels_are_shown_and_never_obeyed)
 {
     NEEDS_PROGRAM("gnuplot");
     static const char *const tables[] = {"classes.csv", "confusion.csv"};
-    expect_exit(
-        w, 0,
-        "for i in 1 2 3 4; do printf 'ab\\t<script>canary()</script>\\ncd\\t\"><img src=x>"
-        "&lt;b>\\nef\\tc\\n'; done | sed '1i text\\tlabel' >a.tsv; "
-        "$TRAIN tiny.ini --quiet data.task=classify data.vocab=32 data.file=a.tsv data.level=byte "
-        "data.eval_fraction=0 && $TRAIN --report runs/tiny");
+    run("for i in 1 2 3 4; do printf 'ab\\t<script>canary()</script>\\ncd\\t\"><img "
+        "src=x>&lt;b>\\nef\\tc\\n'; done | sed '1i text\\tlabel' >a.tsv; $TRAIN tiny.ini --quiet "
+        "data.task=classify data.vocab=32 data.file=a.tsv data.level=byte data.eval_fraction=0 && "
+        "$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
     expect_in_file("runs/tiny/report.html",
                    "<th scope=\"row\">&lt;script&gt;canary()&lt;/script&gt;</th>");
@@ -116,7 +108,7 @@ TEST(labels_are_shown_and_never_obeyed)
                    "<th scope=\"row\">&quot;&gt;&lt;img src=x&gt;&amp;lt;b&gt;</th>");
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         poison("runs/tiny", tables[i]);
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    run("$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
     write_file("runs/tiny/classes.csv",
                "label,precision,recall,f1,count\n"
@@ -130,7 +122,7 @@ TEST(labels_are_shown_and_never_obeyed)
                "true,predicted,count\n"
                "|touch canary,</table><script>canary()</script>,2147483647\n"
                "|touch canary,|touch canary,<script>\n|touch canary,all,1\n");
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    run("$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
     expect_in_file("runs/tiny/report.html", "<th scope=\"row\">|touch canary</th>");
     expect_in_file("runs/tiny/report.html", "--share:1.000\">2147483647</td>");
@@ -138,19 +130,16 @@ TEST(labels_are_shown_and_never_obeyed)
 
 TEST(headings_are_found_by_their_names_or_not_at_all)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    run("$TRAIN tiny.ini --quiet train.steps=2");
     for (int p = 0; p < 3; p++) {
-        char line[LINE_SIZE];
         static const char *const tables[] = {"metrics.csv", "theta.csv", "theta_final.csv"};
         for (int i = 0; i < 3; i++) {
-            snprintf(line, sizeof line, "runs/tiny/%s", tables[i]);
-            char *old = read_file(line), *comma = strchr(old, ',');
+            const char *path = lasting("runs/tiny/%s", tables[i]);
             rt_writer text = {0};
             rt_csv_put(&text, payloads[p]);
-            rt_writer_add(&text, "%s", comma);
-            write_file(line, text.bytes);
+            rt_writer_add(&text, "%s", strchr(read_file(path), ','));
+            write_file(path, text.bytes);
             rt_writer_free(&text);
-            rt_free(old);
         }
         write_file("runs/tiny/x", "touch canary\n");
         shell(w, "$TRAIN --report runs/tiny");
@@ -162,7 +151,7 @@ TEST(results_are_names_and_numbers)
 {
     NEEDS_PROGRAM("gnuplot");
     rt_writer text = {0};
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    run("$TRAIN tiny.ini --quiet train.steps=2");
     rt_writer_add(&text, "name,value\n");
     for (int p = 0; p < PAYLOADS; p++) {
         rt_writer_add(&text, "eval_loss,");
@@ -174,60 +163,51 @@ TEST(results_are_names_and_numbers)
     rt_writer_add(&text, "end,0\n");
     write_file("runs/tiny/result.csv", text.bytes);
     rt_writer_free(&text);
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
+    run("$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
 }
 
 TEST(names_and_settings_of_a_sweep_are_texts)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet train.steps=5 train.eval_every=1 "
-                "sweep.optimizer.lr=1e-2,2e-2");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=1 run.name=other");
+    run("$TRAIN tiny.ini --quiet train.steps=5 train.eval_every=1 sweep.optimizer.lr=1e-2,2e-2");
+    run("$TRAIN tiny.ini --quiet train.steps=1 run.name=other");
     poison("runs/tiny", "runs.csv");
     poison("runs/tiny/lr=1e-2", "metrics.csv");
     poison("runs/tiny/lr=1e-2", "theta.csv");
     write_file("runs/tiny/x", "touch canary\n");
     mkdir("runs/tiny/`touch canary`", 0777); /* a run of that name, which has a report */
     write_file("runs/tiny/`touch canary`/report.html", "");
-    expect_exit(w, 0, "cp runs/tiny/lr=1e-2/metrics.csv 'runs/tiny/`touch canary`'");
+    run("cp runs/tiny/lr=1e-2/metrics.csv 'runs/tiny/`touch canary`'");
     shell(w, "$TRAIN --report runs/tiny");
-    expect_exit(w, 0, "rm -r 'runs/tiny/`touch canary`'");
+    run("rm -r 'runs/tiny/`touch canary`'");
     expect_harmless("runs/tiny/report.html");
-    char *page = read_file("runs/tiny/report.html");
+    const char *page = read_file("runs/tiny/report.html");
     ck_assert_int_eq(count_of(page, "<svg"), 6); /* what can be drawn is drawn */
     expect_text(page, "%60touch%20canary%60/report.html");
-    rt_free(page);
     expect_exit(w, 1, "test -e runs/other/report.html"); /* "../other" is no run of the sweep */
 }
 
 TEST(a_text_in_a_script_is_no_more_than_a_text)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet train.steps=2 "
-                "sweep.optimizer.lr=1e-2,2e-2");
-    expect_exit(w, 0, "sed -i \"s/,1e-2,/,it's <b> \\`x\\` \\\\\\\\,/\" runs/tiny/runs.csv");
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
-    char *script = read_file("runs/tiny/figures/loss.gp"),
-         *page = read_file("runs/tiny/report.html");
+    run("$TRAIN tiny.ini --quiet train.steps=2 sweep.optimizer.lr=1e-2,2e-2");
+    run("sed -i \"s/,1e-2,/,it's <b> \\`x\\` \\\\\\\\,/\" runs/tiny/runs.csv");
+    run("$TRAIN --report runs/tiny");
+    const char *script = read_file("runs/tiny/figures/loss.gp"),
+               *page = read_file("runs/tiny/report.html");
     expect_text(script, "array labels[curves] = ['lr=it''s <b> ?x? ?', ");
     expect_text(page, "<td class=\"setting\">it&#39;s &lt;b&gt; `x` \\</td>");
     expect_no_text(page, "<b>");
-    rt_free(script);
-    rt_free(page);
 }
 
 /* Files that never end, never begin or are no files. */
 TEST(tables_that_are_no_files_are_passed_over)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
-    expect_exit(w, 0,
-                "cd runs/tiny && rm metrics.csv theta.csv timing.csv result.csv && "
-                "mkfifo metrics.csv && ln -s /dev/zero theta.csv && mkdir timing.csv && "
-                "ln -s result.csv result.csv");
+    run("$TRAIN tiny.ini --quiet train.steps=2");
+    run("cd runs/tiny && rm metrics.csv theta.csv timing.csv result.csv && mkfifo metrics.csv && "
+        "ln -s /dev/zero theta.csv && mkdir timing.csv && ln -s result.csv result.csv");
     ck_assert_int_eq(shell(w, "$TRAIN --report runs/tiny"), 1);
     expect_text(w->err, "runs/tiny/metrics.csv: not a regular file\n");
 }
@@ -236,36 +216,33 @@ TEST(tables_that_are_no_files_are_passed_over)
 TEST(links_are_not_written_through)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet train.steps=2; mkdir mine; for i in a b c; do echo "
-                "mine >mine/$i.csv; done");
-    expect_exit(w, 0,
-                "cd runs/tiny && mkdir figures && ln -s ../../mine/a.csv report.html.tmp && "
-                "ln -s ../../../mine/b.csv figures/loss.gp.tmp && "
-                "ln -s ../../../mine/c.csv figures/loss.svg && $TRAIN --report .");
-    expect_exit(w, 0, "for i in a b c; do echo mine | cmp - mine/$i.csv || exit 1; done");
-    expect_exit(w, 0, "rm -r runs/tiny/figures && ln -s ../../mine runs/tiny/figures");
+    run("$TRAIN tiny.ini --quiet train.steps=2; mkdir mine; for i in a b c; do echo mine "
+        ">mine/$i.csv; done");
+    run("cd runs/tiny && mkdir figures && ln -s ../../mine/a.csv report.html.tmp && ln -s "
+        "../../../mine/b.csv figures/loss.gp.tmp && ln -s ../../../mine/c.csv figures/loss.svg && "
+        "$TRAIN --report .");
+    run("for i in a b c; do echo mine | cmp - mine/$i.csv || exit 1; done");
+    run("rm -r runs/tiny/figures && ln -s ../../mine runs/tiny/figures");
     expect_told(1, "runs/tiny/figures: not a folder", "$TRAIN --report runs/tiny");
-    expect_exit(w, 0,
-                "ln -s ../../mine/a.csv runs/tiny/metrics.csv.tmp && $TRAIN tiny.ini --quiet "
-                "train.steps=2 --overwrite");
-    expect_output("3\n", "ls mine | wc -l && for i in a b c; do echo mine | cmp - mine/$i.csv || "
-                         "exit 1; done");
+    run("ln -s ../../mine/a.csv runs/tiny/metrics.csv.tmp && $TRAIN tiny.ini --quiet train.steps=2 "
+        "--overwrite");
+    expect_output(
+        "3\n",
+        "ls mine | wc -l && for i in a b c; do echo mine | cmp - mine/$i.csv || exit 1; done");
 }
 
 /* A number that is no number of a run still has its place in a sentence. */
 TEST(huge_numbers_are_short_on_the_page)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    run("$TRAIN tiny.ini --quiet train.steps=2");
     write_file("runs/tiny/timing.csv", "step,seconds,tokens_per_s\n2,1e-300,1\n");
     write_file("runs/tiny/metrics.csv", "step,tokens,loss\n1e300,1e300,1\n");
     write_file("runs/tiny/result.csv", "name,value\nsteps,1e300\neval_loss,1e300\n"
                                        "eval_accuracy,-1e300\ntheta_near,1\ntheta_max_drift,1e300\n"
                                        "theta_max_phase,nan\nend,0\n");
     shell(w, "$TRAIN --report runs/tiny");
-    char *page = read_file("runs/tiny/report.html");
+    const char *page = read_file("runs/tiny/report.html");
     expect_text(page, "<p>eval: loss 1e+300, accuracy -1e+300 after 1e+300 steps</p>");
     expect_text(page, "<p>theta: max relative drift 1e+300, max phase drift nan rad");
     expect_no_text(page, "00000000000000000000");
-    rt_free(page);
 }

@@ -6,132 +6,101 @@
 #define TRUNK  "$TRAIN tiny.ini --quiet theta.learn=no run.name=trunk train.steps=30"
 #define BRANCH "--quiet train.trunk=runs/trunk/checkpoints/step-00000030.h5"
 
-static void expect_same_table(const char *one, const char *other, const char *name)
-{
-    char paths[2][LINE_SIZE];
-    snprintf(paths[0], LINE_SIZE, "runs/%s/%s", one, name);
-    snprintf(paths[1], LINE_SIZE, "runs/%s/%s", other, name);
-    expect_same_files(paths[0], paths[1]);
-}
-
 /* ---- the law ---- */
 
 SUITE(PROGRAM_OPTIONS)
 
 TEST(a_branch_with_nothing_of_its_own_is_the_straight_run)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no run.name=straight");
-    expect_exit(w, 0, TRUNK);
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.learn=no run.name=branch " BRANCH);
-    expect_same_table("straight", "branch", "metrics.csv");
-    expect_exit(w, 0,
-                "for g in /model /optimizer; do h5diff runs/straight/checkpoints/step-00000060.h5 "
-                "runs/branch/checkpoints/step-00000060.h5 $g || exit 1; done");
+    run("$TRAIN tiny.ini --quiet theta.learn=no run.name=straight");
+    run(TRUNK);
+    run("$TRAIN tiny.ini theta.learn=no run.name=branch " BRANCH);
+    expect_same_in("straight", "branch", "metrics.csv");
+    expect_same_model("straight", "branch", 60);
 }
 
 TEST(a_learned_theta_is_carried_with_its_states)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=branch " BRANCH);
-    expect_same_table("straight", "branch", "metrics.csv");
-    expect_same_table("straight", "branch", "theta.csv");
+    run("$TRAIN tiny.ini --quiet run.name=straight");
+    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
+    run("$TRAIN tiny.ini run.name=branch " BRANCH);
+    expect_same_in("straight", "branch", "metrics.csv theta.csv");
 }
 
 /* Its bias correction counts from there: the first step of Adam moves a number by the learning rate
  * at most, whenever it is. */
 TEST(a_theta_that_joins_takes_its_first_step_then)
 {
-    expect_exit(w, 0, TRUNK);
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=branch theta.learn=yes run.log_every=1 "
-                "train.eval_every=1 train.steps=31 " BRANCH);
-    expect_exit(w, 0,
-                "awk -F, 'NR == FNR { if ($1 == 31) lr = $6; next } $1 == 31 { "
-                "d = log($5 / $6); if (d < 0) d = -d; if (d > m) m = d } "
-                "END { exit !(lr > 0 && m > 0.9 * lr && m < 1.01 * lr) }' "
-                "runs/branch/metrics.csv runs/branch/theta.csv");
+    run(TRUNK);
+    run("$TRAIN tiny.ini run.name=branch theta.learn=yes run.log_every=1 train.eval_every=1 "
+        "train.steps=31 " BRANCH);
+    run("awk -F, 'NR == FNR { if ($1 == 31) lr = $6; next } $1 == 31 { d = log($5 / $6); if (d < "
+        "0) d = -d; if (d > m) m = d } END { exit !(lr > 0 && m > 0.9 * lr && m < 1.01 * lr) }' "
+        "runs/branch/metrics.csv runs/branch/theta.csv");
     expect_printed("layers.0.attention.theta 30",
                    "h5dump -d /joined runs/branch/checkpoints/step-00000031.h5");
 }
 
 TEST(theta_of_another_scope_and_form_begins_at_the_trunks)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=branch theta.scope=head theta.form=raw " BRANCH);
-    expect_exit(
-        w, 0,
-        "awk -F, 'NR == FNR { if ($1 == 30) t[$2, $4] = $5; next } $1 == 30 { n++; "
-        "d = $5 - t[$2, $4]; if (d < -1e-6 || d > 1e-6) bad = 1 } END { exit bad || n != 16 "
-        "}' runs/trunk/theta.csv runs/branch/theta.csv");
+    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
+    run("$TRAIN tiny.ini run.name=branch theta.scope=head theta.form=raw " BRANCH);
+    run("awk -F, 'NR == FNR { if ($1 == 30) t[$2, $4] = $5; next } $1 == 30 { n++; d = $5 - t[$2, "
+        "$4]; if (d < -1e-6 || d > 1e-6) bad = 1 } END { exit bad || n != 16 }' "
+        "runs/trunk/theta.csv runs/branch/theta.csv");
 }
 
 /* They are 1 at first, which changes no bit of the trunk's model. */
 TEST(factors_of_heads_join_as_theta_does)
 {
-    expect_exit(w, 0, TRUNK);
+    run(TRUNK);
     expect_told(0, "parameters that join: 2, the first is layers.0.attention.head_scale",
-                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes train.trunk="
-                "runs/trunk/checkpoints/step-00000030.h5");
-    expect_exit(w, 0, "$TRAIN runs/branch/config.ini --eval");
-    expect_exit(w, 0, "$TRAIN runs/branch/config.ini --resume train.steps=70 --quiet");
+                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes "
+                "train.trunk=runs/trunk/checkpoints/step-00000030.h5");
+    run("$TRAIN runs/branch/config.ini --eval");
+    run("$TRAIN runs/branch/config.ini --resume train.steps=70 --quiet");
 }
 
 /* ---- with resume, threads and sweeps ---- */
 
 TEST(a_branch_is_resumed_to_the_same_bytes)
 {
-    expect_exit(w, 0, TRUNK);
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=whole theta.learn=yes " BRANCH);
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=parts theta.learn=yes train.steps=40 " BRANCH
-                " && rm -r runs/trunk/checkpoints && "
-                "$TRAIN tiny.ini run.name=parts theta.learn=yes --resume run.threads=1 " BRANCH);
-    expect_same_table("whole", "parts", "metrics.csv");
-    expect_same_table("whole", "parts", "theta.csv");
-    expect_exit(w, 0, "$TRAIN runs/parts/config.ini --eval");
+    run(TRUNK);
+    run("$TRAIN tiny.ini run.name=whole theta.learn=yes " BRANCH);
+    run("$TRAIN tiny.ini run.name=parts theta.learn=yes train.steps=40 " BRANCH
+        " && rm -r runs/trunk/checkpoints && $TRAIN tiny.ini run.name=parts theta.learn=yes "
+        "--resume run.threads=1 " BRANCH);
+    expect_same_in("whole", "parts", "metrics.csv theta.csv");
+    run("$TRAIN runs/parts/config.ini --eval");
 }
 
 TEST(a_branch_may_have_no_positions)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
+    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
     expect_told(0, "left behind: 2, the first is layers.0.attention.theta",
-                "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none train.trunk="
-                "runs/trunk/checkpoints/step-00000030.h5");
+                "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none "
+                "train.trunk=runs/trunk/checkpoints/step-00000030.h5");
 }
-
-static const char sweep[] = "[sweep]\n"
-                            "trunk = 30\n"
-                            "run.seed = 1,2\n"
-                            "[variant fixed]\n"
-                            "theta.learn = no\n"
-                            "[variant learned]\n"
-                            "theta.learn = yes\n"
-                            "theta.scope = head\n";
 
 static void write_sweep(void)
 {
-    char text[4096];
-    snprintf(text, sizeof text, "%s%s", tiny_config, sweep);
-    char *learned = strstr(text, "learn = yes");
-    memcpy(learned, "learn = no ", strlen("learn = no "));
-    write_file("s.ini", text);
+    run("sed 's/^learn = yes/learn = no/' tiny.ini >s.ini; printf '[sweep]\\ntrunk = 30\\n"
+        "run.seed = 1,2\\n[variant fixed]\\ntheta.learn = no\\n[variant learned]\\n"
+        "theta.learn = yes\\ntheta.scope = head\\n' >>s.ini");
 }
 
 TEST(a_sweep_makes_a_trunk_for_each_seed)
 {
     write_sweep();
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no run.name=straight run.seed=2");
-    expect_exit(w, 0, "$TRAIN s.ini --quiet --check");
+    run("$TRAIN tiny.ini --quiet theta.learn=no run.name=straight run.seed=2");
+    run("$TRAIN s.ini --quiet --check");
     expect_told(0, "[trunk] trunk_seed=1: done", "$TRAIN s.ini");
     expect_text(w->err, "[4/4] learned_seed=2: done");
-    expect_same_table("straight", "s/fixed_seed=2", "metrics.csv");
+    expect_same_in("straight", "s/fixed_seed=2", "metrics.csv");
     expect_printed("step-00000030.h5\n5\n",
                    "ls runs/s/trunk_seed=1/checkpoints; wc -l <runs/s/runs.csv");
-    expect_exit(w, 0,
-                "$TRAIN --print-config s.ini >again.ini && $TRAIN again.ini run.name=again "
-                "sweep.jobs=2");
-    expect_same_table("s/learned_seed=1", "again/learned_seed=1", "theta.csv");
+    run("$TRAIN --print-config s.ini >again.ini && $TRAIN again.ini run.name=again sweep.jobs=2");
+    expect_same_in("s/learned_seed=1", "again/learned_seed=1", "theta.csv");
 }
 
 /* A sweep that has all runs does not need their trunks again; one that grew makes those it lacks.
@@ -147,21 +116,21 @@ TEST(a_sweep_that_grew_makes_the_trunks_it_lacks)
 TEST(a_sweep_can_be_moved_and_given_more_steps)
 {
     write_sweep();
-    expect_told(0, "[4/4] learned_seed=2: reused as it was",
-                "$TRAIN s.ini --quiet && mkdir moved && mv runs/s moved/s && "
-                "$TRAIN s.ini run.dir=moved");
+    expect_told(
+        0, "[4/4] learned_seed=2: reused as it was",
+        "$TRAIN s.ini --quiet && mkdir moved && mv runs/s moved/s && $TRAIN s.ini run.dir=moved");
     expect_untold("[trunk]",
                   "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70");
-    expect_told(2, "train.trunk: the run has",
-                "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70 "
-                "sweep.trunk=20");
+    expect_told(
+        2, "train.trunk: the run has",
+        "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70 sweep.trunk=20");
 }
 
 /* Both take the same first step: of a frozen theta nothing was learned. */
 TEST(what_the_trunk_froze_joins)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 train.freeze=theta");
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=branch train.freeze=theta " BRANCH);
+    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 train.freeze=theta");
+    run("$TRAIN tiny.ini run.name=branch train.freeze=theta " BRANCH);
     expect_printed("layers.1.attention.theta 30",
                    "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
                    " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
@@ -169,10 +138,10 @@ TEST(what_the_trunk_froze_joins)
 
 TEST(a_branch_does_not_replace_its_trunk)
 {
-    expect_exit(w, 0, TRUNK);
+    run(TRUNK);
     expect_told(2, "is a checkpoint of this run: choose another run.name",
                 "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
-    expect_exit(w, 0, "$TRAIN runs/trunk/config.ini --eval");
+    run("$TRAIN runs/trunk/config.ini --eval");
 }
 
 /* ---- refusals ---- */
@@ -200,28 +169,27 @@ TEST_ROWS(what_a_branch_cannot_be_is_refused, 0, sizeof refusals / sizeof *refus
 {
     write_sweep();
     write_file("v.ini", "[variant trunk]\ntheta.learn = yes\n");
-    expect_exit(w, 0, TRUNK);
+    run(TRUNK);
     expect_told(2, refusals[_i].says, "$TRAIN run.name=x %s", refusals[_i].arguments);
     ck_assert(!exists("runs/x"));
 }
 
 TEST(a_learned_theta_is_not_exchanged_unseen)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 theta.scope=head");
+    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 theta.scope=head");
     expect_told(2, "train.freeze = theta keeps it",
                 "$TRAIN tiny.ini run.name=x theta.learn=no " BRANCH);
     expect_told(4, "theta.scope is coarser than that of the trunk",
                 "$TRAIN tiny.ini run.name=x theta.scope=layer " BRANCH);
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=layers train.steps=30");
+    run("$TRAIN tiny.ini --quiet run.name=layers train.steps=30");
     expect_told(4, "theta.scope is coarser than that of the trunk",
                 "$TRAIN tiny.ini run.name=x theta.scope=model train.trunk=runs/layers");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=heads train.steps=30 theta.head_scale=yes");
+    run("$TRAIN tiny.ini --quiet run.name=heads train.steps=30 theta.head_scale=yes");
     expect_told(2, "theta.head_scale = no would replace them by 1",
                 "$TRAIN tiny.ini run.name=x train.trunk=runs/heads");
     expect_exit(w, 4, "$TRAIN tiny.ini run.name=x train.trunk=none.h5");
     ck_assert(!exists("runs/x"));
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=kept theta.scope=head train.freeze=theta " BRANCH);
-    expect_exit(w, 0,
-                "awk -F, '$1 == 40 { t[$2, $3, $4] = $5 } $1 == 60 { n++; "
-                "if (t[$2, $3, $4] != $5) bad = 1 } END { exit bad || !n }' runs/kept/theta.csv");
+    run("$TRAIN tiny.ini run.name=kept theta.scope=head train.freeze=theta " BRANCH);
+    run("awk -F, '$1 == 40 { t[$2, $3, $4] = $5 } $1 == 60 { n++; if (t[$2, $3, $4] != $5) bad = 1 "
+        "} END { exit bad || !n }' runs/kept/theta.csv");
 }

@@ -4,34 +4,20 @@
 
 #include "text/csv.h"
 
-#include <math.h>
-
 /* The label is the letter that the text has most of, now and then another one; of tokens the first
  * letter of each. */
 static void make_files(void)
 {
-    expect_exit(w, 0,
-                "mkdir sub; awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 300; i++) { "
-                "k = i %% 3; s = \"\"; for (n = 0; n < 2 + i * 7 %% 5; n++) "
-                "s = s substr(\"abc\", 1 + (k + (n %% 3 == 2)) %% 3, 1); "
-                "l = i %% 11 ? k : (k + 1) %% 3; print s \"\\t\" substr(\"ABC\", 1 + l, 1) } }' "
-                ">sub/train.tsv; { echo 'text\tlabel'; sed -n '2,62p' sub/train.tsv; } "
-                ">sub/test.tsv");
-    expect_exit(w, 0,
-                "awk 'NR > 1 { print $1 \"\\t\" $2; if (NR %% 4 == 0) print \"\" }' "
-                "sub/train.tsv >sub/tags.tsv");
-    expect_exit(
-        w, 0,
-        "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 12\\nfile = train.tsv\\n"
-        "eval_file = test.tsv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = 2\\n[optimizer]\\n"
-        "lr = 0.01\\n[train]\\nsteps = 40\\nbatch_size = 16\\neval_every = 40\\n' "
-        ">sub/c.ini");
-}
-
-static void enter_with_files(void)
-{
-    enter();
-    make_files();
+    run("mkdir sub; awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 300; i++) { k = i %% 3; s "
+        "= \"\"; for (n = 0; n < 2 + i * 7 %% 5; n++) s = s substr(\"abc\", 1 + (k + (n %% 3 == "
+        "2)) %% 3, 1); l = i %% 11 ? k : (k + 1) %% 3; print s \"\\t\" substr(\"ABC\", 1 + l, 1) } "
+        "}' >sub/train.tsv; { echo 'text\tlabel'; sed -n '2,62p' sub/train.tsv; } >sub/test.tsv");
+    run("awk 'NR > 1 { print $1 \"\\t\" $2; if (NR %% 4 == 0) print \"\" }' sub/train.tsv "
+        ">sub/tags.tsv");
+    run("printf '[data]\\ntask = classify\\nlevel = char\\nlength = 12\\nfile = "
+        "train.tsv\\neval_file = test.tsv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = "
+        "2\\n[optimizer]\\nlr = 0.01\\n[train]\\nsteps = 40\\nbatch_size = 16\\neval_every = "
+        "40\\n' >sub/c.ini");
 }
 
 #define CLASSIFY "sub/c.ini --quiet "
@@ -55,29 +41,17 @@ static void read_confusion(const char *folder, double matrix[CLASSES][CLASSES])
     rt_csv_close(&csv);
 }
 
-static double result(const char *name)
-{
-    rt_csv csv;
-    double value = NAN;
-    ck_assert(rt_csv_open(&csv, "runs/c", "result.csv"));
-    while (rt_csv_row(&csv))
-        if (!strcmp(rt_csv_cell(&csv, "name"), name))
-            value = rt_csv_number(&csv, "value");
-    rt_csv_close(&csv);
-    return value;
-}
-
 /* ---- scores ---- */
 
-SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
+SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
 TEST_ROWS(the_scores_are_those_of_the_confusion_matrix, 0, 2)
 {
     double m[CLASSES][CLASSES], right = 0, all = 0, macro = 0;
-    char line[LINE_SIZE], wanted[LINE_SIZE];
     rt_csv csv;
     int c = 0;
-    expect_exit(w, 0, "$TRAIN %s", _i ? TAG : CLASSIFY);
+    run("$TRAIN %s", _i ? TAG : CLASSIFY);
+    const char *printed = lasting("%s", w->out);
     read_confusion("runs/c", m);
     ck_assert(rt_csv_open(&csv, "runs/c", "classes.csv"));
     for (; rt_csv_row(&csv); c++) {
@@ -94,10 +68,9 @@ TEST_ROWS(the_scores_are_those_of_the_confusion_matrix, 0, 2)
         ck_assert_double_eq_tol(rt_csv_number(&csv, "recall"), recall, 1e-8);
         ck_assert_double_eq_tol(rt_csv_number(&csv, "f1"), f1, 1e-8);
         ck_assert_double_eq(rt_csv_number(&csv, "count"), count);
-        snprintf(line, sizeof line, "'%c' ", 'A' + c);
-        snprintf(wanted, sizeof wanted, "'%c'    %9.4f  %6.4f  %6.4f  %8.0f", 'A' + c, precision,
-                 recall, f1, count);
-        ck_assert_str_eq(line_of(w->out, line, (char[LINE_SIZE]){0}), wanted);
+        ck_assert_str_eq(line_of(printed, lasting("'%c' ", 'A' + c)),
+                         lasting("'%c'    %9.4f  %6.4f  %6.4f  %8.0f", 'A' + c, precision, recall,
+                                 f1, count));
         right += m[c][c];
         all += count;
         macro += f1 / CLASSES;
@@ -105,56 +78,50 @@ TEST_ROWS(the_scores_are_those_of_the_confusion_matrix, 0, 2)
     rt_csv_close(&csv);
     ck_assert_int_eq(c, CLASSES);
     ck_assert_double_gt(all, right);
-    ck_assert_double_eq_tol(result("accuracy"), right / all, 1e-8);
-    ck_assert_double_eq(result("accuracy"), result("eval_accuracy"));
-    ck_assert_double_eq_tol(result("macro_f1"), macro, 1e-8);
-    snprintf(wanted, sizeof wanted, "macro F1 %.4f (3 classes)", macro);
-    ck_assert_str_eq(line_of(w->out, "macro F1 ", line), wanted);
+    ck_assert_double_eq_tol(result_of("c", "accuracy"), right / all, 1e-8);
+    ck_assert_double_eq(result_of("c", "accuracy"), result_of("c", "eval_accuracy"));
+    ck_assert_double_eq_tol(result_of("c", "macro_f1"), macro, 1e-8);
+    ck_assert_str_eq(line_of(printed, "macro F1 "), lasting("macro F1 %.4f (3 classes)", macro));
 }
 
 TEST(an_evaluation_prints_the_same_scores)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "| sed -n '/^eval/,/^.C/p' >trained");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "--eval | sed -n '/^eval/,/^.C/p' | cmp - trained");
+    run("$TRAIN " CLASSIFY "| sed -n '/^eval/,/^.C/p' >trained");
+    run("$TRAIN " CLASSIFY "--eval | sed -n '/^eval/,/^.C/p' | cmp - trained");
     expect_output("6\n", "grep -c '' trained");
 }
 
 /* The rows of the evaluation, asked one by one, make the same matrix. */
 TEST(what_is_predicted_is_what_was_counted)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 0,
-                "sed 1d sub/test.tsv | cut -f1 | $TRAIN " CLASSIFY "--predict - | cut -f1 >got; "
-                "sed 1d sub/test.tsv | cut -f2 | paste -d, - got | sort | uniq -c | "
-                "awk '{ print $2 \",\" $1 }' >counted; sed 1d runs/c/confusion.csv | sort | "
-                "cmp - counted");
+    run("$TRAIN " CLASSIFY);
+    run("sed 1d sub/test.tsv | cut -f1 | $TRAIN " CLASSIFY
+        "--predict - | cut -f1 >got; sed 1d sub/test.tsv | cut -f2 | paste -d, - got | sort | uniq "
+        "-c | awk '{ print $2 \",\" $1 }' >counted; sed 1d runs/c/confusion.csv | sort | cmp - "
+        "counted");
 }
 
 TEST(what_is_predicted_of_tokens_is_what_was_counted)
 {
 #define WHOLE TAG "data.eval_fraction=0 data.length=40 "
-    expect_exit(w, 0, "$TRAIN " WHOLE);
-    expect_exit(
-        w, 0,
-        "awk -F'\t' '{ printf \"%%s\", NF ? $1 \" \" : \"\\n\" }' sub/tags.tsv | $TRAIN " WHOLE
+    run("$TRAIN " WHOLE);
+    run("awk -F'\t' '{ printf \"%%s\", NF ? $1 \" \" : \"\\n\" }' sub/tags.tsv | $TRAIN " WHOLE
         "--predict - | sed '$d' >got; cut -f1 sub/tags.tsv >words; cut -f1 got | cmp - words");
-    expect_exit(w, 0,
-                "cut -f2 got >labels; cut -f2 sub/tags.tsv | paste -d, - labels | grep -v '^,$' | "
-                "sort | uniq -c | awk '{ print $2 \",\" $1 }' >counted; "
-                "sed 1d runs/c/confusion.csv | sort | cmp - counted");
+    run("cut -f2 got >labels; cut -f2 sub/tags.tsv | paste -d, - labels | grep -v '^,$' | sort | "
+        "uniq -c | awk '{ print $2 \",\" $1 }' >counted; sed 1d runs/c/confusion.csv | sort | cmp "
+        "- counted");
 }
 
 TEST(of_many_classes_the_worst_are_shown)
 {
     double last = -1, f1;
     int rows = 0;
-    expect_exit(w, 0,
-                "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 500; i++) print "
-                "substr(\"abcdefghijklmnopqrstuvwxyz\", 1 + i %% 25, 1 + i %% 7 %% 2) \"\\tl\" "
-                "i %% 25 }' >sub/many.tsv");
+    run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 500; i++) print "
+        "substr(\"abcdefghijklmnopqrstuvwxyz\", 1 + i %% 25, 1 + i %% 7 %% 2) \"\\tl\" i %% 25 }' "
+        ">sub/many.tsv");
     expect_printed("macro F1 ",
-                   "$TRAIN " CLASSIFY "data.file=sub/many.tsv data.eval_file= data.eval_fraction=0 "
-                   "train.steps=60");
+                   "$TRAIN " CLASSIFY
+                   "data.file=sub/many.tsv data.eval_file= data.eval_fraction=0 train.steps=60");
     expect_text(w->out, " (25 classes)\n");
     expect_text(w->out, "\nthese are the 20 of the 25 classes with the lowest F1\n");
     for (const char *at = w->out; (at = strstr(at, "\n'l")); rows++) {
@@ -169,7 +136,7 @@ TEST(of_many_classes_the_worst_are_shown)
 
 TEST(a_class_that_neither_occurs_nor_is_predicted_says_nothing)
 {
-    expect_exit(w, 0, "echo 'aaaaaaaaaaaaaaaa\tZ' >>sub/train.tsv");
+    run("echo 'aaaaaaaaaaaaaaaa\tZ' >>sub/train.tsv");
     expect_printed(" (3 classes)\n", "$TRAIN " CLASSIFY);
     expect_no_text(w->out, "'Z'");
     expect_output("Z,0,0,0,0\n", "grep '^Z' runs/c/classes.csv");
@@ -177,9 +144,9 @@ TEST(a_class_that_neither_occurs_nor_is_predicted_says_nothing)
 
 TEST(runs_without_labels_have_no_classes)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "run.name=tiny");
+    run("$TRAIN " CLASSIFY "run.name=tiny");
     ck_assert(exists("runs/tiny/classes.csv") && exists("runs/tiny/confusion.csv"));
-    expect_exit(w, 0, "$TRAIN tiny.ini data.task=order data.vocab=12 --quiet --overwrite");
+    run("$TRAIN tiny.ini data.task=order data.vocab=12 --quiet --overwrite");
     ck_assert(!exists("runs/tiny/classes.csv") && !exists("runs/tiny/confusion.csv"));
     expect_no_text(w->out, "macro F1");
     expect_exit(w, 1, "grep -e ^accuracy -e ^macro runs/tiny/result.csv");
@@ -197,57 +164,44 @@ TEST(the_page_has_the_table_and_the_matrix)
 {
     NEEDS_PROGRAM("gnuplot");
     double m[CLASSES][CLASSES];
-    char wanted[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "&& $TRAIN --report runs/c");
+    run("$TRAIN " CLASSIFY "&& $TRAIN --report runs/c");
     read_confusion("runs/c", m);
-    char *page = read_file("runs/c/report.html");
-    snprintf(wanted, sizeof wanted, "<p>macro F1 %.4f</p>", result("macro_f1"));
-    expect_text(page, wanted);
+    const char *page = read_file("runs/c/report.html");
+    expect_text(page, lasting("<p>macro F1 %.4f</p>", result_of("c", "macro_f1")));
     expect_text(page, "<h2>Classes</h2>");
     expect_text(page,
                 "<tr><td></td><th scope=\"col\"><span>A</span></th><th "
                 "scope=\"col\"><span>B</span></th><th scope=\"col\"><span>C</span></th></tr>");
     for (int c = 0; c < CLASSES; c++) {
-        size_t used = (size_t)sprintf(wanted, "<tr><th scope=\"row\">%c</th>", 'A' + c);
+        const char *row = lasting("<tr><th scope=\"row\">%c</th>", 'A' + c);
         const double count = m[c][0] + m[c][1] + m[c][2];
         for (int k = 0; k < CLASSES; k++)
-            if (m[c][k] > 0)
-                used += (size_t)sprintf(wanted + used,
-                                        "<td class=\"%s\" style=\"--share:%.3f\">%.0f</td>",
-                                        c == k ? "right" : "wrong", m[c][k] / count, m[c][k]);
-            else
-                used += (size_t)sprintf(wanted + used, "<td></td>");
-        sprintf(wanted + used, "</tr>");
-        expect_text(page, wanted);
+            row = m[c][k] > 0 ? lasting("%s<td class=\"%s\" style=\"--share:%.3f\">%.0f</td>", row,
+                                        c == k ? "right" : "wrong", m[c][k] / count, m[c][k])
+                              : lasting("%s<td></td>", row);
+        expect_text(page, lasting("%s</tr>", row));
     }
-    rt_free(page);
     /* a run that goes on has none of its own yet */
-    expect_exit(w, 0, "rm runs/c/result.csv; $TRAIN --report runs/c");
-    page = read_file("runs/c/report.html");
-    expect_no_text(page, "Confusion matrix");
-    rt_free(page);
+    run("rm runs/c/result.csv; $TRAIN --report runs/c");
+    expect_no_text(read_file("runs/c/report.html"), "Confusion matrix");
 }
 
 /* Of 40 classes all texts are taken for few: the matrix has those, which are in most errors. */
 TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(
-        w, 0,
-        "awk 'BEGIN { print \"label,precision,recall,f1,count\" >\"runs/c/classes.csv\"; "
-        "print \"true,predicted,count\" >\"runs/c/confusion.csv\"; "
-        "for (i = 10; i < 50; i++) { print \"l\" i \",0,0,\" (i == 49 ? 1 : 0) \",\" i "
-        ">\"runs/c/classes.csv\"; print \"l\" i \",l49,\" i >\"runs/c/confusion.csv\" } }'; "
-        "$TRAIN --report runs/c");
-    char *page = read_file("runs/c/report.html");
+    run("$TRAIN " CLASSIFY);
+    run("awk 'BEGIN { print \"label,precision,recall,f1,count\" >\"runs/c/classes.csv\"; print "
+        "\"true,predicted,count\" >\"runs/c/confusion.csv\"; for (i = 10; i < 50; i++) { print "
+        "\"l\" i \",0,0,\" (i == 49 ? 1 : 0) \",\" i >\"runs/c/classes.csv\"; print \"l\" i "
+        "\",l49,\" i >\"runs/c/confusion.csv\" } }'; $TRAIN --report runs/c");
+    const char *page = read_file("runs/c/report.html");
     expect_text(page, "The 30 of the 40 classes with the most errors; confusion.csv has all.");
     expect_text(page, "<span>l49</span>");
     expect_text(page, "<span>l20</span>"); /* 19 errors of l49 are its own: 48 ... 20 are left */
     expect_no_text(page, "<span>l19</span>");
     ck_assert_int_eq(count_of(page, "class=\"wrong\""), 29);
     ck_assert_int_eq(count_of(page, "class=\"right\""), 1);
-    rt_free(page);
 }
 
 /* ---- predictions ---- */
@@ -255,12 +209,11 @@ TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
 /* A model that would read a second line before it answers the first waits here for ever. */
 TEST(a_line_is_answered_before_the_next_one_is_read)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 0,
-                "mkfifo in out; $TRAIN " CLASSIFY "--predict - <in >out & exec 3>in 4<out; "
-                "for t in aab bbbc cc; do echo $t >&3; read -r answer <&4; "
-                "test \"$answer\" = \"$($TRAIN " CLASSIFY "--predict $t)\" || exit 9; done; "
-                "exec 3>&-; wait $!");
+    run("$TRAIN " CLASSIFY);
+    run("mkfifo in out; $TRAIN " CLASSIFY
+        "--predict - <in >out & exec 3>in 4<out; for t in aab bbbc cc; do echo $t >&3; read -r "
+        "answer <&4; test \"$answer\" = \"$($TRAIN " CLASSIFY
+        "--predict $t)\" || exit 9; done; exec 3>&-; wait $!");
 }
 
 TEST(a_text_that_is_no_row_is_exit_2)
@@ -272,8 +225,8 @@ TEST(a_text_that_is_no_row_is_exit_2)
         {"--predict \"$(printf 'ab\\377')\"", "train: byte 0xff at byte 2 is not UTF-8\n"},
         {"--predict - <lines", "train: line 2: the text is empty\n"},
     };
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 0, "printf 'ab\\n\\nab\\n' >lines");
+    run("$TRAIN " CLASSIFY);
+    run("printf 'ab\\n\\nab\\n' >lines");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         expect_message(2, bad[i].message, "$TRAIN " CLASSIFY "%s", bad[i].arguments);
         ck_assert_int_eq(count_of(w->out, "\n"), i == 2);
@@ -282,10 +235,10 @@ TEST(a_text_that_is_no_row_is_exit_2)
 
 TEST(what_is_cut_or_unknown_is_a_warning)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    run("$TRAIN " CLASSIFY);
     expect_message(0,
-                   "train: warning: characters of the text that are not in the vocabulary and "
-                   "are read as [UNK]: 1, the first is 'X' at byte 1\ntrain: warning: the text is "
+                   "train: warning: characters of the text that are not in the vocabulary and are "
+                   "read as [UNK]: 1, the first is 'X' at byte 1\ntrain: warning: the text is "
                    "longer than data.length = 12 and is cut at the end\n",
                    "$TRAIN " CLASSIFY "--predict aXbbbbbbbbbbbbbbbbb");
     expect_message(0,
@@ -299,14 +252,13 @@ TEST(what_is_cut_or_unknown_is_a_warning)
  * trained on both. */
 TEST(a_pair_is_told_by_its_tab)
 {
-    expect_exit(w, 0,
-                "awk 'NR == 1 { print \"text\\ttext_b\\tlabel\" } NR > 1 { print $1 \"\\tx\\t\" "
-                "$2 }' sub/train.tsv >sub/pairs.tsv");
+    run("awk 'NR == 1 { print \"text\\ttext_b\\tlabel\" } NR > 1 { print $1 \"\\tx\\t\" $2 }' "
+        "sub/train.tsv >sub/pairs.tsv");
 #define PAIRS CLASSIFY "data.file=sub/pairs.tsv data.eval_file= "
-    expect_exit(w, 0, "$TRAIN " PAIRS);
-    expect_exit(w, 0, "printf 'aab\\tb\\n' | $TRAIN " PAIRS "--predict -");
+    run("$TRAIN " PAIRS);
+    run("printf 'aab\\tb\\n' | $TRAIN " PAIRS "--predict -");
     ck_assert_int_eq(count_of(w->out, "\t0."), 1);
-    expect_exit(w, 0, "printf 'aab\\tb\\naab\\n' | $TRAIN " PAIRS "--predict -");
+    run("printf 'aab\\tb\\naab\\n' | $TRAIN " PAIRS "--predict -");
     ck_assert_int_eq(count_of(w->out, "\t0."), 2);
     expect_told(
         2, "train: line 2: a pair must be TEXT<TAB>TEXT, neither empty; got more than one tab\n",

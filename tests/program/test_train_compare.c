@@ -2,20 +2,17 @@
 
 #include "train_program.h"
 
-#include <math.h>
-
 #define SHORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=20 "
 
 static void make_runs(void)
 {
-    expect_exit(w, 0,
-                SHORT "run.name=a1 && " SHORT "run.name=a2 run.seed=2 && " SHORT
-                      "run.name=b run.dir=elsewhere model.dim=24 theta.learn=no");
+    run(SHORT "run.name=a1 && " SHORT "run.name=a2 run.seed=2 && " SHORT
+              "run.name=b run.dir=elsewhere model.dim=24 theta.learn=no");
 }
 
-static char *read_page(const char *path)
+static const char *read_page(const char *path)
 {
-    char *page = read_file(path);
+    const char *page = read_file(path);
     ck_assert_msg(strstr(page, "</html>") != NULL, "%s is not whole", path);
     return page;
 }
@@ -28,8 +25,8 @@ TEST(what_sets_runs_apart_is_told_with_their_results)
     make_runs();
     expect_output("report: report.html\n",
                   "mkdir tmp && TMPDIR=$PWD/tmp $TRAIN --report runs/a1 runs/a2 elsewhere/b");
-    expect_exit(w, 0, "rmdir tmp"); /* nothing stays behind */
-    char *page = read_page("report.html");
+    run("rmdir tmp"); /* nothing stays behind */
+    const char *page = read_page("report.html");
     expect_text(page, "<h1>3 runs compared</h1>");
     expect_text(page, "<p>3 of 3 runs finished</p>");
     expect_text(page, "<tr><th>run</th><th>runs</th><th>loss</th><th>accuracy</th>");
@@ -41,15 +38,18 @@ TEST(what_sets_runs_apart_is_told_with_their_results)
     expect_text(page, "dim=24, learn=no");
     /* loss by two keys, loss, accuracy, theta, loss by tokens and by time */
     ck_assert_int_eq(count_of(page, "</svg>"), 7);
+    ck_assert_int_eq(count_of(page, "<svg role=\"img\""), 7);
+    /* figures of half the page have no least width, which would be scrolled on a telephone */
+    expect_no_text(page, "min-width:4");
+    expect_no_text(page, "style=\"min-width");
     expect_no_text(page, "href=\"a1");
-    rt_free(page);
 }
 
 TEST(a_sweep_stands_for_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
-    expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2 theta.learn=no");
+    run(SHORT "run.name=s sweep.run.seed=1,2 theta.learn=no");
     expect_output("report: all.html\n", "$TRAIN --report runs/s runs/a1 --output all.html");
     expect_in_file("all.html", "<h1>3 runs compared</h1>");
     expect_in_file("all.html", "<td class=\"setting\">seed=1, seed=2</td>");
@@ -64,17 +64,15 @@ TEST(a_sweep_stands_for_its_runs)
 
 static void make_texts(void)
 {
-    expect_exit(w, 0,
-                "for i in $(seq 200); do printf 'one \303\244\342\202\254\n'; done >text.txt; cp "
-                "text.txt other.txt");
-    expect_exit(w, 0,
-                "$TRAIN --train-tokenizer 40 --level wordpiece text.txt >vocab.txt 2>/dev/null");
+    run("for i in $(seq 200); do printf 'one \303\244\342\202\254\n'; done >text.txt; cp text.txt "
+        "other.txt");
+    run("$TRAIN --train-tokenizer 40 --level wordpiece text.txt >vocab.txt 2>/dev/null");
 }
 
 /* The page over these runs, which were trained before. */
-static char *compare(const char *runs)
+static const char *compare(const char *runs)
 {
-    expect_exit(w, 0, "$TRAIN --report %s", runs);
+    run("$TRAIN --report %s", runs);
     return read_page("report.html");
 }
 
@@ -85,20 +83,16 @@ TEST(keys_that_follow_from_others_are_left_out)
     NEEDS_PROGRAM("gnuplot");
     static const char decoder[] = "model.kind=decoder";
     make_texts();
-    expect_exit(
-        w, 0,
-        TEXT "run.name=a optimizer.schedule_steps=20 && " OWN
+    run(TEXT "run.name=a optimizer.schedule_steps=20 && " OWN
              "run.name=b data.file=text.txt train.steps=21 optimizer.schedule_steps=21 %s && " TEXT
              "run.name=c optimizer.schedule_steps=20 model.norm=post %s",
         decoder, decoder);
-    char *page = compare("runs/a runs/b");
+    const char *page = compare("runs/a runs/b");
     expect_text(page, "<th>kind</th><th>objective</th><th>steps</th></tr>");
     expect_text(page, "kind=decoder, objective=lm, steps=21");
-    rt_free(page);
     page = compare("runs/a runs/b runs/c");
     expect_no_text(page, "<th>norm_kind</th>");
     expect_text(page, "<th>kind</th><th>norm</th><th>objective</th>");
-    rt_free(page);
 }
 
 /* Of two texts the losses are not those of one question, nor are those of masked tokens. */
@@ -112,50 +106,36 @@ TEST(no_row_is_best_where_losses_are_not_comparable)
         {"run.name=other", "data"},
         {"run.name=copy", "tasks"},
     };
-    char expected[128];
     make_texts();
-    expect_exit(w, 0,
-                TEXT "run.name=a && " TEXT "run.name=c model.dim=8 && " OWN
-                     "data.file=other.txt run.name=other train.steps=20 && " SHORT
-                     "run.name=copy theta.learn=no");
+    run(TEXT "run.name=a && " TEXT "run.name=c model.dim=8 && " OWN
+             "data.file=other.txt run.name=other train.steps=20 && " SHORT
+             "run.name=copy theta.learn=no");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strchr(rows[i][0], ' '))
-            expect_exit(w, 0, TEXT "--overwrite %s", rows[i][0]);
-        snprintf(expected, sizeof expected, "runs/a runs/%.*s",
-                 (int)strcspn(strchr(rows[i][0], '=') + 1, " "), strchr(rows[i][0], '=') + 1);
-        char *page = compare(expected);
+            run(TEXT "--overwrite %s", rows[i][0]);
+        const char *runs =
+            lasting("runs/a runs/%.*s", (int)strcspn(strchr(rows[i][0], '=') + 1, " "),
+                    strchr(rows[i][0], '=') + 1);
+        const char *page = compare(runs);
         expect_no_text(page, "<tr class=\"best\">");
-        snprintf(expected, sizeof expected,
-                 "; no row is in bold, for losses of different %s are not comparable.", rows[i][1]);
-        expect_text(page, expected);
-        rt_free(page);
+        expect_text(page, lasting("; no row is in bold, for losses of different %s are not "
+                                  "comparable.",
+                                  rows[i][1]));
     }
-    char *page = compare("runs/a runs/c");
+    const char *page = compare("runs/a runs/c");
     expect_text(page, "<p>lowest loss: ");
     expect_text(page, "; no row is in bold, for the row with the lowest loss is not told apart");
-    rt_free(page);
 }
 
 TEST(runs_on_different_texts_are_ranked_by_the_file_that_both_are_evaluated_on)
 {
     NEEDS_PROGRAM("gnuplot");
     make_texts();
-    expect_exit(w, 0,
-                "tail -n 50 text.txt >own.txt; " TEXT "run.name=a data.eval_file=own.txt && " OWN
-                "run.name=b data.eval_file=own.txt data.file=other.txt train.steps=20 && " OWN
-                "run.name=c data.eval_file=text.txt data.file=other.txt train.steps=20");
-    char *page = compare("runs/a runs/b");
-    expect_text(page, "<p>lowest loss: ");
-    rt_free(page);
-    page = compare("runs/b runs/c");
-    expect_text(page, "losses of different data are not comparable");
-    rt_free(page);
-}
-
-static double result(const char *run, const char *name)
-{
-    expect_exit(w, 0, "sed -n 's/^%s,//p' runs/%s/result.csv", name, run);
-    return *w->out ? atof(w->out) : (double)NAN;
+    run("tail -n 50 text.txt >own.txt; " TEXT "run.name=a data.eval_file=own.txt && " OWN
+        "run.name=b data.eval_file=own.txt data.file=other.txt train.steps=20 && " OWN
+        "run.name=c data.eval_file=text.txt data.file=other.txt train.steps=20");
+    expect_text(compare("runs/a runs/b"), "<p>lowest loss: ");
+    expect_text(compare("runs/b runs/c"), "losses of different data are not comparable");
 }
 
 /* Seven tokens for ten bytes at level char, each of which is a token at level byte; a token of
@@ -166,31 +146,27 @@ TEST(vocabularies_are_compared_by_bits_per_byte)
     NEEDS_PROGRAM("gnuplot");
     static const char lm[] = "data.objective=lm model.causal=yes";
     make_texts();
-    expect_exit(w, 0,
-                TEXT "%s run.name=bytes && " TEXT "%s run.name=chars data.level=char && " TEXT
-                     "%s run.name=pieces data.level=wordpiece data.vocab_file=vocab.txt",
-                lm, lm, lm);
-    expect_exit(w, 0,
-                TEXT "run.name=masked && " TEXT
-                     "%s run.name=bpe data.level=bpe data.vocab_file=" BPE,
-                lm);
-    const double bytes = result("bytes", "bits_per_byte"), chars = result("chars", "bits_per_byte");
-    ck_assert_double_eq_tol(bytes, result("bytes", "eval_loss") / log(2), 1e-6);
-    ck_assert_double_eq_tol(chars / (result("chars", "eval_loss") / log(2)), 7.0 / 10, 0.03);
-    const double bpe = result("bpe", "bits_per_byte") / (result("bpe", "eval_loss") / log(2));
+    run(TEXT "%s run.name=bytes && " TEXT "%s run.name=chars data.level=char && " TEXT
+             "%s run.name=pieces data.level=wordpiece data.vocab_file=vocab.txt",
+        lm, lm, lm);
+    run(TEXT "run.name=masked && " TEXT "%s run.name=bpe data.level=bpe data.vocab_file=" BPE, lm);
+    const double bytes = result_of("bytes", "bits_per_byte"),
+                 chars = result_of("chars", "bits_per_byte");
+    ck_assert_double_eq_tol(bytes, result_of("bytes", "eval_loss") / log(2), 1e-6);
+    ck_assert_double_eq_tol(chars / (result_of("chars", "eval_loss") / log(2)), 7.0 / 10, 0.03);
+    const double bpe = result_of("bpe", "bits_per_byte") / (result_of("bpe", "eval_loss") / log(2));
     ck_assert_msg(bpe > 0.2 && bpe < 1, "%g tokens a byte", bpe);
-    ck_assert(isnan(result("pieces", "bits_per_byte")) && isnan(result("masked", "bits_per_byte")));
-    char *page = compare("runs/bytes runs/chars");
+    ck_assert(isnan(result_of("pieces", "bits_per_byte")) &&
+              isnan(result_of("masked", "bits_per_byte")));
+    const char *page = compare("runs/bytes runs/chars");
     expect_text(page, "<th>loss</th><th>bits/byte</th><th>accuracy</th>");
     expect_text(page, "; no row is in bold, for the row with the fewest bits per byte is not ");
     expect_text(page, "<dt>bits/byte</dt>");
     expect_text(page, bytes < chars ? "<p>fewest bits per byte: bytes, "
                                     : "<p>fewest bits per byte: chars, ");
     expect_text(page, "Evaluation loss in bits per byte: ");
-    rt_free(page);
     page = compare("runs/bytes runs/pieces");
     expect_text(page, "; no row is in bold, for losses of different vocabularies are not ");
-    rt_free(page);
 }
 
 /* A file is called by its name, unless another has the same. */
@@ -198,30 +174,13 @@ TEST(files_are_told_apart_by_their_names)
 {
     NEEDS_PROGRAM("gnuplot");
     make_texts();
-    expect_exit(w, 0,
-                "mkdir else && cp text.txt else && " TEXT "run.name=a && " OWN
-                "train.steps=20 run.name=d data.file=other.txt && " OWN
-                "train.steps=20 run.name=c data.file=else/text.txt");
-    char *page = compare("runs/a runs/d");
+    run("mkdir else && cp text.txt else && " TEXT "run.name=a && " OWN
+        "train.steps=20 run.name=d data.file=other.txt && " OWN
+        "train.steps=20 run.name=c data.file=else/text.txt");
+    const char *page = compare("runs/a runs/d");
     expect_text(page, "<td class=\"setting\">other.txt</td>");
     expect_text(page, "file=text.txt");
-    rt_free(page);
-    page = compare("runs/a runs/c");
-    expect_text(page, "/else/text.txt</td>");
-    rt_free(page);
-}
-
-/* Figures of half the page have no least width, which would be scrolled on a telephone. */
-TEST(curves_fit_a_narrow_screen)
-{
-    NEEDS_PROGRAM("gnuplot");
-    make_runs();
-    expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
-    char *page = read_page("report.html");
-    ck_assert_int_eq(count_of(page, "<svg role=\"img\""), 7);
-    expect_no_text(page, "min-width:4");
-    expect_no_text(page, "style=\"min-width");
-    rt_free(page);
+    expect_text(compare("runs/a runs/c"), "/else/text.txt</td>");
 }
 
 /* Of one name in two folders, and one that has not ended. */
@@ -229,8 +188,8 @@ TEST(runs_of_one_name_and_without_results_are_compared)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
-    expect_exit(w, 0, SHORT "run.name=b run.dir=third && rm third/b/result.csv");
-    expect_exit(w, 0, "$TRAIN --report elsewhere/b third/b");
+    run(SHORT "run.name=b run.dir=third && rm third/b/result.csv");
+    run("$TRAIN --report elsewhere/b third/b");
     expect_in_file("report.html", "<p>1 of 2 runs finished</p>");
 }
 
@@ -238,14 +197,12 @@ TEST(a_report_is_replaced_and_nothing_else)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
-    expect_exit(w, 0, "$TRAIN --report runs/a1 elsewhere/b");
-    expect_exit(w, 0, "$TRAIN --report runs/a1 runs/a2 elsewhere/b");
+    run("$TRAIN --report runs/a1 elsewhere/b");
+    run("$TRAIN --report runs/a1 runs/a2 elsewhere/b");
     write_file("mine.html", "<html><head><title>mine</title>\n");
     expect_told(2, "mine.html is not a report of rotor: it was not replaced",
                 "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
-    char *page = read_file("mine.html");
-    ck_assert_str_eq(page, "<html><head><title>mine</title>\n");
-    rt_free(page);
+    ck_assert_str_eq(read_file("mine.html"), "<html><head><title>mine</title>\n");
 }
 
 /* Names that the folder of the comparison has a use of its own for. */
@@ -253,21 +210,17 @@ TEST(a_run_may_have_any_name)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
-    expect_exit(w, 0, "mv runs/a1 runs/figures && mv runs/a2 runs/runs.csv");
-    expect_exit(w, 0, "$TRAIN --report runs/figures elsewhere/b");
-    expect_exit(w, 0,
-                "mkdir more && mv runs/runs.csv more && $TRAIN --report more/runs.csv "
-                "elsewhere/b");
-    char *page = read_page("report.html");
-    ck_assert_int_eq(count_of(page, "</svg>"), 7);
-    rt_free(page);
+    run("mv runs/a1 runs/figures && mv runs/a2 runs/runs.csv");
+    run("$TRAIN --report runs/figures elsewhere/b");
+    run("mkdir more && mv runs/runs.csv more && $TRAIN --report more/runs.csv elsewhere/b");
+    ck_assert_int_eq(count_of(read_page("report.html"), "</svg>"), 7);
 }
 
 TEST(a_pipe_is_no_place_for_a_report)
 {
     make_runs();
     expect_exit(w, 2, "mkfifo pipe; $TRAIN --report runs/a1 elsewhere/b --output pipe");
-    expect_exit(w, 0, "test -p pipe");
+    run("test -p pipe");
 }
 
 TEST(what_cannot_be_compared_is_refused)
@@ -292,23 +245,18 @@ TEST(a_run_is_watched_until_it_ends)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
-    expect_exit(
-        w, 0,
-        "$TRAIN tiny.ini --quiet train.steps=1000000 run.name=long & trainer=$!; " WAIT_FOR_ROW(
-            "20", "runs/long/metrics.csv") "$TRAIN --watch runs/long >watched & watcher=$!; "
-                                           "until grep -q 'http-equiv=.refresh' "
-                                           "runs/long/report.html 2>.grep; do "
-                                           "kill -0 $watcher || exit 99; sleep 0.01; done; kill -0 "
-                                           "$watcher || exit 98; "
-                                           "kill -INT $trainer || exit 97; wait $watcher");
-    expect_exit(w, 0, "grep -c report: watched");
+    run("$TRAIN tiny.ini --quiet train.steps=1000000 run.name=long & trainer=$!; " WAIT_FOR_ROW(
+        "20",
+        "runs/long/metrics.csv") "$TRAIN --watch runs/long >watched & watcher=$!; until grep -q "
+                                 "'http-equiv=.refresh' runs/long/report.html 2>.grep; do kill -0 "
+                                 "$watcher || exit 99; sleep 0.01; done; kill -0 $watcher || exit "
+                                 "98; kill -INT $trainer || exit 97; wait $watcher");
+    run("grep -c report: watched");
     ck_assert_int_ge(atoi(w->out), 2);
-    expect_exit(w, 0, "$TRAIN --watch runs/a1");
-    char *page = read_page("runs/a1/report.html");
-    expect_no_text(page, "http-equiv");
-    rt_free(page);
+    run("$TRAIN --watch runs/a1");
+    expect_no_text(read_page("runs/a1/report.html"), "http-equiv");
     expect_exit(w, 2, "$TRAIN --watch runs/none");
-    expect_exit(w, 0, SHORT "run.name=s sweep.run.seed=1,2");
+    run(SHORT "run.name=s sweep.run.seed=1,2");
     expect_told(2, "--watch takes the folder of a run, not of a sweep", "$TRAIN --watch runs/s");
     expect_told(2, "--watch takes only one run", "$TRAIN --watch runs/a1 runs/a2");
     expect_exit(w, 2, "$TRAIN --watch runs/a1 --report runs/a2");

@@ -16,26 +16,17 @@ static void expect_lines(const char *text, const char *lines)
 {
     const size_t size = strlen(text), end = strlen(lines);
     ck_assert_msg(size >= end && !strcmp(text + size - end, lines),
-                  "expected at the end:\n%s"
-                  "got:\n%s",
-                  lines, text);
+                  "expected at the end:\n%sgot:\n%s", lines, text);
 }
 
 /* The parameters, the moments and what was evaluated. */
 static void expect_same_run(const char *one, const char *other, int step)
 {
-    char path[2][128];
-    expect_exit(w, 0,
-                "for i in %s %s; do h5dump -g /model -g /optimizer -a /patience_count -a "
-                "/patience_loss -a /best_eval_step runs/$i/checkpoints/step-%08d.h5 | tail -n +2 "
-                ">$i.txt; done; cmp %s.txt %s.txt",
-                one, other, step, one, other);
-    static const char *const names[] = {"metrics.csv", "theta.csv", "result.csv"};
-    for (int i = 0; i < 3; i++) {
-        snprintf(path[0], sizeof path[0], "runs/%s/%s", one, names[i]);
-        snprintf(path[1], sizeof path[1], "runs/%s/%s", other, names[i]);
-        expect_same_files(path[0], path[1]);
-    }
+    run("for i in %s %s; do h5dump -a /patience_count -a /patience_loss -a /best_eval_step "
+        "runs/$i/checkpoints/step-%08d.h5 | tail -n +2 >$i.txt; done; cmp %s.txt %s.txt",
+        one, other, step, one, other);
+    expect_same_model(one, other, step);
+    expect_same_in(one, other, "metrics.csv theta.csv result.csv");
 }
 
 SUITE(PROGRAM_OPTIONS)
@@ -50,9 +41,8 @@ TEST(a_run_ends_when_its_patience_has_run_out)
                   "grep -c '' runs/tiny/metrics.csv; grep ^stopped_early runs/tiny/result.csv");
     expect_printed("step-00000060.h5\n", "ls runs/tiny/checkpoints");
     expect_no_text(w->out, "step-00000080.h5\n");
-    expect_exit(w, 0,
-                "$TRAIN --report runs/tiny && grep 'stopped early at step 60 of 100: the' "
-                "runs/tiny/report.html");
+    run("$TRAIN --report runs/tiny && grep 'stopped early at step 60 of 100: the' "
+        "runs/tiny/report.html");
 }
 
 TEST(a_run_whose_patience_lasts_takes_all_its_steps)
@@ -60,35 +50,32 @@ TEST(a_run_whose_patience_lasts_takes_all_its_steps)
     expect_unprinted("stopped early",
                      "$TRAIN " RUN "train.patience=1 train.steps=60 train.eval_every=29 --quiet");
     expect_output("stopped_early,0\n", "grep ^stop runs/tiny/result.csv");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
+    run("$TRAIN tiny.ini --quiet --overwrite");
     expect_exit(w, 1, "grep ^stop runs/tiny/result.csv");
 }
 
 TEST(a_run_that_has_stopped_early_says_so_when_it_is_resumed)
 {
-    char before[LINE_SIZE], after[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1; cp -r runs before");
-    line_of(w->out, "eval: ", before);
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 --resume");
-    ck_assert_str_eq(line_of(w->out, "eval: ", after), before);
+    run("$TRAIN " WAIT "train.steps=100 train.patience=1; cp -r runs before");
+    const char *before = line_of(w->out, "eval: ");
+    run("$TRAIN " WAIT "train.steps=100 train.patience=1 --resume");
+    ck_assert_str_eq(line_of(w->out, "eval: "), before);
     expect_lines(w->out, "run: runs/tiny\n" STOPPED("40", "100", "1 evaluation"));
     expect_text(w->err, "train: nothing is left to train: " STOPPED("40", "100", "1 evaluation"));
     expect_text(w->err,
                 "train: set a larger train.patience or more train.steps to continue the run\n");
-    expect_exit(w, 0, "diff -r before/tiny runs/tiny");
+    run("diff -r before/tiny runs/tiny");
 }
 
 TEST(a_larger_patience_continues_as_if_it_had_been_so_from_the_start)
 {
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=3 run.name=straight --quiet");
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
+    run("$TRAIN " WAIT "train.steps=100 train.patience=3 run.name=straight --quiet");
+    run("$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
     expect_lines(w->out, STOPPED("40", "100", "1 evaluation"));
-    expect_exit(w, 0,
-                "$TRAIN " WAIT "train.steps=100 train.patience=2 run.name=parts --quiet "
-                "--resume --threads 2");
+    run("$TRAIN " WAIT
+        "train.steps=100 train.patience=2 run.name=parts --quiet --resume --threads 2");
     expect_lines(w->out, STOPPED("60", "100", "2 evaluations"));
-    expect_exit(w, 0,
-                "$TRAIN " WAIT "train.steps=100 train.patience=3 run.name=parts --quiet --resume");
+    run("$TRAIN " WAIT "train.steps=100 train.patience=3 run.name=parts --quiet --resume");
     expect_lines(w->out, STOPPED("80", "100", "3 evaluations"));
     expect_same_run("straight", "parts", 80);
 }
@@ -98,8 +85,8 @@ TEST(a_larger_patience_continues_as_if_it_had_been_so_from_the_start)
 TEST(evaluations_are_counted_over_an_interruption)
 {
     const char *flat = RUN "optimizer.lr=0 --quiet";
-    expect_exit(w, 0, "$TRAIN %s run.name=straight train.steps=100 train.patience=2", flat);
-    expect_exit(w, 0, "$TRAIN %s run.name=parts train.steps=50", flat);
+    run("$TRAIN %s run.name=straight train.steps=100 train.patience=2", flat);
+    run("$TRAIN %s run.name=parts train.steps=50", flat);
     expect_printed("steps: 60, ",
                    "$TRAIN %s run.name=parts train.steps=100 train.patience=2 --resume", flat);
     expect_same_run("straight", "parts", 60);
@@ -107,18 +94,15 @@ TEST(evaluations_are_counted_over_an_interruption)
 
 TEST(with_more_steps_the_run_continues_and_its_patience_anew)
 {
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
+    run("$TRAIN " WAIT "train.steps=100 train.patience=1 run.name=parts --quiet");
     expect_told(0,
-                "the run had stopped early at step 40; it continues, and train.patience is "
-                "counted from 0 again\n",
+                "the run had stopped early at step 40; it continues, and train.patience is counted "
+                "from 0 again\n",
                 "$TRAIN " WAIT "train.steps=200 train.patience=1 run.name=parts --resume");
     expect_lines(w->out, STOPPED("60", "200", "1 evaluation"));
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=200 train.patience=2 run.name=straight --quiet");
-    expect_same_files("runs/straight/metrics.csv", "runs/parts/metrics.csv");
-    expect_exit(w, 0,
-                "for i in straight parts; do h5dump -g /model -g /optimizer "
-                "runs/$i/checkpoints/step-00000060.h5 | tail -n +2 >$i.txt; done; cmp "
-                "straight.txt parts.txt");
+    run("$TRAIN " WAIT "train.steps=200 train.patience=2 run.name=straight --quiet");
+    expect_same_in("straight", "parts", "metrics.csv");
+    expect_same_model("straight", "parts", 60);
 }
 
 TEST(a_target_that_was_not_reached_is_missed)
@@ -127,24 +111,24 @@ TEST(a_target_that_was_not_reached_is_missed)
                 "$TRAIN " WAIT "train.steps=100 train.patience=1 train.target_accuracy=1 --quiet");
     expect_lines(w->out, STOPPED("40", "100", "1 evaluation"));
     expect_text(w->err, "is below train.target_accuracy = 1\n");
-    expect_printed("steps: 20, ",
-                   "$TRAIN " WAIT "train.steps=100 train.patience=1 --quiet --overwrite "
-                   "train.target_accuracy=0.0001");
+    expect_printed(
+        "steps: 20, ",
+        "$TRAIN " WAIT
+        "train.steps=100 train.patience=1 --quiet --overwrite train.target_accuracy=0.0001");
     expect_no_text(w->out, "stopped early");
 }
 
 TEST(a_patience_that_can_never_end_a_run_is_refused)
 {
     expect_told(2,
-                "command line: train.patience = 4 can never end this run: with "
-                "train.eval_every = 20 it runs out at step 100 at the earliest, and "
-                "train.steps = 100\n",
+                "command line: train.patience = 4 can never end this run: with train.eval_every = "
+                "20 it runs out at step 100 at the earliest, and train.steps = 100\n",
                 "$TRAIN " RUN "train.steps=100 train.patience=4");
     expect_exit(w, 2,
-                "$TRAIN " RUN "train.steps=100 train.patience=99999999 "
-                "train.eval_every=99999999 --check");
+                "$TRAIN " RUN
+                "train.steps=100 train.patience=99999999 train.eval_every=99999999 --check");
     ck_assert(!exists("runs"));
-    expect_exit(w, 0, "$TRAIN " RUN "train.steps=101 train.patience=4 --check");
+    run("$TRAIN " RUN "train.steps=101 train.patience=4 --check");
 }
 
 TEST(the_runs_of_a_sweep_stop_early_each_for_itself)
@@ -152,7 +136,7 @@ TEST(the_runs_of_a_sweep_stop_early_each_for_itself)
     expect_told(0, ": stopped early, loss ",
                 "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
     expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/tiny/*/result.csv");
-    expect_exit(w, 0, "$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
+    run("$TRAIN " WAIT "train.steps=100 sweep.train.patience=1,3");
     expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/tiny/*/result.csv");
 }
 
@@ -161,14 +145,11 @@ TEST(the_runs_of_a_sweep_stop_early_each_for_itself)
 /* exp(loss), and what result.csv has. */
 TEST(a_language_model_ends_with_its_perplexity)
 {
-    expect_exit(w, 0,
-                "sed '/^vocab/d' tiny.ini >lm.ini; $TRAIN lm.ini --quiet data.task=text "
-                "data.file=lm.ini data.objective=lm model.causal=yes >out; "
-                "loss=$(sed -n 's/^eval_loss,//p' runs/lm/result.csv); "
-                "bits=$(sed -n 's/^bits_per_byte,//p' runs/lm/result.csv); "
-                "awk -v loss=$loss -v bits=$bits 'BEGIN { printf \"perplexity %%.4g, "
-                "%%.4g bits per byte\\n\", exp(loss), bits }' >wanted; "
-                "grep '^perplexity ' out | cmp - wanted");
+    run("sed '/^vocab/d' tiny.ini >lm.ini; $TRAIN lm.ini --quiet data.task=text data.file=lm.ini "
+        "data.objective=lm model.causal=yes >out; loss=$(sed -n 's/^eval_loss,//p' "
+        "runs/lm/result.csv); bits=$(sed -n 's/^bits_per_byte,//p' runs/lm/result.csv); awk -v "
+        "loss=$loss -v bits=$bits 'BEGIN { printf \"perplexity %%.4g, %%.4g bits per byte\\n\", "
+        "exp(loss), bits }' >wanted; grep '^perplexity ' out | cmp - wanted");
     expect_unprinted("perplexity", "$TRAIN tiny.ini --quiet");
 }
 
@@ -182,63 +163,57 @@ TEST(the_last_evaluation_can_be_the_best)
     expect_unprinted("best: ", "$TRAIN tiny.ini --quiet --resume train.steps=39");
 }
 
+#define WORSENING                                                                                  \
+    RUN "optimizer.lr=10 optimizer.warmup_steps=60 train.steps=100 train.patience=3 --quiet"
+
 /* A run that becomes worse: the last lines, result.csv and the report are of the model that --eval
  * uses, also when the ended run is resumed. */
 TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
 {
-    static const char run[] = "$TRAIN " RUN "optimizer.lr=10 optimizer.warmup_steps=60 "
-                              "train.steps=100 train.patience=3 --quiet";
-    char eval[LINE_SIZE], again[LINE_SIZE], best[LINE_SIZE], expected[LINE_SIZE];
     int best_step, last_step;
     double last_loss;
-    expect_exit(w, 0, "%s", run);
-    line_of(w->out, "eval: ", eval);
-    ck_assert_int_eq(sscanf(line_of(w->out, "best: ", best),
+    run("$TRAIN " WORSENING);
+    const char *eval = line_of(w->out, "eval: "), *best = line_of(w->out, "best: ");
+    ck_assert_int_eq(sscanf(best,
                             "best: step %d, which these results, the report, --predict and other "
                             "uses take; last: loss %lf at step %d",
                             &best_step, &last_loss, &last_step),
                      3);
     ck_assert_msg(best_step < last_step, "the test needs a run that becomes worse");
-    expect_exit(w, 0, "cat runs/tiny/result.csv");
-    snprintf(expected, sizeof expected, "steps,%d\nmodel_step,%d\nlast_eval_loss,", last_step,
-             best_step);
-    expect_text(w->out, expected);
+    expect_in_file("runs/tiny/result.csv",
+                   lasting("steps,%d\nmodel_step,%d\nlast_eval_loss,", last_step, best_step));
     expect_printed(eval, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval --quiet");
-    expect_exit(w, 0, "%s --resume", run);
-    ck_assert_str_eq(line_of(w->out, "eval: ", again), eval);
-    ck_assert_str_eq(line_of(w->out, "best: ", again), best);
+    run("$TRAIN " WORSENING " --resume");
+    ck_assert_str_eq(line_of(w->out, "eval: "), eval);
+    ck_assert_str_eq(line_of(w->out, "best: "), best);
     expect_same_files("before.csv", "runs/tiny/result.csv");
-    expect_exit(w, 0, "$TRAIN tiny.ini --eval --last --quiet");
-    ck_assert_double_eq_tol(last_loss, atof(strstr(w->out, "eval: loss ") + 11), 1e-5 * last_loss);
+    run("$TRAIN tiny.ini --eval --last --quiet");
+    ck_assert_double_eq_tol(last_loss, number_behind(w->out, "eval: loss "), 1e-5 * last_loss);
     shell(w, "$TRAIN --report runs/tiny");
-    snprintf(expected, sizeof expected,
-             " after %d steps, the best evaluation; at the end, after %d steps, loss %.6g<",
-             best_step, last_step, last_loss);
-    expect_in_file("runs/tiny/report.html", expected);
+    expect_in_file("runs/tiny/report.html",
+                   lasting(" after %d steps, the best evaluation; at the end, after %d steps, loss "
+                           "%.6g<",
+                           best_step, last_step, last_loss));
 }
 
 /* A best checkpoint that is gone costs a warning. */
 TEST(without_its_best_checkpoint_a_run_ends_with_the_last)
 {
-    static const char run[] = "$TRAIN " RUN "optimizer.lr=10 optimizer.warmup_steps=60 "
-                              "train.steps=100 train.patience=3 --quiet";
-    int step;
-    char best[LINE_SIZE];
-    expect_exit(w, 0, "%s", run);
-    ck_assert_int_eq(sscanf(line_of(w->out, "best: ", best), "best: step %d", &step), 1);
+    run("$TRAIN " WORSENING);
+    const int step = (int)number_behind(w->out, "best: step ");
     expect_told(0, "warning: the results are those of the last step, not of the best: ",
-                "rm runs/tiny/checkpoints/step-%08d.h5; %s --resume", step, run);
+                "rm runs/tiny/checkpoints/step-%08d.h5; $TRAIN " WORSENING " --resume", step);
     expect_exit(w, 1, "grep -q model_step runs/tiny/result.csv");
 }
 
 TEST(an_extended_run_knows_nothing_of_where_it_once_ended)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts train.steps=39");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts --resume");
+    run("$TRAIN tiny.ini --quiet run.name=straight");
+    run("$TRAIN tiny.ini --quiet run.name=parts train.steps=39");
+    run("$TRAIN tiny.ini --quiet run.name=parts --resume");
     expect_same_run("straight", "parts", 60);
-    expect_exit(w, 0, "h5dump -a /eval_loss runs/parts/checkpoints/step-00000039.h5");
-    expect_exit(w, 1,
-                "h5dump -a /eval_loss runs/parts/checkpoints/step-00000040.h5 | grep -q "
-                "'unable to open'");
+    run("h5dump -a /eval_loss runs/parts/checkpoints/step-00000039.h5");
+    expect_exit(
+        w, 1,
+        "h5dump -a /eval_loss runs/parts/checkpoints/step-00000040.h5 | grep -q 'unable to open'");
 }

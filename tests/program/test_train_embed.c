@@ -6,17 +6,15 @@
 
 static void make_files(void)
 {
-    expect_exit(
-        w, 0,
-        "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 60; i++) print "
-        "substr(\"abcdabcdabcdabcd\", 1 + i %% 4, 1 + i * 7 %% 11) (i %% 2 ? \"x\" : "
-        "\"\") \"\\t\" (i %% 2 ? \"with\" : \"none\") }' >train.tsv; "
-        "printf 'label,text\\nwith,bxa\\n\\nnone,\"ab\"\\nwith,cdx\\n' >test.csv; "
-        "printf 'a\\tX\\nb\\tO\\n\\nc\\tX\\nd\\tO\\na\\tX\\n' >tags.tsv; "
-        "printf 'bxa\\nabcdabcdab\\nd\\n' >lines.txt; tr '\\n\\t' '  ' <train.tsv >run.txt; "
-        "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\n"
-        "file = train.tsv\\neval_file = test.csv\\n[model]\\nlayers = 2\\ndim = 16\\n"
-        "heads = 2\\n[train]\\nsteps = 4\\nbatch_size = 16\\nshards = 4\\n' >c.ini");
+    run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 60; i++) print "
+        "substr(\"abcdabcdabcdabcd\", 1 + i %% 4, 1 + i * 7 %% 11) (i %% 2 ? \"x\" : \"\") \"\\t\" "
+        "(i %% 2 ? \"with\" : \"none\") }' >train.tsv; printf "
+        "'label,text\\nwith,bxa\\n\\nnone,\"ab\"\\nwith,cdx\\n' >test.csv; printf "
+        "'a\\tX\\nb\\tO\\n\\nc\\tX\\nd\\tO\\na\\tX\\n' >tags.tsv; printf 'bxa\\nabcdabcdab\\nd\\n' "
+        ">lines.txt; tr '\\n\\t' '  ' <train.tsv >run.txt; printf '[data]\\ntask = "
+        "classify\\nlevel = char\\nlength = 16\\nfile = train.tsv\\neval_file = "
+        "test.csv\\n[model]\\nlayers = 2\\ndim = 16\\nheads = 2\\n[train]\\nsteps = 4\\nbatch_size "
+        "= 16\\nshards = 4\\n' >c.ini");
 }
 
 #define TEXT  "data.task=text data.file=run.txt data.eval_file= "
@@ -49,29 +47,28 @@ SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 TEST_ROWS(each_line_has_a_vector_that_it_has_alone, 0, 4)
 {
     static const char *const models[] = {C_INI, C_INI "model.kind=decoder ", LM, MLM};
-    expect_exit(w, 0, "%s", models[_i]);
-    expect_exit(w, 0, "%s --embed lines.txt >all; test $(wc -l <all) = 4", models[_i]);
-    expect_exit(w, 0, "head -n 1 all | grep '^v0,v1,.*,v15$'");
+    run("%s", models[_i]);
+    run("%s --embed lines.txt >all; test $(wc -l <all) = 4", models[_i]);
+    run("head -n 1 all | grep '^v0,v1,.*,v15$'");
     for (int line = 1; line <= 3; line++)
-        expect_exit(w, 0, "sed -n %dp lines.txt | %s --embed - | tail -n 1 >>alone", line,
-                    models[_i]);
-    expect_exit(w, 0, "tail -n 3 all | cmp - alone");
-    expect_exit(w, 0, "%s --embed lines.txt --threads 3 | cmp - all", models[_i]);
+        run("sed -n %dp lines.txt | %s --embed - | tail -n 1 >>alone", line, models[_i]);
+    run("tail -n 3 all | cmp - alone");
+    run("%s --embed lines.txt --threads 3 | cmp - all", models[_i]);
 }
 
 /* The mean of one token is that token; a token of a causal model does not know those behind it. */
 TEST(pooling_takes_the_first_the_last_or_the_mean)
 {
     double first[16] = {0}, longer[16] = {0}, last[16] = {0}, mean[16] = {0}, one[16] = {0};
-    expect_exit(w, 0, LM "data.begin=none");
-    expect_exit(w, 0, "printf 'ab\\nabcd\\na\\nb\\n' >ab.txt");
-    expect_exit(w, 0, LM "data.begin=none --embed ab.txt --pool first");
+    run(LM "data.begin=none");
+    run("printf 'ab\\nabcd\\na\\nb\\n' >ab.txt");
+    run(LM "data.begin=none --embed ab.txt --pool first");
     ck_assert_int_eq(read_row(w->out, 1, first, 16), 16);
     read_row(w->out, 2, longer, 16);
     read_row(w->out, 3, one, 16);
-    expect_exit(w, 0, LM "data.begin=none --embed ab.txt --pool last");
+    run(LM "data.begin=none --embed ab.txt --pool last");
     read_row(w->out, 1, last, 16);
-    expect_exit(w, 0, LM "data.begin=none --embed ab.txt");
+    run(LM "data.begin=none --embed ab.txt");
     read_row(w->out, 1, mean, 16);
     for (int i = 0; i < 16; i++) {
         ck_assert_double_eq_tol(first[i], longer[i], 1e-5);
@@ -85,27 +82,25 @@ TEST(pooling_takes_the_first_the_last_or_the_mean)
 TEST(a_layer_is_chosen)
 {
     double first[16] = {0}, last[16] = {0};
-    expect_exit(w, 0, LM "data.begin=none");
-    expect_exit(w, 0, "printf 'aba\\n' >aba.txt");
-    expect_exit(w, 0, LM "data.begin=none --embed aba.txt --layer 0 --pool first");
+    run(LM "data.begin=none");
+    run("printf 'aba\\n' >aba.txt");
+    run(LM "data.begin=none --embed aba.txt --layer 0 --pool first");
     read_row(w->out, 1, first, 16);
-    expect_exit(w, 0, LM "data.begin=none --embed aba.txt --layer 0 --pool last");
+    run(LM "data.begin=none --embed aba.txt --layer 0 --pool last");
     read_row(w->out, 1, last, 16);
     for (int i = 0; i < 16; i++)
         ck_assert_double_eq_tol(first[i], last[i], 1e-7);
-    expect_exit(w, 0, LM "data.begin=none --embed aba.txt --layer 2 >two");
-    expect_exit(w, 0, LM "data.begin=none --embed aba.txt | cmp - two");
+    run(LM "data.begin=none --embed aba.txt --layer 2 >two");
+    run(LM "data.begin=none --embed aba.txt | cmp - two");
     expect_exit(w, 1, LM "data.begin=none --embed aba.txt --layer 1 | cmp -s - two");
 }
 
 TEST(vectors_are_a_dataset_of_hdf5)
 {
-    expect_exit(w, 0, C_INI);
+    run(C_INI);
     expect_printed("embeddings: v.h5\n", C_INI "--embed lines.txt --output v.h5");
-    expect_exit(w, 0, "h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
-    expect_exit(w, 0,
-                "cp v.h5 old.h5; " C_INI
-                "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
+    run("h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
+    run("cp v.h5 old.h5; " C_INI "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
 }
 
 /* A header of 128 bytes (version 1.0 of the format), then the numbers of the CSV. */
@@ -116,7 +111,7 @@ TEST(vectors_are_an_array_of_numpy)
         "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 16), }";
     float vectors[LINES * DIM];
     char header[HEADER + 1] = "";
-    expect_exit(w, 0, C_INI);
+    run(C_INI);
     expect_printed("embeddings: v.npy\n", C_INI "--embed lines.txt --output v.npy");
     FILE *file = fopen("v.npy", "rb");
     ck_assert_ptr_nonnull(file);
@@ -127,7 +122,7 @@ TEST(vectors_are_an_array_of_numpy)
     ck_assert_mem_eq(header, "\x93NUMPY\1\0\x76\0", 10);
     ck_assert_int_eq(strncmp(header + 10, description, strlen(description)), 0);
     ck_assert_int_eq(header[HEADER - 1], '\n');
-    expect_exit(w, 0, C_INI "--embed lines.txt");
+    run(C_INI "--embed lines.txt");
     for (int line = 0; line < LINES; line++) {
         double row[DIM];
         ck_assert_int_eq(read_row(w->out, line + 1, row, DIM), DIM);
@@ -139,8 +134,8 @@ TEST(vectors_are_an_array_of_numpy)
 /* A checkpoint, whether the command reads it or not. */
 TEST(vectors_replace_a_file_with_overwrite_alone)
 {
-    expect_exit(w, 0, C_INI "train.keep=2 train.checkpoint_every=1");
-    expect_exit(w, 0, "cat runs/*/checkpoints/*.h5 | cksum >before");
+    run(C_INI "train.keep=2 train.checkpoint_every=1");
+    run("cat runs/*/checkpoints/*.h5 | cksum >before");
     for (int newest = 0; newest < 2; newest++)
         expect_told(2,
                     newest ? ".h5 is read; name another file to write"
@@ -148,18 +143,18 @@ TEST(vectors_replace_a_file_with_overwrite_alone)
                     C_INI "--embed lines.txt --output $(ls runs/*/checkpoints/*.h5 | %s -n 1)",
                     newest ? "tail" : "head");
     expect_told(2, ".h5 is read; name another file to write",
-                C_INI "--embed lines.txt --overwrite --output $(ls runs/*/checkpoints/*.h5 | "
-                      "tail -n 1)");
-    expect_exit(w, 0, "cat runs/*/checkpoints/*.h5 | cksum | cmp - before");
+                C_INI
+                "--embed lines.txt --overwrite --output $(ls runs/*/checkpoints/*.h5 | tail -n 1)");
+    run("cat runs/*/checkpoints/*.h5 | cksum | cmp - before");
     expect_exit(w, 2, "cp lines.txt in.h5; " C_INI "--embed in.h5 --output in.h5 --overwrite");
-    expect_exit(w, 0, "cmp in.h5 lines.txt");
+    run("cmp in.h5 lines.txt");
 }
 
 TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
 {
     static const char *const models[] = {C_INI, LM};
-    expect_exit(w, 0, "%s", models[_i]);
-    expect_exit(w, 0, "printf 'ab\\n\\nab\\n' >bad.txt; : >empty.txt; printf 'a\\0b\\n' >zero.txt");
+    run("%s", models[_i]);
+    run("printf 'ab\\n\\nab\\n' >bad.txt; : >empty.txt; printf 'a\\0b\\n' >zero.txt");
     expect_told(3, "bad.txt:2: the line has no token: it is empty",
                 "%s --embed bad.txt --output v.h5", models[_i]);
     ck_assert(!exists("v.h5"));
@@ -174,7 +169,7 @@ TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
 
 TEST(a_layer_that_the_model_lacks_is_refused)
 {
-    expect_exit(w, 0, C_INI);
+    run(C_INI);
     expect_told(2, "--layer 3: the model has layers 1 to 2, and 0 for the",
                 C_INI "--embed lines.txt --layer 3");
 }
@@ -185,8 +180,8 @@ TEST(each_labelled_line_has_its_loss)
 {
     double sum = 0, row[2] = {0};
     char *eval;
-    expect_exit(w, 0, C_INI);
-    expect_exit(w, 0, C_INI "--eval --per-line");
+    run(C_INI);
+    run(C_INI "--eval --per-line");
     ck_assert_int_eq(strncmp(w->out, "line,loss,label,predicted\n2,", 28), 0);
     expect_text(w->out, "\n4,"); /* an empty line is none */
     expect_text(w->out, "\n5,");
@@ -194,17 +189,17 @@ TEST(each_labelled_line_has_its_loss)
         read_row(w->out, i, row, 2);
         sum += row[1];
     }
-    expect_exit(w, 0, C_INI "--eval | grep '^eval: '");
+    run(C_INI "--eval | grep '^eval: '");
     eval = strstr(w->out, "loss ");
     ck_assert_double_eq_tol(strtod(eval + 5, NULL), sum / 3, 1e-4);
 }
 
 TEST(each_tag_has_the_line_of_its_token)
 {
-    expect_exit(w, 0, C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv");
-    expect_output("line,label 1,X 2,O 4,X 5,O 6,X ", C_INI
-                  "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv --eval --per-line "
-                  "| cut -d, -f1,3 | tr '\\n' ' '");
+    run(C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv");
+    expect_output("line,label 1,X 2,O 4,X 5,O 6,X ",
+                  C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv --eval "
+                        "--per-line | cut -d, -f1,3 | tr '\\n' ' '");
 }
 
 /* exp of the negative losses are probabilities: those of all second tokens sum to 1 for lm; a
@@ -213,9 +208,9 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
 {
     static const char *const models[] = {LM, MLM};
     double row[3] = {0};
-    expect_exit(w, 0, "%s", models[_i]);
-    expect_exit(w, 0, "printf 'ab\\n\\nabcd\\n' >u.txt");
-    expect_exit(w, 0, "$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt");
+    run("%s", models[_i]);
+    run("printf 'ab\\n\\nabcd\\n' >u.txt");
+    run("$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt");
     ck_assert_int_eq(strncmp(w->out, "line,loss,tokens\n1,", 19), 0);
     expect_text(w->out, "\n2,,0\n3,");
     read_row(w->out, 1, row, 3);

@@ -10,29 +10,26 @@
 
 static void make_files(void)
 {
-    expect_exit(w, 0,
-                "for i in $(seq 60); do echo 'the model is a model of the texts'; done >text.txt; "
-                "for i in $(seq 60); do echo MKTAYIAKQRQISFVKSHFSRQLEERL; done >proteins.txt; "
-                "printf '[model]\\nnorm = pre\\nnorm_bias = no\\nfirst_norm = no\\nffn = geglu\\n"
-                "bias = output\\nwindow = 4\\nlayer_types = full, sliding\\nlayers = 2\\n"
-                "dim = 16\\nheads = 2\\n[position]\\npairing = half\\nbase = 160000\\n"
-                "local_base = 10000\\n[data]\\ntask = text\\nlevel = bpe\\nfile = text.txt\\n"
-                "vocab_file = " BPE "\\nlength = 16\\n[train]\\nsteps = 4\\n' >bert.ini; "
-                "printf '[model]\\nnorm = pre\\nembedding_norm = no\\ntoken_dropout = yes\\n"
-                "layers = 2\\ndim = 16\\nheads = 2\\n[position]\\npairing = half\\n[data]\\n"
-                "task = text\\nlevel = residue\\nfile = proteins.txt\\n"
-                "vocab_file = " RESIDUES "\\ndocuments = line\\ncross = no\\nlength = 29\\n"
-                "[train]\\nsteps = 4\\n' >esm.ini");
+    run("for i in $(seq 60); do echo 'the model is a model of the texts'; done >text.txt; for i in "
+        "$(seq 60); do echo MKTAYIAKQRQISFVKSHFSRQLEERL; done >proteins.txt; printf "
+        "'[model]\\nnorm = pre\\nnorm_bias = no\\nfirst_norm = no\\nffn = geglu\\nbias = "
+        "output\\nwindow = 4\\nlayer_types = full, sliding\\nlayers = 2\\ndim = 16\\nheads = "
+        "2\\n[position]\\npairing = half\\nbase = 160000\\nlocal_base = 10000\\n[data]\\ntask = "
+        "text\\nlevel = bpe\\nfile = text.txt\\nvocab_file = " BPE
+        "\\nlength = 16\\n[train]\\nsteps = 4\\n' >bert.ini; printf '[model]\\nnorm = "
+        "pre\\nembedding_norm = no\\ntoken_dropout = yes\\nlayers = 2\\ndim = 16\\nheads = "
+        "2\\n[position]\\npairing = half\\n[data]\\ntask = text\\nlevel = residue\\nfile = "
+        "proteins.txt\\nvocab_file = " RESIDUES
+        "\\ndocuments = line\\ncross = no\\nlength = 29\\n[train]\\nsteps = 4\\n' >esm.ini");
 }
 
 /* Trains a model and writes it as `name`, and as `foreign` as if somebody else had. */
 static void make_folders(const char *name)
 {
-    expect_exit(w, 0,
-                "$TRAIN %s.ini --quiet && $TRAIN --checkpoint runs/%s --export %s && "
-                "cp -r %s foreign && sed -i '/\"rotor_/d' foreign/config.json",
-                name, name, name, name);
-    expect_exit(w, 0, "test %d = 0 || cp " BPE " foreign/", *name == 'b');
+    run("$TRAIN %s.ini --quiet && $TRAIN --checkpoint runs/%s --export %s && cp -r %s foreign && "
+        "sed -i '/\"rotor_/d' foreign/config.json",
+        name, name, name, name);
+    run("test %d = 0 || cp " BPE " foreign/", *name == 'b');
 }
 
 /* ---- masks ---- */
@@ -44,22 +41,21 @@ TEST_ROWS(masks_are_filled_between_the_tokens_around_a_text, 0, 2)
     static const char *const names[] = {"bert", "esm"};
     static const char *const texts[] = {"the [MASK] of the", "MKT<mask>YIA"};
     make_folders(names[_i]);
-    expect_exit(w, 0,
-                "echo '%s' >asked; $TRAIN --checkpoint runs/%s --predict - --jsonl <asked >run",
-                texts[_i], names[_i]);
-    expect_exit(w, 0, "$TRAIN --checkpoint %s --predict - --jsonl <asked | cmp - run", names[_i]);
+    run("echo '%s' >asked; $TRAIN --checkpoint runs/%s --predict - --jsonl <asked >run", texts[_i],
+        names[_i]);
+    run("$TRAIN --checkpoint %s --predict - --jsonl <asked | cmp - run", names[_i]);
     expect_exit(w, 1, "$TRAIN --checkpoint foreign --predict - --jsonl <asked | cmp - run");
 }
 
 TEST(a_mask_of_a_protein_has_two_spellings)
 {
     make_folders("esm");
-    expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict 'MK<mask>AY<mask>' >one; cat one");
-    expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict 'MK[MASK]AY[MASK]' | cmp - one");
-    expect_exit(w, 0, "grep -q '^MK[A-Z.<-].*AY' one && grep -q '^mask 2: ' one");
+    run("$TRAIN --checkpoint foreign --predict 'MK<mask>AY<mask>' >one; cat one");
+    run("$TRAIN --checkpoint foreign --predict 'MK[MASK]AY[MASK]' | cmp - one");
+    run("grep -q '^MK[A-Z.<-].*AY' one && grep -q '^mask 2: ' one");
     expect_told(0,
-                "words of the text that are not in the vocabulary and are read as [UNK]: "
-                "1, the first is 'x' at byte 2",
+                "words of the text that are not in the vocabulary and are read as [UNK]: 1, the "
+                "first is 'x' at byte 2",
                 "$TRAIN --checkpoint foreign --predict 'MKxy<mask>' >/dev/null");
     expect_told(2, "the text must have a [MASK] to fill",
                 "$TRAIN --checkpoint foreign --predict MKT");
@@ -72,16 +68,14 @@ TEST(a_line_of_one_residue_has_the_loss_of_its_mask)
     double probability, loss;
     int tokens;
     make_folders("esm");
-    expect_exit(w, 0, "$TRAIN --checkpoint foreign --predict '<mask>' --jsonl");
+    run("$TRAIN --checkpoint foreign --predict '<mask>' --jsonl");
     const char *answer = strstr(w->out, "\"masks\"");
     ck_assert_msg(answer &&
                       sscanf(answer, "\"masks\": [{\"token\": \"%7[^\"]\", \"probability\": %lf",
                              token, &probability) == 2,
                   "%s", w->out);
-    expect_exit(w, 0,
-                "echo %s >line; $TRAIN --quiet --checkpoint foreign --eval --per-line "
-                "data.eval_file=line",
-                token);
+    run("echo %s >line; $TRAIN --quiet --checkpoint foreign --eval --per-line data.eval_file=line",
+        token);
     ck_assert_msg(sscanf(w->out, "line,loss,tokens\n1,%lf,%d\n", &loss, &tokens) == 2, "%s",
                   w->out);
     ck_assert_int_eq(tokens, 1);
@@ -94,15 +88,12 @@ TEST(a_line_of_one_residue_has_the_loss_of_its_mask)
 TEST(the_mask_of_token_ids_is_that_of_config_json)
 {
     make_folders("esm");
-    expect_exit(w, 0,
-                "rm foreign/vocab.txt; " SET_MASK(
-                    "7") "$TRAIN --checkpoint foreign --export out; "
-                         "grep '\"mask_token_id\": 7' out/config.json; "
-                         "$TRAIN --checkpoint foreign --print-config | grep -x 'mask_id = 7'");
-    expect_told(4,
-                "config.json: mask_token_id is 0, the id of padding where the folder has "
-                "no vocabulary",
-                SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
+    run("rm foreign/vocab.txt; " SET_MASK(
+        "7") "$TRAIN --checkpoint foreign --export out; grep '\"mask_token_id\": 7' "
+             "out/config.json; $TRAIN --checkpoint foreign --print-config | grep -x 'mask_id = 7'");
+    expect_told(
+        4, "config.json: mask_token_id is 0, the id of padding where the folder has no vocabulary",
+        SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
 }
 
 TEST(a_mask_that_the_vocabulary_contradicts_is_told)
@@ -124,22 +115,18 @@ TEST_ROWS(a_folder_makes_vectors_and_learns_labels, 0, 2)
     static const char *const classes[] = {"ModernBertForSequenceClassification",
                                           "EsmForSequenceClassification"};
     make_folders(names[_i]);
-    expect_exit(w, 0,
-                "printf 'MKTA\\nYIAKQR\\n' >lines; $TRAIN --checkpoint foreign --embed lines >all; "
-                "test $(wc -l <all) = 3; $TRAIN --checkpoint %s --embed lines | cmp - all && "
-                "exit 1 || exit 0",
-                names[_i]);
-    expect_exit(w, 0,
-                "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 40; i++) print (i %% 2 ? "
-                "\"MKTA\" : \"YIAK\") \"\\t\" (i %% 2 ? \"a\" : \"b\") }' >c.tsv; "
-                "$TRAIN /dev/null --quiet data.task=classify data.file=c.tsv data.length=16 "
-                "train.init_from=foreign train.steps=2 run.name=labels && "
-                "$TRAIN --checkpoint runs/labels --export labels && "
-                "grep -q %s labels/config.json && $TRAIN --checkpoint labels --predict MKTA",
-                classes[_i]);
+    run("printf 'MKTA\\nYIAKQR\\n' >lines; $TRAIN --checkpoint foreign --embed lines >all; test "
+        "$(wc -l <all) = 3; $TRAIN --checkpoint %s --embed lines | cmp - all && exit 1 || exit 0",
+        names[_i]);
+    run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 40; i++) print (i %% 2 ? \"MKTA\" : "
+        "\"YIAK\") \"\\t\" (i %% 2 ? \"a\" : \"b\") }' >c.tsv; $TRAIN /dev/null --quiet "
+        "data.task=classify data.file=c.tsv data.length=16 train.init_from=foreign train.steps=2 "
+        "run.name=labels && $TRAIN --checkpoint runs/labels --export labels && grep -q %s "
+        "labels/config.json && $TRAIN --checkpoint labels --predict MKTA",
+        classes[_i]);
     expect_told(2,
-                "model.kind = roformer cannot be exported: a Llama of llama.cpp has the "
-                "layers of a decoder",
+                "model.kind = roformer cannot be exported: a Llama of llama.cpp has the layers of "
+                "a decoder",
                 "$TRAIN --checkpoint foreign --export model.gguf");
 }
 
@@ -148,16 +135,15 @@ TEST_ROWS(a_folder_makes_vectors_and_learns_labels, 0, 2)
 TEST(a_folder_that_is_no_encoder_is_refused_by_its_key)
 {
     make_folders("esm");
-    expect_told(4,
-                "position_embedding_type must be rotary: rotor reads ESM-2, not ESM-1; got "
-                "'absolute'",
-                "sed -i 's/\"rotary\"/\"absolute\"/' foreign/config.json; "
-                "$TRAIN --checkpoint foreign --predict 'M<mask>'");
+    expect_told(
+        4, "position_embedding_type must be rotary: rotor reads ESM-2, not ESM-1; got 'absolute'",
+        "sed -i 's/\"rotary\"/\"absolute\"/' foreign/config.json; $TRAIN --checkpoint foreign "
+        "--predict 'M<mask>'");
     expect_told(2, "data.vocab_file must name a vocab.txt of ESM for data.level = residue",
                 "$TRAIN esm.ini --check data.vocab_file=");
     expect_told(2,
-                "model.window = 4 with model.causal = no needs model.kind = roformer: the "
-                "window of a decoder lies behind a token",
-                "$TRAIN bert.ini --check model.kind=decoder model.causal=no "
-                "data.objective=mlm model.bias=none model.first_norm=yes");
+                "model.window = 4 with model.causal = no needs model.kind = roformer: the window "
+                "of a decoder lies behind a token",
+                "$TRAIN bert.ini --check model.kind=decoder model.causal=no data.objective=mlm "
+                "model.bias=none model.first_norm=yes");
 }

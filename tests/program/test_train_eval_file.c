@@ -2,38 +2,35 @@
 
 #include "train_program.h"
 
-static void enter_with_texts(void)
+static void make_texts(void)
 {
-    enter();
-    expect_exit(w, 0,
-                "mkdir sub; seq 400 >sub/text.txt; seq 500 560 >sub/one.txt; seq 700 730 "
-                ">sub/two.txt; printf 123 >sub/short.txt; "
-                "sed 's/^vocab.*/task = text\\nlevel = char\\nfile = text.txt/; s/^learn.*/learn = "
-                "no/; s/^steps = 60/steps = 4/' tiny.ini >sub/t.ini");
+    run("mkdir sub; seq 400 >sub/text.txt; seq 500 560 >sub/one.txt; seq 700 730 >sub/two.txt; "
+        "printf 123 >sub/short.txt; sed 's/^vocab.*/task = text\\nlevel = char\\nfile = text.txt/; "
+        "s/^learn.*/learn = no/; s/^steps = 60/steps = 4/' tiny.ini >sub/t.ini");
 }
 
 #define TEXT "sub/t.ini --quiet "
 #define OWN  TEXT "data.eval_file=sub/one.txt,sub/two.txt train.eval_batches=0 "
 
-SUITE(.setup = enter_with_texts, .teardown = leave, .timeout = 300)
+SUITE(PROGRAM_OPTIONS, .prepare = make_texts)
 
 TEST(a_text_is_evaluated_on_the_files_that_are_named)
 {
-    char trained[LINE_SIZE], again[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN " OWN);
-    expect_text(line_of(w->out, "eval: ", trained), "(33 sequences, ");
-    expect_exit(w, 0, "grep '^eval_file = /.*/sub/one.txt,/.*/sub/two.txt$' runs/t/config.ini");
-    expect_exit(w, 0, "sed -n 2p runs/t/timing.csv | grep '/sub/two.txt (124 bytes, XXH128 '");
-    expect_exit(w, 0, "rm sub/text.txt; $TRAIN --checkpoint runs/t --eval");
-    ck_assert_str_eq(line_of(w->out, "eval: ", again), trained);
+    run("$TRAIN " OWN);
+    const char *trained = line_of(w->out, "eval: ");
+    expect_text(trained, "(33 sequences, ");
+    run("grep '^eval_file = /.*/sub/one.txt,/.*/sub/two.txt$' runs/t/config.ini");
+    run("sed -n 2p runs/t/timing.csv | grep '/sub/two.txt (124 bytes, XXH128 '");
+    run("rm sub/text.txt; $TRAIN --checkpoint runs/t --eval");
+    ck_assert_str_eq(line_of(w->out, "eval: "), trained);
     expect_printed("(11 sequences, ",
                    "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/two.txt");
 }
 
 TEST(a_run_with_a_file_for_evaluation_resumes_to_the_same_bytes)
 {
-    expect_exit(w, 0, "$TRAIN " OWN "train.steps=60; mv runs/t runs/whole");
-    expect_exit(w, 0, "$TRAIN " OWN "train.steps=40; $TRAIN " OWN "--resume train.steps=60");
+    run("$TRAIN " OWN "train.steps=60; mv runs/t runs/whole");
+    run("$TRAIN " OWN "train.steps=40; $TRAIN " OWN "--resume train.steps=60");
     expect_same_files("runs/whole/metrics.csv", "runs/t/metrics.csv");
     expect_same_files("runs/whole/result.csv", "runs/t/result.csv");
     expect_told(2, "data.eval_file: the run has '", "$TRAIN " TEXT "--resume train.steps=60");
@@ -41,10 +38,9 @@ TEST(a_run_with_a_file_for_evaluation_resumes_to_the_same_bytes)
 
 TEST(token_ids_are_evaluated_on_their_own_data_set)
 {
-    expect_exit(w, 0,
-                "seq 300 | awk '{ print 4 + $1 %% 6 }' >ids.txt; seq 90 | awk '{ print 4 + $1 %% 3 "
-                "}' >eval.txt; h5import ids.txt -d 300 -p /train -t TEXTIN -s 32 eval.txt -d 90 -p "
-                "/valid -t TEXTIN -s 32 -o sub/ids.h5");
+    run("seq 300 | awk '{ print 4 + $1 %% 6 }' >ids.txt; seq 90 | awk '{ print 4 + $1 %% 3 }' "
+        ">eval.txt; h5import ids.txt -d 300 -p /train -t TEXTIN -s 32 eval.txt -d 90 -p /valid -t "
+        "TEXTIN -s 32 -o sub/ids.h5");
     const char *tokens = TEXT "data.task=tokens data.level=byte data.file=sub/ids.h5:/train "
                               "data.eval_file=sub/ids.h5:/valid train.eval_batches=0";
     expect_printed("(8 sequences, ", "$TRAIN %s data.vocab=10", tokens);
@@ -67,8 +63,7 @@ TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
         {3, "sub/none.txt", "/sub/none.txt: No such file or directory (data.eval_file)\n"},
         {3, "sub", "/sub: Is a directory (data.eval_file)\n"},
         {3, "sub/one.txt,sub/empty.txt",
-         "/sub/empty.txt: data.eval_file must hold text; the file "
-         "is empty\n"},
+         "/sub/empty.txt: data.eval_file must hold text; the file is empty\n"},
         {3, "sub/one.txt,sub/short.txt",
          "/sub/short.txt: data.eval_file must hold at least 11 characters (data.length 12); it "
          "holds 3\n"},
@@ -80,7 +75,7 @@ TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
         {2, "sub/one.txt data.task=classify data.vocab=32 data.file=a.tsv",
          "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got '"},
     };
-    expect_exit(w, 0, "touch sub/empty.txt; yes abcd | head -20 | tr -d '\\n' >sub/letters.txt");
+    run("touch sub/empty.txt; yes abcd | head -20 | tr -d '\\n' >sub/letters.txt");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         expect_told(rows[i].code, rows[i].message, "$TRAIN " TEXT "data.eval_file=%s --check",
                     rows[i].file);
@@ -93,11 +88,10 @@ TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
 /* As nanoGPT's character files, whose ids begin at 0. */
 TEST(ids_that_begin_at_0_are_told_and_can_be_ordinary)
 {
-    expect_exit(w, 0, "for i in $(seq 200); do printf '\\0\\0\\1\\0\\5\\0\\6\\0'; done >zero.bin");
+    run("for i in $(seq 200); do printf '\\0\\0\\1\\0\\5\\0\\6\\0'; done >zero.bin");
     expect_told(0,
-                "takes the ids 0 to 3 for [PAD], [CLS], [MASK] and [SEP], and 400 of the "
-                "first 800 tokens of data.file have one of the first three; set "
-                "data.special_tokens=no",
+                "takes the ids 0 to 3 for [PAD], [CLS], [MASK] and [SEP], and 400 of the first 800 "
+                "tokens of data.file have one of the first three; set data.special_tokens=no",
                 "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2");
     expect_untold("ids 0 to 3", "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
                                 "data.special_tokens=no run.name=ordinary");
@@ -122,20 +116,18 @@ TEST(a_model_of_token_ids_continues_ids)
                     {"10", "train: '10' is no token id from 0 to 9\n"},
                     {"-1", "train: '-1' is no token id from 0 to 9\n"},
                     {" ", "train: there is no token id to continue\n"}};
-    expect_exit(
-        w, 0,
-        "for i in $(seq 400); do printf "
-        "'\\0\\0\\1\\0\\2\\0\\3\\0\\4\\0\\5\\0\\6\\0\\7\\0\\10\\0\\11\\0'; done >ids.bin; "
-        "$TRAIN tiny.ini --quiet data.task=tokens data.file=ids.bin data.special_tokens=no "
+    run("for i in $(seq 400); do printf "
+        "'\\0\\0\\1\\0\\2\\0\\3\\0\\4\\0\\5\\0\\6\\0\\7\\0\\10\\0\\11\\0'; done >ids.bin; $TRAIN "
+        "tiny.ini --quiet data.task=tokens data.file=ids.bin data.special_tokens=no "
         "data.objective=lm model.causal=yes data.vocab=10 train.steps=150 optimizer.lr=1e-2");
     expect_output("3 4 5 6 7 8 9 0 1 2\n",
                   "$TRAIN runs/tiny/config.ini --predict '3 4 5' --tokens 7 --temperature 0");
     expect_output("1 2 3 4 5\n8 9 0 1 2\n",
-                  "printf '1 2\\n8 9\\n' >two; "
-                  "$TRAIN runs/tiny/config.ini --predict - --tokens 3 --temperature 0 <two");
-    expect_output("{\"text\": \"7\", \"continuation\": \" 8 9 0 1\", \"tokens\": 4, "
-                  "\"end\": \"stop\"}\n",
-                  "$TRAIN runs/tiny/config.ini --predict 7 --temperature 0 --stop ' 0 1' --jsonl");
+                  "printf '1 2\\n8 9\\n' >two; $TRAIN runs/tiny/config.ini --predict - --tokens 3 "
+                  "--temperature 0 <two");
+    expect_output(
+        "{\"text\": \"7\", \"continuation\": \" 8 9 0 1\", \"tokens\": 4, \"end\": \"stop\"}\n",
+        "$TRAIN runs/tiny/config.ini --predict 7 --temperature 0 --stop ' 0 1' --jsonl");
     for (int i = 0; i < ROWS(refusals); i++)
         expect_told(2, refusals[i].says, "$TRAIN runs/tiny/config.ini --predict '%s'",
                     refusals[i].text);
@@ -144,12 +136,11 @@ TEST(a_model_of_token_ids_continues_ids)
 /* The ids of [PAD], [CLS], [MASK] and [SEP]. */
 TEST(special_ids_are_never_predicted)
 {
-    expect_output(
-        "4 5 ", "for i in $(seq 200); do printf '\\4\\0\\5\\0'; done >ids.bin; "
-                "$TRAIN tiny.ini --quiet data.task=tokens data.file=ids.bin data.objective=lm "
-                "model.causal=yes data.vocab=6 train.steps=1 >out; "
-                "$TRAIN runs/tiny/config.ini --predict 4 --tokens 50 --temperature 100 --seed 1 | "
-                "tr ' ' '\\n' | sort -u | tr '\\n' ' '");
+    expect_output("4 5 ",
+                  "for i in $(seq 200); do printf '\\4\\0\\5\\0'; done >ids.bin; $TRAIN tiny.ini "
+                  "--quiet data.task=tokens data.file=ids.bin data.objective=lm model.causal=yes "
+                  "data.vocab=6 train.steps=1 >out; $TRAIN runs/tiny/config.ini --predict 4 "
+                  "--tokens 50 --temperature 100 --seed 1 | tr ' ' '\\n' | sort -u | tr '\\n' ' '");
 }
 
 TEST(an_evaluation_length_that_no_file_has_is_refused)
@@ -171,7 +162,7 @@ TEST(what_the_vocabulary_lacks_is_told_of_each_key)
 
 TEST(a_text_shorter_than_a_window_is_evaluated)
 {
-    expect_exit(w, 0, "$TRAIN " TEXT "data.objective=lm model.causal=yes");
+    run("$TRAIN " TEXT "data.objective=lm model.causal=yes");
     expect_printed("(1 sequences, 3 labels)\n",
                    "$TRAIN runs/t/config.ini --eval data.eval_file=sub/short.txt");
     expect_text(w->err, "1 text for evaluation shorter than data.length = 12 (the shortest has 3 "
@@ -179,8 +170,8 @@ TEST(a_text_shorter_than_a_window_is_evaluated)
     expect_printed("(1 sequences, 3 labels)\n",
                    "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt data.eval_fraction=0");
     expect_told(3,
-                "/sub/short.txt: data.eval_fraction 0.1 leaves none of its 3 characters "
-                "for evaluation; set data.eval_fraction=0 to evaluate all of them\n",
+                "/sub/short.txt: data.eval_fraction 0.1 leaves none of its 3 characters for "
+                "evaluation; set data.eval_fraction=0 to evaluate all of them\n",
                 "$TRAIN runs/t/config.ini --eval data.file=sub/short.txt");
     expect_printed("(23 sequences, 245 labels)\n",
                    "$TRAIN runs/t/config.ini --eval --quiet "
@@ -190,19 +181,17 @@ TEST(a_text_shorter_than_a_window_is_evaluated)
 /* The loss of the one short sequence is that of the same tokens at their own length. */
 TEST(a_short_text_is_evaluated_as_at_its_own_length)
 {
-    char padded[LINE_SIZE], own[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN " TEXT "data.objective=lm model.causal=yes");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt");
-    line_of(w->out, "eval: ", padded);
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt data.length=4");
-    ck_assert_str_eq(line_of(w->out, "eval: ", own), padded);
+    run("$TRAIN " TEXT "data.objective=lm model.causal=yes");
+    run("$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt");
+    const char *padded = line_of(w->out, "eval: ");
+    run("$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt data.length=4");
+    ck_assert_str_eq(line_of(w->out, "eval: "), padded);
     expect_no_text(w->err, "shorter");
 }
 
 TEST(a_text_that_would_not_be_read_is_refused)
 {
-    expect_exit(w, 0, "$TRAIN " OWN);
+    run("$TRAIN " OWN);
     expect_told(2, "--eval does not read data.file: the run has data.eval_file = /",
                 "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt");
     expect_text(w->err, "; give data.eval_file=FILE to evaluate on another one\n");

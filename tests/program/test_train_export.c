@@ -24,36 +24,36 @@ SUITE(PROGRAM_OPTIONS)
 TEST(a_folder_of_a_run_is_refused_and_stays_one)
 {
     static const char *const folders[] = {"runs/tiny", "runs/tiny/checkpoints", "runs/sweep"};
-    expect_exit(w, 0, RUN);
-    expect_exit(w, 0, RUN "run.name=sweep sweep.run.seed=1,2");
+    run(RUN);
+    run(RUN "run.name=sweep sweep.run.seed=1,2");
     for (int i = 0; i < 3; i++) {
         expect_told(2, "the folder holds a run", "$TRAIN tiny.ini --export %s --overwrite",
                     folders[i]);
         expect_text(w->err, folders[i]);
     }
-    expect_exit(w, 0, "! find runs -name model.safetensors -o -name .rotor-export | grep .");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --eval && $TRAIN runs/tiny/config.ini --eval");
+    run("! find runs -name model.safetensors -o -name .rotor-export | grep .");
+    run("$TRAIN --checkpoint runs/tiny --eval && $TRAIN runs/tiny/config.ini --eval");
 }
 
 TEST(a_run_is_refused_in_the_folder_of_an_export)
 {
-    expect_exit(w, 0, RUN);
-    expect_exit(w, 0, "$TRAIN tiny.ini --export runs/model");
+    run(RUN);
+    run("$TRAIN tiny.ini --export runs/model");
     for (int i = 0; i < 2; i++)
         expect_told(2, "runs/model holds an exported model: choose another run.name",
                     "$TRAIN tiny.ini run.name=model %s", i ? "--overwrite" : "");
     expect_model("runs/model");
     /* a run that holds one since an earlier version is resumed all the same */
-    expect_exit(w, 0, "cp runs/model/* runs/tiny && $TRAIN tiny.ini train.steps=2 --resume");
+    run("cp runs/model/* runs/tiny && $TRAIN tiny.ini train.steps=2 --resume");
 }
 
 /* ---- what stays ---- */
 
 TEST(the_rights_of_a_folder_and_a_link_to_it_stay)
 {
-    expect_exit(w, 0, RUN "&& mkdir -m 750 real && ln -s real link");
-    expect_exit(w, 0, "$TRAIN tiny.ini --export link");
-    expect_exit(w, 0, "$TRAIN tiny.ini --export link/ --overwrite");
+    run(RUN "&& mkdir -m 750 real && ln -s real link");
+    run("$TRAIN tiny.ini --export link");
+    run("$TRAIN tiny.ini --export link/ --overwrite");
     expect_output("README.md\nconfig.json\nmodel.safetensors\n",
                   "test -L link && test $(stat -c %%a real) = 750 && ls -A real");
     expect_model("link");
@@ -62,12 +62,12 @@ TEST(the_rights_of_a_folder_and_a_link_to_it_stay)
 /* Whoever stands in it would be left in the older one. */
 TEST(the_working_directory_stays_the_same)
 {
-    expect_exit(w, 0, RUN "&& mkdir here");
+    run(RUN "&& mkdir here");
     const ino_t before = inode_of("here");
     expect_output("export: .\nexport: .\n"
                   "README.md\nconfig.json\nmodel.safetensors\n",
-                  "cd here && $TRAIN ../tiny.ini --checkpoint ../runs/tiny --export . && "
-                  "$TRAIN --checkpoint . --export . --overwrite && ls -A");
+                  "cd here && $TRAIN ../tiny.ini --checkpoint ../runs/tiny --export . && $TRAIN "
+                  "--checkpoint . --export . --overwrite && ls -A");
     ck_assert(inode_of("here") == before);
     expect_model("here");
 }
@@ -75,11 +75,10 @@ TEST(the_working_directory_stays_the_same)
 TEST_ROWS(what_an_older_model_had_more_goes_and_what_is_not_of_a_model_stays, 0, 2)
 {
     static const char *const others[] = {"", "notes"};
-    expect_exit(w, 0, RUN "&& $TRAIN tiny.ini --export out");
-    expect_exit(w, 0,
-                "echo x | tee out/tokenizer.json >out/generation_config.json; "
-                "test -z '%s' || mkdir -p out/%s",
-                others[_i], others[_i]);
+    run(RUN "&& $TRAIN tiny.ini --export out");
+    run("echo x | tee out/tokenizer.json >out/generation_config.json; test -z '%s' || mkdir -p "
+        "out/%s",
+        others[_i], others[_i]);
     expect_unprinted("tokenizer.json", "$TRAIN tiny.ini --export out --overwrite; ls -A out .");
     expect_no_text(w->out, "generation_config.json");
     expect_no_text(w->out, "rotor-export");
@@ -94,11 +93,10 @@ TEST(a_folder_is_named_in_any_way)
                                            {".", "model"},
                                            {"..", "model"},
                                            {"../out/.", "model"}};
-    expect_exit(w, 0, RUN "&& $TRAIN tiny.ini --export out && mkdir out/below");
+    run(RUN "&& $TRAIN tiny.ini --export out && mkdir out/below");
     for (int i = 0; i < 5; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "\nname = %s\n", paths[i][1]);
-        expect_printed(name, "cd %s && $TRAIN --checkpoint %s --print-config",
+        expect_printed(lasting("\nname = %s\n", paths[i][1]),
+                       "cd %s && $TRAIN --checkpoint %s --print-config",
                        i < 2    ? "."
                        : i == 3 ? "out/below"
                                 : "out",
@@ -109,11 +107,10 @@ TEST(a_folder_is_named_in_any_way)
 /* Of a program that was killed before it had anything to show. */
 TEST(a_staging_folder_alone_is_no_reason_to_refuse)
 {
-    expect_exit(w, 0,
-                RUN "&& mkdir -p out/.rotor-export .out.rotor-export && "
-                    "touch out/.rotor-export/model.safetensors.tmp .out.rotor-export/config.json");
-    expect_exit(w, 0, "$TRAIN tiny.ini --export out && ! ls -A . out | grep rotor-export");
-    expect_exit(w, 0, "mkdir -p out/.rotor-export && touch out/.rotor-export/mine");
+    run(RUN "&& mkdir -p out/.rotor-export .out.rotor-export && touch "
+            "out/.rotor-export/model.safetensors.tmp .out.rotor-export/config.json");
+    run("$TRAIN tiny.ini --export out && ! ls -A . out | grep rotor-export");
+    run("mkdir -p out/.rotor-export && touch out/.rotor-export/mine");
     expect_told(1, "out/.rotor-export: Directory not empty",
                 "$TRAIN tiny.ini --export out --overwrite");
     ck_assert(exists("out/.rotor-export/mine"));
@@ -122,7 +119,7 @@ TEST(a_staging_folder_alone_is_no_reason_to_refuse)
 
 TEST(an_export_that_fails_leaves_no_folder)
 {
-    expect_exit(w, 0, RUN);
+    run(RUN);
     expect_exit(w, 1, "(trap '' XFSZ; ulimit -f 1; exec $TRAIN tiny.ini --export out)");
     ck_assert(!exists("out") && !exists(".out.rotor-export"));
 }
@@ -143,12 +140,11 @@ static const struct {
 
 TEST_ROWS(a_length_of_any_training_comes_back, 0, sizeof lengths / sizeof *lengths)
 {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "\nlength = %d\n", lengths[_i].length);
-    expect_exit(w, 0, "yes 'a line' | head -c 500 >a.txt; " RUN "data.length=%d data.task=%s",
-                lengths[_i].length, lengths[_i].task);
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/tiny --export out");
-    expect_exit(w, 0, "$TRAIN --checkpoint out --print-config");
+    const char *wanted = lasting("\nlength = %d\n", lengths[_i].length);
+    run("yes 'a line' | head -c 500 >a.txt; " RUN "data.length=%d data.task=%s", lengths[_i].length,
+        lengths[_i].task);
+    run("$TRAIN --checkpoint runs/tiny --export out");
+    run("$TRAIN --checkpoint out --print-config");
     /* what a folder sets is named after it, without a line, and defaults are left out */
     expect_text(w->err, "out                       model.heads ");
     expect_no_text(w->err, "out:");

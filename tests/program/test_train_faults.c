@@ -13,7 +13,6 @@ SUITE(PROGRAM_OPTIONS)
 TEST_ROWS(the_second_trainer_is_refused_and_the_first_goes_on, 0, 2)
 {
     static const char *const ways[] = {"--resume", "--overwrite"};
-    char message[LINE_SIZE];
     int first = 0;
     expect_exit(w, 2,
                 "$TRAIN tiny.ini " ENDLESS
@@ -23,18 +22,16 @@ TEST_ROWS(the_second_trainer_is_refused_and_the_first_goes_on, 0, 2)
                                                            "echo first $! $?; exit $second",
                 ways[_i]);
     ck_assert_int_eq(sscanf(w->out, "first %d 75\n", &first), 1);
-    snprintf(message, sizeof message,
-             "train: runs/tiny: process %d is training here: wait for its end, or stop it with "
-             "kill %d\n",
-             first, first);
-    expect_text(w->err, message);
+    expect_text(
+        w->err,
+        lasting("train: runs/tiny: process %d is training here: wait for its end, or stop it with "
+                "kill %d\n",
+                first, first));
 }
 
 TEST(two_trainers_work_side_by_side_in_folders_of_their_own)
 {
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet run.name=a & $TRAIN tiny.ini --quiet run.name=b && "
-                "wait $!");
+    run("$TRAIN tiny.ini --quiet run.name=a & $TRAIN tiny.ini --quiet run.name=b && wait $!");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
 }
 
@@ -45,22 +42,21 @@ TEST(a_second_interrupt_ends_at_once)
 {
     expect_exit(w, 130,
                 "$TRAIN tiny.ini --quiet model.dim=256 data.length=256 train.batch_size=256 "
-                "run.log_every=1 train.steps=1 train.shards=1 & "
-                "until [ -e runs/tiny/metrics.csv ]; do kill -0 $! || exit 99; sleep 0.01; done; "
-                "kill -INT $!; " WAIT_FOR_HANDLER "kill -INT $!; wait $!");
+                "run.log_every=1 train.steps=1 train.shards=1 & until [ -e runs/tiny/metrics.csv "
+                "]; do kill -0 $! || exit 99; sleep 0.01; done; kill -INT $!; " WAIT_FOR_HANDLER
+                "kill -INT $!; wait $!");
 }
 
 TEST_ROWS(a_signal_is_obeyed_after_the_step_and_saves_it, 0, 4)
 {
     static const char *const signals[] = {"TERM", "INT", "HUP", "USR1"};
-    char path[128];
     int step = 0;
     expect_exit(w, 75,
                 "$TRAIN tiny.ini " ENDLESS "train.checkpoint_every=1000000 & " WAIT_FOR_ROW(
                     "20", "runs/tiny/metrics.csv") "kill -%s $!; wait $!",
                 signals[_i]);
     ck_assert_int_eq(sscanf(w->err, "train: stopped by a signal after step %d", &step), 1);
-    snprintf(path, sizeof path, "runs/tiny/checkpoints/step-%08d.h5", step);
+    const char *path = lasting("runs/tiny/checkpoints/step-%08d.h5", step);
     ck_assert_msg(exists(path), "%s is missing", path);
     ck_assert_str_eq(w->out, "");
 }
@@ -72,16 +68,14 @@ TEST(a_run_folder_with_a_long_path_holds_the_whole_run)
 {
     const char *const long_dir = "dir=$(printf 'a%%.0s' $(seq 200)); dir=$dir/$dir/$dir; "
                                  "dir=$dir/$dir; unset ROTOR_NO_REPORT; ";
-    expect_exit(w, 0,
-                "%s $TRAIN tiny.ini --quiet run.dir=$dir train.steps=20; code=$?; "
-                "mv $dir/tiny found; exit $code",
-                long_dir);
+    run("%s $TRAIN tiny.ini --quiet run.dir=$dir train.steps=20; code=$?; mv $dir/tiny found; exit "
+        "$code",
+        long_dir);
     static const char *const files[] = {"result.csv",      "metrics.csv",
                                         "theta_final.csv", "checkpoints/step-00000020.h5",
                                         "figures/loss.gp", "report.html"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "found/%s", files[i]);
+        const char *path = lasting("found/%s", files[i]);
         ck_assert_msg(exists(path), "%s is missing; %s", path, w->err);
     }
     expect_text(w->out, "eval: loss ");
@@ -90,17 +84,17 @@ TEST(a_run_folder_with_a_long_path_holds_the_whole_run)
 TEST(a_run_folder_with_too_long_a_path_is_refused_before_anything_is_made)
 {
     expect_told(2, "the path of the run folder has 4024 bytes, 3999 are possible: aaa",
-                "dir=$(printf 'a%%.0s' $(seq 200)); dir=$dir/$dir/$dir/$dir/$dir; "
-                "$TRAIN tiny.ini --quiet run.dir=$dir/$dir/$dir/$dir");
+                "dir=$(printf 'a%%.0s' $(seq 200)); dir=$dir/$dir/$dir/$dir/$dir; $TRAIN tiny.ini "
+                "--quiet run.dir=$dir/$dir/$dir/$dir");
     ck_assert_int_eq(shell(w, "ls -d a*"), 2);
 }
 
 /* Nothing was evaluated: no table says otherwise. */
 TEST(a_run_that_diverges_has_no_table_of_lengths)
 {
-    expect_exit(w, 5,
-                "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
-                "train.eval_lengths=16");
+    expect_exit(
+        w, 5,
+        "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 train.eval_lengths=16");
     ck_assert(exists("runs/tiny/result.csv"));
     ck_assert(!exists("runs/tiny/lengths.csv"));
 }
@@ -111,8 +105,8 @@ TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
     static const char *const commands[] = {
         "$TRAIN --eval tiny.ini --checkpoint crash.h5",
         "$TRAIN --decay tiny.ini --checkpoint crash.h5",
-        ("$TRAIN --predict x tiny.ini data.task=text "
-         "data.vocab=32 data.file=tiny.ini --checkpoint crash.h5"),
+        ("$TRAIN --predict x tiny.ini data.task=text data.vocab=32 data.file=tiny.ini --checkpoint "
+         "crash.h5"),
         "$TRAIN tiny.ini --quiet train.init_from=crash.h5"};
     static unsigned char bytes[1 << 16];
     FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
@@ -129,9 +123,8 @@ TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
 
 TEST(training_outlives_a_disk_that_is_full)
 {
-    char line[LINE_SIZE];
     expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini");
-    line_of(w->err, "train: warning: ", line);
+    const char *line = line_of(w->err, "train: warning: ");
     expect_text(line, "step-00000020.h5");
     expect_text(line, "File too large");
     ck_assert_int_eq(count_of(w->err, "train: warning: "), 1); /* tried again in silence */
@@ -148,24 +141,24 @@ TEST(a_run_without_checkpoints_goes_on_once_there_is_room)
     expect_text(w->err, "\ntrain: the last checkpoint could not be written\n");
     expect_told(0, "runs/tiny has no checkpoint: starting afresh\n",
                 "$TRAIN tiny.ini --quiet --resume");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=other");
+    run("$TRAIN tiny.ini --quiet run.name=other");
     expect_same_files("runs/tiny/metrics.csv", "runs/other/metrics.csv");
 }
 
 TEST(a_reader_that_goes_away_does_not_end_training)
 {
-    expect_exit(w, 0, "{ $TRAIN tiny.ini 2>.log; echo $? >.code; } | : ; cat .code");
-    expect_exit(w, 0, "{ $TRAIN tiny.ini --overwrite 2>&1; echo $? >.code; } | : ; cat .code");
+    run("{ $TRAIN tiny.ini 2>.log; echo $? >.code; } | : ; cat .code");
+    run("{ $TRAIN tiny.ini --overwrite 2>&1; echo $? >.code; } | : ; cat .code");
     ck_assert(exists("runs/tiny/checkpoints/step-00000060.h5"));
     expect_in_file("runs/tiny/metrics.csv", "\n60,");
 }
 
 TEST(overwrite_removes_the_run_and_nothing_else)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    run("$TRAIN tiny.ini --quiet");
     expect_told(2, "runs/tiny already holds a run: give --resume", "$TRAIN tiny.ini");
-    expect_exit(w, 0, "cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite theta.learn=no train.steps=15");
+    run("cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
+    run("$TRAIN tiny.ini --quiet --overwrite theta.learn=no train.steps=15");
     expect_output("./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"
                   "./config.ini\n./metrics.csv\n./notes/a\n./result.csv\n./timing.csv\n"
                   "./usage.csv\n",
@@ -177,9 +170,9 @@ TEST(overwrite_removes_the_run_and_nothing_else)
 /* The parameters after the first step are enormous but finite: that one is saved. */
 TEST(a_loss_that_is_not_finite_leaves_the_last_good_checkpoint)
 {
-    expect_told(5, "train: step 2: the loss is ",
-                "$TRAIN tiny.ini --quiet optimizer.lr=1e30 optimizer.clip_norm=0 "
-                "train.checkpoint_every=1");
+    expect_told(
+        5, "train: step 2: the loss is ",
+        "$TRAIN tiny.ini --quiet optimizer.lr=1e30 optimizer.clip_norm=0 train.checkpoint_every=1");
     expect_output("step-00000001.h5\n", "ls runs/tiny/checkpoints");
     expect_told(5, "train: step 1: the loss of the evaluation is ",
                 "$TRAIN tiny.ini --quiet --overwrite train.steps=1 optimizer.lr=1e30 "
@@ -188,9 +181,9 @@ TEST(a_loss_that_is_not_finite_leaves_the_last_good_checkpoint)
 
 TEST(parameters_that_are_not_finite_are_never_saved)
 {
-    expect_told(5, "is not finite: no checkpoint was saved\n",
-                "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 "
-                "train.checkpoint_every=1");
+    expect_told(
+        5, "is not finite: no checkpoint was saved\n",
+        "$TRAIN tiny.ini --quiet optimizer.lr=1e38 optimizer.clip_norm=0 train.checkpoint_every=1");
     expect_output("", "ls runs/tiny/checkpoints");
 }
 
@@ -223,6 +216,6 @@ TEST(the_profile_counts_every_op)
     expect_text(w->out, "\nattention         backward ");
     expect_text(w->out, "\nrope              backward ");
     expect_text(w->out, " 60 steps and their evaluations\n");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=plain");
-    expect_exit(w, 0, "cmp runs/tiny/metrics.csv runs/plain/metrics.csv");
+    run("$TRAIN tiny.ini --quiet run.name=plain");
+    run("cmp runs/tiny/metrics.csv runs/plain/metrics.csv");
 }

@@ -46,10 +46,9 @@ TEST(a_folder_answers_as_in_transformers)
 
 TEST(a_folder_is_evaluated_on_a_text)
 {
-    char line[LINE_SIZE], again[LINE_SIZE];
-    evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt", line);
-    evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt theta.learn=yes", again);
-    ck_assert_str_eq(line, again);
+    const char *line = evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt");
+    ck_assert_str_eq(evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt theta.learn=yes"),
+                     line);
     expect_told(2, "--eval needs data: give data.file=FILE",
                 "$TRAIN --checkpoint $HF/masked_lm/hf --eval");
     expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval --best");
@@ -120,15 +119,13 @@ TEST(what_is_frozen_is_what_the_folder_has)
 
 TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
 {
-    char line[LINE_SIZE], again[LINE_SIZE];
     expect_exit(w, 0, "cp -r $HF/masked_lm/hf m; chmod -R u+w m; sed -i '$d' m/vocab.txt");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=m train.steps=20");
     expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=m --resume");
-    evaluate("--checkpoint runs/c", line);
+    const char *line = evaluate("--checkpoint runs/c");
     expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
     expect_exit(w, 0, "grep -q '\"vocab_size\": 53,' out/config.json");
-    evaluate("--checkpoint out data.file=c.tsv", again);
-    ck_assert_str_eq(line, again);
+    ck_assert_str_eq(evaluate("--checkpoint out data.file=c.tsv"), line);
     expect_told(4, "config.json: vocab_size is 53; the vocabulary has 54 tokens\n",
                 "printf 'qq\\nrr\\n' >>m/vocab.txt; $TRAIN --checkpoint m --print-config");
 }
@@ -149,20 +146,17 @@ TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 4)
 
 TEST(classes_keep_their_names_in_another_order)
 {
-    char line[LINE_SIZE], again[LINE_SIZE];
     expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    evaluate("--checkpoint runs/c", line);
+    const char *line = evaluate("--checkpoint runs/c");
     expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
     expect_exit(w, 0,
                 "grep -q '\"0\": \"none\"' out/config.json && "
                 "sed -i s/none/znone/ out/config.json c.tsv");
-    evaluate("--checkpoint out data.file=c.tsv", again);
-    ck_assert_str_eq(line, again);
+    ck_assert_str_eq(evaluate("--checkpoint out data.file=c.tsv"), line);
     expect_exit(w, 0,
                 "$TRAIN --checkpoint out --export sorted && "
                 "grep -q '\"1\": \"znone\"' sorted/config.json");
-    evaluate("--checkpoint sorted data.file=c.tsv", again);
-    ck_assert_str_eq(line, again);
+    ck_assert_str_eq(evaluate("--checkpoint sorted data.file=c.tsv"), line);
     expect_told(3, "'more' is not a label of the model",
                 "sed -i s/with/more/ c.tsv; $TRAIN --checkpoint out --eval data.file=c.tsv");
 }
@@ -180,15 +174,14 @@ TEST(the_head_of_the_same_classes_goes_on)
 
 TEST(the_card_tells_of_the_run)
 {
-    char line[LINE_SIZE];
     double loss, accuracy, told[2];
     expect_exit(w, 0, "$TRAIN " CLASSIFY LEARNED);
-    ck_assert_int_eq(sscanf(line_of(w->out, "eval: ", line), "eval: loss %lf, accuracy %lf", &loss,
+    ck_assert_int_eq(sscanf(line_of(w->out, "eval: "), "eval: loss %lf, accuracy %lf", &loss,
                             &accuracy),
                      2);
     expect_printed("\n# c\n", "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
     expect_text(w->out, "\n- training: 60 steps with seed 1\n- evaluation: loss ");
-    ck_assert_int_eq(sscanf(line_of(w->out, "- evaluation: ", line),
+    ck_assert_int_eq(sscanf(line_of(w->out, "- evaluation: "),
                             "- evaluation: loss %lf, accuracy %lf", told, told + 1),
                      2);
     expect_number(told[0] / loss, 1 - 2e-5, 1 + 2e-5);

@@ -107,7 +107,7 @@ TEST(a_report_is_drawn_although_children_were_ignored)
 {
     const inheritance i = {.ignored = SIGCHLD};
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=4");
+    run("$TRAIN tiny.ini --quiet train.steps=4");
     expect_end(0, &i, "--report runs/tiny");
     ck_assert_str_eq(w->err, "");
     expect_in_file("runs/tiny/report.html", "<svg");
@@ -141,8 +141,8 @@ TEST(a_file_that_may_not_grow_is_a_message_of_every_command)
                          "causal = yes\n[data]\ntask = text\nfile = words.txt\nlevel = byte\n"
                          "objective = lm\nlength = 8\neval_fraction = 0.2\n[train]\nsteps = 2\n"
                          "batch_size = 2\neval_batches = 1\n");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=4");
-    expect_exit(w, 0, "$TRAIN lm.ini --quiet");
+    run("$TRAIN tiny.ini --quiet train.steps=4");
+    run("$TRAIN lm.ini --quiet");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const inheritance with = {.largest_file = rows[i].limit, .not_ignored = SIGXFSZ};
         expect_end(rows[i].code, &with, rows[i].line);
@@ -156,9 +156,8 @@ TEST(a_training_can_be_stopped_although_signals_were_blocked)
 {
     const inheritance i = {.all_blocked = true};
     const pid_t program = start(&i, -1, "tiny.ini --quiet train.steps=10000000");
-    expect_exit(w, 0,
-                "for i in $(seq 6000); do grep -q '^20,' runs/tiny/metrics.csv 2>.grep && exit 0; "
-                "sleep 0.01; done; exit 1");
+    run("for i in $(seq 6000); do grep -q '^20,' runs/tiny/metrics.csv 2>.grep && exit 0; sleep "
+        "0.01; done; exit 1");
     kill(program, SIGTERM);
     ck_assert_int_eq(end_of(program), 75);
     expect_text(w->err, "stopped by a signal after step ");
@@ -190,9 +189,9 @@ TEST_ROWS(a_training_with_closed_streams_has_the_files_of_any_other, 0, 4)
     const inheritance i = {.closed = closed[_i]};
     const bool printed = !(closed[_i] & 2);
     expect_end(printed ? 0 : 1, &i, "tiny.ini run.name=closed train.steps=4");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=4 run.name=open");
+    run("$TRAIN tiny.ini --quiet train.steps=4 run.name=open");
     expect_same_files("runs/open/metrics.csv", "runs/closed/metrics.csv");
     expect_same_files("runs/open/theta.csv", "runs/closed/theta.csv");
     expect_same_files("runs/open/result.csv", "runs/closed/result.csv");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/closed --eval --quiet");
+    run("$TRAIN --checkpoint runs/closed --eval --quiet");
 }

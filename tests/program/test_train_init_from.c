@@ -4,60 +4,45 @@
 
 #define NEWEST "runs/tiny/checkpoints/step-00000020.h5"
 
-static void enter_with_files(void)
+static void make_files(void)
 {
-    enter();
     setenv("HF", TEST_SOURCES "/fixtures/huggingface", 1);
-    expect_exit(w, 0,
-                "for i in $(seq 300); do echo 'a b? d; f y'; done >text.txt; "
-                "printf '[data]\\ntask = text\\nfile = text.txt\\n[train]\\nsteps = 4\\n"
-                "init_from = folder\\n' >short.ini; cp -r $HF/masked_lm/hf folder; "
-                "chmod -R u+w folder");
+    run("for i in $(seq 300); do echo 'a b? d; f y'; done >text.txt; printf '[data]\\ntask = "
+        "text\\nfile = text.txt\\n[train]\\nsteps = 4\\ninit_from = folder\\n' >short.ini; cp -r "
+        "$HF/masked_lm/hf folder; chmod -R u+w folder");
 }
 
 /* A decoder with byte pair encoding, exported from a run and so in the form of a Llama. */
 static void make_decoder(void)
 {
-    expect_exit(
-        w, 0,
-        "cp " TEST_SOURCES "/fixtures/bpe/llama3/tokenizer.json v.json; "
-        "$TRAIN tiny.ini --quiet data.task=text data.vocab=32 data.file=text.txt data.level=bpe "
-        "data.vocab_file=v.json model.kind=decoder data.objective=lm model.kv_heads=1 "
-        "position.base=500 theta.learn=no train.steps=4 run.name=decoder; "
-        "$TRAIN --checkpoint runs/decoder --export decoder --quiet");
+    run("cp " TEST_SOURCES
+        "/fixtures/bpe/llama3/tokenizer.json v.json; $TRAIN tiny.ini --quiet data.task=text "
+        "data.vocab=32 data.file=text.txt data.level=bpe data.vocab_file=v.json model.kind=decoder "
+        "data.objective=lm model.kv_heads=1 position.base=500 theta.learn=no train.steps=4 "
+        "run.name=decoder; $TRAIN --checkpoint runs/decoder --export decoder --quiet");
 }
 
 /* A copy task whose model differs from the default in many keys. */
 static void make_run(void)
 {
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet train.steps=20 model.norm=pre model.norm_kind=rms "
-                "model.ffn=geglu model.bias=none model.causal=yes model.window=9 "
-                "position.pairing=half position.every=2 theta.scope=head theta.form=raw "
-                "position.scaling=yarn position.scale=2");
-    expect_exit(w, 0,
-                "printf '[data]\\nlength = 24\\n[train]\\nsteps = 4\\ninit_from = " NEWEST "\\n' "
-                ">copy.ini");
-}
-
-static void expect_line(const char *path, const char *line)
-{
-    char *text = read_file(path);
-    expect_text(text, line);
-    rt_free(text);
+    run("$TRAIN tiny.ini --quiet train.steps=20 model.norm=pre model.norm_kind=rms model.ffn=geglu "
+        "model.bias=none model.causal=yes model.window=9 position.pairing=half position.every=2 "
+        "theta.scope=head theta.form=raw position.scaling=yarn position.scale=2");
+    run("printf '[data]\\nlength = 24\\n[train]\\nsteps = 4\\ninit_from = " NEWEST
+        "\\n' >copy.ini");
 }
 
 /* ---- what is not written ---- */
 
-SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
+SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
 TEST(a_folder_of_an_encoder_trains_at_the_first_try)
 {
     expect_told(0, "/folder, theta included\n", "$TRAIN short.ini");
     expect_no_text(w->err, "warning");
     expect_no_text(w->err, "newly initialized");
-    expect_line("runs/short/config.ini", "\ndim = 24\n");
-    expect_line("runs/short/config.ini", "\nlevel = wordpiece\n");
+    expect_in_file("runs/short/config.ini", "\ndim = 24\n");
+    expect_in_file("runs/short/config.ini", "\nlevel = wordpiece\n");
     expect_message(0, "", "$TRAIN short.ini --check --quiet train.init_from=$HF/causal_lm/hf");
 }
 
@@ -66,10 +51,10 @@ TEST(a_folder_of_a_decoder_trains_at_the_first_try)
     make_decoder();
     expect_told(0, "/decoder, theta included\n", "$TRAIN short.ini train.init_from=decoder");
     expect_no_text(w->err, "warning");
-    expect_line("runs/short/config.ini", "\nkind = decoder\n");
-    expect_line("runs/short/config.ini", "\nbase = 500\n");
-    expect_line("runs/short/config.ini", "\nobjective = lm\n");
-    expect_line("runs/short/config.ini", "\nlevel = bpe\n");
+    expect_in_file("runs/short/config.ini", "\nkind = decoder\n");
+    expect_in_file("runs/short/config.ini", "\nbase = 500\n");
+    expect_in_file("runs/short/config.ini", "\nobjective = lm\n");
+    expect_in_file("runs/short/config.ini", "\nlevel = bpe\n");
 }
 
 TEST_ROWS(a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3)
@@ -79,11 +64,11 @@ TEST_ROWS(a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3)
     expect_told(0, ", theta included\n",
                 "$TRAIN copy.ini run.name=a optimizer.lr=0 train.init_from=%s", names[_i]);
     expect_no_text(w->err, "newly initialized");
-    expect_line("runs/a/config.ini", "\nevery = 2\n");
-    expect_line("runs/a/config.ini", "\nscope = head\n");
-    expect_line("runs/a/config.ini", "\nvocab = 10\n");
-    expect_line("runs/a/config.ini", "\noriginal_len = 12\n"); /* not 24 */
-    expect_exit(w, 0, "h5diff runs/a/checkpoints/step-00000004.h5 " NEWEST " /model");
+    expect_in_file("runs/a/config.ini", "\nevery = 2\n");
+    expect_in_file("runs/a/config.ini", "\nscope = head\n");
+    expect_in_file("runs/a/config.ini", "\nvocab = 10\n");
+    expect_in_file("runs/a/config.ini", "\noriginal_len = 12\n"); /* not 24 */
+    run("h5diff runs/a/checkpoints/step-00000004.h5 " NEWEST " /model");
 }
 
 /* Also where the folder has labels, which this task does not read. */
@@ -91,21 +76,20 @@ TEST_ROWS(a_folder_without_a_vocabulary_trains_on_ids, 0, 3)
 {
     static const char *const folders[] = {"masked_lm_bf16", "sequence", "masked_lm_theta"};
     expect_untold("warning",
-                  "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; "
-                  "h5import ids.txt -d 2000 -p /ids -t TEXTIN -s 32 -o ids.h5; "
-                  "$TRAIN short.ini --quiet data.task=tokens data.file=ids.h5:/ids "
-                  "train.init_from=$HF/%s/hf",
+                  "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; h5import ids.txt -d 2000 "
+                  "-p /ids -t TEXTIN -s 32 -o ids.h5; $TRAIN short.ini --quiet data.task=tokens "
+                  "data.file=ids.h5:/ids train.init_from=$HF/%s/hf",
                   folders[_i]);
-    expect_line("runs/short/config.ini", "\nvocab = 53\n");
-    expect_line("runs/short/config.ini", _i == 2 ? "\nlearn = yes\n" : "\nlearn = no\n");
+    expect_in_file("runs/short/config.ini", "\nvocab = 53\n");
+    expect_in_file("runs/short/config.ini", _i == 2 ? "\nlearn = yes\n" : "\nlearn = no\n");
 }
 
 TEST(a_theta_file_alone_brings_no_architecture)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 model.layers=1 theta.scope=model");
-    expect_exit(w, 2,
-                "$TRAIN tiny.ini --quiet run.name=b theta.init_from=runs/tiny/theta.csv "
-                "model.dim=32");
+    run("$TRAIN tiny.ini --quiet train.steps=2 model.layers=1 theta.scope=model");
+    expect_exit(
+        w, 2,
+        "$TRAIN tiny.ini --quiet run.name=b theta.init_from=runs/tiny/theta.csv model.dim=32");
     ck_assert(!exists("runs/b"));
 }
 
@@ -113,7 +97,7 @@ TEST(a_theta_file_alone_brings_no_architecture)
 
 TEST(all_that_cannot_be_is_one_message)
 {
-    expect_exit(w, 0, "printf '[model]\\ndim = 32\\nheads = 3\\nnorm = pre\\n' >>short.ini");
+    run("printf '[model]\\ndim = 32\\nheads = 3\\nnorm = pre\\n' >>short.ini");
     static const char *const commands[] = {"", "--check", "--print-config", "--resume"};
     for (int i = 0; i < 4; i++) {
         expect_exit(w, 2, "$TRAIN short.ini --quiet %s data.level=char", commands[i]);
@@ -137,34 +121,34 @@ TEST_ROWS(what_the_folder_has_too_and_what_may_differ_is_taken, 0, 6)
         "model.attention=linear_elu",
         "position.base=500 position.fraction=0.5",
     };
-    expect_exit(w, 0, "$TRAIN short.ini --quiet %s", settings[_i]);
+    run("$TRAIN short.ini --quiet %s", settings[_i]);
 }
 
 TEST(an_encoding_without_parameters_can_take_the_place_of_another)
 {
     make_run();
-    expect_exit(w, 0, "$TRAIN copy.ini --quiet position.kind=alibi");
-    expect_line("runs/copy/config.ini", "\nlearn = no\n");
+    run("$TRAIN copy.ini --quiet position.kind=alibi");
+    expect_in_file("runs/copy/config.ini", "\nlearn = no\n");
     expect_exit(w, 1, "grep '^scaling' runs/copy/config.ini"); /* it has no effect */
-    expect_line("runs/copy/config.ini", "\nevery = 1\n");
+    expect_in_file("runs/copy/config.ini", "\nevery = 1\n");
 }
 
 /* Whoever makes an encoder of a causal model has not asked for its objective. */
 TEST(the_objective_comes_with_a_model_that_stays_causal)
 {
-    expect_exit(w, 0, "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf");
-    expect_line("runs/short/config.ini", "\nobjective = lm\n");
-    expect_told(0, "warning: model.causal differs from the folder's model",
-                "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no "
-                "--overwrite");
-    expect_line("runs/short/config.ini", "\nobjective = mlm\n");
+    run("$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf");
+    expect_in_file("runs/short/config.ini", "\nobjective = lm\n");
+    expect_told(
+        0, "warning: model.causal differs from the folder's model",
+        "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no --overwrite");
+    expect_in_file("runs/short/config.ini", "\nobjective = mlm\n");
 }
 
 TEST(a_contradiction_with_an_inherited_value_is_told_at_a_line)
 {
     expect_message(2,
-                   "short.ini:8: data.objective = lm needs model.causal = yes: otherwise "
-                   "a token sees the next one, which it must predict\n",
+                   "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a token "
+                   "sees the next one, which it must predict\n",
                    "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet");
 }
 
@@ -173,15 +157,14 @@ TEST(a_contradiction_with_an_inherited_value_is_told_at_a_line)
 TEST_ROWS(a_run_goes_on_and_is_used_without_the_folder, 0, 2)
 {
     static const char *const configs[] = {"short.ini run.name=b", "runs/b/config.ini"};
-    expect_exit(w, 0, "$TRAIN short.ini --quiet run.name=a");
-    expect_exit(w, 0,
-                "$TRAIN short.ini --quiet run.name=b train.steps=2 optimizer.schedule_steps=4");
-    expect_exit(w, 0, "rm -r folder");
-    expect_exit(w, 0, "$TRAIN %s --quiet --resume train.steps=4", configs[_i]);
+    run("$TRAIN short.ini --quiet run.name=a");
+    run("$TRAIN short.ini --quiet run.name=b train.steps=2 optimizer.schedule_steps=4");
+    run("rm -r folder");
+    run("$TRAIN %s --quiet --resume train.steps=4", configs[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
     expect_untold("using the configuration of the run", "$TRAIN %s --eval train.steps=4",
                   configs[_i]);
-    expect_exit(w, 0, "$TRAIN %s --predict 'a [MASK]' --quiet", configs[_i]);
+    run("$TRAIN %s --predict 'a [MASK]' --quiet", configs[_i]);
     expect_told(4, "/folder: No such file or directory\n", "$TRAIN short.ini --quiet run.name=c");
     ck_assert(!exists("runs/c"));
 }
@@ -189,15 +172,14 @@ TEST_ROWS(a_run_goes_on_and_is_used_without_the_folder, 0, 2)
 TEST(every_run_of_a_sweep_has_the_architecture_of_its_model)
 {
     make_run();
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=wide model.dim=24 train.steps=2");
-    expect_exit(w, 0,
-                "printf '[data]\\nlength = 12\\n[train]\\nsteps = 2\\n[variant one]\\n"
-                "train.init_from = runs/tiny\\n[variant other]\\ntrain.init_from = runs/wide\\n' "
-                ">s.ini; $TRAIN s.ini --check; $TRAIN s.ini --quiet");
-    expect_line("runs/s/one/config.ini", "\ndim = 16\n");
-    expect_line("runs/s/one/config.ini", "\nnorm = pre\n");
-    expect_line("runs/s/other/config.ini", "\ndim = 24\n");
-    expect_line("runs/s/other/config.ini", "\nnorm = post\n");
+    run("$TRAIN tiny.ini --quiet run.name=wide model.dim=24 train.steps=2");
+    run("printf '[data]\\nlength = 12\\n[train]\\nsteps = 2\\n[variant one]\\ntrain.init_from = "
+        "runs/tiny\\n[variant other]\\ntrain.init_from = runs/wide\\n' >s.ini; $TRAIN s.ini "
+        "--check; $TRAIN s.ini --quiet");
+    expect_in_file("runs/s/one/config.ini", "\ndim = 16\n");
+    expect_in_file("runs/s/one/config.ini", "\nnorm = pre\n");
+    expect_in_file("runs/s/other/config.ini", "\ndim = 24\n");
+    expect_in_file("runs/s/other/config.ini", "\nnorm = post\n");
     expect_told(2, "  model.dim = 16 (command line); the model has 24\n",
                 "$TRAIN s.ini --quiet run.name=t model.dim=16 model.heads=4");
     ck_assert(!exists("runs/t"));
@@ -213,28 +195,24 @@ TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
     expect_told(0, "train.init_from           model.dim ",
                 "$TRAIN %s.ini --print-config train.init_from=%s >b.ini",
                 _i == 2 ? "copy" : "short", folders[_i]);
-    expect_exit(w, 0, "$TRAIN b.ini --print-config --quiet | diff b.ini -");
-    expect_exit(w, 0, "$TRAIN %s.ini --quiet train.init_from=%s run.name=a",
-                _i == 2 ? "copy" : "short", folders[_i]);
-    expect_exit(w, 0, "$TRAIN b.ini --quiet run.name=b");
+    run("$TRAIN b.ini --print-config --quiet | diff b.ini -");
+    run("$TRAIN %s.ini --quiet train.init_from=%s run.name=a", _i == 2 ? "copy" : "short",
+        folders[_i]);
+    run("$TRAIN b.ini --quiet run.name=b");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
-    expect_exit(w, 0,
-                "$TRAIN runs/a/config.ini --print-config --quiet | grep -v '^; ' >a.txt; "
-                "grep -v '^#' runs/a/config.ini | diff - a.txt");
-    expect_exit(w, 0, "mv %s gone; $TRAIN b.ini --print-config --quiet | diff b.ini -",
-                folders[_i]);
+    run("$TRAIN runs/a/config.ini --print-config --quiet | grep -v '^; ' >a.txt; grep -v '^#' "
+        "runs/a/config.ini | diff - a.txt");
+    run("mv %s gone; $TRAIN b.ini --print-config --quiet | diff b.ini -", folders[_i]);
 }
 
 NIGHTLY_TEST(the_print_of_a_sweep_is_the_same_sweep)
 {
-    expect_exit(w, 0,
-                "printf '[variant one]\\ndata.task = shift\\n[variant two]\\ntrain.steps = 4\\n"
-                "[sweep]\\njobs = 2\\n' >>tiny.ini; sed -i '/^steps = /d; /^schedule_steps/d' "
-                "tiny.ini; $TRAIN tiny.ini --print-config sweep.run.seed=1,2 --quiet >b.ini");
-    expect_exit(w, 0, "$TRAIN b.ini --print-config --quiet | diff b.ini -");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet sweep.run.seed=1,2 run.name=a");
-    expect_exit(w, 0, "$TRAIN b.ini --quiet run.name=b");
-    expect_exit(w, 0,
-                "for i in one two; do for s in 1 2; do cmp runs/a/${i}_seed=$s/metrics.csv "
-                "runs/b/${i}_seed=$s/metrics.csv; done; done");
+    run("printf '[variant one]\\ndata.task = shift\\n[variant two]\\ntrain.steps = "
+        "4\\n[sweep]\\njobs = 2\\n' >>tiny.ini; sed -i '/^steps = /d; /^schedule_steps/d' "
+        "tiny.ini; $TRAIN tiny.ini --print-config sweep.run.seed=1,2 --quiet >b.ini");
+    run("$TRAIN b.ini --print-config --quiet | diff b.ini -");
+    run("$TRAIN tiny.ini --quiet sweep.run.seed=1,2 run.name=a");
+    run("$TRAIN b.ini --quiet run.name=b");
+    run("for i in one two; do for s in 1 2; do cmp runs/a/${i}_seed=$s/metrics.csv "
+        "runs/b/${i}_seed=$s/metrics.csv; done; done");
 }

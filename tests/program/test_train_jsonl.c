@@ -5,8 +5,6 @@
 
 #include "train/run/predict.h"
 
-#include <math.h>
-
 enum { MOST = 16 };
 
 #define TINY "tiny.ini --quiet theta.learn=no train.steps=20 optimizer.schedule_steps=20 "
@@ -61,7 +59,7 @@ static double number(const json_t *object, const char *member)
 
 static void make_text(void)
 {
-    expect_exit(w, 0, "for i in $(seq 100); do printf 'a line\\nof \"text\\\"\\n'; done >text.txt");
+    run("for i in $(seq 100); do printf 'a line\\nof \"text\\\"\\n'; done >text.txt");
 }
 
 /* ---- lm ---- */
@@ -73,14 +71,14 @@ SUITE(PROGRAM_OPTIONS, .clean = forget)
 TEST(a_continuation_is_apart_from_its_text)
 {
     make_text();
-    expect_exit(w, 0, "$TRAIN " LM);
-    expect_exit(w, 0, USE "'of \"' --tokens 30 --seed 4 --jsonl");
+    run("$TRAIN " LM);
+    run(USE "'of \"' --tokens 30 --seed 4 --jsonl");
     parse(OF_LM);
     ck_assert_int_eq(count, 1);
     ck_assert_str_eq(string(answers[0], "text"), "of \"");
     ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 30);
     ck_assert_str_eq(string(answers[0], "end"), "length");
-    expect_exit(w, 0, USE "'of \"' --tokens 30 --seed 4");
+    run(USE "'of \"' --tokens 30 --seed 4");
     ck_assert(!strncmp(w->out, "of \"", 4));
     w->out[strlen(w->out) - 1] = '\0';
     ck_assert_str_eq(string(answers[0], "continuation"), w->out + 4);
@@ -91,10 +89,10 @@ TEST(a_continuation_is_apart_from_its_text)
 TEST(each_line_of_standard_input_has_one_line)
 {
     make_text();
-    expect_exit(w, 0, "$TRAIN " LM);
-    expect_exit(w, 0, "printf 'a\\n\\nof\\n' >lines.txt");
-    expect_exit(w, 0, "cat lines.txt | " USE "- --tokens 40 --jsonl >alone");
-    expect_exit(w, 0, USE "- --tokens 40 --jsonl <lines.txt | tee together");
+    run("$TRAIN " LM);
+    run("printf 'a\\n\\nof\\n' >lines.txt");
+    run("cat lines.txt | " USE "- --tokens 40 --jsonl >alone");
+    run(USE "- --tokens 40 --jsonl <lines.txt | tee together");
     parse(OF_LM);
     expect_same_files("alone", "together");
     ck_assert_int_eq(count, 3);
@@ -108,18 +106,18 @@ TEST(each_line_of_standard_input_has_one_line)
 TEST(the_end_says_why_a_continuation_is_over)
 {
     make_text();
-    expect_exit(w, 0, "$TRAIN " LM "data.length=12 position.kind=learned");
-    expect_exit(w, 0, USE "a --tokens 3 --jsonl");
+    run("$TRAIN " LM "data.length=12 position.kind=learned");
+    run(USE "a --tokens 3 --jsonl");
     parse(OF_LM);
     ck_assert_str_eq(string(answers[0], "end"), "length");
-    expect_exit(w, 0, USE "a --tokens 99 --jsonl");
+    run(USE "a --tokens 99 --jsonl");
     parse(OF_LM);
     ck_assert_str_eq(string(answers[0], "end"), "length");
     ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 11);
-    expect_exit(w, 0, USE "a --tokens 1 --temperature 0");
+    run(USE "a --tokens 1 --temperature 0");
     ck_assert_uint_eq(strlen(w->out), 3);
-    expect_exit(w, 0, USE "a --tokens 9 --temperature 0 --jsonl --stop \"$(printf '\\%03o')\"",
-                (unsigned)(unsigned char)w->out[1]);
+    run(USE "a --tokens 9 --temperature 0 --jsonl --stop \"$(printf '\\%03o')\"",
+        (unsigned)(unsigned char)w->out[1]);
     parse(OF_LM);
     ck_assert_str_eq(string(answers[0], "end"), "stop");
     ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 1);
@@ -130,9 +128,8 @@ TEST(the_end_says_why_a_continuation_is_over)
 TEST(what_is_not_utf8_is_replaced)
 {
     make_text();
-    expect_exit(w, 0, "$TRAIN " LM);
-    expect_exit(w, 0,
-                USE "\"$(printf 'a\\377\\303\\244\\303')\" --tokens 400 --temperature 99 --jsonl");
+    run("$TRAIN " LM);
+    run(USE "\"$(printf 'a\\377\\303\\244\\303')\" --tokens 400 --temperature 99 --jsonl");
     ck_assert_int_eq(count_of(w->out, "\n"), 1);
     parse(OF_LM);
     ck_assert_str_eq(string(answers[0], "text"), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd");
@@ -163,22 +160,20 @@ TEST(every_byte_and_number_has_a_form)
 
 TEST(every_mask_has_its_token_and_probability)
 {
-    char plain[64];
     make_text();
-    expect_exit(w, 0, "$TRAIN " TEXT);
-    expect_exit(w, 0, USE "'a [MASK]ine\"[MASK]' --jsonl");
+    run("$TRAIN " TEXT);
+    run(USE "'a [MASK]ine\"[MASK]' --jsonl");
     parse("text filled masks");
     ck_assert_str_eq(string(answers[0], "text"), "a [MASK]ine\"[MASK]");
     const char *filled = string(answers[0], "filled");
     const json_t *masks = json_object_get(answers[0], "masks");
     ck_assert_uint_eq(json_array_size(masks), 2);
-    expect_exit(w, 0, USE "'a [MASK]ine\"[MASK]'");
+    run(USE "'a [MASK]ine\"[MASK]'");
     ck_assert(!strncmp(w->out, filled, strlen(filled)) && w->out[strlen(filled)] == '\n');
     for (size_t i = 0; i < 2; i++) {
         const json_t *mask = json_array_get(masks, i);
-        snprintf(plain, sizeof plain, "\nmask %zu: '%s' %.3f", i + 1, string(mask, "token"),
-                 number(mask, "probability"));
-        expect_text(w->out, plain);
+        expect_text(w->out, lasting("\nmask %zu: '%s' %.3f", i + 1, string(mask, "token"),
+                                    number(mask, "probability")));
     }
     expect_exit(w, 2, USE "abc --jsonl");
     ck_assert_str_eq(w->out, "");
@@ -189,13 +184,10 @@ TEST(every_mask_has_its_token_and_probability)
 TEST(a_text_has_the_probability_of_every_label)
 {
     static const char *const labels[] = {"a \"quoted\" one", "no", "yes"};
-    char plain[64];
-    expect_exit(
-        w, 0,
-        "printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 20); do printf 'good %%d\\tyes\\n"
-        "bad %%d\\tno\\nodd %%d\\ta \"quoted\" one\\n' $i $i $i; done >>rows.tsv; "
-        "$TRAIN " TINY "data.task=classify data.vocab=32 data.file=rows.tsv data.length=16");
-    expect_exit(w, 0, "printf 'good 3\\nb \"a\" d\\n' | " USE "- --jsonl");
+    run("printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 20); do printf 'good %%d\\tyes\\nbad "
+        "%%d\\tno\\nodd %%d\\ta \"quoted\" one\\n' $i $i $i; done >>rows.tsv; $TRAIN " TINY
+        "data.task=classify data.vocab=32 data.file=rows.tsv data.length=16");
+    run("printf 'good 3\\nb \"a\" d\\n' | " USE "- --jsonl");
     parse("text label probability probabilities");
     ck_assert_int_eq(count, 2);
     ck_assert_str_eq(string(answers[1], "text"), "b \"a\" d");
@@ -211,19 +203,17 @@ TEST(a_text_has_the_probability_of_every_label)
         ck_assert_double_eq_tol(sum, 1, 1e-5);
         ck_assert_double_eq(number(all, string(answers[i], "label")), best);
     }
-    expect_exit(w, 0, USE "'good 3'");
-    snprintf(plain, sizeof plain, "%s\t%.4f\n", string(answers[0], "label"),
-             number(answers[0], "probability"));
-    ck_assert_str_eq(w->out, plain);
+    run(USE "'good 3'");
+    ck_assert_str_eq(w->out, lasting("%s\t%.4f\n", string(answers[0], "label"),
+                                     number(answers[0], "probability")));
 }
 
 TEST(every_word_has_its_label)
 {
     char plain[256] = "";
-    expect_exit(w, 0,
-                "for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; "
-                "$TRAIN " TINY "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
-    expect_exit(w, 0, USE "'good  \"bad\" x' --jsonl");
+    run("for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; $TRAIN " TINY
+        "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
+    run(USE "'good  \"bad\" x' --jsonl");
     parse("text words");
     ck_assert_str_eq(string(answers[0], "text"), "good  \"bad\" x");
     const json_t *words = json_object_get(answers[0], "words");
@@ -244,7 +234,7 @@ TEST(answers_that_cannot_be_written_are_a_failure)
 {
     NEEDS(!access("/dev/full", W_OK), "/dev/full");
     make_text();
-    expect_exit(w, 0, "$TRAIN " LM);
+    run("$TRAIN " LM);
     expect_message(1, "train: the results could not be printed\n",
                    "yes a | " USE "- --jsonl --tokens 3 >/dev/full");
 }

@@ -18,30 +18,25 @@ SUITE(PROGRAM_OPTIONS)
 TEST(portable_runs_are_the_same_whatever_the_environment_says)
 {
     NEEDS(has_avx2(), "AVX2");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.kernels=portable run.name=plain");
+    run("$TRAIN tiny.ini --quiet run.kernels=portable run.name=plain");
     expect_told(
         0, "run.kernels = portable replaces OPENBLAS_CORETYPE='Prescott' with Haswell\n",
         "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.kernels=portable run.name=old");
     expect_same_files("runs/plain/metrics.csv", "runs/old/metrics.csv");
     expect_same_files("runs/plain/theta.csv", "runs/old/theta.csv");
-    expect_exit(w, 0,
-                "ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet run.kernels=portable "
-                "run.name=rows && cmp runs/plain/metrics.csv runs/rows/metrics.csv");
+    run("ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet run.kernels=portable run.name=rows && cmp "
+        "runs/plain/metrics.csv runs/rows/metrics.csv");
 }
 
 /* Portable kernels have other bits than these. */
 TEST(native_runs_follow_the_kernels)
 {
-    expect_exit(w, 0, "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.name=prescott");
-    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.name=nehalem");
+    run("OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.name=prescott");
+    run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.name=nehalem");
     expect_exit(w, 1, "cmp runs/prescott/metrics.csv runs/nehalem/metrics.csv");
     NEEDS(has_avx2() && TEST_LOOPS_ARE_VECTORS, "AVX2, and loops compiled to vectors");
-    expect_exit(w, 0,
-                "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=AVX2 $TRAIN tiny.ini --quiet "
-                "run.name=avx2");
-    expect_exit(w, 0,
-                "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet "
-                "run.name=sse2");
+    run("OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=AVX2 $TRAIN tiny.ini --quiet run.name=avx2");
+    run("OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet run.name=sse2");
     expect_exit(w, 1, "cmp runs/avx2/metrics.csv runs/sse2/metrics.csv");
 }
 
@@ -55,8 +50,8 @@ TEST(kernels_are_recorded)
     expect_text(w->err, portable_kernels);
     expect_printed("# OpenBLAS 0.", "head -n 1 runs/tiny/config.ini");
     expect_text(w->out, portable_kernels);
-    expect_exit(w, 0, "grep -c '%s' runs/tiny/timing.csv", portable_kernels);
-    expect_exit(w, 0, "grep -c '%s' runs/tiny/report.html", portable_kernels);
+    run("grep -c '%s' runs/tiny/timing.csv", portable_kernels);
+    run("grep -c '%s' runs/tiny/report.html", portable_kernels);
     expect_printed(portable_kernels, "h5dump -a /blas runs/tiny/checkpoints/step-00000060.h5");
 }
 
@@ -64,7 +59,7 @@ TEST(kernels_are_recorded)
  * OpenBLAS lets its user choose others. */
 TEST(other_kernels_of_the_blas_are_warned_about)
 {
-    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
+    run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
     expect_untold("warning",
                   "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --resume train.steps=31");
     expect_told(0, " Nehalem, row kernels ",
@@ -75,7 +70,7 @@ TEST(other_kernels_of_the_blas_are_warned_about)
 TEST(kernels_may_differ_at_resume_and_a_line_says_so)
 {
     NEEDS(has_avx2(), "AVX2");
-    expect_exit(w, 0, "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
+    run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
     expect_told(0, " Nehalem, row kernels ",
                 "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --resume train.steps=40 "
                 "run.kernels=portable");
@@ -89,9 +84,8 @@ TEST(kernels_may_differ_at_resume_and_a_line_says_so)
 TEST(portable_holds_for_whatever_is_done_with_a_run)
 {
     NEEDS(has_avx2(), "AVX2");
-    expect_exit(w, 0,
-                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.kernels=portable "
-                "train.steps=20 sweep.run.seed=1,2");
+    run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.kernels=portable train.steps=20 "
+        "sweep.run.seed=1,2");
     expect_printed(" 2 # OpenBLAS 0.", "head -q -n 1 runs/tiny/*/config.ini | sort | uniq -c");
     expect_text(w->out, portable_kernels);
     expect_untold("warning",

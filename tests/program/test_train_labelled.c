@@ -5,29 +5,18 @@
 /* The label says whether an x is in the text, of a token whether it is an x. */
 static void make_files(void)
 {
-    expect_exit(w, 0,
-                "mkdir sub; awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 400; i++) { "
-                "s = substr(\"ab\\\"dab\\\"dab\\\"dab\\\"d\", 1 + i %% 4, 1 + i * 7 %% 11); "
-                "at = i %% 6; print (i %% 2 ? substr(s, 1, at) \"x\" substr(s, at + 1) : s) "
-                "\"\\t\" (i %% 2 ? \"with\" : \"none\") } }' "
-                ">sub/train.tsv; { echo 'label,text'; for i in 1 2 3 4 5; do echo 'with,\"bxa\"'; "
-                "echo 'none,\"a\"\"b\"'; done; } >sub/test.csv");
-    expect_exit(w, 0,
-                "awk 'BEGIN { for (i = 0; i < 200; i++) { for (k = 0; k < 1 + i %% 5; k++) { "
-                "t = (i * 7 + k * 3) %% 4; print (t == 1 ? \"x\" : \"ab\" t) \"\\t\" (t == 1 ? "
-                "\"X\" : \"O\") } print \"\" } }' >sub/tags.tsv");
-    expect_exit(w, 0,
-                "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\n"
-                "file = train.tsv\\neval_file = ./test.csv\\n[model]\\nlayers = 1\\ndim = 16\\n"
-                "heads = 2\\n[theta]\\nlearn = yes\\n[optimizer]\\nlr = 0.01\\n[train]\\n"
-                "steps = 60\\nbatch_size = 16\\neval_every = 20\\ncheckpoint_every = 20\\n' "
-                ">sub/c.ini");
-}
-
-static void enter_with_files(void)
-{
-    enter();
-    make_files();
+    run("mkdir sub; awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 400; i++) { s = "
+        "substr(\"ab\\\"dab\\\"dab\\\"dab\\\"d\", 1 + i %% 4, 1 + i * 7 %% 11); at = i %% 6; print "
+        "(i %% 2 ? substr(s, 1, at) \"x\" substr(s, at + 1) : s) \"\\t\" (i %% 2 ? \"with\" : "
+        "\"none\") } }' >sub/train.tsv; { echo 'label,text'; for i in 1 2 3 4 5; do echo "
+        "'with,\"bxa\"'; echo 'none,\"a\"\"b\"'; done; } >sub/test.csv");
+    run("awk 'BEGIN { for (i = 0; i < 200; i++) { for (k = 0; k < 1 + i %% 5; k++) { t = (i * 7 + "
+        "k * 3) %% 4; print (t == 1 ? \"x\" : \"ab\" t) \"\\t\" (t == 1 ? \"X\" : \"O\") } print "
+        "\"\" } }' >sub/tags.tsv");
+    run("printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\nfile = "
+        "train.tsv\\neval_file = ./test.csv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = "
+        "2\\n[theta]\\nlearn = yes\\n[optimizer]\\nlr = 0.01\\n[train]\\nsteps = 60\\nbatch_size = "
+        "16\\neval_every = 20\\ncheckpoint_every = 20\\n' >sub/c.ini");
 }
 
 #define CLASSIFY "sub/c.ini --quiet "
@@ -35,18 +24,17 @@ static void enter_with_files(void)
 
 /* ---- what is learned ---- */
 
-SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
+SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
 /* The rate rises, so that no seed stays where both labels are as likely; the loss at the end is
  * below 1e-4. */
 TEST_ROWS(labels_are_learned, 0, 2)
 {
     static const char *const tasks[] = {CLASSIFY, TAG};
-    expect_exit(w, 0,
-                "$TRAIN %s train.target_accuracy=0.95 train.steps=200 train.eval_every=200 "
-                "optimizer.warmup_steps=20",
-                tasks[_i]);
-    expect_exit(w, 0, "$TRAIN %s --eval", tasks[_i]);
+    run("$TRAIN %s train.target_accuracy=0.95 train.steps=200 train.eval_every=200 "
+        "optimizer.warmup_steps=20",
+        tasks[_i]);
+    run("$TRAIN %s --eval", tasks[_i]);
     if (!_i)
         expect_text(w->out, "(10 sequences, 10 labels)\n");
 }
@@ -54,60 +42,53 @@ TEST_ROWS(labels_are_learned, 0, 2)
 TEST_ROWS(the_gradients_of_labelled_data_are_right, 0, 2)
 {
     static const char *const tasks[] = {CLASSIFY, TAG};
-    expect_exit(w, 0, "$TRAIN64 %s --gradcheck", tasks[_i]);
+    run("$TRAIN64 %s --gradcheck", tasks[_i]);
 }
 
 TEST_ROWS(a_stopped_training_goes_on_to_the_same_bytes, 0, 2)
 {
     static const char *const tasks[] = {CLASSIFY, TAG};
-    expect_exit(w, 0, "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
-    expect_exit(w, 0,
-                "$TRAIN %s run.name=b model.dropout=0.1 train.steps=20 optimizer.schedule_steps=60 "
-                "run.threads=1",
-                tasks[_i]);
-    expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 optimizer.schedule_steps=60 --resume",
-                tasks[_i]);
-    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
-    expect_exit(w, 0,
-                "for i in a b; do h5dump -g /model runs/$i/checkpoints/step-00000060.h5 | tail -n "
-                "+2 >$i.txt; done; cmp a.txt b.txt");
+    run("$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
+    run("$TRAIN %s run.name=b model.dropout=0.1 train.steps=20 optimizer.schedule_steps=60 "
+        "run.threads=1",
+        tasks[_i]);
+    run("$TRAIN %s run.name=b model.dropout=0.1 optimizer.schedule_steps=60 --resume", tasks[_i]);
+    expect_same_in("a", "b", "metrics.csv");
+    expect_same_model("a", "b", 60);
 }
 
 /* ---- the labels of a model ---- */
 
 TEST(a_model_keeps_its_labels)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_printed("none\nwith\n",
-                   "h5dump -d /labels -o labels.bin -b LE runs/c/checkpoints/step-00000060.h5 && "
-                   "cat labels.bin");
+    run("$TRAIN " CLASSIFY);
+    expect_printed("none\nwith\n", "h5dump -d /labels -o labels.bin -b LE "
+                                   "runs/c/checkpoints/step-00000060.h5 && cat labels.bin");
     /* one label of the two is left, and another one comes */
-    expect_exit(w, 0, "sed -i /with/d sub/train.tsv; $TRAIN " CLASSIFY "--eval");
-    expect_exit(w, 0, "printf 'abc\\tmore\\n' >>sub/train.tsv");
+    run("sed -i /with/d sub/train.tsv; $TRAIN " CLASSIFY "--eval");
+    run("printf 'abc\\tmore\\n' >>sub/train.tsv");
     expect_told(3, "/sub/train.tsv:202: column label: 'more' is not a label of the model\n",
                 "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
     expect_told(3, ":202: column label: 'more' is not a label of the model\n",
                 "$TRAIN " CLASSIFY "--resume train.steps=70");
-    expect_told(3,
-                "/sub/test.csv:2: column label: 'with' is not a label of the training "
-                "file\n",
+    expect_told(3, "/sub/test.csv:2: column label: 'with' is not a label of the training file\n",
                 "$TRAIN " CLASSIFY "--overwrite");
 }
 
 /* A head that tells other classes apart is not taken, though it has the same shape. */
 TEST(a_run_starts_from_a_model_of_the_same_labels)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    run("$TRAIN " CLASSIFY);
     expect_untold("newly initialized", "$TRAIN sub/c.ini run.name=more train.steps=5 "
                                        "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_exit(w, 0, "sed -i s/with/zwith/ sub/train.tsv sub/test.csv");
+    run("sed -i s/with/zwith/ sub/train.tsv sub/test.csv");
     expect_told(0, "newly initialized parameters of the model: 4, the first is head.",
                 "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_untold("newly initialized",
-                  "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
-                  "data.eval_file=sub/train.tsv "
-                  "train.init_from=runs/other/checkpoints/step-00000005.h5");
+    expect_untold(
+        "newly initialized",
+        "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
+        "data.eval_file=sub/train.tsv train.init_from=runs/other/checkpoints/step-00000005.h5");
 }
 
 /* ---- what cannot be trained ---- */
@@ -134,18 +115,18 @@ TEST(contradictions_are_exit_2)
 {
     expect_told(2, "data.file is required for data.task = classify",
                 "$TRAIN " CLASSIFY "data.file= --check");
-    expect_told(2,
-                "data.task = classify with model.pool = first needs model.causal = no: the "
-                "first token, which gives the answer, must see the others; set model.pool "
-                "= last for a causal model",
-                "$TRAIN " CLASSIFY "model.causal=yes --check");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "model.causal=yes model.pool=last --check");
-    expect_exit(w, 0, "$TRAIN " TAG "model.causal=yes --check");
+    expect_told(
+        2,
+        "data.task = classify with model.pool = first needs model.causal = no: the first token, "
+        "which gives the answer, must see the others; set model.pool = last for a causal model",
+        "$TRAIN " CLASSIFY "model.causal=yes --check");
+    run("$TRAIN " CLASSIFY "model.causal=yes model.pool=last --check");
+    run("$TRAIN " TAG "model.causal=yes --check");
     expect_told(2, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '",
                 "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
     expect_told(2, "train.eval_batches = 0 needs data in files: data.task = copy never ends",
                 "$TRAIN tiny.ini train.eval_batches=0 --check");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    run("$TRAIN " CLASSIFY);
     expect_told(2, "data.eval_file",
                 "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
 }
@@ -153,14 +134,14 @@ TEST(contradictions_are_exit_2)
 TEST(what_is_cut_is_counted_in_a_warning)
 {
     expect_told(0,
-                "train: warning: of 410 labelled texts 309 are longer than data.length = 5 "
-                "and are cut at the end\n",
+                "train: warning: of 410 labelled texts 309 are longer than data.length = 5 and are "
+                "cut at the end\n",
                 "$TRAIN " CLASSIFY "data.length=5 --check");
 }
 
 /* A path may have a comma: it is no list. */
 TEST(a_file_may_have_a_comma_in_its_name)
 {
-    expect_exit(w, 0, "cp sub/train.tsv 'sub/a, b.tsv'");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "'data.file=sub/a, b.tsv' --check");
+    run("cp sub/train.tsv 'sub/a, b.tsv'");
+    run("$TRAIN " CLASSIFY "'data.file=sub/a, b.tsv' --check");
 }

@@ -2,8 +2,6 @@
 
 #include "train_program.h"
 
-#include <math.h>
-
 /* Pairs 1 of 4 start at 10000^(-1/4) = 0.1 in the first layer, at 100^(-1/4) in the others. */
 #define APART                                                                                      \
     "model.layers=3 model.window=5 model.layer_types=full,sliding,sliding position.local_base=100"
@@ -30,49 +28,39 @@ TEST(every_table_has_the_start_of_the_layer)
 TEST(resetting_puts_each_layer_where_it_started)
 {
     NEEDS_PROGRAM("gnuplot");
-    char reset[LINE_SIZE], line[LINE_SIZE];
-    double loss, with_start;
     expect_unprinted("started elsewhere",
                      "$TRAIN tiny.ini " APART " theta.lr_scale=30 theta.tolerances=yes");
     ck_assert_int_eq(count_of(w->out, "theta: reset to "), 1);
-    line_of(w->out, "theta: reset to init: eval loss ", reset);
-    ck_assert_int_eq(sscanf(strstr(reset, "-> "), "-> %lf", &loss), 1);
+    const char *reset = line_of(w->out, "theta: reset to init: eval loss ");
+    const double loss = number_behind(strstr(reset, "-> "), "-> ");
     static const char *const places[] = {"start", "base"};
     for (int i = 0; i < 2; i++) {
-        expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval --theta %s", places[i]);
-        line_of(w->out, "eval: loss ", line);
-        ck_assert_int_eq(sscanf(line, "eval: loss %lf", &with_start), 1);
-        ck_assert_double_eq(with_start, loss);
+        run("$TRAIN runs/tiny/config.ini --eval --theta %s", places[i]);
+        ck_assert_double_eq(number_behind(w->out, "eval: loss "), loss);
     }
     expect_in_file("runs/tiny/theta_final.csv", ",tolerance_down,tolerance_up\n");
     /* a grid step is that of the layer's own base: ln 10000 / 4, or ln 100 / 4 */
     expect_output(
         "12\n", "awk -F, 'NR > 1 { step = log($1 ? 100 : 10000) / 4; moved = log($4 / $5) / step; "
-                "moved = moved < 0 ? -moved : moved; d = moved - $9; n++; "
-                "if (d * d > 1e-12 || moved > 2 * $9 + 1e-9) exit 1 } END { print n }' "
-                "runs/tiny/theta_final.csv");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini " APART " theta.lr_scale=30 theta.tolerances=yes train.steps=80 "
-                "--resume --quiet");
-    expect_exit(w, 0,
-                "$TRAIN --report runs/tiny && grep '<td>0.316228</td>' runs/tiny/report.html");
+                "moved = moved < 0 ? -moved : moved; d = moved - $9; n++; if (d * d > 1e-12 || "
+                "moved > 2 * $9 + 1e-9) exit 1 } END { print n }' runs/tiny/theta_final.csv");
+    run("$TRAIN tiny.ini " APART
+        " theta.lr_scale=30 theta.tolerances=yes train.steps=80 --resume --quiet");
+    run("$TRAIN --report runs/tiny && grep '<td>0.316228</td>' runs/tiny/report.html");
 }
 
 /* --theta base is what a fixed theta has, and a file of one for each layer is the same. */
 TEST(a_fixed_theta_is_the_base_of_its_layer)
 {
-    char own[LINE_SIZE], other[LINE_SIZE];
     static const char *const same[] = {"start", "base", "scale:1", "table.csv"};
-    expect_exit(w, 0, "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini " APART " --quiet");
-    line_of(w->out, "eval: loss ", own);
-    expect_exit(w, 0,
-                "{ echo layer,head,i,theta; for l in 0 1 2; do for i in 0 1 2 3; do b=100; "
-                "[ $l = 0 ] && b=10000; awk \"BEGIN { printf \\\"$l,all,$i,%%.17g\\\\n\\\", "
-                "$b^(-$i / 4) }\"; done; done; } >table.csv");
+    run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini " APART " --quiet");
+    const char *own = line_of(w->out, "eval: loss ");
+    run("{ echo layer,head,i,theta; for l in 0 1 2; do for i in 0 1 2 3; do b=100; [ $l = 0 ] && "
+        "b=10000; awk \"BEGIN { printf \\\"$l,all,$i,%%.17g\\\\n\\\", $b^(-$i / 4) }\"; done; "
+        "done; } >table.csv");
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --eval --theta %s", same[i]);
-        line_of(w->out, "eval: loss ", other);
-        ck_assert_str_eq(other, own);
+        run("$TRAIN runs/tiny/config.ini --eval --theta %s", same[i]);
+        ck_assert_str_eq(line_of(w->out, "eval: loss "), own);
     }
     expect_printed("2 to 3 of 4 pairs of a head rotate, |theta| from 0.1 to 1",
                    "$TRAIN runs/tiny/config.ini --eval --theta off:0.05turns | grep '^theta: '");
@@ -81,50 +69,45 @@ TEST(a_fixed_theta_is_the_base_of_its_layer)
 TEST(decay_has_a_column_for_each_start)
 {
     expect_output("r,C,C_sliding\n",
-                  "$TRAIN tiny.ini " APART " --decay >both.csv; $TRAIN tiny.ini --decay >one.csv; "
-                  "$TRAIN tiny.ini position.base=100 --decay >other.csv; head -n 1 both.csv");
-    expect_exit(w, 0,
-                "cut -d, -f1,2 both.csv | cmp - one.csv && "
-                "cut -d, -f1,3 both.csv | sed 's/_sliding//' | cmp - other.csv");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini model.window=5 position.local_base=100 --decay | "
-                "cmp - other.csv");
+                  "$TRAIN tiny.ini " APART
+                  " --decay >both.csv; $TRAIN tiny.ini --decay >one.csv; $TRAIN tiny.ini "
+                  "position.base=100 --decay >other.csv; head -n 1 both.csv");
+    run("cut -d, -f1,2 both.csv | cmp - one.csv && cut -d, -f1,3 both.csv | sed 's/_sliding//' | "
+        "cmp - other.csv");
+    run("$TRAIN tiny.ini model.window=5 position.local_base=100 --decay | cmp - other.csv");
     expect_printed("r,C,C_sliding,C_layer_0,C_layer_1,C_layer_2\n",
-                   "$TRAIN tiny.ini " APART " train.steps=2 --quiet; "
-                   "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
+                   "$TRAIN tiny.ini " APART
+                   " train.steps=2 --quiet; $TRAIN --checkpoint runs/tiny --decay | head -n 1");
 }
 
 TEST(a_theta_of_all_layers_needs_one_start)
 {
     expect_told(2,
-                "theta.scope = model learns one theta for all layers, but "
-                "position.local_base = 100 has layers start apart: set theta.scope = layer "
-                "or head",
+                "theta.scope = model learns one theta for all layers, but position.local_base = "
+                "100 has layers start apart: set theta.scope = layer or head",
                 "$TRAIN tiny.ini " APART " theta.scope=model --check");
     ck_assert(!exists("runs"));
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini model.window=5 position.local_base=100 theta.scope=model "
-                "train.steps=2 --quiet && grep '^0,all,all,1,.*," LOCAL "$' runs/tiny/theta.csv");
+    run("$TRAIN tiny.ini model.window=5 position.local_base=100 theta.scope=model train.steps=2 "
+        "--quiet && grep '^0,all,all,1,.*," LOCAL "$' runs/tiny/theta.csv");
 }
 
 TEST(a_run_keeps_its_base_of_sliding_layers)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini " APART " --quiet train.steps=20");
+    run("$TRAIN tiny.ini " APART " --quiet train.steps=20");
     expect_in_file("runs/tiny/config.ini", "\nlocal_base = 100\n");
     expect_told(2, "position.local_base: the run has '100', now it is '50'",
                 "$TRAIN runs/tiny/config.ini position.local_base=50 --resume train.steps=40");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini " APART " --resume train.steps=40 --quiet && mv runs/tiny kept && "
-                "$TRAIN tiny.ini " APART " train.steps=40 --quiet");
-    expect_exit(w, 0, "cmp kept/theta_final.csv runs/tiny/theta_final.csv");
+    run("$TRAIN tiny.ini " APART
+        " --resume train.steps=40 --quiet && mv runs/tiny kept && $TRAIN tiny.ini " APART
+        " train.steps=40 --quiet");
+    run("cmp kept/theta_final.csv runs/tiny/theta_final.csv");
 }
 
 /* A start from another run takes its bases over, and leaves out what no layer is for. */
 TEST(a_start_from_another_run_takes_over_its_bases)
 {
     static const char from[] = "train.init_from=runs/tiny train.steps=2 --quiet run.name=";
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini " APART " --quiet train.steps=2; sed -i /^layers/d tiny.ini");
+    run("$TRAIN tiny.ini " APART " --quiet train.steps=2; sed -i /^layers/d tiny.ini");
     expect_printed("\nlocal_base = 100\n",
                    "$TRAIN tiny.ini %ssecond && grep '^local_base = ' runs/second/config.ini",
                    from);

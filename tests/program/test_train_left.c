@@ -6,7 +6,7 @@
 
 static void write_text(void)
 {
-    expect_exit(w, 0, "yes 'some lines of text' | head -c 2000 >a.txt; : >b.txt");
+    run("yes 'some lines of text' | head -c 2000 >a.txt; : >b.txt");
 }
 
 #define OLDER "a.txt (2000 bytes, XXH128 "
@@ -17,7 +17,7 @@ SUITE(PROGRAM_OPTIONS)
 TEST(other_data_is_told_with_both_digests)
 {
     write_text();
-    expect_exit(w, 0, TEXT "train.steps=20");
+    run(TEXT "train.steps=20");
     expect_untold("warning: the data", TEXT "train.steps=40 --resume");
     expect_told(0, "warning: the data has changed since the run was stopped: it was ",
                 "printf x >>a.txt; " TEXT "--resume");
@@ -27,7 +27,7 @@ TEST(other_data_is_told_with_both_digests)
     expect_text(w->err, "); the continuation will not be bitwise identical\n");
     /* from now on that is its data, also for the evaluation of a run that is finished */
     expect_untold("warning: the data", TEXT "--resume");
-    expect_exit(w, 0, "tr s S <a.txt >b.txt; mv b.txt a.txt; " TEXT "--resume");
+    run("tr s S <a.txt >b.txt; mv b.txt a.txt; " TEXT "--resume");
     ck_assert_int_eq(count_of(w->err, NEWER), 2);
 }
 
@@ -35,9 +35,8 @@ TEST(other_data_is_told_with_both_digests)
 TEST(another_vocabulary_file_changes_nothing)
 {
     write_text();
-    expect_exit(w, 0,
-                TEXT "data.level=char train.steps=2 && cp runs/tiny/vocab.txt v.txt && " TEXT
-                     "data.level=char data.vocab_file=v.txt train.steps=20 --overwrite");
+    run(TEXT "data.level=char train.steps=2 && cp runs/tiny/vocab.txt v.txt && " TEXT
+             "data.level=char data.vocab_file=v.txt train.steps=20 --overwrite");
     expect_untold("warning: the data",
                   "echo x >>v.txt; " TEXT "data.level=char data.vocab_file=v.txt --resume");
 }
@@ -52,8 +51,8 @@ static const struct {
     {":", "run.log_every=3 train.eval_every=30", {NULL}},
     {"rm runs/tiny/metrics.csv",
      "",
-     {"runs/tiny/metrics.csv has no rows: those up to step 40 are lost, and the table begins "
-      "after them\n"}},
+     {"runs/tiny/metrics.csv has no rows: those up to step 40 are lost, and the table begins after "
+      "them\n"}},
     {"rm runs/tiny/theta.csv runs/tiny/timing.csv",
      "",
      {"runs/tiny/timing.csv has no rows", "runs/tiny/theta.csv has no rows"}},
@@ -72,8 +71,8 @@ static const struct {
 TEST_ROWS(a_table_that_lacks_rows_is_told, 0, sizeof rows / sizeof *rows)
 {
     int count = 0;
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=40");
-    expect_exit(w, 0, "%s; $TRAIN tiny.ini --quiet --resume %s", rows[_i].change, rows[_i].resume);
+    run("$TRAIN tiny.ini --quiet train.steps=40");
+    run("%s; $TRAIN tiny.ini --quiet --resume %s", rows[_i].change, rows[_i].resume);
     for (; count < 3 && rows[_i].says[count]; count++)
         expect_text(w->err, rows[_i].says[count]);
     ck_assert_int_eq(count_of(w->err, "warning: runs/tiny/"), count);

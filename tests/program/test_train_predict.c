@@ -7,7 +7,7 @@
 
 static void make_text(void)
 {
-    expect_exit(w, 0, "for i in $(seq 200); do printf '" ALPHABET "'; done >text.txt");
+    run("for i in $(seq 200); do printf '" ALPHABET "'; done >text.txt");
 }
 
 #define LANGUAGE_OF                                                                                \
@@ -27,9 +27,8 @@ SUITE(PROGRAM_OPTIONS, .prepare = make_text)
 
 TEST(a_causal_model_continues_a_text)
 {
-    expect_exit(w, 0, "$TRAIN " LM "train.steps=200");
-    expect_output("efgh"
-                  "ijklmnopabcdefghijkl\n",
+    run("$TRAIN " LM "train.steps=200");
+    expect_output("efghijklmnopabcdefghijkl\n",
                   "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0");
     expect_output("efghijklm\n",
                   "$TRAIN " LM "--predict efgh --tokens 20 --temperature 0 --stop klm");
@@ -41,15 +40,15 @@ TEST(a_causal_model_continues_a_text)
                 "$TRAIN " LM "--predict a --top-k 0");
     expect_told(2, "--top-p must be a number above 0, up to 1; got '1.5'",
                 "$TRAIN " LM "--predict a --top-p 1.5");
-    expect_exit(w, 0, "$TRAIN " LM "--predict '' --tokens 3");
+    run("$TRAIN " LM "--predict '' --tokens 3");
     ck_assert_int_eq(strlen(w->out), 4);
 }
 
 TEST(choices_depend_on_the_seed_alone)
 {
-    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
-    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 >first");
-    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 30 --seed 5 | cmp - first");
+    run("$TRAIN " LM "train.steps=1");
+    run("$TRAIN " LM "--predict a --tokens 30 --seed 5 >first");
+    run("$TRAIN " LM "--predict a --tokens 30 --seed 5 | cmp - first");
     expect_exit(w, 1, "$TRAIN " LM "--predict a --tokens 30 --seed 6 | cmp -s - first");
 }
 
@@ -58,11 +57,10 @@ TEST(threads_change_no_choice)
 {
     static const char large[] = "model.dim=256 model.heads=4 --overwrite";
     for (int threads = 1; threads <= 3; threads++)
-        expect_exit(w, 0,
-                    "$TRAIN " LANGUAGE_OF "data.objective=lm model.causal=yes %s train.steps=1 && "
-                    "$TRAIN runs/tiny/config.ini --predict abc --tokens 20 --seed 5 --quiet "
-                    "--threads %d >out%d",
-                    large, threads, threads);
+        run("$TRAIN " LANGUAGE_OF
+            "data.objective=lm model.causal=yes %s train.steps=1 && $TRAIN runs/tiny/config.ini "
+            "--predict abc --tokens 20 --seed 5 --quiet --threads %d >out%d",
+            large, threads, threads);
     expect_output("24\n", "cmp out1 out2 && cmp out1 out3 && wc -c <out1");
 }
 
@@ -72,25 +70,21 @@ NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
 {
     static const char *const ways[] = {"", "--temperature 0 --stop p", "--seed 4 --top-k 5",
                                        "--stop no --temperature 2"};
-    static const char *const models[] = {"", "model.attention=linear_elu ", "model.window=5 ",
-                                         "position.kind=learned ",
-                                         ("position.scaling=dynamic position.original_len=8 "
-                                          "position.scale=2 ")};
-    expect_exit(w, 0,
-                "for i in $(seq 37); do printf '%%.*s\\n' $((i * 5 %% 19)) " ALPHABET ALPHABET
-                "; done >lines.txt");
+    static const char *const models[] = {
+        "", "model.attention=linear_elu ", "model.window=5 ", "position.kind=learned ",
+        ("position.scaling=dynamic position.original_len=8 position.scale=2 ")};
+    run("for i in $(seq 37); do printf '%%.*s\\n' $((i * 5 %% 19)) " ALPHABET ALPHABET
+        "; done >lines.txt");
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        expect_exit(w, 0, "$TRAIN " LM "data.length=20 train.steps=60 --overwrite %s", models[m]);
+        run("$TRAIN " LM "data.length=20 train.steps=60 --overwrite %s", models[m]);
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-            expect_exit(w, 0,
-                        "$TRAIN runs/tiny/config.ini --predict - --tokens 9 %s <lines.txt "
-                        ">together 2>told",
-                        ways[i]);
-            expect_output("37\n",
-                          "cat lines.txt | $TRAIN runs/tiny/config.ini --predict - --tokens 9 %s "
-                          ">alone 2>told-alone && cmp together alone && cmp told told-alone && "
-                          "wc -l <together",
-                          ways[i]);
+            run("$TRAIN runs/tiny/config.ini --predict - --tokens 9 %s <lines.txt >together 2>told",
+                ways[i]);
+            expect_output(
+                "37\n",
+                "cat lines.txt | $TRAIN runs/tiny/config.ini --predict - --tokens 9 %s >alone "
+                "2>told-alone && cmp together alone && cmp told told-alone && wc -l <together",
+                ways[i]);
         }
     }
 }
@@ -98,30 +92,28 @@ NIGHTLY_TEST(lines_of_a_file_are_continued_as_each_alone)
 /* Lines before the bad one are answered, lines behind it are not. */
 TEST(a_bad_line_of_a_file_is_named)
 {
-    expect_exit(w, 0, "$TRAIN " LM "train.steps=1 data.length=8 position.kind=learned");
+    run("$TRAIN " LM "train.steps=1 data.length=8 position.kind=learned");
     expect_message(2, "train: line 3: byte 0xff at byte 0 is not UTF-8\n",
-                   "printf 'a\nb\n\377\nc\n' >lines.txt; "
-                   "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
+                   "printf 'a\nb\n\377\nc\n' >lines.txt; $TRAIN runs/tiny/config.ini --quiet "
+                   "--predict - --tokens 2 <lines.txt");
     ck_assert_int_eq(count_of(w->out, "\n"), 2);
-    expect_message(2,
-                   "train: line 21: the text has 11 tokens; the model has positions for "
-                   "8\n",
-                   "for i in $(seq 20); do echo a; done >lines.txt; echo abcdefghij >>lines.txt; "
-                   "echo a >>lines.txt; "
-                   "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
+    expect_message(
+        2, "train: line 21: the text has 11 tokens; the model has positions for 8\n",
+        "for i in $(seq 20); do echo a; done >lines.txt; echo abcdefghij >>lines.txt; echo a "
+        ">>lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 <lines.txt");
     ck_assert_int_eq(count_of(w->out, "\n"), 20);
-    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 </dev/null");
+    run("$TRAIN runs/tiny/config.ini --quiet --predict - --tokens 2 </dev/null");
     expect_output("", ": >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt");
-    expect_exit(w, 1,
-                "echo a >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt "
-                ">/dev/full");
+    expect_exit(
+        w, 1,
+        "echo a >lines.txt; $TRAIN runs/tiny/config.ini --quiet --predict - <lines.txt >/dev/full");
 }
 
 /* After as many steps both letters have a probability of 0.93 and more. */
 TEST(a_masked_model_fills_the_masks)
 {
-    expect_exit(w, 0, "$TRAIN " LANGUAGE_FOR("400") "train.steps=400 data.mask_probability=0.3");
-    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --quiet --predict 'cde[MASK]ghi[MASK]kl'");
+    run("$TRAIN " LANGUAGE_FOR("400") "train.steps=400 data.mask_probability=0.3");
+    run("$TRAIN runs/tiny/config.ini --quiet --predict 'cde[MASK]ghi[MASK]kl'");
     ck_assert(!strncmp(w->out, "cdefghijkl\nmask 1: 'f' ", 23));
     ck_assert_int_eq(count_of(w->out, "\n"), 3);
     ck_assert_ptr_nonnull(strstr(w->out, "\nmask 2: 'j' "));
@@ -130,7 +122,7 @@ TEST(a_masked_model_fills_the_masks)
 TEST(what_cannot_be_predicted_is_refused)
 {
     expect_told(4, "has no checkpoint", "$TRAIN " LM "--predict a");
-    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    run("$TRAIN " LM "train.steps=1");
     expect_told(2, "byte 0xff at byte 2 is not UTF-8",
                 "$TRAIN " LM "--predict \"$(printf 'ab\\377')\"");
     expect_told(2, "a text to continue must have no [MASK]", "$TRAIN " LM "--predict 'a[MASK]'");
@@ -139,25 +131,22 @@ TEST(what_cannot_be_predicted_is_refused)
     expect_told(2, "--tokens must be a whole number from 1 to 1000000; got '0'",
                 "$TRAIN " LM "--predict a --tokens 0");
     expect_told(2, "--seed needs --predict", "$TRAIN " LM "--seed 1");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet --overwrite train.steps=1 "
-                "optimizer.schedule_steps=0");
+    run("$TRAIN tiny.ini --quiet --overwrite train.steps=1 optimizer.schedule_steps=0");
     expect_told(2, "--predict needs data.task = text", "$TRAIN tiny.ini --predict a");
 }
 
 /* Once, however many there are; they stay as they are in what is printed. */
 TEST(characters_that_are_not_known_are_read_as_unknown)
 {
-    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
-    expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 1 --temperature 0");
+    run("$TRAIN " LM "train.steps=1");
+    run("$TRAIN " LM "--predict 'aXbYc' --tokens 1 --temperature 0");
     ck_assert(!strncmp(w->out, "aXbYc", 5) && strlen(w->out) == 7);
-    ck_assert_str_eq(w->err,
-                     "train: warning: characters of the text that are not in the vocabulary "
-                     "and are read as [UNK]: 2, the first is 'X' at byte 1\n");
-    expect_exit(w, 0, "$TRAIN " LM "--predict 'aXbYc' --tokens 20 >first");
-    expect_exit(w, 0, "$TRAIN " LM "--predict 'aZbQc' --tokens 20 | tr ZQ XY | cmp - first");
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked train.steps=1");
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=masked --predict 'a[MASK]X[MASK]Y'");
+    ck_assert_str_eq(w->err, "train: warning: characters of the text that are not in the "
+                             "vocabulary and are read as [UNK]: 2, the first is 'X' at byte 1\n");
+    run("$TRAIN " LM "--predict 'aXbYc' --tokens 20 >first");
+    run("$TRAIN " LM "--predict 'aZbQc' --tokens 20 | tr ZQ XY | cmp - first");
+    run("$TRAIN " LANGUAGE "run.name=masked train.steps=1");
+    run("$TRAIN " LANGUAGE "run.name=masked --predict 'a[MASK]X[MASK]Y'");
     ck_assert(w->out[0] == 'a' && w->out[2] == 'X' && w->out[4] == 'Y' && w->out[5] == '\n');
     expect_text(w->err, "are read as [UNK]: 2, the first is 'X' at byte 7\n");
 }
@@ -166,13 +155,13 @@ TEST(characters_that_are_not_known_are_read_as_unknown)
  * likely, none is a special token: each is one of the letters. */
 TEST(special_tokens_are_never_predicted)
 {
-    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
-    expect_exit(w, 0, "$TRAIN " LM "--predict a --tokens 400 --temperature 1e6");
+    run("$TRAIN " LM "train.steps=1");
+    run("$TRAIN " LM "--predict a --tokens 400 --temperature 1e6");
     ck_assert_uint_eq(strspn(w->out, ALPHABET), 401);
     ck_assert_str_eq(w->out + 401, "\n");
-    expect_exit(w, 0, "for i in $(seq 200); do printf ab; done >text.txt");
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=two train.steps=1");
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "run.name=two --predict '[MASK]'");
+    run("for i in $(seq 200); do printf ab; done >text.txt");
+    run("$TRAIN " LANGUAGE "run.name=two train.steps=1");
+    run("$TRAIN " LANGUAGE "run.name=two --predict '[MASK]'");
     ck_assert_int_eq(count_of(w->out, "'"), 4);
     expect_text(w->out, "'a' 0.");
     expect_text(w->out, "'b' 0.");
@@ -187,13 +176,13 @@ TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
         "position.scaling=dynamic position.original_len=8 position.scale=2 "};
     char options[512];
     snprintf(options, sizeof options, LM "data.length=8 %s", scalings[_i]);
-    expect_exit(w, 0, "$TRAIN %s train.steps=200", options);
+    run("$TRAIN %s train.steps=200", options);
     expect_message(0, "", "$TRAIN %s --predict efgh --tokens 40 --temperature 0 >out", options);
     expect_output("efghijkl\n", "$TRAIN %s --predict efgh --tokens 4 --temperature 0", options);
     snprintf(options, sizeof options, "runs/tiny/config.ini --predict efgh --temperature 0");
-    expect_exit(w, 0, "$TRAIN %s --tokens 4", options);
+    run("$TRAIN %s --tokens 4", options);
     ck_assert_ptr_null(strstr(w->err, "tokens"));
-    expect_exit(w, 0, "$TRAIN %s --tokens 5 --stop x", options);
+    run("$TRAIN %s --tokens 5 --stop x", options);
     if (_i < 4)
         expect_text(w->err, "1 of 1 texts filled the context window, data.length = 8 tokens: its "
                             "older half was dropped\n");
@@ -207,26 +196,24 @@ TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
 /* The first token after a text that is too long from the start is that of its newest tokens. */
 TEST(of_a_text_that_is_too_long_the_newest_tokens_are_read)
 {
-    expect_exit(w, 0, "$TRAIN " LM "data.length=8 train.steps=200");
+    run("$TRAIN " LM "data.length=8 train.steps=200");
     expect_output("abcdefghijklmnopabcdefgh\nabcd\n",
-                  "printf 'abcdefghijklmnopabcdefg\\nabc\\n' | "
-                  "$TRAIN runs/tiny/config.ini --predict - --tokens 1 --temperature 0");
+                  "printf 'abcdefghijklmnopabcdefg\\nabc\\n' | $TRAIN runs/tiny/config.ini "
+                  "--predict - --tokens 1 --temperature 0");
     expect_text(w->err, "1 of 2 texts filled the context window, data.length = 8 tokens");
 }
 
 TEST(a_text_ends_where_the_model_has_no_more_positions)
 {
-    expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned train.steps=100");
-    expect_exit(w, 0,
-                "$TRAIN " LM "data.length=8 position.kind=learned --predict abcd --tokens 99");
+    run("$TRAIN " LM "data.length=8 position.kind=learned train.steps=100");
+    run("$TRAIN " LM "data.length=8 position.kind=learned --predict abcd --tokens 99");
     ck_assert_uint_eq(strlen(w->out), 4 + 4 + 1); /* [CLS] has a position, the last token none */
-    ck_assert_str_eq(w->err, "train: warning: 1 of 1 texts ended where the model has no more "
-                             "positions, at 8 tokens\n");
-    expect_exit(w, 0, "$TRAIN " LM "data.length=8 position.kind=learned --predict abcdefg");
+    ck_assert_str_eq(
+        w->err,
+        "train: warning: 1 of 1 texts ended where the model has no more positions, at 8 tokens\n");
+    run("$TRAIN " LM "data.length=8 position.kind=learned --predict abcdefg");
     ck_assert_uint_eq(strlen(w->out), 7 + 1 + 1);
-    expect_message(2,
-                   "train: line 2: the text has 9 tokens; the model has positions for "
-                   "8\n",
+    expect_message(2, "train: line 2: the text has 9 tokens; the model has positions for 8\n",
                    "printf 'abc\\nabcdefgh\\nabc\\n' | $TRAIN " LM
                    "data.length=8 position.kind=learned --predict -");
     ck_assert_int_eq(count_of(w->out, "\n"), 1);
@@ -235,11 +222,12 @@ TEST(a_text_ends_where_the_model_has_no_more_positions)
 /* 32 tokens for a scale of 1. */
 TEST(a_text_ends_where_xpos_does)
 {
-    expect_exit(w, 0, "$TRAIN " LM "data.length=32 position.xpos=1 train.steps=20");
-    expect_exit(w, 0, "$TRAIN runs/tiny/config.ini --predict abcd --tokens 99 --quiet");
+    run("$TRAIN " LM "data.length=32 position.xpos=1 train.steps=20");
+    run("$TRAIN runs/tiny/config.ini --predict abcd --tokens 99 --quiet");
     ck_assert_uint_eq(strlen(w->out), 4 + 28 + 1);
-    ck_assert_str_eq(w->err, "train: warning: 1 of 1 texts ended where the model has no more "
-                             "positions, at 32 tokens\n");
+    ck_assert_str_eq(
+        w->err,
+        "train: warning: 1 of 1 texts ended where the model has no more positions, at 32 tokens\n");
     expect_told(2, "position.xpos = 1 is for 32 tokens at most",
                 "$TRAIN runs/tiny/config.ini --eval data.length=33");
 }
@@ -253,29 +241,24 @@ TEST(a_text_ends_where_xpos_does)
 /* At level byte the tokens are parts of characters. */
 TEST(characters_are_never_broken)
 {
-    expect_exit(w, 0,
-                "for i in $(seq 200); do printf '\\303\\244\\342\\202\\254'; done "
-                ">text.txt");
-    expect_exit(w, 0, "$TRAIN " BYTES "train.steps=150");
+    run("for i in $(seq 200); do printf '\\303\\244\\342\\202\\254'; done >text.txt");
+    run("$TRAIN " BYTES "train.steps=150");
     for (int tokens = 1; tokens < 8; tokens++)
-        expect_exit(w, 0,
-                    "$TRAIN " BYTES "--predict '' --tokens %d | "
-                    "iconv -f UTF-8 -t UTF-8 >/dev/null",
-                    tokens);
-    expect_exit(w, 0,
-                "$TRAIN " BYTES "--predict '' --tokens 400 --temperature 9 | "
-                "iconv -f UTF-8 -t UTF-8 >/dev/null");
-    expect_output("\xc3\xa4\n", "$TRAIN " BYTES "--predict \"$(printf '\\303')\" --tokens 1 "
-                                "--temperature 0");
+        run("$TRAIN " BYTES "--predict '' --tokens %d | iconv -f UTF-8 -t UTF-8 >/dev/null",
+            tokens);
+    run("$TRAIN " BYTES
+        "--predict '' --tokens 400 --temperature 9 | iconv -f UTF-8 -t UTF-8 >/dev/null");
+    expect_output("\xc3\xa4\n",
+                  "$TRAIN " BYTES "--predict \"$(printf '\\303')\" --tokens 1 --temperature 0");
     expect_output("\xc3\xa4\xef\xbf\xbd\n",
-                  "$TRAIN " BYTES "--predict \"$(printf '\\303\\244\\342')\" "
-                  "--tokens 1 --temperature 0");
+                  "$TRAIN " BYTES
+                  "--predict \"$(printf '\\303\\244\\342')\" --tokens 1 --temperature 0");
 }
 
 /* A reader that stops ends the program long before a million tokens. */
 TEST(tokens_are_shown_as_they_are_chosen)
 {
-    expect_exit(w, 0, "$TRAIN " LM "train.steps=1");
+    run("$TRAIN " LM "train.steps=1");
     expect_output("10\n",
                   "timeout 20 $TRAIN " LM "--predict a --tokens 1000000 | head -c 10 | wc -c");
     NEEDS(!access("/dev/full", W_OK), "/dev/full");
@@ -290,12 +273,12 @@ TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
     static const char *const options[] = {"--tokens 9 --seed 3", ""};
     static const char *const texts[][3] = {{"abc", "fX", "bcde"},
                                            {"a[MASK]c", "[MASK]X[MASK]", "b[MASK]"}};
-    expect_exit(w, 0, "$TRAIN %s train.steps=20", models[_i]);
+    run("$TRAIN %s train.steps=20", models[_i]);
     for (int i = 0; i < 3; i++)
-        expect_exit(w, 0, "$TRAIN %s --predict '%s' %s 2>>alone.err >>alone", models[_i],
-                    texts[_i][i], options[_i]);
-    expect_exit(w, 0, "printf '%s\\n%s\\r\\n%s' | $TRAIN %s --predict - %s | cmp - alone",
-                texts[_i][0], texts[_i][1], texts[_i][2], models[_i], options[_i]);
+        run("$TRAIN %s --predict '%s' %s 2>>alone.err >>alone", models[_i], texts[_i][i],
+            options[_i]);
+    run("printf '%s\\n%s\\r\\n%s' | $TRAIN %s --predict - %s | cmp - alone", texts[_i][0],
+        texts[_i][1], texts[_i][2], models[_i], options[_i]);
     snprintf(w->out, sizeof w->out,
              "train: warning: characters of standard input that are not in the vocabulary and are "
              "read as [UNK]: 1, the first is 'X' at byte %d\n",
@@ -305,7 +288,7 @@ TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
 
 TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
 {
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    run("$TRAIN " LANGUAGE "train.steps=1");
     expect_message(2, "train: line 2: the text must have a [MASK] to fill\n",
                    "printf 'a[MASK]c\\nabc\\nde[MASK]\\n' | $TRAIN " LANGUAGE "--predict -");
     ck_assert_int_eq(count_of(w->out, "\n"), 2);
@@ -323,7 +306,7 @@ TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
 TEST(answers_that_cannot_be_printed_are_a_failure)
 {
     NEEDS(!access("/dev/full", W_OK), "/dev/full");
-    expect_exit(w, 0, "$TRAIN " LANGUAGE "train.steps=1");
+    run("$TRAIN " LANGUAGE "train.steps=1");
     expect_message(1, "train: the results could not be printed\n",
                    "yes '[MASK]' | $TRAIN " LANGUAGE "--predict - >/dev/full");
 }

@@ -35,7 +35,7 @@ TEST(a_run_ends_with_a_page_of_its_own)
 {
     NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
-    char *page = read_file("runs/tiny/report.html");
+    const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     expect_text(page, "Relative drift of θ during training: ");
     expect_text(page, "<g><title>evaluation, step ");
@@ -45,7 +45,6 @@ TEST(a_run_ends_with_a_page_of_its_own)
     expect_no_text(page, "onmousemove");
     ck_assert_int_eq(count_of(page, "<svg"), 12);
     ck_assert_int_eq(count_of(page, "<figcaption>"), 10); /* three figures of the loss are one */
-    rt_free(page);
     expect_exit(w, 0, "cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
 }
 
@@ -62,23 +61,21 @@ TEST(the_surest_mistakes_have_their_texts)
         "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\nfile = m.tsv\\n"
         "eval_file = e.tsv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = 2\\n[optimizer]\\n"
         "lr = 0.01\\n[train]\\nsteps = 200\\nbatch_size = 16\\n' >m.ini; $TRAIN m.ini --quiet");
-    char *page = read_file("runs/m/report.html");
+    const char *page = read_file("runs/m/report.html");
     expect_whole_page(page);
     expect_text(page, "<h2>Mistakes</h2>");
     expect_text(page, "<td>2</td><td class=\"text\">abx &lt;b&gt;</td><td>none</td><td>with</td>");
     expect_text(page, "<p>The 1 wrong predictions");
-    rt_free(page);
 }
 
 TEST(figures_that_do_not_apply_are_left_out)
 {
     NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet theta.learn=no model.attention=linear_elu");
-    char *page = read_file("runs/tiny/report.html");
+    const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 6);
     expect_no_text(page, "relative drift");
-    rt_free(page);
 }
 
 TEST(names_cannot_break_the_page)
@@ -86,11 +83,10 @@ TEST(names_cannot_break_the_page)
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet train.steps=2 optimizer.schedule_steps=0 "
                 "'run.name=<b>&\"x'");
-    char *page = read_file("runs/<b>&\"x/report.html");
+    const char *page = read_file("runs/<b>&\"x/report.html");
     expect_whole_page(page);
     expect_no_text(page, "<b>");
     expect_text(page, "<h1>&lt;b&gt;&amp;&quot;x</h1>");
-    rt_free(page);
 }
 
 TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
@@ -99,15 +95,13 @@ TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
                 "mkdir -p empty; PATH=$PWD/empty $TRAIN "
                 "tiny.ini --quiet");
     expect_text(w->err, "train --report runs/tiny tries again");
-    char *page = read_file("runs/tiny/report.html");
+    const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 0);
-    rt_free(page);
     NEEDS_PROGRAM("gnuplot");
     expect_output("report: runs/tiny/report.html\n", "$TRAIN --report runs/tiny");
     page = read_file("runs/tiny/report.html");
     ck_assert_int_eq(count_of(page, "<svg"), 12);
-    rt_free(page);
 }
 
 TEST(a_page_that_cannot_be_written_is_a_warning)
@@ -132,11 +126,10 @@ TEST(a_run_without_rows_has_a_page_without_their_figures)
     expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
     expect_exit(w, 0, "cd runs/tiny && head -n 1 metrics.csv >first && mv first metrics.csv");
     expect_exit(w, 0, "$TRAIN --report runs/tiny");
-    char *page = read_file("runs/tiny/report.html");
+    const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     expect_no_text(page, "Learning rate");
     expect_text(page, "Relative drift of θ during training: ");
-    rt_free(page);
 }
 
 TEST(a_sweep_has_a_page_with_links_to_its_runs)
@@ -145,7 +138,7 @@ TEST(a_sweep_has_a_page_with_links_to_its_runs)
     expect_exit(w, 0,
                 "$TRAIN tiny.ini --quiet theta.learn=no sweep.position.kind=rope,none "
                 "sweep.run.seed=1,2");
-    char *page = read_file("runs/tiny/report.html");
+    const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 5);
     expect_text(page, "<figcaption>Evaluation loss by position.kind: the mean over the seeds");
@@ -154,7 +147,6 @@ TEST(a_sweep_has_a_page_with_links_to_its_runs)
     expect_no_text(page, "_plot_1</title>");
     expect_text(page, "<a href=\"kind=none_seed=2/report.html\">");
     expect_text(page, "<td class=\"setting\">none</td><td>2</td>");
-    rt_free(page);
     expect_exit(w, 0, "test -s runs/tiny/kind=none_seed=2/report.html");
     expect_exit(w, 0,
                 "rm runs/tiny/report.html && $TRAIN --report runs/tiny/ && "
@@ -214,14 +206,13 @@ TEST(results_on_theta_are_those_of_its_values)
 static double number_in(const char *path, int row, int column)
 {
     double number = NAN;
-    char *text = read_file(path), *at = text;
+    const char *text = read_file(path), *at = text;
     for (; row > 0 && at; row--)
         at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
     for (; column > 0 && at; column--)
         at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
     if (at)
         sscanf(at, "%lf", &number);
-    rt_free(text);
     return number;
 }
 
@@ -294,12 +285,11 @@ TEST(the_rate_of_a_page_counts_no_padding)
                 "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.learn=no data.task=classify "
                 "data.vocab=32 data.file=rows.tsv data.length=60 data.level=byte");
     shell(w, "$TRAIN --report runs/tiny");
-    char *page = read_file("runs/tiny/report.html"), *end = strstr(page, " tokens a second");
+    const char *page = read_file("runs/tiny/report.html"), *end = strstr(page, " tokens a second");
     ck_assert_ptr_nonnull(end);
     while (end[-1] != ' ')
         end--;
     ck_assert_double_eq_tol(atof(end) / last_of("runs/tiny", "tokens_per_s"), 1, 0.01);
-    rt_free(page);
 }
 
 /* Rows of two layers with four pairs each in sequences of twelve tokens. */

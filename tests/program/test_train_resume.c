@@ -2,78 +2,12 @@
 
 #include "train_program.h"
 
-#include "io/checkpoint/checkpoint.h"
-#include "train/step/trainer.h"
 #include "training/forged_attribute.h"
-
-/* ---- two trainings, bit for bit ---- */
-
-typedef struct trained {
-    rt_config config;
-    rt_data *data;
-    rt_trainer *trainer;
-    rt_checkpoint_info info;
-} trained;
-
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
-/* A run's last checkpoint, in a model that its own configuration describes. Tests are in
- * double, the program trains in float: the conversion is exact. */
-static void read_run(trained *t, const char *run, int step)
-{
-    char path[256], *errors = NULL;
-    snprintf(path, sizeof path, "%s/config.ini", run);
-    const rt_config_source source = {.path = path};
-    *t = (trained){0};
-    expect_ok(rt_config_load(&t->config, &source, &errors));
-    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
-    const rt_training_state *state = rt_trainer_state(t->trainer);
-    const rt_checkpoint_model model =
-        rt_checkpoint_model_of(state->model, &t->config.data,
-                               rt_update_rule_of(&t->config.optimizer.settings), state->states);
-    snprintf(path, sizeof path, "%s/checkpoints/step-%08d.h5", run, step);
-    expect_ok(rt_checkpoint_load(rt_image_open(path, RT_PARSE_HERE), &model, &t->info));
-}
-
-static void forget_run(trained *t)
-{
-    rt_checkpoint_info_free(&t->info);
-    rt_trainer_free(t->trainer);
-    rt_data_close(t->data);
-}
-
-static void expect_same_bits(const real *one, const real *other, size_t size, const char *what)
-{
-    for (size_t i = 0; i < size; i++)
-        ck_assert_msg(!memcmp(one + i, other + i, sizeof *one), "%s differ at %zu: %.17g and %.17g",
-                      what, i, (double)one[i], (double)other[i]);
-}
 
 static void expect_same_training(const char *one, const char *other, int step)
 {
-    trained a, b;
-    char path[2][256];
-    read_run(&a, one, step);
-    read_run(&b, other, step);
-    const rt_training_state *x = rt_trainer_state(a.trainer), *y = rt_trainer_state(b.trainer);
-    const size_t size = x->model->parameters.block_size;
-    expect_same_bits(x->model->parameters.values, y->model->parameters.values, size, "parameters");
-    for (int i = 0; i < rt_update_rule_of(&a.config.optimizer.settings)->state_count; i++)
-        expect_same_bits(x->states[i], y->states[i], size, "states of the optimizer");
-    ck_assert_int_eq(a.info.position, b.info.position);
-    ck_assert_int_eq(a.info.schedule_steps, b.info.schedule_steps);
-    forget_run(&a);
-    forget_run(&b);
-    for (int i = 0; i < 2; i++) {
-        const char *name = i ? "theta.csv" : "metrics.csv";
-        snprintf(path[0], sizeof path[0], "%s/%s", one, name);
-        snprintf(path[1], sizeof path[1], "%s/%s", other, name);
-        expect_same_files(path[0], path[1]);
-    }
+    expect_same_model(one, other, step);
+    expect_same_in(one, other, "metrics.csv theta.csv");
 }
 
 /* ---- the ways to stop ---- */
@@ -90,19 +24,16 @@ TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 6)
         int first, second;
     } rows[] = {{"shift", 20, 40}, {"shift", 30, 31}, {"sort", 7, 50},
                 {"sort", 41, 59},  {"copy", 1, 2},    {"reverse", 19, 21}};
-    const char *options = "--quiet train.shards=4 model.dropout=0.1 model.attention_dropout=0.2 "
-                          "theta.scope=head";
+    const char *options =
+        "--quiet train.shards=4 model.dropout=0.1 model.attention_dropout=0.2 theta.scope=head";
     const char *task = rows[_i].task;
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s data.task=%s", options, task);
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 1 train.steps=%d",
-                options, task, rows[_i].first);
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 3 train.steps=%d "
-                "--resume",
-                options, task, rows[_i].second);
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 2 --resume",
-                options, task);
-    expect_same_training("runs/straight", "runs/parts", 60);
+    run("$TRAIN tiny.ini run.name=straight %s data.task=%s", options, task);
+    run("$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 1 train.steps=%d", options, task,
+        rows[_i].first);
+    run("$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 3 train.steps=%d --resume",
+        options, task, rows[_i].second);
+    run("$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 2 --resume", options, task);
+    expect_same_training("straight", "parts", 60);
 }
 
 /* Of a text that is read several times over, so that most stops are inside an epoch. */
@@ -112,13 +43,13 @@ NIGHTLY_TEST(twenty_stops_leave_no_trace)
                                 24, 30, 31, 37, 40, 41, 46, 52, 58, 59};
     const char *options = "--quiet train.shards=4 model.dropout=0.1 data.task=text data.vocab=32 "
                           "data.file=text.txt data.length=12";
-    expect_exit(w, 0, "for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", options);
+    run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
+    run("$TRAIN tiny.ini run.name=straight %s", options);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s --threads %zu train.steps=%d%s",
-                    options, 1 + i % 4, stops[i], i ? " --resume" : "");
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s --threads 3 --resume", options);
-    expect_same_training("runs/straight", "runs/parts", 60);
+        run("$TRAIN tiny.ini run.name=parts %s --threads %zu train.steps=%d%s", options, 1 + i % 4,
+            stops[i], i ? " --resume" : "");
+    run("$TRAIN tiny.ini run.name=parts %s --threads 3 --resume", options);
+    expect_same_training("straight", "parts", 60);
 }
 
 TEST_ROWS(every_optimizer_and_an_untrained_theta_resume_as_well, 0, 6)
@@ -133,10 +64,10 @@ TEST_ROWS(every_optimizer_and_an_untrained_theta_resume_as_well, 0, 6)
          "optimizer.schedule_steps=0"),
     };
     const char *o = options[_i];
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight %s", o);
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts %s train.steps=29", o);
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=parts %s --resume", o);
-    expect_same_training("runs/straight", "runs/parts", 60);
+    run("$TRAIN tiny.ini --quiet run.name=straight %s", o);
+    run("$TRAIN tiny.ini --quiet run.name=parts %s train.steps=29", o);
+    run("$TRAIN tiny.ini --quiet run.name=parts %s --resume", o);
+    expect_same_training("straight", "parts", 60);
 }
 
 /* The same configuration in two folders: even whole checkpoints are equal. */
@@ -145,27 +76,22 @@ static const char *const long_run = "--quiet train.steps=2000 optimizer.schedule
 
 static void expect_same_folders(void)
 {
-    expect_same_training("straight/runs/tiny", "stopped/runs/tiny", 2000);
-    expect_exit(
-        w, 0,
-        "diff -r -x timing.csv -x report.html -x loss_by_time.svg straight/runs stopped/runs");
-    expect_exit(w, 0,
-                "for i in straight stopped; do sed " WITHOUT_TIMES
-                " $i/runs/tiny/report.html >$i.html "
-                "|| exit 1; done; cmp straight.html stopped.html");
+    run("diff -r -x timing.csv -x report.html -x loss_by_time.svg straight/runs stopped/runs");
+    run("for i in straight stopped; do sed " WITHOUT_TIMES
+        " $i/runs/tiny/report.html >$i.html || exit 1; done; cmp straight.html stopped.html");
 }
 
 SAMPLED_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2, 2)
 {
     static const char *const signals[] = {"TERM", "USR1"};
-    expect_exit(w, 0, "mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
+    run("mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
     expect_exit(w, 75,
                 "cd stopped; $TRAIN ../tiny.ini %s & " WAIT_FOR_ROW(
                     "140", "runs/tiny/metrics.csv") "kill -%s $!; wait $!",
                 long_run, signals[_i]);
     ck_assert(!strncmp(w->err, "train: stopped by a signal after step ", 38));
     expect_text(w->err, "; --resume continues it\n");
-    expect_exit(w, 0, "cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
+    run("cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
     expect_same_folders();
 }
 
@@ -173,45 +99,42 @@ SAMPLED_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2, 2)
  * is cut off in its middle. */
 NIGHTLY_TEST(a_run_that_was_killed_goes_on_to_the_same_files)
 {
-    expect_exit(w, 0, "mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
+    run("mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
     expect_exit(w, 137,
                 "cd stopped; $TRAIN ../tiny.ini %s & " WAIT_FOR_ROW(
                     "140", "runs/tiny/metrics.csv") "kill -KILL $!; wait $!",
                 long_run);
-    expect_exit(w, 0, "cd stopped/runs/tiny; for f in metrics theta; do printf 19 >>$f.csv; done");
-    expect_exit(w, 0, "cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
+    run("cd stopped/runs/tiny; for f in metrics theta; do printf 19 >>$f.csv; done");
+    run("cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
     expect_same_folders();
 }
 
 TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=broken");
-    expect_exit(w, 0,
-                "cd runs/broken/checkpoints; : >step-00000060.h5; "
-                "head -c 3000 step-00000040.h5 >half; mv half step-00000040.h5");
+    run("$TRAIN tiny.ini --quiet run.name=straight");
+    run("$TRAIN tiny.ini --quiet run.name=broken");
+    run("cd runs/broken/checkpoints; : >step-00000060.h5; head -c 3000 step-00000040.h5 >half; mv "
+        "half step-00000040.h5");
     expect_told(0, "step-00000060.h5", "$TRAIN tiny.ini --quiet run.name=broken --resume");
     expect_text(w->err, "step-00000040.h5");
     expect_text(w->err, "resuming from runs/broken/checkpoints/step-00000020.h5\n");
-    expect_same_training("runs/straight", "runs/broken", 60);
+    expect_same_training("straight", "broken", 60);
 }
 
 /* ---- what --resume says ---- */
 
 TEST(a_finished_run_prints_its_results_again_and_stays_as_it_is)
 {
-    char first[OUTPUT_SIZE];
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
-    strcpy(first, w->out);
-    expect_exit(w, 0, "find runs -type f -exec cksum {} + | sort >.before");
-    expect_output(first, "$TRAIN tiny.ini --quiet --resume");
-    expect_exit(w, 0, "find runs -type f -exec cksum {} + | sort | cmp - .before");
+    run("$TRAIN tiny.ini --quiet >first");
+    run(NOTE_FILES);
+    run("$TRAIN tiny.ini --quiet --resume | cmp - first");
+    run(COMPARE_FILES);
 }
 
 /* The messages and the report describe the run as it was. */
 TEST(a_run_that_has_taken_more_steps_says_so)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
+    run("$TRAIN tiny.ini --quiet train.steps=20");
     expect_told(0, "nothing is left to train: the run has taken 20 steps\n",
                 "$TRAIN tiny.ini --resume train.steps=20");
     expect_told(
@@ -224,8 +147,8 @@ TEST(a_run_that_has_taken_more_steps_says_so)
 
 TEST(only_what_may_differ_may_differ)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
-    expect_exit(w, 0, "find runs -type f -exec cksum {} + | sort >.before");
+    run("$TRAIN tiny.ini --quiet train.steps=20");
+    run(NOTE_FILES);
     expect_told(2, "run.seed",
                 "$TRAIN tiny.ini --quiet --resume run.seed=2 theta.scope=head data.vocab=11 "
                 "run.log_every=3");
@@ -233,87 +156,76 @@ TEST(only_what_may_differ_may_differ)
     expect_text(w->err, "data.vocab");
     expect_no_text(w->err, "run.log_every");
     expect_no_text(w->err, "train.steps");
-    expect_exit(w, 0, "find runs -type f -exec cksum {} + | sort | cmp - .before");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet --resume --threads 2 run.log_every=3 train.eval_every=7 "
-                "train.checkpoint_every=9 train.keep=2");
+    run(COMPARE_FILES);
+    run("$TRAIN tiny.ini --quiet --resume --threads 2 run.log_every=3 train.eval_every=7 "
+        "train.checkpoint_every=9 train.keep=2");
 }
 
 TEST(raising_the_steps_goes_on_with_the_schedule_of_the_start)
 {
     const char *free_schedule = "optimizer.schedule_steps=0 optimizer.min_lr_ratio=0.1";
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s", free_schedule);
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s --resume train.steps=80", free_schedule);
+    run("$TRAIN tiny.ini --quiet %s", free_schedule);
+    run("$TRAIN tiny.ini --quiet %s --resume train.steps=80", free_schedule);
     expect_output("2\n", "grep -c '^[78]0,.*,0.001,' runs/tiny/metrics.csv");
-}
-
-/* The learning rate that metrics.csv has for a step. */
-static double rate_at(const char *run, int step)
-{
-    expect_exit(w, 0, "awk -F, '$1 == %d { print $6 }' %s/metrics.csv", step, run);
-    return atof(w->out);
 }
 
 TEST(an_extended_run_can_be_given_another_schedule)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet optimizer.schedule_steps=0");
-    expect_told(0,
-                "train: extended from step 61 on: optimizer.lr 0.01 -> 0.02, optimizer.schedule "
-                "cosine -> linear, optimizer.min_lr_ratio 0 -> 0.5, optimizer.schedule_steps 60 "
-                "-> 100, train.steps 60 -> 100; the learning rate is 6.85e-06, then 0.014, at the "
-                "end 0.0101\n",
-                "$TRAIN tiny.ini --quiet --resume train.steps=100 optimizer.schedule_steps=100 "
-                "optimizer.lr=0.02 optimizer.schedule=linear optimizer.min_lr_ratio=0.5");
+    run("$TRAIN tiny.ini --quiet optimizer.schedule_steps=0");
+    expect_told(
+        0,
+        "train: extended from step 61 on: optimizer.lr 0.01 -> 0.02, optimizer.schedule cosine -> "
+        "linear, optimizer.min_lr_ratio 0 -> 0.5, optimizer.schedule_steps 60 -> 100, train.steps "
+        "60 -> 100; the learning rate is 6.85e-06, then 0.014, at the end 0.0101\n",
+        "$TRAIN tiny.ini --quiet --resume train.steps=100 optimizer.schedule_steps=100 "
+        "optimizer.lr=0.02 optimizer.schedule=linear optimizer.min_lr_ratio=0.5");
     expect_no_text(w->err, "warning");
-    expect_number(rate_at("runs/tiny", 80), 0.02 * (0.5 + 0.5 * 0.21) - 1e-9,
-                  0.02 * (0.5 + 0.5 * 0.21) + 1e-9);
-    char *table = read_file("runs/tiny/schedules.csv");
-    ck_assert_str_eq(table, "until_step,lr,schedule,min_lr_ratio,schedule_steps\n"
-                            "60,0.01,cosine,0,60\n"
-                            "100,0.02,linear,0.5,100\n");
-    rt_free(table);
+    run("awk -F, '$1 == 80 { print $6 }' runs/tiny/metrics.csv");
+    ck_assert_double_eq_tol(number_behind(w->out, ""), 0.02 * (0.5 + 0.5 * 0.21), 1e-9);
+    ck_assert_str_eq(read_file("runs/tiny/schedules.csv"),
+                     "until_step,lr,schedule,min_lr_ratio,schedule_steps\n"
+                     "60,0.01,cosine,0,60\n"
+                     "100,0.02,linear,0.5,100\n");
 }
 
 /* Adam could have moved ln theta by the sum of the rates of both schedules. */
 TEST(an_extended_run_remembers_the_rates_of_its_past)
 {
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet optimizer.schedule=constant optimizer.schedule_steps=0 "
-                "train.steps=30");
+    run("$TRAIN tiny.ini --quiet optimizer.schedule=constant optimizer.schedule_steps=0 "
+        "train.steps=30");
     expect_printed("used: movement as a share of 0.32, the most Adam",
                    "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant "
-                   "optimizer.schedule_steps=0 train.steps=50 "
-                   "optimizer.lr=0.001");
+                   "optimizer.schedule_steps=0 train.steps=50 optimizer.lr=0.001");
     expect_printed("used: movement as a share of 0.32, the most Adam",
                    "$TRAIN runs/tiny/config.ini --eval");
     expect_printed("used: movement as a share of 0.33, the most Adam",
                    "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
     expect_output("60,0.001,constant,0,60\n", "tail -n 1 runs/tiny/schedules.csv");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite");
+    run("$TRAIN tiny.ini --quiet --overwrite");
     ck_assert(!exists("runs/tiny/schedules.csv"));
 }
 
 NIGHTLY_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
 {
-    const char *more = "--quiet --resume train.steps=1500 optimizer.schedule_steps=1500 "
-                       "optimizer.lr=0.02";
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet run.name=straight");
-    expect_exit(w, 0, "cp -r runs/straight runs/parts");
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=straight %s", more);
+    const char *more =
+        "--quiet --resume train.steps=1500 optimizer.schedule_steps=1500 optimizer.lr=0.02";
+    run("$TRAIN tiny.ini --quiet run.name=straight");
+    run("cp -r runs/straight runs/parts");
+    run("$TRAIN tiny.ini run.name=straight %s", more);
     expect_exit(w, 75,
                 "$TRAIN tiny.ini run.name=parts %s & " WAIT_FOR_ROW(
                     "70", "runs/parts/metrics.csv") "kill -INT $!; wait $!",
                 more);
     expect_told(2, "optimizer.schedule: the run has 'cosine', now it is 'linear'",
                 "$TRAIN tiny.ini run.name=parts %s optimizer.schedule=linear", more);
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s", more);
-    expect_same_training("runs/straight", "runs/parts", 1500);
-    expect_same_files("runs/straight/schedules.csv", "runs/parts/schedules.csv");
+    run("$TRAIN tiny.ini run.name=parts %s", more);
+    expect_same_training("straight", "parts", 1500);
+    expect_same_in("straight", "parts", "schedules.csv");
 }
 
 TEST(the_results_of_before_are_gone_while_a_run_goes_on)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    run("$TRAIN tiny.ini --quiet");
     ck_assert(exists("runs/tiny/result.csv"));
     expect_exit(w, 75,
                 "$TRAIN tiny.ini --quiet --resume train.steps=100000 & " WAIT_FOR_ROW(
@@ -335,8 +247,8 @@ TEST(a_learning_rate_of_zero_is_warned_about)
 {
     static const char warning[] = "warning: the learning rate is 0 from step";
     expect_told(0,
-                "train: warning: the learning rate is 0 from step 61 to the end at 80, "
-                "since optimizer.schedule_steps = 60: give optimizer.schedule_steps=80 or "
+                "train: warning: the learning rate is 0 from step 61 to the end at 80, since "
+                "optimizer.schedule_steps = 60: give optimizer.schedule_steps=80 or "
                 "optimizer.min_lr_ratio above 0\n",
                 "$TRAIN tiny.ini train.steps=80");
     expect_told(0, "rate is 0 from step 81 to the end at 90",
@@ -344,8 +256,8 @@ TEST(a_learning_rate_of_zero_is_warned_about)
     ck_assert_int_eq(count_of(w->err, warning), 1);
     expect_untold("warning", "$TRAIN tiny.ini --quiet --resume train.steps=90");
     expect_untold("warning", "$TRAIN tiny.ini --overwrite");
-    expect_untold("warning", "$TRAIN tiny.ini --overwrite train.steps=80 "
-                             "optimizer.min_lr_ratio=0.01");
+    expect_untold("warning",
+                  "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.min_lr_ratio=0.01");
     expect_untold("warning", "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.lr=0");
 }
 
@@ -354,10 +266,9 @@ TEST(a_target_is_asked_for_where_a_straight_run_asks)
 {
     static const char keys[] = "--quiet train.eval_every=40 train.target_accuracy=0.01";
     expect_printed("steps: 40, ", "$TRAIN tiny.ini run.name=straight %s", keys);
-    expect_exit(w, 0, "$TRAIN tiny.ini run.name=parts %s train.steps=25", keys);
+    run("$TRAIN tiny.ini run.name=parts %s train.steps=25", keys);
     expect_printed("steps: 40, ", "$TRAIN tiny.ini run.name=parts %s --resume", keys);
-    expect_same_files("runs/straight/metrics.csv", "runs/parts/metrics.csv");
-    expect_same_files("runs/straight/result.csv", "runs/parts/result.csv");
+    expect_same_in("straight", "parts", "metrics.csv result.csv");
     expect_printed("steps: 40, ", "$TRAIN tiny.ini run.name=parts %s --resume", keys);
 }
 
@@ -366,32 +277,28 @@ TEST_ROWS(another_precision_is_warned_about, 0, 2)
     static const char *const programs[] = {"$TRAIN", "$TRAIN64"};
     static const char *const words[] = {"float", "double"};
     const char *other = programs[!_i];
-    char warning[128];
-    snprintf(warning, sizeof warning,
-             "step-00000020.h5 was computed in %s, this program computes in %s: ", words[_i],
-             words[!_i]);
-    expect_exit(w, 0, "%s tiny.ini --quiet train.steps=20", programs[_i]);
+    const char *warning =
+        lasting("step-00000020.h5 was computed in %s, this program computes in %s: ", words[_i],
+                words[!_i]);
+    run("%s tiny.ini --quiet train.steps=20", programs[_i]);
     expect_untold("was computed in", "%s tiny.ini --quiet --resume train.steps=21", programs[_i]);
-    expect_told(0, "train: warning: ",
-                "rm runs/tiny/checkpoints/step-00000021.h5; "
-                "%s tiny.ini --quiet --resume train.steps=21",
-                other);
+    expect_told(
+        0, "train: warning: ",
+        "rm runs/tiny/checkpoints/step-00000021.h5; %s tiny.ini --quiet --resume train.steps=21",
+        other);
     expect_text(w->err, warning);
     expect_untold("was computed in",
-                  "%s tiny.ini --quiet --eval --checkpoint "
-                  "runs/tiny/checkpoints/step-00000020.h5",
+                  "%s tiny.ini --quiet --eval --checkpoint runs/tiny/checkpoints/step-00000020.h5",
                   other);
 }
 
 TEST(nothing_is_touched_when_every_checkpoint_is_broken)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
-    expect_exit(w, 0,
-                "for f in runs/tiny/checkpoints/*; do printf broken >$f; done; "
-                "find runs -type f -exec cksum {} + | sort >.before");
+    run("$TRAIN tiny.ini --quiet");
+    run("for f in runs/tiny/checkpoints/*; do printf broken >$f; done; " NOTE_FILES);
     expect_told(4, "step-00000060.h5", "$TRAIN tiny.ini --quiet --resume");
     expect_no_text(w->err, "starting afresh");
-    expect_exit(w, 0, "find runs -type f -exec cksum {} + | sort | cmp - .before");
+    run(COMPARE_FILES);
 }
 
 /* ---- a checkpoint of another run, though all of it is good by itself ---- */
@@ -400,7 +307,7 @@ TEST(nothing_is_touched_when_every_checkpoint_is_broken)
 
 TEST_ROWS(a_run_goes_on_from_its_own_past_alone, 0, 2)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20");
+    run("$TRAIN tiny.ini --quiet train.steps=20");
     if (_i)
         forge_integer(NEWEST, "/", "seed", 5);
     else
@@ -409,5 +316,5 @@ TEST_ROWS(a_run_goes_on_from_its_own_past_alone, 0, 2)
                 _i ? NEWEST ": seed is 5, 1 expected\n"
                    : NEWEST ": position is 152, 160 expected\n",
                 "$TRAIN tiny.ini --quiet --resume");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --eval"); /* which has no future */
+    run("$TRAIN tiny.ini --quiet --eval"); /* which has no future */
 }

@@ -4,34 +4,31 @@
 #include "train_program.h"
 
 /* A run on a text of two files, and the same text as ids. */
-static void enter_with_texts(void)
+static void make_texts(void)
 {
-    enter();
     expect_printed("a.h5: 40893 tokens",
-                   "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; "
-                   "sed 's/^vocab.*/task = text\\nfile = a.txt/; s/^learn.*/learn = no/; "
-                   "s/^steps = 60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini a.npy; "
-                   "$TRAIN --encode t.ini b.bin data.file=b.txt; $TRAIN --encode t.ini a.h5");
+                   "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; sed "
+                   "'s/^vocab.*/task = text\\nfile = a.txt/; s/^learn.*/learn = no/; s/^steps = "
+                   "60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini a.npy; $TRAIN --encode "
+                   "t.ini b.bin data.file=b.txt; $TRAIN --encode t.ini a.h5");
 }
 
 #define RUN "$TRAIN t.ini --quiet --overwrite "
 #define MIX "'data.file=a.txt*3, b.bin*1.5' data.documents=line data.cross=no "
 
-SUITE(.setup = enter_with_texts, .teardown = leave, .timeout = 300)
+SUITE(PROGRAM_OPTIONS, .prepare = make_texts)
 
 TEST(a_text_has_the_same_metrics_from_memory_the_cache_and_files_of_ids)
 {
     static const char *const sources[] = {"", "data.file=a.npy", "data.file=a.h5:/train"};
-    expect_exit(w, 0, RUN "run.name=memory");
+    run(RUN "run.name=memory");
     for (int i = 0; i < 3; i++)
         for (int threads = 1; threads < 3; threads++) {
-            expect_exit(w, 0,
-                        "ROTOR_CACHE_FROM=1 " RUN "run.name=other data.cache=cache %s "
-                        "run.threads=%d",
-                        sources[i], threads);
+            run("ROTOR_CACHE_FROM=1 " RUN "run.name=other data.cache=cache %s run.threads=%d",
+                sources[i], threads);
             expect_same_files("runs/memory/metrics.csv", "runs/other/metrics.csv");
         }
-    expect_exit(w, 0, "ls cache/*.npy | wc -l | grep '^ *1$'");
+    run("ls cache/*.npy | wc -l | grep '^ *1$'");
 }
 
 TEST(the_folder_of_the_cache_follows_from_the_environment)
@@ -39,22 +36,21 @@ TEST(the_folder_of_the_cache_follows_from_the_environment)
     expect_told(
         0, "data.file: the tokens of ",
         "ROTOR_CACHE_FROM=1 XDG_CACHE_HOME=$PWD/xdg $TRAIN t.ini --overwrite train.steps=1");
-    expect_exit(w, 0, "ls xdg/rotor/*.npy");
-    expect_exit(w, 0,
-                "unset XDG_CACHE_HOME; ROTOR_CACHE_FROM=1 HOME=$PWD/home " RUN "train.steps=1");
-    expect_exit(w, 0, "ls home/.cache/rotor/*.npy");
-    expect_exit(w, 0, "XDG_CACHE_HOME=$PWD/none " RUN "train.steps=1; ! ls none");
+    run("ls xdg/rotor/*.npy");
+    run("unset XDG_CACHE_HOME; ROTOR_CACHE_FROM=1 HOME=$PWD/home " RUN "train.steps=1");
+    run("ls home/.cache/rotor/*.npy");
+    run("XDG_CACHE_HOME=$PWD/none " RUN "train.steps=1; ! ls none");
     expect_told(1, "Not a directory (data.cache = ",
                 "touch file; ROTOR_CACHE_FROM=1 " RUN "data.cache=file");
 }
 
 TEST(a_mixture_is_exact_under_threads_and_resume)
 {
-    expect_exit(w, 0, RUN MIX "run.name=whole run.threads=1");
-    expect_exit(w, 0, RUN MIX "run.name=parts run.threads=2 train.steps=6");
-    expect_exit(w, 0, "$TRAIN t.ini --quiet " MIX "run.name=parts --resume");
+    run(RUN MIX "run.name=whole run.threads=1");
+    run(RUN MIX "run.name=parts run.threads=2 train.steps=6");
+    run("$TRAIN t.ini --quiet " MIX "run.name=parts --resume");
     expect_same_files("runs/whole/metrics.csv", "runs/parts/metrics.csv");
-    expect_exit(w, 0, RUN MIX "run.name=cached data.cache=cache");
+    run(RUN MIX "run.name=cached data.cache=cache");
     expect_same_files("runs/whole/metrics.csv", "runs/cached/metrics.csv");
     expect_told(2, "data.cross: the run has 'no'",
                 "$TRAIN t.ini --quiet 'data.file=a.txt*3, b.bin*1.5' data.documents=line "
@@ -67,14 +63,14 @@ TEST(a_file_that_is_cut_while_it_is_read_ends_the_run_with_a_checkpoint)
     static const char *const harms[] = {"truncate -s 100 b.bin", "cp a.txt c; mv c b.bin"};
     static const char *const messages[] = {"became shorter", "was replaced or removed"};
     for (int i = 0; i < 2; i++) {
-        expect_exit(w, 0, "$TRAIN --encode t.ini b.bin data.file=b.txt --overwrite; rm -rf runs/t");
+        run("$TRAIN --encode t.ini b.bin data.file=b.txt --overwrite; rm -rf runs/t");
         expect_told(3, messages[i],
                     "$TRAIN t.ini data.file=b.bin train.steps=10000000 run.name=t >out 2>err & "
                     "until [ -s runs/t/metrics.csv ] && grep -q '^[0-9]' runs/t/metrics.csv; do "
                     "sleep 0.05; done; %s; wait $!; code=$?; cat err >&2; exit $code",
                     harms[i]);
         expect_text(w->err, "a checkpoint holds step ");
-        expect_exit(w, 0, "ls runs/t/checkpoints/*.h5");
+        run("ls runs/t/checkpoints/*.h5");
     }
 }
 
@@ -86,7 +82,7 @@ TEST(encode_says_what_it_cannot_write)
                 "$TRAIN --encode t.ini o.npy 'data.file=a.txt*2,b.txt*1'");
     expect_told(2, "--encode needs data.task = text or tokens", "$TRAIN --encode tiny.ini o.npy");
     expect_exit(w, 1, "(ulimit -f 8; $TRAIN --encode t.ini o.npy)");
-    expect_exit(w, 0, "! ls o.*");
+    run("! ls o.*");
 }
 
 /* An existing output file, and an output file that the command reads. */
@@ -97,13 +93,12 @@ TEST(encode_replaces_a_file_with_overwrite_alone)
         expect_told(2, ": the file exists; give --overwrite to replace it",
                     "echo mine >%s; $TRAIN --encode t.ini %s data.file=b.txt", names[i], names[i]);
         expect_output("mine\n", "cat %s", names[i]);
-        expect_exit(w, 0, "$TRAIN --encode t.ini %s data.file=b.txt --overwrite", names[i]);
+        run("$TRAIN --encode t.ini %s data.file=b.txt --overwrite", names[i]);
         expect_exit(w, 1, "grep mine %s", names[i]);
     }
     expect_told(2, "o.bin is read; name another file to write",
                 "cp o.bin before; $TRAIN --encode t.ini o.bin data.file=o.bin --overwrite");
-    expect_exit(w, 0, "cmp o.bin before");
-    expect_exit(w, 0,
-                "mkfifo p.bin; cat p.bin >got & $TRAIN --encode t.ini p.bin data.file=b.txt; wait; "
-                "test -p p.bin && cmp got o.bin");
+    run("cmp o.bin before");
+    run("mkfifo p.bin; cat p.bin >got & $TRAIN --encode t.ini p.bin data.file=b.txt; wait; test -p "
+        "p.bin && cmp got o.bin");
 }

@@ -3,15 +3,11 @@
 
 #include "train_program.h"
 
-#include <math.h>
-
 /* The numbers of the line that begins so, in their order; others are passed over. */
 static int numbers_of(const char *text, const char *beginning, double numbers[8])
 {
-    char line[LINE_SIZE];
     int count = 0;
-    line_of(text, beginning, line);
-    for (char *at = line + strlen(beginning); *at && count < 8;) {
+    for (const char *at = line_of(text, beginning) + strlen(beginning); *at && count < 8;) {
         char *end;
         const double x = strtod(at, &end);
         if (end != at)
@@ -21,21 +17,10 @@ static int numbers_of(const char *text, const char *beginning, double numbers[8]
     return count;
 }
 
-static double result_of(const char *name)
-{
-    char beginning[64];
-    double numbers[8] = {0};
-    char *results = read_file("runs/tiny/result.csv");
-    snprintf(beginning, sizeof beginning, "%s,", name);
-    ck_assert_int_ge(numbers_of(results, beginning, numbers), 1);
-    rt_free(results);
-    return numbers[0];
-}
-
 /* The loss and the accuracy of tiny with another theta. */
 static void evaluate_with(const char *theta, double numbers[8])
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --eval --theta %s", theta);
+    run("$TRAIN tiny.ini --eval --theta %s", theta);
     ck_assert_int_eq(numbers_of(w->out, "eval: loss ", numbers), 4);
     expect_no_text(w->out, "drift");
 }
@@ -51,33 +36,29 @@ TEST_ROWS(a_run_ends_by_resetting_theta, 0, 2)
                                              {"theta_reset_base_loss",
                                               "theta_reset_base_accuracy"}};
     double own[8] = {0}, reset[8] = {0}, other[8] = {0};
-    char beginning[64], ending[64], line[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.lr_scale=20 %s", _i ? "theta.init=perturbed" : "");
-    workplace *after = rt_alloc(1, sizeof *after);
-    *after = *w;
-    ck_assert_int_eq(numbers_of(after->out, "eval: loss ", own), 4);
-    ck_assert_int_eq(count_of(after->out, "theta: reset to "), 1 + _i);
+    run("$TRAIN tiny.ini theta.lr_scale=20 %s", _i ? "theta.init=perturbed" : "");
+    const char *printed = lasting("%s", w->out);
+    ck_assert_int_eq(numbers_of(printed, "eval: loss ", own), 4);
+    ck_assert_int_eq(count_of(printed, "theta: reset to "), 1 + _i);
     for (int i = 0; i <= _i && i < 2; i++) {
-        snprintf(beginning, sizeof beginning, "theta: reset to %s: eval loss ", places[i]);
-        ck_assert_int_eq(numbers_of(after->out, beginning, reset), 4);
+        const char *beginning = lasting("theta: reset to %s: eval loss ", places[i]);
+        ck_assert_int_eq(numbers_of(printed, beginning, reset), 4);
         ck_assert_double_eq(reset[0], own[0]);
         ck_assert_double_eq(reset[2], own[1]);
         if (_i)
-            expect_exit(w, 0, "echo theta.init=perturbed; cp runs/tiny/config.ini tiny.ini");
+            run("echo theta.init=perturbed; cp runs/tiny/config.ini tiny.ini");
         evaluate_with(words[i], other);
         ck_assert_double_eq(reset[1], other[0]);
         ck_assert_double_eq(reset[3], other[1]);
-        ck_assert_double_eq_tol(result_of(results[i][0]), reset[1], 1e-5 * reset[1]);
-        ck_assert_double_eq_tol(result_of(results[i][1]), reset[3], 6e-5);
+        ck_assert_double_eq_tol(result_of("tiny", results[i][0]), reset[1], 1e-5 * reset[1]);
+        ck_assert_double_eq_tol(result_of("tiny", results[i][1]), reset[3], 6e-5);
         const bool needed = reset[1] > reset[0] + 0.01 || reset[3] < reset[2] - 0.01;
-        snprintf(ending, sizeof ending, "-> %.4f: %s", reset[3],
-                 needed ? "the model depends on it" : "the model does not depend on it");
-        line_of(after->out, beginning, line);
-        ck_assert_str_eq(line + strlen(line) - strlen(ending), ending);
+        const char *line = line_of(printed, beginning);
+        ck_assert_str_eq(strrchr(line, '>') - 1, lasting("-> %.4f: the model %s on it", reset[3],
+                                                         needed ? "depends" : "does not depend"));
         if (!i)
-            ck_assert_double_eq(result_of("theta_needed"), needed);
+            ck_assert_double_eq(result_of("tiny", "theta_needed"), needed);
     }
-    rt_free(after);
     evaluate_with("runs/tiny/theta_final.csv", other);
     ck_assert_double_eq(other[0], own[0]);
     evaluate_with("runs/tiny/theta.csv", other); /* its last step */
@@ -87,11 +68,11 @@ TEST_ROWS(a_run_ends_by_resetting_theta, 0, 2)
 TEST(a_theta_that_stays_is_not_needed)
 {
     double reset[8] = {0};
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.lr_scale=0 theta.check=unneeded");
+    run("$TRAIN tiny.ini theta.lr_scale=0 theta.check=unneeded");
     numbers_of(w->out, "theta: reset to init: eval loss ", reset);
     ck_assert_double_eq(reset[0], reset[1]);
     expect_text(w->out, ": the model does not depend on it\n");
-    ck_assert_double_eq(result_of("theta_needed"), 0);
+    ck_assert_double_eq(result_of("tiny", "theta_needed"), 0);
 }
 
 TEST(a_need_that_was_asked_about_decides_the_exit_code)
@@ -99,11 +80,9 @@ TEST(a_need_that_was_asked_about_decides_the_exit_code)
     expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded");
     expect_text(w->out, ": the model depends on it\n");
     expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded --resume");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unmoved theta.tolerance=100 "
-                "--overwrite");
+    run("$TRAIN tiny.ini theta.lr_scale=20 theta.check=unmoved theta.tolerance=100 --overwrite");
     expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
-    expect_exit(w, 0, "grep -x 'check = unmoved' runs/a/config.ini");
+    run("grep -x 'check = unmoved' runs/a/config.ini");
     expect_told(2, "theta.check must be one of no, unmoved, unneeded; got 'far'",
                 "$TRAIN tiny.ini theta.check=far");
 }
@@ -112,19 +91,16 @@ TEST(a_need_that_was_asked_about_decides_the_exit_code)
 TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet; mv runs/tiny old; cp -r old as-it-was");
-    expect_exit(w, 0,
-                "sed -i 's/^theta_reset_/theta_put_back_/' old/result.csv; $TRAIN --report old");
-    expect_exit(w, 0, "grep 'theta: max relative drift' old/report.html");
+    run("$TRAIN tiny.ini --quiet; mv runs/tiny old; cp -r old as-it-was");
+    run("sed -i 's/^theta_reset_/theta_put_back_/' old/result.csv; $TRAIN --report old");
+    run("grep 'theta: max relative drift' old/report.html");
     expect_exit(w, 1, "grep -iE 'theta: reset|put.back|>nan<' old/report.html");
-    expect_exit(w, 0,
-                "$TRAIN old/config.ini --resume --quiet; cmp old/result.csv as-it-was/result.csv");
-    expect_exit(w, 0,
-                "sed -i 's/^;*check = no$/check = near/' old/config.ini; grep 'check = near' "
-                "old/config.ini; rm -r as-it-was; cp -r old as-it-was");
+    run("$TRAIN old/config.ini --resume --quiet; cmp old/result.csv as-it-was/result.csv");
+    run("sed -i 's/^;*check = no$/check = near/' old/config.ini; grep 'check = near' "
+        "old/config.ini; rm -r as-it-was; cp -r old as-it-was");
     expect_told(2, ": theta.check = near is now called unmoved", "$TRAIN old/config.ini --resume");
     expect_told(2, "theta.check = near is now called unmoved", "$TRAIN --report old");
-    expect_exit(w, 0, "diff -r old as-it-was");
+    run("diff -r old as-it-was");
     expect_told(2, "theta.check = needed is now called unneeded",
                 "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
     ck_assert(!exists("runs/other"));
@@ -133,19 +109,18 @@ TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
 /* Evaluations with another theta are not repeated. */
 TEST(a_finished_run_that_is_resumed_reads_its_results)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes --quiet >first; cp -r runs before");
-    expect_exit(w, 0, "$TRAIN tiny.ini theta.tolerances=yes --quiet --resume >second");
+    run("$TRAIN tiny.ini theta.tolerances=yes --quiet >first; cp -r runs before");
+    run("$TRAIN tiny.ini theta.tolerances=yes --quiet --resume >second");
     expect_same_files("first", "second");
     expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
     expect_same_files("runs/tiny/theta_final.csv", "before/tiny/theta_final.csv");
     expect_printed(" -> 77, accuracy ",
-                   "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; "
-                   "sed -i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; "
-                   "$TRAIN tiny.ini theta.tolerances=yes --resume");
+                   "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; sed "
+                   "-i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; $TRAIN tiny.ini "
+                   "theta.tolerances=yes --resume");
     expect_text(w->out, "  2.500 ");
-    expect_exit(w, 0,
-                "sed -i '/^theta_reset/d; s/^steps,60/steps,50/' runs/tiny/result.csv; "
-                "$TRAIN tiny.ini theta.tolerances=yes --resume --quiet >third");
+    run("sed -i '/^theta_reset/d; s/^steps,60/steps,50/' runs/tiny/result.csv; $TRAIN tiny.ini "
+        "theta.tolerances=yes --resume --quiet >third");
     expect_same_files("first", "third");
     expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
 }
@@ -157,11 +132,9 @@ TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
                 "measuring how far each of 8 theta can change: up to 128 evaluations of one batch");
     expect_text(w->out,
                 "; down, up: how far ln theta can change before the model gets worse, at most 3;");
-    expect_exit(
-        w, 0,
-        "awk -F, 'NR == 1 { if ($13 != \"tolerance_down\" || $14 != \"tolerance_up\") exit 1;"
-        " next } NF != 14 || $13 < 0 || $13 > 3 || $14 < 0 || $14 > 3 { exit 1 } "
-        "END { exit NR != 9 }' runs/tiny/theta_final.csv");
+    run("awk -F, 'NR == 1 { if ($13 != \"tolerance_down\" || $14 != \"tolerance_up\") exit 1; next "
+        "} NF != 14 || $13 < 0 || $13 > 3 || $14 < 0 || $14 > 3 { exit 1 } END { exit NR != 9 }' "
+        "runs/tiny/theta_final.csv");
     expect_unprinted("down", "$TRAIN tiny.ini run.name=without");
     expect_exit(w, 1, "grep tolerance runs/without/theta_final.csv");
 }
@@ -169,16 +142,14 @@ TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
 /* The evaluation is done again, what was not found is looked for. */
 TEST(a_stop_while_tolerances_are_measured_is_heard)
 {
-    const char *options =
-        "tiny.ini theta.tolerances=yes theta.scope=head model.heads=8 model.dim=64 "
-        "train.steps=1 train.batch_size=64";
-    expect_exit(
-        w, 75,
-        "$TRAIN %s 2>err & until grep -q measuring err; do kill -0 $! || exit 99; sleep 0.01; "
-        "done; kill -TERM $!; wait $!",
-        options);
+    const char *options = "tiny.ini theta.tolerances=yes theta.scope=head model.heads=8 "
+                          "model.dim=64 train.steps=1 train.batch_size=64";
+    expect_exit(w, 75,
+                "$TRAIN %s 2>err & until grep -q measuring err; do kill -0 $! || exit 99; sleep "
+                "0.01; done; kill -TERM $!; wait $!",
+                options);
     ck_assert(!exists("runs/tiny/result.csv"));
-    expect_exit(w, 0, "grep 'stopped by a signal after step 1; --resume continues it' err");
+    run("grep 'stopped by a signal after step 1; --resume continues it' err");
     expect_told(0, "measuring how far", "$TRAIN %s --resume", options);
     ck_assert(exists("runs/tiny/result.csv"));
     expect_untold("measuring how far", "$TRAIN %s --resume", options);
@@ -190,11 +161,9 @@ TEST(a_stop_while_tolerances_are_measured_is_heard)
 TEST(a_profile_does_not_count_evaluations_at_the_end)
 {
     double calls[8] = {0}, with_more[8] = {0};
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --profile train.steps=5");
+    run("$TRAIN tiny.ini --quiet --profile train.steps=5");
     ck_assert_int_ge(numbers_of(w->out, "linear            forward ", calls), 1);
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet --profile train.steps=5 theta.tolerances=yes "
-                "--overwrite");
+    run("$TRAIN tiny.ini --quiet --profile train.steps=5 theta.tolerances=yes --overwrite");
     ck_assert_int_ge(numbers_of(w->out, "linear            forward ", with_more), 1);
     ck_assert_double_eq(calls[0], with_more[0]);
 }
@@ -229,9 +198,9 @@ TEST_ROWS(another_theta_is_for_every_model_with_rope, 0, FIXED)
 {
     double own[8] = {0}, other[8] = {0}, off[8] = {0};
     const char *last = _i == 1 ? "runs/tiny/theta_final.csv" : "start";
-    expect_exit(w, 0, "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet %s", fixed[_i]);
+    run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet %s", fixed[_i]);
     ck_assert_int_eq(numbers_of(w->out, "eval: loss ", own), 4);
-    expect_exit(w, 0, "cp runs/tiny/config.ini tiny.ini");
+    run("cp runs/tiny/config.ini tiny.ini");
     evaluate_with(last, other);
     ck_assert_double_eq(other[0], own[0]);
     expect_text(w->out,
@@ -242,8 +211,8 @@ TEST_ROWS(another_theta_is_for_every_model_with_rope, 0, FIXED)
     ck_assert_double_eq(other[0], own[0]);
     evaluate_with("scale:0", off);
     ck_assert_double_ne(off[0], own[0]);
-    expect_text(w->out, "theta: scale:0 in the place of the model's own: 0 of 4 pairs of a head "
-                        "rotate\n");
+    expect_text(w->out,
+                "theta: scale:0 in the place of the model's own: 0 of 4 pairs of a head rotate\n");
     write_file("zero.csv", HEADING "all,all,0,0\nall,all,1,0\nall,all,2,-0\nall,all,3,0\n");
     evaluate_with("off:0", other);
     ck_assert_double_eq(other[0], off[0]);
@@ -258,12 +227,12 @@ TEST_ROWS(another_theta_is_for_every_model_with_rope, 0, FIXED)
 TEST(a_file_can_set_a_fixed_theta_by_layer_and_head)
 {
     double one[8] = {0}, other[8] = {0};
-    expect_exit(w, 0, "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet data.length=15");
-    expect_exit(w, 0, "cp runs/tiny/config.ini tiny.ini");
+    run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet data.length=15");
+    run("cp runs/tiny/config.ini tiny.ini");
     write_file("one.csv", HEADING PAIRS("0", "0") PAIRS("0", "1") PAIRS("1", "all"));
     evaluate_with("one.csv", one);
     expect_text(w->out, "|theta| from 0.003 to 1, from 0.00668 to 2.23 turns over 14 positions\n");
-    expect_exit(w, 0, "sed 's/^0,1,0,1$/0,1,0,-1/' one.csv >other.csv");
+    run("sed 's/^0,1,0,1$/0,1,0,-1/' one.csv >other.csv");
     evaluate_with("other.csv", other);
     ck_assert_double_ne(one[0], other[0]);
     evaluate_with("off:2.2turns", other);
@@ -278,8 +247,8 @@ TEST(what_theta_cannot_be_is_refused)
         const char *what, *message;
     } rows[] = {
         {"off:4", "--theta off:4: the model has pairs 0 to 3"},
-        {"off:-1", "K must be the number of a pair, or a number of turns as in off:0.5turns; got "
-                   "'-1'"},
+        {"off:-1",
+         "K must be the number of a pair, or a number of turns as in off:0.5turns; got '-1'"},
         {"off:", "K must be the number of a pair"},
         {"off:turns", "K must be the number of a pair"},
         {"off:-1turns", "K must be the number of a pair"},
@@ -288,13 +257,12 @@ TEST(what_theta_cannot_be_is_refused)
         {"scale:", "--theta scale:X: X must be a number; got ''"},
         {"of:1", "of:1: there is no table of theta"},
     };
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    run("$TRAIN tiny.ini --quiet train.steps=2");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect_told(2, rows[i].message, "$TRAIN tiny.ini --eval --theta %s", rows[i].what);
-    expect_exit(w, 0,
-                "sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=2 "
-                "position.kind=alibi --overwrite; $TRAIN tiny.ini --quiet train.steps=2 "
-                "position.fraction=0 run.name=none");
+    run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=2 "
+        "position.kind=alibi --overwrite; $TRAIN tiny.ini --quiet train.steps=2 "
+        "position.fraction=0 run.name=none");
     expect_told(2, "--theta off:0: position.kind = alibi has no theta",
                 "$TRAIN tiny.ini position.kind=alibi --eval --theta off:0");
     expect_told(2, "--theta base: position.fraction = 0 leaves no pair that rotates",
@@ -306,20 +274,17 @@ TEST(theta_is_logged_with_the_metrics)
 {
     const char *keys =
         "theta.log=yes run.log_every=5 train.eval_every=20 train.checkpoint_every=10";
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet %s train.steps=43", keys);
-    expect_exit(w, 0,
-                "tail -n +2 runs/tiny/metrics.csv | cut -d, -f1 >steps; tail -n +10 "
-                "runs/tiny/theta.csv | cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | "
-                "cmp - steps");
+    run("$TRAIN tiny.ini --quiet %s train.steps=43", keys);
+    run("tail -n +2 runs/tiny/metrics.csv | cut -d, -f1 >steps; tail -n +10 runs/tiny/theta.csv | "
+        "cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | cmp - steps");
     expect_untold("warning",
-                  "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; "
-                  "$TRAIN tiny.ini --quiet %s train.steps=43 --resume",
+                  "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; $TRAIN "
+                  "tiny.ini --quiet %s train.steps=43 --resume",
                   keys);
     expect_same_files("runs/tiny/theta.csv", "whole/theta.csv");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet %s train.steps=60 --resume; $TRAIN tiny.ini --quiet "
-                "%s train.steps=60 run.name=straight",
-                keys, keys);
+    run("$TRAIN tiny.ini --quiet %s train.steps=60 --resume; $TRAIN tiny.ini --quiet %s "
+        "train.steps=60 run.name=straight",
+        keys, keys);
     expect_same_files("runs/tiny/theta.csv", "runs/straight/theta.csv");
 }
 
@@ -376,7 +341,7 @@ TEST_ROWS(a_file_gives_every_theta_once, 0, 26)
     if (message)
         expect_text(w->err, message);
     ck_assert(!exists("runs"));
-    expect_exit(w, 0, "$TRAIN tiny.ini %s --quiet train.steps=2", rows[_i].overrides);
+    run("$TRAIN tiny.ini %s --quiet train.steps=2", rows[_i].overrides);
     expect_exit(w, message ? 2 : 0, "$TRAIN tiny.ini %s --eval --theta ./theta.csv",
                 rows[_i].overrides);
     if (message)
@@ -393,7 +358,7 @@ TEST(a_logarithm_does_not_start_at_0)
                 "$TRAIN tiny.ini --check theta.init_from=theta.csv");
     expect_told(2, "theta must be a number above 0, since theta.form = log; got 'nan'",
                 "$TRAIN tiny.ini --check theta.init_from=nan.csv");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2");
+    run("$TRAIN tiny.ini --quiet train.steps=2");
     expect_printed(": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ",
                    "$TRAIN tiny.ini --eval --theta ./theta.csv");
     expect_told(2, "theta must be a number; got 'nan'", "$TRAIN tiny.ini --eval --theta nan.csv");
@@ -409,7 +374,7 @@ TEST(a_file_that_is_not_there_is_named)
     expect_told(2, "none.csv: there is no table of theta",
                 "$TRAIN tiny.ini theta.init_from=none.csv");
     ck_assert(!exists("runs"));
-    expect_exit(w, 0, "mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
+    run("mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
     expect_told(2, "not a regular file", "$TRAIN tiny.ini --eval --theta pipe");
 }
 
@@ -419,18 +384,15 @@ TEST(a_run_starts_from_the_theta_of_a_file)
                HEADING PAIRS("0", "all") "1,all,0,2\n1,all,1,3\n1,all,2,4\n1,all,3,5\n");
     expect_told(0, "theta from /",
                 "mkdir ini; sed 's/^learn = yes/&\\ninit_from = ..\\/there.csv\\nlr_scale = "
-                "0\\nform = raw/' "
-                "tiny.ini >ini/tiny.ini; $TRAIN64 ini/tiny.ini train.steps=20");
-    char *theta = read_file("runs/tiny/theta.csv");
+                "0\\nform = raw/' tiny.ini >ini/tiny.ini; $TRAIN64 ini/tiny.ini train.steps=20");
+    const char *theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n0,0,all,1,0.2,0.2\n");
     expect_text(theta, "\n20,0,all,3,0.003,0.003\n");
     expect_text(theta, "\n20,1,all,3,5,5\n");
-    rt_free(theta);
     expect_text(w->out, "theta: reset to base: eval loss ");
-    expect_exit(w, 0, "rm there.csv; $TRAIN64 ini/tiny.ini train.steps=40 --resume");
+    run("rm there.csv; $TRAIN64 ini/tiny.ini train.steps=40 --resume");
     theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n40,1,all,3,5,5\n");
-    rt_free(theta);
 }
 
 /* From a table, and then from the checkpoint and from the folder of the run that had it. */
@@ -439,18 +401,16 @@ TEST(a_start_below_0_is_for_form_raw_alone)
     static const char *const sources[] = {"runs/raw/checkpoints/step-00000002.h5", "folder"};
     write_file("there.csv", HEADING PAIRS("0", "all") "1,all,0,1\n1,all,1,-.25\n1,all,2,.1\n"
                                                       "1,all,3,0\n");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini run.name=raw theta.form=raw theta.init_from=there.csv "
-                "theta.lr_scale=0 train.steps=2 --quiet");
-    expect_exit(w, 0, "$TRAIN runs/raw/config.ini --eval");
-    expect_exit(w, 0, "$TRAIN runs/raw/config.ini --resume");
-    expect_exit(w, 0, "$TRAIN runs/raw/config.ini --export folder");
+    run("$TRAIN tiny.ini run.name=raw theta.form=raw theta.init_from=there.csv theta.lr_scale=0 "
+        "train.steps=2 --quiet");
+    run("$TRAIN runs/raw/config.ini --eval");
+    run("$TRAIN runs/raw/config.ini --resume");
+    run("$TRAIN runs/raw/config.ini --export folder");
     for (int i = 0; i < 2; i++) {
-        expect_exit(w, 0,
-                    "$TRAIN tiny.ini run.name=again theta.form=raw train.steps=2 --overwrite "
-                    "--quiet train.init_from=%s",
-                    sources[i]);
-        expect_exit(w, 0, "$TRAIN runs/again/config.ini --eval");
+        run("$TRAIN tiny.ini run.name=again theta.form=raw train.steps=2 --overwrite --quiet "
+            "train.init_from=%s",
+            sources[i]);
+        run("$TRAIN runs/again/config.ini --eval");
         expect_told(4,
                     "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, "
                     "theta.form = raw takes any",
@@ -462,47 +422,39 @@ TEST(a_start_below_0_is_for_form_raw_alone)
 TEST(layers_without_positions_are_in_no_table)
 {
     static const char more[] = "theta.tolerances=yes";
-    expect_exit(w, 0, "$TRAIN tiny.ini " SKIPS " %s train.steps=20", more);
-    char *table = read_file("runs/tiny/theta.csv"), *end = read_file("runs/tiny/theta_final.csv");
+    run("$TRAIN tiny.ini " SKIPS " %s train.steps=20", more);
+    const char *table = read_file("runs/tiny/theta.csv"),
+               *end = read_file("runs/tiny/theta_final.csv");
     expect_text(table, "\n0,2,all,0,1,1\n");
     expect_text(end, "\n2,all,0,");
     ck_assert_ptr_null(strstr(table, "\n0,1,all,"));
     ck_assert_ptr_null(strstr(end, "\n1,all,"));
-    rt_free(table);
-    rt_free(end);
     expect_output("r,C,C_layer_0,C_layer_2\n", "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini " SKIPS " train.steps=20 --eval --theta "
-                "runs/tiny/theta_final.csv");
-    expect_exit(w, 0, "$TRAIN tiny.ini " SKIPS " %s train.steps=40 --resume --quiet", more);
+    run("$TRAIN tiny.ini " SKIPS " train.steps=20 --eval --theta runs/tiny/theta_final.csv");
+    run("$TRAIN tiny.ini " SKIPS " %s train.steps=40 --resume --quiet", more);
     table = read_file("runs/tiny/theta.csv");
     expect_text(table, "\n40,2,all,3,");
-    rt_free(table);
 }
 
 /* ---- a sweep, and the page ---- */
 
 TEST(a_sweep_counts_the_runs_that_need_their_theta)
 {
-    char line[LINE_SIZE];
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
-    line_of(w->out, "theta: reset to init: 1 of the 2 models depends on it", line);
-    expect_exit(w, 0, "head -1 runs/tiny/runs.csv | grep ',theta_reset_loss,.*,theta_needed'");
+    run("$TRAIN tiny.ini --quiet sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
+    line_of(w->out, "theta: reset to init: 1 of the 2 models depends on it");
+    run("head -1 runs/tiny/runs.csv | grep ',theta_reset_loss,.*,theta_needed'");
 }
 
 TEST(the_page_tells_what_resetting_theta_costs)
 {
     static const char *const lines[] = {"theta: reset to init", "theta: reset to base"};
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini theta.lr_scale=20 theta.init=perturbed theta.tolerances=yes >out; "
-                "cp -r runs/tiny kept; $TRAIN --report kept; rm -r runs");
+    run("$TRAIN tiny.ini theta.lr_scale=20 theta.init=perturbed theta.tolerances=yes >out; cp -r "
+        "runs/tiny kept; $TRAIN --report kept; rm -r runs");
     for (int i = 0; i < 2; i++)
-        expect_exit(w, 0,
-                    "line=$(grep '^%s' out | sed 's/>/\\&gt;/g'); [ \"$line\" ] && "
-                    "grep -F \"<p>$line</p>\" kept/report.html",
-                    lines[i]);
+        run("line=$(grep '^%s' out | sed 's/>/\\&gt;/g'); [ \"$line\" ] && grep -F "
+            "\"<p>$line</p>\" kept/report.html",
+            lines[i]);
     expect_output("8\n", "grep -c '<tr><td>[01]</td><td>all</td>' kept/report.html");
-    expect_exit(w, 0,
-                "rm -r kept/checkpoints; $TRAIN --report kept; "
-                "grep 'theta: reset to init' kept/report.html");
+    run("rm -r kept/checkpoints; $TRAIN --report kept; grep 'theta: reset to init' "
+        "kept/report.html");
 }

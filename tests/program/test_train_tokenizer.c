@@ -20,9 +20,9 @@ TEST(the_file_is_that_of_tokenizers)
 {
     expect_message(0, "",
                    "cp " TRAINED "*.txt .; $TRAIN --train-tokenizer 800 scripts.txt ties.txt");
-    expect_exit(w, 0, "$TRAIN --train-tokenizer 800 scripts.txt ties.txt >t.json");
+    run("$TRAIN --train-tokenizer 800 scripts.txt ties.txt >t.json");
     expect_same_files("t.json", TRAINED "tokenizer.json");
-    expect_exit(w, 0, "$TRAIN64 --train-tokenizer 800 ties.txt scripts.txt | cmp - t.json");
+    run("$TRAIN64 --train-tokenizer 800 ties.txt scripts.txt | cmp - t.json");
 }
 
 /* tokenizers with special_tokens=["<|endoftext|>", "[MASK]"] and vocab_size=801. */
@@ -30,40 +30,35 @@ TEST(a_mask_token_has_id_1_and_moves_the_others)
 {
     expect_printed("\"<|endoftext|>\",\n\"[MASK]\",\n      \"id\": 1,\n"
                    "      \"[MASK]\": 1,\n      \"!\": 2,\n",
-                   "cp " TRAINED "*.txt .; "
-                   "$TRAIN --train-tokenizer 801 --mask scripts.txt ties.txt >mask.json; "
-                   "sed -n '/\"merges\"/,$p' mask.json >merges; "
-                   "sed -n '/\"merges\"/,$p' " TRAINED "tokenizer.json | cmp - merges; "
-                   "sed -n 's/^ *\"content\": //p' mask.json; "
-                   "grep -E ': (1|2|800),?$' mask.json");
-    expect_exit(w, 0,
-                "sed '/^vocab/d' tiny.ini >masked.ini; $TRAIN masked.ini --quiet data.task=text "
-                "data.file=scripts.txt data.level=bpe "
-                "data.vocab_file=mask.json; "
-                "$TRAIN runs/masked/config.ini --predict 'a[MASK]b'");
+                   "cp " TRAINED
+                   "*.txt .; $TRAIN --train-tokenizer 801 --mask scripts.txt ties.txt >mask.json; "
+                   "sed -n '/\"merges\"/,$p' mask.json >merges; sed -n '/\"merges\"/,$p' " TRAINED
+                   "tokenizer.json | cmp - merges; sed -n 's/^ *\"content\": //p' mask.json; grep "
+                   "-E ': (1|2|800),?$' mask.json");
+    run("sed '/^vocab/d' tiny.ini >masked.ini; $TRAIN masked.ini --quiet data.task=text "
+        "data.file=scripts.txt data.level=bpe data.vocab_file=mask.json; $TRAIN "
+        "runs/masked/config.ini --predict 'a[MASK]b'");
 }
 
 TEST(lines_are_read_by_themselves)
 {
     /* In one line with what follows, two newlines would be a word. */
-    expect_output("0\n", "for i in 1 2 3; do printf 'a\\n\\n\\nb'; done >text.txt; "
-                         "$TRAIN --quiet --train-tokenizer 300 text.txt >t.json; "
-                         "grep -c '\"\xc4\x8a\xc4\x8a\"' t.json || :");
-    expect_exit(w, 0,
-                "printf 'a \\n' >text.txt; printf ' b' >more.txt; "
-                "$TRAIN --quiet --train-tokenizer 300 text.txt more.txt >two.json; "
-                "cat text.txt more.txt >one.txt; "
-                "$TRAIN --quiet --train-tokenizer 300 one.txt | cmp - two.json");
+    expect_output(
+        "0\n",
+        "for i in 1 2 3; do printf 'a\\n\\n\\nb'; done >text.txt; $TRAIN --quiet --train-tokenizer "
+        "300 text.txt >t.json; grep -c '\"\xc4\x8a\xc4\x8a\"' t.json || :");
+    run("printf 'a \\n' >text.txt; printf ' b' >more.txt; $TRAIN --quiet --train-tokenizer 300 "
+        "text.txt more.txt >two.json; cat text.txt more.txt >one.txt; $TRAIN --quiet "
+        "--train-tokenizer 300 one.txt | cmp - two.json");
 }
 
 /* Each part reads lines of its own: there are more of them than parts. */
 NIGHTLY_TEST(a_large_text_has_the_merges_of_a_small_one)
 {
-    expect_exit(w, 0,
-                "cat " TRAINED "scripts.txt " TRAINED "ties.txt >text.txt; echo >>text.txt; "
-                "for i in $(seq 7000); do cat text.txt; done >large.txt; "
-                "$TRAIN --train-tokenizer 600 text.txt >small.json; "
-                "$TRAIN --train-tokenizer 600 large.txt | cmp - small.json");
+    run("cat " TRAINED "scripts.txt " TRAINED
+        "ties.txt >text.txt; echo >>text.txt; for i in $(seq 7000); do cat text.txt; done "
+        ">large.txt; $TRAIN --train-tokenizer 600 text.txt >small.json; $TRAIN --train-tokenizer "
+        "600 large.txt | cmp - small.json");
 }
 
 TEST(a_tokenizer_of_all_words_is_smaller)
@@ -79,9 +74,7 @@ TEST(a_tokenizer_of_all_words_is_smaller)
 
 static void make_text(void)
 {
-    expect_exit(
-        w, 0,
-        "for i in $(seq 60); do echo 'Spin and round, the wheels turning; \xc3\x89t\xc3\xa9! '; "
+    run("for i in $(seq 60); do echo 'Spin and round, the wheels turning; \xc3\x89t\xc3\xa9! '; "
         "done >text.txt");
 }
 
@@ -89,11 +82,10 @@ TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
 {
     make_text();
     for (int lines = 42; lines < 55; lines += 6) {
-        expect_exit(w, 0, WORDPIECE "%d text.txt >v.txt; wc -l <v.txt", lines);
+        run(WORDPIECE "%d text.txt >v.txt; wc -l <v.txt", lines);
         ck_assert_int_eq(atoi(w->out), lines);
         ck_assert_str_eq(w->err, "");
-        expect_exit(
-            w, 0, "$TRAIN64 --level wordpiece --train-tokenizer %d text.txt text.txt | cmp - v.txt",
+        run("$TRAIN64 --level wordpiece --train-tokenizer %d text.txt text.txt | cmp - v.txt",
             lines);
     }
     expect_output("[PAD] [UNK] [CLS] [SEP] [MASK] ", "head -5 v.txt | tr '\\n' ' '");
@@ -187,15 +179,12 @@ TEST(a_tokenizer_that_cannot_be_printed_is_a_failure)
 
 TEST(a_decoder_learns_a_text_by_its_own_tokens)
 {
-    expect_exit(w, 0,
-                "for i in $(seq 40); do echo 'The wheels turn round and round.'; done >text.txt; "
-                "$TRAIN --quiet --train-tokenizer 290 text.txt >t.json");
-    expect_exit(
-        w, 0,
-        "$TRAIN tiny.ini --quiet model.kind=decoder theta.learn=no data.task=text "
-        "data.vocab=32 data.file=text.txt data.level=bpe data.vocab_file=t.json train.steps=10");
+    run("for i in $(seq 40); do echo 'The wheels turn round and round.'; done >text.txt; $TRAIN "
+        "--quiet --train-tokenizer 290 text.txt >t.json");
+    run("$TRAIN tiny.ini --quiet model.kind=decoder theta.learn=no data.task=text data.vocab=32 "
+        "data.file=text.txt data.level=bpe data.vocab_file=t.json train.steps=10");
     expect_same_files("t.json", "runs/tiny/tokenizer.json");
     expect_printed("{\"text\": \"The wheels\"",
-                   "$TRAIN --checkpoint runs/tiny --predict 'The wheels' --tokens 3 "
-                   "--temperature 0 --jsonl --quiet");
+                   "$TRAIN --checkpoint runs/tiny --predict 'The wheels' --tokens 3 --temperature "
+                   "0 --jsonl --quiet");
 }

@@ -6,8 +6,8 @@
 /* Two texts: the second has letters that the first lacks, and lacks some that it has. */
 static void make_texts(void)
 {
-    expect_exit(w, 0, "for i in $(seq 20); do echo 'around and around it goes'; done >first.txt");
-    expect_exit(w, 0, "for i in $(seq 20); do echo 'the wheel goes on'; done >second.txt");
+    run("for i in $(seq 20); do echo 'around and around it goes'; done >first.txt");
+    run("for i in $(seq 20); do echo 'the wheel goes on'; done >second.txt");
 }
 
 #define TEXT   "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 model.dropout=0.1 "
@@ -19,45 +19,39 @@ static const char newest[] = "runs/tiny/checkpoints/step-00000060.h5";
 
 /* ---- another text ---- */
 
-SUITE(PROGRAM_OPTIONS)
+SUITE(PROGRAM_OPTIONS, .prepare = make_texts)
 
 TEST_ROWS(a_model_is_evaluated_on_another_text, 0, 2)
 {
     static const char *const levels[] = {"", CHAR};
-    make_texts();
-    expect_exit(w, 0, "$TRAIN " FIRST "%s", levels[_i]);
+    run("$TRAIN " FIRST "%s", levels[_i]);
     expect_printed("eval: loss ", "$TRAIN " SECOND "%s --eval", levels[_i]);
     if (!_i)
         expect_no_text(w->err, "[UNK]");
     else /* h, w, h and l in each line */
-        expect_text(w->err,
-                    "train: warning: characters of data.file that are not in the vocabulary "
-                    "and are read as [UNK]: 80, the first is 'h' at byte 1\n");
+        expect_text(w->err, "train: warning: characters of data.file that are not in the "
+                            "vocabulary and are read as [UNK]: 80, the first is 'h' at byte 1\n");
 }
 
 TEST_ROWS(a_run_starts_from_a_model_of_another_text, 0, 2)
 {
     static const char *const levels[] = {"", CHAR};
-    char command[256];
-    snprintf(command, sizeof command, "%s run.name=more train.init_from=%s", levels[_i], newest);
-    make_texts();
-    expect_exit(w, 0, "$TRAIN " FIRST "%s", levels[_i]);
-    expect_exit(w, 0, "$TRAIN " SECOND "%s train.steps=10", command);
+    const char *command = lasting("%s run.name=more train.init_from=%s", levels[_i], newest);
+    run("$TRAIN " FIRST "%s", levels[_i]);
+    run("$TRAIN " SECOND "%s train.steps=10", command);
     expect_same_files("runs/tiny/vocab.txt", "runs/more/vocab.txt");
-    expect_exit(w, 0, "$TRAIN " SECOND "%s --check", command);
-    expect_exit(w, 0, "rm -r runs/tiny");
-    expect_exit(w, 0, "$TRAIN " SECOND "%s --resume", command);
+    run("$TRAIN " SECOND "%s --check", command);
+    run("rm -r runs/tiny");
+    run("$TRAIN " SECOND "%s --resume", command);
     expect_untold("[UNK]", "$TRAIN " FIRST "%s --eval", command);
 }
 
 TEST(the_level_must_be_that_of_the_model)
 {
-    make_texts();
-    expect_exit(w, 0, "$TRAIN " FIRST CHAR);
-    expect_told(2,
-                "command line: data.level = byte cannot be changed here: the trained model has "
-                "char\n",
-                "$TRAIN " FIRST "data.level=byte --eval");
+    run("$TRAIN " FIRST CHAR);
+    expect_told(
+        2, "command line: data.level = byte cannot be changed here: the trained model has char\n",
+        "$TRAIN " FIRST "data.level=byte --eval");
     expect_told(2, "  data.level = byte (command line); the model has char\n",
                 "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s", newest);
     expect_exit(w, 2, "$TRAIN " FIRST "data.level=byte run.name=more train.init_from=%s --check",
@@ -67,46 +61,40 @@ TEST(the_level_must_be_that_of_the_model)
 
 TEST(a_model_of_text_is_no_model_of_anything_else)
 {
-    make_texts();
-    expect_exit(w, 0, "$TRAIN " FIRST);
+    run("$TRAIN " FIRST);
     expect_exit(w, 4, "$TRAIN tiny.ini data.vocab=260 run.name=more train.init_from=%s --check",
                 newest);
     expect_told(4, "step-00000060.h5: the model was trained on text, data.task = copy\n",
                 "$TRAIN tiny.ini data.vocab=260 run.name=more train.init_from=%s", newest);
-    expect_exit(w, 0, "$TRAIN tiny.ini --overwrite --quiet data.vocab=260");
-    expect_told(4,
-                "step-00000060.h5: the model was trained without a vocabulary of text, "
-                "data.task = text\n",
-                "$TRAIN " FIRST "run.name=more train.init_from=%s", newest);
+    run("$TRAIN tiny.ini --overwrite --quiet data.vocab=260");
+    expect_told(
+        4,
+        "step-00000060.h5: the model was trained without a vocabulary of text, data.task = text\n",
+        "$TRAIN " FIRST "run.name=more train.init_from=%s", newest);
 }
 
 /* ---- vocab.txt ---- */
 
 TEST(the_vocabulary_lies_in_the_folder_of_the_run)
 {
-    make_texts();
-    expect_exit(w, 0, "$TRAIN " FIRST CHAR);
-    expect_exit(w, 0,
-                "printf '%%s\\n' '[PAD]' '[CLS]' '[MASK]' '[SEP]' '[UNK]' '\\n' ' ' a d e g "
-                "i n o r s t u | cmp - runs/tiny/vocab.txt");
-    expect_exit(w, 0, "$TRAIN " FIRST "--overwrite");
+    run("$TRAIN " FIRST CHAR);
+    run("printf '%%s\\n' '[PAD]' '[CLS]' '[MASK]' '[SEP]' '[UNK]' '\\n' ' ' a d e g i n o r s t u "
+        "| cmp - runs/tiny/vocab.txt");
+    run("$TRAIN " FIRST "--overwrite");
     expect_output("260\n0x00\n0xff\n",
                   "wc -l <runs/tiny/vocab.txt; sed -n '5p;260p' runs/tiny/vocab.txt");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet --overwrite train.steps=1");
+    run("$TRAIN tiny.ini --quiet --overwrite train.steps=1");
     ck_assert(!exists("runs/tiny/vocab.txt"));
 }
 
 /* In another order than that of the text: other ids, and so another training. */
 static void make_vocabulary(void)
 {
-    make_texts();
-    expect_exit(w, 0,
-                "mkdir sub; sed 's/^file =.*//' tiny.ini >sub/text.ini; printf "
-                "'[data]\\ntask = text\\nlevel = char\\nfile = ../first.txt\\n"
-                "vocab_file = ./v.txt\\n[train]\\nsteps = 20\\n' >sub/text.ini");
-    expect_exit(w, 0,
-                "printf '%%s\\n' '[PAD]' '[CLS]' '[MASK]' '[SEP]' '[UNK]' z u t s r o n i g "
-                "e d a ' ' '\\n' >sub/v.txt");
+    run("mkdir sub; sed 's/^file =.*//' tiny.ini >sub/text.ini; printf '[data]\\ntask = "
+        "text\\nlevel = char\\nfile = ../first.txt\\nvocab_file = ./v.txt\\n[train]\\nsteps = "
+        "20\\n' >sub/text.ini");
+    run("printf '%%s\\n' '[PAD]' '[CLS]' '[MASK]' '[SEP]' '[UNK]' z u t s r o n i g e d a ' ' "
+        "'\\n' >sub/v.txt");
 }
 
 #define WITH_FILE                                                                                  \
@@ -116,11 +104,11 @@ static void make_vocabulary(void)
 TEST(a_vocabulary_is_taken_from_a_file_beside_the_configuration)
 {
     make_vocabulary();
-    expect_exit(w, 0, "$TRAIN " WITH_FILE);
-    expect_exit(w, 0, "cmp sub/v.txt runs/text/vocab.txt");
+    run("$TRAIN " WITH_FILE);
+    run("cmp sub/v.txt runs/text/vocab.txt");
     expect_told(2, "data.vocab_file: the run has ",
                 "$TRAIN " WITH_FILE "--resume data.vocab_file=runs/text/vocab.txt");
-    expect_exit(w, 0, "echo xx >>sub/v.txt");
+    run("echo xx >>sub/v.txt");
     expect_told(3, "sub/v.txt:20: holds 2 characters; at level char a line holds one\n",
                 "$TRAIN " WITH_FILE "--check");
 }
@@ -129,15 +117,14 @@ TEST(a_run_goes_on_with_the_vocabulary_of_its_checkpoint)
 {
     NEEDS_PROGRAM("gnuplot");
     make_vocabulary();
-    expect_exit(w, 0, "$TRAIN " WITH_FILE);
-    expect_exit(w, 0, "$TRAIN " WITH_FILE "run.name=parts train.steps=7");
-    expect_exit(w, 0, "rm sub/v.txt runs/parts/vocab.txt");
-    expect_exit(w, 0, "$TRAIN " WITH_FILE "run.name=parts --resume");
-    expect_same_files("runs/text/metrics.csv", "runs/parts/metrics.csv");
-    expect_same_files("runs/text/vocab.txt", "runs/parts/vocab.txt");
+    run("$TRAIN " WITH_FILE);
+    run("$TRAIN " WITH_FILE "run.name=parts train.steps=7");
+    run("rm sub/v.txt runs/parts/vocab.txt");
+    run("$TRAIN " WITH_FILE "run.name=parts --resume");
+    expect_same_in("text", "parts", "metrics.csv vocab.txt");
     expect_no_text(w->err, "warning");
-    expect_exit(w, 0, "$TRAIN " WITH_FILE "--eval");
-    expect_exit(w, 0, "$TRAIN --report runs/text");
+    run("$TRAIN " WITH_FILE "--eval");
+    run("$TRAIN --report runs/text");
     expect_told(3, "sub/v.txt: No such file or directory (data.vocab_file)",
                 "$TRAIN " WITH_FILE "run.name=new");
 }
@@ -147,8 +134,8 @@ TEST_ROWS(a_vocabulary_that_was_edited_is_told_to_a_run_that_goes_on, 0, 3)
     static const char *const edits[] = {"", "sed -i 's/^z$/q/' sub/v.txt; ",
                                         "echo xx >>sub/v.txt; "};
     make_vocabulary();
-    expect_exit(w, 0, "$TRAIN " WITH_FILE "train.steps=7");
-    expect_exit(w, 0, "%s$TRAIN " WITH_FILE "--resume", edits[_i]);
+    run("$TRAIN " WITH_FILE "train.steps=7");
+    run("%s$TRAIN " WITH_FILE "--resume", edits[_i]);
     if (_i)
         expect_text(w->err, "sub/v.txt has changed since the run began; the run goes on with the "
                             "vocabulary of its checkpoint\n");
@@ -161,12 +148,12 @@ TEST(a_file_that_is_not_the_vocabulary_of_the_model_is_refused)
     char more[256];
     snprintf(more, sizeof more, "run.name=more train.init_from=%s", newest);
     make_vocabulary();
-    expect_exit(w, 0, "$TRAIN " FIRST CHAR);
+    run("$TRAIN " FIRST CHAR);
     expect_told(2, "data.vocab_file: ", "$TRAIN " FIRST CHAR "%s data.vocab_file=sub/v.txt", more);
     expect_text(w->err, "sub/v.txt is not the vocabulary that the model was trained with");
     expect_exit(w, 2, "$TRAIN " FIRST CHAR "%s data.vocab_file=sub/v.txt --check", more);
     ck_assert(!exists("runs/more"));
-    expect_exit(w, 0, "$TRAIN " FIRST CHAR "%s data.vocab_file=runs/tiny/vocab.txt", more);
+    run("$TRAIN " FIRST CHAR "%s data.vocab_file=runs/tiny/vocab.txt", more);
     expect_same_files("runs/tiny/vocab.txt", "runs/more/vocab.txt");
 }
 
@@ -181,19 +168,19 @@ TEST(a_file_that_is_not_the_vocabulary_of_the_model_is_refused)
 /* The text, and v.txt, a vocabulary of all its words, in lower case. */
 static void make_words(void)
 {
-    expect_message(
-        0, "",
-        "for i in $(seq 60); do echo '" SENTENCE "! '; done >text.txt; "
-        "$TRAIN --level wordpiece --train-tokenizer 1000 --lowercase --quiet text.txt >v.txt");
+    expect_message(0, "",
+                   "for i in $(seq 60); do echo '" SENTENCE
+                   "! '; done >text.txt; $TRAIN --level wordpiece --train-tokenizer 1000 "
+                   "--lowercase --quiet text.txt >v.txt");
 }
 
 /* The text, with characters of three bytes, and v.json, a tokenizer of that kind. */
 static void make_pieces(const char *kind)
 {
-    expect_exit(w, 0,
-                "for i in $(seq 60); do echo '" SENTENCE " \xe4\xb8\x96\xe7\x95\x8c! '; "
-                "done >text.txt; cp " FIXTURES "/%s/tokenizer.json v.json; chmod u+w v.json",
-                kind);
+    run("for i in $(seq 60); do echo '" SENTENCE
+        " \xe4\xb8\x96\xe7\x95\x8c! '; done >text.txt; cp " FIXTURES
+        "/%s/tokenizer.json v.json; chmod u+w v.json",
+        kind);
 }
 
 /* At this rate a word that is predicted has a probability of 0.9 and more, whatever was rounded on
@@ -210,11 +197,9 @@ static void make_pieces(const char *kind)
 TEST(a_model_of_words_fills_masks)
 {
     make_words();
-    expect_exit(w, 0, "$TRAIN " LOWER "train.steps=600 data.mask_probability=0.3");
+    run("$TRAIN " LOWER "train.steps=600 data.mask_probability=0.3");
     expect_same_files("v.txt", "runs/tiny/vocab.txt");
-    expect_exit(
-        w, 0,
-        "$TRAIN --quiet --checkpoint runs/tiny --predict 'SPIN [MASK] round[MASK] the wheels'");
+    run("$TRAIN --quiet --checkpoint runs/tiny --predict 'SPIN [MASK] round[MASK] the wheels'");
     ck_assert_msg(!strncmp(w->out, "SPIN and round, the wheels\nmask 1: 'and' ", 41), "%s", w->out);
     ck_assert_ptr_nonnull(strstr(w->out, "\nmask 2: ',' "));
     ck_assert_str_eq(w->err, "");
@@ -223,12 +208,12 @@ TEST(a_model_of_words_fills_masks)
 TEST(a_causal_model_of_words_continues_a_text)
 {
     make_words();
-    expect_exit(w, 0, "$TRAIN " LOWER AS_LM "train.steps=200");
+    run("$TRAIN " LOWER AS_LM "train.steps=200");
     expect_output("Spin and round , the\n",
                   "$TRAIN " LOWER AS_LM "--predict 'Spin and' --tokens 3 --temperature 0");
     expect_told(0,
-                "warning: words of the text that are not in the vocabulary and are read as "
-                "[UNK]: 1, the first is 'zebra' at byte 4\n",
+                "warning: words of the text that are not in the vocabulary and are read as [UNK]: "
+                "1, the first is 'zebra' at byte 4\n",
                 "$TRAIN " LOWER AS_LM "--predict 'the zebra' --tokens 1 --temperature 0");
 }
 
@@ -245,11 +230,9 @@ TEST(a_cased_model_reads_no_lower_case)
 TEST(a_causal_model_of_pieces_continues_a_text)
 {
     make_pieces("gpt2");
-    expect_exit(w, 0, "$TRAIN " BPE AS_LM "train.steps=300 data.length=24");
+    run("$TRAIN " BPE AS_LM "train.steps=300 data.length=24");
     expect_same_files("v.json", "runs/tiny/tokenizer.json");
-    expect_exit(w, 0,
-                "$TRAIN --quiet --checkpoint runs/tiny --predict 'Spin and' --tokens 40 "
-                "--temperature 0");
+    run("$TRAIN --quiet --checkpoint runs/tiny --predict 'Spin and' --tokens 40 --temperature 0");
     ck_assert_msg(!strncmp(w->out, "Spin and round, the wheels turning; \xc3\x89t\xc3\xa9 ", 42),
                   "%s", w->out);
     ck_assert_str_eq(w->err, "");
@@ -259,13 +242,12 @@ TEST(a_causal_model_of_pieces_continues_a_text)
 TEST(a_continuation_is_never_half_a_character)
 {
     make_pieces("gpt2");
-    expect_exit(w, 0, "$TRAIN " BPE AS_LM "train.steps=2");
+    run("$TRAIN " BPE AS_LM "train.steps=2");
     for (int seed = 1; seed <= 4; seed++)
-        expect_exit(w, 0,
-                    "$TRAIN --quiet --checkpoint runs/tiny --predict '\xe4\xb8\x96' --tokens 60 "
-                    "--temperature 9 --seed %d >>all.txt",
-                    seed);
-    expect_exit(w, 0, "iconv -f UTF-8 -t UTF-16 all.txt >utf16 && grep -c '\xef\xbf\xbd' all.txt");
+        run("$TRAIN --quiet --checkpoint runs/tiny --predict '\xe4\xb8\x96' --tokens 60 "
+            "--temperature 9 --seed %d >>all.txt",
+            seed);
+    run("iconv -f UTF-8 -t UTF-16 all.txt >utf16 && grep -c '\xef\xbf\xbd' all.txt");
     ck_assert_int_ge(atoi(w->out), 1);
 }
 
@@ -276,37 +258,30 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
     } rows[] = {{LOWER, "vocab.txt", "v.txt", "word piece"},
                 {BPE AS_LM, "tokenizer.json", "v.json", "piece"}};
     const char *keys = rows[_i].keys, *name = rows[_i].vocabulary;
-    char whole[64], part[64], more[64];
-    snprintf(whole, sizeof whole, "runs/tiny/%s", name);
-    snprintf(part, sizeof part, "runs/parts/%s", name);
-    snprintf(more, sizeof more, "runs/more/%s", name);
     if (_i)
         make_pieces("llama3");
     else
         make_words();
-    expect_exit(w, 0, "$TRAIN %s train.steps=60", keys);
-    expect_exit(w, 0, "$TRAIN %s run.name=parts train.steps=20", keys);
-    expect_exit(w, 0, "rm %s %s", rows[_i].source, part);
-    expect_exit(w, 0, "$TRAIN %s run.name=parts --resume", keys);
-    expect_same_files("runs/tiny/metrics.csv", "runs/parts/metrics.csv");
-    expect_same_files(whole, part);
-    expect_exit(w, 0, "$TRAIN --report runs/tiny; grep -c 'bits per %s' runs/tiny/report.html",
-                rows[_i].unit);
-    expect_exit(w, 0, "$TRAIN %s run.name=more train.steps=20 train.init_from=%s",
-                _i ? PIECES AS_LM : WORDS, newest);
-    expect_same_files(whole, more);
+    run("$TRAIN %s train.steps=60", keys);
+    run("$TRAIN %s run.name=parts train.steps=20", keys);
+    run("rm %s runs/parts/%s", rows[_i].source, name);
+    run("$TRAIN %s run.name=parts --resume", keys);
+    expect_same_in("tiny", "parts", lasting("metrics.csv %s", name));
+    run("$TRAIN --report runs/tiny; grep -c 'bits per %s' runs/tiny/report.html", rows[_i].unit);
+    run("$TRAIN %s run.name=more train.steps=20 train.init_from=%s", _i ? PIECES AS_LM : WORDS,
+        newest);
+    expect_same_in("tiny", "more", name);
     if (_i)
         expect_told(2, "o.json is not the vocabulary that the model was trained with",
                     "cp " FIXTURES "/gpt2/tokenizer.json o.json; $TRAIN " PIECES AS_LM
                     "data.vocab_file=o.json run.name=other train.init_from=%s",
                     newest);
     else
-        expect_told(
-            0,
-            "words of data.file that are not in the vocabulary and are read as [UNK]: 1, the "
-            "first is 'of' at byte 11\n",
-            "echo 'The Wheels of Spin turning' >text.txt; $TRAIN --quiet --checkpoint "
-            "runs/more --eval data.eval_fraction=0 data.length=4 data.file=text.txt");
+        expect_told(0,
+                    "words of data.file that are not in the vocabulary and are read as [UNK]: 1, "
+                    "the first is 'of' at byte 11\n",
+                    "echo 'The Wheels of Spin turning' >text.txt; $TRAIN --quiet --checkpoint "
+                    "runs/more --eval data.eval_fraction=0 data.length=4 data.file=text.txt");
 }
 
 #define ANSWER "--predict 'the e\xcc\x81' --tokens 12 --temperature 0 "
@@ -315,21 +290,19 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
 TEST_ROWS(a_folder_for_transformers_has_the_same_answers, 0, 2)
 {
     make_pieces("qwen2");
-    expect_exit(w, 0, "$TRAIN " BPE AS_LM "train.steps=60 %s", _i ? "model.kind=decoder" : "");
+    run("$TRAIN " BPE AS_LM "train.steps=60 %s", _i ? "model.kind=decoder" : "");
     expect_printed(
         "\"tokenizer_class\": \"PreTrainedTokenizerFast\"",
         "$TRAIN --quiet --checkpoint runs/tiny --export out && cat out/tokenizer_config.json");
     expect_text(w->out, "\"bos_token\": \"<|endoftext|>\"");
-    expect_exit(w, 0, "cat out/tokenizer.json"); /* with what v.json lacks */
+    run("cat out/tokenizer.json"); /* with what v.json lacks */
     expect_text(w->out, "TemplateProcessing");
     ck_assert(!exists("out/vocab.txt"));
-    expect_exit(w, 0,
-                "$TRAIN --quiet --checkpoint runs/tiny " ANSWER ">a.txt; "
-                "$TRAIN --quiet --checkpoint out " ANSWER "| cmp - a.txt");
-    expect_exit(w, 0,
-                "sed -i '/rotor_level/d' out/config.json; $TRAIN --quiet --checkpoint out " ANSWER
-                "| cmp - a.txt");
-    expect_exit(w, 0, "$TRAIN --checkpoint out --print-config | grep 'level = bpe'");
+    run("$TRAIN --quiet --checkpoint runs/tiny " ANSWER
+        ">a.txt; $TRAIN --quiet --checkpoint out " ANSWER "| cmp - a.txt");
+    run("sed -i '/rotor_level/d' out/config.json; $TRAIN --quiet --checkpoint out " ANSWER
+        "| cmp - a.txt");
+    run("$TRAIN --checkpoint out --print-config | grep 'level = bpe'");
 }
 
 /* With the word that the text is made of. Its piece begins with a blank, which is left out where
@@ -339,12 +312,10 @@ TEST(a_model_with_a_mask_fills_it)
     static const char filled[] = "the the the the the\n";
     double first, second;
     make_pieces("space");
-    expect_exit(w, 0,
-                "yes the | head -3000 | tr '\\n' ' ' >text.txt; $TRAIN " BPE
-                "train.steps=40 data.mask_probability=0.3");
-    expect_exit(w, 0,
-                "$TRAIN --quiet --checkpoint runs/tiny --predict 'the[MASK] the [MASK] the' | "
-                "sed \"s/, '.*//\"");
+    run("yes the | head -3000 | tr '\\n' ' ' >text.txt; $TRAIN " BPE
+        "train.steps=40 data.mask_probability=0.3");
+    run("$TRAIN --quiet --checkpoint runs/tiny --predict 'the[MASK] the [MASK] the' | sed \"s/, "
+        "'.*//\"");
     const char *rest = w->out + strlen(filled);
     ck_assert_msg(!strncmp(w->out, filled, strlen(filled)) &&
                       sscanf(rest, "mask 1: ' the' %lf\nmask 2: ' the' %lf\n", &first, &second) ==
@@ -357,21 +328,18 @@ TEST(a_model_with_a_mask_fills_it)
 TEST(samples_of_masked_pieces_are_utf8)
 {
     make_pieces("space");
-    expect_exit(w, 0, "$TRAIN " BPE "train.steps=100 data.mask_probability=0.3");
-    expect_exit(w, 0,
-                "$TRAIN --report runs/tiny; iconv -f UTF-8 -t UTF-16 runs/tiny/report.html "
-                ">utf16; grep -c Samples runs/tiny/report.html");
+    run("$TRAIN " BPE "train.steps=100 data.mask_probability=0.3");
+    run("$TRAIN --report runs/tiny; iconv -f UTF-8 -t UTF-16 runs/tiny/report.html >utf16; grep -c "
+        "Samples runs/tiny/report.html");
 }
 
 TEST(labelled_texts_have_the_tokens_around_them)
 {
     make_pieces("space");
-    expect_exit(w, 0,
-                "printf 'text\\tlabel\\n' >a.tsv; for i in $(seq 20); do printf "
-                "'the wheel %%d\\tx\\nround and\\ty\\n' $i; done >>a.tsv; $TRAIN tiny.ini --quiet "
-                "data.task=classify data.vocab=32 data.file=a.tsv data.level=bpe "
-                "data.vocab_file=v.json train.steps=80 train.batch_size=8");
-    expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/tiny --predict 'the wheel 7'");
+    run("printf 'text\\tlabel\\n' >a.tsv; for i in $(seq 20); do printf 'the wheel %%d\\tx\\nround "
+        "and\\ty\\n' $i; done >>a.tsv; $TRAIN tiny.ini --quiet data.task=classify data.vocab=32 "
+        "data.file=a.tsv data.level=bpe data.vocab_file=v.json train.steps=80 train.batch_size=8");
+    run("$TRAIN --quiet --checkpoint runs/tiny --predict 'the wheel 7'");
     ck_assert_msg(!strncmp(w->out, "x\t", 2), "%s", w->out);
 }
 
@@ -380,15 +348,15 @@ static const struct {
     const char *kind, *command, *says;
 } refusals[] = {
     {2, "gpt2", BPE,
-     "data.objective = mlm needs a mask token, such as <mask>; the vocabulary has no "
-     "such special token"},
+     "data.objective = mlm needs a mask token, such as <mask>; the vocabulary has no such special "
+     "token"},
     {2, "gpt2", PIECES, "data.vocab_file must name a tokenizer.json for data.level = bpe"},
     {2, "gpt2", BPE AS_LM "data.lowercase=yes",
      "data.lowercase = yes has no effect: it needs data.task = text, classify or tag and "
      "data.level = wordpiece"},
     {2, "gpt2", "tiny.ini data.task=text data.vocab=32 data.file=text.txt data.vocab_file=v.json",
-     "data.vocab_file has no effect: it needs data.task = text, classify or tag and "
-     "data.level other than byte"},
+     "data.vocab_file has no effect: it needs data.task = text, classify or tag and data.level "
+     "other than byte"},
     {3, "gpt2", PIECES AS_LM "data.vocab_file=text.txt", "text.txt:1: invalid JSON: "},
     {3, "gpt2", PIECES AS_LM "data.vocab_file=none.json",
      "none.json: No such file or directory (data.vocab_file)"},
@@ -405,8 +373,6 @@ TEST_ROWS(what_a_model_cannot_be_trained_with_is_refused, 0, ROWS(refusals))
 TEST(bytes_that_have_no_piece_are_told)
 {
     make_pieces("missing");
-    expect_told(0,
-                "warning: bytes of data.file that are not in the vocabulary and are left "
-                "out: ",
+    expect_told(0, "warning: bytes of data.file that are not in the vocabulary and are left out: ",
                 "echo '\xf3\xa0\x80\x81' >>text.txt; $TRAIN " BPE AS_LM "train.steps=1");
 }

@@ -7,6 +7,8 @@
 #include "program.h"
 #include "suite.h"
 
+#include <math.h>
+
 static workplace *w;
 
 static void enter(void)
@@ -26,6 +28,11 @@ static void leave(void)
 /* Lines of sed that take out of a report what the clock says. */
 #define WITHOUT_TIMES "-e '/<th>time</d' -e '/loss_by_time-gnuplot_canvas/,/<.figcaption>/d'"
 
+/* Commands that note the content of all files of all runs, and that compare it. */
+#define FILES_OF_RUNS "find runs -type f -exec cksum {} + | sort "
+#define NOTE_FILES    FILES_OF_RUNS ">.before"
+#define COMPARE_FILES FILES_OF_RUNS "| cmp - .before"
+
 /* A loop of the shell that waits until a file has a row of that step: training is then under
  * way, however slow the machine. It gives up if the trainer in the background is gone. */
 #define WAIT_FOR_ROW(step, file)                                                                   \
@@ -37,8 +44,8 @@ static void leave(void)
 
 enum { LINE_SIZE = 512 };
 
-/* The first line that begins so, without its end. */
-static inline const char *line_of(const char *text, const char *beginning, char line[LINE_SIZE])
+/* Returns the first line of a text that begins so, without its end. */
+static inline const char *line_of(const char *text, const char *beginning)
 {
     const char *at = text;
     while (at && strncmp(at, beginning, strlen(beginning)) != 0) {
@@ -46,9 +53,20 @@ static inline const char *line_of(const char *text, const char *beginning, char 
         at += at != NULL;
     }
     ck_assert_msg(at != NULL, "no line begins with \"%s\" in:\n%s", beginning, text);
-    snprintf(line, LINE_SIZE, "%.*s", (int)strcspn(at, "\n"), at);
-    return line;
+    return lasting("%.*s", (int)strcspn(at, "\n"), at);
 }
+
+/* Returns the number at the end of the beginning of a line. */
+static inline double number_behind(const char *text, const char *beginning)
+{
+    double number;
+    const char *line = line_of(text, beginning);
+    ck_assert_msg(sscanf(line + strlen(beginning), "%lf", &number) == 1, "%s", line);
+    return number;
+}
+
+/* Runs a command, which must end with exit code 0. */
+#define run(...) expect_exit(w, 0, __VA_ARGS__)
 
 /* Expect the exit code of a command, and a part of its messages, or all of them; an exit code of 0,
  * and a part of what it prints, or all of it; an exit code of 0, and messages, or what it prints,
@@ -87,9 +105,8 @@ static inline const char *line_of(const char *text, const char *beginning, char 
 
 static inline void expect_in_file(const char *path, const char *part)
 {
-    char *text = read_file(path);
+    const char *text = read_file(path);
     expect_text(text, part);
-    rt_free(text);
 }
 
 static inline int count_of(const char *text, const char *part)
@@ -110,35 +127,57 @@ static inline void expect_number(double got, double low, double high)
     ck_assert_msg(got >= low && got <= high, "%g is not from %g to %g", got, low, high);
 }
 
-/* The line of an evaluation, from the loss on. */
-static inline void evaluate(const char *arguments, char line[LINE_SIZE])
+/* Returns the accuracy of the evaluation that a text has. */
+static inline double accuracy_of(const char *text)
 {
-    expect_exit(w, 0, "$TRAIN --eval --quiet %s", arguments);
-    line_of(w->out, "eval: loss ", line);
+    double accuracy;
+    const char *line = line_of(text, "eval: ");
+    ck_assert_msg(sscanf(line, "eval: loss %*f, accuracy %lf", &accuracy) == 1, "%s", line);
+    return accuracy;
+}
+
+/* Returns a number of result.csv of a run by its name; NAN without it. */
+static inline double result_of(const char *of_run, const char *name)
+{
+    run("sed -n 's/^%s,//p' runs/%s/result.csv", name, of_run);
+    return *w->out ? atof(w->out) : (double)NAN;
+}
+
+/* Compares files of two runs; their names are parted by blanks. */
+static inline void expect_same_in(const char *one, const char *other, const char *files)
+{
+    run("for f in %s; do cmp runs/%s/$f runs/%s/$f || exit 1; done", files, one, other);
+}
+
+/* Compares the checkpoints of a step of two runs: parameters, optimizer, and place in the data. */
+static inline void expect_same_model(const char *one, const char *other, int step)
+{
+    run("for g in /model /optimizer /data; do h5diff runs/%s/checkpoints/step-%08d.h5 "
+        "runs/%s/checkpoints/step-%08d.h5 $g $g || exit 1; done",
+        one, step, other, step);
+}
+
+/* Returns the line of an evaluation, from the loss on. */
+static inline const char *evaluate(const char *arguments)
+{
+    run("$TRAIN --eval --quiet %s", arguments);
+    return line_of(w->out, "eval: loss ");
 }
 
 /* Exports a run to "out" and that to "again", which must evaluate as the run does on its file and
  * be the same in these files. Theta is written as radians; in the form log its logarithm can come
  * back one digit off. */
-static inline void expect_export_of(const char *run, const char *file, const char *files)
+static inline void expect_export_of(const char *of_run, const char *file, const char *files)
 {
-    char line[LINE_SIZE], again[LINE_SIZE], arguments[128];
-    double before, after;
-    snprintf(arguments, sizeof arguments, "--checkpoint runs/%s", run);
-    evaluate(arguments, line);
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/%s --export out", run);
-    ck_assert_str_eq(w->out, "export: out\n");
-    snprintf(arguments, sizeof arguments, "--checkpoint out data.file=%s", file);
-    evaluate(arguments, again);
-    ck_assert_int_eq(sscanf(line, "eval: loss %lf", &before), 1);
-    ck_assert_int_eq(sscanf(again, "eval: loss %lf", &after), 1);
-    expect_number(after / before, 1 - 2e-5, 1 + 2e-5);
+    const char *line = evaluate(lasting("--checkpoint runs/%s", of_run));
+    expect_output("export: out\n", "$TRAIN --checkpoint runs/%s --export out", of_run);
+    const char *again = evaluate(lasting("--checkpoint out data.file=%s", file));
+    const double ratio = number_behind(again, "eval: loss ") / number_behind(line, "eval: loss ");
+    expect_number(ratio, 1 - 2e-5, 1 + 2e-5);
     ck_assert_str_eq(strchr(line, ','), strchr(again, ','));
-    expect_exit(w, 0, "$TRAIN --checkpoint out --export again");
-    expect_exit(w, 0, "for f in %s; do cmp out/$f again/$f || exit 1; done", files);
-    snprintf(arguments, sizeof arguments, "--checkpoint again data.file=%s", file);
-    evaluate(arguments, line);
-    ck_assert_str_eq(line, again);
+    run("$TRAIN --checkpoint out --export again");
+    run("for f in %s; do cmp out/$f again/$f || exit 1; done", files);
+    ck_assert_str_eq(evaluate(lasting("--checkpoint again data.file=%s", file)), again);
 }
 
 #endif

@@ -1,57 +1,35 @@
 /* The figure of what a model attends to: which numbers it has, and where each map is drawn. */
 
-#include "config_loading.h"
 #include "scratch.h"
+#include "training.h"
 
 #include "train/report/private.h"
-#include "train/step/trainer.h"
 
 #include <math.h>
 
-static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\n[train]\nbatch_size = 1\n"
-                           "[run]\nthreads = 1\n[data]\nlength = 6\nvocab = 8\n";
+/* With a start that looks trained, so that maps differ. */
+static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\ninit_std = 0.5\n"
+                           "[train]\nbatch_size = 1\n[run]\nthreads = 1\n"
+                           "[data]\nlength = 6\nvocab = 8\n";
 
-static rt_config config;
-static rt_data *data;
-static rt_trainer *trainer;
+static training *t;
 static rt_figures figures;
-static char *script, *numbers;
+static char script[1 << 20], numbers[1 << 20];
 
 static void end(void)
 {
-    rt_trainer_free(trainer);
-    rt_data_close(data);
-    free(script);
-    free(numbers);
     rt_figures_clear(scratch);
     remove_scratch();
 }
 
-static char *take(const char *name)
-{
-    const size_t room = 1 << 20;
-    char *text = calloc(room, 1);
-    FILE *from = fopen(in_scratch(name), "r");
-    ck_assert(text != NULL);
-    if (from) {
-        ck_assert_uint_lt(fread(text, 1, room, from), room);
-        fclose(from);
-    }
-    return text;
-}
-
-/* Another trained-looking start, so that maps differ. */
 static void draw(const char *const *overrides)
 {
-    load_sound(&config, tiny, overrides);
-    config.model.init_std = 0.5;
-    assert_status(rt_data_open(&data, &config.data, NULL), RT_OK, "");
-    assert_status(rt_trainer_new(&trainer, &config, data, NULL), RT_OK, "");
+    t = new_training(tiny, overrides);
     rt_figures_begin(&figures, scratch);
-    rt_report_attention(&figures, &config, trainer);
+    rt_report_attention(&figures, &t->config, t->trainer);
     assert_status(figures.status, RT_OK, "");
-    script = take("figures/attention.gp");
-    numbers = take("figures/attention.csv");
+    read_into(script, sizeof script, "figures/attention.gp");
+    read_into(numbers, sizeof numbers, "figures/attention.csv");
 }
 
 /* The four sides of a map, as shares of the figure. */
@@ -118,7 +96,7 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     rt_labelled_batch b;
     draw(NULL);
     assert_status(rt_labelled_batch_new(&b, 1, T, NULL), RT_OK, "");
-    rt_data_evaluation(data, 0, &b.batch);
+    rt_data_evaluation(t->data, 0, &b.batch);
     rt_graph *g = rt_graph_new();
     const rt_transformer_input in = {.B = 1,
                                      .T = T,
@@ -127,7 +105,7 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
                                      .padding_id = RT_NO_PADDING,
                                      .attentions = maps};
     rt_graph_record(g, false);
-    ck_assert_ptr_nonnull(rt_transformer_encode(rt_trainer_state(trainer)->model, g, &in));
+    ck_assert_ptr_nonnull(rt_transformer_encode(t->state->model, g, &in));
     const char *at = numbers;
     for (int n = 0; n < LAYERS * HEADS * T * T; n++) {
         char *next;
@@ -159,10 +137,8 @@ TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
         {"model.layers=1", "model.heads=1", "data.length=65", 1, 440, 260,
          "; tokens 0 to 63 of 65"},
     };
-    char size[64];
     draw(OVERRIDES(rows[_i].layers, rows[_i].heads, rows[_i].length));
-    snprintf(size, sizeof size, "width = %d\nheight = %d\n", rows[_i].width, rows[_i].height);
-    ck_assert_msg(strstr(script, size) != NULL, "no '%s' in %.300s", size, script);
+    expect_in(script, lasting("width = %d\nheight = %d\n", rows[_i].width, rows[_i].height));
     int maps = 0;
     for (const char *at = script; (at = strstr(at, "lmargin")); at++)
         maps++;
@@ -184,9 +160,8 @@ TEST(maps_that_would_need_too_much_memory_are_left_out)
  * tokens have room for them. */
 TEST(maps_of_a_text_have_its_tokens_at_their_axes)
 {
-    char file[RT_PATH_SIZE];
     write_bytes(in_scratch("a.txt"), "it's it's it's it's it's it's it's it's", 39);
-    snprintf(file, sizeof file, "data.file=%s", in_scratch("a.txt"));
+    const char *file = lasting("data.file=%s", in_scratch("a.txt"));
     draw(OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=2",
                    "data.length=24", "data.eval_fraction=0", "data.mask_probability=1e-9"));
     expect_in(script, "set xtics ('[CLS]' 0, '");

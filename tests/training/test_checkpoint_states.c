@@ -127,11 +127,6 @@ typedef struct training {
     rt_training_state *state;
 } training;
 
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
 static void open_training(training *t, bool blank)
 {
     expect_ok(rt_data_open(&t->data, &t->config.data, NULL));

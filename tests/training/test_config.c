@@ -34,13 +34,12 @@ static const struct {
 TEST_ROWS(value_is_stored_as_written, 0, ROWS(values))
 {
     rt_config config;
-    char line[256];
     char stored[RT_VALUE_SIZE];
     const char *dot = strchr(values[_i].key, '.');
     int i = rt_key_find(values[_i].key);
     ck_assert_int_ge(i, 0);
-    snprintf(line, sizeof line, "[%.*s]\n%s = %s\n", (int)(dot - values[_i].key), values[_i].key,
-             dot + 1, values[_i].written);
+    const char *line = lasting("[%.*s]\n%s = %s\n", (int)(dot - values[_i].key), values[_i].key,
+                               dot + 1, values[_i].written);
     const bool of_theta = !strncmp(values[_i].key, "theta.", strlen("theta."));
     load_sound(&config, line, of_theta ? OVERRIDES("theta.learn=yes") : NULL);
     ck_assert_str_eq(rt_key_value_write(rt_key_at(i), &config, stored), values[_i].stored);
@@ -155,11 +154,10 @@ TEST_ROWS(a_decoder_has_other_defaults_and_keeps_what_is_given, 0, ROWS(decoders
 TEST(effective_configuration_has_every_key_that_counts)
 {
     rt_config config;
-    char line[128];
     load_sound(&config, "", NULL);
     char *ini = rt_config_ini(&config);
     for (int i = 0; rt_key_at(i); i++) {
-        snprintf(line, sizeof line, "%s =", rt_key_at(i)->name);
+        const char *line = lasting("%s =", rt_key_at(i)->name);
         ck_assert_msg(!rt_key_counts(i, &config) || strstr(ini, line) != NULL, "no '%s' in\n%s",
                       line, ini);
     }

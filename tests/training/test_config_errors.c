@@ -25,20 +25,16 @@ static const char *const bad[][COLUMNS] = {
      "theta.ini:3: unknown key 'layer' in [model]; did you mean 'layers'?\n"},
     {"[positon]\nkind = nonsense\n",
      "theta.ini:1: unknown section 'positon'; did you mean 'position'?\n"},
-    {"[wombat]\n",
-     "theta.ini:1: unknown section 'wombat'; the sections are run, model, position, theta, data, "
-     "optimizer, train\n"},
+    {"[wombat]\n", "theta.ini:1: unknown section 'wombat'; the sections are run, model, position, "
+                   "theta, data, optimizer, train\n"},
     {"[train]\nlr = 1\n", "theta.ini:2: unknown key 'lr' in [train]; it belongs to [optimizer]\n"},
     {"[train]\nwarmup = 1\n",
      "theta.ini:2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?\n"},
     {"[position]\nwombat = 1\n",
      "theta.ini:2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, "
-     "local_base, "
-     "fraction, rotate_value, xpos, every, layers, frequencies, scaling, scale, original_len, "
-     "beta_fast, "
-     "beta_slow, "
-     "high_freq_factor, low_freq_factor, attention_factor, short_factors, long_factors, init_std, "
-     "max_len\n"},
+     "local_base, fraction, rotate_value, xpos, every, layers, frequencies, scaling, scale, "
+     "original_len, beta_fast, beta_slow, high_freq_factor, low_freq_factor, attention_factor, "
+     "short_factors, long_factors, init_std, max_len\n"},
     {"[model]\nLayers = 1\n",
      "theta.ini:2: unknown key 'Layers' in [model]; did you mean 'layers'?\n"},
     {"[optimizer]\nlr = 1\nkind = sgd\nlr = 1\n",
@@ -62,16 +58,14 @@ static const char *const bad[][COLUMNS] = {
     {"[model]\nlayers = 0\n", "theta.ini:2: model.layers " FROM_1_TO_1000 "; got '0'\n"},
     {"[model]\nlayers = 99999999999999999999\n",
      "theta.ini:2: model.layers " FROM_1_TO_1000 "; got '99999999999999999999'\n"},
-    {"[run]\nseed = 9223372036854775808\n",
-     "theta.ini:2: run.seed must be a whole number from 0 to 9223372036854775807; got "
-     "'9223372036854775808'\n"},
+    {"[run]\nseed = 9223372036854775808\n", "theta.ini:2: run.seed must be a whole number from 0 "
+                                            "to 9223372036854775807; got '9223372036854775808'\n"},
     {"[run]\nseed = -1\n",
      "theta.ini:2: run.seed must be a whole number from 0 to 9223372036854775807; got '-1'\n"},
     {"[model]\ncausal = Yes\n",
      "theta.ini:2: model.causal must be one of no, yes; got 'Yes'; did you mean 'yes'?\n"},
-    {"[optimizer]\nschedule = cosin\n",
-     "theta.ini:2: optimizer.schedule must be one of constant, linear, cosine; got 'cosin'; did "
-     "you mean 'cosine'?\n"},
+    {"[optimizer]\nschedule = cosin\n", "theta.ini:2: optimizer.schedule must be one of constant, "
+                                        "linear, cosine; got 'cosin'; did you mean 'cosine'?\n"},
     {"[model]\ndropout = 1\n",
      "theta.ini:2: model.dropout must be a number >= 0 and < 1; got '1'\n"},
     {"[train]\neval_lengths = 64,\n",
@@ -94,21 +88,17 @@ static const char *const bad[][COLUMNS] = {
     {"[train]steps\n", "theta.ini:1: nothing can follow a section's ']'; got 'steps'\n"},
     {"[]\n", "theta.ini:1: unknown section ''; the sections are run, model, position, theta, data, "
              "optimizer, train\n"},
-    {"[run]\nname = a\tb\n",
-     "theta.ini:2: run.name must be text of at most 127 bytes without control characters; got "
-     "'a?b'\n"},
+    {"[run]\nname = a\tb\n", "theta.ini:2: run.name must be text of at most 127 bytes without "
+                             "control characters; got 'a?b'\n"},
     {"[run]\ndir = x # y\n",
      "theta.ini:2: run.dir must be text of at most 4095 bytes without control characters; got 'x # "
      "y'; a comment after a value starts with ' ;'\n"},
-    {"[run]\nname = ..\n",
-     "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "
-     "'..'\n"},
-    {"[run]\nname = a/b\n",
-     "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "
-     "'a/b'\n"},
-    {"[run]\nname = -a\n",
-     "theta.ini:2: run.name must name a directory, without '/' and not with '-' at the start; got "
-     "'-a'\n"},
+    {"[run]\nname = ..\n", "theta.ini:2: run.name must name a directory, without '/' and not with "
+                           "'-' at the start; got '..'\n"},
+    {"[run]\nname = a/b\n", "theta.ini:2: run.name must name a directory, without '/' and not with "
+                            "'-' at the start; got 'a/b'\n"},
+    {"[run]\nname = -a\n", "theta.ini:2: run.name must name a directory, without '/' and not with "
+                           "'-' at the start; got '-a'\n"},
 
     /* contradictions */
     {"[model]\nheads = 3\ndim = 64\n",
@@ -117,9 +107,8 @@ static const char *const bad[][COLUMNS] = {
     {"[model]\ndim = 60\n[position]\nkind = rope\n",
      "theta.ini:4: position.kind = rope needs heads of even size; model.dim = 60 and model.heads = "
      "4 make it 15\n"},
-    {"[position]\nfraction = 0.3\n",
-     "theta.ini:2: position.fraction = 0.3 is 2.4 of the 8 pairs of a head; the nearest that fit "
-     "are 0.25 and 0.375\n"},
+    {"[position]\nfraction = 0.3\n", "theta.ini:2: position.fraction = 0.3 is 2.4 of the 8 pairs "
+                                     "of a head; the nearest that fit are 0.25 and 0.375\n"},
     {"[theta]\nlearn = yes\n[position]\nfraction = 0\n",
      "theta.ini:4: theta.learn = yes needs rotated pairs; position.fraction = 0 leaves none\n"},
     {"[position]\nkind = none\n[theta]\nlearn = yes\n",
@@ -229,8 +218,8 @@ static const char *const bad[][COLUMNS] = {
     {"[data]\ntask = text\nfile = a\nvocab_file = b\nvocab = 9\n",
      "theta.ini:5: data.vocab = 9 has no effect: it needs data.task other than text, classify or "
      "tag\n"
-     "theta.ini:4: data.vocab_file has no effect: it needs data.task = text, classify or tag "
-     "and data.level other than byte\n"},
+     "theta.ini:4: data.vocab_file has no effect: it needs data.task = text, classify or tag and "
+     "data.level other than byte\n"},
     {"[data]\nvocab = 5\n",
      "theta.ini:2: data.vocab must be a whole number from 6 to 1000000; got '5'\n"},
     {"[data]\ndistance = 31\ntask = shift\n",
@@ -243,9 +232,8 @@ static const char *const bad[][COLUMNS] = {
      "theta.ini:5: data.mask_id must be below data.vocab = 9; got 9\n"},
     {"[data]\ntask = tokens\nfile = a.bin\nvocab = 9\nmask_id = 0\n",
      "theta.ini:5: data.mask_id must be a whole number from 1 to 1000000; got '0'\n"},
-    {"[data]\nmask_id = 3\n",
-     "theta.ini:2: data.mask_id = 3 has no effect: it needs data.task = tokens and "
-     "data.objective = mlm\n"},
+    {"[data]\nmask_id = 3\n", "theta.ini:2: data.mask_id = 3 has no effect: it needs data.task = "
+                              "tokens and data.objective = mlm\n"},
     {"[data]\nend = none\n",
      "theta.ini:2: data.end = none has no effect: it needs data.task = classify or tag\n"},
     {"[data]\ntask = tokens\nfile = /data.vocab\nvocab = 9\n",
@@ -291,8 +279,7 @@ static const char *const bad[][COLUMNS] = {
      "theta.ini:3: optimizer.warmup_steps = 51 is more than the 40 steps of the schedule\n"},
     {"[train]\npatience = 9\neval_every = 10\nsteps = 100\n",
      "theta.ini:4: train.patience = 9 can never end this run: with train.eval_every = 10 it runs "
-     "out "
-     "at step 100 at the earliest, and train.steps = 100\n"},
+     "out at step 100 at the earliest, and train.steps = 100\n"},
     {"[train]\npatience = -1\n",
      "theta.ini:2: train.patience must be a whole number from 0 to 99999999; got '-1'\n"},
     {"[train]\nmin_delta = -1\n", "theta.ini:2: train.min_delta must be a number >= 0; got '-1'\n"},
@@ -431,10 +418,9 @@ static const struct {
 
 TEST_ROWS(a_key_is_known_by_its_name_in_other_programs, 0, ROWS(elsewhere))
 {
-    char override[64], expected[64];
     rt_config config;
-    snprintf(override, sizeof override, "%s=1", elsewhere[_i].written);
-    snprintf(expected, sizeof expected, "; did you mean '%s'?\n", elsewhere[_i].name);
+    const char *override = lasting("%s=1", elsewhere[_i].written);
+    const char *expected = lasting("; did you mean '%s'?\n", elsewhere[_i].name);
     char *errors = load(&config, "theta.ini", "", OVERRIDES(override));
     ck_assert_msg(errors && strstr(errors, expected), "%s: %s", override, errors);
     rt_free(errors);

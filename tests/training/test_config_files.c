@@ -62,47 +62,43 @@ static const char *real_scratch(void)
 TEST(data_files_are_relative_to_the_file_that_names_them)
 {
     rt_config config;
-    char expected[3 * 4096];
     static const char text[] =
         "[data]\ntask = text\nfile = a.txt, ./sub/../b.txt , ../../../../c.txt, ../d,/e\n";
     char *errors = load(&config, write_file(text, sizeof text - 1), NULL, NULL);
     ck_assert_msg(!errors, "%s", errors);
     const char *here = real_scratch();
     int above = (int)(strrchr(here, '/') - here);
-    snprintf(expected, sizeof expected, "%s/a.txt,%s/sub/../b.txt,/c.txt,%.*s/d,/e", here, here,
-             above, here);
-    ck_assert_str_eq(config.data.file, expected);
+    ck_assert_str_eq(config.data.file,
+                     lasting("%s/a.txt,%s/sub/../b.txt,/c.txt,%.*s/d,/e", here, here, above, here));
 }
 
 TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
 {
     rt_config config;
     char here[4096];
-    char expected[4200];
     char *errors =
         load(&config, write_file("", 0), NULL, OVERRIDES("data.task=text", "data.file=a.txt"));
     ck_assert_ptr_null(errors);
     ck_assert_ptr_nonnull(getcwd(here, sizeof here));
-    snprintf(expected, sizeof expected, "%s/a.txt", here);
-    ck_assert_str_eq(config.data.file, expected);
+    ck_assert_str_eq(config.data.file, lasting("%s/a.txt", here));
 }
 
 /* Labelled texts are not given as lists. */
 TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
 {
     rt_config config;
-    char folder[600], path[700], expected[3 * 4096];
+    char folder[600];
     static const char text[] =
         "[data]\ntask = classify\nfile = a,b/c , d.tsv\n[train]\ninit_from = x,y.h5\n";
     snprintf(folder, sizeof folder, "%s", in_scratch("with, comma"));
-    snprintf(path, sizeof path, "%s/theta.ini", folder);
+    const char *path = lasting("%s/theta.ini", folder);
     ck_assert_int_eq(mkdir(folder, 0700), 0);
     write_bytes(path, text, sizeof text - 1);
     char *errors = load(&config, path, NULL, NULL);
     ck_assert_msg(!errors, "%s", errors);
-    snprintf(expected, sizeof expected, "%s/with, comma/a,b/c , d.tsv", real_scratch());
+    const char *expected = lasting("%s/with, comma/a,b/c , d.tsv", real_scratch());
     ck_assert_str_eq(config.data.file, expected);
-    snprintf(expected, sizeof expected, "%s/with, comma/x,y.h5", real_scratch());
+    expected = lasting("%s/with, comma/x,y.h5", real_scratch());
     ck_assert_str_eq(config.train.init_from, expected);
     remove(path);
 }
@@ -118,12 +114,10 @@ TEST(files_for_evaluation_are_a_list_where_files_for_training_are)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rt_config config;
-        char expected[3 * 4096];
         char *errors = load(&config, write_file(rows[i].text, strlen(rows[i].text)), NULL, NULL);
         ck_assert_msg(!errors, "%s", errors);
-        snprintf(expected, sizeof expected, "%s%s/%s", rows[i].before, real_scratch(),
-                 rows[i].after);
-        ck_assert_str_eq(config.data.eval_file, expected);
+        ck_assert_str_eq(config.data.eval_file,
+                         lasting("%s%s/%s", rows[i].before, real_scratch(), rows[i].after));
     }
 }
 

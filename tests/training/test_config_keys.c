@@ -76,14 +76,14 @@ TEST(keys_are_distinct_and_sections_in_one_piece)
 /* Makes a locale with a comma for a point, since few machines have one, and enters it. */
 static bool enter_comma_locale(void)
 {
-    char folder[] = "/tmp/rotor-locale-XXXXXX", command[128];
+    char folder[] = "/tmp/rotor-locale-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(command, sizeof command,
-             "localedef --no-archive -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    const char *command =
+        lasting("localedef --no-archive -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
     setenv("LOCPATH", folder, 1);
     const bool entered = !system(command) && setlocale(LC_ALL, "de_DE.UTF-8");
     unsetenv("LOCPATH");
-    snprintf(command, sizeof command, "rm -r %s", folder);
+    command = lasting("rm -r %s", folder);
     ck_assert_int_eq(system(command), 0);
     return entered && !strcmp(localeconv()->decimal_point, ",");
 }

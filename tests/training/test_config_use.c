@@ -109,10 +109,10 @@ static int try_all(const char *text, const rt_transformer *trained)
     int taken = 0;
     for (int i = 0; rt_key_at(i); i++)
         for (int v = 0; rt_key_at_use(i) && value_for(&values, rt_key_at(i), v); v++) {
-            char name[RT_KEY_NAME_SIZE], override[2 * RT_KEY_NAME_SIZE];
+            char name[RT_KEY_NAME_SIZE];
             rt_config used;
-            snprintf(override, sizeof override, "%s=%s", rt_key_full_name(rt_key_at(i), name),
-                     value_for(&values, rt_key_at(i), v));
+            const char *override = lasting("%s=%s", rt_key_full_name(rt_key_at(i), name),
+                                           value_for(&values, rt_key_at(i), v));
             if (!use(&used, text, override))
                 continue;
             expect_same_model(trained, &used, override);

@@ -129,7 +129,6 @@ TEST(columns_rows_and_cells_are_as_many_and_large_as_they_are)
 /* The bound is on memory, not on files. */
 TEST(a_line_without_end_is_an_error)
 {
-    char message[300];
     FILE *to = fopen(in_scratch("a.csv"), "w");
     fprintf(to, "a\n1\n");
     for (int i = 0; i < 17; i++)
@@ -137,9 +136,8 @@ TEST(a_line_without_end_is_an_error)
     ck_assert_int_eq(fclose(to), 0);
     ck_assert(rt_csv_open(&csv, scratch, "a.csv"));
     ck_assert(rt_csv_row(&csv) && !rt_csv_row(&csv));
-    snprintf(message, sizeof message, "%s: a line is longer than 16777216 bytes",
-             in_scratch("a.csv"));
-    assert_status(csv.status, RT_IO, message);
+    assert_status(csv.status, RT_IO,
+                  lasting("%s: a line is longer than 16777216 bytes", in_scratch("a.csv")));
 }
 
 /* ---- cells by name ---- */
@@ -235,11 +233,9 @@ TEST(a_file_that_is_not_there_is_no_failure)
 
 TEST(what_is_no_file_is_a_failure)
 {
-    char message[300];
     ck_assert_int_eq(mkdir(in_scratch("a.csv"), 0777), 0);
     ck_assert(!rt_csv_open(&csv, scratch, "a.csv"));
-    snprintf(message, sizeof message, "%s: not a regular file", in_scratch("a.csv"));
-    assert_status(csv.status, RT_IO, message);
+    assert_status(csv.status, RT_IO, lasting("%s: not a regular file", in_scratch("a.csv")));
     rt_csv_close(&csv);
     rmdir(in_scratch("a.csv"));
     ck_assert_int_eq(mkfifo(in_scratch("a.csv"), 0666), 0);

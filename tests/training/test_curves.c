@@ -14,10 +14,9 @@ static char loss[1 << 16], data[1 << 16];
 
 static void write_run(const char *name, const char *rows)
 {
-    char path[64], text[1024];
     ck_assert_int_eq(mkdir(in_scratch(name), 0777), 0);
-    snprintf(path, sizeof path, "%s/metrics.csv", name);
-    snprintf(text, sizeof text, "step,eval_loss,eval_accuracy\n%s", rows);
+    const char *path = lasting("%s/metrics.csv", name);
+    const char *text = lasting("step,eval_loss,eval_accuracy\n%s", rows);
     write_bytes(in_scratch(path), text, strlen(text));
 }
 
@@ -36,10 +35,8 @@ static void draw(const char *table)
 
 static void end(void)
 {
-    char command[128];
     rt_sweep_runs_free(&runs);
-    snprintf(command, sizeof command, "rm -r '%s'", scratch);
-    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(system(lasting("rm -r '%s'", scratch)), 0);
 }
 
 SUITE(.setup = make_scratch, .teardown = end)
@@ -82,9 +79,9 @@ TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
  * more than 28 is left out, and that is said. */
 TEST_ROWS(there_are_at_most_28_curves, 0, 2)
 {
-    char table[4096] = "run,variant,exit_code\n", name[16];
+    char table[4096] = "run,variant,exit_code\n";
     for (int i = 0; i < 29 - _i; i++) {
-        snprintf(name, sizeof name, "r%03d", i);
+        const char *name = lasting("r%03d", i);
         write_run(name, "1,1,1\n");
         sprintf(table + strlen(table), "%s,%s,0\n", name, name);
     }
@@ -111,13 +108,11 @@ TEST(a_row_that_was_never_evaluated_has_no_curve)
 TEST(theta_is_compared_pair_by_pair)
 {
     static const char heading[] = "layer,head,i,theta,theta_initial,geometric\n";
-    char text[512];
     write_run("a", "");
     write_run("b", "");
-    snprintf(text, sizeof text, "%s0,all,1,0.03678794412,1,0.1\n0,all,0,2.718281828,1,1\n",
-             heading);
+    const char *text = lasting("%s0,all,1,0.03678794412,1,0.1\n0,all,0,2.718281828,1,1\n", heading);
     write_bytes(in_scratch("a/theta_final.csv"), text, strlen(text));
-    snprintf(text, sizeof text, "%s0,all,0,1,1,1\n0,all,1,0.1,1,0.1\n0,all,2,-1,1,0.1\n", heading);
+    text = lasting("%s0,all,0,1,1,1\n0,all,1,0.1,1,0.1\n0,all,2,-1,1,0.1\n", heading);
     write_bytes(in_scratch("b/theta_final.csv"), text, strlen(text));
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     read_into(data, sizeof data, "figures/theta_curves.csv");

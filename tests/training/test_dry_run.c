@@ -20,11 +20,6 @@ static rt_config c;
 static rt_data *data;
 static rt_dry_run run;
 
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
 static void close_data(void)
 {
     rt_data_close(data);
@@ -386,18 +381,17 @@ TEST_ROWS(the_lowest_limit_of_the_control_groups_is_read, 0, 3)
          2000},
         {"4:cpu:/a/b\n", "sys/fs/cgroup/memory", "memory.limit_in_bytes", {"1", "1"}, INFINITY},
     };
-    char command[1024];
     rt_memory_limits limits;
     make_scratch();
-    snprintf(command, sizeof command,
-             "cd %s && mkdir -p proc/self %s/a/b && printf '%s' >proc/self/cgroup && "
-             "printf '%s\n' >%s/a/%s && printf '%s\n' >%s/a/b/%s",
-             scratch, files[_i].folder, files[_i].groups, files[_i].limits[0], files[_i].folder,
-             files[_i].file, files[_i].limits[1], files[_i].folder, files[_i].file);
+    const char *command =
+        lasting("cd %s && mkdir -p proc/self %s/a/b && printf '%s' >proc/self/cgroup && "
+                "printf '%s\n' >%s/a/%s && printf '%s\n' >%s/a/b/%s",
+                scratch, files[_i].folder, files[_i].groups, files[_i].limits[0], files[_i].folder,
+                files[_i].file, files[_i].limits[1], files[_i].folder, files[_i].file);
     ck_assert_int_eq(system(command), 0);
     rt_memory_limits_read(&limits, scratch);
     ck_assert(limits.group == files[_i].lowest);
     ck_assert_int_eq(!*limits.group_file, isinf(limits.group));
-    snprintf(command, sizeof command, "rm -r %s", scratch);
+    command = lasting("rm -r %s", scratch);
     ck_assert_int_eq(system(command), 0);
 }

@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "train/folder/event_file.h"
 
-#include <dirent.h>
+#include <glob.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,33 +64,44 @@ typedef struct event {
     float values[8];
 } event;
 
-static void read_value(const unsigned char *at, const unsigned char *end, event *e)
+/* A field of a message: a number, or bytes and their number. */
+typedef struct field {
+    uint64_t key, number;
+    const unsigned char *bytes;
+} field;
+
+static field next_field(const unsigned char **at)
 {
-    ck_assert_int_lt(e->count, 8);
-    while (at < end) {
-        const uint64_t field = varint(&at);
-        if (field == (1 << 3 | 2)) {
-            const size_t length = (size_t)varint(&at);
-            memcpy(e->tags[e->count], at, length);
-            e->tags[e->count][length] = '\0';
-            at += length;
-        } else {
-            const uint32_t bits = (uint32_t)integer_at(at, 4);
-            ck_assert_uint_eq(field, 2 << 3 | 5);
-            memcpy(&e->values[e->count], &bits, sizeof bits);
-            at += 4;
-        }
-    }
-    e->count++;
+    field f = {.key = varint(at)};
+    const int type = f.key & 7;
+    ck_assert(type == 0 || type == 1 || type == 2 || type == 5);
+    if (type == 0 || type == 2)
+        f.number = varint(at);
+    else
+        f.number = integer_at(*at, type == 1 ? 8 : 4);
+    f.bytes = *at;
+    *at += type == 1 ? 8 : type == 5 ? 4 : type == 2 ? f.number : 0;
+    return f;
 }
+
+enum { DOUBLE = 1, BYTES, FLOAT = 5 };
+#define KEY(number, type) ((number) << 3 | (type))
 
 static void read_summary(const unsigned char *at, const unsigned char *end, event *e)
 {
-    while (at < end) {
-        ck_assert_uint_eq(varint(&at), 1 << 3 | 2);
-        const size_t length = (size_t)varint(&at);
-        read_value(at, at + length, e);
-        at += length;
+    for (; at < end; e->count++) {
+        const field value = next_field(&at);
+        ck_assert_uint_eq(value.key, KEY(1, BYTES));
+        ck_assert_int_lt(e->count, 8);
+        for (const unsigned char *in = value.bytes; in < value.bytes + value.number;) {
+            const field f = next_field(&in);
+            const uint32_t bits = (uint32_t)f.number;
+            ck_assert(f.key == KEY(1, BYTES) || f.key == KEY(2, FLOAT));
+            if (f.key == KEY(1, BYTES))
+                snprintf(e->tags[e->count], sizeof *e->tags, "%.*s", (int)f.number, f.bytes);
+            else
+                memcpy(&e->values[e->count], &bits, sizeof bits);
+        }
     }
 }
 
@@ -98,23 +109,23 @@ static event read_event(const unsigned char *at, const unsigned char *end)
 {
     event e = {.step = 0};
     while (at < end) {
-        const uint64_t field = varint(&at);
-        if (field == (1 << 3 | 1)) {
-            const uint64_t bits = integer_at(at, 8);
-            memcpy(&e.time, &bits, sizeof bits);
-            at += 8;
-        } else if (field == (2 << 3 | 0)) {
-            e.step = varint(&at);
-        } else {
-            const size_t length = (size_t)varint(&at);
-            ck_assert(field == (3 << 3 | 2) || field == (5 << 3 | 2) || field == (7 << 3 | 2));
-            if (field == (3 << 3 | 2))
-                memcpy(e.version, at, length);
-            else if (field == (7 << 3 | 2))
-                e.starts = length == 2 && at[0] == 1 << 3 && at[1] == 1;
-            else
-                read_summary(at, at + length, &e);
-            at += length;
+        const field f = next_field(&at);
+        switch (f.key) {
+        case KEY(1, DOUBLE):
+            memcpy(&e.time, &f.number, sizeof f.number);
+            break;
+        case KEY(2, 0):
+            e.step = f.number;
+            break;
+        case KEY(3, BYTES):
+            snprintf(e.version, sizeof e.version, "%.*s", (int)f.number, f.bytes);
+            break;
+        case KEY(5, BYTES):
+            read_summary(f.bytes, f.bytes + f.number, &e);
+            break;
+        default:
+            ck_assert_uint_eq(f.key, KEY(7, BYTES));
+            e.starts = f.number == 2 && f.bytes[0] == KEY(1, 0) && f.bytes[1] == 1;
         }
     }
     ck_assert_ptr_eq(at, end);
@@ -133,29 +144,17 @@ static event next(size_t *from)
     return read_event(at + 12, at + 12 + length);
 }
 
-/* The name of the only file in the folder, with its path. */
-static const char *only_file(const char *folder)
-{
-    static char path[512];
-    int count = 0;
-    DIR *directory = opendir(folder);
-    ck_assert_ptr_nonnull(directory);
-    for (const struct dirent *entry; (entry = readdir(directory));)
-        if (*entry->d_name != '.') {
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-            count++;
-        }
-    closedir(directory);
-    ck_assert_int_eq(count, 1);
-    return path;
-}
-
+/* Reads the only file in the folder. */
 static void read_only_file(const char *folder)
 {
-    FILE *from = fopen(only_file(folder), "rb");
+    glob_t found;
+    ck_assert_int_eq(glob(lasting("%s/*", folder), 0, NULL, &found), 0);
+    ck_assert_uint_eq(found.gl_pathc, 1);
+    FILE *from = fopen(found.gl_pathv[0], "rb");
     ck_assert_ptr_nonnull(from);
     size = fread(file, 1, SIZE, from);
     fclose(from);
+    globfree(&found);
 }
 
 /* ---- tests ---- */
@@ -170,7 +169,7 @@ static void clear(void)
     rt_event_files_clear(folder());
 }
 
-SUITE(.setup = make_scratch, .teardown = remove_scratch)
+SUITE(.setup = make_scratch, .prepare = clear, .clean = clear, .teardown = remove_scratch)
 
 TEST(the_reader_knows_the_checksum_of_the_standard)
 {
@@ -183,8 +182,7 @@ TEST(what_is_written_is_read_back)
                     second[] = {{"loss/training", 0.25}, {"nan", (double)NAN}, {"b", INFINITY}};
     rt_event_file f;
     size_t at = 0;
-    clear();
-    ck_assert_int_eq(rt_event_file_open(&f, folder(), 0).code, RT_OK);
+    expect_ok(rt_event_file_open(&f, folder(), 0));
     rt_event_file_add(&f, 10, first, 2);
     rt_event_file_add(&f, 128, first, 1);
     rt_event_file_add(&f, 99999999, second, 3);
@@ -208,7 +206,6 @@ TEST(what_is_written_is_read_back)
     ck_assert_int_eq(e.count, 1);
     ck_assert_float_eq(e.values[0], 0.25f);
     ck_assert_uint_eq(at, size);
-    clear();
 }
 
 TEST(as_many_values_as_there_can_be_fit)
@@ -219,8 +216,7 @@ TEST(as_many_values_as_there_can_be_fit)
     for (int i = 0; i <= RT_MOST_SCALARS; i++)
         most[i] =
             (rt_scalar){"a_tag_of_63_bytes_______________________________________________", i};
-    clear();
-    ck_assert_int_eq(rt_event_file_open(&f, folder(), 0).code, RT_OK);
+    expect_ok(rt_event_file_open(&f, folder(), 0));
     rt_event_file_add(&f, 1, most, 8);
     rt_event_file_add(&f, 2, most, RT_MOST_SCALARS + 1);
     rt_event_file_close(&f);
@@ -233,7 +229,6 @@ TEST(as_many_values_as_there_can_be_fit)
     ck_assert_uint_eq(length, 9 + 2 + 3 + RT_MOST_SCALARS * (2 + 2 + 63 + 5));
     expect_checksum(file + at + 12, length);
     ck_assert_uint_eq(at + 16 + length, size);
-    clear();
 }
 
 /* Beyond step 40 the file takes back what others have. */
@@ -241,8 +236,7 @@ TEST(a_file_of_a_run_that_goes_on_says_where)
 {
     rt_event_file f;
     size_t at = 0;
-    clear();
-    ck_assert_int_eq(rt_event_file_open(&f, folder(), 40).code, RT_OK);
+    expect_ok(rt_event_file_open(&f, folder(), 40));
     rt_event_file_close(&f);
     read_only_file(folder());
     event e = next(&at);
@@ -251,15 +245,13 @@ TEST(a_file_of_a_run_that_goes_on_says_where)
     ck_assert(e.starts);
     ck_assert_uint_eq(e.step, 41);
     ck_assert_uint_eq(at, size);
-    clear();
 }
 
 TEST(files_of_one_second_have_names_of_their_own)
 {
     rt_event_file a, b;
-    clear();
-    ck_assert_int_eq(rt_event_file_open(&a, folder(), 0).code, RT_OK);
-    ck_assert_int_eq(rt_event_file_open(&b, folder(), 0).code, RT_OK);
+    expect_ok(rt_event_file_open(&a, folder(), 0));
+    expect_ok(rt_event_file_open(&b, folder(), 0));
     rt_event_file_close(&a);
     rt_event_file_close(&b);
     clear();
@@ -269,10 +261,9 @@ TEST(files_of_one_second_have_names_of_their_own)
 TEST(what_cannot_be_made_or_written_is_told)
 {
     rt_event_file f;
-    clear();
     rt_status status = rt_event_file_open(&f, "/proc/none", 0);
     ck_assert_int_eq(status.code, RT_IO);
-    ck_assert_int_eq(rt_event_file_open(&f, folder(), 0).code, RT_OK);
+    expect_ok(rt_event_file_open(&f, folder(), 0));
     fclose(f.file);
     f.file = fopen("/dev/full", "wb");
     rt_event_file_add(&f, 1, &(rt_scalar){"a", 1}, 1);
@@ -281,5 +272,4 @@ TEST(what_cannot_be_made_or_written_is_told)
     fclose(f.file);
     f.file = NULL;
     rt_event_file_close(&f);
-    clear();
 }

@@ -53,14 +53,14 @@ TEST(what_was_not_measured_is_not_told)
 
 TEST(the_machine_is_named)
 {
-    char processors[64], line[256], name[256] = "";
+    char line[256], name[256] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file && !*name && fgets(line, sizeof line, file))
         sscanf(line, "model name : %255[^\n]", name);
     if (file)
         fclose(file);
-    snprintf(processors, sizeof processors, "%d processor%s</td>", rt_processors(),
-             rt_processors() > 1 ? "s" : "");
+    const char *processors =
+        lasting("%d processor%s</td>", rt_processors(), rt_processors() > 1 ? "s" : "");
     const char *text = machine(NULL);
     expect_in(text, "<tr><th>report made by</th><td>rotor " ROTOR_VERSION " (double)");
     expect_in(text, processors);

@@ -1,18 +1,23 @@
 /* The optimiser of librotor-io, against the trainer's steps and against the formulas. */
 
 #include "io/models.h"
-#include "training/config_loading.h"
+#include "training/training.h"
 
 #include "optim/options.h"
-#include "train/step/trainer.h"
 
 #include <math.h>
 
+static void free_optimizer(void *object)
+{
+    rt_optimizer_free(object);
+}
+
+/* Returns an optimizer that is freed after the test. */
 static rt_optimizer *new_optimizer(rt_parameters *p, const rt_optimizer_settings *s)
 {
     rt_optimizer *o;
     expect_ok(rt_optimizer_new(&o, p, s));
-    return o;
+    return owned(o, free_optimizer);
 }
 
 /* ---- the trainer ---- */
@@ -24,31 +29,17 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\nembedding_
                            "weight_decay = 0.1\n"
                            "[train]\nbatch_size = 8\n";
 
-typedef struct pair {
-    rt_config config;
-    rt_data *data;
-    rt_trainer *trainer;
-    rt_transformer *mine; /* the same as the trainer's before its first step */
-} pair;
-
-static pair *new_pair(const char *const *overrides)
+static void free_transformer(void *object)
 {
-    pair *t = calloc(1, sizeof *t);
-    ck_assert_ptr_nonnull(t);
-    load_sound(&t->config, tiny, overrides);
-    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
-    const rt_transformer *theirs = rt_trainer_state(t->trainer)->model;
-    expect_ok(rt_transformer_new(&t->mine, &theirs->options, t->config.run.seed, NULL));
-    return t;
+    rt_transformer_free(object);
 }
 
-static void free_pair(pair *t)
+/* Returns a model that is the same as the trainer's before its first step. */
+static rt_transformer *new_twin(const training *t)
 {
-    rt_transformer_free(t->mine);
-    rt_trainer_free(t->trainer);
-    rt_data_close(t->data);
-    free(t);
+    rt_transformer *twin;
+    expect_ok(rt_transformer_new(&twin, &t->state->model->options, t->config.run.seed, NULL));
+    return owned(twin, free_transformer);
 }
 
 static const char *const *const kinds[] = {
@@ -66,10 +57,10 @@ static const char *const *const kinds[] = {
  * span (200 x 200), too. */
 TEST_ROWS(the_steps_are_those_of_the_trainer, 0, ROWS(kinds))
 {
-    pair *t = new_pair(kinds[_i]);
+    training *t = new_training(tiny, kinds[_i]);
     const rt_optimizer_settings s = t->config.optimizer.settings;
-    const rt_parameters *theirs = &rt_trainer_state(t->trainer)->model->parameters;
-    rt_parameters *p = &t->mine->parameters;
+    const rt_parameters *theirs = &t->state->model->parameters;
+    rt_parameters *p = &new_twin(t)->parameters;
     rt_optimizer *o = new_optimizer(p, &s);
     const size_t bytes = p->block_size * sizeof(real);
     for (int i = 0; i < p->count; i++)
@@ -90,8 +81,6 @@ TEST_ROWS(the_steps_are_those_of_the_trainer, 0, ROWS(kinds))
                           "step %d, number %zu: %.17g, expected %.17g", step + 1, i,
                           (double)p->values[i], (double)theirs->values[i]);
     }
-    rt_optimizer_free(o);
-    free_pair(t);
 }
 
 TEST_ROWS(the_defaults_are_those_of_a_configuration, 0, RT_OPTIMIZER_MUON + 1)
@@ -111,14 +100,22 @@ TEST_ROWS(the_defaults_are_those_of_a_configuration, 0, RT_OPTIMIZER_MUON + 1)
 
 /* ---- the formulas ---- */
 
-/* A weight, a bias and a theta of one number each. */
-static void make_three(rt_parameters *p)
+static void free_parameters(void *object)
 {
-    *p = (rt_parameters){0};
+    rt_parameters_free(object);
+    free(object);
+}
+
+/* Returns a weight, a bias and a theta of one number each, which are freed after the test. */
+static rt_parameters *new_three(void)
+{
+    rt_parameters *p = owned(calloc(1, sizeof *p), free_parameters);
+    ck_assert_ptr_nonnull(p);
     rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_ONE, RT_SHAPE_OF(1), "weight");
     rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(1), "bias");
     rt_parameters_add(p, RT_ROLE_THETA, RT_INIT_ONE, RT_SHAPE_OF(1), "theta");
     expect_ok(rt_parameters_allocate(p, 1, NULL));
+    return p;
 }
 
 static void set_gradients(rt_parameters *p, double a, double b, double c)
@@ -142,16 +139,15 @@ static void expect_value(const rt_parameters *p, int i, double wanted)
 /* Two steps with the gradients (3, 4, 0), whose norm of 5 is clipped to 1. */
 TEST(adam_adds_the_decay_to_the_gradient)
 {
-    rt_parameters p;
+    rt_parameters *p = new_three();
     rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAM);
     double x[3] = {1, 1, 1}, m[3] = {0}, v[3] = {0};
     const double lr = 0.1, scale = 1 / (5 + 1e-6), gradient[3] = {3, 4, 0};
     s.weight_decay = 0.5;
-    make_three(&p);
-    rt_optimizer *o = new_optimizer(&p, &s);
+    rt_optimizer *o = new_optimizer(p, &s);
     for (int t = 1; t <= 2; t++) {
         double norm;
-        set_gradients(&p, 3, 4, 0);
+        set_gradients(p, 3, 4, 0);
         expect_ok(rt_optimizer_step(o, lr, &norm));
         ck_assert(fabs(norm - 5) < 1e-12);
         for (int i = 0; i < 3; i++) {
@@ -159,16 +155,14 @@ TEST(adam_adds_the_decay_to_the_gradient)
             m[i] = 0.9 * m[i] + 0.1 * g;
             v[i] = 0.999 * v[i] + 0.001 * g * g;
             x[i] -= lr * m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.999, t))) + 1e-8);
-            expect_value(&p, i, x[i]);
+            expect_value(p, i, x[i]);
         }
     }
-    rt_optimizer_free(o);
-    rt_parameters_free(&p);
 }
 
 TEST(sgd_looks_ahead_with_nesterov)
 {
-    rt_parameters p;
+    rt_parameters *p = new_three();
     rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
     double x[3] = {1, 1, 1}, m[3] = {0};
     const double gradient[3] = {0.3, -0.2, 0.1};
@@ -176,35 +170,29 @@ TEST(sgd_looks_ahead_with_nesterov)
     s.momentum = 0.5;
     s.weight_decay = 0;
     s.theta_lr_scale = 10;
-    make_three(&p);
-    rt_optimizer *o = new_optimizer(&p, &s);
+    rt_optimizer *o = new_optimizer(p, &s);
     for (int t = 1; t <= 3; t++) {
-        set_gradients(&p, 0.3, -0.2, 0.1);
+        set_gradients(p, 0.3, -0.2, 0.1);
         expect_ok(rt_optimizer_step(o, 0.1, NULL));
         for (int i = 0; i < 3; i++) {
             m[i] = 0.5 * m[i] + gradient[i];
             x[i] -= (i == 2 ? 1 : 0.1) * (gradient[i] + 0.5 * m[i]);
-            expect_value(&p, i, x[i]);
+            expect_value(p, i, x[i]);
         }
     }
-    rt_optimizer_free(o);
-    rt_parameters_free(&p);
 }
 
 TEST(what_wants_no_gradient_stays_and_does_not_count)
 {
-    rt_parameters p;
+    rt_parameters *p = new_three();
     double norm;
     const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
-    make_three(&p);
-    p.list[0]->tensor.wants_grad = false;
-    rt_optimizer *o = new_optimizer(&p, &s);
-    set_gradients(&p, NAN, 3, 4);
+    p->list[0]->tensor.wants_grad = false;
+    rt_optimizer *o = new_optimizer(p, &s);
+    set_gradients(p, NAN, 3, 4);
     expect_ok(rt_optimizer_step(o, 0.1, &norm));
     ck_assert(fabs(norm - 5) < 1e-12);
-    ck_assert(value_of(&p, 0) == 1 && value_of(&p, 1) < 1 && value_of(&p, 2) < 1);
-    rt_optimizer_free(o);
-    rt_parameters_free(&p);
+    ck_assert(value_of(p, 0) == 1 && value_of(p, 1) < 1 && value_of(p, 2) < 1);
 }
 
 /* ---- refusals ---- */
@@ -212,29 +200,23 @@ TEST(what_wants_no_gradient_stays_and_does_not_count)
 /* A step that is refused is none: the next one is the first. */
 TEST(a_refused_step_changes_nothing)
 {
-    rt_parameters p, other;
+    rt_parameters *p = new_three(), *other = new_three();
     const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
-    make_three(&p);
-    make_three(&other);
-    rt_optimizer *o = new_optimizer(&p, &s), *unharmed = new_optimizer(&other, &s);
-    set_gradients(&p, 1, INFINITY, 1);
+    rt_optimizer *o = new_optimizer(p, &s), *unharmed = new_optimizer(other, &s);
+    set_gradients(p, 1, INFINITY, 1);
     rt_status status = rt_optimizer_step(o, 0.1, NULL);
     ck_assert_int_eq(status.code, RT_NONFINITE);
     ck_assert_msg(strstr(status.message, "bias") != NULL, "%s", status.message);
-    set_gradients(&p, 1, 1, 1);
-    set_gradients(&other, 1, 1, 1);
+    set_gradients(p, 1, 1, 1);
+    set_gradients(other, 1, 1, 1);
     ck_assert_int_eq(rt_optimizer_step(o, -1, NULL).code, RT_ARGUMENT);
     ck_assert_int_eq(rt_optimizer_step(o, NAN, NULL).code, RT_ARGUMENT);
     for (int i = 0; i < 3; i++)
-        ck_assert(value_of(&p, i) == 1);
+        ck_assert(value_of(p, i) == 1);
     expect_ok(rt_optimizer_step(o, 0.1, NULL));
     expect_ok(rt_optimizer_step(unharmed, 0.1, NULL));
     for (int i = 0; i < 3; i++)
-        ck_assert(value_of(&p, i) == value_of(&other, i));
-    rt_optimizer_free(o);
-    rt_optimizer_free(unharmed);
-    rt_parameters_free(&p);
-    rt_parameters_free(&other);
+        ck_assert(value_of(p, i) == value_of(other, i));
 }
 
 #define SETTINGS(...)                                                                              \
@@ -259,26 +241,23 @@ static const struct {
 
 TEST_ROWS(a_setting_out_of_its_range_is_refused, 0, ROWS(refused))
 {
-    rt_parameters p;
+    rt_parameters *p = new_three();
     rt_optimizer *o;
-    make_three(&p);
-    rt_status status = rt_optimizer_new(&o, &p, &refused[_i].settings);
+    rt_status status = rt_optimizer_new(&o, p, &refused[_i].settings);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_str_eq(status.message, refused[_i].message);
     ck_assert_ptr_null(o);
-    rt_parameters_free(&p);
 }
 
 TEST(an_exhausted_heap_leaves_no_optimizer)
 {
-    rt_parameters p;
+    rt_parameters *p = new_three();
     rt_optimizer *o = NULL;
     const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     int failures = 0;
-    make_three(&p);
     for (;; failures++) {
         rt_memory_fail_at((size_t)failures + 1);
-        rt_status status = rt_optimizer_new(&o, &p, &s);
+        rt_status status = rt_optimizer_new(&o, p, &s);
         rt_memory_fail_at(0);
         if (!status.code)
             break;
@@ -288,5 +267,4 @@ TEST(an_exhausted_heap_leaves_no_optimizer)
     ck_assert_int_eq(failures, 3);
     rt_optimizer_free(o);
     rt_optimizer_free(NULL);
-    rt_parameters_free(&p);
 }

@@ -1,10 +1,8 @@
 /* Steps and evaluations on labelled texts of different lengths, in double. */
 
-#include "config_loading.h"
-
 #include "io/model_options.h"
 #include "scratch.h"
-#include "train/step/trainer.h"
+#include "training.h"
 
 #include <math.h>
 
@@ -30,44 +28,13 @@ static void write_rows(const char *name, bool pairs, bool tag)
     ck_assert(to && fwrite(text, 1, used, to) == used && !fclose(to));
 }
 
-typedef struct training {
-    rt_config config;
-    rt_data *data;
-    rt_trainer *trainer;
-} training;
-
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
-static void free_training(void *object)
-{
-    training *t = object;
-    rt_trainer_free(t->trainer);
-    rt_data_close(t->data);
-    free(t);
-}
-
-/* Returns a training that is freed after the test, on all rows of the file: `task` is a line
- * "data.task=...". */
-static training *new_training(const char *task, const char *more)
-{
-    training *t = calloc(1, sizeof *t);
-    ck_assert_ptr_nonnull(t);
-    owned(t, free_training);
-    load_sound(&t->config, tiny,
-               OVERRIDES(task, lasting("data.file=%s", in_scratch("a.tsv")), "data.eval_fraction=0",
-                         more));
-    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
-    return t;
-}
-
+/* Returns a training on all rows of a file that it writes. */
 static training *new_labelled(bool pairs, bool tag, const char *more)
 {
     write_rows("a.tsv", pairs, tag);
-    return new_training(tag ? "data.task=tag" : "data.task=classify", more);
+    return new_training(tiny, OVERRIDES(tag ? "data.task=tag" : "data.task=classify",
+                                        lasting("data.file=%s", in_scratch("a.tsv")),
+                                        "data.eval_fraction=0", more));
 }
 
 /* ---- the model ---- */
@@ -95,9 +62,8 @@ TEST(the_data_chooses_head_and_token_types)
 TEST(a_second_text_trains_the_second_type)
 {
     training *t = new_labelled(true, false, "run.seed=1");
-    const rt_parameters *p = &rt_trainer_state(t->trainer)->model->parameters;
-    const rt_parameter *types = rt_parameters_find(p, "embeddings.types."
-                                                      "weight");
+    const rt_parameters *p = &t->state->model->parameters;
+    const rt_parameter *types = rt_parameters_find(p, "embeddings.types.weight");
     rt_step_result result;
     double squares[2] = {0};
     expect_ok(rt_trainer_step(t->trainer, &result));
@@ -164,7 +130,7 @@ TEST(sequences_of_one_length_are_never_cut)
 TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
-    rt_transformer *model = rt_trainer_state(t->trainer)->model;
+    rt_transformer *model = t->state->model;
     rt_graph *g = rt_graph_new();
     rt_labelled_batch one;
     rt_step_result result;
@@ -193,18 +159,18 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
 TEST(any_number_of_threads_takes_the_same_steps)
 {
     static const char *const threads[] = {"run.threads=1", "run.threads=3"};
+    const char *file = lasting("data.file=%s", in_scratch("a.tsv"));
     training *t[2];
+    write_rows("a.tsv", true, false);
     for (int i = 0; i < 2; i++) {
-        t[i] = new_labelled(true, false, threads[i]);
-        t[i]->config.train.shards = 4;
-        rt_trainer_free(t[i]->trainer);
-        expect_ok(rt_trainer_new(&t[i]->trainer, &t[i]->config, t[i]->data, NULL));
+        t[i] = new_training(tiny, OVERRIDES("data.task=classify", file, "data.eval_fraction=0",
+                                            "train.shards=4", threads[i]));
         rt_step_result result;
         for (int step = 0; step < 12; step++)
             expect_ok(rt_trainer_step(t[i]->trainer, &result));
     }
-    const rt_parameters *a = &rt_trainer_state(t[0]->trainer)->model->parameters;
-    const rt_parameters *b = &rt_trainer_state(t[1]->trainer)->model->parameters;
+    const rt_parameters *a = &t[0]->state->model->parameters;
+    const rt_parameters *b = &t[1]->state->model->parameters;
     ck_assert(!memcmp(a->values, b->values, a->block_size * sizeof(real)));
 }
 
@@ -214,7 +180,7 @@ TEST(any_number_of_threads_takes_the_same_steps)
 TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=2");
-    rt_transformer *model = rt_trainer_state(t->trainer)->model;
+    rt_transformer *model = t->state->model;
     rt_graph *g = rt_graph_new();
     rt_labelled_batch one;
     rt_evaluation e;

@@ -40,9 +40,9 @@ static void make_model_of(const char *of, bool lm, int length, const char *more)
     snprintf(text, sizeof text, text_config, lm ? "yes" : "no", length, file, lm ? "lm" : "mlm",
              more);
     load_sound(&config, text, NULL);
-    ck_assert_int_eq(rt_data_open(&data, &config.data, NULL).code, RT_OK);
+    expect_ok(rt_data_open(&data, &config.data, NULL));
     const rt_transformer_options o = rt_model_options(&config.model, data);
-    ck_assert_int_eq(rt_transformer_new(&model, &o, 1, NULL).code, RT_OK);
+    expect_ok(rt_transformer_new(&model, &o, 1, NULL));
     const rt_parameters *p = &model->parameters;
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] *= 5;
@@ -66,8 +66,12 @@ static void free_model(void)
 {
     rt_transformer_free(model);
     rt_data_close(data);
+    model = NULL;
+    data = NULL;
     unlink(file);
 }
+
+SUITE(.teardown = free_model)
 
 /* Probabilities at one place of the ids from `first` on, their logits divided by the temperature.
  */
@@ -114,23 +118,23 @@ static int32_t largest(const double p[VOCAB])
     return best;
 }
 
-static rt_status predict_with(const rt_predict_options *o, char *printed, size_t size)
+static char printed[512];
+
+static rt_status predict_with(const rt_predict_options *o)
 {
     rt_predicted predicted;
-    FILE *to = fmemopen(printed, size, "w");
+    memset(printed, 0, sizeof printed);
+    FILE *to = fmemopen(printed, sizeof printed, "w");
     ck_assert_ptr_nonnull(to);
     const rt_status status = rt_predict(to, model, data, &config, o, &predicted);
     fclose(to);
     return status;
 }
 
-static void predict(const char *text, double temperature, int count, char *printed, size_t size)
+static void predict(const char *text, double temperature, int count)
 {
-    const rt_predict_options o = {.text = text,
-                                  .sampling = {temperature, 0, 1, SEED},
-                                  .count = count};
-    const rt_status status = predict_with(&o, printed, size);
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(predict_with(&(
+        rt_predict_options){.text = text, .sampling = {temperature, 0, 1, SEED}, .count = count}));
 }
 
 static const double temperatures[] = {0, 0.3, 1, 2.5};
@@ -140,7 +144,6 @@ TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 4)
     const double temperature = temperatures[_i];
     int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     unsigned char expected[ADDED];
-    char printed[256] = "";
     double p[VOCAB];
     make_model(true);
     for (int n = 0; n < ADDED; n++) {
@@ -148,14 +151,13 @@ TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 4)
         ids[3 + n] = temperature > 0 ? drawn(p, n) : largest(p);
         expected[n] = (unsigned char)CHARACTER_OF(ids[3 + n]);
     }
-    predict("ab", temperature, ADDED, printed, sizeof printed);
+    predict("ab", temperature, ADDED);
     ck_assert_int_eq(memcmp(printed, "ab", 2), 0);
     for (int n = 0; n < ADDED; n++)
         ck_assert_msg((unsigned char)printed[2 + n] == expected[n],
                       "character %d is 0x%02x, expected 0x%02x", n, (unsigned char)printed[2 + n],
                       expected[n]);
     ck_assert_int_eq(printed[2 + ADDED], '\n');
-    free_model();
 }
 
 /* [CLS] and the newest of the others: half of what the model reads, of an odd number the larger. */
@@ -164,11 +166,10 @@ TEST_ROWS(a_text_that_has_grown_goes_on_from_its_newest_half, 0, 2)
     enum { MANY = 3 * LENGTH };
     const int length = LENGTH - _i, half = (length + 1) / 2;
     int32_t ids[LENGTH + 1] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
-    char printed[2 * MANY] = "";
     double p[VOCAB];
     int count = 3, halves = 0;
     make_model_of_length(true, length);
-    predict("ab", 1, MANY, printed, sizeof printed);
+    predict("ab", 1, MANY);
     for (int n = 0; n < MANY; n++) {
         probabilities_at(ids, count, count - 1, 1, p);
         ids[count++] = drawn(p, n);
@@ -182,7 +183,6 @@ TEST_ROWS(a_text_that_has_grown_goes_on_from_its_newest_half, 0, 2)
         }
     }
     ck_assert_int_gt(halves, 2);
-    free_model();
 }
 
 /* A word has a blank before it unless it is the first of the text. */
@@ -190,25 +190,23 @@ TEST_ROWS(words_are_parted_by_blanks, 0, 3)
 {
     static const char pieces[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nred\ngreen\nblue\n";
     static const char *const texts[] = {"", "red", "red green"};
-    char vocabulary[] = "/tmp/rotor-predict-XXXXXX", more[100], printed[256] = "";
+    char vocabulary[] = "/tmp/rotor-predict-XXXXXX";
     const int descriptor = mkstemp(vocabulary);
     int words = 0;
     ck_assert_int_eq(write(descriptor, pieces, strlen(pieces)), strlen(pieces));
     close(descriptor);
-    snprintf(more, sizeof more, "level = wordpiece\nvocab_file = %s\n", vocabulary);
-    make_model_of("red green blue green red red blue green green ", true, LENGTH, more);
-    predict(texts[_i], 1, ADDED, printed, sizeof printed);
+    make_model_of("red green blue green red red blue green green ", true, LENGTH,
+                  lasting("level = wordpiece\nvocab_file = %s\n", vocabulary));
+    predict(texts[_i], 1, ADDED);
     ck_assert_int_eq(memcmp(printed, texts[_i], strlen(texts[_i])), 0);
     for (const char *at = printed; *at; words++) {
         const int size = (int)strcspn(at, " \n");
-        char line[16];
-        snprintf(line, sizeof line, "\n%.*s\n", size, at);
-        ck_assert_msg(strstr(pieces, line) != NULL, "'%.*s' is no word of '%s'", size, at, printed);
+        ck_assert_msg(strstr(pieces, lasting("\n%.*s\n", size, at)) != NULL,
+                      "'%.*s' is no word of '%s'", size, at, printed);
         at += size + 1;
     }
     ck_assert_int_eq(words, _i + ADDED);
     unlink(vocabulary);
-    free_model();
 }
 
 /* The K most likely characters, and of those as many as make up P, by their definition: whoever is
@@ -233,34 +231,29 @@ TEST_ROWS(choices_are_among_the_most_likely, 0, 6)
         double top_p;
     } rows[] = {{1, 1}, {3, 1}, {0, 0.4}, {0, 1e-9}, {5, 0.5}, {1000, 1}};
     int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
-    char printed[256] = "";
     double p[VOCAB];
     make_model(true);
     const rt_predict_options o = {.text = "ab",
                                   .sampling = {2.5, rows[_i].top_k, rows[_i].top_p, SEED},
                                   .count = ADDED};
-    const rt_status status = predict_with(&o, printed, sizeof printed);
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(predict_with(&o));
     for (int n = 0; n < ADDED; n++) {
         probabilities_at(ids, 3 + n, 2 + n, 2.5, p);
         keep(p, rows[_i].top_k, rows[_i].top_p);
         ids[3 + n] = drawn(p, n);
         ck_assert_int_eq((unsigned char)printed[2 + n], CHARACTER_OF(ids[3 + n]));
     }
-    free_model();
 }
 
 /* The choices differ from place to place, or one draw would serve for all. */
 TEST(every_token_has_a_draw_of_its_own)
 {
-    char printed[256] = "";
     int changes = 0;
     make_model(true);
-    predict("ab", 100, ADDED, printed, sizeof printed); /* nearly uniform: the draw alone decides */
+    predict("ab", 100, ADDED); /* nearly uniform: the draw alone decides */
     for (int n = 1; n < ADDED; n++)
         changes += printed[2 + n] != printed[1 + n];
     ck_assert_int_gt(changes, ADDED / 2);
-    free_model();
 }
 
 /* The token takes part with its probability, and nothing is printed for it; the other special ones
@@ -283,41 +276,36 @@ TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     rt_graph_free(g);
     for (int seed = 0; seed < SEEDS; seed++) {
         rt_predict_options o = {.text = "ab", .sampling = {3, 0, 1, (uint64_t)seed}, .count = 1};
-        char printed[256] = "", expected[8] = "ab\n", json[96];
         double left = rt_random_uniform((rt_random){o.sampling.seed, 0, RT_STREAM_SAMPLE}, 0) * sum;
         int id = -1;
         while (left >= 0)
             left -= p[++id];
-        if (id != RT_ID_SEP)
-            snprintf(expected, sizeof expected, "ab%c\n", (char)CHARACTER_OF(id));
-        ck_assert(!predict_with(&o, printed, sizeof printed).code);
-        ck_assert_str_eq(printed, expected);
-        snprintf(json, sizeof json, "\", \"tokens\": %d, \"end\": \"%s\"}\n", id != RT_ID_SEP,
-                 id == RT_ID_SEP ? "token" : "length");
+        expect_ok(predict_with(&o));
+        ck_assert_str_eq(printed, id == RT_ID_SEP ? "ab\n" : lasting("ab%c\n", CHARACTER_OF(id)));
+        const char *json = lasting("\", \"tokens\": %d, \"end\": \"%s\"}\n", id != RT_ID_SEP,
+                                   id == RT_ID_SEP ? "token" : "length");
         o.jsonl = true;
-        ck_assert(!predict_with(&o, printed, sizeof printed).code);
+        expect_ok(predict_with(&o));
         ck_assert_msg(strstr(printed, json) != NULL, "no %s in %s", json, printed);
         ended += id == RT_ID_SEP;
     }
     ck_assert_int_gt(ended, 0);
     ck_assert_int_lt(ended, SEEDS / 2);
-    free_model();
 }
 
 /* Its place in the text, [CLS] counted, is the number of the draw. */
 TEST(a_mask_is_drawn_by_its_place)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b'), RT_ID_MASK};
-    char printed[512] = "", expected[] = "a?b?\n";
+    char expected[] = "a?b?\n";
     double p[VOCAB];
     make_model(false);
     for (int t = 2; t < 5; t += 2) {
         probabilities_at(ids, 5, t, 2.5, p);
         expected[t - 1] = (char)CHARACTER_OF(drawn(p, t));
     }
-    predict("a[MASK]b[MASK]", 2.5, 0, printed, sizeof printed);
+    predict("a[MASK]b[MASK]", 2.5, 0);
     ck_assert_msg(!strncmp(printed, expected, strlen(expected)), "%s", printed);
-    free_model();
 }
 
 TEST_ROWS(a_model_of_nan_says_so, 0, 2)
@@ -326,14 +314,12 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
     const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",
                                   .sampling = {1, 0, 1, SEED},
                                   .count = 1};
-    char printed[512];
     const rt_parameters *p = &model->parameters;
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] = NAN;
-    const rt_status status = predict_with(&o, printed, sizeof printed);
+    const rt_status status = predict_with(&o);
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_msg(strstr(status.message, "of a row is nan") != NULL, "%s", status.message);
-    free_model();
 }
 
 /* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities among all
@@ -341,11 +327,10 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
 TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b')};
-    char printed[512] = "", expected[64];
     double p[VOCAB];
     make_model(false);
     probabilities_from(0, ids, 4, 2, 1, p);
-    predict("a[MASK]b", 0, 0, printed, sizeof printed);
+    predict("a[MASK]b", 0, 0);
     const int32_t best = largest(p);
     ck_assert_int_eq((unsigned char)printed[1], CHARACTER_OF(best));
     const char *line = strstr(printed + 3, "mask 1:");
@@ -353,13 +338,10 @@ TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
     line += strlen("mask 1:");
     for (int i = 0; i < 5; i++) {
         const int32_t id = largest(p);
-        snprintf(expected, sizeof expected, "%s 'x' %.3f", i ? "," : "", p[id]);
-        char *at = strchr(expected, 'x');
-        *at = (char)CHARACTER_OF(id);
+        const char *expected = lasting("%s '%c' %.3f", i ? "," : "", CHARACTER_OF(id), p[id]);
         ck_assert_msg(!memcmp(line, expected, strlen(expected)), "rival %d in: %s", i, line);
         line += strlen(expected);
         p[id] = 0;
     }
     ck_assert_int_eq(*line, '\n');
-    free_model();
 }

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <pthread.h>
 
-enum { LENGTH = 12, CLASSES = 3, A = RT_FIRST_SYMBOL + 'a' };
+enum { LENGTH = 12, CLASSES = 3, PRINTED = 1000, A = RT_FIRST_SYMBOL + 'a' };
 
 typedef struct asking {
     rt_config config;
@@ -19,31 +19,31 @@ typedef struct asking {
     rt_transformer *model;
 } asking;
 
-/* A model of three labels and of bytes, whose preferences are far from equal. */
-static asking *new_asking(const char *task, const char *file)
+static void free_asking(void *object)
 {
-    char text[700];
-    asking *a = calloc(1, sizeof *a);
-    FILE *to = fopen(in_scratch("a.tsv"), "w");
-    ck_assert(a && to && fputs(file, to) >= 0 && !fclose(to));
-    snprintf(text, sizeof text,
-             "[model]\nlayers = 1\ndim = 16\nheads = 2\n[data]\ntask = %s\nlevel = byte\n"
-             "length = 12\neval_fraction = 0\nfile = %s\n",
-             task, in_scratch("a.tsv"));
-    load_sound(&a->config, text, NULL);
-    ck_assert_int_eq(rt_data_open(&a->data, &a->config.data, NULL).code, RT_OK);
-    const rt_transformer_options o = rt_model_options(&a->config.model, a->data);
-    ck_assert_int_eq(rt_transformer_new(&a->model, &o, 1, NULL).code, RT_OK);
-    for (size_t i = 0; i < a->model->parameters.block_size; i++)
-        a->model->parameters.values[i] *= 5;
-    return a;
-}
-
-static void free_asking(asking *a)
-{
+    asking *a = object;
     rt_transformer_free(a->model);
     rt_data_close(a->data);
     free(a);
+}
+
+/* Returns a model of three labels and of bytes, whose preferences are far from equal; it is freed
+ * after the test. */
+static asking *new_asking(const char *task, const char *file)
+{
+    asking *a = owned(calloc(1, sizeof *a), free_asking);
+    write_bytes(in_scratch("a.tsv"), file, strlen(file));
+    load_sound(&a->config,
+               lasting("[model]\nlayers = 1\ndim = 16\nheads = 2\n[data]\ntask = %s\nlevel = byte\n"
+                       "length = 12\neval_fraction = 0\nfile = %s\n",
+                       task, in_scratch("a.tsv")),
+               NULL);
+    expect_ok(rt_data_open(&a->data, &a->config.data, NULL));
+    const rt_transformer_options o = rt_model_options(&a->config.model, a->data);
+    expect_ok(rt_transformer_new(&a->model, &o, 1, NULL));
+    for (size_t i = 0; i < a->model->parameters.block_size; i++)
+        a->model->parameters.values[i] *= 5;
+    return a;
 }
 
 static const char texts[] = "text\tlabel\na\tnone\nb\tsome\nc\ttwo words\n";
@@ -72,10 +72,11 @@ static void add_answer(const asking *a, const int32_t *ids, const int32_t *types
     rt_graph_free(g);
 }
 
-static rt_status ask(const asking *a, const char *text, const char *lines, char *printed,
-                     size_t size, rt_predicted *told)
+static rt_status ask(const asking *a, const char *text, const char *lines, char printed[PRINTED],
+                     rt_predicted *told)
 {
-    FILE *to = fmemopen(printed, size, "w"), *from = lines ? tmpfile() : NULL;
+    memset(printed, 0, PRINTED);
+    FILE *to = fmemopen(printed, PRINTED, "w"), *from = lines ? tmpfile() : NULL;
     ck_assert(to && (!lines || (from && fputs(lines, from) >= 0)));
     if (from)
         rewind(from);
@@ -87,14 +88,15 @@ static rt_status ask(const asking *a, const char *text, const char *lines, char 
     return status;
 }
 
-static void expect_answer(const asking *a, const char *text, const char *expected)
+/* Returns what is printed of a text, or of lines, for texts and cut ones of these numbers. */
+static const char *answer(const asking *a, const char *text, const char *lines, int count, int cut)
 {
-    char printed[1000] = "";
+    char printed[PRINTED];
     rt_predicted told;
-    rt_status status = ask(a, text, NULL, printed, sizeof printed, &told);
-    ck_assert_msg(!status.code, "%s", status.message);
-    ck_assert_str_eq(printed, expected);
-    ck_assert_int_eq(told.texts, 1);
+    expect_ok(ask(a, text, lines, printed, &told));
+    ck_assert_int_eq(told.texts, count);
+    ck_assert_int_eq(told.cut, cut);
+    return *printed ? lasting("%s", printed) : "";
 }
 
 /* ---- texts ---- */
@@ -116,12 +118,11 @@ TEST(a_text_has_the_label_of_the_largest_logit_and_its_probability)
             ids[1 + k] = A + asked[i][k] - 'a';
         ids[1 + count] = RT_ID_SEP;
         add_answer(a, ids, NULL, count + 2, -1, expected);
-        expect_answer(a, asked[i], expected);
+        ck_assert_str_eq(answer(a, asked[i], NULL, 1, 0), expected);
         different |= *first && strcmp(first, expected) != 0;
         strcpy(first, expected);
     }
     ck_assert(different);
-    free_asking(a);
 }
 
 TEST(a_pair_is_read_with_its_types)
@@ -133,21 +134,13 @@ TEST(a_pair_is_read_with_its_types)
     add_answer(a, ids, types, 6, -1, expected);
     add_answer(a, ids, NULL, 6, -1, other);
     ck_assert_str_ne(expected, other);
-    expect_answer(a, "ab\tc", expected);
-    free_asking(a);
+    ck_assert_str_eq(answer(a, "ab\tc", NULL, 1, 0), expected);
 }
 
 TEST(a_long_text_is_cut_and_counted)
 {
     asking *a = new_asking("classify", texts);
-    char whole[100] = "", more[100] = "";
-    rt_predicted told;
-    ck_assert(!ask(a, "abcdefghij", NULL, whole, sizeof whole, &told).code);
-    ck_assert_int_eq(told.cut, 0);
-    ck_assert(!ask(a, "abcdefghijklm", NULL, more, sizeof more, &told).code);
-    ck_assert_int_eq(told.cut, 1);
-    ck_assert_str_eq(whole, more);
-    free_asking(a);
+    ck_assert_str_eq(answer(a, "abcdefghijklm", NULL, 1, 1), answer(a, "abcdefghij", NULL, 1, 0));
 }
 
 /* ---- tokens ---- */
@@ -164,21 +157,16 @@ TEST(every_token_has_the_label_at_its_first_piece)
         add_answer(a, ids, NULL, 8, places[i], expected);
     }
     strcat(expected, "\n");
-    expect_answer(a, " ab  c\tdef ", expected);
-    free_asking(a);
+    ck_assert_str_eq(answer(a, " ab  c\tdef ", NULL, 1, 0), expected);
 }
 
 TEST(a_token_that_is_cut_off_has_no_line)
 {
     asking *a = new_asking("tag", tokens);
-    char printed[300] = "";
-    rt_predicted told;
-    ck_assert(!ask(a, "abcd efghij k l", NULL, printed, sizeof printed, &told).code);
-    ck_assert_ptr_nonnull(strstr(printed, "abcd\t"));
-    ck_assert_ptr_nonnull(strstr(printed, "\nefghij\t"));
+    const char *printed = answer(a, "abcd efghij k l", NULL, 1, 1);
+    expect_in(printed, "abcd\t");
+    expect_in(printed, "\nefghij\t");
     ck_assert_ptr_null(strstr(printed, "\nk\t"));
-    ck_assert_int_eq(told.cut, 1);
-    free_asking(a);
 }
 
 /* ---- lines ---- */
@@ -187,19 +175,12 @@ TEST_ROWS(every_line_is_answered_as_if_it_were_alone, 0, 2)
 {
     static const char *const asked[] = {"abcdefghijklmnop", "a", "hello", "xyz"};
     asking *a = new_asking(_i ? "tag" : "classify", _i ? tokens : texts);
-    char printed[1000] = "", expected[1000] = "", lines[100] = "";
-    rt_predicted told;
+    char expected[PRINTED] = "", lines[100] = "";
     for (int i = 0; i < 4; i++) {
-        char one[200] = "";
-        ck_assert(!ask(a, asked[i], NULL, one, sizeof one, &told).code);
-        strcat(expected, one);
+        strcat(expected, answer(a, asked[i], NULL, 1, !i));
         sprintf(lines + strlen(lines), "%s%s", asked[i], i == 1 ? "\r\n" : i == 3 ? "" : "\n");
     }
-    ck_assert(!ask(a, NULL, lines, printed, sizeof printed, &told).code);
-    ck_assert_str_eq(printed, expected);
-    ck_assert_int_eq(told.texts, 4);
-    ck_assert_int_eq(told.cut, 1);
-    free_asking(a);
+    ck_assert_str_eq(answer(a, NULL, lines, 4, 1), expected);
 }
 
 TEST(a_bad_line_is_named_and_the_answers_before_it_stand)
@@ -209,47 +190,35 @@ TEST(a_bad_line_is_named_and_the_answers_before_it_stand)
         {"ab\nc\xff\n", "line 2: byte 0xff at byte 1 is not UTF-8"},
     };
     asking *a = new_asking("classify", texts);
-    char one[200] = "";
-    rt_predicted told;
-    ck_assert(!ask(a, "ab", NULL, one, sizeof one, &told).code);
+    const char *one = answer(a, "ab", NULL, 1, 0);
     for (int i = 0; i < 2; i++) {
-        char printed[1000] = "";
-        rt_status status = ask(a, NULL, lines[i][0], printed, sizeof printed, &told);
+        char printed[PRINTED];
+        rt_predicted told;
+        rt_status status = ask(a, NULL, lines[i][0], printed, &told);
         ck_assert_int_eq(status.code, RT_ARGUMENT);
         ck_assert_str_eq(status.message, lines[i][1]);
         ck_assert_str_eq(printed, one);
     }
-    free_asking(a);
 }
 
 TEST(a_stream_without_lines_has_no_answers)
 {
     asking *a = new_asking("classify", texts);
-    char printed[100] = "";
-    rt_predicted told;
-    ck_assert(!ask(a, NULL, "", printed, sizeof printed, &told).code);
-    ck_assert_str_eq(printed, "");
-    ck_assert_int_eq(told.texts, 0);
-    free_asking(a);
+    ck_assert_str_eq(answer(a, NULL, "", 0, 0), "");
 }
 
 /* ---- a full heap ---- */
 
+static rt_status ask_two_lines(void *a)
+{
+    char printed[PRINTED];
+    rt_predicted told;
+    return ask(a, NULL, "ab c\nd\n", printed, &told);
+}
+
 TEST(a_full_heap_is_an_error)
 {
-    asking *a = new_asking("tag", tokens);
-    rt_code code = RT_MEMORY;
-    size_t n = 0;
-    while (code == RT_MEMORY && n < 10000) {
-        char printed[300] = "";
-        rt_predicted told;
-        rt_memory_fail_at(++n);
-        code = ask(a, NULL, "ab c\nd\n", printed, sizeof printed, &told).code;
-        rt_memory_fail_at(0);
-    }
-    ck_assert_int_eq(code, RT_OK);
-    ck_assert_uint_gt(n, 8);
-    free_asking(a);
+    expect_faults(ask_two_lines, new_asking("tag", tokens), 8);
 }
 
 #ifndef RT_DOUBLE
@@ -257,7 +226,7 @@ TEST(a_full_heap_is_an_error)
 typedef struct request {
     const asking *a;
     size_t failing; /* which request of the heap, 0: none */
-    char printed[300];
+    char printed[PRINTED];
     rt_status status;
 } request;
 
@@ -266,7 +235,7 @@ static void *ask_in_thread(void *data)
     request *r = data;
     rt_predicted told;
     rt_memory_fail_at(r->failing);
-    r->status = ask(r->a, "ab c", NULL, r->printed, sizeof r->printed, &told);
+    r->status = ask(r->a, "ab c", NULL, r->printed, &told);
     rt_memory_fail_at(0);
     return NULL;
 }
@@ -300,7 +269,6 @@ TEST_ROWS(a_product_without_memory_is_an_error_and_no_answer, 0, IN_FLOAT ? 2 : 
     ck_assert_int_eq(r.status.code, RT_OK);
     ck_assert(there.code || products > 0);
     ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
-    free_asking(a);
 }
 
 #endif

@@ -21,11 +21,10 @@ static void write_message(const rt_renamed *r, char message[RT_MESSAGE_SIZE])
 
 static void expect_to_be_read(const rt_renamed *r)
 {
-    char section[RT_KEY_NAME_SIZE], text[4 * RT_KEY_NAME_SIZE];
+    char section[RT_KEY_NAME_SIZE];
     const char *name = split(r->key, section);
     rt_config config;
-    snprintf(text, sizeof text, "[%s]\n%s = %s\n", section, name, r->value);
-    load_sound(&config, text, NULL);
+    load_sound(&config, lasting("[%s]\n%s = %s\n", section, name, r->value), NULL);
     const rt_key *key = rt_key_at(rt_key_find(r->key));
     char written[RT_VALUE_SIZE];
     ck_assert_str_eq(rt_key_value_write(key, &config, written), r->now);
@@ -34,28 +33,25 @@ static void expect_to_be_read(const rt_renamed *r)
 static void expect_refusals(const rt_renamed *r)
 {
     char section[RT_KEY_NAME_SIZE], message[RT_MESSAGE_SIZE];
-    char text[4 * RT_KEY_NAME_SIZE], setting[2 * RT_KEY_NAME_SIZE], expected[2 * RT_MESSAGE_SIZE];
     const char *name = split(r->key, section);
     write_message(r, message);
-    snprintf(text, sizeof text, "[%s]\n%s = %s\n", section, name, r->value);
-    snprintf(expected, sizeof expected, "theta.ini:2: %s", message);
+    const char *text = lasting("[%s]\n%s = %s\n", section, name, r->value);
+    const char *expected = lasting("theta.ini:2: %s", message);
     expect_errors(text, NULL, expected);
-    snprintf(setting, sizeof setting, "%s=%s", r->key, r->value);
-    snprintf(expected, sizeof expected, "command line: %s", message);
+    const char *setting = lasting("%s=%s", r->key, r->value);
+    expected = lasting("command line: %s", message);
     expect_errors("", OVERRIDES(setting), expected);
 }
 
 /* The new name is a value that the key takes. */
 static void expect_new_name(const rt_renamed *r)
 {
-    char setting[2 * RT_KEY_NAME_SIZE];
     rt_config scratch = {0};
     rt_writer problem = {0};
     const int key = rt_key_find(r->key);
     ck_assert_msg(key >= 0, "there is no %s", r->key);
-    snprintf(setting, sizeof setting, "%s = %s", r->key, r->now);
-    ck_assert_msg(rt_key_read(rt_key_at(key), r->now, &scratch, &problem), "%s: %s", setting,
-                  problem.bytes);
+    ck_assert_msg(rt_key_read(rt_key_at(key), r->now, &scratch, &problem), "%s: %s",
+                  lasting("%s = %s", r->key, r->now), problem.bytes);
     rt_writer_free(&problem);
 }
 
@@ -82,9 +78,8 @@ TEST(each_old_name_is_in_the_table_of_the_manual)
     page[fread(page, 1, sizeof page - 1, file)] = '\0';
     fclose(file);
     for (int i = 0; (r = rt_renamed_at(i)); i++) {
-        char was[2 * RT_KEY_NAME_SIZE], line[4 * RT_KEY_NAME_SIZE];
-        snprintf(was, sizeof was, "%s = %s", r->key, r->value);
-        snprintf(line, sizeof line, "\n| `%s` | `%s` |", was, r->now);
+        const char *line =
+            lasting("\n| `%s` | `%s` |", lasting("%s = %s", r->key, r->value), r->now);
         ck_assert_msg(strstr(page, line) != NULL, "docs/using.md has no line%s", line);
     }
 }

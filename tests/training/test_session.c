@@ -80,11 +80,10 @@ TEST(files_have_their_size_and_their_digest)
     use_text("a.txt", "b.txt");
     options.vocab_file = lasting("%s", in_scratch("none.txt"));
     read_cells(&csv, 2, words);
-    snprintf(
-        expected, sizeof expected,
-        "%s/a.txt (3 bytes, XXH128 06b05ab6733a618578af5f94892f3950); "
-        "%s/b.txt (6 bytes, XXH128 27085e721279998ba8af0c271585611f); %s/none.txt (cannot be read)",
-        scratch, scratch, scratch);
+    snprintf(expected, sizeof expected,
+             "%s/a.txt (3 bytes, XXH128 06b05ab6733a618578af5f94892f3950); %s/b.txt (6 bytes, "
+             "XXH128 27085e721279998ba8af0c271585611f); %s/none.txt (cannot be read)",
+             scratch, scratch, scratch);
     ck_assert_str_eq(rt_csv_cell(&csv, "data"), expected);
     rt_csv_close(&csv);
 }

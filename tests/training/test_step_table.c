@@ -132,11 +132,10 @@ TEST(lines_that_are_no_rows_are_dropped)
 /* A table that cannot be read stays as it is. */
 TEST(what_cannot_be_read_is_not_lost)
 {
-    char message[300];
     load_sound(&config, "", NULL);
     ck_assert_int_eq(mkdir(in_scratch("metrics.csv"), 0777), 0);
-    snprintf(message, sizeof message, "%s: not a regular file", in_scratch("metrics.csv"));
-    assert_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL), RT_IO, message);
+    assert_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL), RT_IO,
+                  lasting("%s: not a regular file", in_scratch("metrics.csv")));
     rt_metrics_close(&metrics);
     ck_assert_int_eq(files_in_scratch(), 1);
     ck_assert_int_eq(rmdir(in_scratch("metrics.csv")), 0);
@@ -233,11 +232,9 @@ TEST(a_file_that_cannot_be_written_is_named_once)
 
 TEST(a_folder_that_is_not_there_is_an_error)
 {
-    char message[256];
     load_sound(&config, "", NULL);
     rt_status status = rt_metrics_open(&metrics, &config, in_scratch("none"), 0, NULL);
-    snprintf(message, sizeof message, "%s/metrics.csv.tmp: No such file or directory",
-             in_scratch("none"));
-    assert_status(status, RT_IO, message);
+    assert_status(status, RT_IO,
+                  lasting("%s/metrics.csv.tmp: No such file or directory", in_scratch("none")));
     rt_metrics_close(&metrics);
 }

@@ -1,6 +1,6 @@
 /* A model whose theta is reset to another value, in double. */
 
-#include "config_loading.h"
+#include "training.h"
 
 #include "train/step/measurements.h"
 
@@ -48,34 +48,24 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                            "[run]\nthreads = 1\n";
 
 static rt_config config;
-static rt_data *data;
 static rt_trainer *trainer;
 static rt_transformer *model;
 static bool stopped;
 
-static void expect_ok(rt_status status)
+static void begin(const char *const *overrides)
 {
-    ck_assert_msg(!status.code, "%s", status.message);
+    const training *t = new_training(tiny, overrides);
+    config = t->config;
+    trainer = t->trainer;
+    model = t->state->model;
 }
 
-static void train(int steps, const char *scope)
+static void train(int steps)
 {
     rt_step_result result;
-    load_sound(&config, tiny, OVERRIDES(scope));
-    expect_ok(rt_data_open(&data, &config.data, NULL));
-    expect_ok(rt_trainer_new(&trainer, &config, data, NULL));
-    model = rt_trainer_state(trainer)->model;
     for (int i = 0; i < steps; i++)
         expect_ok(rt_trainer_step(trainer, &result));
 }
-
-static void end(void)
-{
-    rt_trainer_free(trainer);
-    rt_data_close(data);
-}
-
-static const test_options trained_options = {.teardown = end};
 
 static rt_evaluation evaluate(int batches)
 {
@@ -97,12 +87,13 @@ static bool same(rt_evaluation a, rt_evaluation b)
            a.sequences == b.sequences;
 }
 
-TEST_WITH(trained_options, an_evaluation_with_another_theta_leaves_the_model_to_the_bit, 0, 3)
+TEST_ROWS(an_evaluation_with_another_theta_leaves_the_model_to_the_bit, 0, 3)
 {
     static const char *const scopes[] = {"theta.scope=model", "theta.scope=layer",
                                          "theta.scope=head"};
     double other[16], own[16];
-    train(40, scopes[_i]);
+    begin(OVERRIDES(scopes[_i]));
+    train(40);
     const rt_parameters *p = &model->parameters;
     const size_t count = rt_transformer_theta_count(&model->options);
     real *before = rt_alloc(p->block_size, sizeof *before);
@@ -136,12 +127,13 @@ static bool hurts_at(size_t n, double step)
 }
 
 /* The range between two rungs, a factor of about 3, is halved three times at least. */
-TEST_WITH(trained_options, a_tolerance_is_the_farthest_step_that_does_no_harm, 0, 1)
+TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
 {
     const double resolution = pow(10.0 / 3, 1.0 / 8) * (1 + 1e-9);
     rt_theta_tolerance tolerances[16];
     int far = 0, near = 0;
-    train(400, "theta.scope=layer");
+    begin(OVERRIDES("theta.scope=layer"));
+    train(400);
     ck_assert_double_gt(evaluate(1).accuracy, 0.9);
     const size_t count = rt_transformer_theta_count(&model->options);
     const long before = atomic_load(rt_workers_progress(rt_trainer_workers(trainer)));
@@ -173,10 +165,10 @@ static int stop_at_last(void)
     return ++asked > stop_after;
 }
 
-TEST_WITH(trained_options, a_search_that_is_asked_to_stop_stops, 0, 1)
+TEST(a_search_that_is_asked_to_stop_stops)
 {
     rt_theta_tolerance tolerances[16];
-    train(0, "theta.scope=layer");
+    begin(OVERRIDES("theta.scope=layer"));
     asked = 0;
     stop_after = 10;
     const long before = atomic_load(rt_workers_progress(rt_trainer_workers(trainer)));
@@ -190,35 +182,26 @@ TEST_WITH(trained_options, a_search_that_is_asked_to_stop_stops, 0, 1)
 
 /* One pair of theta = 0.98763, e^3 of which turns a whole number of positions by as much but for
  * three full turns: the model works as well there, but not on the way. */
-TEST_WITH(trained_options, what_lies_behind_a_barrier_is_not_reached, 0, 1)
+TEST(what_lies_behind_a_barrier_is_not_reached)
 {
     rt_theta_tolerance tolerances[16];
     double theta[16];
-    load_sound(&config, tiny,
-               OVERRIDES("theta.scope=model", "model.layers=1", "model.heads=1",
-                         "position.fraction=0.125", "theta.lr_scale=0"));
-    expect_ok(rt_data_open(&data, &config.data, NULL));
-    expect_ok(rt_trainer_new(&trainer, &config, data, NULL));
-    model = rt_trainer_state(trainer)->model;
+    begin(OVERRIDES("theta.scope=model", "model.layers=1", "model.heads=1",
+                    "position.fraction=0.125", "theta.lr_scale=0"));
     theta[0] = 6 * acos(-1) / (exp(3) - 1);
     rt_transformer_set_theta(model, theta);
-    rt_step_result result;
-    for (int i = 0; i < 400; i++)
-        expect_ok(rt_trainer_step(trainer, &result));
+    train(400);
     ck_assert(!hurts_at(0, 3));
     ck_assert(hurts_at(0, 1));
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
     ck_assert_double_lt(tolerances[0].up, 1);
 }
 
-TEST_WITH(trained_options, a_theta_of_0_cannot_go_anywhere, 0, 1)
+TEST(a_theta_of_0_cannot_go_anywhere)
 {
     rt_theta_tolerance tolerances[16];
     double theta[16];
-    load_sound(&config, tiny, OVERRIDES("theta.form=raw"));
-    expect_ok(rt_data_open(&data, &config.data, NULL));
-    expect_ok(rt_trainer_new(&trainer, &config, data, NULL));
-    model = rt_trainer_state(trainer)->model;
+    begin(OVERRIDES("theta.form=raw"));
     rt_transformer_theta(model, theta);
     theta[0] = 0;
     rt_transformer_set_theta(model, theta);
@@ -227,12 +210,12 @@ TEST_WITH(trained_options, a_theta_of_0_cannot_go_anywhere, 0, 1)
     ck_assert_double_eq(tolerances[0].up, 3);
 }
 
-TEST_WITH(trained_options, every_refusal_of_the_heap_is_a_status, 0, 1)
+TEST(every_refusal_of_the_heap_is_a_status)
 {
     rt_theta_tolerance tolerances[16];
     size_t refused = 0, live;
     rt_status status;
-    train(0, "theta.scope=model");
+    begin(OVERRIDES("theta.scope=model"));
     expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL,
                                   &stopped)); /* graphs keep room */
     live = rt_memory_live();

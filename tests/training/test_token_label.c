@@ -8,11 +8,10 @@
 #include "train/report/private.h"
 
 static const char file[] =
-    "{\"added_tokens\": [{\"id\": 5, \"content\": \"<s>\", \"special\": true}],"
-    " \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
-    " \"decoder\": {\"type\": \"ByteLevel\"}, \"model\": {\"type\": \"BPE\", \"merges\": [],"
-    " \"vocab\": {\"\xc4\xa0the\": 0, \"\xc3\xa2\xc2\xb8\": 1, \"\xc4\x8a\xc4\x89\": 2, "
-    "\"\xc3\x83\xc2\xa9x\xc3\x83\": 3, "
+    "{\"added_tokens\": [{\"id\": 5, \"content\": \"<s>\", \"special\": true}], \"pre_tokenizer\": "
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false}, \"decoder\": {\"type\": "
+    "\"ByteLevel\"}, \"model\": {\"type\": \"BPE\", \"merges\": [], \"vocab\": {\"\xc4\xa0the\": "
+    "0, \"\xc3\xa2\xc2\xb8\": 1, \"\xc4\x8a\xc4\x89\": 2, \"\xc3\x83\xc2\xa9x\xc3\x83\": 3, "
     "\"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\": 4}}}";
 
 static const char *const labels[] = {

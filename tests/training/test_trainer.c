@@ -1,9 +1,7 @@
 /* One optimiser step and evaluation, in double. */
 
-#include "config_loading.h"
 #include "scratch.h"
-
-#include "train/step/trainer.h"
+#include "training.h"
 
 #include <math.h>
 
@@ -12,36 +10,6 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                            "[data]\nlength = 12\nvocab = 10\n"
                            "[optimizer]\nlr = 0.01\n"
                            "[train]\nbatch_size = 16\neval_batches = 3\n";
-
-typedef struct training {
-    rt_config config;
-    rt_data *data;
-    rt_trainer *trainer;
-    rt_training_state *state;
-} training;
-
-static void expect_ok(rt_status status)
-{
-    ck_assert_msg(!status.code, "%s", status.message);
-}
-
-static training *new_training(const char *const *overrides)
-{
-    training *t = calloc(1, sizeof *t);
-    ck_assert_ptr_nonnull(t);
-    load_sound(&t->config, tiny, overrides);
-    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
-    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
-    t->state = rt_trainer_state(t->trainer);
-    return t;
-}
-
-static void free_training(training *t)
-{
-    rt_trainer_free(t->trainer);
-    rt_data_close(t->data);
-    free(t);
-}
 
 static rt_step_result take_steps(training *t, int steps)
 {
@@ -62,6 +30,19 @@ static rt_evaluation evaluate(training *t)
 static const rt_parameters *parameters(const training *t)
 {
     return &t->state->model->parameters;
+}
+
+/* Returns a copy of the values of the parameters. */
+static const real *values_of(const training *t)
+{
+    const rt_parameters *p = parameters(t);
+    real *values = owned(malloc(p->block_size * sizeof *values), free);
+    return memcpy(values, p->values, p->block_size * sizeof *values);
+}
+
+static bool have_same_values(const training *t, const real *values)
+{
+    return !memcmp(parameters(t)->values, values, parameters(t)->block_size * sizeof *values);
 }
 
 /* ---- shards ---- */
@@ -87,10 +68,10 @@ TEST(the_number_of_shards_follows_from_the_sizes)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rt_config c;
-        char text[128];
-        snprintf(text, sizeof text, "[data]\nlength = %d\n[train]\nbatch_size = %d\nshards = %d\n",
-                 rows[i].length, rows[i].batch_size, rows[i].asked);
-        load_sound(&c, text, NULL);
+        load_sound(&c,
+                   lasting("[data]\nlength = %d\n[train]\nbatch_size = %d\nshards = %d\n",
+                           rows[i].length, rows[i].batch_size, rows[i].asked),
+                   NULL);
         ck_assert_msg(c.train.shards == rows[i].shards,
                       "%d sequences of %d tokens, %d asked: %d shards instead of %d",
                       rows[i].batch_size, rows[i].length, rows[i].asked, c.train.shards,
@@ -103,8 +84,8 @@ TEST_ROWS(gradients_do_not_depend_on_the_cut, 0, 6)
 {
     static const char *const sizes[] = {"train.batch_size=16", "train.batch_size=11"};
     static const char *const cuts[] = {"train.shards=2", "train.shards=4", "train.shards=8"};
-    training *whole = new_training(OVERRIDES("train.shards=1", sizes[_i / 3]));
-    training *cut = new_training(OVERRIDES(cuts[_i % 3], sizes[_i / 3]));
+    training *whole = new_training(tiny, OVERRIDES("train.shards=1", sizes[_i / 3]));
+    training *cut = new_training(tiny, OVERRIDES(cuts[_i % 3], sizes[_i / 3]));
     const rt_step_result a = take_steps(whole, 1), b = take_steps(cut, 1);
     const rt_parameters *p = parameters(whole), *q = parameters(cut);
     ck_assert_double_eq_tol(a.loss, b.loss, 1e-14 * a.loss);
@@ -117,16 +98,14 @@ TEST_ROWS(gradients_do_not_depend_on_the_cut, 0, 6)
                               1e-14 * a.grad_norm,
                           "%s at %zu: %.17g and %.17g", p->list[i]->name, k,
                           p->list[i]->tensor.grad[k], q->list[i]->tensor.grad[k]);
-    free_training(whole);
-    free_training(cut);
 }
 
 TEST_ROWS(threads_never_change_a_bit, 0, 3)
 {
     static const char *const threads[] = {"run.threads=2", "run.threads=3", "run.threads=16"};
     const char *drop = "model.dropout=0.2", *shards = "train.shards=8";
-    training *one = new_training(OVERRIDES("run.threads=1", drop, shards));
-    training *more = new_training(OVERRIDES(threads[_i], drop, shards));
+    training *one = new_training(tiny, OVERRIDES("run.threads=1", drop, shards));
+    training *more = new_training(tiny, OVERRIDES(threads[_i], drop, shards));
     ck_assert_int_eq(rt_workers_count(rt_trainer_workers(more->trainer)), _i == 0   ? 2
                                                                           : _i == 1 ? 3
                                                                                     : 16);
@@ -137,19 +116,17 @@ TEST_ROWS(threads_never_change_a_bit, 0, 3)
         ck_assert(a.loss == b.loss && a.accuracy == b.accuracy && a.labels == b.labels);
     }
     const size_t bytes = parameters(one)->block_size * sizeof(real);
-    ck_assert(!memcmp(parameters(one)->values, parameters(more)->values, bytes));
+    ck_assert(have_same_values(one, parameters(more)->values));
     ck_assert(!memcmp(one->state->states[0], more->state->states[0], bytes));
     ck_assert(!memcmp(one->state->states[1], more->state->states[1], bytes));
-    free_training(one);
-    free_training(more);
 }
 
 /* ---- who moves how ---- */
 
 TEST(only_weights_decay)
 {
-    training *without = new_training(OVERRIDES("optimizer.weight_decay=0"));
-    training *with = new_training(OVERRIDES("optimizer.weight_decay=0.1"));
+    training *without = new_training(tiny, OVERRIDES("optimizer.weight_decay=0"));
+    training *with = new_training(tiny, OVERRIDES("optimizer.weight_decay=0.1"));
     take_steps(without, 1);
     take_steps(with, 1);
     const rt_parameters *p = parameters(without), *q = parameters(with);
@@ -164,16 +141,14 @@ TEST(only_weights_decay)
     }
     ck_assert(roles[RT_ROLE_WEIGHT] && roles[RT_ROLE_MATRIX] && roles[RT_ROLE_BIAS] &&
               roles[RT_ROLE_THETA]);
-    free_training(without);
-    free_training(with);
 }
 
 /* The decay of a step is lr * weight_decay of the value before it. */
 TEST(a_weight_decays_by_its_own_size)
 {
-    training *start = new_training(NULL);
-    training *without = new_training(OVERRIDES("optimizer.weight_decay=0"));
-    training *with = new_training(OVERRIDES("optimizer.weight_decay=0.1"));
+    training *start = new_training(tiny, NULL);
+    training *without = new_training(tiny, OVERRIDES("optimizer.weight_decay=0"));
+    training *with = new_training(tiny, OVERRIDES("optimizer.weight_decay=0.1"));
     const double lr = take_steps(without, 1).lr;
     take_steps(with, 1);
     const char *name = "embeddings.tokens.weight";
@@ -182,15 +157,12 @@ TEST(a_weight_decays_by_its_own_size)
     const rt_tensor *y = &rt_parameters_find(parameters(with), name)->tensor;
     for (size_t k = 0; k < rt_size(x); k++)
         ck_assert_double_eq_tol(x->data[k] - y->data[k], lr * 0.1 * before->data[k], 1e-16);
-    free_training(start);
-    free_training(without);
-    free_training(with);
 }
 
 /* How many bits of the thetas, and of the rest, differ from those of a fresh model. */
 static void count_moved(const training *t, int *thetas, int *others)
 {
-    training *start = new_training(NULL);
+    training *start = new_training(tiny, NULL);
     const rt_parameters *p = parameters(t), *q = parameters(start);
     *thetas = *others = 0;
     for (int i = 0; i < p->count; i++) {
@@ -198,45 +170,41 @@ static void count_moved(const training *t, int *thetas, int *others)
         const bool moved = memcmp(x->data, q->list[i]->tensor.data, rt_size(x) * sizeof(real)) != 0;
         *(p->list[i]->role == RT_ROLE_THETA ? thetas : others) += moved;
     }
-    free_training(start);
 }
 
 TEST(a_scale_of_0_leaves_theta_as_it_is)
 {
     int thetas, others;
-    training *t = new_training(OVERRIDES("theta.lr_scale=0"));
+    training *t = new_training(tiny, OVERRIDES("theta.lr_scale=0"));
     take_steps(t, 5);
     count_moved(t, &thetas, &others);
     ck_assert_int_eq(thetas, 0);
     ck_assert_int_gt(others, 20);
-    free_training(t);
-    t = new_training(NULL);
+    t = new_training(tiny, NULL);
     take_steps(t, 5);
     count_moved(t, &thetas, &others);
     ck_assert_int_eq(thetas, 2);
-    free_training(t);
 }
 
 /* Without eps, the first step of Adam moves everything by lr, whatever the gradient. */
 TEST(theta_moves_by_its_own_learning_rate)
 {
     double start[8], moved[8]; /* 4 pairs in 2 layers */
-    training *t =
-        new_training(OVERRIDES("theta.lr_scale=0.5", "theta.form=raw", "optimizer.eps=1e-30"));
+    training *t = new_training(tiny, OVERRIDES("theta.lr_scale=0.5", "theta.form=raw",
+                                               "optimizer.eps=1e-30"));
     rt_transformer_theta(t->state->model, start);
     const double lr = take_steps(t, 1).lr;
     rt_transformer_theta(t->state->model, moved);
     for (int i = 0; i < 8; i++)
         ck_assert_double_eq_tol(fabs(moved[i] - start[i]), 0.5 * lr, 1e-12);
-    free_training(t);
 }
 
 /* The first moment of plain gradient descent is the gradient that was used. */
 TEST(a_gradient_above_the_norm_is_clipped)
 {
     const char *kind = "optimizer.kind=sgd", *decay = "optimizer.weight_decay=0";
-    training *unclipped = new_training(OVERRIDES(kind, decay, "optimizer.clip_norm=0"));
-    training *clipped = new_training(OVERRIDES(kind, decay, "optimizer.clip_norm=1e-3"));
+    training *unclipped = new_training(tiny, OVERRIDES(kind, decay, "optimizer.clip_norm=0"));
+    training *clipped = new_training(tiny, OVERRIDES(kind, decay, "optimizer.clip_norm=1e-3"));
     const double norm = take_steps(unclipped, 1).grad_norm;
     ck_assert_double_eq(take_steps(clipped, 1).grad_norm, norm); /* that before clipping */
     double squares = 0;
@@ -244,8 +212,6 @@ TEST(a_gradient_above_the_norm_is_clipped)
         squares += clipped->state->states[0][k] * clipped->state->states[0][k];
     ck_assert_double_gt(norm, 1e-2);
     ck_assert_double_eq_tol(sqrt(squares), 1e-3, 1e-8); /* the factor has 1e-6 under its norm */
-    free_training(unclipped);
-    free_training(clipped);
 }
 
 /* The first step of AdamW is at most the learning rate. Words of 1100 x 16 are updated in two jobs,
@@ -253,11 +219,10 @@ TEST(a_gradient_above_the_norm_is_clipped)
 TEST(a_parameter_of_several_jobs_is_updated_once)
 {
     enum { WORDS = 1100 * 16 };
-    training *t = new_training(OVERRIDES("optimizer.weight_decay=0", "data.vocab=1100"));
+    training *t = new_training(tiny, OVERRIDES("optimizer.weight_decay=0", "data.vocab=1100"));
     const rt_parameters *p = parameters(t);
-    real *before = calloc(p->block_size, sizeof *before);
+    const real *before = values_of(t);
     int moved = 0;
-    memcpy(before, p->values, p->block_size * sizeof *before);
     const double lr = take_steps(t, 1).lr;
     ck_assert_uint_eq(rt_size(&p->list[0]->tensor), WORDS);
     for (size_t k = 0; k < p->block_size; k++) {
@@ -267,45 +232,36 @@ TEST(a_parameter_of_several_jobs_is_updated_once)
                  change > 0.9 * lr;
     }
     ck_assert_int_gt(moved, 8);
-    free(before);
-    free_training(t);
 }
 
 TEST(a_step_that_is_not_finite_changes_nothing)
 {
-    training *t = new_training(OVERRIDES("train.shards=2"));
+    training *t = new_training(tiny, OVERRIDES("train.shards=2"));
     rt_step_result result;
     take_steps(t, 2);
-    const rt_parameters *p = parameters(t);
-    rt_parameter *word = rt_parameters_find(p, "embeddings.tokens.weight");
+    rt_parameter *word = rt_parameters_find(parameters(t), "embeddings.tokens.weight");
     word->tensor.data[5 * 16] = NAN;
-    const size_t bytes = p->block_size * sizeof(real);
-    real *before = malloc(bytes);
-    memcpy(before, p->values, bytes);
+    const real *before = values_of(t);
     rt_status status = rt_trainer_step(t->trainer, &result);
     ck_assert_int_eq(status.code, RT_NONFINITE);
     ck_assert_msg(!strncmp(status.message, "step 3: the loss is ", 20), "%s", status.message);
-    ck_assert(!memcmp(before, p->values, bytes));
+    ck_assert(have_same_values(t, before));
     ck_assert_int_eq(t->state->step, 2);
     ck_assert_int_eq(t->state->sequences, 32);
-    free(before);
-    free_training(t);
 }
 
 /* The first number of the words, those of [PAD], has a gradient of 0; the first parameter with any
  * that is not finite is theirs all the same. */
 TEST(the_first_parameter_whose_gradient_is_not_finite_is_named)
 {
-    training *t = new_training(OVERRIDES("model.tie_embeddings=no"));
+    training *t = new_training(tiny, OVERRIDES("model.tie_embeddings=no"));
     rt_step_result result;
     rt_parameter *word = rt_parameters_find(parameters(t), "embeddings.tokens.weight");
     word->tensor.data[5 * 16] = NAN;
     rt_status status = rt_trainer_step(t->trainer, &result);
     ck_assert_double_eq(word->tensor.grad[0], 0);
-    ck_assert_ptr_nonnull(strstr(status.message, ", and the gradient of "
-                                                 "embeddings.tokens.weight is "
-                                                 "not finite"));
-    free_training(t);
+    ck_assert_ptr_nonnull(
+        strstr(status.message, ", and the gradient of embeddings.tokens.weight is not finite"));
 }
 
 /* ---- what a step tells ---- */
@@ -338,7 +294,7 @@ static double count_predicted(const training *t, int *labels)
 
 TEST(the_accuracy_of_a_step_is_the_share_of_its_labels)
 {
-    training *t = new_training(OVERRIDES("train.shards=4"));
+    training *t = new_training(tiny, OVERRIDES("train.shards=4"));
     int labels = 0;
     take_steps(t, 40);
     const double predicted = count_predicted(t, &labels);
@@ -346,12 +302,11 @@ TEST(the_accuracy_of_a_step_is_the_share_of_its_labels)
     ck_assert_double_gt(predicted, 8);
     ck_assert_double_lt(predicted, 80);
     ck_assert_double_eq(take_steps(t, 1).accuracy, predicted / 80);
-    free_training(t);
 }
 
 TEST(the_norms_are_those_of_all_parameters_and_of_theta)
 {
-    training *t = new_training(OVERRIDES("train.shards=4"));
+    training *t = new_training(tiny, OVERRIDES("train.shards=4"));
     const rt_step_result r = take_steps(t, 1);
     const rt_parameters *p = parameters(t);
     double all = 0, theta = 0;
@@ -369,44 +324,35 @@ TEST(the_norms_are_those_of_all_parameters_and_of_theta)
     ck_assert_double_gt(theta, 0);
     ck_assert_double_eq_tol(r.grad_norm, sqrt(all), 1e-12 * sqrt(all));
     ck_assert_double_eq_tol(r.theta_grad_norm, sqrt(theta), 1e-12 * sqrt(theta));
-    free_training(t);
-    t = new_training(OVERRIDES("theta.learn=no"));
+    t = new_training(tiny, OVERRIDES("theta.learn=no"));
     ck_assert_double_eq(take_steps(t, 1).theta_grad_norm, 0);
-    free_training(t);
 }
 
 /* ---- evaluation ---- */
 
 TEST(evaluation_counts_and_changes_nothing)
 {
-    training *t = new_training(OVERRIDES("model.dropout=0.5", "train.shards=4"));
+    training *t = new_training(tiny, OVERRIDES("model.dropout=0.5", "train.shards=4"));
     take_steps(t, 1);
-    const size_t bytes = parameters(t)->block_size * sizeof(real);
-    real *before = malloc(bytes);
-    memcpy(before, parameters(t)->values, bytes);
+    const real *before = values_of(t);
     const rt_evaluation first = evaluate(t), again = evaluate(t);
     ck_assert_int_eq(first.sequences, 48); /* 3 batches of 16 */
     ck_assert_int_eq(first.labels, 48 * 5);
     ck_assert(first.loss == again.loss && first.accuracy == again.accuracy);
-    ck_assert(!memcmp(before, parameters(t)->values, bytes));
-    free(before);
-    free_training(t);
+    ck_assert(have_same_values(t, before));
 }
 
 TEST(an_evaluation_between_steps_leaves_training_as_it_was)
 {
     const char *drop = "model.dropout=0.2", *shards = "train.shards=4";
-    training *straight = new_training(OVERRIDES(drop, shards, "train.batch_size=11"));
-    training *asked = new_training(OVERRIDES(drop, shards, "train.batch_size=11"));
+    training *straight = new_training(tiny, OVERRIDES(drop, shards, "train.batch_size=11"));
+    training *asked = new_training(tiny, OVERRIDES(drop, shards, "train.batch_size=11"));
     take_steps(straight, 4);
     for (int i = 0; i < 4; i++) {
         evaluate(asked);
         take_steps(asked, 1);
     }
-    ck_assert(!memcmp(parameters(straight)->values, parameters(asked)->values,
-                      parameters(asked)->block_size * sizeof(real)));
-    free_training(straight);
-    free_training(asked);
+    ck_assert(have_same_values(straight, parameters(asked)->values));
 }
 
 /* ---- memory ---- */
@@ -414,13 +360,13 @@ TEST(an_evaluation_between_steps_leaves_training_as_it_was)
 TEST(after_a_few_steps_the_heap_is_left_alone)
 {
     /* one thread: of several, which takes its first shard when is a matter of luck */
-    training *t = new_training(OVERRIDES("train.shards=4", "run.threads=1", "model.dropout=0.1"));
+    training *t =
+        new_training(tiny, OVERRIDES("train.shards=4", "run.threads=1", "model.dropout=0.1"));
     take_steps(t, 2);
     const size_t requests = rt_memory_requests(), live = rt_memory_live();
     take_steps(t, 10);
     ck_assert_uint_eq(rt_memory_requests(), requests);
     ck_assert_uint_eq(rt_memory_live(), live);
-    free_training(t);
 }
 
 static rt_status live_once(const rt_config *c, const rt_data *data)
@@ -470,7 +416,7 @@ TEST_ROWS(every_refusal_of_the_heap_is_a_status, 0, 2)
 TEST(a_shard_draws_its_dropout_by_its_number)
 {
     enum { SHARDS = 4, ROWS = 4 };
-    training *t = new_training(OVERRIDES("model.dropout=0.5", "train.shards=4"));
+    training *t = new_training(tiny, OVERRIDES("model.dropout=0.5", "train.shards=4"));
     rt_transformer *model = t->state->model;
     const rt_parameters *p = &model->parameters;
     real *sum = rt_alloc(p->block_size, sizeof *sum);
@@ -500,14 +446,12 @@ TEST(a_shard_draws_its_dropout_by_its_number)
     const rt_step_result step = take_steps(t, 1);
     ck_assert_double_eq_tol(step.grad_norm, sqrt(squares), 1e-12 * sqrt(squares));
     rt_free(sum);
-    free_training(t);
 }
 
 TEST(a_step_counts_its_tokens)
 {
-    training *t = new_training(OVERRIDES("train.batch_size=13", "train.shards=4"));
+    training *t = new_training(tiny, OVERRIDES("train.batch_size=13", "train.shards=4"));
     ck_assert_int_eq(take_steps(t, 1).tokens, 13 * 12);
-    free_training(t);
 }
 
 /* ---- train.freeze ---- */
@@ -582,10 +526,9 @@ TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 5)
     static const char *const freezes[] = {"train.freeze=embeddings", "train.freeze=layers.0",
                                           "train.freeze=head", "train.freeze=theta",
                                           "train.freeze=layers.1,embeddings"};
-    training *t = new_training(OVERRIDES(freezes[_i], "train.shards=2", "run.threads=2"));
+    training *t = new_training(tiny, OVERRIDES(freezes[_i], "train.shards=2", "run.threads=2"));
     const rt_parameters *p = parameters(t);
-    real *before = malloc(p->block_size * sizeof *before);
-    memcpy(before, p->values, p->block_size * sizeof *before);
+    const real *before = values_of(t);
     take_steps(t, 3);
     int frozen = 0;
     for (int i = 0; i < p->count; i++) {
@@ -597,15 +540,14 @@ TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 5)
         ck_assert_msg(same == is_frozen, "%s with %s", parameter->name, freezes[_i]);
     }
     ck_assert_int_gt(frozen, 0);
-    free(before);
-    free_training(t);
 }
 
 /* The gradients of the others are what they were: the norm is theirs alone. */
 TEST(the_norm_is_that_of_what_is_trained)
 {
-    training *all = new_training(OVERRIDES("train.shards=2"));
-    training *some = new_training(OVERRIDES("train.shards=2", "train.freeze=embeddings,layers.0"));
+    training *all = new_training(tiny, OVERRIDES("train.shards=2"));
+    training *some =
+        new_training(tiny, OVERRIDES("train.shards=2", "train.freeze=embeddings,layers.0"));
     double squares = 0;
     take_steps(all, 1);
     const rt_parameters *p = parameters(all);
@@ -615,6 +557,4 @@ TEST(the_norm_is_that_of_what_is_trained)
                 squares += (double)p->list[i]->tensor.grad[k] * (double)p->list[i]->tensor.grad[k];
     const double norm = take_steps(some, 1).grad_norm;
     ck_assert_double_eq_tol(norm * norm, squares, 1e-12 * squares);
-    free_training(all);
-    free_training(some);
 }

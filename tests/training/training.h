@@ -1,0 +1,37 @@
+#ifndef ROTOR_TESTS_TRAINING_TRAINING_H
+#define ROTOR_TESTS_TRAINING_TRAINING_H
+
+/* A configuration with its data and a trainer. */
+
+#include "training/config_loading.h"
+
+#include "train/step/trainer.h"
+
+typedef struct training {
+    rt_config config;
+    rt_data *data;
+    rt_trainer *trainer;
+    rt_training_state *state; /* of the trainer */
+} training;
+
+static inline void free_training(void *object)
+{
+    training *t = object;
+    rt_trainer_free(t->trainer);
+    rt_data_close(t->data);
+    free(t);
+}
+
+/* Returns a training, which is freed after the test. */
+static inline training *new_training(const char *text, const char *const *overrides)
+{
+    training *t = owned(calloc(1, sizeof *t), free_training);
+    ck_assert_ptr_nonnull(t);
+    load_sound(&t->config, text, overrides);
+    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
+    expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
+    t->state = rt_trainer_state(t->trainer);
+    return t;
+}
+
+#endif
