@@ -93,6 +93,21 @@ enum { UNSANITIZED = 1 };
         ck_assert_msg(!outcome.code, "code %d: %s", outcome.code, outcome.message);                \
     } while (0)
 
+/* Repeats a block with the first, the second, ... request of the heap refused until it has set the
+ * code to another than RT_MEMORY. There must be more than `least` requests. */
+#define FOR_EACH_REFUSAL(code, least)                                                              \
+    for (size_t nth_refusal = 0; refuse_next(&nth_refusal, code, least);)
+
+static inline bool refuse_next(size_t *number, rt_code code, size_t least)
+{
+    const bool more = !*number || code == RT_MEMORY;
+    rt_memory_fail_at(0);
+    ck_assert_uint_lt(*number, 10000);
+    ck_assert_msg(more || *number > least, "%zu requests of the heap", *number);
+    rt_memory_fail_at(more ? ++*number : 0);
+    return more;
+}
+
 /* Has an object released after the test, in any case, and returns it. */
 void *owned(void *object, void (*release)(void *object));
 

@@ -4,6 +4,7 @@
 /* Models of all kinds that a session takes, and texts for them. */
 
 #include "laws.h"
+#include "models/new_model.h"
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
@@ -162,9 +163,7 @@ static inline void expect_of_all(const row *r,
 /* Weights large enough that attention is far from uniform. */
 static inline rt_transformer *make(const rt_transformer_options *o)
 {
-    rt_transformer *m;
-    const rt_status status = rt_transformer_new(&m, o, 1, NULL);
-    ck_assert_msg(!status.code, "%s", status.message);
+    rt_transformer *m = new_model(o, 1);
     for (int i = 0; i < m->parameters.count; i++) {
         rt_parameter *p = m->parameters.list[i];
         for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
@@ -220,7 +219,6 @@ static inline void open_session(const rt_transformer_options *o)
 static inline void close_session(void)
 {
     rt_session_free(session);
-    rt_transformer_free(model);
     session = NULL;
     model = NULL;
 }

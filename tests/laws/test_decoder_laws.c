@@ -11,7 +11,6 @@ static void block_of(real *out, const rt_transformer_options *o, int changed)
     if (changed >= 0)
         block[changed] = (block[changed] + 1) % VOCAB;
     encode(out, m, block, 0);
-    rt_transformer_free(m);
 }
 
 static bool same_bits(const rt_transformer_options *a, const rt_transformer_options *b)
@@ -132,8 +131,6 @@ TEST_ROWS(shared_keys_are_repeated_keys, 0, 4)
         expect_use(use_y + l * 4, shared->layers + l, H, G, DIM / H);
     for (int i = 0; i < 4 && !by_head; i++)
         expect_near(use_x[i], use_y[i], 1e-14, "use of theta %d", i);
-    rt_transformer_free(shared);
-    rt_transformer_free(repeated);
 }
 
 /* ---- layers without positions ---- */
@@ -153,7 +150,6 @@ static double change_by_order(const rt_transformer_options *o)
     encode(y, m, reversed, 0);
     for (int i = 0; i < BLOCK; i++)
         memcpy(turned + i * DIM, x + (7 * i + 3) % BLOCK * DIM, DIM * sizeof *x);
-    rt_transformer_free(m);
     return largest_difference(turned, y, OUTPUT);
 }
 
@@ -196,8 +192,6 @@ TEST(the_use_of_theta_is_that_of_layers_with_positions)
     rt_transformer_theta_use(two, use);
     rt_transformer_theta_use(one, use_of_one);
     ck_assert(!memcmp(use, use_of_one, sizeof use));
-    rt_transformer_free(one);
-    rt_transformer_free(two);
 }
 
 /* Each of layers 0, 1, 3 and 4 has a theta: together they are what one for all of them is. */
@@ -239,8 +233,6 @@ TEST_ROWS(layers_without_positions_have_no_theta, 0, 2)
     encode(x, own, block, 3);
     encode(y, one, block, 3);
     ck_assert(!memcmp(x, y, sizeof x));
-    rt_transformer_free(one);
-    rt_transformer_free(own);
 }
 
 /* Of the queries and keys of its own layer, whichever number that has. */
@@ -255,5 +247,4 @@ TEST(the_use_of_theta_is_that_of_its_own_layer)
     rt_transformer_theta_use(m, use);
     for (int n = 0; n < 3; n++)
         expect_use(use + (size_t)n * 8, m->layers + 2 * n, 2, 2, DIM / 2);
-    rt_transformer_free(m);
 }

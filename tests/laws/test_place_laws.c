@@ -40,7 +40,6 @@ static double change_by_order(const rt_transformer_options *o, places p, int tok
         memcpy(expected + (size_t)i * DIM, out + (size_t)p.from[i] * DIM, DIM * sizeof *out);
     }
     encode(got, m, reordered, 0);
-    rt_transformer_free(m);
     if (token == ALL)
         return largest_difference(got, expected, OUTPUT);
     return largest_difference(got + token * DIM, expected + token * DIM, DIM);
@@ -58,7 +57,6 @@ static double change_by_shift(const rt_transformer_options *o, int padding)
     draw_block(block);
     encode(here, m, block, 0);
     encode(there, m, block, padding);
-    rt_transformer_free(m);
     return largest_difference(here, there, OUTPUT);
 }
 

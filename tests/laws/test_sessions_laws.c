@@ -167,5 +167,4 @@ TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
     rt_session_free(a);
     rt_session_free(b);
     rt_session_free(c);
-    rt_transformer_free(other);
 }

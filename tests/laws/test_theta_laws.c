@@ -71,8 +71,6 @@ TEST_ROWS(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0, 2 * P
     whole(share, part, TOKENS);
     expect_same(off, share, TOKENS, "p-RoPE", K);
     expect_above(largest_difference(off, all_pairs, TOKENS * V), 100 * tolerance, "K = %d", K);
-    rt_transformer_free(all);
-    rt_transformer_free(part);
 }
 
 /* ---- zeros ---- */
@@ -100,7 +98,6 @@ TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
     rt_transformer_set_theta(m, theta);
     whole(zeros, m, TOKENS);
     expect_same(off, zeros, TOKENS, "zeros", K);
-    rt_transformer_free(m);
 }
 
 /* ---- every model ---- */
@@ -123,7 +120,6 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
     rt_transformer *m = make(o);
     const int count = (int)rt_shape_size(rt_transformer_rotation_shape(&m->options));
     if (!rt_encoding_of(o)->rotation || !rt_transformer_pairs(o)) {
-        rt_transformer_free(m);
         return;
     }
     ck_assert_int_le(count, MOST);
@@ -145,7 +141,6 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
     rt_transformer_change_theta(m, NULL);
     whole(other, m, TOKENS);
     ck_assert_msg(!memcmp(own, other, sizeof own), "%s", name);
-    rt_transformer_free(m);
 }
 
 TEST_ROWS(another_theta_is_for_every_model, 0, ROWS + KINDS)
@@ -169,7 +164,6 @@ TEST(each_layer_and_head_has_its_own)
     for (int i = 0; i < 2 * 2 * PAIRS; i++)
         expect_near(theta[i], numbers[i] * pow(10000, -(double)(i % PAIRS) / PAIRS), 1e-15,
                     "theta %d", i);
-    rt_transformer_free(m);
 }
 
 /* ---- turns ---- */
@@ -261,7 +255,6 @@ TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
             }
     rt_usage_free(&u);
     rt_graph_free(g);
-    rt_transformer_free(m);
 }
 
 TEST(shares_are_over_the_mean_of_the_pairs)

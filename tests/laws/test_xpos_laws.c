@@ -201,7 +201,6 @@ TEST(a_model_refuses_a_text_that_is_too_long)
     rt_session_free(s);
     ck_assert_int_eq(rt_session_new(&s, m, 39).code, RT_ARGUMENT);
     rt_graph_free(g);
-    rt_transformer_free(m);
 }
 
 TEST(the_capacity_is_that_of_the_positions)
@@ -227,7 +226,6 @@ static void states(real out[OUTPUT], const rt_transformer_options *o, int paddin
     rt_transformer *m = make(o);
     draw_block(block);
     encode(out, m, block, padding);
-    rt_transformer_free(m);
 }
 
 TEST(a_model_does_not_notice_a_shift)

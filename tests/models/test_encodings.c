@@ -2,7 +2,7 @@
 
 #include "models/encodings/encoding.h"
 #include "models/keys.h"
-#include "suite.h"
+#include "new_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,14 +21,6 @@ static rt_transformer_options small(rt_position_kind kind)
                                                  .max_len = 6}};
 }
 
-static rt_transformer *make(const rt_transformer_options *o, uint64_t seed)
-{
-    rt_transformer *m;
-    rt_status status = rt_transformer_new(&m, o, seed, NULL);
-    ck_assert_msg(!status.code, "%s", status.message);
-    return m;
-}
-
 TEST(learnable_positions_have_public_names_and_shapes)
 {
     static const struct {
@@ -41,11 +33,10 @@ TEST(learnable_positions_have_public_names_and_shapes)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const rt_transformer_options o = small(rows[i].kind);
-        rt_transformer *m = make(&o, 1);
+        rt_transformer *m = new_model(&o, 1);
         const rt_parameter *p = rt_parameters_find(&m->parameters, rows[i].name);
         ck_assert_msg(p != NULL, "there is no %s", rows[i].name);
         ck_assert_str_eq(rt_shape_text(&p->tensor), rows[i].shape);
-        rt_transformer_free(m);
     }
 }
 
@@ -80,13 +71,13 @@ TEST_ROWS(the_deviation_of_the_start_is_that_of_the_options, 0, RT_POSITION_NONE
 {
     static const double of_model[] = {0.02, 0.1, 0.1, 0}, of_positions[] = {0, 0, 0.5, 0.5};
     rt_transformer_options o = small((rt_position_kind)_i);
-    rt_transformer *unsaid = make(&o, 1);
+    rt_transformer *unsaid = new_model(&o, 1);
     for (int row = 0; row < 4; row++) {
         const double model_std = of_model[row] > 0 ? of_model[row] : 0.02;
         bool has_own = false;
         o.init_std = of_model[row];
         o.position.init_std = of_positions[row];
-        rt_transformer *m = make(&o, 1);
+        rt_transformer *m = new_model(&o, 1);
         for (int i = 0; i < m->parameters.count; i++) {
             const double factor =
                 factor_of(m->parameters.list[i], unsaid->parameters.list[i]) * 0.02 / model_std;
@@ -96,9 +87,7 @@ TEST_ROWS(the_deviation_of_the_start_is_that_of_the_options, 0, RT_POSITION_NONE
             has_own = true;
         }
         ck_assert_int_eq(has_own, of_positions[row] > 0 && names_deviation(rt_encoding_word(_i)));
-        rt_transformer_free(m);
     }
-    rt_transformer_free(unsaid);
 }
 
 /* The hidden states of six tokens, 6 x 16. */
@@ -120,7 +109,7 @@ TEST_ROWS(all_that_is_learned_of_positions_matters, 0, RT_POSITION_NONE + 1)
     o.theta.learn = rt_encoding_of(&o)->rotation;
     o.theta.scope = RT_THETA_LAYER;
     o.init_std = 0.5;
-    rt_transformer *m = make(&o, 1);
+    rt_transformer *m = new_model(&o, 1);
     for (int l = -1; l < o.layers; l++) {
         const rt_tensor *weight = l < 0 ? m->encoding.weight : m->layers[l].encoding;
         encode_six(m, before);
@@ -129,14 +118,13 @@ TEST_ROWS(all_that_is_learned_of_positions_matters, 0, RT_POSITION_NONE + 1)
         encode_six(m, after);
         ck_assert_int_eq(memcmp(before, after, sizeof before) != 0, weight != NULL);
     }
-    rt_transformer_free(m);
 }
 
 TEST(a_sequence_beyond_the_learned_table_is_refused)
 {
     static const int32_t ids[7] = {1, 2, 3, 4, 5, 6, 1};
     const rt_transformer_options o = small(RT_POSITION_LEARNED);
-    rt_transformer *m = make(&o, 1);
+    rt_transformer *m = new_model(&o, 1);
     rt_graph *g = rt_graph_new();
     const rt_transformer_input fits = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
     const rt_transformer_input longer = {.B = 1, .T = 7, .ids = ids, .padding_id = RT_NO_PADDING};
@@ -145,7 +133,6 @@ TEST(a_sequence_beyond_the_learned_table_is_refused)
     ck_assert_str_eq(rt_graph_status(g).message,
                      "[roformer] the model has positions for 6 tokens; got 7");
     rt_graph_free(g);
-    rt_transformer_free(m);
 }
 
 /* Embeddings of zeros, of which the table is left. A longer sequence makes it grow; the rows that
@@ -155,7 +142,7 @@ TEST(the_sinusoidal_table_grows_on_demand)
     enum { E = 16, MOST = 9 };
     real zeros[MOST * E] = {0}, first[E];
     const rt_transformer_options o = small(RT_POSITION_SINUSOIDAL);
-    rt_transformer *m = make(&o, 1);
+    rt_transformer *m = new_model(&o, 1);
     for (int T = 3; T <= MOST; T += 3) {
         rt_graph *g = rt_graph_new();
         rt_tensor x = rt_tensor_of(zeros, NULL, RT_SHAPE_OF(1, T, E));
@@ -170,7 +157,6 @@ TEST(the_sinusoidal_table_grows_on_demand)
     }
     ck_assert_double_eq_tol(first[0], sin(1), 1e-15);
     ck_assert_double_eq_tol(first[1], cos(1), 1e-15);
-    rt_transformer_free(m);
 }
 
 /* ---- the start of theta ---- */
@@ -193,18 +179,17 @@ TEST(scaling_changes_where_theta_starts)
     double theta[THETAS];
     o.position.frequencies.scaling = RT_SCALING_LINEAR;
     o.position.frequencies.scale = 4;
-    rt_transformer *m = make(&o, 1);
+    rt_transformer *m = new_model(&o, 1);
     rt_transformer_theta(m, theta);
     for (int i = 0; i < THETAS; i++)
         ck_assert_double_eq_tol(theta[i], pow(10000, -(i % 4) / 4.0) / 4, 1e-15);
-    rt_transformer_free(m);
 }
 
 TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
 {
     const rt_transformer_options o = learned(RT_THETA_PERTURBED);
     double theta[THETAS], other[THETAS], sum = 0, squares = 0;
-    rt_transformer *m = make(&o, 1), *again = make(&o, 1), *seeded = make(&o, 2);
+    rt_transformer *m = new_model(&o, 1), *again = new_model(&o, 1), *seeded = new_model(&o, 2);
     rt_transformer_theta(m, theta);
     rt_transformer_theta(again, other);
     ck_assert(!memcmp(theta, other, sizeof theta));
@@ -221,16 +206,13 @@ TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
     ck_assert_double_lt(fabs(sum / THETAS), 1);
     ck_assert_double_gt(squares / THETAS, 0.2);
     ck_assert_double_lt(squares / THETAS, 3);
-    rt_transformer_free(m);
-    rt_transformer_free(again);
-    rt_transformer_free(seeded);
 }
 
 TEST(a_uniform_start_lies_between_the_extremes)
 {
     const rt_transformer_options o = learned(RT_THETA_UNIFORM);
     double theta[THETAS], least = 1, most = 0;
-    rt_transformer *m = make(&o, 1);
+    rt_transformer *m = new_model(&o, 1);
     rt_transformer_theta(m, theta);
     for (int i = 0; i < THETAS; i++) {
         least = fmin(least, theta[i]);
@@ -239,7 +221,6 @@ TEST(a_uniform_start_lies_between_the_extremes)
     ck_assert_double_ge(least, 1e-3);
     ck_assert_double_le(most, 1);
     ck_assert_double_gt(log(most / least), 2); /* not all in one place */
-    rt_transformer_free(m);
 }
 
 /* Between 1 and 1e-3, with a logarithm that is uniform: as many in each decade. */
@@ -253,7 +234,7 @@ TEST(a_uniform_start_is_uniform_in_the_logarithm)
     o.layers = LAYERS;
     o.heads = HEADS;
     o.dim = 8 * HEADS;
-    rt_transformer *m = make(&o, 3);
+    rt_transformer *m = new_model(&o, 3);
     rt_transformer_theta(m, theta);
     for (int i = 0; i < N; i++) {
         const double share = -log10(theta[i]) / 3;
@@ -266,7 +247,6 @@ TEST(a_uniform_start_is_uniform_in_the_logarithm)
     ck_assert_double_eq_tol(sum / N, 0.5, 5 * sqrt(1.0 / 12 / N));
     for (int d = 0; d < 3; d++)
         ck_assert_double_eq_tol((double)decades[d] / N, 1.0 / 3, 5 * sqrt(2.0 / 9 / N));
-    rt_transformer_free(m);
 }
 
 /* Each failure leaves a model that works when there is memory again, and none goes unseen. */
@@ -278,11 +258,10 @@ TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
     real expected[6 * 16], again[6 * 16];
     size_t n = 0;
     rt_status status;
-    rt_transformer *whole = make(&o, 1);
+    rt_transformer *whole = new_model(&o, 1);
     encode_six(whole, expected);
-    rt_transformer_free(whole);
     do {
-        rt_transformer *m = make(&o, 1);
+        rt_transformer *m = new_model(&o, 1);
         rt_graph *g = rt_graph_new();
         rt_memory_fail_at(++n);
         const rt_tensor *x = rt_transformer_encode(m, g, &in);
@@ -293,7 +272,6 @@ TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
         rt_graph_free(g);
         encode_six(m, again);
         ck_assert(!memcmp(again, expected, sizeof expected));
-        rt_transformer_free(m);
     } while (status.code);
     ck_assert_uint_gt(n, 2);
 }

@@ -84,17 +84,12 @@ TEST_ROWS(the_scores_are_those_of_the_confusion_matrix, 0, 2)
     ck_assert_str_eq(line_of(printed, "macro F1 "), lasting("macro F1 %.4f (3 classes)", macro));
 }
 
-TEST(an_evaluation_prints_the_same_scores)
+/* The rows of the evaluation, asked one by one, make the same matrix. */
+TEST(evaluations_and_predictions_are_what_was_counted)
 {
     run("$TRAIN " CLASSIFY "| sed -n '/^eval/,/^.C/p' >trained");
     run("$TRAIN " CLASSIFY "--eval | sed -n '/^eval/,/^.C/p' | cmp - trained");
     expect_output("6\n", "grep -c '' trained");
-}
-
-/* The rows of the evaluation, asked one by one, make the same matrix. */
-TEST(what_is_predicted_is_what_was_counted)
-{
-    run("$TRAIN " CLASSIFY);
     run("sed 1d sub/test.tsv | cut -f1 | $TRAIN " CLASSIFY
         "--predict - | cut -f1 >got; sed 1d sub/test.tsv | cut -f2 | paste -d, - got | sort | uniq "
         "-c | awk '{ print $2 \",\" $1 }' >counted; sed 1d runs/c/confusion.csv | sort | cmp - "
@@ -216,7 +211,7 @@ TEST(a_line_is_answered_before_the_next_one_is_read)
         "--predict $t)\" || exit 9; done; exec 3>&-; wait $!");
 }
 
-TEST(a_text_that_is_no_row_is_exit_2)
+TEST(what_is_no_row_is_refused_and_what_is_cut_or_unknown_is_told)
 {
     static const struct {
         const char *arguments, *message;
@@ -231,11 +226,6 @@ TEST(a_text_that_is_no_row_is_exit_2)
         expect_message(2, bad[i].message, "$TRAIN " CLASSIFY "%s", bad[i].arguments);
         ck_assert_int_eq(count_of(w->out, "\n"), i == 2);
     }
-}
-
-TEST(what_is_cut_or_unknown_is_a_warning)
-{
-    run("$TRAIN " CLASSIFY);
     expect_message(0,
                    "train: warning: characters of the text that are not in the vocabulary and are "
                    "read as [UNK]: 1, the first is 'X' at byte 1\ntrain: warning: the text is "

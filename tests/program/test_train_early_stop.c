@@ -194,15 +194,9 @@ TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
                    lasting(" after %d steps, the best evaluation; at the end, after %d steps, loss "
                            "%.6g<",
                            best_step, last_step, last_loss));
-}
-
-/* A best checkpoint that is gone costs a warning. */
-TEST(without_its_best_checkpoint_a_run_ends_with_the_last)
-{
-    run("$TRAIN " WORSENING);
-    const int step = (int)number_behind(w->out, "best: step ");
+    /* a best checkpoint that is gone costs a warning */
     expect_told(0, "warning: the results are those of the last step, not of the best: ",
-                "rm runs/tiny/checkpoints/step-%08d.h5; $TRAIN " WORSENING " --resume", step);
+                "rm runs/tiny/checkpoints/step-%08d.h5; $TRAIN " WORSENING " --resume", best_step);
     expect_exit(w, 1, "grep -q model_step runs/tiny/result.csv");
 }
 

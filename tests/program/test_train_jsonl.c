@@ -68,7 +68,7 @@ static void make_text(void)
 
 SUITE(PROGRAM_OPTIONS, .clean = forget)
 
-TEST(a_continuation_is_apart_from_its_text)
+TEST(a_continuation_is_apart_from_its_text_and_each_line_has_one)
 {
     make_text();
     run("$TRAIN " LM);
@@ -82,14 +82,8 @@ TEST(a_continuation_is_apart_from_its_text)
     ck_assert(!strncmp(w->out, "of \"", 4));
     w->out[strlen(w->out) - 1] = '\0';
     ck_assert_str_eq(string(answers[0], "continuation"), w->out + 4);
-}
-
-/* Of a pipe one by one, of a file several together; newlines are in the answers, not between
- * their parts. */
-TEST(each_line_of_standard_input_has_one_line)
-{
-    make_text();
-    run("$TRAIN " LM);
+    /* Of a pipe one by one, of a file several together; newlines are in the answers, not between
+     * their parts. */
     run("printf 'a\\n\\nof\\n' >lines.txt");
     run("cat lines.txt | " USE "- --tokens 40 --jsonl >alone");
     run(USE "- --tokens 40 --jsonl <lines.txt | tee together");

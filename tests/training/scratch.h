@@ -4,10 +4,8 @@
 /* A folder for each test, removed with everything in it; whole files as bytes; and
  * what a call is expected to say. */
 
-#include "core/memory.h"
-#include "core/status.h"
+#include "suite.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -53,19 +51,16 @@ static inline void expect_in(const char *text, const char *part)
     ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
 }
 
-/* Repeats an act until no request of the heap fails any more: the first, the second and so on, of
- * which there are more than `least`. */
+/* Repeats an act, which must end well, with each request of the heap refused, of which there are
+ * more than `least`. */
 static inline void expect_faults(rt_status (*act)(void *context), void *context, size_t least)
 {
     rt_code code = RT_MEMORY;
-    size_t n = 0;
-    while (code && n < 10000) {
-        rt_memory_fail_at(++n);
+    FOR_EACH_REFUSAL(code, least)
+    {
         code = act(context).code;
-        rt_memory_fail_at(0);
-        ck_assert_msg(code == RT_OK || code == RT_MEMORY, "code %d at request %zu", (int)code, n);
     }
-    ck_assert_uint_gt(n, least);
+    ck_assert_int_eq(code, RT_OK);
 }
 
 static inline int files_in_scratch(void)

@@ -231,17 +231,14 @@ TEST(a_run_is_extended_that_has_taken_all_its_steps)
 TEST(a_comparison_names_the_folder_or_runs_out_of_memory)
 {
     rt_config run, now;
-    rt_status status;
-    size_t n = 0;
+    rt_status status = {.code = RT_MEMORY};
     load_sound(&run, "", NULL);
     load_sound(&now, "", OVERRIDES("optimizer.lr=0.5"));
-    ck_assert_int_eq(rt_config_compare(&run, 0, &run, "runs/a").code, RT_OK);
-    do {
-        rt_memory_fail_at(++n);
+    expect_ok(rt_config_compare(&run, 0, &run, "runs/a"));
+    FOR_EACH_REFUSAL(status.code, 1)
+    {
         status = rt_config_compare(&run, 0, &now, "runs/a");
-        rt_memory_fail_at(0);
-    } while (status.code == RT_MEMORY);
-    ck_assert_uint_ge(n, 2);
+    }
     ck_assert_int_eq(status.code, RT_CONFIG);
     ck_assert_str_eq(status.message, "the run in runs/a has another configuration:\n"
                                      "optimizer.lr: the run has '0.001', now it is '0.5'\n");
@@ -275,10 +272,9 @@ TEST(exhausted_heap_is_a_status)
     rt_config config;
     char *errors;
     rt_code code = RT_MEMORY;
-    for (size_t n = 1; code == RT_MEMORY && n < 100; n++) {
-        rt_memory_fail_at(n);
+    FOR_EACH_REFUSAL(code, 0)
+    {
         code = rt_config_load(&config, &source, &errors).code;
-        rt_memory_fail_at(0);
         ck_assert((code == RT_MEMORY) == (errors == NULL));
         rt_free(errors);
     }

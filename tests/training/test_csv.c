@@ -245,17 +245,14 @@ TEST(what_is_no_file_is_a_failure)
 
 TEST(an_exhausted_heap_is_told_and_leaves_nothing)
 {
-    int failures = 0, n = 0;
-    for (rt_code code = RT_MEMORY; code == RT_MEMORY; failures++) {
-        open_text("a,b\n1,2\n");
-        rt_csv_close(&csv);
-        rt_memory_fail_at((size_t)++n);
+    rt_code code = RT_MEMORY;
+    put_bytes("a,b\n1,2\n", strlen("a,b\n1,2\n"));
+    FOR_EACH_REFUSAL(code, 4)
+    {
         const bool has_row = rt_csv_open(&csv, scratch, "a.csv") && rt_csv_row(&csv);
-        rt_memory_fail_at(0);
         code = csv.status.code;
         ck_assert_int_eq(has_row, code == RT_OK);
         rt_csv_close(&csv);
-        ck_assert_int_lt(n, 20);
     }
-    ck_assert_int_gt(failures, 4);
+    ck_assert_int_eq(code, RT_OK);
 }

@@ -1,11 +1,9 @@
 /* docs/configuration.md is written from the table of keys:
  *     ROTOR_WRITE_DOCS=1 build/tests/test_training -s docs */
 
-#include "suite.h"
-#include "train/config/config.h"
+#include "training/scratch.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "train/config/config.h"
 
 static const char path[] = TEST_SOURCES "/../docs/configuration.md";
 
@@ -39,17 +37,6 @@ static const char introduction[] =
     "cannot, and stays as it was trained whatever `data.length` is.\n"
     "\n";
 
-static char *read_page(void)
-{
-    enum { MOST = 1 << 16 };
-    char *page = rt_alloc(MOST, 1);
-    FILE *from = fopen(path, "r");
-    ck_assert_msg(from && page, "%s cannot be read", path);
-    page[fread(page, 1, MOST - 1, from)] = '\0';
-    fclose(from);
-    return page;
-}
-
 TEST(the_page_on_configuration_is_the_table_of_keys)
 {
     char *reference = rt_config_reference();
@@ -60,11 +47,12 @@ TEST(the_page_on_configuration_is_the_table_of_keys)
         fprintf(to, "%s%s", introduction, reference);
         ck_assert_int_eq(fclose(to), 0);
     }
-    char *page = read_page();
+    size_t size;
+    char *page = owned(file_bytes(path, &size), free);
+    page[size] = '\0';
     ck_assert_msg(!strncmp(page, introduction, strlen(introduction)) &&
                       !strcmp(page + strlen(introduction), reference),
                   "docs/configuration.md is out of date: ROTOR_WRITE_DOCS=1 "
                   "build/tests/test_training -s docs");
-    rt_free(page);
     rt_free(reference);
 }

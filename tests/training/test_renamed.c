@@ -1,6 +1,7 @@
 /* Names that keys and values had before: refused with the new one, or read as it. */
 
 #include "config_loading.h"
+#include "scratch.h"
 
 #include "train/config/private.h"
 
@@ -46,11 +47,11 @@ static void expect_refusals(const rt_renamed *r)
 /* The new name is a value that the key takes. */
 static void expect_new_name(const rt_renamed *r)
 {
-    rt_config scratch = {0};
+    rt_config config = {0};
     rt_writer problem = {0};
     const int key = rt_key_find(r->key);
     ck_assert_msg(key >= 0, "there is no %s", r->key);
-    ck_assert_msg(rt_key_read(rt_key_at(key), r->now, &scratch, &problem), "%s: %s",
+    ck_assert_msg(rt_key_read(rt_key_at(key), r->now, &config, &problem), "%s: %s",
                   lasting("%s = %s", r->key, r->now), problem.bytes);
     rt_writer_free(&problem);
 }
@@ -71,12 +72,10 @@ TEST(each_old_name_is_refused_with_the_new_one_or_read_as_it)
 
 TEST(each_old_name_is_in_the_table_of_the_manual)
 {
-    static char page[1 << 16];
+    size_t size;
     const rt_renamed *r;
-    FILE *file = fopen(TEST_SOURCES "/../docs/using.md", "r");
-    ck_assert_ptr_nonnull(file);
-    page[fread(page, 1, sizeof page - 1, file)] = '\0';
-    fclose(file);
+    char *page = owned(file_bytes(TEST_SOURCES "/../docs/using.md", &size), free);
+    page[size] = '\0';
     for (int i = 0; (r = rt_renamed_at(i)); i++) {
         const char *line =
             lasting("\n| `%s` | `%s` |", lasting("%s = %s", r->key, r->value), r->now);
