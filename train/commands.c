@@ -119,25 +119,13 @@ rt_status rt_encode_command(const rt_config *config, const rt_arguments *argumen
     rt_stop_on_signals();
     rt_opening_begin(&opening, &o, config, NULL, arguments->quiet);
     status = rt_encode_file(&o, arguments->encode, &count);
-    rt_opening_end(&opening);
+    rt_progress_clear(&opening.progress);
     if (!status.code)
         printf("%s: %zu tokens\n", arguments->encode, count);
     return status;
 }
 
 /* ---- --train-tokenizer ---- */
-
-/* Prints a tokenizer, and frees it. Warns if it has fewer tokens than were asked for; `unit` is
- * what they are called in the file, `word` what a word of the texts has become. */
-static void print_tokenizer(FILE *to, char *text, int tokens, const char *unit, const char *word,
-                            const rt_arguments *arguments)
-{
-    fputs(text, to);
-    rt_free(text);
-    if (tokens < arguments->tokenizer && !arguments->quiet)
-        fprintf(stderr, "%s: warning: %d %s, not %d: every word of the texts is a %s\n",
-                rt_program_name(), tokens, unit, arguments->tokenizer, word);
-}
 
 static const double between_updates = 0.1; /* seconds, on a terminal */
 static const double between_lines = 60;    /* elsewhere */
@@ -205,8 +193,12 @@ rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
                         "fewer different characters",
                         arguments->tokenizer, status.message);
     if (!status.code)
-        print_tokenizer(to, text, ids, pieces ? "lines" : "tokens", pieces ? "piece" : "token",
-                        arguments);
+        fputs(text, to);
+    rt_free(text);
+    if (!status.code && ids < arguments->tokenizer && !arguments->quiet)
+        fprintf(stderr, "%s: warning: %d %s, not %d: every word of the texts is a %s\n",
+                rt_program_name(), ids, pieces ? "lines" : "tokens", arguments->tokenizer,
+                pieces ? "piece" : "token");
     return status;
 }
 
@@ -226,24 +218,17 @@ static const struct {
 
 enum { TEMPLATES = sizeof templates / sizeof *templates };
 
-static rt_status refuse_template(const char *name)
-{
-    char names[128] = "", quoted[RT_QUOTE_SIZE];
-    for (int i = 0; i < TEMPLATES; i++) {
-        const size_t length = strlen(names);
-        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", templates[i].name);
-    }
-    return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names, rt_quote(quoted, name));
-}
-
 rt_status rt_init_command(const rt_arguments *arguments)
 {
+    char names[128], quoted[RT_QUOTE_SIZE];
     rt_durable_file file;
-    int i = 0;
-    while (i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0)
-        i++;
+    int i = 0, length = 0;
+    for (; i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0; i++)
+        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", i ? ", " : "",
+                           templates[i].name);
     if (i == TEMPLATES)
-        return refuse_template(arguments->init);
+        return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names,
+                        rt_quote(quoted, arguments->init));
     rt_status status = rt_output_check(arguments->config, arguments->overwrite, NULL);
     if (status.code)
         return status;
@@ -319,19 +304,6 @@ static rt_exit report_members(const rt_arguments *arguments)
     return code;
 }
 
-static rt_exit compare(const rt_arguments *arguments)
-{
-    const char *folders[RT_MOST_OTHERS + 1] = {arguments->report};
-    const char *file = arguments->output ? arguments->output : "report.html";
-    memcpy(folders + 1, arguments->others, (size_t)arguments->other_count * sizeof *folders);
-    rt_status status = rt_compare_write(folders, arguments->other_count + 1, file);
-    if (status.code)
-        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
-    else
-        printf("report: %s\n", file);
-    return rt_exit_of(status.code);
-}
-
 /* Returns the size of a file in the folder; -1 if there is none. */
 static off_t size_of(const char *folder, const char *name)
 {
@@ -367,10 +339,19 @@ static rt_exit watch(const rt_arguments *arguments)
 
 rt_exit rt_report_command(const rt_arguments *arguments)
 {
+    const char *folders[RT_MOST_OTHERS + 1] = {arguments->report};
+    const char *file = arguments->output ? arguments->output : "report.html";
     if (arguments->watch)
         return watch(arguments);
-    if (arguments->other_count)
-        return compare(arguments);
+    if (arguments->other_count) {
+        memcpy(folders + 1, arguments->others, (size_t)arguments->other_count * sizeof *folders);
+        const rt_status status = rt_compare_write(folders, arguments->other_count + 1, file);
+        if (status.code)
+            fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
+        else
+            printf("report: %s\n", file);
+        return rt_exit_of(status.code);
+    }
     const rt_exit members =
         rt_is_sweep_folder(arguments->report) ? report_members(arguments) : RT_EXIT_DONE;
     const rt_exit code = report_one(arguments, arguments->report);

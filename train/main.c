@@ -70,8 +70,10 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 /* Opens the checkpoint that is named, or that of the run of the configuration. */
 static rt_status find_model(rt_found *found, const rt_arguments *arguments, const rt_config *config)
 {
-    const rt_status status =
-        rt_find_checkpoint(found, arguments->checkpoint, rt_which_of(arguments), config);
+    const rt_which_checkpoint which = arguments->best   ? RT_CHECKPOINT_BEST
+                                      : arguments->last ? RT_CHECKPOINT_LAST
+                                                        : RT_CHECKPOINT_OF_RUN;
+    const rt_status status = rt_find_checkpoint(found, arguments->checkpoint, which, config);
     if (*found->warnings)
         fprintf(stderr, "%s: %s\n", rt_program_name(), found->warnings);
     return status;
@@ -129,31 +131,7 @@ static rt_exit load(rt_config *config, rt_found *found, const rt_arguments *argu
     return listed ? rt_exit_of(status.code) : conclude(world, status);
 }
 
-/* Prints the configuration with the meaning of each key on stdout, and the origins of its values on
- * stderr. */
-static rt_exit print_configuration(const rt_config *config, const rt_sweep *sweep,
-                                   const rt_arguments *arguments)
-{
-    const rt_exit code =
-        arguments->quiet ? RT_EXIT_DONE : print_text(stderr, rt_config_origins(config));
-    if (code)
-        return code;
-    return print_text(stdout, rt_sweep_ini(sweep, config, true));
-}
-
 /* ---- the command ---- */
-
-static rt_exit obey_sweep(const rt_config *config, const rt_sweep *sweep,
-                          const rt_arguments *arguments)
-{
-    if (arguments->command == RT_COMMAND_TRAIN)
-        return rt_sweep_train(config, sweep, arguments);
-    const rt_exit code = rt_sweep_validate(sweep, arguments);
-    if (!code)
-        printf("%s: the configurations of %d runs are valid\n", config->file,
-               rt_sweep_count(sweep));
-    return code;
-}
 
 /* Runs a command with its configuration. */
 static rt_exit obey_configured(rt_config *config, const rt_sweep *sweep, rt_found *found,
@@ -167,8 +145,15 @@ static rt_exit obey_configured(rt_config *config, const rt_sweep *sweep, rt_foun
         status = rt_compare_hosts(config, sweep, arguments);
     if (status.code)
         return conclude(world, status);
-    if (rt_sweep_requested(sweep))
-        return obey_sweep(config, sweep, arguments);
+    if (rt_sweep_requested(sweep) && arguments->command == RT_COMMAND_TRAIN)
+        return rt_sweep_train(config, sweep, arguments);
+    if (rt_sweep_requested(sweep)) {
+        const rt_exit code = rt_sweep_validate(sweep, arguments);
+        if (!code)
+            printf("%s: the configurations of %d runs are valid\n", config->file,
+                   rt_sweep_count(sweep));
+        return code;
+    }
     const bool decays = arguments->command == RT_COMMAND_DECAY;
     const bool uses = rt_arguments_use_model(arguments);
     if (uses && arguments->config && (!decays || arguments->checkpoint || arguments->best))
@@ -211,11 +196,13 @@ static rt_exit obey(const rt_arguments *arguments)
     const bool knows_sweeps =
         prints || arguments->command == RT_COMMAND_TRAIN || arguments->command == RT_COMMAND_CHECK;
     rt_exit code = load(&config, &found, arguments, knows_sweeps ? &sweep : NULL);
+    if (!code && prints && !arguments->quiet)
+        code = print_text(stderr, rt_config_origins(&config));
     if (!code)
-        code = prints ? print_configuration(&config, &sweep, arguments)
+        code = prints ? print_text(stdout, rt_sweep_ini(&sweep, &config, true))
                       : obey_configured(&config, &sweep, &found, arguments);
     rt_found_close(&found);
-    rt_ancestry_free(arguments->ancestry);
+    rt_free(arguments->ancestry->last);
     return code;
 }
 

@@ -53,7 +53,7 @@ static rt_status prepare(model_check *c)
     rt_opening opening;
     rt_opening_begin(&opening, &o, c->config, NULL, false);
     rt_status status = rt_data_open(&c->data, &o, NULL);
-    rt_opening_end(&opening);
+    rt_progress_clear(&opening.progress);
     if (!status.code)
         status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length, NULL);
     if (status.code)
@@ -74,16 +74,6 @@ static rt_status prepare(model_check *c)
         c->inputs[i] = &p->list[i]->tensor;
     }
     return rt_ok();
-}
-
-static void release(model_check *c)
-{
-    rt_free(c->inputs);
-    rt_free(c->elements);
-    rt_free(c->direction);
-    rt_transformer_free(c->model);
-    rt_labelled_batch_free(&c->sequences);
-    rt_data_close(c->data);
 }
 
 /* Returns the worse of the results of both checks of a parameter. A direction without an element
@@ -108,27 +98,15 @@ static const char *words_for(const rt_gradcheck_result *r)
                                            : "ok";
 }
 
-/* Prints the verdict on one parameter. */
-static void print_row(FILE *to, const rt_parameter *p, const rt_gradcheck_result *elements,
-                      const rt_gradcheck_result *direction)
-{
-    const rt_gradcheck_result *found = worse_of(elements, direction);
-    char place[32] = "along a random direction";
-    fprintf(to, "%-62s %9zu  %9.2e  %9.2e  %s\n", p->name, rt_size(&p->tensor), found->largest,
-            rt_worse(elements->error, direction->error), words_for(found));
-    if (found == elements)
-        snprintf(place, sizeof place, "element %zu", found->index);
-    if (found->verdict == RT_GRADIENT_WRONG)
-        fprintf(to, "    %s: analytic %.12g, numeric %.12g\n", place, found->analytic,
-                found->numeric);
-}
-
-/* Adds what was found for one parameter. A wrong parameter outranks all that are right. */
-static void add_parameter(rt_model_check_result *r, const rt_parameter *p,
+/* Adds what was found for one parameter, and prints it unless `to` is NULL. A wrong parameter
+ * outranks all that are right. */
+static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter *p,
                           const rt_gradcheck_result *elements, const rt_gradcheck_result *direction)
 {
+    const rt_gradcheck_result *found = worse_of(elements, direction);
     const double error = rt_worse(elements->error, direction->error);
-    const bool wrong = worse_of(elements, direction)->verdict != RT_GRADIENT_RIGHT;
+    const bool wrong = found->verdict != RT_GRADIENT_RIGHT;
+    char place[32] = "along a random direction";
     if ((wrong && !r->wrong) || (wrong == (r->wrong > 0) && !(error <= r->worst_error)) ||
         !r->parameters) {
         snprintf(r->worst, sizeof r->worst, "%s", p->name);
@@ -137,6 +115,15 @@ static void add_parameter(rt_model_check_result *r, const rt_parameter *p,
     r->parameters++;
     r->wrong += wrong;
     r->error = rt_worse(r->error, error);
+    if (!to)
+        return;
+    fprintf(to, "%-62s %9zu  %9.2e  %9.2e  %s\n", p->name, rt_size(&p->tensor), found->largest,
+            error, words_for(found));
+    if (found == elements)
+        snprintf(place, sizeof place, "element %zu", found->index);
+    if (found->verdict == RT_GRADIENT_WRONG)
+        fprintf(to, "    %s: analytic %.12g, numeric %.12g\n", place, found->analytic,
+                found->numeric);
 }
 
 /* Returns whether the check came to verdicts, good or bad. */
@@ -160,11 +147,8 @@ static rt_status compare(FILE *to, model_check *c, int samples, rt_model_check_r
         return status;
     if (to)
         fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
-    for (int i = 0; i < p->count; i++) {
-        add_parameter(r, p->list[i], c->elements + i, c->direction + i);
-        if (to)
-            print_row(to, p->list[i], c->elements + i, c->direction + i);
-    }
+    for (int i = 0; i < p->count; i++)
+        add_parameter(to, r, p->list[i], c->elements + i, c->direction + i);
     if (to)
         fprintf(to, "gradcheck: %d parameters, largest error %.2e (tolerance %.0e): %s\n",
                 r->parameters, r->error, tolerance, r->wrong ? "FAILED" : "passed");
@@ -186,6 +170,11 @@ rt_status rt_model_check(FILE *to, const rt_config *config, int samples,
     rt_status status = prepare(&c);
     if (!status.code)
         status = compare(to, &c, samples, result);
-    release(&c);
+    rt_free(c.inputs);
+    rt_free(c.elements);
+    rt_free(c.direction);
+    rt_transformer_free(c.model);
+    rt_labelled_batch_free(&c.sequences);
+    rt_data_close(c.data);
     return status;
 }

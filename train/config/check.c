@@ -38,6 +38,7 @@ static bool find_latest(const rt_config_errors *errors, const char *const *keys,
     return true;
 }
 
+/* Complains of keys that contradict each other, unless a value of them was refused. */
 static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
     RT_PRINTF(3, 4);
 static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
@@ -227,17 +228,6 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
 
 /* ---- train.freeze ---- */
 
-enum { PART_SIZE = 32 };
-
-/* Copies the first part of a list; returns the rest. A name that is too long matches no part. */
-static const char *take_part(const char *list, char part[PART_SIZE])
-{
-    rt_list_item item;
-    list = rt_list_take(list, &item);
-    rt_list_item_copy(item, part, PART_SIZE);
-    return list;
-}
-
 /* Parses the N of "layers.N", where `word` is "layers.". Returns false for another part. */
 static bool read_layer(const char *part, const char *word, int64_t *layer)
 {
@@ -247,56 +237,51 @@ static bool read_layer(const char *part, const char *word, int64_t *layer)
            rt_whole_read(part + length, layer);
 }
 
-static rt_status check_part(const char *part, int layers)
+/* Takes the first part of a list; one that is too long matches none. Returns the rest. */
+enum { PART_SIZE = 32 };
+static const char *take_part(const char *list, char part[PART_SIZE])
 {
-    char quoted[RT_QUOTE_SIZE];
-    int64_t layer;
-    if (!strcmp(part, "embeddings") || !strcmp(part, "head") || !strcmp(part, "theta"))
-        return rt_ok();
-    if (read_layer(part, "layer.", &layer))
-        return rt_error(RT_CONFIG, "train.freeze = %s is now called layers.%jd", part,
-                        (intmax_t)layer);
-    if (!read_layer(part, "layers.", &layer))
-        return rt_error(RT_CONFIG,
-                        "train.freeze must be a comma-separated list of embeddings, layers.0 to "
-                        "layers.%d, head, theta; got %s",
-                        layers - 1, rt_quote(quoted, part));
-    if (layer >= layers)
-        return rt_error(RT_CONFIG, "train.freeze: there is no layers.%jd; model.layers = %d",
-                        (intmax_t)layer, layers);
-    return rt_ok();
+    rt_list_item item;
+    list = rt_list_take(list, &item);
+    rt_list_item_copy(item, part, PART_SIZE);
+    return list;
 }
 
 rt_status rt_freeze_check(const char *parts, int layers)
 {
-    char part[PART_SIZE];
-    rt_status status = rt_ok();
-    for (const char *rest = parts; rest && !status.code;) {
-        rest = take_part(rest, part);
-        status = check_part(part, layers);
-    }
-    return status;
-}
-
-static bool is_of(const char *part, const rt_parameter *parameter)
-{
+    char part[PART_SIZE], quoted[RT_QUOTE_SIZE];
     int64_t layer;
-    if (!strcmp(part, "theta"))
-        return parameter->role == RT_ROLE_THETA;
-    if (!strcmp(part, "head"))
-        return parameter->part == RT_PART_HEAD;
-    if (!strcmp(part, "embeddings"))
-        return parameter->part == RT_PART_EMBEDDINGS;
-    return read_layer(part, "layers.", &layer) && parameter->layer == layer;
+    while (parts) {
+        parts = take_part(parts, part);
+        if (!strcmp(part, "embeddings") || !strcmp(part, "head") || !strcmp(part, "theta"))
+            continue;
+        if (read_layer(part, "layer.", &layer))
+            return rt_error(RT_CONFIG, "train.freeze = %s is now called layers.%jd", part,
+                            (intmax_t)layer);
+        if (!read_layer(part, "layers.", &layer))
+            return rt_error(RT_CONFIG,
+                            "train.freeze must be a comma-separated list of embeddings, layers.0 "
+                            "to layers.%d, head, theta; got %s",
+                            layers - 1, rt_quote(quoted, part));
+        if (layer >= layers)
+            return rt_error(RT_CONFIG, "train.freeze: there is no layers.%jd; model.layers = %d",
+                            (intmax_t)layer, layers);
+    }
+    return rt_ok();
 }
 
 bool rt_freezes(const char *parts, const rt_parameter *parameter)
 {
     char part[PART_SIZE];
+    int64_t layer;
     bool frozen = false;
-    for (const char *rest = parts; rest && !frozen;) {
-        rest = take_part(rest, part);
-        frozen = is_of(part, parameter);
+    while (parts && !frozen) {
+        parts = take_part(parts, part);
+        frozen = !strcmp(part, "theta")  ? parameter->role == RT_ROLE_THETA
+                 : !strcmp(part, "head") ? parameter->part == RT_PART_HEAD
+                 : !strcmp(part, "embeddings")
+                     ? parameter->part == RT_PART_EMBEDDINGS
+                     : read_layer(part, "layers.", &layer) && parameter->layer == layer;
     }
     return frozen;
 }

@@ -52,9 +52,20 @@ static void enter_section(loading *l, int line, const char *name)
         rt_config_unknown_section(&l->errors, line, name);
 }
 
-static void read_key(loading *l, int line, const char *written, const char *value)
+/* The keys of an unknown section are not judged. */
+static void read_pair(loading *l, int line, const char *written, const char *value)
 {
-    char name[RT_KEY_NAME_SIZE];
+    rt_sweep *sweep = l->source->sweep;
+    char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
+    if (l->place == BEFORE_SECTIONS)
+        rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
+                           rt_quote(quoted, written));
+    else if (l->place == IN_SWEEP && sweep)
+        rt_sweep_set(sweep, line, written, value, &l->errors);
+    else if (l->place == IN_VARIANT && sweep)
+        rt_sweep_add_setting(sweep, line, written, value, &l->errors);
+    if (l->place != IN_KEYS)
+        return;
     snprintf(name, sizeof name, "%s.%s", l->section, written);
     const int i = rt_key_find(name);
     if (i < 0)
@@ -64,22 +75,6 @@ static void read_key(loading *l, int line, const char *written, const char *valu
                            l->section, l->first_line[i]);
     else
         rt_config_set_key(&l->written, i, value, l->first_line[i] = line, &l->errors);
-}
-
-/* The keys of an unknown section are not judged. */
-static void read_pair(loading *l, int line, const char *written, const char *value)
-{
-    rt_sweep *sweep = l->source->sweep;
-    char quoted[RT_QUOTE_SIZE];
-    if (l->place == BEFORE_SECTIONS)
-        rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
-                           rt_quote(quoted, written));
-    else if (l->place == IN_KEYS)
-        read_key(l, line, written, value);
-    else if (l->place == IN_SWEEP && sweep)
-        rt_sweep_set(sweep, line, written, value, &l->errors);
-    else if (l->place == IN_VARIANT && sweep)
-        rt_sweep_add_setting(sweep, line, written, value, &l->errors);
 }
 
 static void read_lines(loading *l, const char *bytes, size_t size)
@@ -109,14 +104,6 @@ static void copy_trimmed(char *copy, size_t size, const char *text, size_t lengt
     snprintf(copy, size, "%.*s", (int)length, text);
 }
 
-/* Sets the key; in a use, what may differ from the trained model waits until that is resolved. */
-static void override(loading *l, int i, const char *value)
-{
-    const bool late = l->used && (rt_key_at_use(i) || l->fixed);
-    l->overridden[i] = true;
-    rt_config_set_key(late ? &l->late : &l->written, i, value, RT_FROM_COMMAND_LINE, &l->errors);
-}
-
 static void read_override(loading *l, const char *text)
 {
     char name[RT_VALUE_SIZE];
@@ -139,12 +126,17 @@ static void read_override(loading *l, const char *text)
         return;
     }
     const int i = rt_key_find(name);
-    if (i < 0)
+    if (i < 0) {
         rt_config_unknown_override(&l->errors, name);
-    else if (l->overridden[i])
+    } else if (l->overridden[i]) {
         rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s is given twice", name);
-    else
-        override(l, i, value);
+    } else {
+        /* in a use, what may differ from the trained model waits until that is resolved */
+        const bool late = l->used && (rt_key_at_use(i) || l->fixed);
+        l->overridden[i] = true;
+        rt_config_set_key(late ? &l->late : &l->written, i, value, RT_FROM_COMMAND_LINE,
+                          &l->errors);
+    }
 }
 
 /* Applies the settings of one run of a sweep, which were validated before. */

@@ -141,30 +141,23 @@ static int nearest_key(const char *written, const char *section, bool inside)
 
 /* Suggests the same name in another section, else the nearest name in this section, else the
  * nearest in another, else lists the keys of this section. */
-static void advise(rt_writer *advice, const char *section, const char *written)
-{
-    const rt_key *here = rt_key_at(nearest_key(written, section, true));
-    const rt_key *elsewhere = rt_key_at(nearest_key(written, section, false));
-    if (elsewhere && !strcmp(elsewhere->name, written))
-        rt_writer_add(advice, "it belongs to [%s]", elsewhere->section);
-    else if (here)
-        rt_writer_add(advice, "did you mean '%s'?", here->name);
-    else if (elsewhere)
-        rt_writer_add(advice, "did you mean '%s' in [%s]?", elsewhere->name, elsewhere->section);
-    if (advice->length)
-        return;
-    for (int i = 0; rt_key_at(i); i++)
-        if (!strcmp(rt_key_at(i)->section, section))
-            rt_writer_add(advice, "%s%s", advice->length ? ", " : "its keys are ",
-                          rt_key_at(i)->name);
-}
-
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
                            const char *written)
 {
+    const rt_key *here = rt_key_at(nearest_key(written, section, true));
+    const rt_key *elsewhere = rt_key_at(nearest_key(written, section, false));
     char quoted[RT_QUOTE_SIZE];
     rt_writer advice = {0};
-    advise(&advice, section, written);
+    if (elsewhere && !strcmp(elsewhere->name, written))
+        rt_writer_add(&advice, "it belongs to [%s]", elsewhere->section);
+    else if (here)
+        rt_writer_add(&advice, "did you mean '%s'?", here->name);
+    else if (elsewhere)
+        rt_writer_add(&advice, "did you mean '%s' in [%s]?", elsewhere->name, elsewhere->section);
+    for (int i = 0; rt_key_at(i) && !here && !elsewhere; i++)
+        if (!strcmp(rt_key_at(i)->section, section))
+            rt_writer_add(&advice, "%s%s", advice.length ? ", " : "its keys are ",
+                          rt_key_at(i)->name);
     rt_config_complain(errors, origin, "unknown key %s in [%s]; %s", rt_quote(quoted, written),
                        section, advice.bytes ? advice.bytes : "");
     rt_writer_free(&advice);

@@ -25,19 +25,15 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static char *skip_blanks(char *text)
-{
-    while (is_blank(*text))
-        text++;
-    return text;
-}
-
-/* Ends the text before the blanks at its end. */
-static void trim_end(char *text, char *end)
+/* Removes the blanks at both ends of a text that ends at `end`. */
+static char *trim(char *text, char *end)
 {
     while (end > text && is_blank(end[-1]))
         end--;
     *end = '\0';
+    while (is_blank(*text))
+        text++;
+    return text;
 }
 
 /* Describes what is wrong with the line; `written`, unless NULL, is quoted. */
@@ -79,14 +75,11 @@ static char *trim_line(rt_ini *ini)
     char *start = ini->bytes_of_line;
     if (ini->line == 1 && !strncmp(start, byte_order_mark, 3))
         start += 3;
-    start = skip_blanks(start);
-    if (*start == '#')
-        *start = '\0';
     char *end = start;
     while (*end && !(*end == ';' && (end == start || is_blank(end[-1]))))
         end++;
-    trim_end(start, end);
-    return start;
+    start = trim(start, end);
+    return *start == '#' ? start + strlen(start) : start;
 }
 
 static void read_header(rt_ini *ini, char *header)
@@ -98,10 +91,10 @@ static void read_header(rt_ini *ini, char *header)
         set_problem(ini, "a section needs a ']' at its end; got", header);
         return;
     }
-    if (*skip_blanks(close + 1))
-        set_problem(ini, "nothing can follow a section's ']'; got", skip_blanks(close + 1));
-    trim_end(header + 1, close);
-    ini->name = skip_blanks(header + 1);
+    const char *rest = trim(close + 1, close + strlen(close));
+    if (*rest)
+        set_problem(ini, "nothing can follow a section's ']'; got", rest);
+    ini->name = trim(header + 1, close);
 }
 
 /* Parses "key = value" or "key: value". */
@@ -113,9 +106,8 @@ static void read_pair(rt_ini *ini, char *line)
         return;
     }
     ini->kind = RT_INI_PAIR;
-    ini->name = line;
-    ini->value = skip_blanks(separator + 1);
-    trim_end(line, separator);
+    ini->value = trim(separator + 1, separator + strlen(separator));
+    ini->name = trim(line, separator);
 }
 
 bool rt_ini_next(rt_ini *ini)
@@ -199,21 +191,13 @@ static bool begins(const char *bytes, size_t size, const char *with)
     return size >= strlen(with) && !memcmp(bytes, with, strlen(with));
 }
 
-static void complain_of_text(rt_config_errors *errors, const char *path, bool labelled)
-{
-    rt_config_complain(errors, RT_FROM_DEFAULT,
-                       "is %s, not a configuration. To train on it, write a file such as "
-                       "mine.ini:\n\n[data]\ntask = %s\nfile = %s\n\nand type: %s mine.ini",
-                       labelled ? "a table of labelled texts" : "text",
-                       labelled ? "classify" : "text", path, rt_program_name());
-}
-
 /* Complains of a file that is no INI file. `bytes`, the start of the file, are followed by a zero.
  */
 static bool complain_of_file(rt_config_errors *errors, const char *path, const char *bytes,
                              size_t size)
 {
     const int place = RT_FROM_DEFAULT;
+    const bool labelled = is_labelled(bytes);
     if (begins(bytes, size, "\x89rotor"))
         rt_config_complain(errors, place, "is a checkpoint: --checkpoint %s uses its model", path);
     else if (begins(bytes, size, "\x89HDF"))
@@ -230,7 +214,11 @@ static bool complain_of_file(rt_config_errors *errors, const char *path, const c
                            "is JSON; a CONFIG.ini is expected. --checkpoint takes the folder of a "
                            "config.json, data.vocab_file a tokenizer.json");
     else if (!is_ini(bytes, size))
-        complain_of_text(errors, path, is_labelled(bytes));
+        rt_config_complain(errors, place,
+                           "is %s, not a configuration. To train on it, write a file such as "
+                           "mine.ini:\n\n[data]\ntask = %s\nfile = %s\n\nand type: %s mine.ini",
+                           labelled ? "a table of labelled texts" : "text",
+                           labelled ? "classify" : "text", path, rt_program_name());
     else
         return false;
     return true;
@@ -289,13 +277,6 @@ bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PAT
 
 /* ---- paths ---- */
 
-/* Finds the folder of a file, with symbolic links resolved. */
-static bool find_folder(const char *file, char folder[PATH_MAX])
-{
-    char path[RT_PATH_SIZE], name[RT_PATH_SIZE];
-    return split(file, path, name) && realpath(path, folder);
-}
-
 /* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic
  * link, so ".." is its parent. */
 static void add_path(rt_writer *list, const char *folder, const char *path)
@@ -326,11 +307,11 @@ static void find_paths(rt_config *config, rt_config_errors *errors, const char *
     const rt_key *key = rt_key_at(i);
     const char *names = *(const char *const *)((const char *)config + key->offset);
     const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
-    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE];
+    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE], base[RT_PATH_SIZE];
     rt_writer paths = {0}, problem = {0};
     if (!names || errors->bad[i])
         return;
-    const bool known = find_folder(file, folder);
+    const bool known = split(file, place, base) && realpath(place, folder);
     const int reason = errno;
     const bool list = several && rt_data_task_files(config->data.task) != RT_ONE_FILE;
     while (names && !problem.length) {

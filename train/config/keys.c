@@ -257,25 +257,18 @@ static bool is_asked(const question *q, int key)
     return false;
 }
 
-/* Returns the word of a choice or of yes or no, or the text; NULL for an empty one. */
-static const char *word_of(const rt_key *key, const void *value)
+/* Returns whether the key of the need has the needed value, whether it counts or not. */
+static bool has_value(const rt_need *need, int number, const rt_config *config)
 {
-    if (key->type == RT_KEY_TEXT)
-        return *(const char *const *)value;
-    if (key->type == RT_KEY_YES_NO)
-        return *(const bool *)value ? "yes" : "no";
-    return key->word(*(const int *)value);
-}
-
-/* Returns whether the key has the needed value, whether it counts or not. */
-static bool has_value(const rt_need *need, const rt_config *config)
-{
-    const rt_key *key = rt_key_at(rt_key_find(need->key));
+    const rt_key *key = rt_key_at(number);
     const void *value = (const char *)config + key->offset;
     if (need->relation == RT_NEED_ABOVE)
         return (key->type == RT_KEY_WHOLE ? *(const int *)value : *(const double *)value) >
                need->bound;
-    const char *word = word_of(key, value);
+    const char *word = key->type == RT_KEY_TEXT     ? *(const char *const *)value
+                       : key->type != RT_KEY_YES_NO ? key->word(*(const int *)value)
+                       : *(const bool *)value       ? "yes"
+                                                    : "no";
     if (need->relation == RT_NEED_UNSET)
         return !word;
     bool listed = false;
@@ -284,26 +277,21 @@ static bool has_value(const rt_need *need, const rt_config *config)
     return listed == (need->relation == RT_NEED_IS);
 }
 
-static bool counts(question q, const rt_config *config);
-
-static bool holds(const rt_need *need, const question *q, const rt_config *config)
-{
-    const int key = rt_key_find(need->key);
-    return has_value(need, config) && (need->relation == RT_NEED_UNSET || is_asked(q, key) ||
-                                       counts((question){key, q}, config));
-}
-
 static bool counts(question q, const rt_config *config)
 {
     const rt_need *need = rt_key_at(q.key)->needs;
     bool met = true;
     for (; need && need->relation != RT_NEED_END; need++) {
-        if (need->relation != RT_NEED_OR)
-            met = met && holds(need, &q, config);
-        else if (met)
+        if (need->relation == RT_NEED_OR && met)
             return true;
-        else
+        if (need->relation == RT_NEED_OR) {
             met = true;
+        } else if (met) {
+            const int key = rt_key_find(need->key);
+            met = has_value(need, key, config) &&
+                  (need->relation == RT_NEED_UNSET || is_asked(&q, key) ||
+                   counts((question){key, &q}, config));
+        }
     }
     return met;
 }
@@ -337,7 +325,7 @@ static void report_needs(rt_writer *w, question q, const rt_config *config,
         const int key = need->key ? rt_key_find(need->key) : -1;
         if (need->relation == RT_NEED_OR)
             rt_writer_add(w, ", or ");
-        else if (config && rt_key_is_written(key, written) && has_value(need, written) &&
+        else if (config && rt_key_is_written(key, written) && has_value(need, key, written) &&
                  !rt_key_counts(key, config) && !is_asked(&q, key))
             report_needs(w, (question){key, &q}, config, written);
         else

@@ -98,28 +98,18 @@ bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
     return step >= run->train.steps && now->train.steps > run->train.steps;
 }
 
-/* Returns whether a branch may differ from its trunk in the key, beyond what an extended run may.
- */
-static bool is_of_branches(const rt_key *key, const rt_config *now)
-{
-    static const char *const keys[] = {"train.trunk", "train.init_from", "train.freeze", NULL};
-    const bool without_positions = now->model.position.kind == RT_POSITION_NONE;
-    return !strcmp(key->section, "theta") || rt_key_is_one_of(key, keys) ||
-           (!strcmp(key->section, "position") && without_positions);
-}
-
+/* Returns whether the key may differ in such a continuation. */
 static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how)
 {
-    switch (key->change) {
-    case RT_MAY_DIFFER:
-    case RT_HOW_LONG:
+    if (key->change == RT_MAY_DIFFER || key->change == RT_HOW_LONG)
         return true;
-    case RT_WHEN_EXTENDED:
+    if (key->change == RT_WHEN_EXTENDED)
         return how != RT_RESUMED;
-    case RT_FIXED:
-        break;
-    }
-    return how == RT_BRANCHED && is_of_branches(key, now);
+    if (how != RT_BRANCHED)
+        return false;
+    return !strcmp(key->section, "theta") ||
+           rt_key_is_one_of(key, RT_OPTIONS("train.trunk", "train.init_from", "train.freeze")) ||
+           (!strcmp(key->section, "position") && now->model.position.kind == RT_POSITION_NONE);
 }
 
 /* Returns RUN/checkpoints/FILE, the end of the path of a checkpoint. */
@@ -132,18 +122,14 @@ static const char *end_of_path(const char *path)
     return end;
 }
 
-/* Returns whether both have a trunk of the same name, whose folder may have been moved. */
-static bool is_same_trunk(const rt_config *a, const rt_config *b)
-{
-    const char *one = a->train.trunk, *other = b->train.trunk;
-    return one && other ? !strcmp(end_of_path(one), end_of_path(other)) : one == other;
-}
-
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
 {
     char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     rt_writer w = {0};
     rt_config continued = *now, implied_by_run, implied_by_now;
+    /* the folder of a trunk of the same name may have been moved */
+    const char *one = run->train.trunk, *other = now->train.trunk;
+    const bool same_trunk = one && other && !strcmp(end_of_path(one), end_of_path(other));
     rt_config_continue(&continued, run);
     rt_config_implied(&implied_by_run, run);
     rt_config_implied(&implied_by_now, &continued);
@@ -156,7 +142,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
         const bool counts = rt_key_counts(i, run) || rt_key_counts(i, &continued);
         if (counts && !follows && !is_free(key, now, how) &&
             !rt_key_value_equal(key, run, &continued) &&
-            !(i == rt_key_find("train.trunk") && is_same_trunk(run, now)))
+            !(same_trunk && i == rt_key_find("train.trunk")))
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_name(i),
                           rt_key_value_write(key, run, before),
                           rt_key_value_write(key, &continued, after));

@@ -133,33 +133,28 @@ static bool on_command_line(const rt_config *config, const char *name)
     return config->origin[rt_key_find(name)] == RT_FROM_COMMAND_LINE;
 }
 
-/* Complains if an override of a key of the model differs from the value of the trained model. */
-static void expect_same(const rt_config *config, const rt_config *late, int i,
-                        rt_config_errors *errors)
-{
-    const rt_key *key = rt_key_at(i);
-    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
-    rt_config other = *config;
-    rt_key_value_copy(key, &other, late);
-    resolve_zeros(&other);
-    if (!rt_key_value_equal(key, config, &other))
-        rt_config_complain(errors, RT_FROM_COMMAND_LINE,
-                           "%s = %.60s cannot be changed here: the trained model has %.60s",
-                           rt_key_name(i), rt_key_value_write(key, late, value),
-                           rt_key_value_write(key, config, own));
-}
-
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
                            rt_config_errors *errors)
 {
-    rt_config defaults;
-    for (int i = 0; rt_key_at(i); i++)
-        if (late->origin[i] != RT_FROM_DEFAULT && !rt_key_at_use(i))
-            expect_same(config, late, i, errors);
-    for (int i = 0; rt_key_at(i); i++)
+    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
+    const rt_key *key;
+    rt_config defaults, other;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        if (late->origin[i] == RT_FROM_DEFAULT || rt_key_at_use(i))
+            continue;
+        other = *config; /* with zeros replaced, an override may repeat the value of the model */
+        rt_key_value_copy(key, &other, late);
+        resolve_zeros(&other);
+        if (!rt_key_value_equal(key, config, &other))
+            rt_config_complain(errors, RT_FROM_COMMAND_LINE,
+                               "%s = %.60s cannot be changed here: the trained model has %.60s",
+                               rt_key_name(i), rt_key_value_write(key, late, value),
+                               rt_key_value_write(key, config, own));
+    }
+    for (int i = 0; (key = rt_key_at(i)); i++)
         if (late->origin[i] != RT_FROM_DEFAULT && rt_key_at_use(i)) {
-            rt_key_value_copy(rt_key_at(i), config, late);
-            rt_key_value_copy(rt_key_at(i), written, late);
+            rt_key_value_copy(key, config, late);
+            rt_key_value_copy(key, written, late);
             config->origin[i] = written->origin[i] = late->origin[i];
         }
     find_defaults(&defaults, written);
@@ -210,12 +205,7 @@ void rt_config_continue(rt_config *config, const rt_config *run)
 
 /* ---- inherited values ---- */
 
-/* A configuration that inherits. The model there is effective: it has no zeros. */
-typedef struct inheritance {
-    rt_config *config;
-    const rt_config *from;
-    const rt_ancestor *ancestor;
-} inheritance;
+/* The configuration of the ancestor is effective: it has no zeros. */
 
 #define ONE_OF(key, ...) rt_key_is_one_of(key, RT_OPTIONS(__VA_ARGS__))
 
@@ -237,17 +227,13 @@ static bool reads_text(const rt_config *c)
     return rt_data_task_labelled(c->data.task) || !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
-static bool uses_original_len(const rt_config *c)
-{
-    const rt_scaling scaling = c->model.position.frequencies.scaling;
-    return scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR && scaling != RT_SCALING_NTK;
-}
-
 /* position.kind and position.scaling precede the keys that depend on them in the table, so both are
  * already inherited here. */
-static bool position_goes_with(const inheritance *h, const rt_key *key)
+static bool position_goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
 {
-    const rt_position_options *here = &h->config->model.position, *there = &h->from->model.position;
+    const rt_position_options *here = &c->model.position;
+    const rt_position_options *there = &from->config->model.position;
+    const rt_scaling scaling = here->frequencies.scaling;
     if (ONE_OF(key, "position.kind", "position.pairing"))
         return true;
     if (here->kind != there->kind)
@@ -255,42 +241,43 @@ static bool position_goes_with(const inheritance *h, const rt_key *key)
     if (ONE_OF(key, "position.layers"))
         return here->every < 2;
     if (ONE_OF(key, "position.local_base"))
-        return h->config->model.window > 0;
+        return c->model.window > 0;
     if (ONE_OF(key, "position.original_len"))
-        return uses_original_len(h->config);
-    return here->frequencies.scaling == there->frequencies.scaling ||
+        return scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR &&
+               scaling != RT_SCALING_NTK;
+    return scaling == there->frequencies.scaling ||
            !ONE_OF(key, "position.scale", "position.beta_fast", "position.beta_slow",
                    "position.high_freq_factor", "position.low_freq_factor",
                    "position.attention_factor", "position.short_factors", "position.long_factors");
 }
 
-static bool data_goes_with(const inheritance *h, const rt_key *key)
+static bool data_goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
 {
-    const int here = h->config->data.task, there = h->from->data.task;
+    const int here = c->data.task, there = from->config->data.task;
     if (ONE_OF(key, "data.begin"))
         return rt_data_task_begins(here) && rt_data_task_begins(there);
     if (ONE_OF(key, "data.end"))
         return rt_data_task_labelled(here);
     if (ONE_OF(key, "data.objective"))
         return rt_data_task_has_objective(here) && rt_data_task_has_objective(there) &&
-               h->config->model.causal == h->from->model.causal;
-    const bool text = reads_text(h->config);
-    const bool text_there = reads_text(h->from) && !h->ancestor->wordless;
+               c->model.causal == from->config->model.causal;
+    const bool text = reads_text(c);
+    const bool text_there = reads_text(from->config) && !from->wordless;
     return ONE_OF(key, "data.vocab", "data.mask_id", "data.special_tokens") ? !text && !text_there
                                                                             : text && text_there;
 }
 
 /* Returns whether the model's value is meaningful with the written keys. */
-static bool goes_with(const inheritance *h, const rt_key *key)
+static bool goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
 {
-    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
+    const rt_transformer_options *here = &c->model, *there = &from->config->model;
     if (is_section(key, "position"))
-        return position_goes_with(h, key);
+        return position_goes_with(c, from, key);
     if (is_section(key, "theta"))
         return here->position.kind == there->position.kind &&
                (ONE_OF(key, "theta.learn") || (here->theta.learn && there->theta.learn));
     if (is_section(key, "data"))
-        return data_goes_with(h, key);
+        return data_goes_with(c, from, key);
     if (ONE_OF(key, "model.layer_types"))
         return here->window > 0;
     if (ONE_OF(key, "model.token_dropout"))
@@ -300,11 +287,12 @@ static bool goes_with(const inheritance *h, const rt_key *key)
 
 /* Returns whether the parameters of the model there fit a model with the written value, whose
  * zeros are replaced in `effective`. */
-static bool fits(const inheritance *h, const rt_key *key, const rt_config *effective)
+static bool fits(const rt_config *c, const rt_ancestor *from, const rt_key *key,
+                 const rt_config *effective)
 {
-    const rt_transformer_options *here = &h->config->model, *there = &h->from->model;
+    const rt_transformer_options *here = &c->model, *there = &from->config->model;
     const rt_position_kind kind = here->position.kind;
-    const bool equal = rt_key_value_equal(key, effective, h->from);
+    const bool equal = rt_key_value_equal(key, effective, from->config);
     if (ONE_OF(key, "model.kind", "model.layers", "model.dim", "model.heads", "model.kv_heads",
                "model.head_dim", "model.embedding_dim", "model.ffn_dim", "model.norm",
                "model.norm_kind", "model.norm_bias", "model.first_norm", "model.embedding_norm",
@@ -313,46 +301,39 @@ static bool fits(const inheritance *h, const rt_key *key, const rt_config *effec
     if (ONE_OF(key, "model.ffn"))
         return (here->ffn == RT_FFN_PLAIN) == (there->ffn == RT_FFN_PLAIN);
     if (ONE_OF(key, "model.tie_embeddings")) /* an imported lm head may have its own weights */
-        return equal || there->tie_embeddings || !h->ancestor->imported ||
-               rt_data_task_target(h->config->data.task) != RT_TARGET_IDS;
+        return equal || there->tie_embeddings || !from->imported ||
+               rt_data_task_target(c->data.task) != RT_TARGET_IDS;
     if (ONE_OF(key, "position.kind"))
-        return equal || !(h->ancestor->imported || rt_encoding_has_weights(here) ||
-                          rt_encoding_has_weights(there));
+        return equal ||
+               !(from->imported || rt_encoding_has_weights(here) || rt_encoding_has_weights(there));
     if (ONE_OF(key, "position.max_len"))
         return equal || kind != RT_POSITION_LEARNED || there->position.kind != kind;
     if (ONE_OF(key, "data.lowercase")) /* a lowercase vocabulary may also be used as it is */
-        return equal || h->from->data.lowercase || !data_goes_with(h, key);
-    return equal || !ONE_OF(key, "data.level", "data.vocab") || !data_goes_with(h, key);
-}
-
-/* Writes "  section.key = value (file:line); the model has value". */
-static void add_difference(rt_writer *w, const inheritance *h, int i)
-{
-    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE], place[RT_PLACE_SIZE];
-    const rt_key *key = rt_key_at(i);
-    rt_writer_add(w, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
-                  rt_key_value_write(key, h->config, value), rt_config_place(h->config, i, place),
-                  rt_key_value_write(key, h->from, own));
+        return equal || from->config->data.lowercase || !data_goes_with(c, from, key);
+    return equal || !ONE_OF(key, "data.level", "data.vocab") || !data_goes_with(c, from, key);
 }
 
 bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors)
 {
-    const inheritance h = {config, ancestor->config, ancestor};
+    const rt_config *there = ancestor->config;
+    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE], place[RT_PLACE_SIZE];
     rt_writer differences = {0};
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
-            goes_with(&h, key)) {
-            rt_key_value_copy(key, config, h.from);
+            goes_with(config, ancestor, key)) {
+            rt_key_value_copy(key, config, there);
             config->origin[i] = RT_FROM_MODEL;
         }
-    rt_config_frame_as(config, &h.from->data); /* for a written `auto` */
+    rt_config_frame_as(config, &there->data); /* for a written `auto` */
     rt_config effective = *config;
     resolve_zeros(&effective);
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
         if (is_inherited(key) && rt_key_is_written(i, config) && !errors->bad[i] &&
-            !fits(&h, key, &effective))
-            add_difference(&differences, &h, i);
+            !fits(config, ancestor, key, &effective))
+            rt_writer_add(&differences, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
+                          rt_key_value_write(key, config, value), rt_config_place(config, i, place),
+                          rt_key_value_write(key, there, own));
     const bool good = !differences.length;
     if (!good) {
         rt_config_complain(errors, config->origin[rt_key_find("train.init_from")],

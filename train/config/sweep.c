@@ -50,30 +50,29 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
     return -1;
 }
 
-/* Parses the value into `parsed`. Returns a shared copy of it if the key accepts it; otherwise
- * NULL, with a complaint. */
-static const char *accept(rt_config *parsed, int key, int origin, const char *value,
-                          rt_config_errors *errors)
+/* Returns a shared copy of the value if the key accepts it; otherwise NULL, with a complaint. */
+static const char *accept(int key, int origin, const char *value, rt_config_errors *errors)
 {
     const int before = errors->count;
-    *parsed = (rt_config){.file = NULL};
+    rt_config parsed;
     if (!*value)
         rt_config_complain(errors, origin, "%s has an empty value", rt_key_name(key));
     else
-        rt_config_set_key(parsed, key, value, origin, errors);
+        rt_config_set_key(&parsed, key, value, origin, errors);
     const char *copy = errors->count == before ? rt_intern_text(value) : NULL;
     errors->lines.failed |= errors->count == before && !copy;
     return copy;
 }
 
-/* Returns whether the axis has the parsed value, however it is written. */
-static bool has_value(const rt_axis *axis, const rt_config *parsed, rt_config_errors *errors)
+/* Returns whether the axis has the value, which its key accepts, however it is written. */
+static bool has_value(const rt_axis *axis, const char *value, rt_config_errors *errors)
 {
+    rt_config one = {.file = NULL}, other = {.file = NULL};
     bool equal = false;
+    rt_config_set_key(&one, axis->key, value, axis->origin, errors);
     for (int i = 0; i < axis->count && !equal; i++) {
-        rt_config other = {.file = NULL};
         rt_config_set_key(&other, axis->key, axis->values[i], axis->origin, errors);
-        equal = rt_key_value_equal(rt_key_at(axis->key), parsed, &other);
+        equal = rt_key_value_equal(rt_key_at(axis->key), &one, &other);
     }
     return equal;
 }
@@ -83,17 +82,16 @@ static void add_values(rt_axis *axis, const char *values, rt_config_errors *erro
 {
     const char *name = rt_key_name(axis->key);
     char value[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
-    rt_config parsed;
     rt_list_item item;
     while (values) {
         values = rt_list_take(values, &item);
         rt_list_item_copy(item, value, sizeof value);
         const bool full = axis->count == RT_MOST_AXIS_VALUES;
-        const char *copy = full ? NULL : accept(&parsed, axis->key, axis->origin, value, errors);
+        const char *copy = full ? NULL : accept(axis->key, axis->origin, value, errors);
         if (full)
             rt_config_complain(errors, axis->origin, "sweep.%s has more than %d values", name,
                                RT_MOST_AXIS_VALUES);
-        else if (copy && has_value(axis, &parsed, errors))
+        else if (copy && has_value(axis, value, errors))
             rt_config_complain(errors, axis->origin, "sweep.%s has %s twice", name,
                                rt_quote(quoted, value));
         else if (copy)
@@ -134,11 +132,10 @@ static void set_jobs(rt_sweep *s, const char *value, rt_config_errors *errors)
 static void set_trunk(rt_sweep *s, const char *value, rt_config_errors *errors)
 {
     int64_t steps;
-    rt_config parsed;
     s->trunk_steps = 0;
     s->trunk = NULL;
     if (!rt_whole_read(value, &steps))
-        s->trunk = accept(&parsed, rt_key_find("train.trunk"), s->trunk_origin, value, errors);
+        s->trunk = accept(rt_key_find("train.trunk"), s->trunk_origin, value, errors);
     else if (steps >= 1 && steps <= RT_MOST_STEPS)
         s->trunk_steps = (int)steps;
     else
@@ -210,7 +207,6 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
 {
     char where[RT_KEY_NAME_SIZE + 16];
     rt_variant *v = &s->variants[s->variant_count - 1];
-    rt_config parsed;
     snprintf(where, sizeof where, "[variant %s]", v->name);
     const int key = find_key(name, origin, where, errors);
     if (key < 0)
@@ -219,7 +215,7 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
         rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
     else if (v->count == RT_MOST_SETTINGS)
         rt_config_complain(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
-    else if ((v->values[v->count] = accept(&parsed, key, origin, value, errors)))
+    else if ((v->values[v->count] = accept(key, origin, value, errors)))
         v->keys[v->count++] = key;
 }
 
@@ -276,11 +272,6 @@ static int number_of_seed(const rt_sweep *s, const char *seed)
     while (i < s->seed_count && strcmp(s->seeds[i], seed) != 0)
         i++;
     return i;
-}
-
-int rt_sweep_trunks(const rt_sweep *s)
-{
-    return s->trunk_steps ? s->seed_count : 0;
 }
 
 int rt_sweep_trunk_of(const rt_sweep *s, int run)
@@ -503,17 +494,6 @@ static void write_setting(rt_writer *w, const char *name, int key, const char *c
     rt_writer_add(w, "\n");
 }
 
-static void write_variant(rt_writer *w, const rt_variant *v, const rt_config *config,
-                          rt_config_errors *errors)
-{
-    rt_config own = *config;
-    for (int i = 0; i < v->count; i++)
-        rt_config_set_key(&own, v->keys[i], v->values[i], RT_FROM_SWEEP, errors);
-    rt_writer_add(w, "\n[variant %s]\n", v->name);
-    for (int i = 0; i < v->count; i++)
-        write_setting(w, rt_key_name(v->keys[i]), v->keys[i], &v->values[i], 1, &own, errors);
-}
-
 char *rt_sweep_ini(const rt_sweep *s, const rt_config *config, bool explained)
 {
     rt_config_errors errors = {.file = config->file};
@@ -532,8 +512,14 @@ char *rt_sweep_ini(const rt_sweep *s, const rt_config *config, bool explained)
     for (int i = 0; i < s->axis_count; i++)
         write_setting(&w, rt_key_name(s->axes[i].key), s->axes[i].key, s->axes[i].values,
                       s->axes[i].count, config, &errors);
-    for (int i = 0; i < s->variant_count; i++)
-        write_variant(&w, &s->variants[i], config, &errors);
+    for (const rt_variant *v = s->variants; v < s->variants + s->variant_count; v++) {
+        rt_config own = *config;
+        for (int i = 0; i < v->count; i++)
+            rt_config_set_key(&own, v->keys[i], v->values[i], RT_FROM_SWEEP, &errors);
+        rt_writer_add(&w, "\n[variant %s]\n", v->name);
+        for (int i = 0; i < v->count; i++)
+            write_setting(&w, rt_key_name(v->keys[i]), v->keys[i], &v->values[i], 1, &own, &errors);
+    }
     w.failed |= errors.lines.failed;
     rt_writer_free(&errors.lines);
     return rt_writer_take(&w);

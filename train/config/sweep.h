@@ -85,9 +85,8 @@ int rt_sweep_count(const rt_sweep *sweep);
 const rt_variant *rt_sweep_variant(const rt_sweep *sweep, int run);
 const char *rt_sweep_value(const rt_sweep *sweep, int run, int axis);
 
-/* Return the number of trunks, one for each run.seed, and the trunk of a run. Trunks are runs
- * themselves, with the numbers count, ..., count + trunks - 1. */
-int rt_sweep_trunks(const rt_sweep *sweep);
+/* Returns the trunk of a run, with trunk_steps. There is one for each seed; trunks are runs
+ * themselves, with the numbers count, ..., count + seed_count - 1. */
 int rt_sweep_trunk_of(const rt_sweep *sweep, int run);
 
 /* Writes the name of the run's folder, such as "rope_seed=1", unique in the sweep. */

@@ -103,20 +103,6 @@ static bool write_event(FILE *file, int64_t step, unsigned number, const void *a
            fwrite(tail.at, 1, tail.count, file) == tail.count && !fflush(file);
 }
 
-static void put_scalar(bytes *summary, const rt_scalar *s)
-{
-    bytes value = {.count = 0};
-    const float x = (float)s->value;
-    uint32_t bits;
-    if (!isfinite(x))
-        return;
-    put_bytes(&value, VALUE_TAG, s->tag, strnlen(s->tag, TAG_SIZE - 1));
-    memcpy(&bits, &x, sizeof bits);
-    put_field(&value, VALUE_SIMPLE, FOUR_BYTES);
-    put_integer(&value, bits, 4);
-    put_bytes(summary, SUMMARY_VALUE, value.at, value.count);
-}
-
 /* ---- files ---- */
 
 rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)
@@ -153,8 +139,18 @@ void rt_event_file_add(rt_event_file *f, int64_t step, const rt_scalar *values, 
     bytes summary = {.count = 0};
     if (!f->file || f->failed)
         return;
-    for (int i = 0; i < count && i < RT_MOST_SCALARS; i++)
-        put_scalar(&summary, &values[i]);
+    for (int i = 0; i < count && i < RT_MOST_SCALARS; i++) {
+        bytes value = {.count = 0};
+        const float x = (float)values[i].value;
+        uint32_t bits;
+        if (!isfinite(x))
+            continue;
+        put_bytes(&value, VALUE_TAG, values[i].tag, strnlen(values[i].tag, TAG_SIZE - 1));
+        memcpy(&bits, &x, sizeof bits);
+        put_field(&value, VALUE_SIMPLE, FOUR_BYTES);
+        put_integer(&value, bits, 4);
+        put_bytes(&summary, SUMMARY_VALUE, value.at, value.count);
+    }
     f->failed = !write_event(f->file, step, EVENT_SUMMARY, summary.at, summary.count);
 }
 

@@ -66,21 +66,17 @@ bool rt_run_folder_is_sweep(const rt_run_folder *f)
     return has_file(f, sweep_file);
 }
 
-static bool holds_checkpoints(const char *path)
-{
-    int64_t *steps = NULL;
-    int count = 0;
-    rt_status status = rt_checkpoint_list(path, &steps, &count);
-    rt_free(steps);
-    return !status.code && count;
-}
-
 bool rt_is_run_folder(const char *path)
 {
     rt_run_folder f = {.lock = -1};
-    const int length = snprintf(f.path, sizeof f.path, "%s", path);
-    return length < RT_PATH_SIZE && (has_file(&f, "checkpoints") || has_file(&f, "config.ini") ||
-                                     rt_run_folder_is_sweep(&f) || holds_checkpoints(path));
+    int64_t *steps = NULL;
+    int count = 0;
+    if (snprintf(f.path, sizeof f.path, "%s", path) >= RT_PATH_SIZE)
+        return false;
+    const bool holds_checkpoints = !rt_checkpoint_list(path, &steps, &count).code && count;
+    rt_free(steps);
+    return holds_checkpoints || has_file(&f, "checkpoints") || has_file(&f, "config.ini") ||
+           rt_run_folder_is_sweep(&f);
 }
 
 /* ---- the lock (flock) of a folder ---- */
@@ -181,25 +177,18 @@ static rt_status remove_file(const char *path)
     return remove(path) && errno != ENOENT ? failure(path) : rt_ok();
 }
 
-static rt_status remove_checkpoints(const rt_run_folder *f)
+rt_status rt_run_folder_clear(const rt_run_folder *f)
 {
+    char path[RT_PATH_SIZE];
     int64_t *steps = NULL;
     int count = 0;
     rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
     for (int i = 0; i < count && !status.code; i++) {
-        char path[RT_PATH_SIZE];
         status = rt_checkpoint_path(path, f->checkpoints, steps[i]);
         if (!status.code)
             status = remove_file(path);
     }
     rt_free(steps);
-    return status;
-}
-
-rt_status rt_run_folder_clear(const rt_run_folder *f)
-{
-    char path[RT_PATH_SIZE];
-    rt_status status = remove_checkpoints(f);
     for (int i = 0; i < FILES && !status.code; i++) {
         status = rt_path_join(path, f->path, files[i]);
         if (!status.code)

@@ -390,21 +390,11 @@ static rt_status set_number(const option_row *row, void *member, const char *tex
     return rt_ok();
 }
 
-static rt_status set_choice(const option_row *row, int *member, const char *text)
-{
-    int i = 0;
-    while (row->words[i] && strcmp(row->words[i], text) != 0)
-        i++;
-    if (!row->words[i])
-        return rt_error(RT_CONFIG, "--%s must be %s; got '%s'", row->name, row->range, text);
-    *member = i;
-    return rt_ok();
-}
-
 static rt_status take_option(rt_arguments *a, const option_row *row, const char *text)
 {
     void *member = (char *)a + row->at;
     rt_status status = rt_ok();
+    int i = 0;
     if (row->value && !*text && row->sets != SETS_ANY)
         return rt_error(RT_CONFIG, "option '--%s' needs a value", row->name);
     if (row->operands && row->sets == SETS_TEXT && a->command == row->command)
@@ -427,7 +417,11 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
         status = add_override(a, a->threads);
         break;
     case SETS_CHOICE:
-        status = set_choice(row, member, text);
+        while (row->words[i] && strcmp(row->words[i], text) != 0)
+            i++;
+        if (!row->words[i])
+            return rt_error(RT_CONFIG, "--%s must be %s; got '%s'", row->name, row->range, text);
+        *(int *)member = i;
         break;
     case SETS_INT:
     case SETS_INT64:

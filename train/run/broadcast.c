@@ -29,32 +29,28 @@ rt_status rt_pass_text(rt_world *world, char **text)
     return status;
 }
 
-/* Tokens and labels of the data, and what the configuration leaves to the model. */
+/* Meaning of a model, and what the configuration leaves to it. */
 typedef struct meaning {
     rt_vocabulary_kind kind;
     int words, types;
     rt_begin begin, end;
-    char *vocabulary; /* text of its file; NULL: there is none */
-    char *labels;     /* likewise */
 } meaning;
 
-/* Sends the meaning of process 0. The texts are copied, not the pointers. */
-static rt_status pass_meaning(rt_world *world, meaning *m)
+/* Texts beside it: the files of the vocabulary and of the labels, or NULL. */
+enum { VOCABULARY, LABELS, TEXTS };
+
+/* Sends the meaning of process 0. */
+static rt_status pass_meaning(rt_world *world, meaning *m, char *texts[TEXTS])
 {
-    char *own[] = {m->vocabulary, m->labels};
     rt_world_broadcast(world, m, sizeof *m);
-    rt_status status = rt_pass_text(world, &own[0]);
-    if (!status.code)
-        status = rt_pass_text(world, &own[1]);
-    m->vocabulary = own[0];
-    m->labels = own[1];
-    return status;
+    const rt_status status = rt_pass_text(world, &texts[VOCABULARY]);
+    return status.code ? status : rt_pass_text(world, &texts[LABELS]);
 }
 
-static void free_meaning(meaning *m)
+static void free_texts(char *texts[TEXTS])
 {
-    rt_free(m->vocabulary);
-    rt_free(m->labels);
+    for (int i = 0; i < TEXTS; i++)
+        rt_free(texts[i]);
 }
 
 rt_status rt_run_broadcast(rt_run *r, rt_status status)
@@ -66,41 +62,42 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
                  .types = r->types,
                  .begin = r->config->data.begin,
                  .end = r->config->data.end};
+    char *texts[TEXTS] = {NULL};
     r->broadcast_done = true;
     if (vocabulary) {
         m.kind = rt_vocabulary_kind_of(vocabulary);
-        status = rt_vocabulary_write(vocabulary, &m.vocabulary);
+        status = rt_vocabulary_write(vocabulary, &texts[VOCABULARY]);
     }
     if (!status.code && labels)
-        status = rt_labels_write(labels, &m.labels);
+        status = rt_labels_write(labels, &texts[LABELS]);
     status = rt_world_agree(world, status);
     if (!status.code)
-        status = pass_meaning(world, &m);
-    free_meaning(&m);
+        status = pass_meaning(world, &m, texts);
+    free_texts(texts);
     if (!status.code) /* waits until the other processes have opened the data */
         status = rt_world_agree(world, status);
     return status;
 }
 
 /* Opens the data of process 0, with its meaning. */
-static rt_status open_received_data(rt_run *r, const meaning *m)
+static rt_status open_received_data(rt_run *r, const meaning *m, char *const texts[TEXTS])
 {
+    const char *vocabulary = texts[VOCABULARY], *labels = texts[LABELS];
     rt_status status = rt_ok();
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
     o.vocab_file = NULL; /* it has been read by process 0 */
-    if (m->vocabulary)
+    if (vocabulary)
         status = rt_vocabulary_read(&r->vocabulary, m->kind, "the vocabulary of process 0",
-                                    (const unsigned char *)m->vocabulary, strlen(m->vocabulary));
-    if (!status.code && m->labels)
-        status =
-            rt_labels_read(&r->labels, "the labels of process 0", m->labels, strlen(m->labels));
+                                    (const unsigned char *)vocabulary, strlen(vocabulary));
+    if (!status.code && labels)
+        status = rt_labels_read(&r->labels, "the labels of process 0", labels, strlen(labels));
     const rt_data_meaning known = {r->vocabulary, r->labels, m->words, m->types};
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)
         status = rt_data_open_as(&r->data, &o, known);
-    rt_opening_end(&opening);
+    rt_progress_clear(&opening.progress);
     return status.code ? status
                        : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);
 }
@@ -109,12 +106,13 @@ void rt_run_assist(rt_run *r)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};
+    char *texts[TEXTS] = {NULL};
     rt_status status = rt_world_agree(world, rt_ok());
     if (!status.code)
-        status = pass_meaning(world, &m);
+        status = pass_meaning(world, &m, texts);
     if (!status.code)
-        status = rt_world_agree(world, open_received_data(r, &m));
-    free_meaning(&m);
+        status = rt_world_agree(world, open_received_data(r, &m, texts));
+    free_texts(texts);
     if (!status.code)
         status =
             rt_trainer_new(&r->trainer, r->config, r->data, &(rt_trainer_options){.world = world});

@@ -41,33 +41,19 @@ void rt_found_close(rt_found *found)
     found->imported = NULL;
 }
 
-rt_which_checkpoint rt_which_of(const rt_arguments *arguments)
-{
-    return arguments->best   ? RT_CHECKPOINT_BEST
-           : arguments->last ? RT_CHECKPOINT_LAST
-                             : RT_CHECKPOINT_OF_RUN;
-}
-
-/* Returns whether the run of the newest checkpoint stops early, so that its last steps are known to
- * be no improvement. */
-static bool has_patience(const rt_checkpoint_info *info)
-{
-    rt_config config;
-    const rt_status status =
-        rt_config_load_run(&config, "config.ini", info->config ? info->config : "", NULL);
-    return !status.code && config.train.patience > 0;
-}
-
-/* Replaces the newest checkpoint of a folder by that of the best evaluation, which may be the same.
- */
+/* Replaces the newest checkpoint of a folder by that of the best evaluation, which may be the same,
+ * if that is asked for or the run stops early, so that its last steps are no improvement. */
 static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_checkpoint which)
 {
     rt_checkpoint_info info;
+    rt_config config;
     char path[RT_PATH_SIZE];
     rt_status status = rt_checkpoint_look_at_run(found->image, &info);
     const int64_t best = status.code ? 0 : rt_checkpoint_best_step(&info);
     const bool wanted =
-        which == RT_CHECKPOINT_BEST || (!status.code && best && has_patience(&info));
+        which == RT_CHECKPOINT_BEST ||
+        (best && !rt_config_load_run(&config, "config.ini", info.config, NULL).code &&
+         config.train.patience > 0);
     rt_checkpoint_info_free(&info);
     if (status.code || best == found->step || !wanted)
         return status;
@@ -166,24 +152,19 @@ static rt_status write_own(const rt_found *found, char **text_new)
     return status;
 }
 
-/* Loads the configuration with the overrides of the command line, unless that is NULL. */
-static rt_status load_configuration(rt_config *config, const rt_found *found,
-                                    const rt_arguments *arguments, char **errors)
+/* Loads the configuration from its text, with the overrides of the command line unless that is
+ * NULL. */
+static rt_status load_text(rt_config *config, const rt_found *found, const char *text,
+                           const rt_arguments *arguments, char **errors)
 {
-    char *text;
-    rt_status status = write_own(found, &text);
     const rt_config_source source = {.path = found->path,
                                      .text = text,
                                      .overrides = arguments ? arguments->overrides : NULL,
                                      .override_count = arguments ? arguments->override_count : 0};
-    if (!status.code)
-        status = rt_config_load_model(config, &source, found->imported != NULL, errors);
+    const rt_status status = rt_config_load_model(config, &source, found->imported != NULL, errors);
     for (int i = 0; !status.code && i < RT_MAX_KEYS; i++)
         if (config->origin[i] > 0) /* a line of a text that is no file */
             config->origin[i] = RT_FROM_OWN;
-    rt_free(text);
-    if (!arguments && status.code == RT_CONFIG)
-        status.code = RT_CHECKPOINT;
     return status;
 }
 
@@ -197,23 +178,24 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
     rt_config own;
-    rt_status status = load_configuration(&own, found, NULL, NULL);
-    if (!status.code && !arguments)
-        *config = own;
+    char *text;
+    rt_status status = write_own(found, &text);
+    if (!status.code) {
+        status = load_text(&own, found, text, NULL, NULL);
+        if (status.code == RT_CONFIG)
+            status.code = RT_CHECKPOINT;
+    }
+    if (!status.code && arguments)
+        status = load_text(config, found, text, arguments, errors);
     else if (!status.code)
-        status = load_configuration(config, found, arguments, errors);
+        *config = own;
+    rt_free(text);
     if (!status.code)
         rt_found_train_as(config, &own);
     return status;
 }
 
 /* ---- the model of train.init_from ---- */
-
-void rt_ancestry_free(rt_ancestry *a)
-{
-    rt_free(a->last);
-    a->last = NULL;
-}
 
 rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *found)
 {
@@ -252,16 +234,6 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
 }
 
 /* A configuration is broadcast as a text: programs of other versions have other structures. */
-static rt_status parse_configuration(rt_ancestry *a, const char *text)
-{
-    const rt_config_source source = {.path = "the configuration of process 0", .text = text};
-    a->last = rt_alloc(1, sizeof *a->last);
-    rt_status status = a->last ? rt_config_load_model(a->last, &source, true, NULL)
-                               : rt_out_of_memory("a configuration");
-    a->found.config = status.code ? NULL : a->last;
-    return status;
-}
-
 rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world)
 {
     const bool first = rt_world_rank(world) == 0;
@@ -274,8 +246,13 @@ rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world)
         a->found =
             (rt_ancestor){.name = "", .own = facts[0], .imported = facts[1], .wordless = facts[2]};
     }
-    if (!status.code && !first && text)
-        status = parse_configuration(a, text);
+    if (!status.code && !first && text) {
+        const rt_config_source source = {.path = "the configuration of process 0", .text = text};
+        a->last = rt_alloc(1, sizeof *a->last);
+        status = a->last ? rt_config_load_model(a->last, &source, true, NULL)
+                         : rt_out_of_memory("a configuration");
+        a->found.config = status.code ? NULL : a->last;
+    }
     rt_free(text);
     return status;
 }

@@ -93,17 +93,12 @@ static const core cores[] = {
     {"Prescott", "SSE", 0.12},
 };
 
-static core core_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
-        if (!strcmp(cores[i].name, name))
-            return cores[i];
-    return (core){name, "SSE", 0.3};
-}
-
 bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
 {
-    const core here = core_of(rt_openblas_kernels());
+    core here = {rt_openblas_kernels(), "SSE", 0.3};
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (!strcmp(cores[i].name, here.name))
+            here = cores[i];
     const core best = rt_row_set_works(RT_ROWS_AVX512) ? cores[BEST_OF_AVX512]
                       : rt_row_set_works(RT_ROWS_AVX2) ? cores[BEST_OF_AVX2]
                                                        : here;

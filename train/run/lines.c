@@ -29,22 +29,19 @@ typedef struct text_row {
     int count;            /* 0: the line has no token */
 } text_row;
 
+/* A text file that is read line by line, and its rows. */
 typedef struct text_rows {
-    text_row *rows; /* of each line */
-    size_t count, room;
-    long cut; /* lines that are longer than data.length */
-    rt_unknown unknown;
-} text_rows;
-
-/* A text file that is read line by line. */
-typedef struct line_reader {
     const rt_data *data;
     const char *name;  /* of the file, for messages */
     int32_t last;      /* running text: token behind a text; RT_NO_ID: none */
     bool may_be_empty; /* an empty line has a row of no tokens */
     rt_lines lines;
     rt_labelled_batch example; /* labelled data */
-} line_reader;
+    text_row *rows;            /* of each line */
+    size_t count, room;
+    long cut; /* lines that are longer than data.length */
+    rt_unknown unknown;
+} text_rows;
 
 static rt_status copy_ids(int32_t **copy, const int32_t *ids, int count)
 {
@@ -55,15 +52,15 @@ static rt_status copy_ids(int32_t **copy, const int32_t *ids, int count)
     return rt_ok();
 }
 
-static rt_status read_labelled(line_reader *r, text_rows *all, text_row *row)
+static rt_status read_labelled(text_rows *r, text_row *row)
 {
     rt_example_text text;
     rt_status status = rt_draw_text(&r->example, r->data, r->lines.bytes, r->lines.size, &text);
     const rt_batch *b = &r->example.batch;
     if (!status.code) {
         row->count = b->length;
-        all->cut += text.cut;
-        rt_unknown_add(&all->unknown, &text.unknown, r->lines.start);
+        r->cut += text.cut;
+        rt_unknown_add(&r->unknown, &text.unknown, r->lines.start);
         status = copy_ids(&row->ids, b->ids, b->length);
     }
     if (!status.code && b->types)
@@ -73,13 +70,12 @@ static rt_status read_labelled(line_reader *r, text_rows *all, text_row *row)
 }
 
 /* Puts ids between the tokens that begin and end a text, cut to data.length. */
-static rt_status frame(const line_reader *r, text_rows *all, text_row *row, const int32_t *ids,
-                       int count)
+static rt_status frame(text_rows *r, text_row *row, const int32_t *ids, int count)
 {
     const bool begins = rt_data_begins(r->data), ends = r->last != RT_NO_ID;
     const int room = rt_data_length(r->data) - begins - ends;
     const int taken = count < room ? count : room;
-    all->cut += count > room;
+    r->cut += count > room;
     row->ids = rt_alloc((size_t)(taken + 2), sizeof *row->ids);
     if (!row->ids)
         return rt_out_of_memory("the ids of a text");
@@ -92,7 +88,7 @@ static rt_status frame(const line_reader *r, text_rows *all, text_row *row, cons
     return rt_ok();
 }
 
-static rt_status read_running(line_reader *r, text_rows *all, text_row *row)
+static rt_status read_running(text_rows *r, text_row *row)
 {
     int32_t *ids;
     int count;
@@ -105,33 +101,33 @@ static rt_status read_running(line_reader *r, text_rows *all, text_row *row)
     if (status.code)
         return status;
     if (count)
-        status = frame(r, all, row, ids, count);
+        status = frame(r, row, ids, count);
     else if (!r->may_be_empty)
         status = rt_error(RT_ARGUMENT, "the line has no token");
-    rt_unknown_add(&all->unknown, &unknown, r->lines.start);
+    rt_unknown_add(&r->unknown, &unknown, r->lines.start);
     rt_free(ids);
     return status;
 }
 
-static rt_status read_line(line_reader *r, text_rows *all)
+static rt_status read_line(text_rows *r)
 {
-    text_row *rows = rt_grow(all->rows, &all->room, all->count + 1, sizeof *rows);
+    text_row *rows = rt_grow(r->rows, &r->room, r->count + 1, sizeof *rows);
     if (!rows)
         return rt_out_of_memory("the rows of a text");
-    all->rows = rows;
-    text_row *row = all->rows + all->count++;
+    r->rows = rows;
+    text_row *row = r->rows + r->count++;
     *row = (text_row){0};
     if (!r->lines.size && r->may_be_empty)
         return rt_ok();
     if (!r->lines.size)
         return rt_error(RT_ARGUMENT, "the line has no token: it is empty");
-    return rt_data_labels(r->data) ? read_labelled(r, all, row) : read_running(r, all, row);
+    return rt_data_labels(r->data) ? read_labelled(r, row) : read_running(r, row);
 }
 
 /* Opens a file, or standard input for "-", and reads all lines. Returns RT_DATA for a file or a
  * line that cannot be read, a line without a token, and a file without a line; RT_CONFIG if the
  * data has no texts. */
-static rt_status read_lines(line_reader *r, const char *path, text_rows *all)
+static rt_status read_lines(text_rows *r, const char *path)
 {
     const bool standard = !strcmp(path, "-");
     r->name = standard ? "standard input" : path;
@@ -148,26 +144,26 @@ static rt_status read_lines(line_reader *r, const char *path, text_rows *all)
             return status;
     }
     while (!status.code && rt_lines_next(&r->lines))
-        status = read_line(r, all);
+        status = read_line(r);
     if (!status.code)
         status = r->lines.status;
     const rt_code code = status.code == RT_ARGUMENT ? RT_DATA : status.code;
     if (status.code)
         return rt_error(code, "%.600s:%ld: %.800s", r->name, r->lines.number, status.message);
-    return all->count ? rt_ok() : rt_error(RT_DATA, "%.900s has no line", r->name);
+    return r->count ? rt_ok() : rt_error(RT_DATA, "%.900s has no line", r->name);
 }
 
-static void free_lines(line_reader *r, text_rows *all)
+static void free_lines(text_rows *r)
 {
     if (r->lines.from && r->lines.from != stdin)
         fclose(r->lines.from);
     rt_lines_free(&r->lines);
     rt_labelled_batch_free(&r->example);
-    for (size_t i = 0; i < all->count; i++) {
-        rt_free(all->rows[i].ids);
-        rt_free(all->rows[i].types);
+    for (size_t i = 0; i < r->count; i++) {
+        rt_free(r->rows[i].ids);
+        rt_free(r->rows[i].types);
     }
-    rt_free(all->rows);
+    rt_free(r->rows);
 }
 
 static void report_cut_lines(rt_run *r, long cut)
@@ -230,46 +226,37 @@ static rt_status print_vectors(rt_trainer *trainer, embedding *e, const text_row
     return status;
 }
 
-/* Writes the vectors as an array of NumPy. */
-static rt_status write_npy(rt_durable_file *file, const embedding *e, size_t lines)
-{
-    unsigned char header[RT_NPY_HEADER];
-    rt_npy_header(header, sizeof *e->vectors == sizeof(float) ? "f4" : "f8", lines, (size_t)e->dim);
-    const rt_status status = rt_durable_write(file, header, sizeof header);
-    return status.code
-               ? status
-               : rt_durable_write(file, e->vectors, lines * (size_t)e->dim * sizeof *e->vectors);
-}
-
-/* Writes the vectors as the dataset /embeddings of a file of HDF5. */
-static rt_status write_hdf5(rt_durable_file *file, const embedding *e, size_t lines)
-{
-    rt_image *image = rt_image_new();
-    rt_image_put_reals(image, "/embeddings", e->vectors, RT_SHAPE_OF((int)lines, e->dim));
-    rt_status status = rt_image_status(image);
-    if (!status.code)
-        status = rt_image_write(image, file);
-    rt_image_close(image);
-    return status;
-}
-
-/* Writes the vectors to the file --output, as its name says. */
-static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows, const char *name)
+/* Writes the vectors to the file --output: an array of NumPy or, of HDF5, the dataset /embeddings.
+ */
+static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows)
 {
     const char *path = r->arguments->output;
+    const size_t size = rows->count * (size_t)e->dim * sizeof *e->vectors;
+    unsigned char header[RT_NPY_HEADER];
     rt_durable_file file;
     if (rows->count > (size_t)(INT_MAX / e->dim))
         return rt_error(RT_DATA,
                         "%.600s has %zu lines; a dataset of vectors of %d numbers has up to %d",
-                        name, rows->count, e->dim, INT_MAX / e->dim);
+                        rows->name, rows->count, e->dim, INT_MAX / e->dim);
     e->rows = rows->rows;
     rt_status status = rt_trainer_run_jobs(r->trainer, embed_row, e, (int)rows->count);
     if (status.code)
         return status;
     status = rt_durable_open(&file, path);
-    if (!status.code)
-        status = rt_path_ends_in(path, ".npy") ? write_npy(&file, e, rows->count)
-                                               : write_hdf5(&file, e, rows->count);
+    if (!status.code && rt_path_ends_in(path, ".npy")) {
+        rt_npy_header(header, sizeof *e->vectors == sizeof(float) ? "f4" : "f8", rows->count,
+                      (size_t)e->dim);
+        status = rt_durable_write(&file, header, sizeof header);
+        if (!status.code)
+            status = rt_durable_write(&file, e->vectors, size);
+    } else if (!status.code) {
+        rt_image *image = rt_image_new();
+        rt_image_put_reals(image, "/embeddings", e->vectors, RT_SHAPE_OF((int)rows->count, e->dim));
+        status = rt_image_status(image);
+        if (!status.code)
+            status = rt_image_write(image, &file);
+        rt_image_close(image);
+    }
     return rt_durable_close(&file, status);
 }
 
@@ -279,29 +266,27 @@ rt_status rt_run_embed(rt_run *r)
     const rt_transformer_options *model = &r->state->model->options;
     const char *inputs[] = {r->found.path, a->embed, a->config, NULL};
     embedding e = {.pool = a->pooling, .layer = a->layer, .dim = model->dim};
-    line_reader reader = {.data = r->data, .last = rt_run_last_token(r)};
-    text_rows rows = {0};
+    text_rows rows = {.data = r->data, .last = rt_run_last_token(r)};
     rt_status status = a->output ? rt_output_check(a->output, a->overwrite, inputs) : rt_ok();
     if (!status.code && a->layer > model->layers)
         status = rt_error(RT_CONFIG,
                           "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",
                           a->layer, model->layers);
     if (!status.code)
-        status = read_lines(&reader, a->embed, &rows);
+        status = read_lines(&rows, a->embed);
     const size_t kept = a->output || rows.count < MOST_AT_ONCE ? rows.count : MOST_AT_ONCE;
     if (!status.code && !(e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *e.vectors)))
         status = rt_out_of_memory("the vectors of the lines");
     if (!status.code)
-        status = a->output ? write_vectors(r, &e, &rows, reader.name)
-                           : print_vectors(r->trainer, &e, &rows);
+        status = a->output ? write_vectors(r, &e, &rows) : print_vectors(r->trainer, &e, &rows);
     if (!status.code) {
-        rt_run_report_unknown(r, &rows.unknown, reader.name);
+        rt_run_report_unknown(r, &rows.unknown, rows.name);
         report_cut_lines(r, rows.cut);
     }
     if (!status.code && a->output)
         printf("embeddings: %s\n", a->output);
     rt_free(e.vectors);
-    free_lines(&reader, &rows);
+    free_lines(&rows);
     return status;
 }
 
@@ -379,9 +364,9 @@ static rt_status score_line(void *context, int job, const rt_labelled_batch *bat
     return model->options.causal ? score_next(row, model, g, s) : score_masked(c, row, model, g, s);
 }
 
-static rt_status print_scores(const text_rows *rows, bool ends, rt_trainer *trainer)
+static rt_status print_scores(const text_rows *rows, rt_trainer *trainer)
 {
-    scoring c = {rt_trainer_data(trainer), ends, rows->rows,
+    scoring c = {rows->data, rows->last != RT_NO_ID, rows->rows,
                  rt_alloc(rows->count, sizeof *c.scores)};
     if (!c.scores)
         return rt_out_of_memory("the scores of lines");
@@ -405,21 +390,20 @@ static rt_status print_text(rt_run *r)
 {
     const char *path = r->config->data.eval_file;
     const bool masked = r->config->data.objective == RT_OBJECTIVE_MLM; /* and sees later tokens */
-    line_reader reader = {.data = r->data,
-                          .last = masked ? rt_run_last_token(r) : RT_NO_ID,
-                          .may_be_empty = true};
-    text_rows rows = {0};
+    text_rows rows = {.data = r->data,
+                      .last = masked ? rt_run_last_token(r) : RT_NO_ID,
+                      .may_be_empty = true};
     if (!rt_data_vocabulary(r->data))
         return rt_error(RT_CONFIG, "--per-line needs data.task = text, classify or tag");
     if (!path || strchr(path, ','))
         return rt_error(RT_CONFIG,
                         "--per-line evaluates the lines of one text: give data.eval_file=FILE");
-    rt_status status = read_lines(&reader, path, &rows);
+    rt_status status = read_lines(&rows, path);
     if (!status.code)
-        status = print_scores(&rows, reader.last != RT_NO_ID, r->trainer);
+        status = print_scores(&rows, r->trainer);
     if (!status.code)
         report_cut_lines(r, rows.cut);
-    free_lines(&reader, &rows);
+    free_lines(&rows);
     return status;
 }
 

@@ -42,22 +42,6 @@ static rt_status copy_row(const rt_csv *row, FILE *to, const char *header, bool 
     return status;
 }
 
-/* Copies the rows that are kept. A file that cannot be read is an error, so that no rows are lost;
- * only a missing file has none. */
-static rt_status copy_kept(rt_csv *csv, FILE *to, const char *header, kept_rows kept, int *last)
-{
-    rt_status status = rt_ok();
-    int step;
-    while (!status.code && rt_csv_row(csv)) {
-        if (!rt_csv_whole(csv, "step", &step))
-            continue;
-        *last = step > *last ? step : *last;
-        if (step < kept.step || (step == kept.step && kept.due))
-            status = copy_row(csv, to, header, step < kept.step || kept.evaluated);
-    }
-    return csv->status.code ? csv->status : status;
-}
-
 /* Opens folder/name for appending. A new file begins with the header, and older rows take the order
  * of its columns. */
 static rt_status open_table(rt_step_table *table, const char *folder, const char *name,
@@ -72,8 +56,17 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
     fprintf(new_file, "%s\n", header);
     if (kept.step) {
         rt_csv csv;
+        int step;
         rt_csv_open(&csv, folder, name);
-        status = copy_kept(&csv, new_file, header, kept, &table->last);
+        while (!status.code && rt_csv_row(&csv)) {
+            if (!rt_csv_whole(&csv, "step", &step))
+                continue;
+            table->last = step > table->last ? step : table->last;
+            if (step < kept.step || (step == kept.step && kept.due))
+                status = copy_row(&csv, new_file, header, step < kept.step || kept.evaluated);
+        }
+        if (csv.status.code) /* so that no rows are lost; only a missing file has none */
+            status = csv.status;
         rt_csv_close(&csv);
     }
     if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))

@@ -167,97 +167,73 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
 
 /* ---- the learned theta ---- */
 
-/* Returns the results of a run that had ended at the step of the model when it was opened; empty if
- * there are none. */
-static rt_results results_before(const rt_run *r)
-{
-    rt_results before = {0};
-    int step;
-    if (r->ended_before && rt_results_read(&before, r->folder.path) &&
-        !(rt_results_model_step(&before, &step) && step == r->state->step))
-        rt_results_free(&before);
-    return before;
-}
-
-/* Reads the tolerances of all pairs from the folder. Returns false if any is missing. */
-static bool read_tolerances(rt_theta_tolerance *tolerances, size_t count, const char *folder)
-{
-    rt_csv csv;
-    size_t n = 0;
-    bool valid = true;
-    if (rt_csv_open(&csv, folder, "theta_final.csv"))
-        for (; valid && rt_csv_row(&csv); n++) {
-            const double down = rt_csv_number(&csv, RT_TOLERANCE_DOWN);
-            const double up = rt_csv_number(&csv, RT_TOLERANCE_UP);
-            valid = n < count && down >= 0 && up >= 0;
-            if (valid)
-                tolerances[n] = (rt_theta_tolerance){down, up};
-        }
-    rt_csv_close(&csv);
-    return valid && n == count;
-}
-
-/* `known`: the folder may have the tolerances. */
+/* Finds the tolerances of all pairs: in the folder, if it may have them (`known`) and none is
+ * missing; otherwise they are measured. */
 static rt_status find_tolerances(rt_outcome *o, const rt_run *r, bool known)
 {
     const size_t count = rt_transformer_theta_count(&r->state->model->options);
+    rt_csv csv;
+    size_t n = 0;
+    bool valid = known;
     if (!r->config->theta.tolerances)
         return rt_ok();
     o->tolerances = rt_alloc(count, sizeof *o->tolerances);
     if (!o->tolerances)
         return rt_out_of_memory("the tolerances of theta");
-    if (known && read_tolerances(o->tolerances, count, r->folder.path))
+    if (known && rt_csv_open(&csv, r->folder.path, "theta_final.csv"))
+        for (; valid && rt_csv_row(&csv); n++) {
+            const double down = rt_csv_number(&csv, RT_TOLERANCE_DOWN);
+            const double up = rt_csv_number(&csv, RT_TOLERANCE_UP);
+            valid = n < count && down >= 0 && up >= 0;
+            if (valid)
+                o->tolerances[n] = (rt_theta_tolerance){down, up};
+        }
+    if (known)
+        rt_csv_close(&csv);
+    if (valid && n == count)
         return rt_ok();
     return rt_theta_tolerances(r->trainer, r->config->data.length, o->tolerances, rt_stop_requested,
                                &o->stopped);
 }
 
-/* Evaluates the model with theta reset to `theta`, prints the effect, and adds it to the results.
- */
-static rt_status reset_to(rt_outcome *o, const rt_results *before, const rt_run *r,
-                          const double *theta, bool base, bool *hurts)
-{
-    const rt_config *c = r->config;
-    const char *loss = base ? RT_RESULT_RESET_BASE_LOSS : RT_RESULT_RESET_LOSS;
-    const char *accuracy = base ? RT_RESULT_RESET_BASE_ACCURACY : RT_RESULT_RESET_ACCURACY;
-    rt_writer w = {0};
-    rt_evaluation e = {.loss = rt_results_get(before, "%s", loss),
-                       .accuracy = rt_results_get(before, "%s", accuracy)};
-    rt_status status = rt_ok();
-    if (isnan(e.accuracy))
-        status =
-            rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches, theta, NULL, &e);
-    if (status.code)
-        return status;
-    const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss, e.accuracy};
-    rt_theta_report_reset(&w, base ? RT_THETA_BASE_PLACE : RT_THETA_INIT_PLACE, &reset);
-    status = rt_run_print(&w);
-    if (status.code)
-        return status;
-    rt_results_put(&o->results, e.loss, "%s", loss);
-    rt_results_put(&o->results, e.accuracy, "%s", accuracy);
-    *hurts = rt_theta_reset_hurts(&reset);
-    return rt_ok();
-}
-
-/* Resets theta to its initial value, and to base^(-2i/R) if the initial value is another. */
+/* Evaluates the model with theta reset to its initial value and, if that is `elsewhere`, also to
+ * base^(-2i/R). Prints the effects, and adds them to the results. */
 static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_run *r,
                              bool elsewhere)
 {
+    static const struct {
+        const char *place, *loss, *accuracy;
+    } resets[] = {
+        {RT_THETA_INIT_PLACE, RT_RESULT_RESET_LOSS, RT_RESULT_RESET_ACCURACY},
+        {RT_THETA_BASE_PLACE, RT_RESULT_RESET_BASE_LOSS, RT_RESULT_RESET_BASE_ACCURACY},
+    };
+    const rt_config *c = r->config;
     const rt_transformer *model = r->state->model;
-    bool needed = false, base_hurts;
-    rt_status status = reset_to(o, before, r, rt_transformer_theta_start(model), false, &needed);
-    if (status.code)
-        return status;
-    o->theta_needed = r->config->theta.check == RT_THETA_CHECK_UNNEEDED && needed;
-    rt_results_put(&o->results, needed, RT_RESULT_NEEDED);
-    if (!elsewhere)
-        return rt_ok();
     double *geometric = rt_alloc(rt_transformer_theta_count(&model->options), sizeof *geometric);
-    if (!geometric)
-        return rt_out_of_memory("theta");
-    rt_transformer_theta_geometric(&model->options, geometric);
-    status = reset_to(o, before, r, geometric, true, &base_hurts);
+    rt_status status = geometric ? rt_ok() : rt_out_of_memory("theta");
+    if (geometric)
+        rt_transformer_theta_geometric(&model->options, geometric);
+    for (int i = 0; i < 1 + elsewhere && !status.code; i++) {
+        rt_writer w = {0};
+        rt_evaluation e = {.loss = rt_results_get(before, "%s", resets[i].loss),
+                           .accuracy = rt_results_get(before, "%s", resets[i].accuracy)};
+        if (isnan(e.accuracy))
+            status = rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches,
+                                       i ? geometric : rt_transformer_theta_start(model), NULL, &e);
+        if (status.code)
+            break;
+        const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss,
+                                      e.accuracy};
+        rt_theta_report_reset(&w, resets[i].place, &reset);
+        status = rt_run_print(&w);
+        rt_results_put(&o->results, e.loss, "%s", resets[i].loss);
+        rt_results_put(&o->results, e.accuracy, "%s", resets[i].accuracy);
+        if (i)
+            continue;
+        const bool needed = rt_theta_reset_hurts(&reset);
+        o->theta_needed = c->theta.check == RT_THETA_CHECK_UNNEEDED && needed;
+        rt_results_put(&o->results, needed, RT_RESULT_NEEDED);
+    }
     rt_free(geometric);
     return status;
 }
@@ -289,9 +265,11 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
 rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
 {
     const rt_config *c = r->config;
-    rt_results before = {0};
-    if (c->model.theta.learn)
-        before = results_before(r);
+    rt_results before = {0}; /* of a run that had ended at the step of the model */
+    int step;
+    if (c->model.theta.learn && r->ended_before && rt_results_read(&before, r->folder.path) &&
+        !(rt_results_model_step(&before, &step) && step == r->state->step))
+        rt_results_free(&before);
     if (c->model.theta.learn && c->theta.tolerances && !before.count) { /* which can take long */
         const size_t count = rt_transformer_theta_count(&r->state->model->options);
         rt_run_note(
@@ -307,33 +285,29 @@ rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
 
 /* ---- recording ---- */
 
-static char *list_lengths(const rt_outcome *o, const rt_config *c)
-{
-    const rt_lengths *lengths = &c->train.eval_lengths;
-    rt_writer w = {0};
-    rt_writer_add(&w, "length,eval_loss,eval_accuracy\n%d", c->data.length);
-    rt_csv_add_number(&w, o->evaluation.loss);
-    rt_csv_add_number(&w, o->evaluation.accuracy);
-    for (int i = 0; i < lengths->count; i++) {
-        const int length = lengths->at[i];
-        rt_writer_add(&w, "\n%d", length);
-        rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
-        rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
-    }
-    rt_writer_add(&w, "\n");
-    return rt_writer_take(&w);
-}
-
 rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
 {
     const rt_config *c = r->config;
+    const rt_lengths *lengths = &c->train.eval_lengths;
     const char *folder = r->folder.path;
     rt_status status = rt_ok();
+    rt_writer w = {0};
     rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all), RT_RESULT_FIRST_STEP);
     rt_results_put(&o->results, (int)code, RT_RESULT_EXIT_CODE);
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
-    if (c->train.eval_lengths.count && evaluated)
-        status = rt_durable_given(folder, "lengths.csv", list_lengths(o, c));
+    if (c->train.eval_lengths.count && evaluated) {
+        rt_writer_add(&w, "length,eval_loss,eval_accuracy\n%d", c->data.length);
+        rt_csv_add_number(&w, o->evaluation.loss);
+        rt_csv_add_number(&w, o->evaluation.accuracy);
+        for (int i = 0; i < lengths->count; i++) {
+            const int length = lengths->at[i];
+            rt_writer_add(&w, "\n%d", length);
+            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
+            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
+        }
+        rt_writer_add(&w, "\n");
+        status = rt_durable_given(folder, "lengths.csv", rt_writer_take(&w));
+    }
     if (!status.code && o->labels && evaluated)
         status = record_classes(o, folder);
     if (!status.code && c->model.theta.learn)

@@ -180,20 +180,6 @@ static rt_status encode_text(prediction *p, int *masks)
 
 /* ---- labelled data ---- */
 
-/* Lays the text out as a row and computes the logits of its labels. */
-static rt_status compute_labels(prediction *p, rt_example_text *x, const rt_tensor **logits)
-{
-    rt_status status = rt_draw_text(&p->row, p->data, p->text, p->size, x);
-    p->unknown = x->unknown;
-    p->cut = x->cut;
-    if (status.code)
-        return status;
-    rt_graph_clear(p->g);
-    rt_graph_record(p->g, false);
-    *logits = rt_batch_logits(p->model, p->g, &p->row);
-    return rt_engine_graph_status(p->g);
-}
-
 /* Returns an answer about the text, or a word of it, with its most likely label. */
 static json_t *label_answer(const prediction *p, const char *key, const char *text, size_t size,
                             int label)
@@ -213,8 +199,16 @@ static rt_status predict_labels(prediction *p, int count)
     char *const *names = rt_data_labels(p->data)->names;
     const rt_tensor *logits = NULL;
     rt_example_text x;
-    rt_status status = compute_labels(p, &x, &logits);
-    json_t *answer = NULL, *all = !jsonl ? NULL : tags ? json_array() : json_object();
+    rt_status status = rt_draw_text(&p->row, p->data, p->text, p->size, &x);
+    p->unknown = x.unknown;
+    p->cut = x.cut;
+    if (!status.code) {
+        rt_graph_clear(p->g);
+        rt_graph_record(p->g, false);
+        logits = rt_batch_logits(p->model, p->g, &p->row);
+        status = rt_engine_graph_status(p->g);
+    }
+    json_t *answer = NULL, *all = tags ? json_array() : json_object();
     for (int i = 0; !status.code && i < (tags ? p->row.labels : 1); i++) {
         const int classes = rt_columns(logits), label = rt_largest(logits, (size_t)i);
         const rt_text_span word =
@@ -231,19 +225,19 @@ static rt_status predict_labels(prediction *p, int count)
             fprintf(p->to, "%.*s%s%s\t%.4f\n", (int)word.size, word.bytes, tags ? "\t" : "",
                     names[label], p->probabilities[label]);
     }
-    for (int c = 0; jsonl && !tags && !status.code && c < p->model->options.labels; c++)
-        json_object_set_new(all, names[c], rt_answer_number(p->probabilities[c]));
-    if (jsonl && tags)
-        answer = json_pack("{s:o}", "text", rt_answer_string(p->text, p->size));
-    if (jsonl && json_object_set(answer, tags ? "words" : "probabilities", all)) {
-        json_decref(answer);
-        answer = NULL;
+    if (!status.code && jsonl && tags) {
+        answer = json_pack("{s:o,s:O}", "text", rt_answer_string(p->text, p->size), "words", all);
+    } else if (!status.code && jsonl) {
+        for (int c = 0; c < p->model->options.labels; c++)
+            json_object_set_new(all, names[c], rt_answer_number(p->probabilities[c]));
+        if (json_object_set(answer, "probabilities", all)) {
+            json_decref(answer);
+            answer = NULL;
+        }
     }
     if (!status.code && jsonl)
         status = rt_answer_print(p->to, answer);
-    else
-        json_decref(answer);
-    if (!status.code && !jsonl && tags)
+    else if (!status.code && tags)
         fputc('\n', p->to);
     json_decref(all);
     rt_example_text_free(&x);
@@ -344,6 +338,7 @@ static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE 
 static rt_status predict_masks(prediction *p, int count)
 {
     (void)count;
+    const bool jsonl = p->o->jsonl;
     int masks;
     rt_status status = encode_text(p, &masks);
     if (!status.code && !masks)
@@ -352,32 +347,29 @@ static rt_status predict_masks(prediction *p, int count)
         status = append_id(p, *p->o->last);
     if (status.code)
         return status;
-    json_t *answers = p->o->jsonl ? json_array() : NULL;
-    rt_capture text = {0}, lines = {0};
+    json_t *answers = jsonl ? json_array() : NULL;
+    rt_capture captured = {0}; /* the filled text of an object; lines that follow a plain text */
     int32_t *filled = rt_alloc((size_t)p->count, sizeof *filled);
-    if (!filled || (p->o->jsonl && !answers) || !rt_capture_begin(&text) ||
-        !rt_capture_begin(&lines))
+    if (!filled || (jsonl && !answers) || !rt_capture_begin(&captured))
         status = rt_out_of_memory("a prediction");
     if (!status.code)
-        status = fill_masks(p, filled, answers, lines.file);
-    if (!status.code) {
-        print_filled(text.file, p, filled);
-        if (!rt_capture_end(&text) || !rt_capture_end(&lines))
-            status = rt_out_of_memory("a prediction");
-    }
-    if (!status.code && p->o->jsonl) {
+        status = fill_masks(p, filled, answers, captured.file);
+    if (!status.code && jsonl)
+        print_filled(captured.file, p, filled);
+    if (!status.code && !rt_capture_end(&captured))
+        status = rt_out_of_memory("a prediction");
+    if (!status.code && jsonl) {
+        json_t *text = rt_answer_string(captured.bytes, captured.size);
         status = rt_answer_print(p->to, json_pack("{s:o,s:o,s:O}", "text",
                                                   rt_answer_string(p->text, p->size), "filled",
-                                                  rt_answer_string(text.bytes, text.size), "masks",
-                                                  answers));
+                                                  text, "masks", answers));
     } else if (!status.code) {
-        fwrite(text.bytes, 1, text.size, p->to);
+        print_filled(p->to, p, filled);
         fputc('\n', p->to);
-        fwrite(lines.bytes, 1, lines.size, p->to);
+        fwrite(captured.bytes, 1, captured.size, p->to);
     }
     json_decref(answers);
-    rt_capture_free(&text);
-    rt_capture_free(&lines);
+    rt_capture_free(&captured);
     rt_free(filled);
     return status;
 }
@@ -626,25 +618,26 @@ static rt_status begin_line(prediction *p, const rt_lines *line)
 /* Answers the lines of a stream in batches: of a file that is continued several together, else each
  * before the next one is read: somebody may wait for the answer. Stops early if nothing can be
  * printed, which is reported at the end of the program. */
-static rt_status answer_batches(const prediction *shared, rt_lines *lines, rt_predicted *total)
+static rt_status answer_lines(const prediction *shared, rt_predicted *total)
 {
+    rt_lines lines = {.from = shared->o->from};
     const double most_bytes = 1 << 30; /* limit on the keys and values of a batch */
     const int context = context_of(shared);
     const bool continues = shared->predict == predict_continuations;
     prediction *p = rt_alloc(MOST_BATCHED, sizeof *p);
     struct stat facts;
-    const bool is_file = !fstat(fileno(lines->from), &facts) && S_ISREG(facts.st_mode);
+    const bool is_file = !fstat(fileno(lines.from), &facts) && S_ISREG(facts.st_mode);
     rt_status status = p ? rt_ok() : rt_out_of_memory("predictions");
     int made = 0;
     for (bool more = p != NULL; more;) {
         int count = 0;
         double bytes = 0; /* about the most that the texts will take */
         while (!status.code && count < (continues && is_file ? MOST_BATCHED : 1) &&
-               bytes < most_bytes && (more = rt_lines_next(lines))) {
+               bytes < most_bytes && (more = rt_lines_next(&lines))) {
             if (made == count)
                 status = prediction_new(p + made++, shared);
             if (!status.code)
-                status = begin_line(p + count, lines);
+                status = begin_line(p + count, &lines);
             if (status.code)
                 break;
             const double tokens = (double)p[count++].count + shared->o->count;
@@ -664,32 +657,11 @@ static rt_status answer_batches(const prediction *shared, rt_lines *lines, rt_pr
     for (int i = 0; i < made; i++)
         prediction_free(p + i);
     rt_free(p);
-    return status;
-}
-
-static rt_status answer_lines(const prediction *shared, rt_predicted *total)
-{
-    rt_lines lines = {.from = shared->o->from};
-    rt_status status = answer_batches(shared, &lines, total);
     if (!status.code)
         status = lines.status;
     if (status.code)
         status = rt_error(status.code, "line %ld: %.900s", lines.number, status.message);
     rt_lines_free(&lines);
-    return status;
-}
-
-static rt_status answer_text(const prediction *shared, rt_predicted *total)
-{
-    prediction p;
-    const char *text = shared->o->text;
-    rt_status status = prediction_new(&p, shared);
-    if (!status.code)
-        status = begin_text(&p, text, strlen(text), 0);
-    if (!status.code)
-        status = shared->predict(&p, 1);
-    count_text(&p, total);
-    prediction_free(&p);
     return status;
 }
 
@@ -718,8 +690,18 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
         status =
             rt_sampler_new(&shared.sampler, &options->sampling,
                            shared.vocabulary ? shared.vocabulary->count : model->options.vocab);
-    if (!status.code)
-        status = options->text ? answer_text(&shared, predicted) : answer_lines(&shared, predicted);
+    if (!status.code && !options->text) {
+        status = answer_lines(&shared, predicted);
+    } else if (!status.code) {
+        prediction p;
+        status = prediction_new(&p, &shared);
+        if (!status.code)
+            status = begin_text(&p, options->text, strlen(options->text), 0);
+        if (!status.code)
+            status = p.predict(&p, 1);
+        count_text(&p, predicted);
+        prediction_free(&p);
+    }
     rt_sampler_free(shared.sampler);
     return status;
 }

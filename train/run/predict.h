@@ -1,29 +1,13 @@
 #ifndef ROTOR_TRAIN_RUN_PREDICT_H
 #define ROTOR_TRAIN_RUN_PREDICT_H
 
-/* --predict: the prediction of a trained model for a text, or for every line of a stream.
+/* --predict: the prediction of a trained model for a text, or for every line of a stream. The forms
+ * of the answers, as text and as JSON, stand in the help of --predict and --jsonl (arguments.c).
  *
- *     mlm        fills every [MASK]: the filled text, and a line with the most likely tokens for
- *                each
- *     lm         continues the text, token by token, each written as soon as it is chosen (UTF-8 is
- *                never broken). At data.length tokens the model continues from the newest half of
- *                them. The text ends at a token that ends a text (vocabulary.h), and where the
- *                model has no more positions; position.scaling = dynamic has no such limit.
- *                Without a vocabulary texts are token ids with blanks between them
- *     classify   label<TAB>probability, of the most likely label; of pairs the text is
- *                text<TAB>text_b
- *     tag        token<TAB>label<TAB>probability for every token, and an empty line; the text is
- *                tokens with blanks between them
- *
- * With `jsonl` an answer is one line, a JSON object; bytes that are not UTF-8 become U+FFFD. A
- * continuation is printed when it is complete.
- *
- *     mlm        text, filled, masks: of each, in their order, the token that fills it and its
- *                probability, whatever the temperature
- *     lm         text, continuation (with the text of --stop if that ended it), tokens (their
- *                number), and end: token, stop or length
- *     classify   text, label, probability, and probabilities, by label
- *     tag        text, words: word, label, probability
+ * Tokens of a continuation are written as soon as they are chosen, without breaking UTF-8; as JSON
+ * it is printed when it is complete. At data.length tokens the model continues from the newest half
+ * of them. A text ends at a token that ends a text (vocabulary.h), and where the model has no more
+ * positions; position.scaling = dynamic has no such limit.
  *
  * A line of a stream is answered as if it had been given alone, and before the next one is read.
  * Lines of a file are continued several together: each with the random numbers that it has alone,

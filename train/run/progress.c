@@ -226,37 +226,26 @@ static bool stop_opening(void *context)
     return rt_stop_requested();
 }
 
-/* Finds the folder for tokens of large texts. Without one, or if its path is too long, texts stay
- * in memory. */
-static const char *find_cache(void)
-{
-    char path[RT_PATH_SIZE];
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = -1;
-    if (cache && *cache == '/')
-        length = snprintf(path, RT_PATH_SIZE, "%s/rotor", cache);
-    else if (home && *home == '/')
-        length = snprintf(path, RT_PATH_SIZE, "%s/.cache/rotor", home);
-    return length > 0 && length < RT_PATH_SIZE ? rt_intern_text(path) : NULL;
-}
-
 void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *config,
                       const rt_world *world, bool quiet)
 {
     const char *from = getenv("ROTOR_CACHE_FROM");
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char path[RT_PATH_SIZE];
     int64_t bytes = 0;
+    int length = -1;
     rt_progress_begin(&opening->progress, config, 0, quiet, false);
     opening->watch = (rt_data_watch){opening, say_line, show_share, stop_opening};
     opening->first = rt_world_rank(world) == 0;
     o->watch = &opening->watch;
     o->threads = rt_threads_of(config, world);
-    if (!o->cache)
-        o->cache = find_cache();
+    if (cache && *cache == '/')
+        length = snprintf(path, RT_PATH_SIZE, "%s/rotor", cache);
+    else if (home && *home == '/')
+        length = snprintf(path, RT_PATH_SIZE, "%s/.cache/rotor", home);
+    /* without a folder, or if its path is too long, texts stay in memory */
+    if (!o->cache && length > 0 && length < RT_PATH_SIZE)
+        o->cache = rt_intern_text(path);
     if (from && rt_whole_read(from, &bytes) && bytes > 0)
         o->cache_from = (size_t)bytes;
-}
-
-void rt_opening_end(rt_opening *opening)
-{
-    rt_progress_clear(&opening->progress);
 }

@@ -62,9 +62,8 @@ typedef struct rt_opening {
 /* Completes the options of data that is to be opened: the number of threads, and the folder for
  * tokens of large texts, without data.cache rotor in $XDG_CACHE_HOME, or in .cache of $HOME; texts
  * of $ROTOR_CACHE_FROM bytes and more are put there (for tests). The options point to `opening`,
- * which is to be ended after that. `quiet`: only warnings are printed. */
+ * whose progress is to be cleared after that. `quiet`: only warnings are printed. */
 void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *config,
                       const rt_world *world, bool quiet);
-void rt_opening_end(rt_opening *opening);
 
 #endif

@@ -200,32 +200,12 @@ static rt_status loop(rt_run *r)
     return status;
 }
 
-/* Records the result of a run whose loss is not finite. */
-static void record_failure(rt_run *r)
-{
-    rt_outcome o = {0};
-    rt_results_put(&o.results, r->state->step, RT_RESULT_STEPS);
-    rt_status status = rt_outcome_record(&o, r, RT_EXIT_NONFINITE);
-    rt_outcome_free(&o);
-    if (status.code)
-        rt_run_say(r, "%s", status.message);
-}
-
-/* Saves the steps taken before data became unreadable. */
-static void save_before_failure(rt_run *r)
-{
-    if (!r->state->step)
-        return;
-    const rt_status status = rt_run_save(r);
-    if (status.code)
-        rt_run_say(r, "warning: %s", status.message);
-    else
-        rt_run_say(r, "a checkpoint holds step %d; --resume continues the run", r->state->step);
-}
-
-/* Takes the remaining steps, and records them. */
+/* Takes the remaining steps, and records them. A loss that is not finite is the result of the run;
+ * before data became unreadable the steps taken are saved. */
 static rt_status take_steps(rt_run *r)
 {
+    rt_outcome o = {0};
+    rt_status end = rt_ok();
     describe(r);
     rt_results_forget(r->folder.path);
     rt_status status = write_files(r);
@@ -239,10 +219,20 @@ static rt_status take_steps(rt_run *r)
     if (!status.code)
         status = loop(r);
     rt_progress_end(&r->progress);
-    if (status.code == RT_NONFINITE)
-        record_failure(r);
-    if (status.code == RT_DATA)
-        save_before_failure(r);
+    if (status.code == RT_NONFINITE) {
+        rt_results_put(&o.results, r->state->step, RT_RESULT_STEPS);
+        end = rt_outcome_record(&o, r, RT_EXIT_NONFINITE);
+        rt_outcome_free(&o);
+        if (end.code)
+            rt_run_say(r, "%s", end.message);
+    }
+    if (status.code == RT_DATA && r->state->step) {
+        end = rt_run_save(r);
+        if (end.code)
+            rt_run_say(r, "warning: %s", end.message);
+        else
+            rt_run_say(r, "a checkpoint holds step %d; --resume continues the run", r->state->step);
+    }
     return status;
 }
 
@@ -272,20 +262,6 @@ static void report(rt_run *r)
                    r->folder.path);
 }
 
-/* Prints the perplexity of a language model, and the bits for each byte of its text. */
-static void print_perplexity(const rt_run *r, const rt_outcome *o)
-{
-    const rt_data_options *data = &r->config->data;
-    const double bits = rt_results_get(&o->results, RT_RESULT_BITS_PER_BYTE);
-    if (rt_data_task_files(data->task) == RT_NO_FILE || data->objective != RT_OBJECTIVE_LM ||
-        o->labels)
-        return;
-    printf("perplexity %.4g", exp(o->evaluation.loss));
-    if (isfinite(bits))
-        printf(", %.4g bits per byte", bits);
-    printf("\n");
-}
-
 /* Replaces the model by that of the best evaluation, which the results of a run with
  * train.patience are of. A checkpoint that cannot be loaded leaves the last model. */
 static void take_best(rt_run *r)
@@ -311,13 +287,22 @@ static void take_best(rt_run *r)
     rt_trainer_share(r->trainer);
 }
 
-/* Prints the last lines: the perplexity, the best evaluation if it was better than the last one,
- * the profile, the folder, an early stop. */
+/* Prints the last lines: the perplexity of a language model and the bits for each byte of its text,
+ * the best evaluation if it was better than the last one, the profile, the folder, an early stop.
+ */
 static void print_end(const rt_run *r, const rt_outcome *o)
 {
     const rt_evaluations *e = &r->evaluations;
+    const rt_data_options *data = &r->config->data;
+    const double bits = rt_results_get(&o->results, RT_RESULT_BITS_PER_BYTE);
     rt_writer w = {0};
-    print_perplexity(r, o);
+    if (rt_data_task_files(data->task) != RT_NO_FILE && data->objective == RT_OBJECTIVE_LM &&
+        !o->labels) {
+        printf("perplexity %.4g", exp(o->evaluation.loss));
+        if (isfinite(bits))
+            printf(", %.4g bits per byte", bits);
+        printf("\n");
+    }
     if (r->last_step)
         printf("best: step %d, which these results, the report, --predict and other uses take; "
                "last: loss %.6g at step %d\n",

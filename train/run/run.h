@@ -35,9 +35,6 @@ typedef struct rt_found {
 
 void rt_found_close(rt_found *found);
 
-/* Returns what --best and --last choose. */
-rt_which_checkpoint rt_which_of(const rt_arguments *arguments);
-
 /* Opens the checkpoint at `named`: a file, the folder of a run, its folder of checkpoints, or a
  * folder of Hugging Face. NULL: the checkpoint of the run of the configuration. Returns
  * RT_CHECKPOINT if there is none. The caller closes `found`, after an error as well. */
@@ -61,12 +58,10 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
  * the model may be gone. */
 typedef struct rt_ancestry {
     const rt_arguments *arguments;
-    rt_config *last; /* configuration of the newest model; NULL: none has been found */
+    rt_config *last; /* configuration of the newest model, to be freed; NULL: none was found */
     rt_ancestor found;
     bool received; /* from process 0, the only one that looks */
 } rt_ancestry;
-
-void rt_ancestry_free(rt_ancestry *a);
 
 /* Finds the model, as a callback of rt_config_source with the ancestry as context. */
 rt_ancestor_finder rt_ancestry_find;

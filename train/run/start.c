@@ -306,26 +306,11 @@ static rt_status start_from(rt_run *r)
     return rt_ok();
 }
 
-/* Takes theta from theta.init_from. */
-static rt_status start_theta(rt_run *r)
-{
-    const char *path = r->config->theta.init_from;
-    if (!path)
-        return rt_ok();
-    rt_transformer *model = r->state->model;
-    rt_status status = rt_theta_file_read(path, model, rt_transformer_theta_start(model));
-    if (!status.code)
-        rt_transformer_set_theta(model, rt_transformer_theta_start(model));
-    if (!status.code)
-        rt_run_note(r, "theta from %s", path);
-    return status;
-}
-
 /* Opens a run that starts afresh or as a branch, with the parameters of train.init_from and the
  * theta of theta.init_from, if they are set. */
 static rt_status prepare(rt_run *r)
 {
-    const char *origin = r->config->train.init_from;
+    const char *origin = r->config->train.init_from, *path = r->config->theta.init_from;
     rt_status status = rt_ok();
     if (r->config->train.trunk) {
         status = branch(r);
@@ -338,7 +323,15 @@ static rt_status prepare(rt_run *r)
             status = start_from(r);
     }
     /* a branch may have the theta of its trunk */
-    return status.code || r->theta != RT_BRANCH_FRESH ? status : start_theta(r);
+    if (status.code || r->theta != RT_BRANCH_FRESH || !path)
+        return status;
+    rt_transformer *model = r->state->model;
+    status = rt_theta_file_read(path, model, rt_transformer_theta_start(model));
+    if (status.code)
+        return status;
+    rt_transformer_set_theta(model, rt_transformer_theta_start(model));
+    rt_run_note(r, "theta from %s", path);
+    return status;
 }
 
 /* ---- the tables of an earlier part of the run ---- */

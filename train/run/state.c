@@ -73,32 +73,26 @@ rt_status rt_run_print(rt_writer *w)
 
 /* ---- data and trainer ---- */
 
-/* The tokens of a model and of the data must be the same. */
-static rt_status check_vocabulary(const rt_run *r, const char *path)
+/* Checks that the tokens of the model and of the data are the same; with `own`, a model that is
+ * resumed or used, also the classes. `path` names the model. */
+static rt_status check_meaning(const rt_run *r, const char *path, bool own)
 {
-    const rt_vocabulary *here = rt_data_vocabulary(r->data);
+    const rt_vocabulary *tokens = rt_data_vocabulary(r->data);
+    const rt_labels *labels = rt_data_labels(r->data);
     const rt_huggingface *imported = r->found.imported;
-    if (rt_vocabularies_equal(here, r->vocabulary))
-        return rt_ok();
-    if (here && !r->vocabulary && imported && imported->refused)
-        return rt_huggingface_no_vocabulary(imported, path);
-    return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path,
-                    !r->vocabulary ? "without a vocabulary of text"
-                    : here         ? "with another vocabulary"
-                                   : "on text",
-                    rt_data_task_name(r->config->data.task));
-}
-
-/* The classes of a model that is resumed or used must be those of the data. */
-static rt_status check_labels(const rt_run *r)
-{
-    if (rt_labels_equal(rt_data_labels(r->data), r->labels))
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", r->found.path,
-                    !r->labels                ? "without labels"
-                    : rt_data_labels(r->data) ? "with other labels"
-                                              : "on labelled data",
-                    rt_data_task_name(r->config->data.task));
+    const char *how = NULL;
+    if (!rt_vocabularies_equal(tokens, r->vocabulary)) {
+        if (tokens && !r->vocabulary && imported && imported->refused)
+            return rt_huggingface_no_vocabulary(imported, path);
+        how = !r->vocabulary ? "without a vocabulary of text"
+              : tokens       ? "with another vocabulary"
+                             : "on text";
+    } else if (own && !rt_labels_equal(labels, r->labels)) {
+        how = !r->labels ? "without labels" : labels ? "with other labels" : "on labelled data";
+    }
+    return how ? rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path, how,
+                          rt_data_task_name(r->config->data.task))
+               : rt_ok();
 }
 
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text)
@@ -217,11 +211,9 @@ static rt_status open_data(rt_run *r, bool own)
         status = !reads_data(r) ? rt_data_open_without(&r->data, &r->config->data, known)
                  : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
                                             : rt_data_open_as(&r->data, &o, known);
-    rt_opening_end(&opening);
+    rt_progress_clear(&opening.progress);
     if (!status.code && path)
-        status = check_vocabulary(r, path);
-    if (!status.code && own)
-        status = check_labels(r);
+        status = check_meaning(r, path, own);
     if (!status.code && reads_data(r))
         report_data(r);
     return status;
@@ -334,21 +326,6 @@ void rt_run_warn_of_folder(rt_run *r)
     }
 }
 
-/* Loads the values of a folder of Hugging Face, which has taken no step. */
-static rt_status load_imported(rt_run *r)
-{
-    rt_huggingface_taken taken;
-    rt_transformer *model = r->state->model;
-    rt_run_warn_of_folder(r);
-    rt_status status = rt_huggingface_load(r->found.imported, model, true, &taken);
-    if (!status.code && !taken.head)
-        rt_run_say(r, "warning: the folder has no head for this model: the head is newly "
-                      "initialized, and its predictions are random");
-    if (!status.code && model->options.theta.learn)
-        rt_transformer_theta(model, rt_transformer_theta_start(model));
-    return status;
-}
-
 rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues)
 {
     const char *path = r->found.path;
@@ -382,10 +359,21 @@ rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool co
     return rt_ok();
 }
 
+/* A folder of Hugging Face has taken no step. */
 rt_status rt_run_load(rt_run *r)
 {
-    if (r->found.imported)
-        return load_imported(r);
+    if (r->found.imported) {
+        rt_huggingface_taken taken;
+        rt_transformer *model = r->state->model;
+        rt_run_warn_of_folder(r);
+        const rt_status status = rt_huggingface_load(r->found.imported, model, true, &taken);
+        if (!status.code && !taken.head)
+            rt_run_say(r, "warning: the folder has no head for this model: the head is newly "
+                          "initialized, and its predictions are random");
+        if (!status.code && model->options.theta.learn)
+            rt_transformer_theta(model, rt_transformer_theta_start(model));
+        return status;
+    }
     rt_checkpoint_info info = {0};
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
     if (!r->arguments->resume) /* the states are only read for training */

@@ -30,10 +30,10 @@ typedef struct rt_run {
     rt_vocabulary *vocabulary; /* of the checkpoint that the run resumes or starts from; or NULL */
     rt_labels *labels;         /* likewise */
     rt_data *data;
-    rt_found found;           /* model to load or to start from; its image until that is done */
-    int words, types;         /* rows of its tables of embeddings */
-    rt_memory_need memory;    /* set when the memory is checked */
-    bool checks;              /* --check: nothing is created */
+    rt_found found;        /* model to load or to start from; its image until that is done */
+    int words, types;      /* rows of its tables of embeddings */
+    rt_memory_need memory; /* set when the memory is checked */
+    bool checks;           /* --check: nothing is created */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;
@@ -70,11 +70,11 @@ void rt_run_free(rt_run *r);
 rt_status rt_run_print(rt_writer *w) RT_MUST_CHECK;
 
 /* Opens the data, checks the memory, and creates the trainer. Texts are read with the vocabulary of
- * r->found; with `own`, which is a checkpoint of this run or a trunk, labels with its classes, and
- * both must fit the data. Without a model they are read with their own. The trainer has threads:
- * files that a child process parses must be read before. A check creates a trainer only if the run
- * starts from values of another model: otherwise the dry run returns the same errors. Uses of a
- * model that do not evaluate it read no data of the configuration. */
+ * r->found, without a model with their own. With `own` (a checkpoint of this run, a trunk, the
+ * model in use) labels are read with its classes, and both must fit the data. The trainer has
+ * threads: files that a child process parses must be read before. A check creates a trainer only if
+ * the run starts from values of another model: otherwise the dry run returns the same errors. Uses
+ * of a model that do not evaluate it read no data of the configuration. */
 rt_status rt_run_open(rt_run *r, bool own) RT_MUST_CHECK;
 
 /* Warns of words or characters that the vocabulary lacks; `text` names the text. */

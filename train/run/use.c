@@ -4,7 +4,6 @@
 
 #include "core/memory.h"
 #include "io/gguf/gguf.h"
-#include "text/durable_file.h"
 #include "train/config/keys.h"
 #include "train/report/report.h"
 #include "train/run/predict.h"
@@ -80,24 +79,6 @@ static rt_status check_options(rt_run *r)
                         rt_data_task_name(o->task));
     o->special |= a->special;
     return rt_ok();
-}
-
-/* Loads the model of r->found. */
-static rt_status open_model(rt_run *r)
-{
-    const rt_arguments *a = r->arguments;
-    const rt_found *found = &r->found;
-    if (found->newest && !a->best)
-        rt_run_note(r,
-                    "using the best evaluation, of step %" PRId64 ", since train.patience is set; "
-                    "--last uses the newest, of step %" PRId64,
-                    found->step, found->newest);
-    rt_status status = a->config ? configure(r) : rt_ok();
-    if (!status.code)
-        status = check_options(r);
-    if (!status.code)
-        status = rt_run_open(r, true);
-    return status.code ? status : rt_run_load(r);
 }
 
 /* ---- --predict ---- */
@@ -268,7 +249,18 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
     r.found = *found;
     found->image = NULL;
     found->imported = NULL;
-    rt_status status = open_model(&r);
+    if (found->newest && !arguments->best)
+        rt_run_note(&r,
+                    "using the best evaluation, of step %" PRId64 ", since train.patience is set; "
+                    "--last uses the newest, of step %" PRId64,
+                    found->step, found->newest);
+    rt_status status = arguments->config ? configure(&r) : rt_ok();
+    if (!status.code)
+        status = check_options(&r);
+    if (!status.code)
+        status = rt_run_open(&r, true);
+    if (!status.code)
+        status = rt_run_load(&r);
     if (own.origin[rt_key_find("theta.tolerances")] != RT_FROM_COMMAND_LINE)
         own.theta.tolerances = false; /* the run has measured them; an evaluation is quick */
     if (!status.code && (arguments->command != RT_COMMAND_EVAL || arguments->per_line))

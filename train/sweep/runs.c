@@ -4,8 +4,8 @@
 #include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
-#include "train/run/run.h"
 #include "train/run/progress.h"
+#include "train/run/run.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
 #include "train/step/trainer.h"
@@ -380,7 +380,7 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
               : r->sweep->jobs    ? r->sweep->jobs
                                   : 1;
     r->threads = r->arguments->world ? r->workers.threads : rt_sweep_threads(r->sweep, base);
-    r->trunks = rt_sweep_trunks(r->sweep);
+    r->trunks = r->sweep->trunk_steps ? r->sweep->seed_count : 0;
     const size_t all = (size_t)r->count + (size_t)r->trunks;
     r->runs = rt_alloc(all, sizeof *r->runs);
     if (!r->runs)
