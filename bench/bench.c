@@ -153,7 +153,7 @@ static void work(void *context, int thread, int worker)
                           .stride = p->b_turned ? p->k : p->n,
                           .transposed = p->b_turned};
     if (m)
-        rt_gemm(p->m, p->n, p->k, 1, x, y, 0, c, p->n);
+        rt_gemm((rt_sizes){p->m, p->n, p->k}, 1, x, y, 0, rt_result_at(c, p->n));
     else
         memcpy(a, a + j->copied, j->copied * sizeof *a);
 }

@@ -60,7 +60,8 @@ typedef struct timed_op {
  * theta moves, and serves queries and keys alike. */
 static rt_rotation *table(rt_graph *g, rt_tensor *theta, int B, int T)
 {
-    return rt_rotation_learned(g, theta, RT_THETA_LOG, RT_INTERLEAVED, 1, B, T, (rt_positions){0});
+    return rt_rotation_learned(g, theta, RT_THETA_LOG, RT_INTERLEAVED, 1,
+                               (rt_positions){.B = B, .T = T});
 }
 
 static rt_tensor *build(rt_graph *g, rt_tensor *const *in, const timed_op *op)

@@ -357,6 +357,11 @@ static bool rows_are_equal(const double *theta, int rows, int pairs)
     return true;
 }
 
+static rt_positions positions_of(rt_token_span at)
+{
+    return (rt_positions){.B = 1, .T = at.count, .offset = at.first};
+}
+
 /* Returns a rotation that is computed for a span: by an overridden theta, or of tokens whose table
  * needs no rows for the tokens before them. */
 static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
@@ -367,10 +372,10 @@ static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int 
     if (!theta)
         return NULL;
     theta_of_layer(m, rt_layer_number(o, l), at.length, theta);
-    return rt_rotation_fixed(g, theta, rows_are_equal(theta, rows, pairs) ? 1 : rows, pairs,
+    return rt_rotation_fixed(g, theta,
+                             RT_SHAPE_OF(rows_are_equal(theta, rows, pairs) ? 1 : rows, pairs),
                              o->position.pairing,
-                             rt_frequencies_magnitude(&o->position.frequencies), at.count,
-                             at.first);
+                             rt_frequencies_magnitude(&o->position.frequencies), positions_of(at));
 }
 
 /* Returns the rotation by the fixed theta of layer l in sequences of T tokens, from the table of
@@ -410,8 +415,8 @@ static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int
     const rt_transformer_options *o = &m->options;
     if (o->theta.learn && !m->encoding.change)
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
-                                   rt_frequencies_magnitude(&o->position.frequencies), 1, at.count,
-                                   (rt_positions){.offset = at.first});
+                                   rt_frequencies_magnitude(&o->position.frequencies),
+                                   positions_of(at));
     return m->encoding.change || at.count < at.length ? rotate_span(m, g, l, at)
                                                       : rotate_by_table(m, g, l, at.length);
 }

@@ -155,9 +155,8 @@ static void forward_tile(real *out, const room *w, const attention_args *args, c
                                factor);
     }
     drop(w->p, args, a, t);
-    rt_gemm_batch(a->size, t.rows, a->E, t.columns, 1, as_operand(w->p, a, t),
-                  rt_rows_from(a->v, t.j), first ? 0 : 1,
-                  (rt_result){out, a->out_stride, a->out_step});
+    rt_gemm((rt_sizes){t.rows, a->E, t.columns}, 1, as_operand(w->p, a, t), rt_rows_from(a->v, t.j),
+            first ? 0 : 1, (rt_result){out, a->out_stride, a->out_step, a->size});
 }
 
 static void clear_rows(real *x, int stride, int rows, int size)
@@ -231,9 +230,9 @@ typedef struct gradients {
     real *dbias, *dkeys; /* of distances, for all packs */
 } gradients;
 
-static rt_result result_at(real *first, rt_operand as, int t)
+static rt_result result_at(const rt_pack *a, real *first, rt_operand as, int t)
 {
-    return (rt_result){first + (size_t)t * (size_t)as.stride, as.stride, as.step};
+    return (rt_result){first + (size_t)t * (size_t)as.stride, as.stride, as.step, a->size};
 }
 
 /* The weights of a tile, from what forward kept. */
@@ -256,8 +255,8 @@ static void backward_values(real *dv, const room *w, const attention_args *args,
         weights = memcpy(w->ds, w->p, size * sizeof *w->ds);
         drop(w->ds, args, a, t);
     }
-    rt_gemm_batch(a->size, t.columns, a->E, t.rows, 1, rt_transposed(as_operand(weights, a, t)),
-                  dout, 1, result_at(dv, a->v, t.j));
+    rt_gemm((rt_sizes){t.columns, a->E, t.rows}, 1, rt_transposed(as_operand(weights, a, t)), dout,
+            1, result_at(a, dv, a->v, t.j));
 }
 
 /* The gradient of the scores, in w->ds. */
@@ -265,8 +264,8 @@ static void backward_scores(const room *w, const attention_args *args, const rt_
                             rt_operand dout, rt_tile t)
 {
     const rt_operand ds = as_operand(w->ds, a, t);
-    rt_gemm_batch(a->size, t.rows, t.columns, a->E, 1, dout, rt_transposed(rt_rows_from(a->v, t.j)),
-                  0, (rt_result){w->ds, ds.stride, ds.step});
+    rt_gemm((rt_sizes){t.rows, t.columns, a->E}, 1, dout, rt_transposed(rt_rows_from(a->v, t.j)), 0,
+            (rt_result){w->ds, ds.stride, ds.step, a->size});
     drop(w->ds, args, a, t);
     rt_attention_score_gradient(w->ds, w->p, rt_pack_heads(a) * t.rows, t.columns, w->delta);
 }
@@ -285,11 +284,11 @@ static void backward_tile(const room *w, const attention_args *args, const rt_pa
         rt_pack_distance_backward(w->ds, w->distance, d->dq, a, t);
     const rt_operand ds = share(as_operand(w->ds, a, t), a, t.rows, t.columns, SCORE_GRADIENTS);
     if (d->dq)
-        rt_gemm_batch(a->size, t.rows, a->D, t.columns, scale, ds, t.k, 1,
-                      result_at(d->dq, a->q, t.i));
+        rt_gemm((rt_sizes){t.rows, a->D, t.columns}, scale, ds, t.k, 1,
+                result_at(a, d->dq, a->q, t.i));
     if (d->dk)
-        rt_gemm_batch(a->size, t.columns, a->D, t.rows, scale, rt_transposed(ds), t.q, 1,
-                      result_at(d->dk, a->k, t.j));
+        rt_gemm((rt_sizes){t.columns, a->D, t.rows}, scale, rt_transposed(ds), t.q, 1,
+                result_at(a, d->dk, a->k, t.j));
 }
 
 static void backward_block(const rt_node *node, const room *w, const rt_pack *a, const gradients *d,
@@ -358,9 +357,8 @@ static rt_pack pack_at(const rt_node *n, const order *o, int number)
 {
     const attention_args *args = n->args;
     const int in_sequence = number % o->of_sequence;
-    return rt_pack_of(&args->o, n->in[0], n->in[1], n->in[2],
-                      number / o->of_sequence * o->most.outer, in_sequence / o->run * o->most.inner,
-                      in_sequence % o->run);
+    return rt_pack_of(&args->o, n->in, number / o->of_sequence * o->most.outer,
+                      in_sequence / o->run * o->most.inner, in_sequence % o->run);
 }
 
 typedef struct packs_pass {

@@ -48,9 +48,9 @@ static rt_operand first_of(const rt_tensor *x, int b, int h, int h_step)
     return rt_operand_from(all, ((size_t)b * T * H + (size_t)h) * D);
 }
 
-rt_pack rt_pack_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
-                   const rt_tensor *v, int b, int g, int of_run)
+rt_pack rt_pack_of(const rt_attention_options *o, rt_tensor *const *in, int b, int g, int of_run)
 {
+    const rt_tensor *q = in[0], *k = in[1], *v = in[2];
     const int H = q->shape[2], run = H / k->shape[2], E = v->shape[3];
     const rt_batch_size most = rt_pack_most(q, k);
     rt_pack a = {.o = o, .b = b, .h = g * run + of_run, .h_step = run};
@@ -160,8 +160,8 @@ static void add_terms(real *s, real *scratch, const terms *d)
 {
     const int classes = d->o->distances->classes, rows = d->t.rows;
     if (d->keys)
-        rt_gemm(rows, classes, d->D, (real)d->o->scale, rt_rows_at(d->q, d->stride),
-                rt_transposed(rt_rows_at(d->keys, d->D)), 0, scratch, classes);
+        rt_gemm((rt_sizes){rows, classes, d->D}, (real)d->o->scale, rt_rows_at(d->q, d->stride),
+                rt_transposed(rt_rows_at(d->keys, d->D)), 0, rt_result_at(scratch, classes));
     else
         memset(scratch, 0, (size_t)rows * (size_t)classes * sizeof *scratch);
     for (int i = 0; i < rows; i++, s += d->t.columns, scratch += classes) {
@@ -186,10 +186,11 @@ static void terms_backward(const real *ds, real *scratch, const terms *d)
             d->dbias[(size_t)c * (size_t)d->H] += scratch[c];
     }
     if (d->keys && d->dq)
-        rt_gemm(rows, d->D, classes, scale, dterm, rt_rows_at(d->keys, d->D), 1, d->dq, d->stride);
+        rt_gemm((rt_sizes){rows, d->D, classes}, scale, dterm, rt_rows_at(d->keys, d->D), 1,
+                rt_result_at(d->dq, d->stride));
     if (d->dkeys)
-        rt_gemm(classes, d->D, rows, scale, rt_transposed(dterm), rt_rows_at(d->q, d->stride), 1,
-                d->dkeys, d->D);
+        rt_gemm((rt_sizes){classes, d->D, rows}, scale, rt_transposed(dterm),
+                rt_rows_at(d->q, d->stride), 1, rt_result_at(d->dkeys, d->D));
 }
 
 void rt_pack_distance_backward(const real *ds, real *room, real *dq, const rt_pack *a, rt_tile t)
@@ -260,9 +261,8 @@ static void finish(real *s, real *room, const rt_pack *a, rt_tile t, int n)
 void rt_pack_score(real *s, real *room, const rt_pack *a, rt_tile t)
 {
     const size_t size = (size_t)t.rows * (size_t)t.columns;
-    const rt_result scores = {s, t.columns, {size * (size_t)a->size.inner, size}};
-    rt_gemm_batch(a->size, t.rows, t.columns, a->D, (real)a->o->scale, t.q, rt_transposed(t.k), 0,
-                  scores);
+    rt_gemm((rt_sizes){t.rows, t.columns, a->D}, (real)a->o->scale, t.q, rt_transposed(t.k), 0,
+            (rt_result){s, t.columns, {size * (size_t)a->size.inner, size}, a->size});
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++)
         finish(s + (size_t)n * size, room, a, t, n);
 }

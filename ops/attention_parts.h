@@ -39,10 +39,9 @@ typedef struct rt_tile {
 /* The sizes of the largest pack. */
 rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k);
 
-/* The pack that begins with sequence b and, of every run of query heads that read the same keys,
- * head `of_run`; of the heads of keys it begins with g. */
-rt_pack rt_pack_of(const rt_attention_options *o, const rt_tensor *q, const rt_tensor *k,
-                   const rt_tensor *v, int b, int g, int of_run);
+/* The pack of q, k and v that begins with sequence b and, of every run of query heads that read the
+ * same keys, head `of_run`; of the heads of keys it begins with g. */
+rt_pack rt_pack_of(const rt_attention_options *o, rt_tensor *const *in, int b, int g, int of_run);
 
 /* Head n of the pack: how many there are, its first row among all (B, H, Tq); and the pack of this
  * head alone. */

@@ -138,9 +138,10 @@ INLINE void fetch(matrix w, size_t size)
 }
 
 /* All rows of x meet a tile of w while it is in the nearest cache. */
-INLINE void multiply(int m, int n, int k, matrix x, matrix w, real beta, real *y, int y_stride)
+INLINE void multiply(rt_sizes s, matrix x, matrix w, real beta, real *y, int y_stride)
 {
-    const size_t rows = (size_t)m, columns = (size_t)n, size = (size_t)k, stride = (size_t)y_stride;
+    const size_t rows = (size_t)s.m, columns = (size_t)s.n, size = (size_t)s.k;
+    const size_t stride = (size_t)y_stride;
     size_t j = 0;
     for (; j + ROWS_OF_W <= columns; j += ROWS_OF_W) {
         size_t i = 0;
@@ -158,16 +159,15 @@ INLINE void multiply(int m, int n, int k, matrix x, matrix w, real beta, real *y
 }
 
 RT_ROW_KERNEL(rt_few_rows,
-              (int m, int n, int k, const real *x, const real *w, real beta, real *y, int y_stride),
-              (m, n, k, x, w, beta, y, y_stride))
+              (rt_sizes size, const real *x, const real *w, real beta, real *y, int stride),
+              (size, x, w, beta, y, stride))
 {
-    multiply(m, n, k, (matrix){x, false}, (matrix){w, false}, beta, y, y_stride);
+    multiply(size, (matrix){x, false}, (matrix){w, false}, beta, y, stride);
 }
 
 RT_ROW_KERNEL(rt_few_rows_bf16,
-              (int m, int n, int k, const uint16_t *x, const uint16_t *w, real beta, real *y,
-               int y_stride),
-              (m, n, k, x, w, beta, y, y_stride))
+              (rt_sizes size, const uint16_t *x, const uint16_t *w, real beta, real *y, int stride),
+              (size, x, w, beta, y, stride))
 {
-    multiply(m, n, k, (matrix){x, true}, (matrix){w, true}, beta, y, y_stride);
+    multiply(size, (matrix){x, true}, (matrix){w, true}, beta, y, stride);
 }

@@ -71,7 +71,7 @@ rt_product rt_product_of(const rt_product *batch, int i, int j)
 {
     const size_t outer = (size_t)i, inner = (size_t)j;
     rt_product p = *batch;
-    p.batch = (rt_batch_size){1, 1};
+    p.c.batch = (rt_batch_size){1, 1};
     p.a = rt_operand_from(p.a, outer * p.a.step.outer + inner * p.a.step.inner);
     p.b = rt_operand_from(p.b, outer * p.b.step.outer + inner * p.b.step.inner);
     p.c.data += outer * p.c.step.outer + inner * p.c.step.inner;
@@ -81,12 +81,12 @@ rt_product rt_product_of(const rt_product *batch, int i, int j)
 /* One after the other. */
 static void each(const rt_product *batch, void (*take)(const rt_product *))
 {
-    if (batch->batch.outer == 1 && batch->batch.inner == 1) {
+    if (batch->c.batch.outer == 1 && batch->c.batch.inner == 1) {
         take(batch);
         return;
     }
-    for (int i = 0; i < batch->batch.outer; i++)
-        for (int j = 0; j < batch->batch.inner; j++) {
+    for (int i = 0; i < batch->c.batch.outer; i++)
+        for (int j = 0; j < batch->c.batch.inner; j++) {
             const rt_product p = rt_product_of(batch, i, j);
             take(&p);
         }
@@ -94,33 +94,21 @@ static void each(const rt_product *batch, void (*take)(const rt_product *))
 
 static void multiply(const rt_product *p)
 {
-    if (engine == RT_ENGINE_OPENBLAS || !p->m || !p->n || !p->k || !p->batch.outer ||
-        !p->batch.inner)
+    if (engine == RT_ENGINE_OPENBLAS || !p->m || !p->n || !p->k || !p->c.batch.outer ||
+        !p->c.batch.inner)
         each(p, rt_openblas_multiply);
     else if (!rt_onednn_multiply(p, math))
         each(p, spoil);
 }
 
-void rt_gemm_batch(rt_batch_size batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
-                   real beta, rt_result c)
+void rt_gemm(rt_sizes s, real alpha, rt_operand a, rt_operand b, real beta, rt_result c)
 {
-    const rt_product p = {batch, m, n, k, alpha, beta, a, b, c};
-    multiply(&p);
+    multiply(&(rt_product){s.m, s.n, s.k, alpha, a, b, beta, c});
 }
 
-void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
-             int c_stride)
+void rt_gemm_unrounded(rt_sizes s, real alpha, rt_operand a, rt_operand b, real beta, rt_result c)
 {
-    rt_gemm_batch((rt_batch_size){1, 1}, m, n, k, alpha, a, b, beta,
-                  (rt_result){.data = c, .stride = c_stride});
-}
-
-void rt_gemm_unrounded(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta,
-                       real *c, int c_stride)
-{
-    const rt_product p = {
-        .batch = {1, 1}, m, n, k, alpha, beta, a, b, {.data = c, .stride = c_stride}};
-    rt_openblas_multiply(&p);
+    rt_openblas_multiply(&(rt_product){s.m, s.n, s.k, alpha, a, b, beta, c});
 }
 
 /* ---- panels ---- */
@@ -233,16 +221,16 @@ bool rt_gemm_holds(const real *values)
     return rt_gemm_rounds() && rt_bf16_parameters(rt_rows_at(values, 1), 1, 1);
 }
 
-void rt_gemm_few(int m, int n, int k, rt_operand x, rt_operand w, real beta, real *c, int c_stride)
+void rt_gemm_few(rt_sizes s, rt_operand x, rt_operand w, real beta, rt_result c)
 {
     if (!rt_gemm_rounds()) {
-        rt_few_rows(m, n, k, x.data, w.data, beta, c, c_stride);
+        rt_few_rows(s, x.data, w.data, beta, c.data, c.stride);
         return;
     }
-    x.rounded = rt_bf16_of((rt_batch_size){1, 1}, x, m, k, RT_BF16_OF_A);
-    w.rounded = rt_bf16_of((rt_batch_size){1, 1}, w, n, k, RT_BF16_OF_B);
+    x.rounded = rt_bf16_of((rt_batch_size){1, 1}, x, s.m, s.k, RT_BF16_OF_A);
+    w.rounded = rt_bf16_of((rt_batch_size){1, 1}, w, s.n, s.k, RT_BF16_OF_B);
     if (x.rounded && w.rounded)
-        rt_few_rows_bf16(m, n, k, x.rounded, w.rounded, beta, c, c_stride);
+        rt_few_rows_bf16(s, x.rounded, w.rounded, beta, c.data, c.stride);
     else
-        rt_gemm(m, n, k, 1, x, rt_transposed(w), beta, c, c_stride);
+        rt_gemm(s, 1, x, rt_transposed(w), beta, c);
 }

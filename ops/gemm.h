@@ -37,11 +37,17 @@ typedef struct rt_result {
     real *data;
     int stride;
     rt_steps step;
+    rt_batch_size batch;
 } rt_result;
 
 static inline rt_operand rt_rows_at(const real *data, int stride)
 {
     return (rt_operand){.data = data, .stride = stride};
+}
+
+static inline rt_result rt_result_at(real *data, int stride)
+{
+    return (rt_result){.data = data, .stride = stride, .batch = {1, 1}};
 }
 
 /* A tensor as a matrix, with its rounded numbers if it has some. */
@@ -78,26 +84,25 @@ static inline rt_operand rt_transposed(rt_operand x)
     return x;
 }
 
-/* C = alpha A B + beta C, with A (m, k), B (k, n), C (m, n) after transposition.
- * With beta = 0, C is not read. */
-void rt_gemm(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta, real *c,
-             int c_stride);
+/* Sizes of a product: A (m, k), B (k, n), C (m, n) after transposition. */
+typedef struct rt_sizes {
+    int m, n, k;
+} rt_sizes;
+
+/* Computes C = alpha A B + beta C, for each matrix that C has. With beta = 0, C is not read. */
+void rt_gemm(rt_sizes size, real alpha, rt_operand a, rt_operand b, real beta, rt_result c);
 
 /* Computes the product by OpenBLAS without rounding, whatever the engine. It cannot fail. */
-void rt_gemm_unrounded(int m, int n, int k, real alpha, rt_operand a, rt_operand b, real beta,
-                       real *c, int c_stride);
+void rt_gemm_unrounded(rt_sizes size, real alpha, rt_operand a, rt_operand b, real beta,
+                       rt_result c);
 
-/* The products of a batch, each as above, one after the other: with beta = 1 several may add to the
- * same matrix. */
-void rt_gemm_batch(rt_batch_size batch, int m, int n, int k, real alpha, rt_operand a, rt_operand b,
-                   real beta, rt_result c);
-
-/* A product, or a batch of them, as above. */
+/* A product, or as many as C has matrices, one after the other: with beta = 1 several may add to
+ * the same matrix. */
 typedef struct rt_product {
-    rt_batch_size batch;
     int m, n, k;
-    real alpha, beta;
+    real alpha;
     rt_operand a, b;
+    real beta;
     rt_result c;
 } rt_product;
 
@@ -150,6 +155,6 @@ bool rt_gemm_holds(const real *values);
 /* C = x w^T + beta C of a few rows x (m, k) and a weight w (n, k), neither with gaps: w is read
  * from memory once, where rt_gemm copies it first. The sums are rounded in another order than
  * there. */
-void rt_gemm_few(int m, int n, int k, rt_operand x, rt_operand w, real beta, real *c, int c_stride);
+void rt_gemm_few(rt_sizes size, rt_operand x, rt_operand w, real beta, rt_result c);
 
 #endif

@@ -120,13 +120,7 @@ struct forward_pass {
 
 static rt_product product_of(int m, int n, int k, real beta, real *c)
 {
-    return (rt_product){.batch = {1, 1},
-                        .m = m,
-                        .n = n,
-                        .k = k,
-                        .alpha = 1,
-                        .beta = beta,
-                        .c = {.data = c, .stride = n}};
+    return (rt_product){.m = m, .n = n, .k = k, .alpha = 1, .beta = beta, .c = rt_result_at(c, n)};
 }
 
 /* y = x weight^T + beta y in a panel. */
@@ -138,8 +132,9 @@ static void multiply_panel(const forward_pass *pass, rt_panel p)
     all.a = pass->x;
     all.b = rt_transposed(pass->weight);
     if (is_few(n))
-        rt_gemm_few(p.rows, p.columns, in, pass->x, rt_rows_from(pass->weight, p.column),
-                    pass->beta, n->out->data + p.column, out);
+        rt_gemm_few((rt_sizes){p.rows, p.columns, in}, pass->x,
+                    rt_rows_from(pass->weight, p.column), pass->beta,
+                    rt_result_at(n->out->data + p.column, out));
     else
         rt_gemm_panel(&all, p);
 }

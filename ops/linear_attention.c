@@ -228,8 +228,8 @@ static void sum_chunk(const head *a, room w, chunk c)
         if (visible(a, c.start + j))
             add_row(s, row_of(a->v, c.start + j, a->v_stride), share * (real)a->o->constant, a->E);
     }
-    rt_gemm(a->D, a->E, c.size, 1, rt_transposed(packed(w.scaled, a->D)),
-            rows_at(a->v, c.start, a->v_stride), faded, w.sum, a->E);
+    rt_gemm((rt_sizes){a->D, a->E, c.size}, 1, rt_transposed(packed(w.scaled, a->D)),
+            rows_at(a->v, c.start, a->v_stride), faded, rt_result_at(w.sum, a->E));
 }
 
 /* x_ij = (x_ij + constant) e^(level_j - level_i) for the keys that i sees in its chunk. */
@@ -250,8 +250,8 @@ static void mask_weights(const head *a, real *x, chunk c, real constant)
 /* w.weight = what each query of a chunk gives to each key of it. */
 static void weigh_chunk(const head *a, room w, chunk c)
 {
-    rt_gemm(c.size, c.size, a->D, 1, rows_at(a->q, c.start, a->stride),
-            rt_transposed(packed(w.key, a->D)), 0, w.weight, c.size);
+    rt_gemm((rt_sizes){c.size, c.size, a->D}, 1, rows_at(a->q, c.start, a->stride),
+            rt_transposed(packed(w.key, a->D)), 0, rt_result_at(w.weight, c.size));
     mask_weights(a, w.weight, c, (real)a->o->constant);
 }
 
@@ -260,8 +260,8 @@ static void apply_sum(const head *a, room w, real *y, chunk c, int last)
 {
     const real *s = w.sum + (size_t)a->D * (size_t)a->E;
     real *first = y + (size_t)c.start * (size_t)a->v_stride;
-    rt_gemm(c.size, a->E, a->D, 1, rows_at(a->q, c.start, a->stride), packed(w.sum, a->E), 0, first,
-            a->v_stride);
+    rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, rows_at(a->q, c.start, a->stride),
+            packed(w.sum, a->E), 0, rt_result_at(first, a->v_stride));
     for (int i = 0; i < c.size; i++) {
         real *row = first + (size_t)i * (size_t)a->v_stride;
         add_row(row, s, 1, a->E);
@@ -279,9 +279,9 @@ static void forward_head(const head *a, room w, real *y, real *inverse)
         if (a->o->causal) {
             apply_sum(a, w, y, c, start - 1);
             weigh_chunk(a, w, c);
-            rt_gemm(c.size, a->E, c.size, 1, packed(w.weight, c.size),
-                    rows_at(a->v, start, a->v_stride), 1, y + (size_t)start * (size_t)a->v_stride,
-                    a->v_stride);
+            rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, packed(w.weight, c.size),
+                    rows_at(a->v, start, a->v_stride), 1,
+                    rt_result_at(y + (size_t)start * (size_t)a->v_stride, a->v_stride));
         }
         sum_chunk(a, w, c);
     }
@@ -307,8 +307,8 @@ static void take_gradients(const head *a, room w, chunk c)
 /* w.dweight = the gradients of the weights inside a chunk, given w.g. */
 static void weigh_gradients(const head *a, room w, chunk c)
 {
-    rt_gemm(c.size, c.size, a->E, 1, packed(w.g, a->E),
-            rt_transposed(rows_at(a->v, c.start, a->v_stride)), 0, w.dweight, c.size);
+    rt_gemm((rt_sizes){c.size, c.size, a->E}, 1, packed(w.g, a->E),
+            rt_transposed(rows_at(a->v, c.start, a->v_stride)), 0, rt_result_at(w.dweight, c.size));
     mask_weights(a, w.dweight, c, 0);
 }
 
@@ -317,8 +317,9 @@ static void queries_of_sum(const head *a, room w, chunk c, int last)
 {
     for (int i = 0; i < c.size; i++)
         multiply_row(w.g + (size_t)i * (size_t)a->E, fade(a, last, c.start + i), a->E);
-    rt_gemm(c.size, a->D, a->E, 1, packed(w.g, a->E), rt_transposed(packed(w.sum, a->E)), 1,
-            a->dq + (size_t)c.start * (size_t)a->stride, a->stride);
+    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, packed(w.g, a->E),
+            rt_transposed(packed(w.sum, a->E)), 1,
+            rt_result_at(a->dq + (size_t)c.start * (size_t)a->stride, a->stride));
 }
 
 static void queries_backward(const head *a, room w)
@@ -330,8 +331,9 @@ static void queries_backward(const head *a, room w)
         if (a->o->causal) {
             take_gradients(a, w, c);
             weigh_gradients(a, w, c);
-            rt_gemm(c.size, a->D, c.size, 1, packed(w.dweight, c.size), packed(w.key, a->D), 1,
-                    a->dq + (size_t)start * (size_t)a->stride, a->stride);
+            rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, packed(w.dweight, c.size),
+                    packed(w.key, a->D), 1,
+                    rt_result_at(a->dq + (size_t)start * (size_t)a->stride, a->stride));
             queries_of_sum(a, w, c, start - 1);
         }
         sum_chunk(a, w, c);
@@ -356,16 +358,16 @@ static void sum_queries(const head *a, room w, chunk c, int last)
         multiply_row(scaled, share, a->D);
         add_row(r, w.g + (size_t)i * (size_t)a->E, share * (real)a->o->constant, a->E);
     }
-    rt_gemm(a->D, a->E, c.size, 1, rt_transposed(packed(w.scaled, a->D)), packed(w.g, a->E), faded,
-            w.sum, a->E);
+    rt_gemm((rt_sizes){a->D, a->E, c.size}, 1, rt_transposed(packed(w.scaled, a->D)),
+            packed(w.g, a->E), faded, rt_result_at(w.sum, a->E));
 }
 
 /* dk += V R^T and dv += k R + r for the keys of a chunk; w.key has the keys. */
 static void keys_of_sum(const head *a, room w, chunk c)
 {
     const real *r = w.sum + (size_t)a->D * (size_t)a->E;
-    rt_gemm(c.size, a->D, a->E, 1, rows_at(a->v, c.start, a->v_stride),
-            rt_transposed(packed(w.sum, a->E)), 0, w.scaled, a->D);
+    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, rows_at(a->v, c.start, a->v_stride),
+            rt_transposed(packed(w.sum, a->E)), 0, rt_result_at(w.scaled, a->D));
     for (int j = 0; j < c.size; j++) {
         const int t = c.start + j;
         const real share = a->o->causal ? fade(a, t, last_of(c)) : 1;
@@ -377,8 +379,8 @@ static void keys_of_sum(const head *a, room w, chunk c)
             add_row(a->dv + (size_t)t * (size_t)a->v_stride, r, share, a->E);
     }
     if (a->dv)
-        rt_gemm(c.size, a->E, a->D, 1, packed(w.key, a->D), packed(w.sum, a->E), 1,
-                a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride);
+        rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, packed(w.key, a->D), packed(w.sum, a->E), 1,
+                rt_result_at(a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride));
 }
 
 /* Adds the gradients of the keys and values of a chunk that come from its own queries. */
@@ -386,14 +388,15 @@ static void keys_of_chunk(const head *a, room w, chunk c)
 {
     if (a->dv) {
         weigh_chunk(a, w, c);
-        rt_gemm(c.size, a->E, c.size, 1, rt_transposed(packed(w.weight, c.size)), packed(w.g, a->E),
-                1, a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride);
+        rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, rt_transposed(packed(w.weight, c.size)),
+                packed(w.g, a->E), 1,
+                rt_result_at(a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride));
     }
     if (a->dk) {
         weigh_gradients(a, w, c);
-        rt_gemm(c.size, a->D, c.size, 1, rt_transposed(packed(w.dweight, c.size)),
-                rows_at(a->q, c.start, a->stride), 1, a->dk + (size_t)c.start * (size_t)a->stride,
-                a->stride);
+        rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, rt_transposed(packed(w.dweight, c.size)),
+                rows_at(a->q, c.start, a->stride), 1,
+                rt_result_at(a->dk + (size_t)c.start * (size_t)a->stride, a->stride));
     }
 }
 

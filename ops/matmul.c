@@ -26,8 +26,8 @@ static void matmul_forward(const rt_node *n)
     extent e = extent_of(n->in[0], n->in[1]);
     size_t a_step = (size_t)e.m * (size_t)e.k, y_step = (size_t)e.m * (size_t)e.n;
     for (size_t i = 0; i < e.products; i++)
-        rt_gemm(e.m, e.n, e.k, 1, rt_rows_at(a + i * a_step, e.k),
-                rt_rows_at(b + i * e.b_step, e.n), 0, n->out->data + i * y_step, e.n);
+        rt_gemm((rt_sizes){e.m, e.n, e.k}, 1, rt_rows_at(a + i * a_step, e.k),
+                rt_rows_at(b + i * e.b_step, e.n), 0, rt_result_at(n->out->data + i * y_step, e.n));
 }
 
 static void matmul_backward(const rt_node *n)
@@ -39,11 +39,12 @@ static void matmul_backward(const rt_node *n)
     for (size_t i = 0; i < e.products; i++) {
         const rt_operand dy = rt_rows_at(g + i * y_step, e.n);
         if (da)
-            rt_gemm(e.m, e.k, e.n, 1, dy, rt_transposed(rt_rows_at(b + i * e.b_step, e.n)), 1,
-                    da + i * a_step, e.k);
+            rt_gemm((rt_sizes){e.m, e.k, e.n}, 1, dy,
+                    rt_transposed(rt_rows_at(b + i * e.b_step, e.n)), 1,
+                    rt_result_at(da + i * a_step, e.k));
         if (db)
-            rt_gemm(e.k, e.n, e.m, 1, rt_transposed(rt_rows_at(a + i * a_step, e.k)), dy, 1,
-                    db + i * e.b_step, e.n);
+            rt_gemm((rt_sizes){e.k, e.n, e.m}, 1, rt_transposed(rt_rows_at(a + i * a_step, e.k)),
+                    dy, 1, rt_result_at(db + i * e.b_step, e.n));
     }
 }
 

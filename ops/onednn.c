@@ -287,7 +287,7 @@ static bool dense_operand(rt_batch_size batch, rt_operand x, int rows, int colum
 
 static bool dense_result(const rt_product *p)
 {
-    return dense(p->batch, p->m, p->n, p->c.stride, p->c.step);
+    return dense(p->c.batch, p->m, p->n, p->c.stride, p->c.step);
 }
 
 /* c = alpha x + beta c, where x has its rows one after the other. */
@@ -306,8 +306,8 @@ static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
     primitive *made = primitive_for(t, s);
     const void *a = p->a.data, *b = p->b.data;
     if (made && s->type == dnnl_bf16) {
-        a = rt_bf16_of(p->batch, p->a, p->m, p->k, RT_BF16_OF_A);
-        b = a ? rt_bf16_of(p->batch, p->b, p->k, p->n, RT_BF16_OF_B) : NULL;
+        a = rt_bf16_of(p->c.batch, p->a, p->m, p->k, RT_BF16_OF_A);
+        b = a ? rt_bf16_of(p->c.batch, p->b, p->k, p->n, RT_BF16_OF_B) : NULL;
     }
     if (!made || !b)
         return false;
@@ -325,12 +325,12 @@ static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
 static shape shape_of(const rt_product *p, dnnl_data_type_t type)
 {
     const rt_operand *a = &p->a, *b = &p->b;
-    return (shape){.batch = p->batch,
+    return (shape){.batch = p->c.batch,
                    .m = p->m,
                    .n = p->n,
                    .k = p->k,
-                   .flags = layout_of(p->batch, a->stride, a->step, a->transposed) << OF_A |
-                            layout_of(p->batch, b->stride, b->step, b->transposed) << OF_B,
+                   .flags = layout_of(p->c.batch, a->stride, a->step, a->transposed) << OF_A |
+                            layout_of(p->c.batch, b->stride, b->step, b->transposed) << OF_B,
                    .alpha = 1,
                    .type = type};
 }
@@ -339,7 +339,7 @@ static shape shape_of(const rt_product *p, dnnl_data_type_t type)
 static bool multiply_into(thread *t, const rt_product *p, dnnl_data_type_t type)
 {
     shape s = shape_of(p, type);
-    s.flags |= layout_of(p->batch, p->c.stride, p->c.step, false) << OF_C;
+    s.flags |= layout_of(p->c.batch, p->c.stride, p->c.step, false) << OF_C;
     s.flags |= p->beta == 1 ? ADDS : 0;
     s.alpha = (float)p->alpha;
     return execute(t, p, &s, p->c.data);
@@ -350,11 +350,11 @@ static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t typ
 {
     const shape s = shape_of(p, type);
     const size_t size = (size_t)p->m * (size_t)p->n;
-    const real *from = scratch_of(t, size * (size_t)p->batch.outer * (size_t)p->batch.inner);
+    const real *from = scratch_of(t, size * (size_t)p->c.batch.outer * (size_t)p->c.batch.inner);
     if (!from || !execute(t, p, &s, t->scratch))
         return false;
-    for (int i = 0; i < p->batch.outer; i++)
-        for (int j = 0; j < p->batch.inner; j++, from += size) {
+    for (int i = 0; i < p->c.batch.outer; i++)
+        for (int j = 0; j < p->c.batch.inner; j++, from += size) {
             const rt_product one = rt_product_of(p, i, j);
             add_product(&one, from);
         }
@@ -385,9 +385,9 @@ static bool multiply_alone(const rt_product *p)
 /* A batch in one call, without gaps: an operand that is not converted is not copied. */
 static bool together(const rt_product *p)
 {
-    return (p->batch.outer > 1 || p->batch.inner > 1) && rt_onednn_batch_room(RT_MATH_FLOAT) &&
-           (p->beta == 0 || p->beta == 1) && dense_operand(p->batch, p->a, p->m, p->k) &&
-           dense_operand(p->batch, p->b, p->k, p->n) && dense_result(p);
+    return (p->c.batch.outer > 1 || p->c.batch.inner > 1) && rt_onednn_batch_room(RT_MATH_FLOAT) &&
+           (p->beta == 0 || p->beta == 1) && dense_operand(p->c.batch, p->a, p->m, p->k) &&
+           dense_operand(p->c.batch, p->b, p->k, p->n) && dense_result(p);
 }
 
 static bool multiply_float(const rt_product *p)
@@ -396,8 +396,8 @@ static bool multiply_float(const rt_product *p)
     bool good = t;
     if (good && together(p))
         return multiply_into(t, p, dnnl_f32);
-    for (int i = 0; i < p->batch.outer; i++)
-        for (int j = 0; good && j < p->batch.inner; j++) {
+    for (int i = 0; i < p->c.batch.outer; i++)
+        for (int j = 0; good && j < p->c.batch.inner; j++) {
             const rt_product one = rt_product_of(p, i, j);
             good = multiply_alone(&one);
         }

@@ -202,8 +202,9 @@ typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 #define RT_THETA_FORMS(X) X(RT_THETA_LOG, "log") X(RT_THETA_RAW, "raw")
 typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
-/* Positions of the tokens of a sequence. Zeroed: 0, 1, 2, ... */
+/* Positions of the tokens of B sequences of T tokens. */
 typedef struct rt_positions {
+    int B, T;         /* B matters only if per_sequence */
     const double *at; /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
     bool per_sequence;
     double offset;
@@ -228,17 +229,14 @@ typedef struct rt_rotation {
 
 /* A rotation by a theta that may be learned, in the memory of the graph.
  *
- *   theta    (R/2) or (G, R/2), in the form given
- *   B, T     B matters only if the positions are per sequence */
+ *   theta    (R/2) or (G, R/2), in the form given */
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
-                                 rt_pairing pairing, double magnitude, int B, int T,
-                                 rt_positions positions);
+                                 rt_pairing pairing, double magnitude, rt_positions positions);
 
-/* Returns a rotation by a fixed theta (heads, pairs) at the positions offset, offset + 1, ...,
- * offset + T - 1, in the memory of the graph: these rows of a table, without the rows before them.
- */
-rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int pairs,
-                               rt_pairing pairing, double magnitude, int T, double offset);
+/* Returns a rotation by a fixed theta of the shape (G, R/2), in the memory of the graph: these rows
+ * of a table, without the rows before them. */
+rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
+                               double magnitude, rt_positions positions);
 
 /* Rotation by a fixed theta in double: a table of positions 0, 1, 2, ... that grows on demand.
  * Belongs to one thread at a time. */

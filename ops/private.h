@@ -7,6 +7,7 @@
 #include "core/graph.h"
 #include "core/random.h"
 #include "core/real.h"
+#include "ops/gemm.h"
 #include "ops/ops.h"
 
 #include <stddef.h>
@@ -88,11 +89,10 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r);
  * (n, k), both without gaps, of which every number is read from memory once. With beta = 0, y is
  * not read. */
 
-void rt_few_rows(int m, int n, int k, const real *x, const real *w, real beta, real *y,
-                 int y_stride);
+void rt_few_rows(rt_sizes size, const real *x, const real *w, real beta, real *y, int stride);
 
 /* Computes the same product of numbers in bfloat16, with sums in `real`. */
-void rt_few_rows_bf16(int m, int n, int k, const uint16_t *x, const uint16_t *w, real beta, real *y,
-                      int y_stride);
+void rt_few_rows_bf16(rt_sizes size, const uint16_t *x, const uint16_t *w, real beta, real *y,
+                      int stride);
 
 #endif

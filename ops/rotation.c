@@ -111,6 +111,11 @@ static void fill_consecutive(const table_rows *t, double *scratch)
     }
 }
 
+static int sequences_of(rt_positions positions)
+{
+    return positions.at && positions.per_sequence ? positions.B : 1;
+}
+
 static bool are_choices(rt_theta_form form, rt_pairing pairing)
 {
     return (form == RT_THETA_LOG || form == RT_THETA_RAW) &&
@@ -128,23 +133,22 @@ static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
 }
 
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
-                                 rt_pairing pairing, double magnitude, int B, int T,
-                                 rt_positions positions)
+                                 rt_pairing pairing, double magnitude, rt_positions positions)
 {
     if (!RT_TAKES(g, "rope", RT_INPUT(theta)))
         return NULL;
     if (theta->ndim < 1 || theta->ndim > 2)
         return rt_graph_fail(g, RT_SHAPE, "[rope] theta must be (R/2) or (G, R/2); got %s",
                              rt_shape_text(theta));
-    const int sequences = positions.at && positions.per_sequence ? B : 1;
+    const int sequences = sequences_of(positions), T = positions.T;
     const int columns = (int)rt_size(theta);
     const rt_shape table = RT_SHAPE_OF(sequences, T, columns);
     const size_t count = (size_t)sequences * (size_t)T;
-    if (B < 1 || !rt_shape_size(table))
+    if (positions.B < 1 || !rt_shape_size(table))
         return rt_graph_fail(g, RT_ARGUMENT,
                              "[rope] B and T must be positive, and a table of cosines not too "
                              "large; got %d, %d and %d numbers of theta",
-                             B, T, columns);
+                             positions.B, T, columns);
     if (!are_choices(form, pairing) || !isfinite(magnitude))
         return rt_graph_fail(
             g, RT_ARGUMENT,
@@ -204,28 +208,34 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
 
 /* ---- fixed ---- */
 
-rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, int heads, int pairs,
-                               rt_pairing pairing, double magnitude, int T, double offset)
+rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
+                               double magnitude, rt_positions positions)
 {
     if (!rt_graph_given(g, "rope", "theta", theta))
         return NULL;
-    if (heads < 1 || pairs < 0 || T < 1 || !are_choices(RT_THETA_RAW, pairing) ||
-        !isfinite(magnitude) || !isfinite(offset) ||
-        (pairs && !rt_shape_size(RT_SHAPE_OF(T, heads, pairs))))
-        return rt_graph_fail(g, RT_ARGUMENT,
-                             "[rope] a rotation needs a number of heads, of pairs and of tokens, a "
-                             "pairing, a finite magnitude and offset; got %d, %d, %d, %d, %g and "
-                             "%g",
-                             heads, pairs, T, (int)pairing, magnitude, offset);
-    const rt_rotation like = {.sequences = 1,
+    const int heads = shape.axis[0], pairs = shape.axis[1], T = positions.T;
+    const int sequences = sequences_of(positions);
+    const size_t count = (size_t)sequences * (size_t)T;
+    if (shape.ndim != 2 || heads < 1 || pairs < 0 || positions.B < 1 || T < 1 ||
+        !are_choices(RT_THETA_RAW, pairing) || !isfinite(magnitude) ||
+        (pairs && !rt_shape_size(RT_SHAPE_OF(sequences, T, heads, pairs))))
+        return rt_graph_fail(
+            g, RT_ARGUMENT,
+            "[rope] a rotation needs a number of heads, of pairs, of sequences and "
+            "of tokens, a pairing and a finite magnitude; got %d, %d, %d, %d, %d "
+            "and %g",
+            heads, pairs, positions.B, T, (int)pairing, magnitude);
+    if (!are_finite(g, positions, count))
+        return NULL;
+    const rt_rotation like = {.sequences = sequences,
                               .length = T,
                               .heads = heads,
                               .pairs = pairs,
                               .pairing = pairing,
                               .magnitude = magnitude};
-    table_rows t = {.count = (size_t)T,
+    table_rows t = {.count = count,
                     .columns = heads * pairs,
-                    .positions = {.offset = offset},
+                    .positions = positions,
                     .theta = theta,
                     .magnitude = magnitude};
     rt_rotation *r = make_rotation(g, &like, &t);

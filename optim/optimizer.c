@@ -126,13 +126,14 @@ static rt_status measure(const rt_optimizer *o, double *norm)
 static void move(rt_optimizer *o, int parameter, rt_update u)
 {
     const rt_parameters *p = o->parameters;
+    u.room = o->room;
     for (size_t k = 0; k < spans_of(o, p->list[parameter]); k++) {
         const rt_span part = rt_span_at(o->rule, p, parameter, k);
         real *states[RT_MOST_STATES] = {0};
         for (int i = 0; i < o->rule->state_count; i++)
             states[i] = o->states[i] + part.offset;
         rt_update_span(&u, p->list[parameter], &part, p->values + part.offset, states,
-                       p->grads + part.offset, o->room);
+                       p->grads + part.offset);
     }
 }
 

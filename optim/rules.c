@@ -78,13 +78,12 @@ rt_span rt_span_at(const rt_update_rule *rule, const rt_parameters *p, int param
 }
 
 void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *part,
-                    real *value, real *const states[RT_MOST_STATES], const real *gradient,
-                    real *room)
+                    real *value, real *const states[RT_MOST_STATES], const real *gradient)
 {
     const rt_update_rule *rule = rt_update_rule_of(u->settings);
     const rt_shape shape = rt_tensor_shape(&parameter->tensor);
     if (rt_moves_as_matrix(rule, parameter))
-        rule->matrix(u, value, states, gradient, shape.axis[0], shape.axis[1], room);
+        rule->matrix(u, value, states, gradient, shape.axis[0], shape.axis[1]);
     else
         rule->span(u, value, states, gradient, part->size);
 }

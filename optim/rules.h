@@ -27,6 +27,7 @@ typedef struct rt_update {
     double decay;
     double gradient_scale; /* multiplies the gradient first: clipping */
     int64_t step;          /* t */
+    real *room;            /* scratch memory for a matrix, rt_update_room numbers; or NULL */
 } rt_update;
 
 /* Numbers that a rule keeps between steps, one for each number of a parameter; 0 at first. */
@@ -50,10 +51,10 @@ typedef struct rt_update_rule {
     void (*span)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                  const real *gradient, size_t size);
     /* Updates a matrix of a layer as a whole (see RT_ROLE_MATRIX). It has the first matrix_states
-     * of the states, and `room` for matrix_room numbers. NULL: matrices are updated by spans as
-     * well. */
+     * of the states, and matrix_room numbers of scratch memory. NULL: matrices are updated by spans
+     * as well. */
     void (*matrix)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                   const real *gradient, int rows, int columns, real *room);
+                   const real *gradient, int rows, int columns);
     size_t (*matrix_room)(int rows, int columns);
     int matrix_states;
 } rt_update_rule;
@@ -89,10 +90,9 @@ size_t rt_span_count(const rt_update_rule *rule, const rt_parameter *parameter);
 rt_span rt_span_at(const rt_update_rule *rule, const rt_parameters *p, int parameter,
                    size_t number);
 
-/* Moves a span. `states` begin with the span, `room` as for a matrix. */
+/* Moves a span. `states` begin with the span. */
 void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *part,
-                    real *value, real *const states[RT_MOST_STATES], const real *gradient,
-                    real *room);
+                    real *value, real *const states[RT_MOST_STATES], const real *gradient);
 
 /* The most numbers of room that a parameter of the list takes; 0 if none moves as a matrix. */
 size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p);

@@ -29,10 +29,11 @@ static RT_ROW_KERNEL(adam,
 }
 
 static void move_by_adam(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                         const real *gradient, size_t size, double l2, double shrink)
+                         const real *gradient, size_t size, bool decoupled)
 {
     const rt_optimizer_settings *s = u->settings;
-    const double t = (double)u->step;
+    const double t = (double)u->step, l2 = decoupled ? 0 : u->decay;
+    const double shrink = decoupled ? 1 - u->lr * u->decay : 1;
     adam(value, states[0], states[1], gradient, size, (real)u->gradient_scale, (real)l2,
          (real)shrink, (real)s->beta1, (real)s->beta2, (real)(u->lr / (1 - pow(s->beta1, t))),
          (real)(1 / sqrt(1 - pow(s->beta2, t))), (real)s->eps);
@@ -41,13 +42,13 @@ static void move_by_adam(const rt_update *u, real *value, real *const states[RT_
 static void adamw_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                        const real *gradient, size_t size)
 {
-    move_by_adam(u, value, states, gradient, size, 0, 1 - u->lr * u->decay);
+    move_by_adam(u, value, states, gradient, size, true);
 }
 
 static void adam_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                       const real *gradient, size_t size)
 {
-    move_by_adam(u, value, states, gradient, size, u->decay, 1);
+    move_by_adam(u, value, states, gradient, size, false);
 }
 
 const rt_update_rule rt_rule_adamw = {.word = "adamw",
@@ -196,23 +197,24 @@ static void newton_schulz_step(wide *w)
     const real a = (real)3.4445, b = (real)-4.7750, c = (real)2.0315;
     const int r = w->rows, n = w->columns;
     const rt_operand x = rt_rows_at(w->x, n), gram = rt_rows_at(w->gram, r);
-    rt_gemm_unrounded(r, r, n, 1, x, rt_transposed(x), 0, w->gram, r);
+    rt_gemm_unrounded((rt_sizes){r, r, n}, 1, x, rt_transposed(x), 0, rt_result_at(w->gram, r));
     memcpy(w->factor, w->gram, (size_t)r * (size_t)r * sizeof(real));
-    rt_gemm_unrounded(r, r, r, c, gram, gram, b, w->factor, r);
+    rt_gemm_unrounded((rt_sizes){r, r, r}, c, gram, gram, b, rt_result_at(w->factor, r));
     memcpy(w->next, w->x, w->size * sizeof(real));
-    rt_gemm_unrounded(r, n, r, 1, rt_rows_at(w->factor, r), x, a, w->next, n);
+    rt_gemm_unrounded((rt_sizes){r, n, r}, 1, rt_rows_at(w->factor, r), x, a,
+                      rt_result_at(w->next, n));
     real *swapped = w->x;
     w->x = w->next;
     w->next = swapped;
 }
 
 static void move_by_muon(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                         const real *gradient, int rows, int columns, real *room)
+                         const real *gradient, int rows, int columns)
 {
     enum { STEPS = 5 };
     const double least_norm = 1e-7;
     const bool is_tall = rows > columns;
-    wide w = wide_in(room, rows, columns);
+    wide w = wide_in(u->room, rows, columns);
     muon_mean(states[0], is_tall ? w.next : w.x, gradient, w.size, (real)u->gradient_scale,
               (real)u->settings->muon_momentum);
     if (is_tall)

@@ -275,8 +275,9 @@ static rt_status sampler_of_nothing(void)
     X(rt_cross_entropy, failed(rt_cross_entropy(g, x, ids, 0, 1)))                                 \
     X(rt_largest, IS_NOTHING(rt_largest(x, 0)))                                                    \
     X(rt_count_correct, IS_NOTHING(rt_count_correct(x, ids)))                                      \
-    X(rt_rotation_learned, failed(rt_rotation_learned(g, x, RT_THETA_RAW, RT_HALF, 1, 1, 1,        \
-                                                      (rt_positions){.at = NULL})))                \
+    X(rt_rotation_learned,                                                                         \
+      failed(rt_rotation_learned(g, x, RT_THETA_RAW, RT_HALF, 1,                                   \
+                                 (rt_positions){.B = 1, .T = 1, .at = NULL})))                     \
     X(rt_rotation_table_init, done(rt_rotation_table_init(&table, doubles, 0, RT_HALF, 1)))        \
     X(rt_rotation_reserve, refused(rt_rotation_reserve(&table, SIZE)))                             \
     X(rt_rotation_table_free, rt_rotation_table_free(&table))                                      \

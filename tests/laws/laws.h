@@ -91,8 +91,8 @@ static inline void turn(real *y, const real *x, const real *theta, int D, double
     rt_graph *g = rt_graph_new();
     rt_tensor in = rt_tensor_of((real *)x, NULL, RT_SHAPE_OF(1, 1, 1, D));
     rt_tensor t = rt_tensor_of((real *)theta, NULL, RT_SHAPE_OF(D / 2));
-    rt_rotation *r =
-        rt_rotation_learned(g, &t, RT_THETA_RAW, pairing, 1, 1, 1, (rt_positions){.offset = m});
+    rt_rotation *r = rt_rotation_learned(g, &t, RT_THETA_RAW, pairing, 1,
+                                         (rt_positions){.B = 1, .T = 1, .offset = m});
     rt_tensor *out = rt_rope(g, &in, r);
     ck_assert_msg(out != NULL, "rotating %d features: %s", D, rt_graph_status(g).message);
     memcpy(y, out->data, (size_t)D * sizeof *y);

@@ -63,12 +63,11 @@ static inline void linear_run(real *out, linear_problem *p)
     rt_tensor k = rt_tensor_of(p->k, p->dk, RT_SHAPE_OF(p->B, p->Tk, p->H, p->D));
     rt_tensor v = rt_tensor_of(p->v, p->dv, RT_SHAPE_OF(p->B, p->Tk, p->H, p->E));
     rt_tensor theta = rt_tensor_of((real *)p->theta, NULL, RT_SHAPE_OF(p->D / 2));
-    const rt_positions at = {.offset = p->offset};
+    const rt_positions queries = {.B = 1, .T = p->Tq, .offset = p->offset};
+    const rt_positions keys = {.B = 1, .T = p->Tk, .offset = p->offset};
     if (p->theta) {
-        o.query_rotation =
-            rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1, 1, p->Tq, at);
-        o.key_rotation =
-            rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1, 1, p->Tk, at);
+        o.query_rotation = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1, queries);
+        o.key_rotation = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1, keys);
     }
     rt_tensor *y = rt_linear_form(g, &q, &k, &v, &o);
     ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);

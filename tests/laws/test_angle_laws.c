@@ -78,8 +78,9 @@ TEST(learned_angles_are_computed_in_double)
             rt_tensor t = rt_tensor_of(held, NULL, RT_SHAPE_OF(PAIRS));
             for (int i = 0; i < PAIRS; i++)
                 held[i] = (real)(form == RT_THETA_LOG ? log(theta[i]) : theta[i]);
-            const rt_rotation *r = rt_rotation_learned(g, &t, (rt_theta_form)form, RT_HALF, 1, 1, T,
-                                                       (rt_positions){.offset = far[n]});
+            const rt_rotation *r =
+                rt_rotation_learned(g, &t, (rt_theta_form)form, RT_HALF, 1,
+                                    (rt_positions){.B = 1, .T = T, .offset = far[n]});
             ck_assert_msg(r != NULL, "%s", rt_graph_status(g).message);
             for (int row = 0; row < T; row++)
                 expect_angles(r, row, far[n] + row, held, form);

@@ -166,12 +166,13 @@ static double with_rotated_denominator(double place, bool rotated)
     rt_tensor k = rt_tensor_of(ones, NULL, RT_SHAPE_OF(1, 2, 1, 2));
     rt_tensor v = rt_tensor_of(values, NULL, RT_SHAPE_OF(1, 2, 1, 1));
     rt_tensor t = rt_tensor_of(unit, NULL, RT_SHAPE_OF(1));
-    rt_tensor *turned_q = rt_rope(g, &q,
-                                  rt_rotation_learned(g, &t, RT_THETA_RAW, RT_HALF, 1, 1, 1,
-                                                      (rt_positions){.at = &place}));
-    rt_tensor *turned_k =
-        rt_rope(g, &k,
-                rt_rotation_learned(g, &t, RT_THETA_RAW, RT_HALF, 1, 1, 2, (rt_positions){0}));
+    rt_tensor *turned_q =
+        rt_rope(g, &q,
+                rt_rotation_learned(g, &t, RT_THETA_RAW, RT_HALF, 1,
+                                    (rt_positions){.B = 1, .T = 1, .at = &place}));
+    rt_tensor *turned_k = rt_rope(g, &k,
+                                  rt_rotation_learned(g, &t, RT_THETA_RAW, RT_HALF, 1,
+                                                      (rt_positions){.B = 1, .T = 2}));
     const rt_tensor *y = rt_linear_attention(g, turned_q, turned_k, &v, rotated ? turned_q : &q,
                                              rotated ? turned_k : &k, &options);
     ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);

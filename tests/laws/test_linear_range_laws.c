@@ -109,7 +109,7 @@ static void similarities(real *sim, real *vectors, bool opposite)
     rt_tensor nothing = rt_tensor_of(zeros, NULL, RT_SHAPE_OF(1, T, 1, D));
     rt_tensor t = rt_tensor_of(t_data, NULL, RT_SHAPE_OF(2));
     const rt_rotation *r =
-        rt_rotation_learned(g, &t, RT_THETA_RAW, RT_INTERLEAVED, 1, 1, T, (rt_positions){0});
+        rt_rotation_learned(g, &t, RT_THETA_RAW, RT_INTERLEAVED, 1, (rt_positions){.B = 1, .T = T});
     const rt_tensor *y =
         rt_linear_attention(g, rt_rope(g, rt_normalize(g, &q), r),
                             rt_rope(g, rt_normalize(g, &k), r), &v, &nothing, &nothing, &options);

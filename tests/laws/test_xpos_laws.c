@@ -14,7 +14,8 @@ static void decay(real *y, const real *x, int pairs, rt_pairing pairing, double 
     rt_graph *g = rt_graph_new();
     rt_tensor in = rt_tensor_of((real *)x, NULL, RT_SHAPE_OF(1, T, HEADS, D));
     rt_theta_geometric(theta, pairs, 100);
-    const rt_rotation *r = rt_rotation_fixed(g, theta, 1, pairs, pairing, 1, T, offset);
+    const rt_rotation *r = rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, pairs), pairing, 1,
+                                             (rt_positions){.B = 1, .T = T, .offset = offset});
     const rt_tensor *out = rt_rope(g, &in, s != 0 ? rt_rotation_decayed(g, r, T, s) : r);
     ck_assert_msg(out != NULL, "%s", rt_graph_status(g).message);
     memcpy(y, out->data, ROWS * D * sizeof *y);
@@ -131,8 +132,9 @@ TEST(sequences_have_positions_of_their_own)
     real held[1] = {1};
     rt_graph *g = rt_graph_new();
     rt_tensor theta = rt_tensor_of(held, NULL, RT_SHAPE_OF(1));
-    const rt_rotation *r = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_HALF, 1, 2, 3,
-                                               (rt_positions){.at = at, .per_sequence = true});
+    const rt_rotation *r =
+        rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_HALF, 1,
+                            (rt_positions){.B = 2, .T = 3, .at = at, .per_sequence = true});
     const rt_rotation *y = rt_rotation_decayed(g, r, 2, 10);
     ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
     ck_assert_int_eq(y->length, 2);
@@ -153,12 +155,14 @@ TEST(positions_within_the_reach_alone_are_taken)
     rt_graph *g = rt_graph_new();
     for (int sign = -1; sign < 2; sign += 2) {
         const rt_rotation *r =
-            rt_rotation_fixed(g, theta, 1, 1, RT_HALF, 1, 3, sign * 320 - 1 - sign);
+            rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, 1), RT_HALF, 1,
+                              (rt_positions){.B = 1, .T = 3, .offset = sign * 320 - 1 - sign});
         const rt_rotation *y = rt_rotation_decayed(g, r, 3, 10);
         ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
         expect_near(log(hypot(y->cosine[1 + sign], y->sine[1 + sign])), -32 * sign * log(3.5),
                     1e-11, "the logarithm of the last factor");
-        r = rt_rotation_fixed(g, theta, 1, 1, RT_HALF, 1, 3, sign * 320 - 1);
+        r = rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, 1), RT_HALF, 1,
+                              (rt_positions){.B = 1, .T = 3, .offset = sign * 320 - 1});
         ck_assert_ptr_null(rt_rotation_decayed(g, r, 3, 10));
         ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message,
                                      "321 is farther from 0 than 32 times the scale of the decay, "

@@ -57,12 +57,13 @@ static int length_of(const rt_tensor *x, int axis)
 static rt_tensor *rope(rt_graph *g, rt_tensor *const *in, void *context)
 {
     const op_options *o = context;
-    const int B = o->B ? o->B : length_of(in[0], 0), T = o->T ? o->T : length_of(in[0], 1);
     const int decayed = o->decay_length ? o->decay_length : length_of(in[0], 1);
+    rt_positions at = o->positions;
+    at.B = o->B ? o->B : length_of(in[0], 0);
+    at.T = o->T ? o->T : length_of(in[0], 1);
     const rt_rotation *r =
-        o->fixed
-            ? rt_rotation_fixed(g, o->fixed, 1, 1, o->pairing, o->number, T, o->positions.offset)
-            : rt_rotation_learned(g, in[1], o->form, o->pairing, o->number, B, T, o->positions);
+        o->fixed ? rt_rotation_fixed(g, o->fixed, RT_SHAPE_OF(1, 1), o->pairing, o->number, at)
+                 : rt_rotation_learned(g, in[1], o->form, o->pairing, o->number, at);
     return rt_rope(g, in[0], o->decay != 0 ? rt_rotation_decayed(g, r, decayed, o->decay) : r);
 }
 
@@ -129,7 +130,7 @@ const op_call op_calls[] = {
     ROW(embedding, embedding, "VC", .ids = call_zeros, .shape = {1, {2}}, .padding = 1),
     ROW(cross_entropy, cross_entropy, "*V", .ids = call_zeros, .number = 0.1, .divisor = 2),
     ROW(rope, rope, "BTHD,P", .number = 1, .pairing = RT_HALF,
-        .positions = {call_positions, true, 0}),
+        .positions = {.at = call_positions, .per_sequence = true}),
     ROW(rope, rope, "BTHD,P", .number = 1, .decay = 3),
     ROW_WITH(3 << 3, attention, attention, "BTHD,BSHD,BSHD,KH,KD", .bias = true, .keys = true,
              .attention = {.causal = true, .key_mask = call_mask, .dropout = 0.1,

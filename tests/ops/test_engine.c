@@ -153,11 +153,9 @@ static void multiply(const sizes *s, int way, real *result)
     }
     x = s->a_transposed ? rt_transposed(x) : x;
     y = s->b_transposed ? rt_transposed(y) : y;
-    if (way == SINGLE)
-        rt_gemm(s->m, s->n, s->k, (real)s->alpha, x, y, (real)s->beta, result, p[2].stride);
-    else
-        rt_gemm_batch(s->batch, s->m, s->n, s->k, (real)s->alpha, x, y, (real)s->beta,
-                      (rt_result){result, p[2].stride, p[2].step});
+    rt_gemm((rt_sizes){s->m, s->n, s->k}, (real)s->alpha, x, y, (real)s->beta,
+            way == SINGLE ? rt_result_at(result, p[2].stride)
+                          : (rt_result){result, p[2].stride, p[2].step, s->batch});
 }
 
 static void draw_all(int room)
@@ -239,15 +237,14 @@ TEST_ROWS(products_are_those_of_the_rounded_operands, 0, ENGINES *BATCHES)
 TEST_ROWS(sizes_may_be_zero, 0, ENGINES)
 {
     const rt_operand x = {.data = a, .stride = 4, .step = {16, 8}};
-    const rt_result y = {c, 2, {8, 4}};
     if (use(engines + _i)) {
         draw(c, ROOM, 3);
         const real first = c[0], behind = c[16];
-        rt_gemm_batch((rt_batch_size){0, 2}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
-        rt_gemm_batch((rt_batch_size){2, 0}, 2, 2, 4, 1, x, rt_transposed(x), 0, y);
-        rt_gemm_batch((rt_batch_size){2, 2}, 0, 2, 4, 1, x, rt_transposed(x), 0, y);
+        rt_gemm((rt_sizes){2, 2, 4}, 1, x, rt_transposed(x), 0, (rt_result){c, 2, {8, 4}, {0, 2}});
+        rt_gemm((rt_sizes){2, 2, 4}, 1, x, rt_transposed(x), 0, (rt_result){c, 2, {8, 4}, {2, 0}});
+        rt_gemm((rt_sizes){0, 2, 4}, 1, x, rt_transposed(x), 0, (rt_result){c, 2, {8, 4}, {2, 2}});
         ck_assert(c[0] == first);
-        rt_gemm_batch((rt_batch_size){2, 2}, 2, 2, 0, 1, x, rt_transposed(x), 0, y);
+        rt_gemm((rt_sizes){2, 2, 0}, 1, x, rt_transposed(x), 0, (rt_result){c, 2, {8, 4}, {2, 2}});
         for (int i = 0; i < 16; i++)
             ck_assert(c[i] == 0);
         ck_assert(c[16] == behind);
@@ -367,7 +364,8 @@ TEST_ROWS(ties_go_to_the_even_number_and_nan_stays, 0, IN_FLOAT)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             const real x = (real)rows[i][0], one = 1;
             real y = 5;
-            rt_gemm(1, 1, 1, 1, rt_rows_at(&x, 1), rt_rows_at(&one, 1), 0, &y, 1);
+            rt_gemm((rt_sizes){1, 1, 1}, 1, rt_rows_at(&x, 1), rt_rows_at(&one, 1), 0,
+                    rt_result_at(&y, 1));
             ck_assert_msg((double)y == rows[i][1] || (isnan(y) && isnan(rows[i][1])),
                           "%.9g becomes %.9g", rows[i][0], (double)y);
         }
@@ -413,12 +411,14 @@ TEST_ROWS(an_operand_is_rounded_once_for_several_products, 0, IN_FLOAT)
     const rt_operand x = rt_rows_at(a, STRIDE), y = rt_rows_at(b, ROWS);
     draw_all(ROOM);
     if (use(&engines[2])) {
-        rt_gemm(ROWS, ROWS, COLUMNS, 1, x, y, 0, separate[0], ROWS);
-        rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(x), x, 0, separate[1], ROWS);
+        rt_gemm((rt_sizes){ROWS, ROWS, COLUMNS}, 1, x, y, 0, rt_result_at(separate[0], ROWS));
+        rt_gemm((rt_sizes){COLUMNS, COLUMNS, ROWS}, 1, rt_transposed(x), x, 0,
+                rt_result_at(separate[1], ROWS));
         const rt_operand shared = rt_gemm_share((rt_batch_size){1, 1}, x, ROWS, COLUMNS, 3);
-        rt_gemm(ROWS, ROWS, COLUMNS, 1, shared, y, 0, got[0], ROWS);
+        rt_gemm((rt_sizes){ROWS, ROWS, COLUMNS}, 1, shared, y, 0, rt_result_at(got[0], ROWS));
         a[0] = 100;
-        rt_gemm(COLUMNS, COLUMNS, ROWS, 1, rt_transposed(shared), shared, 0, got[1], ROWS);
+        rt_gemm((rt_sizes){COLUMNS, COLUMNS, ROWS}, 1, rt_transposed(shared), shared, 0,
+                rt_result_at(got[1], ROWS));
         ck_assert(!memcmp(separate, got, sizeof got));
     }
     back();
@@ -434,16 +434,20 @@ TEST_ROWS(parameters_that_are_held_are_read_rounded, 0, IN_FLOAT)
     draw_all(ROOM);
     if (use(&engines[2])) {
         rt_engine_round(rounded, b, HELD);
-        rt_gemm(N, N, N, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0, whole, N);
+        rt_gemm((rt_sizes){N, N, N}, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0,
+                rt_result_at(whole, N));
         rt_engine_hold(b, rounded, HELD);
         b[N * N] = 100;
-        rt_gemm(N, N, N, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0, other, N);
+        rt_gemm((rt_sizes){N, N, N}, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0,
+                rt_result_at(other, N));
         ck_assert(!memcmp(whole, other, sizeof whole));
         b[HELD] = 100;
-        rt_gemm(1, N, 1, 1, rt_rows_at(b + HELD, 1), rt_rows_at(a, N), 0, other, N);
+        rt_gemm((rt_sizes){1, N, 1}, 1, rt_rows_at(b + HELD, 1), rt_rows_at(a, N), 0,
+                rt_result_at(other, N));
         ck_assert(fabs((double)other[0]) > 50 * fabs((double)a[0]));
         rt_engine_hold(NULL, NULL, 0);
-        rt_gemm(N, N, N, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0, other, N);
+        rt_gemm((rt_sizes){N, N, N}, 1, rt_rows_at(a, N), rt_rows_at(b + N * N, N), 0,
+                rt_result_at(other, N));
         ck_assert(memcmp(whole, other, sizeof whole) != 0);
     }
     back();

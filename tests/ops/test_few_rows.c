@@ -79,7 +79,8 @@ static void for_all_sizes(void (*one)(const sizes *))
 
 static void multiply(const sizes *s)
 {
-    rt_gemm_few(s->m, s->n, s->k, rt_rows_at(x, s->k), rt_rows_at(w, s->k), s->beta, y, STRIDE);
+    rt_gemm_few((rt_sizes){s->m, s->n, s->k}, rt_rows_at(x, s->k), rt_rows_at(w, s->k), s->beta,
+                rt_result_at(y, STRIDE));
     check(s, false);
 }
 
@@ -94,7 +95,7 @@ static void multiply_rounded(const sizes *s)
 {
     rt_engine_round(rounded_x, x, sizeof x / sizeof *x);
     rt_engine_round(rounded_w, w, sizeof w / sizeof *w);
-    rt_few_rows_bf16(s->m, s->n, s->k, rounded_x, rounded_w, s->beta, y, STRIDE);
+    rt_few_rows_bf16((rt_sizes){s->m, s->n, s->k}, rounded_x, rounded_w, s->beta, y, STRIDE);
     check(s, true);
 }
 
@@ -108,7 +109,8 @@ TEST(without_beta_what_was_there_is_not_read)
     fill_all(1);
     for (int i = 0; i < STRIDE; i++)
         y[i] = (real)NAN;
-    rt_gemm_few(1, MOST_COLUMNS, 9, rt_rows_at(x, 9), rt_rows_at(w, 9), 0, y, STRIDE);
+    rt_gemm_few((rt_sizes){1, MOST_COLUMNS, 9}, rt_rows_at(x, 9), rt_rows_at(w, 9), 0,
+                rt_result_at(y, STRIDE));
     for (int j = 0; j < STRIDE; j++)
         ck_assert(isfinite(y[j]) == (j < MOST_COLUMNS));
 }
@@ -119,7 +121,8 @@ TEST(a_nan_reaches_its_row_and_column_alone)
     fill_all(2);
     w[BAD * K + 3] = (real)NAN;
     x[K + 4] = (real)NAN;
-    rt_gemm_few(M, N, K, rt_rows_at(x, K), rt_rows_at(w, K), 1, y, STRIDE);
+    rt_gemm_few((rt_sizes){M, N, K}, rt_rows_at(x, K), rt_rows_at(w, K), 1,
+                rt_result_at(y, STRIDE));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++)
             ck_assert(isfinite(y[i * STRIDE + j]) == (i != 1 && j != BAD));
@@ -144,7 +147,8 @@ TEST_ROWS(with_bf16_a_product_is_of_rounded_numbers, 0, IN_FLOAT)
             rt_operand rows = rt_rows_at(x, s.k);
             if (shared)
                 rows = rt_gemm_share((rt_batch_size){1, 1}, rows, s.m, s.k, 1);
-            rt_gemm_few(s.m, s.n, s.k, rows, rt_rows_at(w, s.k), s.beta, y, STRIDE);
+            rt_gemm_few((rt_sizes){s.m, s.n, s.k}, rows, rt_rows_at(w, s.k), s.beta,
+                        rt_result_at(y, STRIDE));
             rt_engine_hold(NULL, NULL, 0);
             ck_assert_int_eq(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code, RT_OK);
             check(&s, true);

@@ -70,8 +70,9 @@ BUILDER(linear_silu_and_residual)
 BUILDER(rope_of_shared_keys)
 {
     (void)context;
-    const rt_rotation *r = rt_rotation_learned(g, in[2], RT_THETA_LOG, RT_INTERLEAVED, 1, 1,
-                                               in[0]->shape[1], (rt_positions){.offset = 1});
+    const rt_rotation *r =
+        rt_rotation_learned(g, in[2], RT_THETA_LOG, RT_INTERLEAVED, 1,
+                            (rt_positions){.B = 1, .T = in[0]->shape[1], .offset = 1});
     return rt_attention(g, rt_rope(g, in[0], r), rt_rope(g, in[1], r), in[1],
                         &(rt_attention_options){.causal = true});
 }
@@ -127,7 +128,7 @@ static const rt_distances distances = {2, 4, class_of};
 #define RAW   .number = 1.1, .form = RT_THETA_RAW
 #define LOG   .number = 1.1, .form = RT_THETA_LOG
 #define HALF  .pairing = RT_HALF
-#define CHOSEN(positions_of_all) .positions = {positions_of_all, true, 0}
+#define CHOSEN(positions_of_all) .positions = {.at = positions_of_all, .per_sequence = true}
 #define FROM(first) .positions = {.offset = first}
 #define ALIBI .slopes = slopes
 #define ATTENTION(...) O(.attention = {__VA_ARGS__})

@@ -300,8 +300,9 @@ TEST(a_rotation_that_was_spoilt_is_refused)
     rt_rotation made;
 #define SPOILT(decay_length, ...)                                                                  \
     prepare(c);                                                                                    \
-    made = *rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, 2, 4,                          \
-                                (rt_positions){.at = call_positions, .per_sequence = true});       \
+    made = *rt_rotation_learned(                                                                   \
+        g, in[1], RT_THETA_LOG, RT_HALF, 1,                                                        \
+        (rt_positions){.B = 2, .T = 4, .at = call_positions, .per_sequence = true});               \
     __VA_ARGS__;                                                                                   \
     expect_refusal(c->op,                                                                          \
                    rt_rope(g, in[0],                                                               \
@@ -322,8 +323,9 @@ TEST(a_rotation_that_was_spoilt_is_refused)
     SPOILT(4, made.cosine = NULL);
     for (int scale = 0; scale < 2; scale++) { /* no position, or no scale */
         prepare(c);
-        made = *rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, 2, 4,
-                                    (rt_positions){.at = call_positions, .per_sequence = true});
+        made = *rt_rotation_learned(
+            g, in[1], RT_THETA_LOG, RT_HALF, 1,
+            (rt_positions){.B = 2, .T = 4, .at = call_positions, .per_sequence = true});
         expect_refusal(c->op, rt_rope(g, in[0], rt_rotation_decayed(g, &made, 4 * !scale, scale)),
                        scale ? "no position that decays" : "a decay of scale 0");
     }
@@ -334,9 +336,10 @@ TEST(a_rotation_that_was_spoilt_is_refused)
     for (int T = 0; T < 2; T++) {
         rt_graph_clear(g);
         expect_refusal(c->op,
-                       (rt_tensor *)rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, T,
-                                                        1 - T,
-                                                        (rt_positions){.per_sequence = true,
+                       (rt_tensor *)rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1,
+                                                        (rt_positions){.B = T,
+                                                                       .T = 1 - T,
+                                                                       .per_sequence = true,
                                                                        .at = call_positions}),
                        "no sequence or position");
     }
@@ -401,8 +404,8 @@ TEST(a_result_that_is_too_large_is_refused)
                    rt_linear_attention(g, &query, &key, &value, &query, &key, &linear_o), "2^32");
     rt_graph_clear(g);
     expect_refusal(&rt_op_rope,
-                   (rt_tensor *)rt_rotation_learned(g, &bias, RT_THETA_RAW, RT_HALF, 1, 1, N,
-                                                    (rt_positions){0}),
+                   (rt_tensor *)rt_rotation_learned(g, &bias, RT_THETA_RAW, RT_HALF, 1,
+                                                    (rt_positions){.B = 1, .T = N}),
                    "2^32");
 }
 

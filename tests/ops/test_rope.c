@@ -40,18 +40,22 @@ TEST(some_rows_have_the_bits_of_a_table)
     rt_theta_geometric(theta, PAIRS, 100);
     ck_assert(!rt_rotation_table_init(&table, theta, PAIRS, RT_HALF, 1.5).code);
     ck_assert(!rt_rotation_reserve(&table, OFFSET + T).code);
-    const rt_rotation *r = rt_rotation_fixed(g, theta, 1, PAIRS, RT_HALF, 1.5, T, OFFSET);
+    const rt_rotation *r = rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, PAIRS), RT_HALF, 1.5,
+                                             (rt_positions){.B = 1, .T = T, .offset = OFFSET});
     const size_t size = (size_t)T * PAIRS * sizeof(real);
     ck_assert_int_eq(r->length, T);
     ck_assert(!memcmp(r->cosine, table.rotation.cosine + OFFSET * PAIRS, size));
     ck_assert(!memcmp(r->sine, table.rotation.sine + OFFSET * PAIRS, size));
     ck_assert(!memcmp(r->position, table.rotation.position + OFFSET, T * sizeof(double)));
-    ck_assert_ptr_null(rt_rotation_fixed(g, theta, 1, PAIRS, RT_HALF, NAN, T, OFFSET));
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, PAIRS), RT_HALF, NAN,
+                                         (rt_positions){.B = 1, .T = T, .offset = OFFSET}));
     ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "a finite magnitude"));
     rt_graph_clear(g);
-    ck_assert_ptr_null(rt_rotation_fixed(g, NULL, 1, PAIRS, RT_HALF, 1, T, OFFSET));
+    ck_assert_ptr_null(rt_rotation_fixed(g, NULL, RT_SHAPE_OF(1, PAIRS), RT_HALF, 1,
+                                         (rt_positions){.B = 1, .T = T, .offset = OFFSET}));
     rt_graph_clear(g);
-    ck_assert_ptr_null(rt_rotation_fixed(g, theta, 1, PAIRS, RT_HALF, 1, 0, OFFSET));
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, PAIRS), RT_HALF, 1,
+                                         (rt_positions){.B = 1, .T = 0, .offset = OFFSET}));
     rt_rotation_table_free(&table);
     rt_graph_free(g);
 }
@@ -66,8 +70,8 @@ TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
     rt_graph *g = rt_graph_new();
     rt_tensor x = rt_tensor_of(x_data, x_grad, RT_SHAPE_OF(1, T, 1, D));
     rt_tensor theta = rt_tensor_of(theta_data, theta_grad, RT_SHAPE_OF(2));
-    rt_rotation *r =
-        rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1, 1, T, (rt_positions){0});
+    rt_rotation *r = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1,
+                                         (rt_positions){.B = 1, .T = T});
     rt_tensor *y = rt_rope(g, &x, r);
     for (int t = 0; t < T; t++)
         for (int i = 4; i < D; i++)
@@ -87,19 +91,19 @@ TEST(what_does_not_fit_is_refused_with_the_shapes)
     rt_tensor theta = rt_tensor_of(data, NULL, RT_SHAPE_OF(2));
     rt_tensor per_head = rt_tensor_of(data, NULL, RT_SHAPE_OF(3, 1));
     rt_rotation *r =
-        rt_rotation_learned(g, &theta, RT_THETA_LOG, RT_HALF, 1, 2, 2, (rt_positions){0});
+        rt_rotation_learned(g, &theta, RT_THETA_LOG, RT_HALF, 1, (rt_positions){.B = 2, .T = 2});
     ck_assert_ptr_null(rt_rope(g, &x, r));
     ck_assert_str_eq(rt_graph_status(g).message,
                      "[rope] x must be (B, T, H, D) with D >= 4; got (2, 2, 4, 3)");
     rt_graph_clear(g);
-    r = rt_rotation_learned(g, &per_head, RT_THETA_LOG, RT_HALF, 1, 2, 2, (rt_positions){0});
+    r = rt_rotation_learned(g, &per_head, RT_THETA_LOG, RT_HALF, 1, (rt_positions){.B = 2, .T = 2});
     ck_assert_ptr_null(rt_rope(g, &x, r));
     ck_assert_str_eq(rt_graph_status(g).message,
                      "[rope] the rotation is for 3 heads, 1 sequences and 2 positions; got x "
                      "(2, 2, 4, 3)");
     rt_graph_clear(g);
     ck_assert_ptr_null(
-        rt_rotation_learned(g, &x, RT_THETA_LOG, RT_HALF, 1, 2, 2, (rt_positions){0}));
+        rt_rotation_learned(g, &x, RT_THETA_LOG, RT_HALF, 1, (rt_positions){.B = 2, .T = 2}));
     ck_assert_str_eq(rt_graph_status(g).message,
                      "[rope] theta must be (R/2) or (G, R/2); got (2, 2, 4, 3)");
     rt_graph_free(g);

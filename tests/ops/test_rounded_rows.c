@@ -141,8 +141,8 @@ static void pass_layer(real *y, layer *l, layer *d, way w)
     rt_tensor down = rt_tensor_of(l->down, d->down, RT_SHAPE_OF(Q, Q));
     rt_tensor theta = rt_tensor_of(l->theta, w.learns ? d->theta : NULL, RT_SHAPE_OF(G, D / 2));
     const rt_rotation *r =
-        rt_rotation_learned(g, &theta, RT_THETA_RAW, w.half ? RT_HALF : RT_INTERLEAVED, 1, B, T,
-                            (rt_positions){.offset = 0});
+        rt_rotation_learned(g, &theta, RT_THETA_RAW, w.half ? RT_HALF : RT_INTERLEAVED, 1,
+                            (rt_positions){.B = B, .T = T, .offset = 0});
     const rt_attention_options options = {.causal = true};
     rt_tensor *h = product(g, rt_rms_norm(g, &x, &weight, 1e-5), w);
     rt_tensor *q = turn(g, heads_of(g, h, l->q, d->q, H), r, w);

@@ -55,8 +55,9 @@ static rt_tensor *rotate(reference *r, const attention_case *c, rt_tensor *x, ar
     const rt_pairing pairing =
         reference_says(r, c->name, "pairing", "half_split") ? RT_HALF : RT_INTERLEAVED;
     return rt_rope(r->graph, x,
-                   rt_rotation_learned(r->graph, c->theta, RT_THETA_RAW, pairing, 1, x->shape[0],
-                                       x->shape[1], (rt_positions){.at = positions.values}));
+                   rt_rotation_learned(
+                       r->graph, c->theta, RT_THETA_RAW, pairing, 1,
+                       (rt_positions){.B = x->shape[0], .T = x->shape[1], .at = positions.values}));
 }
 
 static void check_case(reference *r, const char *name)

@@ -63,8 +63,10 @@ static const rt_rotation *rotation(reference *r, const linear_case *c, const rt_
 {
     const rt_pairing pairing =
         reference_says(r, c->name, "pairing", "half_split") ? RT_HALF : RT_INTERLEAVED;
-    return rt_rotation_learned(r->graph, c->theta, RT_THETA_RAW, pairing, 1, x->shape[0],
-                               x->shape[1], (rt_positions){.at = positions.values});
+    return rt_rotation_learned(r->graph, c->theta, RT_THETA_RAW, pairing, 1,
+                               (rt_positions){.B = x->shape[0],
+                                              .T = x->shape[1],
+                                              .at = positions.values});
 }
 
 /* softmax over the visible positions of every feature. */

@@ -43,12 +43,12 @@ static void check_rule(reference *r, const char *path, rt_optimizer_settings set
     const double lr = reference_number(r, path, "lr");
     copy(p.values, start.values, start.size);
     for (int t = 0; t < grads.axis[0]; t++) {
-        const rt_update u = rt_update_of(&settings, p.list[0], (rt_rates){lr, lr}, 1, t + 1);
+        rt_update u = rt_update_of(&settings, p.list[0], (rt_rates){lr, lr}, 1, t + 1);
         const rt_span part = rt_span_at(rt_update_rule_of(&settings), &p, 0, 0);
         ck_assert_uint_eq(part.size, start.size);
         copy(p.grads, row_of(grads, t).values, start.size);
-        rt_update_span(&u, p.list[0], &part, p.values, states, p.grads,
-                       room ? zeros(r, room) : NULL);
+        u.room = room ? zeros(r, room) : NULL;
+        rt_update_span(&u, p.list[0], &part, p.values, states, p.grads);
         check_values(r, p.values, start.size, row_of(after, t), RULE_TOLERANCE,
                      "%s: %s after step %d", path, word, t + 1);
     }

@@ -52,11 +52,13 @@ static void check_case(reference *r, const rope_case *c, const char *pairing_nam
     check_size(r, dtheta, c->theta.size, "dtheta");
     array held = form == RT_THETA_LOG ? to_log(r, c->theta, dtheta, &dtheta) : c->theta;
     rt_tensor *x = reference_leaf(r, c->x), *theta = reference_leaf(r, held);
-    rt_positions positions = {.at = c->positions.values, .per_sequence = c->positions.ndim == 2};
+    const rt_positions positions = {.B = c->x.axis[0],
+                                    .T = c->x.axis[1],
+                                    .at = c->positions.values,
+                                    .per_sequence = c->positions.ndim == 2};
 
     rt_graph_clear(r->graph);
-    rt_rotation *rotation = rt_rotation_learned(r->graph, theta, form, pairing, 1, c->x.axis[0],
-                                                c->x.axis[1], positions);
+    rt_rotation *rotation = rt_rotation_learned(r->graph, theta, form, pairing, 1, positions);
     rt_tensor *out = rt_rope(r->graph, x, rotation);
     const real *g = reference_upstream(r, out, c->g, c->name);
     check_values(r, out->data, rt_size(out), reference_swap_heads(r, y), c->tolerance, "%s %s y",

@@ -189,10 +189,10 @@ static void update_span(void *context, int job, int worker)
     real *states[RT_MOST_STATES] = {0};
     for (int i = 0; i < t->rule->state_count; i++)
         states[i] = t->state.states[i] + (t->shares.rank ? at : part->offset);
-    const rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
-                                     t->state.step + 1);
-    rt_update_span(&u, parameter, part, p->values + part->offset, states, t->shares.nodes[0] + at,
-                   t->scratch[worker]);
+    rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
+                               t->state.step + 1);
+    u.room = t->scratch[worker];
+    rt_update_span(&u, parameter, part, p->values + part->offset, states, t->shares.nodes[0] + at);
 }
 
 /* Clips the gradient, updates the slice of this process, and gathers those of all. */
