@@ -83,12 +83,6 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         task->check(o, to);
 }
 
-bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
-{
-    const rt_source *source = rt_tasks[o->task].source;
-    return source && source->file_at(o, n, path);
-}
-
 rt_status rt_data_check(const rt_data_options *o)
 {
     rt_first_rule first = {RT_CONFIG, rt_ok()};

@@ -4,7 +4,6 @@
 #include "data/task.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 static bool is_tag(const rt_data *data)
@@ -93,35 +92,21 @@ static rt_status name_text(const rt_example_text *x, const rt_data *data, int i,
     return rt_error(RT_ARGUMENT, "%s%.800s", x->count == 1 ? "" : i ? "text_b: " : "text: ", why);
 }
 
-/* Appends the ids of a text, which stands in the line, unless that is NULL. */
-static rt_status encode(rt_example_text *x, const rt_data *data, const char *line, int i,
-                        int32_t *ids, int *count)
-{
-    const rt_text_span text = x->texts[i];
-    rt_unknown unknown;
-    rt_status status = rt_example_encode(data, text, ids, count, &unknown);
-    if (status.code == RT_ARGUMENT)
-        return name_text(x, data, i, status.message);
-    if (status.code)
-        return status;
-    if (!*count)
-        return name_text(x, data, i, "has no token of the vocabulary");
-    rt_unknown_add(&x->unknown, &unknown, line ? (size_t)(text.bytes - line) : 0);
-    return rt_ok();
-}
-
+/* Encodes the texts, which stand in the line, unless that is NULL. */
 static rt_status encode_all(rt_example_text *x, const rt_data *data, const char *line,
-                            rt_example *example, int32_t *ids, int32_t *labels)
+                            rt_examples *row)
 {
-    int used = 0, count = 0;
+    const bool pair = x->count == 2 && !is_tag(data);
     rt_status status = rt_ok();
-    for (int i = 0; i < x->count && !status.code; i++, used += count) {
-        status = encode(x, data, line, i, ids + used, &count);
-        for (int k = 0; labels && !status.code && k < count; k++)
-            labels[used + k] = k ? RT_NO_LABEL : i;
+    for (int i = 0; i < x->count - pair && !status.code; i++) {
+        rt_labelled_text text = {.text = x->texts[i]};
+        bool second;
+        if (pair)
+            text.second = x->texts[1];
+        status = rt_examples_add(row, data, &text, i, line, &x->unknown, &second);
+        if (status.code == RT_ARGUMENT || status.code == RT_DATA)
+            status = name_text(x, data, i + second, status.message);
     }
-    example->second = x->count == 2 && !labels ? count : 0;
-    example->count = used - example->second;
     return status;
 }
 
@@ -130,17 +115,18 @@ static rt_status fill(rt_example_text *x, const rt_data *data, const char *line,
 {
     rt_example example = {.label = 0};
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, size);
-    int32_t *ids = rt_alloc_unset(most, sizeof *ids);
-    int32_t *labels = is_tag(data) ? rt_alloc_unset(most, sizeof *labels) : NULL;
-    rt_status status = ids && (labels || !is_tag(data))
-                           ? encode_all(x, data, line, &example, ids, labels)
+    rt_examples all = {.rows = &example, .count = 1, .ids = rt_alloc_unset(most, sizeof *all.ids)};
+    if (is_tag(data))
+        all.labels = rt_alloc_unset(most, sizeof *all.labels);
+    rt_status status = all.ids && (all.labels || !is_tag(data))
+                           ? encode_all(x, data, line, &all)
                            : rt_out_of_memory("the ids of a text");
     if (!status.code) {
-        rt_example_put(data, &example, ids, labels, rt_sequence_clear(data, row, 0));
+        rt_example_put(data, &all, &example, rt_sequence_clear(data, row, 0));
         x->cut = rt_example_length(data, &example) > (size_t)row->length;
     }
-    rt_free(ids);
-    rt_free(labels);
+    rt_free(all.ids);
+    rt_free(all.labels);
     return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/task.h"
+#include "data/tokenizers/simple_tokens.h"
 
 #include <string.h>
 
@@ -56,34 +57,25 @@ void rt_classify_check(const rt_data_options *o, rt_rule_sink to)
 
 /* ---- reading ---- */
 
-/* The file for training and that for evaluation, of which one may not be there. */
-typedef struct sources {
-    rt_labelled_file file[RT_PARTS];
-    rt_labelled_file *first; /* that for training, or the only one */
-} sources;
-
-static rt_status read_evaluation(sources *s, const rt_data *data)
-{
-    const char *path = data->options.eval_file;
-    rt_labelled_file *file = &s->file[RT_PART_EVALUATION];
-    rt_status status = rt_labelled_file_read(file, "data.eval_file", path, is_tag(data));
-    if (!status.code && file->pairs != s->first->pairs)
-        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", path,
-                          file->pairs ? "has" : "lacks", s->first->path,
-                          s->first->pairs ? "has one" : "has none");
-    return status;
-}
-
-static rt_status read_files(sources *s, const rt_data *data)
+/* Reads the file for training and that for evaluation, of which one may not be there; `first` is
+ * that for training, or the only one. */
+static rt_status read_files(const rt_data *data, rt_labelled_file files[RT_PARTS],
+                            const rt_labelled_file *first)
 {
     const rt_data_options *o = &data->options;
-    const bool training = rt_data_reads_training(data);
+    rt_labelled_file *evaluation = &files[RT_PART_EVALUATION];
     rt_status status = rt_ok();
-    s->first = &s->file[training ? RT_PART_TRAINING : RT_PART_EVALUATION];
-    if (training)
-        status = rt_labelled_file_read(&s->file[RT_PART_TRAINING], "data.file",
+    if (rt_data_reads_training(data))
+        status = rt_labelled_file_read(&files[RT_PART_TRAINING], "data.file",
                                        o->file ? o->file : "", is_tag(data));
-    return status.code || !o->eval_file ? status : read_evaluation(s, data);
+    if (status.code || !o->eval_file)
+        return status;
+    status = rt_labelled_file_read(evaluation, "data.eval_file", o->eval_file, is_tag(data));
+    if (!status.code && evaluation->pairs != first->pairs)
+        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,
+                          evaluation->pairs ? "has" : "lacks", first->path,
+                          first->pairs ? "has one" : "has none");
+    return status;
 }
 
 /* The labels of the first file, unless others were given. */
@@ -103,130 +95,96 @@ static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
     return status;
 }
 
-/* Makes the vocabulary of the texts of a file, one behind the other. */
+/* Makes the vocabulary of the texts of a file. */
 static rt_status vocabulary_of_texts(void *context, rt_vocabulary **vocabulary_new)
 {
     const rt_labelled_file *f = context;
-    unsigned char *bytes = rt_alloc_unset(f->size, 1);
-    size_t used = 0;
-    if (!bytes)
+    bool *seen = rt_characters_new();
+    if (!seen)
         return rt_out_of_memory("the texts of a file");
     for (size_t i = 0; i < f->count; i++) {
-        const rt_text_span spans[] = {f->texts[i].text, f->texts[i].second};
-        for (int k = 0; k < 2; k++)
-            if (spans[k].size) {
-                memcpy(bytes + used, spans[k].bytes, spans[k].size);
-                used += spans[k].size;
-            }
+        const rt_labelled_text *t = &f->texts[i];
+        rt_characters_see(seen, (const unsigned char *)t->text.bytes, t->text.size);
+        rt_characters_see(seen, (const unsigned char *)t->second.bytes, t->second.size);
     }
-    rt_status status = rt_vocabulary_of_text(vocabulary_new, f->path, bytes, used);
-    rt_free(bytes);
+    const rt_status status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, f->path, seen);
+    rt_free(seen);
     return status;
 }
 
 /* ---- ids ---- */
 
-rt_status rt_example_encode(const rt_data *data, rt_text_span text, int32_t *ids, int *count,
-                            rt_unknown *unknown)
+/* Appends the ids of a text, of which there must be one, and counts them. At task tag a token that
+ * has none is [UNK], if there is one. */
+static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text, const char *from,
+                         rt_unknown *unknown, int32_t *count)
 {
-    rt_status status =
-        rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, ids, count, unknown);
-    if (!status.code && !*count && is_tag(data) && data->special.unknown != RT_NO_ID)
-        ids[(*count)++] = data->special.unknown;
-    return status;
-}
-
-/* Appends the ids of a text, of which there must be one. */
-static rt_status encode(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
-                        rt_text_span text, rt_unknown *all_unknown, int32_t *count)
-{
-    rt_examples *x = data->examples;
-    const char *column = rt_labelled_column(f, text.bytes == t->second.bytes);
-    rt_unknown unknown;
+    int32_t *ids = x->ids + x->used;
+    rt_unknown here;
     int got;
-    rt_status status = rt_example_encode(data, text, x->ids + x->used, &got, &unknown);
-    if (status.code == RT_ARGUMENT)
-        return rt_error(RT_DATA, "%.700s:%d: column %s: %.200s", f->path, t->line, column,
-                        status.message);
+    const rt_status status =
+        rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, ids, &got, &here);
     if (status.code)
         return status;
+    if (!got && is_tag(data) && data->special.unknown != RT_NO_ID)
+        ids[got++] = data->special.unknown;
     if (!got)
-        return rt_error(RT_DATA, "%.800s:%d: column %s has no token of the vocabulary", f->path,
-                        t->line, column);
-    rt_unknown_add(all_unknown, &unknown, (size_t)(text.bytes - f->bytes));
+        return rt_error(RT_DATA, "has no token of the vocabulary");
+    rt_unknown_add(unknown, &here, from ? (size_t)(text.bytes - from) : 0);
     x->used += (size_t)got;
-    *count = got;
+    *count += got;
     return rt_ok();
 }
 
-static rt_status find_label(const rt_data *data, const rt_labelled_file *f,
-                            const rt_labelled_text *t, int32_t *label)
+rt_status rt_examples_add(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
+                          int32_t label, const char *from, rt_unknown *unknown, bool *second)
 {
-    *label = rt_labels_find(data->labels, t->label);
-    if (*label >= 0)
-        return rt_ok();
-    return rt_error(RT_DATA, "%.600s:%d: column label: '%.*s' is not a label of the %s", f->path,
-                    t->line, (int)t->label.size, t->label.bytes,
-                    data->meaning.labels ? "model" : "training file");
-}
-
-static rt_status add_token(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
-                           rt_unknown *unknown)
-{
-    rt_examples *x = data->examples;
+    rt_example *row = x->rows + x->count - 1;
     const size_t first = x->used;
-    int32_t label, count;
-    rt_status status = find_label(data, f, t, &label);
-    if (!status.code)
-        status = encode(data, f, t, t->text, unknown, &count);
-    if (status.code)
-        return status;
-    for (size_t i = first; i < x->used; i++)
+    *second = false;
+    const rt_status status = add_ids(x, data, t->text, from, unknown, &row->count);
+    for (size_t i = first; x->labels && i < x->used; i++)
         x->labels[i] = i == first ? label : RT_NO_LABEL;
-    x->rows[x->count - 1].count += count;
-    return rt_ok();
-}
-
-static rt_status add_text(rt_data *data, const rt_labelled_file *f, const rt_labelled_text *t,
-                          rt_unknown *unknown)
-{
-    rt_example *row = data->examples->rows + data->examples->count - 1;
-    rt_status status = find_label(data, f, t, &row->label);
-    if (!status.code)
-        status = encode(data, f, t, t->text, unknown, &row->count);
-    if (!status.code && f->pairs)
-        status = encode(data, f, t, t->second, unknown, &row->second);
-    return status;
+    row->label = label;
+    *second = !status.code && t->second.size;
+    return *second ? add_ids(x, data, t->second, from, unknown, &row->second) : status;
 }
 
 static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
 {
     rt_examples *x = data->examples;
-    rt_unknown *unknown = &data->unknown[part];
     rt_status status = rt_ok();
     for (size_t i = 0; i < f->count && !status.code; i++) {
         const rt_labelled_text *t = f->texts + i;
+        const int label = rt_labels_find(data->labels, t->label);
+        bool second;
+        if (label < 0)
+            return rt_error(RT_DATA, "%.600s:%d: column label: '%.*s' is not a label of the %s",
+                            f->path, t->line, (int)t->label.size, t->label.bytes,
+                            data->meaning.labels ? "model" : "training file");
         if (t->begins)
             x->rows[x->count++] = (rt_example){.first = x->used,
                                                .line = t->line,
                                                .evaluation = part == RT_PART_EVALUATION};
-        status = f->tokens ? add_token(data, f, t, unknown) : add_text(data, f, t, unknown);
+        status = rt_examples_add(x, data, t, label, f->bytes, &data->unknown[part], &second);
+        if (status.code == RT_ARGUMENT || status.code == RT_DATA)
+            status = rt_error(RT_DATA, "%.700s:%d: column %s%s%.200s", f->path, t->line,
+                              rt_labelled_column(f, second), status.code == RT_DATA ? " " : ": ",
+                              status.message);
     }
     return status;
 }
 
 /* A text has at most as many ids as bytes. */
-static rt_status make_rows(rt_data *data, const sources *s)
+static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS])
 {
     rt_examples *x = data->examples;
     size_t rows = 0, bytes = 0;
     for (int part = 0; part < RT_PARTS; part++) {
-        const rt_labelled_file *f = &s->file[part];
-        for (size_t k = 0; k < f->count; k++)
-            rows += f->texts[k].begins;
-        bytes += f->size;
+        for (size_t k = 0; k < files[part].count; k++)
+            rows += files[part].texts[k].begins;
+        bytes += files[part].size;
     }
-    x->pairs = s->first->pairs;
     x->rows = rt_alloc(rows, sizeof *x->rows);
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, bytes);
     x->ids = rt_alloc_unset(most, sizeof *x->ids);
@@ -235,7 +193,7 @@ static rt_status make_rows(rt_data *data, const sources *s)
         return rt_out_of_memory("the texts of data.file");
     rt_status status = rt_ok();
     for (int part = 0; part < RT_PARTS && !status.code; part++)
-        status = add_file(data, &s->file[part], part);
+        status = add_file(data, &files[part], part);
     return status;
 }
 
@@ -281,22 +239,25 @@ static rt_status sort_part(rt_data *data, int part)
     rt_examples *x = data->examples;
     const int longest = data->options.length;
     uint32_t rows = 0;
+    for (size_t i = 0; i < x->count; i++)
+        rows += belongs(data, x->rows + i, part);
     uint32_t *start = rt_alloc((size_t)longest + 2, sizeof *start);
-    for (size_t i = 0; start && i < x->count; i++)
-        if (belongs(data, x->rows + i, part)) {
-            start[cut_length(data, x->rows + i, longest) + 1]++;
-            rows++;
-        }
     uint32_t *sorted = x->sorted[part] = rt_alloc(rows, sizeof *sorted);
-    for (int length = 0; start && length <= longest; length++)
+    if (!start || !sorted) {
+        rt_free(start);
+        return rt_out_of_memory("the order of the rows");
+    }
+    for (size_t i = 0; i < x->count; i++)
+        if (belongs(data, x->rows + i, part))
+            start[cut_length(data, x->rows + i, longest) + 1]++;
+    for (int length = 0; length <= longest; length++)
         start[length + 1] += start[length];
-    for (size_t i = 0; start && sorted && i < x->count; i++)
+    for (size_t i = 0; i < x->count; i++)
         if (belongs(data, x->rows + i, part))
             sorted[start[cut_length(data, x->rows + i, longest)]++] = (uint32_t)i;
     x->order[part] = (rt_order){rows, (uint32_t)data->options.batch_size};
-    const bool made = start && sorted;
     rt_free(start);
-    return made ? rt_ok() : rt_out_of_memory("the order of the rows");
+    return rt_ok();
 }
 
 static rt_status make_order(rt_data *data)
@@ -362,11 +323,11 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* A text or a pair. */
-static void put_labelled(const rt_data *data, const rt_example *x, const int32_t *ids,
-                         rt_sequence row)
+void rt_example_put(const rt_data *data, const rt_examples *all, const rt_example *x,
+                    rt_sequence row)
 {
     const rt_text_frame frame = rt_data_frame(data);
+    const int32_t *ids = all->ids + x->first;
     const int room = row.length - around_of(data, x), half = room / 2;
     int count = smaller(x->count, room), second = x->second;
     if (second) { /* what the shorter text leaves of a half is for the longer one */
@@ -374,78 +335,67 @@ static void put_labelled(const rt_data *data, const rt_example *x, const int32_t
             second = smaller(second, x->count < room - half ? room - x->count : half);
         count = smaller(x->count, room - second);
     }
-    const int at = put_text(frame, row, put_special(row, 0, frame.first, 0), ids, count, 0);
+    const int first = put_special(row, 0, frame.first, 0);
+    const int at = put_text(frame, row, first, ids, count, 0);
     if (x->second)
         put_text(frame, row, at, ids + x->count, second, 1);
-    row.labels[0] = x->label;
-}
-
-static void put_sentence(const rt_data *data, const rt_example *x, const int32_t *ids,
-                         const int32_t *labels, rt_sequence row)
-{
-    const rt_text_frame frame = rt_data_frame(data);
-    const int count = smaller(x->count, row.length - around_of(data, x));
-    const int at = put_special(row, 0, frame.first, 0);
-    put_text(frame, row, at, ids, count, 0);
-    memcpy(row.labels + at, labels, (size_t)count * sizeof *row.labels);
-}
-
-void rt_example_put(const rt_data *data, const rt_example *x, const int32_t *ids,
-                    const int32_t *labels, rt_sequence row)
-{
-    if (labels)
-        put_sentence(data, x, ids, labels, row);
+    if (all->labels)
+        memcpy(row.labels + first, all->labels + x->first, (size_t)count * sizeof *row.labels);
     else
-        put_labelled(data, x, ids, row);
+        row.labels[0] = x->label;
 }
 
-void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+/* Returns the row that a sequence is. */
+static const rt_example *row_of(const rt_data *data, rt_draw draw)
 {
     const rt_examples *x = data->examples;
     const int part = draw.step ? RT_PART_TRAINING : RT_PART_EVALUATION;
     const uint32_t place =
         draw.step ? rt_order_training(x->order[part], draw.seed, draw.step - 1, draw.sequence)
                   : rt_order_evaluation(x->order[part], draw.seed, draw.sequence);
-    const rt_example *example = x->rows + x->sorted[part][place];
-    rt_example_put(data, example, x->ids + example->first,
-                   x->labels ? x->labels + example->first : NULL, row);
+    return x->rows + x->sorted[part][place];
 }
 
-int rt_examples_line(const rt_data *data, uint32_t sequence)
+void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    const rt_examples *x = data->examples;
-    const uint32_t place =
-        rt_order_evaluation(x->order[RT_PART_EVALUATION], data->options.eval_seed, sequence);
-    return x->rows[x->sorted[RT_PART_EVALUATION][place]].line;
+    rt_example_put(data, data->examples, row_of(data, draw), row);
+}
+
+int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
+{
+    const rt_draw draw = {data->options.eval_seed, 0, sequence};
+    return data->examples ? row_of(data, draw)->line : 0;
 }
 
 /* ---- life ---- */
 
-static rt_status make(rt_data *data, sources *s)
+static rt_status make(rt_data *data, rt_labelled_file files[RT_PARTS])
 {
-    rt_status status = read_files(s, data);
-    if (!status.code && s->first->pairs && data->options.length < SHORTEST_PAIR)
+    rt_labelled_file *first =
+        &files[rt_data_reads_training(data) ? RT_PART_TRAINING : RT_PART_EVALUATION];
+    rt_status status = read_files(data, files, first);
+    data->examples->pairs = first->pairs;
+    if (!status.code && first->pairs && data->options.length < SHORTEST_PAIR)
         status =
             rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
                      SHORTEST_PAIR, data->options.length);
     if (!status.code)
-        status = find_labels(data, s->first);
+        status = find_labels(data, first);
     if (!status.code)
-        status = rt_text_find_vocabulary(data, vocabulary_of_texts, s->first);
+        status = rt_text_find_vocabulary(data, vocabulary_of_texts, first);
     if (!status.code)
-        status = make_rows(data, s);
+        status = make_rows(data, files);
     return status.code ? status : make_order(data);
 }
 
-static rt_status open_examples(rt_data *data)
+rt_status rt_examples_open(rt_data *data)
 {
+    rt_labelled_file files[RT_PARTS] = {{.size = 0}};
     data->examples = rt_alloc(1, sizeof *data->examples);
-    sources *s = rt_alloc(1, sizeof *s);
-    rt_status status =
-        data->examples && s ? make(data, s) : rt_out_of_memory("the texts of data.file");
-    for (int part = 0; s && part < RT_PARTS; part++)
-        rt_labelled_file_free(&s->file[part]);
-    rt_free(s);
+    const rt_status status =
+        data->examples ? make(data, files) : rt_out_of_memory("the texts of data.file");
+    for (int part = 0; part < RT_PARTS; part++)
+        rt_labelled_file_free(&files[part]);
     return status;
 }
 
@@ -460,18 +410,3 @@ void rt_examples_free(rt_examples *x)
     }
     rt_free(x);
 }
-
-static bool labelled_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
-{
-    const char *const names[] = {o->file, o->eval_file, o->vocab_file};
-    for (int i = 0; i < 3; i++)
-        if (names[i] && n-- == 0) {
-            const size_t length = strlen(names[i]);
-            if (length < RT_PATH_SIZE)
-                memcpy(path, names[i], length + 1);
-            return length < RT_PATH_SIZE;
-        }
-    return false;
-}
-
-const rt_source rt_labelled = {.open = open_examples, .file_at = labelled_file_at};

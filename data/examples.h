@@ -47,24 +47,24 @@ typedef struct rt_examples {
 
 void rt_examples_free(rt_examples *examples);
 
-/* Returns the line of its file that an evaluation sequence begins at. */
-int rt_examples_line(const rt_data *data, uint32_t sequence);
-
 /* Check the keys of labelled data, as rt_data_rules. */
 void rt_classify_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tag_check(const rt_data_options *o, rt_rule_sink to);
 
-/* The ids of a text of a row, at most as many as it has bytes; *count is 0 if the vocabulary has
- * nothing of it. A token is then [UNK], if there is one. Errors as rt_vocabulary_encode. */
-rt_status rt_example_encode(const rt_data *data, rt_text_span text, int32_t *ids, int *count,
-                            rt_unknown *unknown) RT_MUST_CHECK;
+/* Appends the ids of a text or a pair of a table, or of a token, to the last row, which they have
+ * the label of: at the first id of a token. `from` is where the bytes begin that `unknown` counts;
+ * NULL: those of each text by itself. RT_ARGUMENT names what is not UTF-8, as rt_vocabulary_encode;
+ * RT_DATA: the text, or its `second`, has no token. */
+rt_status rt_examples_add(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
+                          int32_t label, const char *from, rt_unknown *unknown,
+                          bool *second) RT_MUST_CHECK;
 
 /* The length of a row that is not cut. */
 size_t rt_example_length(const rt_data *data, const rt_example *example);
 
 /* Fills a row with an example, cut to it: its ids and, of tokens, the label of each id. */
-void rt_example_put(const rt_data *data, const rt_example *example, const int32_t *ids,
-                    const int32_t *labels, struct rt_sequence row);
+void rt_example_put(const rt_data *data, const rt_examples *all, const rt_example *x,
+                    struct rt_sequence row);
 
 /* Fills a row with the sequence. */
 void rt_examples_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);

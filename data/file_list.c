@@ -1,5 +1,6 @@
 #include "data/file_list.h"
 
+#include "data/task.h"
 #include "text/number.h"
 
 #include <stdio.h>
@@ -123,4 +124,51 @@ void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_ru
         list = take(list, only_ids, &file, &size);
         good = check_file(key, &file, size, only_ids, to);
     }
+}
+
+/* ---- the files of a task ---- */
+
+/* Takes the next file of a list; all of the list, if the task has one file. */
+static const char *take_next(const rt_task *task, const char *list, rt_data_file *file)
+{
+    if (task->files == RT_FILE_LIST)
+        return rt_data_file_take(list, rt_task_is_token_ids(task), file);
+    *file = (rt_data_file){.weight = 1};
+    snprintf(file->path, sizeof file->path, "%s", list);
+    return NULL;
+}
+
+/* Returns whether one of the first files of the lists is the same HDF5 file: two data sets of one
+ * file count as one file. */
+static bool is_there(const rt_task *task, const char *const lists[RT_PARTS],
+                     const rt_data_file *file, int before)
+{
+    rt_data_file other;
+    for (int i = 0; i < RT_PARTS; i++)
+        for (const char *list = lists[i]; list && before > 0; before--) {
+            list = take_next(task, list, &other);
+            if (*other.dataset && *file->dataset && !strcmp(other.path, file->path))
+                return true;
+        }
+    return false;
+}
+
+bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
+{
+    const rt_task *task = &rt_tasks[o->task];
+    const char *const lists[RT_PARTS] = {o->file, o->eval_file};
+    rt_data_file file;
+    int before = 0;
+    for (int i = 0; i < RT_PARTS && task->files != RT_NO_FILE; i++)
+        for (const char *list = lists[i]; list; before++) {
+            list = take_next(task, list, &file);
+            if (!is_there(task, lists, &file, before) && n-- == 0) {
+                memcpy(path, file.path, RT_PATH_SIZE);
+                return true;
+            }
+        }
+    if (n != 0 || !o->vocab_file || task->files == RT_NO_FILE || rt_task_is_token_ids(task))
+        return false;
+    snprintf(path, RT_PATH_SIZE, "%s", o->vocab_file);
+    return true;
 }

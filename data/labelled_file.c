@@ -1,35 +1,35 @@
 #include "data/labelled_file.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/simple_tokens.h"
 #include "text/csv.h"
 #include "text/files.h"
+#include "text/utf8.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PLACE "%.800s:%d: "
+
+enum { TEXT, TEXT_B, LABEL, COLUMNS };
+static const char *const columns[COLUMNS] = {"text", "text_b", "label"};
 
 /* A file under way. */
 typedef struct reading {
     rt_labelled_file *file;
     char *at, *end;
     int line; /* of the byte at `at`, from 1 */
+    rt_separator separator;
+    int place[COLUMNS]; /* of each column among those of a row; -1: it is missing */
+    int count;          /* of the columns of a row */
 } reading;
 
 /* ---- bytes ---- */
 
 const char *rt_text_problem(const char *text, size_t size, size_t *at)
 {
-    int32_t character;
-    size_t step;
-    for (*at = 0; *at < size; *at += step) {
-        step = rt_utf8_read((const unsigned char *)text + *at, size - *at, &character);
-        if (!step || !character)
-            return step ? "is not text" : "is not UTF-8";
-    }
-    return NULL;
+    const char *zero = memchr(text, '\0', size);
+    const size_t end = zero ? (size_t)(zero - text) : size;
+    *at = rt_utf8_valid((const unsigned char *)text, end);
+    return *at < end ? "is not UTF-8" : zero ? "is not text" : NULL;
 }
 
 static rt_status check_bytes(const rt_labelled_file *f)
@@ -91,21 +91,10 @@ static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t
     return rt_ok();
 }
 
-/* ---- tables ---- */
-
-enum { TEXT, TEXT_B, LABEL, COLUMNS };
-static const char *const columns[COLUMNS] = {"text", "text_b", "label"};
-
-/* Columns of the heading: the place of each, -1 if it is missing, and the number of all. */
-typedef struct heading {
-    int place[COLUMNS];
-    int count;
-} heading;
-
 /* The next cell of a row, with a place that counts from 0. */
-static rt_status take_cell(reading *r, rt_separator separator, int place, rt_cell *cell)
+static rt_status take_cell(reading *r, int place, rt_cell *cell)
 {
-    char *stop = rt_cell_take(r->at, r->end, separator, cell);
+    char *stop = rt_cell_take(r->at, r->end, r->separator, cell);
     if (!stop)
         return rt_error(RT_DATA,
                         PLACE "the quote that column %d begins with is not closed at the end of "
@@ -129,107 +118,68 @@ static bool is_word(rt_cell cell, const char *word)
     return cell.size == strlen(word) && !memcmp(cell.bytes, word, cell.size);
 }
 
-static rt_status read_heading(reading *r, rt_separator separator, heading *h)
+static rt_status read_heading(reading *r)
 {
     const char *path = r->file->path;
     int newlines = 0;
-    *h = (heading){.place = {-1, -1, -1}};
     do {
         rt_cell cell;
-        rt_status status = take_cell(r, separator, h->count, &cell);
+        rt_status status = take_cell(r, r->count, &cell);
         if (status.code)
             return status;
         for (int c = 0; c < COLUMNS; c++) {
-            if (is_word(cell, columns[c]) && h->place[c] >= 0)
+            if (is_word(cell, columns[c]) && r->place[c] >= 0)
                 return rt_error(RT_DATA, PLACE "has two columns '%s'", path, r->line, columns[c]);
             if (is_word(cell, columns[c]))
-                h->place[c] = h->count;
+                r->place[c] = r->count;
         }
         newlines += cell.newlines;
-        h->count++;
+        r->count++;
     } while (next_cell(r));
     for (int c = 0; c < COLUMNS; c += LABEL - TEXT)
-        if (h->place[c] < 0)
+        if (r->place[c] < 0)
             return rt_error(RT_DATA,
                             PLACE "has no column '%s'; the heading must name text, label and, for "
                                   "pairs, text_b, separated by %s",
-                            path, r->line, columns[c], separator == RT_TAB ? "tabs" : "commas");
+                            path, r->line, columns[c], r->separator == RT_TAB ? "tabs" : "commas");
     r->line += newlines;
     end_row(r);
     return rt_ok();
 }
 
-static rt_status read_row(reading *r, rt_separator separator, const heading *h)
+static rt_status read_row(reading *r, bool begins)
 {
     rt_labelled_file *f = r->file;
     rt_labelled_text *t = add_text(f);
     int count = 0, newlines = 0;
     if (!t)
-        return rt_out_of_memory("the rows of a table");
-    *t = (rt_labelled_text){.line = r->line, .begins = true};
+        return rt_out_of_memory("the rows of a file");
+    *t = (rt_labelled_text){.line = r->line, .begins = begins};
+    rt_text_span *const spans[COLUMNS] = {&t->text, &t->second, &t->label};
     do {
         rt_cell cell;
-        rt_status status = take_cell(r, separator, count, &cell);
+        rt_status status = take_cell(r, count, &cell);
         if (status.code)
             return status;
-        if (count == h->place[TEXT])
-            t->text = (rt_text_span){cell.bytes, cell.size};
-        else if (count == h->place[TEXT_B])
-            t->second = (rt_text_span){cell.bytes, cell.size};
-        else if (count == h->place[LABEL])
-            t->label = (rt_text_span){cell.bytes, cell.size};
+        for (int c = 0; c < COLUMNS; c++)
+            if (count == r->place[c])
+                *spans[c] = (rt_text_span){cell.bytes, cell.size};
         newlines += cell.newlines;
         count++;
     } while (next_cell(r));
-    if (count != h->count)
+    if (count != r->count && f->tokens)
+        return rt_error(RT_DATA, PLACE "must be TOKEN<TAB>LABEL; got %s", f->path, t->line,
+                        count > r->count ? "more columns" : "one column");
+    if (count != r->count)
         return rt_error(RT_DATA, PLACE "has %d column%s; the heading has %d", f->path, t->line,
-                        count, count == 1 ? "" : "s", h->count);
+                        count, count == 1 ? "" : "s", r->count);
     r->line += newlines;
     end_row(r);
     return check_text(f, t);
 }
 
-static rt_status read_table(reading *r)
-{
-    const size_t length = strlen(r->file->path);
-    const rt_separator separator = r->file->path[length - 3] == 'c' ? RT_COMMA : RT_TAB;
-    heading h;
-    rt_status status = read_heading(r, separator, &h);
-    r->file->pairs = h.place[TEXT_B] >= 0;
-    while (!status.code && r->at < r->end) {
-        if (at_row_end(r))
-            end_row(r);
-        else
-            status = read_row(r, separator, &h);
-    }
-    return status;
-}
-
-/* ---- tokens ---- */
-
-static rt_status read_token(reading *r, bool begins)
-{
-    rt_labelled_file *f = r->file;
-    rt_cell token, label = {0};
-    char *stop = r->at = rt_cell_take(r->at, r->end, RT_TAB, &token);
-    const bool two = next_cell(r);
-    if (two)
-        stop = r->at = rt_cell_take(r->at, r->end, RT_TAB, &label);
-    if (!two || (stop < r->end && *stop == '\t'))
-        return rt_error(RT_DATA, PLACE "must be TOKEN<TAB>LABEL; got %s", f->path, r->line,
-                        two ? "more columns" : "one column");
-    rt_labelled_text *t = add_text(f);
-    if (!t)
-        return rt_out_of_memory("the tokens of a file");
-    *t = (rt_labelled_text){.text = {token.bytes, token.size},
-                            .label = {label.bytes, label.size},
-                            .line = r->line,
-                            .begins = begins};
-    end_row(r);
-    return check_text(f, t);
-}
-
-static rt_status read_tokens(reading *r)
+/* An empty line is passed over; in a file of tokens a sentence begins behind it. */
+static rt_status read_rows(reading *r)
 {
     rt_status status = rt_ok();
     bool begins = true;
@@ -238,7 +188,7 @@ static rt_status read_tokens(reading *r)
         if (between)
             end_row(r);
         else
-            status = read_token(r, begins);
+            status = read_row(r, begins || !r->file->tokens);
         begins = between;
     }
     return status;
@@ -256,16 +206,28 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
                                 bool tokens)
 {
     unsigned char *bytes;
-    *file = (rt_labelled_file){.tokens = tokens};
-    snprintf(file->path, sizeof file->path, "%s", path);
+    *file = (rt_labelled_file){.path = path, .tokens = tokens};
     rt_status status = rt_file_read(key, path, &bytes, &file->size);
     if (status.code)
         return status;
     file->bytes = (char *)bytes;
     status = check_bytes(file);
-    reading r = {file, file->bytes + mark_size(file), file->bytes + file->size, 1};
+    reading r = {.file = file,
+                 .at = file->bytes + mark_size(file),
+                 .end = file->bytes + file->size,
+                 .line = 1,
+                 .separator = !tokens && path[strlen(path) - 3] == 'c' ? RT_COMMA : RT_TAB,
+                 .place = {-1, -1, -1}};
+    if (tokens) {
+        r.place[TEXT] = 0;
+        r.place[LABEL] = 1;
+        r.count = 2;
+    } else if (!status.code) {
+        status = read_heading(&r);
+        file->pairs = r.place[TEXT_B] >= 0;
+    }
     if (!status.code)
-        status = tokens ? read_tokens(&r) : read_table(&r);
+        status = read_rows(&r);
     if (!status.code && !file->count)
         status = rt_error(RT_DATA, "%.800s: has %s", path,
                           tokens ? "no token" : "a heading and no row below it");

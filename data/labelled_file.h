@@ -10,7 +10,6 @@
  * Both are UTF-8, with lines that end in "\n" or "\r\n", the last of which may be missing. What is
  * wrong is RT_DATA, with file, line and column. */
 
-#include "core/path.h"
 #include "data/labels.h"
 
 /* A text of a table, or a token. */
@@ -22,8 +21,8 @@ typedef struct rt_labelled_text {
 } rt_labelled_text;
 
 typedef struct rt_labelled_file {
-    char path[RT_PATH_SIZE];
-    char *bytes; /* of the file, where the texts stand */
+    const char *path; /* borrowed */
+    char *bytes;      /* of the file, where the texts stand */
     size_t size;
     bool tokens;
     bool pairs;

@@ -401,7 +401,7 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
                         "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",
                         path);
     rt_status status = rt_data_check(o);
-    if (!status.code && rt_tasks[o->task].source != &rt_sequence_source)
+    if (!status.code && rt_tasks[o->task].files != RT_FILE_LIST)
         status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
                           rt_data_task_name(o->task));
     if (!status.code)
@@ -418,7 +418,7 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
 
 /* ---- the source ---- */
 
-static rt_status open_sequence(rt_data *data)
+rt_status rt_sequence_open(rt_data *data)
 {
     groups g = {.data = data};
     rt_status status = has_text(data->task) ? rt_text_check_given(data) : rt_ok();
@@ -430,39 +430,3 @@ static rt_status open_sequence(rt_data *data)
     data->options.watch = NULL;
     return status;
 }
-
-/* Returns whether an earlier file of the lists is the same HDF5 file: two datasets of one file
- * count as one file. */
-static bool is_there(const char *const *lists, bool any_set, const rt_data_file *file, int before)
-{
-    rt_data_file other;
-    for (int i = 0; i < RT_PARTS; i++)
-        for (const char *list = lists[i]; list && before > 0; before--) {
-            list = rt_data_file_take(list, any_set, &other);
-            if (*other.dataset && *file->dataset && !strcmp(other.path, file->path))
-                return true;
-        }
-    return false;
-}
-
-/* The files for training, those for evaluation, and then the vocabulary. */
-static bool sequence_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
-{
-    const char *const lists[RT_PARTS] = {o->file, o->eval_file};
-    const bool any_set = !has_text(&rt_tasks[o->task]);
-    rt_data_file file;
-    int before = 0;
-    for (int i = 0; i < RT_PARTS; i++)
-        for (const char *list = lists[i]; list; before++) {
-            list = rt_data_file_take(list, any_set, &file);
-            memcpy(path, file.path, RT_PATH_SIZE);
-            if (!is_there(lists, any_set, &file, before) && n-- == 0)
-                return true;
-        }
-    if (n != 0 || !o->vocab_file || any_set)
-        return false;
-    snprintf(path, RT_PATH_SIZE, "%s", o->vocab_file);
-    return true;
-}
-
-const rt_source rt_sequence_source = {.open = open_sequence, .file_at = sequence_file_at};

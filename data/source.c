@@ -178,8 +178,8 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
     if (!data)
         return rt_out_of_memory("the source of data");
     data->evaluation_only = evaluation_only;
-    if (data->task->source)
-        status = data->task->source->open(data);
+    if (data->task->open)
+        status = data->task->open(data);
     make_room_for_ids(data);
     if (status.code)
         rt_data_close(data);
@@ -271,15 +271,10 @@ long rt_data_evaluation_rows(const rt_data *data, int length)
     assert(length >= data->task->shortest);
     if (data->examples)
         return (long)data->examples->order[RT_PART_EVALUATION].rows;
-    return data->task->source ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
+    return data->task->open ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
 }
 
 rt_status rt_data_status(const rt_data *data)
 {
     return rt_token_runs_status(&data->runs);
-}
-
-int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
-{
-    return data->examples ? rt_examples_line(data, sequence) : 0;
 }

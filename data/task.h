@@ -43,14 +43,6 @@ typedef struct rt_sequence {
 /* The row of that number of a batch, which becomes padding without labels. */
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int row);
 
-/* Contents of files: a long run of tokens, from which rt_windows_draw cuts sequences, or labelled
- * rows. */
-typedef struct rt_source {
-    rt_status (*open)(rt_data *data); /* fills in what of rt_data is its own */
-    /* Returns the path of the n-th file of data.file, as rt_data_file_at. */
-    bool (*file_at)(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
-} rt_source;
-
 typedef struct rt_task {
     const char *name;
     int shortest; /* the length below which no label remains */
@@ -62,7 +54,8 @@ typedef struct rt_task {
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     /* Checks the rules of the task itself, as rt_data_rules; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);
-    const rt_source *source; /* NULL for a toy task: no file */
+    /* Opens the files: fills in what of rt_data is its own. NULL for a toy task: no file. */
+    rt_status (*open)(rt_data *data);
 } rt_task;
 
 /* Returns whether the task reads token ids, of which no vocabulary names the special ones. */
@@ -74,8 +67,10 @@ static inline bool rt_task_is_token_ids(const rt_task *task)
 /* All tasks; the row after the last has no name. */
 extern const rt_task rt_tasks[];
 
-extern const rt_source rt_sequence_source; /* of text and tokens */
-extern const rt_source rt_labelled;
+/* Tasks of files: a long run of tokens, from which rt_windows_draw cuts sequences (text, tokens),
+ * or labelled rows. */
+rt_status rt_sequence_open(rt_data *data) RT_MUST_CHECK;
+rt_status rt_examples_open(rt_data *data) RT_MUST_CHECK;
 void rt_text_check(const rt_data_options *o, rt_rule_sink to);
 void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
 

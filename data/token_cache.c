@@ -55,12 +55,12 @@ static void digest_text(char digest[DIGEST_SIZE], const char *text)
 
 /* ---- an entry ---- */
 
-/* Something in the cache: it is found, or one process makes it while others wait. */
+/* Something in the cache: it is found, or the process that holds its lock makes it while others
+ * wait. */
 typedef struct entry {
     const rt_data_options *o;
     char name[DIGEST_SIZE];
-    bool (*find)(struct entry *e); /* returns whether it is there, whole and undamaged */
-    rt_status (*make)(struct entry *e);
+    int lock; /* descriptor of the lock, from `hold` to `release` */
 } entry;
 
 /* Writes the path of a file of an entry. open_folder has checked its length. */
@@ -127,59 +127,45 @@ static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
     return rt_ok();
 }
 
-static rt_status take_lock(int *lock, const char *path, const rt_data_options *o)
+/* Takes the lock of an entry. On an error it is not held, and there is nothing to release. */
+static rt_status hold(entry *e)
 {
-    rt_status status = rt_ok();
-    *lock = -1;
+    char path[RT_PATH_SIZE];
+    rt_status status;
+    path_of(path, e, ".lock");
     do {
-        if (*lock >= 0)
-            close(*lock);
-        *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (*lock < 0)
+        e->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (e->lock < 0)
             return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
-        status = wait_for(*lock, path, o);
-    } while (!status.code && !has_name(*lock, path));
+        status = wait_for(e->lock, path, e->o);
+        if (!status.code && has_name(e->lock, path))
+            return status;
+        close(e->lock);
+    } while (!status.code);
     return status;
 }
 
-static rt_status find_or_make(entry *e)
+/* Returns the status that it is given. */
+static rt_status release(entry *e, rt_status status)
 {
     char path[RT_PATH_SIZE];
-    int lock = -1;
-    if (e->find(e))
-        return rt_ok();
     path_of(path, e, ".lock");
-    rt_status status = take_lock(&lock, path, e->o);
-    const bool held = !status.code;
-    if (held && !e->find(e))
-        status = e->make(e);
-    if (held)
-        unlink(path);
-    if (lock >= 0)
-        close(lock);
+    unlink(path);
+    close(e->lock);
     return status;
 }
 
 /* ---- the digest of a file ---- */
 
-typedef struct digest_entry {
-    entry entry;
-    const rt_text_files *text;
-    const rt_text_file *file;
-    char identity[256];
-    char digest[DIGEST_SIZE]; /* that is looked for */
-} digest_entry;
-
 /* Returns whether the cache has the digest of the unchanged file. */
-static bool find_digest(entry *e)
+static bool find_digest(const entry *e, const char *identity, char digest[DIGEST_SIZE])
 {
-    digest_entry *d = (digest_entry *)e;
-    const size_t length = strlen(d->identity);
+    const size_t length = strlen(identity);
     char *known = get_text(e, ".digest");
     const bool same =
-        known && !strncmp(known, d->identity, length) && strlen(known + length) == DIGEST_SIZE - 1;
+        known && !strncmp(known, identity, length) && strlen(known + length) == DIGEST_SIZE - 1;
     if (same)
-        memcpy(d->digest, known + length, DIGEST_SIZE);
+        memcpy(digest, known + length, DIGEST_SIZE);
     rt_free(known);
     return same;
 }
@@ -189,41 +175,55 @@ static void digest_bytes(void *state, const unsigned char *bytes, size_t size)
     XXH3_128bits_update(state, bytes, size);
 }
 
-static rt_status make_digest(entry *e)
+static rt_status make_digest(const entry *e, const rt_text_files *text, const rt_text_file *file,
+                             const char *identity, char digest[DIGEST_SIZE])
 {
-    digest_entry *d = (digest_entry *)e;
-    const size_t start = d->file->start;
-    char line[sizeof d->identity + DIGEST_SIZE];
+    char line[512];
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return rt_out_of_memory("the digest of a file");
     XXH3_128bits_reset(state);
-    rt_status status =
-        rt_text_scan(d->text, start, start + d->file->size, RT_LEVEL_BYTE, digest_bytes, state);
-    write_digest(d->digest, XXH3_128bits_digest(state));
+    rt_status status = rt_text_scan(text, file->start, file->start + file->size, RT_LEVEL_BYTE,
+                                    digest_bytes, state);
+    write_digest(digest, XXH3_128bits_digest(state));
     XXH3_freeState(state);
-    snprintf(line, sizeof line, "%s%s", d->identity, d->digest);
+    snprintf(line, sizeof line, "%s%s", identity, digest);
     return status.code ? status : put_text(e, ".digest", line);
+}
+
+static rt_status digest_file(const rt_text_files *text, const rt_text_file *file,
+                             const rt_data_options *o, char digest[DIGEST_SIZE])
+{
+    const struct stat *s = &file->facts;
+    char identity[256];
+    entry e = {.o = o};
+    snprintf(identity, sizeof identity, "size %jd time %jd.%09ld inode %ju.%ju digest ",
+             (intmax_t)s->st_size, (intmax_t)s->st_mtim.tv_sec, s->st_mtim.tv_nsec,
+             (uintmax_t)s->st_dev, (uintmax_t)s->st_ino);
+    digest_text(e.name, file->path);
+    if (find_digest(&e, identity, digest))
+        return rt_ok();
+    rt_status status = hold(&e);
+    if (status.code)
+        return status;
+    if (!find_digest(&e, identity, digest))
+        status = make_digest(&e, text, file, identity, digest);
+    return release(&e, status);
 }
 
 /* Adds the digests of the files of a text; `list`, or NULL, takes a copy of them. */
 static rt_status add_digests(rt_writer *w, const rt_text_files *text, const rt_data_options *o,
                              char (*list)[DIGEST_SIZE])
 {
+    char digest[DIGEST_SIZE];
     rt_status status = rt_ok();
     for (size_t i = 0; i < text->count && !status.code; i++) {
-        digest_entry d = {.entry = {.o = o, .find = find_digest, .make = make_digest},
-                          .text = text,
-                          .file = &text->list[i]};
-        const struct stat *s = &d.file->facts;
-        snprintf(d.identity, sizeof d.identity, "size %jd time %jd.%09ld inode %ju.%ju digest ",
-                 (intmax_t)s->st_size, (intmax_t)s->st_mtim.tv_sec, s->st_mtim.tv_nsec,
-                 (uintmax_t)s->st_dev, (uintmax_t)s->st_ino);
-        digest_text(d.entry.name, d.file->path);
-        status = find_or_make(&d.entry);
-        rt_writer_add(w, "text %s\n", d.digest);
+        status = digest_file(text, &text->list[i], o, digest);
+        if (status.code)
+            break;
+        rt_writer_add(w, "text %s\n", digest);
         if (list)
-            memcpy(list[i], d.digest, DIGEST_SIZE);
+            memcpy(list[i], digest, DIGEST_SIZE);
     }
     return status;
 }
@@ -339,9 +339,9 @@ static bool has_header(const char *path, size_t width, size_t count)
 }
 
 /* Opens the ids if they are there, whole and undamaged. */
-static bool find_ids(entry *e)
+static bool find_ids(const ids_entry *m)
 {
-    ids_entry *m = (ids_entry *)e;
+    const entry *e = &m->entry;
     rt_data_file file = {.ids = true};
     rt_token_sums sums;
     ids_info info;
@@ -482,8 +482,9 @@ static rt_status write_ids(ids_entry *m)
 }
 
 /* Files that are there and cannot be used are damaged. */
-static rt_status make_ids(entry *e)
+static rt_status make_ids(ids_entry *m)
 {
+    const entry *e = &m->entry;
     char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
     path_of(path, e, ".info");
     if (!access(path, F_OK)) {
@@ -492,8 +493,8 @@ static rt_status make_ids(entry *e)
                  e->o->cache, e->name);
         say(e->o, line);
     }
-    rt_status status = write_ids((ids_entry *)e);
-    if (!status.code && !find_ids(e))
+    rt_status status = write_ids(m);
+    if (!status.code && !find_ids(m))
         status = rt_error(RT_IO, "the tokens that were written cannot be read back");
     return status;
 }
@@ -508,8 +509,15 @@ static rt_status name_folder(rt_status status, const rt_data_options *o)
 
 static rt_status open_ids(ids_entry *m)
 {
-    const rt_status status = name_ids(m);
-    return status.code ? status : find_or_make(&m->entry);
+    rt_status status = name_ids(m);
+    if (status.code || find_ids(m))
+        return status;
+    status = hold(&m->entry);
+    if (status.code)
+        return status;
+    if (!find_ids(m))
+        status = make_ids(m);
+    return release(&m->entry, status);
 }
 
 rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
@@ -517,7 +525,7 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
                               rt_unknown *unknown)
 {
     char line[2 * RT_PATH_SIZE];
-    ids_entry m = {.entry = {.o = o, .find = find_ids, .make = make_ids},
+    ids_entry m = {.entry = {.o = o},
                    .runs = runs,
                    .text = text,
                    .v = vocabulary,
@@ -540,17 +548,9 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
 
 /* ---- characters ---- */
 
-typedef struct vocabulary_entry {
-    entry entry;
-    rt_vocabulary **vocabulary_new;
-    rt_vocabulary_maker *make;
-    void *context;
-} vocabulary_entry;
-
-static bool find_vocabulary(entry *e)
+static bool find_vocabulary(const entry *e, rt_vocabulary **vocabulary_new)
 {
     static const rt_vocabulary_kind kind = {.level = RT_LEVEL_CHAR};
-    rt_vocabulary **vocabulary_new = ((vocabulary_entry *)e)->vocabulary_new;
     char *known = get_text(e, ".vocabulary");
     const unsigned char *bytes = (const unsigned char *)known;
     const bool read =
@@ -559,36 +559,33 @@ static bool find_vocabulary(entry *e)
     return read;
 }
 
-static rt_status make_vocabulary(entry *e)
-{
-    vocabulary_entry *m = (vocabulary_entry *)e;
-    char *text = NULL;
-    rt_status status = m->make(m->context, m->vocabulary_new);
-    if (!status.code)
-        status = rt_vocabulary_write(*m->vocabulary_new, &text);
-    if (!status.code)
-        status = put_text(e, ".vocabulary", text);
-    rt_free(text);
-    return status;
-}
-
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new,
                                     const rt_text_files *const *texts, size_t count,
                                     const rt_data_options *o, rt_vocabulary_maker *make,
                                     void *context)
 {
-    vocabulary_entry m = {.entry = {.o = o, .find = find_vocabulary, .make = make_vocabulary},
-                          .vocabulary_new = vocabulary_new,
-                          .make = make,
-                          .context = context};
+    entry e = {.o = o};
     rt_writer w = {0};
+    char *text = NULL;
     *vocabulary_new = NULL;
     rt_status status = open_folder(o);
     rt_writer_add(&w, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
     for (size_t i = 0; i < count && !status.code; i++)
         status = add_digests(&w, texts[i], o, NULL);
-    status = name_entry(&m.entry, &w, status);
+    status = name_entry(&e, &w, status);
+    if (!status.code && find_vocabulary(&e, vocabulary_new))
+        return status;
     if (!status.code)
-        status = find_or_make(&m.entry);
-    return name_folder(status, o);
+        status = hold(&e);
+    if (status.code)
+        return name_folder(status, o);
+    if (!find_vocabulary(&e, vocabulary_new)) {
+        status = make(context, vocabulary_new);
+        if (!status.code)
+            status = rt_vocabulary_write(*vocabulary_new, &text);
+        if (!status.code)
+            status = put_text(&e, ".vocabulary", text);
+        rt_free(text);
+    }
+    return name_folder(release(&e, status), o);
 }

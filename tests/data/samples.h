@@ -8,48 +8,30 @@
 #include "suite.h"
 
 #include <hdf5.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The arrays are exactly as large as they must be, so that the address sanitizer sees every
- * step beside them, and hold what no source draws. */
-static inline rt_batch new_batch(int rows, int length)
+/* Returns a batch that is freed after the test. The arrays are exactly as large as they must be, so
+ * that the address sanitizer sees every step beside them, and hold what no source draws. */
+static inline rt_batch batch_of(int rows, int length)
 {
-    size_t tokens = (size_t)rows * (size_t)length;
-    rt_batch batch = {.rows = rows,
-                      .length = length,
-                      .ids = rt_alloc(tokens, sizeof(int32_t)),
-                      .labels = rt_alloc(tokens, sizeof(int32_t)),
-                      .mask = rt_alloc(tokens, 1),
-                      .types = rt_alloc(tokens, sizeof(int32_t))};
+    const size_t tokens = (size_t)rows * (size_t)length;
+    const rt_batch batch = {.rows = rows,
+                            .length = length,
+                            .ids = owned(rt_alloc(tokens, sizeof(int32_t)), rt_free),
+                            .labels = owned(rt_alloc(tokens, sizeof(int32_t)), rt_free),
+                            .mask = owned(rt_alloc(tokens, 1), rt_free),
+                            .types = owned(rt_alloc(tokens, sizeof(int32_t)), rt_free)};
     ck_assert(batch.ids && batch.labels && batch.mask && batch.types);
     memset(batch.ids, 0x55, tokens * sizeof(int32_t));
     memset(batch.labels, 0x55, tokens * sizeof(int32_t));
     memset(batch.mask, 0x55, tokens);
     memset(batch.types, 0x55, tokens * sizeof(int32_t));
     return batch;
-}
-
-/* Returns a batch that is freed after the test. */
-static inline rt_batch batch_of(int rows, int length)
-{
-    const rt_batch batch = new_batch(rows, length);
-    owned(batch.ids, rt_free);
-    owned(batch.labels, rt_free);
-    owned(batch.mask, rt_free);
-    owned(batch.types, rt_free);
-    return batch;
-}
-
-static inline void free_batch(rt_batch batch)
-{
-    rt_free(batch.ids);
-    rt_free(batch.labels);
-    rt_free(batch.mask);
-    rt_free(batch.types);
 }
 
 /* Returns whether `count` rows of a, from row i, equal those of b from row j. */
@@ -95,13 +77,6 @@ static inline void succeeds(rt_status status)
     ck_assert_msg(!status.code, "%s", status.message);
 }
 
-static inline rt_data *opened(const rt_data_options *o)
-{
-    rt_data *data;
-    succeeds(rt_data_open(&data, o, NULL));
-    return data;
-}
-
 static inline void close_source(void *data)
 {
     rt_data_close(data);
@@ -135,6 +110,26 @@ static inline rt_status status_of(const rt_data_options *o)
     ck_assert((status.code == RT_OK) == (data != NULL));
     rt_data_close(data);
     return status;
+}
+
+/* Opens a source while the n-th request for memory fails, for n = 1, 2, ... until it is open, and
+ * returns that n. No failure leaks. */
+static inline size_t open_with_every_failure(const rt_data_options *o)
+{
+    size_t live = rt_memory_live(), n = 0;
+    rt_data *data = NULL;
+    rt_status status;
+    do {
+        rt_memory_fail_at(++n);
+        status = rt_data_open(&data, o, NULL);
+        ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
+        ck_assert((status.code == RT_OK) == (data != NULL));
+        ck_assert_msg(data || rt_memory_live() == live, "failure %zu leaks", n);
+    } while (status.code);
+    ck_assert_msg(n >= 2, "no allocation failed");
+    rt_memory_fail_at(0);
+    rt_data_close(data);
+    return n;
 }
 
 /* Expects a message with these words in it. */
@@ -232,14 +227,14 @@ static inline void write_ids(rt_data_options *o, storage s, const int64_t *ids, 
     o->file = lasting("%s:/ids", path);
 }
 
-/* Pearson's statistic for `cells` equally likely outcomes. Its mean is cells - 1 and its
- * deviation about sqrt(2 cells). */
-static inline double chi_squared(const int *counts, int cells, int draws)
+/* Expects that `cells` outcomes are equally likely, by Pearson's statistic. Its mean is cells - 1
+ * and its deviation about sqrt(2 cells), of which the bound is five. */
+static inline void are_uniform(const int *counts, int cells, int draws)
 {
     double expected = (double)draws / cells, sum = 0;
     for (int i = 0; i < cells; i++)
         sum += (counts[i] - expected) * (counts[i] - expected) / expected;
-    return sum;
+    ck_assert_double_lt(sum, cells - 1 + 5 * sqrt(2.0 * cells));
 }
 
 #endif

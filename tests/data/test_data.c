@@ -409,23 +409,6 @@ TEST(a_rule_names_the_options_it_is_between)
     between(&o, "data.task\n");
 }
 
-static void open_with_every_failure(const rt_data_options *o)
-{
-    size_t live = rt_memory_live(), n = 0;
-    rt_data *data = NULL;
-    rt_status status;
-    do {
-        rt_memory_fail_at(++n);
-        status = rt_data_open(&data, o, NULL);
-        ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
-        ck_assert((status.code == RT_OK) == (data != NULL));
-        ck_assert_msg(data || rt_memory_live() == live, "failure %zu leaks", n);
-    } while (status.code);
-    ck_assert_msg(n >= 2, "no allocation failed");
-    rt_memory_fail_at(0);
-    rt_data_close(data);
-}
-
 TEST(every_allocation_may_fail)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
