@@ -37,7 +37,7 @@ static bool has_factors(const rt_transformer_options *o)
 /* base^(-2i/D) / theta. A theta of 0 is taken for one that turns by nothing a float can hold. */
 static void fill_factors(const void *context, size_t first, size_t count, float *values)
 {
-    const rt_export_theta *theta = context;
+    const rt_folder_theta *theta = context;
     const double nothing = 1e30;
     for (size_t n = 0; n < count; n++) {
         const size_t i = first + n;
@@ -93,14 +93,13 @@ static const rt_tensor_row qwen3_tensors[] = {
 #undef LAYER
 
 #define OPTIONS                                                                                    \
-    {"model.head", RT_IS, "lm", "a head for the next token"},                                      \
-        {"model.ffn", RT_IS, "swiglu", "a gate of silu"}, RT_POSITIONS_EVERYWHERE
+    RT_LLAMA_OPTIONS, {"model.head", RT_IS, "lm", "a head for the next token"},                    \
+        {"model.ffn", RT_IS, "swiglu", "a gate of silu"},                                          \
+    {                                                                                              \
+        "model.window", RT_ANY_VALUE, NULL, NULL                                                   \
+    }
 
-static const rt_option_row llama_options[] = {
-    OPTIONS,
-    {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
-    {0},
-};
+static const rt_option_row llama_options[] = {OPTIONS, {0}};
 
 static const rt_option_row qwen3_options[] = {
     OPTIONS,
@@ -140,8 +139,7 @@ static rt_status check_qwen3(const rt_family *family, const rt_transformer_optio
 static const rt_family_class llama_classes[] = {{"llama", RT_HEAD_LM, true, NULL}, {0}};
 static const rt_family_class qwen3_classes[] = {{"qwen3", RT_HEAD_LM, true, NULL}, {0}};
 
-#define OF_LLAMA_CPP                                                                               \
-    .library = "llama.cpp", .prefix = "", .alike = rt_llama_options, .config = no_keys
+#define OF_LLAMA_CPP .library = "llama.cpp", .prefix = "", .config = no_keys
 
 static const rt_family llama = {
     OF_LLAMA_CPP,

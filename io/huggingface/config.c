@@ -100,8 +100,7 @@ static void start_options(const rt_family *family, rt_transformer_options *o)
         .position = {.frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1, .every = 1},
         .theta = {.scope = RT_THETA_MODEL},
     };
-    rt_option_rows_set(family->alike, o);
-    rt_option_rows_set(family->options, o);
+    rt_option_rows_set(family, o);
 }
 
 static void check_heads(rt_reading *r, const rt_transformer_options *o)

@@ -47,19 +47,6 @@ int rt_reading_size(rt_reading *r, const char *key, int initial)
     return rt_reading_whole(r, key, initial, 1, RT_MOST_SIZE);
 }
 
-/* A number from `low` to less than `high`. */
-static double reading_below(rt_reading *r, const char *key, double initial, double low, double high)
-{
-    const json_t *value = rt_reading_find(r, key);
-    const double number = json_number_value(value);
-    if (!value)
-        return initial;
-    if (json_is_number(value) && number >= low && number < high)
-        return number;
-    rt_reading_refuse(r, "%s must be a number from %g to less than %g", key, low, high);
-    return initial;
-}
-
 double rt_reading_above_0(rt_reading *r, const char *key, double initial)
 {
     const json_t *value = rt_reading_find(r, key);
@@ -70,15 +57,6 @@ double rt_reading_above_0(rt_reading *r, const char *key, double initial)
         return number;
     rt_reading_refuse(r, "%s must be a number above 0", key);
     return initial;
-}
-
-/* Reads the number that norms add to a variance: above 0, at most 1, as model.norm_eps. */
-static double reading_eps(rt_reading *r, const char *key, double initial)
-{
-    const double eps = rt_reading_above_0(r, key, initial);
-    if (eps > 1)
-        rt_reading_refuse(r, "%s must be at most 1", key);
-    return eps;
 }
 
 bool rt_reading_flag(rt_reading *r, const char *key, bool initial)
@@ -172,9 +150,56 @@ rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_option
 
 /* ---- what all models of a family have ---- */
 
-void rt_option_rows_set(const rt_option_row *rows, rt_transformer_options *o)
+/* Options of a family unless it has a row or a key of config.json for them. */
+static const rt_option_row usual[] = {
+    {"model.norm", RT_IS, "pre", "its norms before the blocks"},
+    {"model.attention", RT_IS, "softmax", "softmax attention"},
+    {"model.residual", RT_IS, "serial", "blocks one after the other"},
+    {"model.window", RT_IS, "0", "attention to all tokens"},
+    {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
+    {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},
+    {"token types", RT_IS, "0", "none"},
+    {"position.kind", RT_IS, "rope", "rotary positions"},
+    {"position.every", RT_IS, "1", "positions in every layer"},
+    {"position.layers", RT_IS, "", "positions in every layer"},
+    {"position.rotate_value", RT_IS, "no", "values that are not rotated"},
+    {"position.xpos", RT_IS, "0", "no decay of its scores"},
+    {"position.local_base", RT_IS, "0", "one base for all layers"},
+    {"model.norm_bias", RT_IS, "yes", "biases in its norms"},
+    {"model.first_norm", RT_IS, "yes", "a norm before the attention of every layer"},
+    {"model.token_dropout", RT_IS, "no", "no token dropout"},
+    {"model.classifier", RT_IS, "dense", "no such head for labels"},
+    {0},
+};
+
+static bool has_row(const rt_family *family, const char *option)
 {
-    for (const rt_option_row *row = rows; row && row->key; row++)
+    const rt_config_row *row = family->config;
+    const rt_option_row *own = family->options;
+    while (row->key && (row->member == RT_NO_MEMBER || key_at(row->member) != key_of(option)))
+        row++;
+    while (own->key && strcmp(own->key, option) != 0)
+        own++;
+    return row->key || own->key;
+}
+
+/* The n-th option of a family: those of its rows, then the usual ones; NULL past the last. */
+static const rt_option_row *option_of(const rt_family *family, int n)
+{
+    for (const rt_option_row *row = family->options; row->key; row++)
+        if (!n--)
+            return row;
+    for (const rt_option_row *row = usual; row->key; row++)
+        if (!has_row(family, row->key) && !n--)
+            return row;
+    return NULL;
+}
+
+void rt_option_rows_set(const rt_family *family, rt_transformer_options *o)
+{
+    const rt_option_row *row;
+    o->position.pairing = family->pairing;
+    for (int n = 0; (row = option_of(family, n)); n++)
         if (row->rule == RT_IS)
             rt_key_value_set(key_of(row->key), row->value, o);
 }
@@ -186,6 +211,8 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
     rt_transformer_options wanted = {0};
     if (row->rule == RT_ABOVE_0)
         return value > 0;
+    if (row->rule == RT_ANY_VALUE)
+        return true;
     if (row->rule == RT_SAME_AS)
         return value == number_of(key_of(row->value), o);
     rt_key_value_set(key, row->value, &wanted);
@@ -196,18 +223,30 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
 
 /* ---- reading ---- */
 
-/* The place of a member of the options. */
-static void *option_at(rt_huggingface *there, int member)
-{
-    return (char *)&there->options + member;
-}
-
-static void read_whole(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
+static int read_whole(const rt_config_row *row, rt_reading *r, const rt_transformer_options *o)
 {
     const bool given = json_object_get(r->json, row->key) != NULL;
-    const int same = row->same_as ? *(int *)option_at(there, row->same_as) : 0;
+    const int same = row->same_as ? *(const int *)((const char *)o + row->same_as) : 0;
     const int initial = same && (given || !(row->initial > 0)) ? same : (int)row->initial;
-    *(int *)option_at(there, row->member) = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
+    return rt_reading_whole(r, row->key, initial, 1, (int)row->high);
+}
+
+static double read_number(const rt_config_row *row, rt_reading *r)
+{
+    const json_t *value = rt_reading_find(r, row->key);
+    const double number = value ? json_number_value(value) : row->initial;
+    if (value && !(json_is_number(value) && number >= 0 && number < row->high))
+        rt_reading_refuse(r, "%s must be a number from 0 to less than %g", row->key, row->high);
+    return number;
+}
+
+/* Reads the number that norms add to a variance: above 0, at most 1, as model.norm_eps. */
+static double read_eps(const rt_config_row *row, rt_reading *r)
+{
+    const double eps = rt_reading_above_0(r, row->key, row->initial);
+    if (eps > 1)
+        rt_reading_refuse(r, "%s must be at most 1", row->key);
+    return eps;
 }
 
 /* Lists the first word of each value. */
@@ -225,7 +264,8 @@ static void refuse_word(const rt_config_row *row, rt_reading *r, const char *got
     rt_reading_refuse_word(r, row->key, list, count, row->reason, got);
 }
 
-static void read_word(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
+/* Returns the value of a word; that of the first for one that is refused. */
+static int read_word(const rt_config_row *row, rt_reading *r)
 {
     const char *word =
         rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
@@ -234,8 +274,7 @@ static void read_word(const rt_config_row *row, rt_reading *r, rt_huggingface *t
         w++;
     if (!w->word)
         refuse_word(row, r, word);
-    else if (row->member != RT_NO_MEMBER)
-        *(int *)option_at(there, row->member) = w->value;
+    return (w->word ? w : row->words)->value;
 }
 
 /* A value is shown unless it has members of its own. Where true is wanted, null is not the default:
@@ -258,28 +297,30 @@ static void check_fixed(const rt_config_row *row, rt_reading *r)
 
 static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
 {
+    int unused;
+    void *at =
+        row->member == RT_NO_MEMBER ? (void *)&unused : (char *)&there->options + row->member;
     switch (row->type) {
     case RT_CONFIG_WHOLE:
-        read_whole(row, r, there);
+        *(int *)at = read_whole(row, r, &there->options);
         break;
     case RT_CONFIG_NUMBER:
-        *(double *)option_at(there, row->member) = reading_below(r, row->key, row->initial, 0, row->high);
+        *(double *)at = read_number(row, r);
         break;
     case RT_CONFIG_EPS:
-        *(double *)option_at(there, row->member) = reading_eps(r, row->key, row->initial);
+        *(double *)at = read_eps(row, r);
         break;
     case RT_CONFIG_POSITIONS:
         there->max_positions = rt_reading_whole(r, row->key, (int)row->initial, 1, (int)row->high);
         break;
     case RT_CONFIG_FLAG:
-        *(bool *)option_at(there, row->member) = rt_reading_flag(r, row->key, row->initial > 0);
+        *(bool *)at = rt_reading_flag(r, row->key, row->initial > 0);
         break;
     case RT_CONFIG_SWITCH:
-        *(int *)option_at(there, row->member) =
-            row->words[rt_reading_flag(r, row->key, row->initial > 0)].value;
+        *(int *)at = row->words[rt_reading_flag(r, row->key, row->initial > 0)].value;
         break;
     case RT_CONFIG_WORD:
-        read_word(row, r, there);
+        *(int *)at = read_word(row, r);
         break;
     case RT_CONFIG_FIXED:
         check_fixed(row, r);
@@ -359,31 +400,6 @@ void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
 
 /* ---- whether a model can be written ---- */
 
-/* Options of a family unless a row of its own has the key. */
-static const rt_option_row usual[] = {
-    {"model.norm_bias", RT_IS, "yes", "biases in its norms"},
-    {"model.first_norm", RT_IS, "yes", "a norm before the attention of every layer"},
-    {"model.token_dropout", RT_IS, "no", "no token dropout"},
-    {"model.classifier", RT_IS, "dense", "no such head for labels"},
-    {"position.local_base", RT_IS, "0", "one base for all layers"},
-    {0},
-};
-
-static bool names(const rt_option_row *rows, const char *key)
-{
-    while (rows && rows->key && strcmp(rows->key, key) != 0)
-        rows++;
-    return rows && rows->key;
-}
-
-static bool has_row(const rt_family *family, const rt_option_row *option)
-{
-    const rt_config_row *row = family->config;
-    while (row->key && (row->member == RT_NO_MEMBER || key_at(row->member) != key_of(option->key)))
-        row++;
-    return row->key || names(family->alike, option->key) || names(family->options, option->key);
-}
-
 enum { KIND_MISSED = 1000 };
 
 /* Counts one that cannot be said; the first of them is the status. */
@@ -397,17 +413,13 @@ static void miss(rt_status *status, int *missed, const rt_family *family, const 
 
 static rt_status rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
 {
-    const rt_option_row *const both[] = {family->alike, family->options};
+    const rt_option_row *option;
     rt_status status = rt_ok();
     char name[RT_KEY_NAME_SIZE];
     *missed = 0;
-    for (int i = 0; i < 2; i++)
-        for (const rt_option_row *row = both[i]; row && row->key; row++)
-            if (row->wish && !has_option(row, o))
-                miss(&status, missed, family, row->key, row->wish, o);
-    for (const rt_option_row *row = usual; row->key; row++)
-        if (!has_row(family, row) && !has_option(row, o))
-            miss(&status, missed, family, row->key, row->wish, o);
+    for (int n = 0; (option = option_of(family, n)); n++)
+        if (option->wish && !has_option(option, o))
+            miss(&status, missed, family, option->key, option->wish, o);
     for (const rt_config_row *row = family->config; row->key; row++)
         if (row->wish && !word_of(row, o))
             miss(&status, missed, family, rt_key_full_name(key_at(row->member), name), row->wish,

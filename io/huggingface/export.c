@@ -121,35 +121,29 @@ static void put_own(rt_json_object *to, const rt_huggingface_export *export)
     rt_json_put(to, "dtype", json_string("float32"));
 }
 
-static rt_status write_config(char **text_new, const rt_family *family, const rt_transformer *model,
-                              const rt_huggingface_export *export)
+static char *config_text(const rt_tensor_list *list, const rt_huggingface_export *export)
 {
-    const rt_transformer_options *o = &model->options;
-    rt_export_theta theta;
-    rt_status status = rt_export_theta_of(family, model, &theta);
-    rt_config_writing w = {rt_json_object_new(), family, o, export, &theta};
-    if (!status.code) {
-        rt_json_put(&w.object, "architectures",
-                    json_pack("[s]", rt_family_class_of(family, o)->name));
-        rt_json_put(&w.object, "model_type", json_string(family->type));
-        rt_config_rows_put(family->config, &w);
-        if (o->head != RT_HEAD_LM)
-            put_labels(&w.object, o, export);
-        if (o->theta.learn)
-            rt_put_theta(&w.object, o, &theta);
-        put_own(&w.object, export);
-        status = rt_json_text(text_new, &w.object, RT_HF_CONFIG);
-    }
+    const rt_family *family = list->family;
+    const rt_transformer_options *o = &list->model->options;
+    rt_config_writing w = {rt_json_object_new(), family, o, export, &list->theta};
+    rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
+    rt_json_put(&w.object, "model_type", json_string(family->type));
+    rt_config_rows_put(family->config, &w);
+    if (o->head != RT_HEAD_LM)
+        put_labels(&w.object, o, export);
+    if (o->theta.learn)
+        rt_put_theta(&w.object, o, &list->theta);
+    put_own(&w.object, export);
+    char *text = rt_json_text(&w.object);
     rt_json_object_free(&w.object);
-    rt_export_theta_free(&theta);
-    return status;
+    return text;
 }
 
 /* ---- tokenizer_config.json ---- */
 
 /* With the class named, transformers does not take RoFormerTokenizer, which needs other packages.
  */
-rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_export *export)
+char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
 {
     rt_json_object made = rt_json_object_new();
     const rt_level level = export->vocabulary->level;
@@ -165,9 +159,9 @@ rt_status rt_huggingface_tokenizer_text(char **text_new, const rt_huggingface_ex
     if (export->chat_template)
         rt_json_put(&made, RT_HF_CHAT_KEY,
                     json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
-    rt_status status = rt_json_text(text_new, &made, RT_HF_TOKENIZER);
+    char *text = rt_json_text(&made);
     rt_json_object_free(&made);
-    return status;
+    return text;
 }
 
 /* ---- the model card ---- */
@@ -210,24 +204,32 @@ static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
 static void put_theta_sentence(rt_writer *w, const rt_family *family,
                                const rt_transformer_options *o)
 {
+    static const char shared[] =
+        "`rope_parameters` in config.json has it as factors of longrope, so transformers rotates "
+        "by it, to the precision of a float, without any code.";
+    static const char mean[] =
+        "transformers has one theta for all: `rope_parameters` in config.json is made of the mean, "
+        "and is not what the model was trained with.";
     if (!o->theta.learn)
         put_fixed_theta(w, o);
     else if (o->theta.scope == RT_THETA_MODEL)
         rt_writer_add(w,
                       "Its queries and keys are rotated by position times theta, which was learned "
                       "with the weights; %s\n",
-                      family->shared_theta);
+                      family->shared_theta ? family->shared_theta : shared);
     else
         rt_writer_add(w,
                       "Its queries and keys are rotated by position times theta, which was learned "
                       "separately for every %s. %s `" RT_HF_THETA
-                      "` in config.json has all of them%s%s",
+                      "` in config.json has all of them%s%s%s",
                       o->theta.scope != RT_THETA_HEAD ? "layer"
                       : o->kv_heads < o->heads        ? "head of keys"
                                                       : "head",
-                      family->mean_theta,
-                      family->own_theta ? "; this makes a loaded model use them:\n\n" : ".\n",
-                      family->own_theta ? family->own_theta : "");
+                      family->mean_theta ? family->mean_theta : mean,
+                      family->own_theta ? "; this makes a loaded model use them:\n\n```python\n"
+                                        : "",
+                      family->own_theta ? family->own_theta : ".\n",
+                      family->own_theta ? "```\n" : "");
 }
 
 static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *export)
@@ -325,18 +327,18 @@ static const char *article(const char *name)
     return strcmp(rt_family_article(name), "an") ? "A" : "An";
 }
 
-static rt_status write_card_text(char **text_new, const rt_family *family,
-                                 const rt_transformer *model, const rt_huggingface_export *export)
+static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *export)
 {
-    const rt_transformer_options *o = &model->options;
-    const rt_family_class *class = rt_family_class_of(family, o);
+    const rt_family *family = list->family;
+    const rt_transformer_options *o = &list->model->options;
+    const char *class = rt_family_class_of(family, o)->name;
     rt_writer w = {0};
     rt_writer_add(&w, "---\nlibrary_name: transformers\ntags:\n- %s\n---\n\n# ", family->type);
     if (!export->title)
         rt_writer_add(&w, "%s ", article(family->name));
     put_plain(&w, export->title ? export->title : family->name);
     rt_writer_add(&w, "\n\n%s %s with %d layers of width %d and %d heads, " RT_CARD_MARK ". ",
-                  article(class->name), class->name, o->layers, o->dim, o->heads);
+                  article(class), class, o->layers, o->dim, o->heads);
     put_theta_sentence(&w, family, o);
     put_vocabulary_sentence(&w, export);
     put_begin_sentence(&w, o, export);
@@ -345,8 +347,7 @@ static rt_status write_card_text(char **text_new, const rt_family *family,
         put_plain(&w, export->facts[i]);
         rt_writer_add(&w, "\n");
     }
-    *text_new = rt_writer_take(&w);
-    return *text_new ? rt_ok() : rt_out_of_memory(RT_HF_CARD);
+    return rt_writer_take(&w);
 }
 
 /* ---- the tensors of a model, by the rows of its family: where numbers come from ---- */
@@ -475,7 +476,7 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
     *l = (rt_tensor_list){.family = family, .model = model};
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
         most += 2 * (size_t)(rt_tensor_row_is_of_layers(row) ? model->options.layers : 1);
-    rt_status status = rt_export_theta_of(family, model, &l->theta);
+    rt_status status = rt_folder_theta_of(family, model, &l->theta);
     if (status.code)
         return status;
     l->sources = rt_alloc(most, sizeof *l->sources);
@@ -492,7 +493,7 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
 
 void rt_tensor_list_close(rt_tensor_list *list)
 {
-    rt_export_theta_free(&list->theta);
+    rt_folder_theta_free(&list->theta);
     rt_free(list->sources);
     rt_free(list->entries);
     *list = (rt_tensor_list){0};
@@ -539,14 +540,6 @@ static rt_status check_folder(const char *folder, bool overwrite)
         return rt_ok();
     return rt_error(RT_CONFIG, "%s: the folder is not empty; give --overwrite to write into it",
                     folder);
-}
-
-/* Writes a text, which it frees, if there is one. */
-static rt_status put_text(const char *folder, const char *name, rt_status made, char *text)
-{
-    rt_status status = made.code ? made : rt_durable_text(folder, name, text);
-    rt_free(text);
-    return status;
 }
 
 /* ---- an older model in the folder ---- */
@@ -612,64 +605,37 @@ static bool has_card_of_others(const char *folder)
 
 /* ---- all files ---- */
 
-static rt_status write_vocabulary(const char *folder, const rt_transformer *model,
-                                  const rt_huggingface_export *export)
+static char *vocabulary_text(const rt_transformer_options *o, const rt_huggingface_export *export)
 {
     const rt_vocabulary *v = export->vocabulary;
-    char *text = NULL;
-    if (!v)
-        return rt_ok();
     const rt_text_frame around = rt_vocabulary_frame(v);
-    const bool labels = model->options.head != RT_HEAD_LM;
-    const bool ends =
-        labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(&model->options, v);
+    const bool labels = o->head != RT_HEAD_LM;
     const rt_frame frame = {.begins = !export->bare && (!labels || around.first != RT_NO_ID),
-                            .ends = ends};
-    rt_status made = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, frame)
-                                              : rt_vocabulary_write(v, &text);
-    rt_status status = put_text(folder, rt_vocabulary_file(v), made, text);
-    if (status.code)
-        return status;
-    text = NULL;
-    made = rt_huggingface_tokenizer_text(&text, export);
-    return put_text(folder, RT_HF_TOKENIZER, made, text);
-}
-
-static rt_status write_card(const rt_durable_folder *to, const rt_family *family,
-                            const rt_transformer *model, const rt_huggingface_export *export)
-{
+                            .ends = labels ? !export->open_ended && around.last != RT_NO_ID
+                                           : keeps_end(o, v)};
     char *text = NULL;
-    if (has_card_of_others(to->path))
-        return keep_file(to, RT_HF_CARD);
-    const rt_status made = write_card_text(&text, family, model, export);
-    return put_text(to->staging, RT_HF_CARD, made, text);
+    if (v->level == RT_LEVEL_BPE)
+        return rt_tokenizer_bpe_file(v, frame);
+    return rt_vocabulary_write(v, &text).code ? NULL : text;
 }
 
-static rt_status write_texts(const rt_durable_folder *to, const rt_family *family,
-                             const rt_transformer *model, const rt_huggingface_export *export)
+static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *list,
+                             const rt_huggingface_export *export)
 {
-    char *text = NULL;
-    rt_status status = write_vocabulary(to->staging, model, export);
+    const rt_vocabulary *v = export->vocabulary;
+    rt_status status = rt_ok();
+    if (v)
+        status = rt_durable_given(to->staging, rt_vocabulary_file(v),
+                                  vocabulary_text(&list->model->options, export));
+    if (v && !status.code)
+        status =
+            rt_durable_given(to->staging, RT_HF_TOKENIZER, rt_huggingface_tokenizer_text(export));
     if (!status.code)
-        status = write_card(to, family, model, export);
-    if (status.code)
-        return status;
-    const rt_status made = write_config(&text, family, model, export);
-    return put_text(to->staging, RT_HF_CONFIG, made, text);
-}
-
-static rt_status write_weights(const rt_durable_folder *to, const rt_family *family,
-                               const rt_transformer *model, const rt_huggingface_export *export)
-{
-    char path[RT_PATH_SIZE];
-    rt_tensor_list list = {0};
-    rt_status status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
-    if (!status.code)
-        status = rt_tensor_list_open(&list, family, model, rt_roformer_rows(export));
-    if (!status.code)
-        status = rt_safetensors_write(path, list.entries, list.count);
-    rt_tensor_list_close(&list);
-    return status;
+        status = has_card_of_others(to->path)
+                     ? keep_file(to, RT_HF_CARD)
+                     : rt_durable_given(to->staging, RT_HF_CARD, card_text(list, export));
+    return status.code ? status
+                       : rt_durable_given(to->staging, RT_HF_CONFIG, config_text(list, export));
 }
 
 /* Writes all files. Of an older model with the same tokens the chat template is kept, unless the
@@ -678,12 +644,17 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
                              const rt_transformer *model, const rt_huggingface_export *export)
 {
     static const char *const kept[] = {RT_HF_GENERATE, RT_HF_MAP, RT_HF_ADDED};
-    char *older = NULL;
+    char path[RT_PATH_SIZE], *older = NULL;
     rt_huggingface_export all = *export;
+    rt_tensor_list list = {0};
     bool same;
     rt_status status = find_same_tokens(&same, to->path, model, export);
     if (!status.code)
-        status = write_weights(to, family, model, export);
+        status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
+    if (!status.code)
+        status = rt_tensor_list_open(&list, family, model, rt_roformer_rows(export));
+    if (!status.code)
+        status = rt_safetensors_write(path, list.entries, list.count);
     for (size_t i = 0; same && i < sizeof kept / sizeof *kept && !status.code; i++)
         status = keep_file(to, kept[i]);
     if (!status.code && same && !export->chat_template) {
@@ -691,7 +662,8 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
         all.chat_template = older;
     }
     if (!status.code)
-        status = write_texts(to, family, model, &all);
+        status = write_texts(to, &list, &all);
+    rt_tensor_list_close(&list);
     rt_free(older);
     return status;
 }

@@ -49,13 +49,13 @@ rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_
     rt_never;
 
 struct rt_family;
-struct rt_export_theta;
+struct rt_folder_theta;
 
 /* Source of a tensor that is no parameter; `theta` lives as long as the entry. */
 typedef struct rt_beside {
     const rt_transformer_options *options;
     int positions; /* that the folder is for */
-    const struct rt_export_theta *theta;
+    const struct rt_folder_theta *theta;
 } rt_beside;
 
 typedef struct rt_tensor_row {
@@ -188,11 +188,14 @@ int rt_reading_size(rt_reading *r, const char *key, int initial);
 typedef enum rt_option_rule {
     RT_IS,      /* that value; a number is at most that */
     RT_SAME_AS, /* as much as the key that is the value */
-    RT_ABOVE_0
+    RT_ABOVE_0,
+    RT_ANY_VALUE
 } rt_option_rule;
 
 /* An option of rotor by its key in models/keys.c. Reading sets it (of RT_IS); writing refuses
- * another value: "KEY = VALUE cannot be exported: a NAME of Hugging Face has WISH". */
+ * another value: "KEY = VALUE cannot be exported: a NAME of Hugging Face has WISH". Options that
+ * most families have in common hold for a family that has neither such a row nor a key of
+ * config.json for the option: see config_rows.c. */
 typedef struct rt_option_row {
     const char *key; /* NULL ends a table; also "model.head" and "token types" */
     rt_option_rule rule;
@@ -227,7 +230,7 @@ typedef struct rt_config_writing {
     const struct rt_family *family;
     const rt_transformer_options *options;
     const rt_huggingface_export *export;
-    const struct rt_export_theta *theta;
+    const struct rt_folder_theta *theta;
 } rt_config_writing;
 
 enum { RT_NO_MEMBER = -1 };
@@ -298,7 +301,7 @@ typedef struct rt_config_row {
 /* ---- both tables ---- */
 
 /* Sets what the family has in all its models. */
-void rt_option_rows_set(const rt_option_row *rows, rt_transformer_options *o);
+void rt_option_rows_set(const struct rt_family *family, rt_transformer_options *o);
 
 void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingface *there);
 
@@ -332,23 +335,33 @@ typedef struct rt_family_class {
             {word "Model", RT_HEAD_LM, false, NULL}, {0},                                          \
     }
 
-/* Effective theta of a model: (layers, heads, pairs) as far as they do not share it, and its mean
- * over layers and heads, for the pairs that the family rotates (rt_family_pairs), 0 where the model
- * does not. */
-typedef struct rt_export_theta {
-    double *own;
-    rt_shape shape;
-    double *mean;
-    int pairs;   /* D/2 */
-    double base; /* position.base */
-} rt_export_theta;
+/* Theta of a folder: rotor_theta as it was read, or the effective theta of a model to be written.
+ */
+typedef struct rt_folder_theta {
+    double *own;    /* NULL: there is none */
+    rt_shape shape; /* (layers, heads, pairs) as far as they do not share it */
+    double base;    /* position.base */
 
-/* Rules of rope_parameters in the config.json of a family (rope_parameters.c). */
+    /* of one that was read */
+    double local_base; /* position.local_base */
+    rt_theta_scope scope;
+    rt_theta_form form;
+
+    /* of one that is written: its mean over layers and heads for the pairs that the family rotates
+     * (rt_family_pairs), 0 where the model does not */
+    double *mean;
+    int pairs;
+} rt_folder_theta;
+
+/* Rules of rope_parameters in the config.json of a family (theta.c). */
 typedef struct rt_rope_rules {
     double base;          /* the default; 0 = 10000 */
     double fraction;      /* the default of partial_rotary_factor; 0: heads are rotated whole */
     const char *old_base; /* the keys that older folders have outside; NULL: rope_theta, and ... */
     const char *old_fraction; /* ... partial_rotary_factor */
+
+    /* of layers with a window, where they have rope_parameters of their own; or NULL */
+    const struct rt_rope_rules *sliding;
 } rt_rope_rules;
 
 typedef struct rt_family {
@@ -367,7 +380,6 @@ typedef struct rt_family {
                            that are rotated, which come first */
     bool pairs_rotated;
 
-    const rt_option_row *alike; /* what it has in common with other families; or NULL */
     const rt_option_row *options;
     const rt_config_row *config;
     const char *const *unused; /* keys of its config.json that change no logits, beside those of all
@@ -376,12 +388,12 @@ typedef struct rt_family {
     /* More that a model must be to be written; RT_CONFIG names the key. May be NULL. */
     rt_status (*check)(const struct rt_family *family, const rt_transformer_options *o);
 
-    /* Finds out by what theta the folder turns. */
+    /* Finds out by what theta the folder turns. NULL: by that of rope_parameters. */
     rt_status (*settle_theta)(rt_huggingface *there);
 
     /* For the model card: why transformers rotate by a theta that all layers share without any
-     * code; what they do instead with a theta of each layer or head; and code that mends it, or
-     * NULL. */
+     * code, and what they do instead with a theta of each layer or head (NULL: by rope_parameters);
+     * and code in Python that mends it (own_theta/), or NULL. */
     const char *shared_theta, *mean_theta, *own_theta;
 } rt_family;
 

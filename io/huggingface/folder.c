@@ -237,14 +237,12 @@ void rt_weights_close(rt_weights *w)
     *w = (rt_weights){0};
 }
 
-static rt_weight find_weight(const rt_weights *w, const char *name)
+static const rt_safetensor *find_weight(const rt_weights *w, const char *name)
 {
-    rt_weight found = {0};
-    for (int i = 0; i < w->count && !found.tensor; i++) {
-        found.file = w->files[i];
-        found.tensor = rt_safetensors_find(w->files[i], name);
-    }
-    return found.tensor ? found : (rt_weight){0};
+    const rt_safetensor *found = NULL;
+    for (int i = 0; i < w->count && !found; i++)
+        found = rt_safetensors_find(w->files[i], name);
+    return found;
 }
 
 /* ---- tensors by the names of rotor's parameters ---- */
@@ -275,45 +273,44 @@ const char *rt_huggingface_name(const rt_huggingface *there, const char *paramet
     return bare_name(there, name);
 }
 
-rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name)
+const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const char *name)
 {
     return find_weight(&there->files->weights, bare_name(there, name));
 }
 
-static rt_weight find(const rt_huggingface *there, const char *parameter, rt_tensor_place *place)
+static const rt_safetensor *find(const rt_huggingface *there, const char *parameter,
+                                 rt_tensor_place *place)
 {
-    rt_weight found = {0};
-    for (int n = 0; !found.tensor &&
-                    rt_tensor_place_of(place, there->files->family, &there->options, parameter, n);
+    const rt_safetensor *found = NULL;
+    for (int n = 0;
+         !found && rt_tensor_place_of(place, there->files->family, &there->options, parameter, n);
          n++)
         found = rt_huggingface_tensor(there, place->name);
     return found;
 }
 
-rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter,
-                              rt_tensor_place *place)
+const rt_safetensor *rt_huggingface_find(const rt_huggingface *there, const char *parameter,
+                                         rt_tensor_place *place)
 {
-    const rt_weight found = find(there, parameter, place);
+    const rt_safetensor *found = find(there, parameter, place);
     const bool tied = there->options.tie_embeddings && !strcmp(parameter, RT_OUTPUT_NAME);
-    return found.tensor || !tied ? found : find(there, RT_TOKENS_NAME, place);
+    return found || !tied ? found : find(there, RT_TOKENS_NAME, place);
 }
 
 /* ---- whether the decoder is tied to the embeddings ---- */
 
 /* Compares the numbers of two tensors of the same shape. */
-static rt_status compare_numbers(rt_weight a, rt_weight b, bool *same)
+static rt_status compare_numbers(const rt_safetensor *a, const rt_safetensor *b, bool *same)
 {
     enum { BLOCK = 512 };
     double one[BLOCK], other[BLOCK];
-    *same =
-        a.tensor->axes == b.tensor->axes &&
-        !memcmp(a.tensor->shape, b.tensor->shape, (size_t)a.tensor->axes * sizeof *a.tensor->shape);
-    for (uint64_t first = 0; first < a.tensor->count && *same; first += BLOCK) {
-        const uint64_t left = a.tensor->count - first;
+    *same = a->axes == b->axes && !memcmp(a->shape, b->shape, (size_t)a->axes * sizeof *a->shape);
+    for (uint64_t first = 0; first < a->count && *same; first += BLOCK) {
+        const uint64_t left = a->count - first;
         const size_t part = left < BLOCK ? (size_t)left : BLOCK;
-        rt_status status = rt_safetensors_doubles(a.file, a.tensor, first, part, one);
+        rt_status status = rt_safetensors_doubles(a, first, part, one);
         if (!status.code)
-            status = rt_safetensors_doubles(b.file, b.tensor, first, part, other);
+            status = rt_safetensors_doubles(b, first, part, other);
         if (status.code)
             return status;
         *same = !memcmp(one, other, part * sizeof *one);
@@ -324,10 +321,10 @@ static rt_status compare_numbers(rt_weight a, rt_weight b, bool *same)
 /* If both are there and differ, the one that a tied decoder would not have, says so and which. */
 static rt_status warn_of(rt_huggingface *there, const char *used, const char *tied, bool *differ)
 {
-    const rt_weight a = rt_huggingface_tensor(there, used);
-    const rt_weight b = rt_huggingface_tensor(there, tied);
+    const rt_safetensor *a = rt_huggingface_tensor(there, used);
+    const rt_safetensor *b = rt_huggingface_tensor(there, tied);
     bool same = true;
-    rt_status status = a.tensor && b.tensor ? compare_numbers(a, b, &same) : rt_ok();
+    rt_status status = a && b ? compare_numbers(a, b, &same) : rt_ok();
     *differ = !same;
     if (*differ)
         rt_writer_add(&there->files->warnings,
@@ -404,6 +401,13 @@ static rt_status check_size(const rt_huggingface *there)
     return status;
 }
 
+rt_status rt_huggingface_warnings(rt_huggingface *there)
+{
+    const rt_writer *w = &there->files->warnings;
+    there->warnings = w->bytes ? w->bytes : "";
+    return w->failed ? rt_out_of_memory("warnings") : rt_ok();
+}
+
 static rt_status read_folder(rt_huggingface *there, const char *folder)
 {
     struct rt_huggingface_files *files = there->files;
@@ -416,15 +420,14 @@ static rt_status read_folder(rt_huggingface *there, const char *folder)
     for (int n = 0; !files->prefixed &&
                     rt_tensor_place_of(&words, files->family, &there->options, RT_TOKENS_NAME, n);
          n++)
-        files->prefixed = find_weight(&files->weights, words.name).tensor != NULL;
-    status = files->family->settle_theta(there);
+        files->prefixed = find_weight(&files->weights, words.name) != NULL;
+    status = files->family->settle_theta ? files->family->settle_theta(there)
+                                         : rt_rope_parameters_settle(there);
     if (!status.code)
         status = settle_decoder(there);
     if (!status.code)
         status = check_size(there);
-    if (!status.code && !(there->warnings = rt_writer_take(&files->warnings)))
-        status = rt_out_of_memory("warnings");
-    return status;
+    return status.code ? status : rt_huggingface_warnings(there);
 }
 
 rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
@@ -458,13 +461,12 @@ void rt_huggingface_close(rt_huggingface *there)
         return;
     rt_weights_close(&there->files->weights);
     rt_writer_free(&there->files->warnings);
-    rt_free(there->files->written.values);
+    rt_folder_theta_free(&there->files->written);
     rt_free(there->files);
     for (int i = 0; there->labels && i < there->options.labels; i++)
         rt_free(there->labels[i]);
     rt_free(there->labels);
     rt_free(there->theta);
-    rt_free(there->warnings);
     rt_vocabulary_free(there->vocabulary);
     rt_labels_free(there->sorted_labels);
     rt_free(there->places);

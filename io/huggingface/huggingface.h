@@ -20,7 +20,7 @@
  *
  * What a model of Hugging Face computes is computed by rotor in the same way, or the folder is
  * refused. A RoFormer turns its heads by a table of sines that is among its tensors (see
- * roformer.c); if its theta are base^(-2i/R), so are those of the imported model; otherwise
+ * sines.c); if its theta are base^(-2i/R), so are those of the imported model; otherwise
  * the model learns theta, of scope model, and starts with those of the table. A Llama turns them by
  * rope_parameters of config.json, which are keys of position.* here; its theta are fixed. A folder
  * that rotor wrote also has its learned theta as numbers (key rotor_theta), which hold as long as
@@ -51,7 +51,7 @@ typedef struct rt_huggingface {
     char **labels;                  /* (options.labels), of the sequence and token heads; or NULL */
     double *theta;                  /* if options.theta.learn, laid out as rt_transformer_theta */
     char level[RT_LEVEL_WORD_SIZE]; /* data.level of the vocabulary, if rotor wrote it; or "" */
-    char *warnings;                 /* lines for the user; "" if there is none */
+    const char *warnings;           /* lines for the user; "" if there is none */
     struct rt_huggingface_files *files;
 
     /* What rt_huggingface_import reads; NULL or 0 without it. */

@@ -12,52 +12,38 @@
 
 /* ---- labels ---- */
 
-static rt_status as_checkpoint(rt_status status)
-{
-    return status.code == RT_DATA ? rt_error(RT_CHECKPOINT, "%s", status.message) : status;
-}
-
-/* Two classes of one name could not be told apart. */
-static rt_status check_names(const rt_text_span *names, int count)
+/* Sorts the labels, of which no two may have one name, and finds the place that each class had. */
+static rt_status sort_labels(rt_huggingface *m, rt_text_span *names, int count)
 {
     for (int i = 0; i < count; i++) {
+        names[i] = (rt_text_span){m->labels[i], strlen(m->labels[i])};
         const char *problem = rt_label_problem(names[i]);
         if (problem)
             return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": id2label of %d %s", i, problem);
     }
-    return rt_ok();
-}
-
-/* Finds the class number that each label had. */
-static void find_places(rt_huggingface *m)
-{
-    const int count = m->options.labels;
-    for (int i = 0; i < count; i++) {
-        const char *name = m->labels[i];
-        m->places[rt_labels_find(m->sorted_labels, (rt_text_span){name, strlen(name)})] = i;
-    }
-}
-
-static rt_status read_labels(rt_huggingface *m)
-{
-    const int count = m->options.labels;
-    if (!m->labels)
-        return rt_ok();
-    rt_text_span *names = rt_alloc((size_t)count, sizeof *names);
-    m->places = rt_alloc((size_t)count, sizeof *m->places);
-    rt_status status = names && m->places ? rt_ok() : rt_out_of_memory("labels");
-    for (int i = 0; i < count && !status.code; i++)
-        names[i] = (rt_text_span){m->labels[i], strlen(m->labels[i])};
-    if (!status.code)
-        status = check_names(names, count);
-    if (!status.code)
-        status = as_checkpoint(rt_labels_of(&m->sorted_labels, RT_HF_CONFIG, names, (size_t)count));
+    rt_status status = rt_labels_of(&m->sorted_labels, RT_HF_CONFIG, names, (size_t)count);
+    if (status.code == RT_DATA)
+        status.code = RT_CHECKPOINT;
     if (!status.code && m->sorted_labels->count < count)
         status = rt_error(RT_CHECKPOINT,
                           RT_HF_CONFIG ": id2label has %d classes, but %d different names", count,
                           m->sorted_labels->count);
-    if (!status.code)
-        find_places(m);
+    for (int i = 0; i < count && !status.code; i++) {
+        const char *name = m->labels[i];
+        m->places[rt_labels_find(m->sorted_labels, (rt_text_span){name, strlen(name)})] = i;
+    }
+    return status;
+}
+
+static rt_status read_labels(rt_huggingface *m)
+{
+    const size_t count = (size_t)m->options.labels;
+    if (!m->labels)
+        return rt_ok();
+    rt_text_span *names = rt_alloc(count, sizeof *names);
+    m->places = rt_alloc(count, sizeof *m->places);
+    const rt_status status =
+        names && m->places ? sort_labels(m, names, (int)count) : rt_out_of_memory("labels");
     rt_free(names);
     return status;
 }
@@ -81,18 +67,6 @@ static void find_data(rt_huggingface *m)
 
 /* ---- the folder ---- */
 
-static rt_status add_warning(rt_huggingface *there, const char *line)
-{
-    rt_writer w = {0};
-    rt_writer_add(&w, "%s%s\n", there->warnings, line);
-    char *warnings = rt_writer_take(&w);
-    if (!warnings)
-        return rt_out_of_memory("warnings");
-    rt_free(there->warnings);
-    there->warnings = warnings;
-    return rt_ok();
-}
-
 /* Finds out whether a token is put before a text, and behind one with a label. A tokenizer of BPE
  * does so if its template has one, others always. What rotor has trained with is what it wrote. */
 static void find_frame(rt_huggingface *m)
@@ -108,31 +82,26 @@ static void find_frame(rt_huggingface *m)
  * scales they must be the same. */
 static rt_status check_mask(rt_huggingface *m)
 {
+    static const char differ[] =
+        RT_HF_CONFIG ": mask_token_id is %d, but the mask of the vocabulary has the id %d; %s";
     const rt_transformer_options *o = &m->options;
     const rt_vocabulary *v = m->vocabulary;
-    char line[RT_MESSAGE_SIZE];
     if (!v && o->token_dropout && !o->mask_id)
         return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": mask_token_id is 0, the id of padding where "
                                                     "the folder has no vocabulary");
     if (!v || o->mask_id <= 0 || v->special.mask == o->mask_id)
         return rt_ok();
-    snprintf(line, sizeof line,
-             RT_HF_CONFIG ": mask_token_id is %d, but the mask of the vocabulary has the id %d",
-             o->mask_id, (int)v->special.mask);
     if (o->token_dropout)
-        return rt_error(RT_CHECKPOINT,
-                        "%s; make them equal: with token_dropout = true the model "
-                        "depends on both",
-                        line);
-    snprintf(line + strlen(line), sizeof line - strlen(line),
-             "; rotor uses that of the vocabulary");
-    return add_warning(m, line);
+        return rt_error(RT_CHECKPOINT, differ, o->mask_id, (int)v->special.mask,
+                        "make them equal: with token_dropout = true the model depends on both");
+    rt_writer_add(&m->files->warnings, differ, o->mask_id, (int)v->special.mask,
+                  "rotor uses that of the vocabulary\n");
+    return rt_ok();
 }
 
 /* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
 static rt_status read_vocabulary(rt_huggingface *m, const char *folder, const char **warning)
 {
-    char line[RT_MESSAGE_SIZE + 64];
     rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->level, warning);
     find_frame(m);
     if (!status.code && !m->bare && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
@@ -143,10 +112,9 @@ static rt_status read_vocabulary(rt_huggingface *m, const char *folder, const ch
     if (status.code != RT_CHECKPOINT || m->options.kind != RT_KIND_DECODER)
         return status;
     m->refused = rt_copy_text(status.message);
-    if (!m->refused)
-        return rt_out_of_memory("warnings");
-    snprintf(line, sizeof line, "%s; the model reads token ids, but no texts", status.message);
-    return add_warning(m, line);
+    rt_writer_add(&m->files->warnings, "%s; the model reads token ids, but no texts\n",
+                  status.message);
+    return m->refused ? rt_ok() : rt_out_of_memory("warnings");
 }
 
 rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path)
@@ -170,17 +138,15 @@ static rt_status check_vocabulary(const rt_huggingface *m)
 }
 
 /* The vocabulary knows from now on what ends a text. Rows behind its last token are of no token. */
-static rt_status take_ends(rt_huggingface *m)
+static void take_ends(rt_huggingface *m)
 {
     const rt_end_ids *ends = &m->ends;
-    rt_status status = rt_ok();
-    for (int i = 0; m->vocabulary && i < ends->count && !status.code; i++)
+    for (int i = 0; m->vocabulary && i < ends->count; i++)
         if (ends->ids[i] < m->vocabulary->count)
             m->vocabulary->ends.ids[m->vocabulary->ends.count++] = ends->ids[i];
         else
-            status = add_warning(
-                m, "the vocabulary lacks a token of eos_token_id: that token ends no text");
-    return status;
+            rt_writer_add(&m->files->warnings, "the vocabulary lacks a token of eos_token_id: that "
+                                               "token ends no text\n");
 }
 
 rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folder)
@@ -195,12 +161,14 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
         status = check_vocabulary(m);
     if (!status.code)
         status = check_mask(m);
-    if (!status.code)
-        status = take_ends(m);
-    if (!status.code)
+    if (!status.code) {
+        take_ends(m);
         status = read_labels(m);
+    }
     if (!status.code && warning)
-        status = add_warning(m, warning);
+        rt_writer_add(&m->files->warnings, "%s\n", warning);
+    if (!status.code)
+        status = rt_huggingface_warnings(m);
     if (status.code) {
         rt_huggingface_close(m);
     } else {

@@ -145,29 +145,6 @@ json_t *rt_json_numbers(const double *values, int count)
 
 enum { INDENT = 2 };
 
-static void add_quoted(rt_writer *w, const json_t *string)
-{
-    char *text = json_dumps(string, JSON_ENCODE_ANY);
-    rt_writer_add(w, "%s", text ? text : "");
-    w->failed |= !text;
-    free(text); /* Jansson's */
-}
-
-static void add_key(rt_writer *w, const char *key)
-{
-    json_t *string = json_string(key);
-    add_quoted(w, string);
-    json_decref(string);
-    rt_writer_add(w, ": ");
-}
-
-static void add_real(rt_writer *w, double value)
-{
-    char text[RT_NUMBER_SIZE];
-    rt_number_write(text, value);
-    rt_writer_add(w, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
-}
-
 /* A list of numbers, or of such lists. */
 static bool is_row(const json_t *list, int depth)
 {
@@ -175,73 +152,69 @@ static bool is_row(const json_t *list, int depth)
     return json_is_number(first) || (depth > 0 && is_row(first, depth - 1));
 }
 
-static void add_value(rt_writer *w, const json_t *value, int indent);
-
-static void add_array(rt_writer *w, const json_t *list, int indent)
+static void begin_line(FILE *to, int indent)
 {
-    const bool row = is_row(list, 1);
-    const json_t *item;
-    size_t i;
-    rt_writer_add(w, "[");
-    json_array_foreach(list, i, item)
+    fputc('\n', to);
+    for (int i = 0; i < indent; i++)
+        fputc(' ', to);
+}
+
+/* Begins an item of a list or an object, on a line of its own unless it stands in a row. */
+static void begin_item(FILE *to, bool first, bool row, int indent)
+{
+    fputs(first ? "" : row ? ", " : ",", to);
+    if (!row)
+        begin_line(to, indent);
+}
+
+/* Writes a value; false if the heap is exhausted. Brackets are as deep as those who made the value
+ * put them. */
+static bool write_value(FILE *to, json_t *value, int indent)
+{
+    const bool object = json_is_object(value), row = !object && is_row(value, 1);
+    char text[RT_NUMBER_SIZE];
+    const char *key;
+    json_t *item;
+    size_t i, count = 0;
+    bool good = true;
+    if (json_is_real(value)) {
+        rt_number_write(text, json_real_value(value));
+        fputs(text, to);
+        fputs(strpbrk(text, ".e") ? "" : ".0", to);
+        return true;
+    }
+    if (!object && !json_is_array(value))
+        return !json_dumpf(value, to, JSON_ENCODE_ANY);
+    fputc(object ? '{' : '[', to);
+    json_object_foreach(value, key, item)
     {
-        if (row)
-            rt_writer_add(w, "%s", i ? ", " : "");
-        else
-            rt_writer_add(w, "%s\n%*s", i ? "," : "", indent + INDENT, "");
-        add_value(w, item, indent + INDENT);
+        json_t *string = json_string(key);
+        begin_item(to, !count++, row, indent + INDENT);
+        good &= !json_dumpf(string, to, JSON_ENCODE_ANY);
+        fputs(": ", to);
+        good &= write_value(to, item, indent + INDENT);
+        json_decref(string);
     }
-    if (i && !row)
-        rt_writer_add(w, "\n%*s", indent, "");
-    rt_writer_add(w, "]");
-}
-
-static void add_object(rt_writer *w, const json_t *object, int indent)
-{
-    const char *key, *before = "";
-    json_t *value;
-    rt_writer_add(w, "{");
-    json_object_foreach((json_t *)object, key, value)
+    json_array_foreach(value, i, item)
     {
-        rt_writer_add(w, "%s\n%*s", before, indent + INDENT, "");
-        add_key(w, key);
-        add_value(w, value, indent + INDENT);
-        before = ",";
+        begin_item(to, !count++, row, indent + INDENT);
+        good &= write_value(to, item, indent + INDENT);
     }
-    if (*before)
-        rt_writer_add(w, "\n%*s", indent, "");
-    rt_writer_add(w, "}");
+    if (count && !row)
+        begin_line(to, indent);
+    fputc(object ? '}' : ']', to);
+    return good;
 }
 
-/* Brackets are as deep as those who made the value put them. */
-static void add_value(rt_writer *w, const json_t *value, int indent)
+char *rt_json_text(const rt_json_object *object)
 {
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        add_object(w, value, indent);
-        break;
-    case JSON_ARRAY:
-        add_array(w, value, indent);
-        break;
-    case JSON_REAL:
-        add_real(w, json_real_value(value));
-        break;
-    default:
-        add_quoted(w, value);
-        break;
-    }
-}
-
-rt_status rt_json_text(char **text_new, const rt_json_object *object, const char *what)
-{
-    rt_writer w = {0};
-    *text_new = NULL;
-    if (!object->failed) {
-        add_value(&w, object->json, 0);
-        rt_writer_add(&w, "\n");
-        *text_new = rt_writer_take(&w);
-    }
-    return *text_new ? rt_ok() : rt_out_of_memory(what);
+    rt_capture c = {0};
+    const bool written = !object->failed && rt_capture_begin(&c) &&
+                         write_value(c.file, object->json, 0) && fputc('\n', c.file) != EOF &&
+                         !ferror(c.file);
+    char *text = written && rt_capture_end(&c) ? rt_copy_text(c.bytes) : NULL;
+    rt_capture_free(&c);
+    return text;
 }
 
 char *rt_json_dumped(const json_t *value, size_t flags, const char *end)

@@ -67,9 +67,8 @@ json_t *rt_json_number(double value);
 /* A list of them. */
 json_t *rt_json_numbers(const double *values, int count);
 
-/* The object as a text, which the caller frees; `what` is for the message. */
-rt_status rt_json_text(char **text_new, const rt_json_object *object,
-                       const char *what) RT_MUST_CHECK;
+/* The object as a text, which the caller frees; NULL if the heap was exhausted. */
+char *rt_json_text(const rt_json_object *object) RT_MUST_CHECK;
 
 /* Any JSON as Jansson writes it, with an end behind it; NULL if the heap is exhausted. The caller
  * frees it. */

@@ -85,19 +85,19 @@ static rt_status check_tensor(const loading *l, const rt_parameter *p)
 {
     char shape[RT_SHAPE_OF_FILE_SIZE], wanted_text[RT_SHAPE_TEXT_SIZE], name[RT_NAME_SIZE];
     rt_tensor_place place;
-    const rt_weight w = rt_huggingface_find(l->there, p->name, &place);
+    const rt_safetensor *t = rt_huggingface_find(l->there, p->name, &place);
     const rt_weights *weights = &l->there->files->weights;
-    if (!w.tensor)
+    if (!t)
         return rt_error(RT_CHECKPOINT, "%s: lacks %s %s",
                         weights->count == 1 ? rt_safetensors_name(weights->files[0])
                                             : RT_WEIGHTS_INDEX,
                         rt_huggingface_name(l->there, p->name, name), rt_shape_text(&p->tensor));
     const rt_tensor_map map = map_of(l, &place, p);
     const rt_shape wanted = rt_tensor_map_shape(&map, p);
-    if (!has_shape(w.tensor, wanted))
-        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s", rt_safetensors_name(w.file),
-                        w.tensor->name, rt_safetensor_shape(w.tensor, shape),
-                        rt_shape_write(wanted_text, wanted), made_of_heads(l, p));
+    if (!has_shape(t, wanted))
+        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s", rt_safetensors_name(t->file),
+                        t->name, rt_safetensor_shape(t, shape), rt_shape_write(wanted_text, wanted),
+                        made_of_heads(l, p));
     return rt_ok();
 }
 
@@ -149,29 +149,29 @@ static rt_status check_all(const loading *l)
 
 /* ---- values ---- */
 
-static rt_status check_finite(rt_weight w, const real *values, size_t count)
+static rt_status check_finite(const rt_safetensor *t, const real *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i]))
             return rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
-                            rt_safetensors_name(w.file), w.tensor->name);
+                            rt_safetensors_name(t->file), t->name);
     return rt_ok();
 }
 
 /* Puts the numbers of a tensor, of which a parameter is a part or stands in another order, to where
  * the model has them. */
-static rt_status read_mapped(rt_weight w, const rt_tensor_map *map, real *values)
+static rt_status read_mapped(const rt_safetensor *t, const rt_tensor_map *map, real *values)
 {
-    const bool is_matrix = w.tensor->axes > 1; /* a vector, which is a column, is read at once */
-    const size_t row_size = (size_t)w.tensor->shape[w.tensor->axes - 1];
-    const size_t rows = (size_t)w.tensor->count / row_size;
+    const bool is_matrix = t->axes > 1; /* a vector, which is a column, is read at once */
+    const size_t row_size = (size_t)t->shape[t->axes - 1];
+    const size_t rows = (size_t)t->count / row_size;
     size_t index;
     real *row = rt_alloc_unset(row_size, sizeof *row);
-    rt_status status = row ? rt_ok() : rt_out_of_memory(w.tensor->name);
+    rt_status status = row ? rt_ok() : rt_out_of_memory(t->name);
     for (size_t r = 0; r < rows && !status.code; r++) {
         if (is_matrix && !map->transposed && !rt_tensor_map_index(map, r, 0, &index))
             continue;
-        status = rt_safetensors_reals(w.file, w.tensor, r * row_size, row_size, row);
+        status = rt_safetensors_reals(t, r * row_size, row_size, row);
         for (size_t c = 0; c < row_size && !status.code; c++)
             if (rt_tensor_map_index(map, is_matrix ? r : c, is_matrix ? c : 0, &index))
                 values[index] = row[c];
@@ -184,12 +184,11 @@ static rt_status read_values(const loading *l, const rt_parameter *p, real *valu
 {
     rt_tensor_place place;
     const size_t count = rt_size(&p->tensor);
-    const rt_weight w = rt_huggingface_find(l->there, p->name, &place);
+    const rt_safetensor *t = rt_huggingface_find(l->there, p->name, &place);
     const rt_tensor_map map = map_of(l, &place, p);
-    rt_status status = rt_tensor_map_is_plain(&map)
-                           ? rt_safetensors_reals(w.file, w.tensor, 0, count, values)
-                           : read_mapped(w, &map, values);
-    return status.code ? status : check_finite(w, values, count);
+    rt_status status = rt_tensor_map_is_plain(&map) ? rt_safetensors_reals(t, 0, count, values)
+                                                    : read_mapped(t, &map, values);
+    return status.code ? status : check_finite(t, values, count);
 }
 
 /* Reads a parameter of a head that is not taken, which must be sound all the same. */

@@ -43,12 +43,6 @@ typedef struct rt_weights {
     int count;
 } rt_weights;
 
-/* A tensor and where it is; neither if there is none of that name. */
-typedef struct rt_weight {
-    const rt_safetensors *file;
-    const rt_safetensor *tensor;
-} rt_weight;
-
 /* rt_weights_close is to be called in any case. */
 rt_status rt_weights_open(rt_weights *weights, const char *folder) RT_MUST_CHECK;
 void rt_weights_close(rt_weights *weights);
@@ -58,25 +52,20 @@ void rt_weights_close(rt_weights *weights);
  * share them a list of one; with "local_base" if there is one. */
 #define RT_HF_THETA "rotor_theta"
 
-typedef struct rt_written_theta {
-    double *values; /* NULL: there is none */
-    rt_theta_scope scope;
-    rt_theta_form form;
-    double base, local_base; /* as position.base and position.local_base */
-    int layers, rows, pairs;
-} rt_written_theta;
-
 struct rt_huggingface_files {
     const rt_family *const *families; /* that are read */
     const rt_family *family;
     rt_weights weights;
-    bool prefixed; /* the names of the base model begin with the family's prefix */
-    rt_written_theta written;
-    rt_frequency_options sliding; /* of the layers with a window, where the family has them apart */
+    bool prefixed;                /* the names of the base model begin with the family's prefix */
+    rt_folder_theta written;      /* rotor_theta */
+    rt_frequency_options sliding; /* of the layers with a window */
     rt_writer warnings;
 };
 
 /* ---- reading ---- */
+
+/* Points there->warnings to the lines that were added. */
+rt_status rt_huggingface_warnings(rt_huggingface *there) RT_MUST_CHECK;
 
 /* rt_huggingface_open with a list of families of the caller's. */
 rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
@@ -100,7 +89,7 @@ rt_status rt_huggingface_read_ends(rt_huggingface *there, const char *folder,
                                    const json_t *config) RT_MUST_CHECK;
 
 /* Reads rotor_theta, if it is there. */
-void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_written_theta *t);
+void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_folder_theta *t);
 
 /* Returns whether a tensor belongs to the head, by its name in the folder. */
 bool rt_huggingface_of_head(const rt_family *family, const char *name);
@@ -110,14 +99,14 @@ bool rt_huggingface_of_head(const rt_family *family, const char *name);
 const char *rt_huggingface_name(const rt_huggingface *there, const char *parameter,
                                 char name[RT_NAME_SIZE]);
 
-/* The tensor of that name there, which may lack its prefix in the folder. */
-rt_weight rt_huggingface_tensor(const rt_huggingface *there, const char *name);
+/* The tensor of that name there, which may lack its prefix in the folder; NULL if there is none. */
+const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const char *name);
 
 /* The tensor that holds a parameter of rotor's, and where in it; none for theta and for what the
  * folder lacks. A decoder that is tied is the words, and its bias, where there are two, that which
  * is used. */
-rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter,
-                              rt_tensor_place *place);
+const rt_safetensor *rt_huggingface_find(const rt_huggingface *there, const char *parameter,
+                                         rt_tensor_place *place);
 
 /* Takes rotor_theta, if there is one and it fits, as the theta of the model: learned, without a
  * scaling. If it does not fit `other`, the part of the folder that rotor makes of it, adds the
@@ -125,9 +114,15 @@ rt_weight rt_huggingface_find(const rt_huggingface *there, const char *parameter
 void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
                                  const char *used);
 
-/* The mean over layers and heads of theta of that shape (layers, rows, R/2), with zeros for the
- * pairs that are not rotated: (pairs). */
-void rt_mean_theta(const double *theta, rt_shape shape, int pairs, double *mean);
+/* Computes the mean of theta over heads and the layers of a type, or over all layers where there
+ * are none of it: (pairs), with zeros for the pairs that are not rotated. */
+typedef enum rt_theta_layers {
+    RT_THETA_OF_ALL,
+    RT_THETA_OF_FULL,
+    RT_THETA_OF_SLIDING
+} rt_theta_layers;
+void rt_folder_theta_mean(const rt_folder_theta *t, const rt_transformer_options *o,
+                          rt_theta_layers layers, int pairs, double *mean);
 
 /* ---- writing ---- */
 
@@ -138,9 +133,9 @@ rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *mode
 
 /* Computes the effective theta of a model in that family; to be freed in any case. A fixed theta
  * has the shape of scope model. */
-rt_status rt_export_theta_of(const rt_family *family, const rt_transformer *model,
-                             rt_export_theta *theta) RT_MUST_CHECK;
-void rt_export_theta_free(rt_export_theta *theta);
+rt_status rt_folder_theta_of(const rt_family *family, const rt_transformer *model,
+                             rt_folder_theta *theta) RT_MUST_CHECK;
+void rt_folder_theta_free(rt_folder_theta *theta);
 
 /* The tensors that are written of a model: its parameters, and what the family has beside them. To
  * be closed in any case. */
@@ -150,19 +145,18 @@ typedef struct rt_tensor_list {
     rt_safetensors_entry *entries;
     int count;
     struct source *sources; /* what the entries are made of */
-    rt_export_theta theta;
+    rt_folder_theta theta;
 } rt_tensor_list;
 rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
                               const rt_transformer *model, int positions) RT_MUST_CHECK;
 void rt_tensor_list_close(rt_tensor_list *list);
 
-/* The text of tokenizer_config.json, which the caller frees. */
-rt_status rt_huggingface_tokenizer_text(char **text_new,
-                                        const rt_huggingface_export *export) RT_MUST_CHECK;
+/* The text of tokenizer_config.json, which the caller frees; NULL if the heap is exhausted. */
+char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
 
 /* The key rotor_theta. */
 void rt_put_theta(rt_json_object *to, const rt_transformer_options *o,
-                  const rt_export_theta *theta);
+                  const rt_folder_theta *theta);
 
 /* ---- for rows of config.json ---- */
 
@@ -190,13 +184,10 @@ void rt_config_put_padding(rt_config_writing *w);
  * max_position_embeddings. */
 int rt_roformer_rows(const rt_huggingface_export *export);
 
-/* modernbert.c: the options of an encoder with norms before its blocks. */
-extern const rt_option_row rt_encoder_options[];
-
-/* roformer.c: the words of hidden_act for plain feed-forward blocks. */
+/* The words of hidden_act for plain feed-forward blocks. */
 extern const rt_config_word rt_roformer_activations[];
 
-/* ---- roformer.c: the table of sines ---- */
+/* ---- sines.c: the table of sines of a RoFormer ---- */
 
 /* The table of sines that a RoFormer of Hugging Face keeps among its weights and turns its heads
  * by: row m has sin(m theta_i) for all pairs i, then cos(m theta_i).
@@ -224,6 +215,11 @@ rt_status rt_sine_table_theta(const rt_sine_table *table, const char *name, doub
 /* Returns whether these theta make the table, within its rounding. */
 bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
 
+/* The table in a folder. */
+#define RT_HF_TABLE "roformer.encoder.embed_positions.weight"
+rt_status rt_sine_table_settle(rt_huggingface *there) RT_MUST_CHECK;
+void rt_sine_table_make(rt_safetensors_entry *e, const rt_beside *from);
+
 /* ---- layer_types of config.json: which layers have a window ---- */
 
 /* A list with an item for each layer; NULL if there is none. RT_CHECKPOINT in r if it has another
@@ -243,23 +239,24 @@ bool rt_layer_slides(const rt_transformer_options *o, int layer);
 
 #define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"
 
-/* ---- rope_parameters.c: families without theta among the tensors ----
+/* ---- theta.c: families without theta among the tensors ----
  *
  * Theta follows from rope_parameters in config.json, or from rope_theta and rope_scaling, as
  * transformers before version 5 had them. */
 
 /* The rows of config.json, behind those of sizes; for most models the number of positions, which
- * is that of a folder that has none, means nothing but a length to begin with. */
+ * is that of a folder that has none, means nothing but a length to begin with. The further keys are
+ * those of base and fraction in older folders. */
 enum { RT_MOST_POSITIONS = 1 << 30 };
 #define RT_ROPE_PARAMETERS(positions)                                                              \
     RT_ROPE_PARAMETERS_BASED(positions, "rope_theta", "partial_rotary_factor")
-#define RT_ROPE_PARAMETERS_BASED(positions, old_base, old_fraction)                                \
+#define RT_ROPE_PARAMETERS_BASED(positions, ...)                                                   \
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_POSITIONS), .initial = positions,             \
      .when = rt_never},                                                                            \
     {                                                                                              \
-        "rope_parameters", .read = rt_rope_parameters_read, .put = rt_rope_parameters_put,         \
-                           .also = RT_KEYS("rope_scaling", "original_max_position_embeddings",     \
-                                           old_base, old_fraction)                                 \
+        "rope_parameters",                                                                         \
+            .read = rt_rope_parameters_read, .put = rt_rope_parameters_put,                        \
+            .also = RT_KEYS("rope_scaling", "original_max_position_embeddings", __VA_ARGS__)       \
     }
 
 /* Reads the frequencies. RT_CHECKPOINT in r names the key of what rotor has not. */
@@ -275,95 +272,24 @@ rt_status rt_rope_parameters_check(const rt_family *family,
 /* Takes rotor_theta if rope_parameters were made of it. */
 rt_status rt_rope_parameters_settle(rt_huggingface *there) RT_MUST_CHECK;
 
-/* The frequencies of one object; `within` begins the names of its keys in messages. */
-rt_frequency_options rt_rope_parameters_read_one(rt_reading *r, const json_t *parameters,
-                                                 const char *within, const rt_rope_rules *rules,
-                                                 rt_huggingface *there);
-
 /* Returns whether theta is the theta of transformers, to the precision of its floats. */
 bool rt_theta_is_near(const double *theta, const double *table, int pairs);
 
-/* Writes one object of frequencies or, where theta must be listed, of the mean of theta; returns
- * the max_position_embeddings that goes with it. */
-int rt_rope_parameters_put_one(rt_config_writing *w, rt_json_object *to, const char *key,
-                               const rt_frequency_options *f, const rt_export_theta *theta);
+/* ---- options of decoders ---- */
 
-/* The base that says the frequencies in transformers, ntk included. */
-double rt_rope_parameters_base(const rt_config_writing *w, const rt_frequency_options *f);
-
-/* Sentences of the model card. */
-extern const char rt_rope_parameters_shared[], rt_rope_parameters_mean[];
-
-/* ---- llama.c: families that are built as Llama, and all decoders with rope_parameters ---- */
-
-/* Rows of all decoders. */
 #define RT_DECODER_OPTIONS                                                                         \
     {"model.kind", RT_IS, "decoder", "the layers of a decoder"},                                   \
         {"model.pool", RT_IS, "last", NULL}, /* see the classes */                                 \
-        {"model.norm", RT_IS, "pre", "its norms before the blocks"},                               \
         {"model.embedding_norm", RT_IS, "no", "no norm over its embeddings"},                      \
-        {"model.attention", RT_IS, "softmax", "softmax attention"},                                \
-        {"model.causal", RT_IS, "yes", "causal attention"},                                        \
-        {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},      \
-        {"token types", RT_IS, "0", "none"}, {"position.kind", RT_IS, "rope", "rotary positions"}, \
-        {"position.rotate_value", RT_IS, "no", "values that are not rotated"},                     \
-        {"position.xpos", RT_IS, "0", "no decay of its scores"},                                   \
     {                                                                                              \
-        "position.pairing", RT_IS, "half", NULL                                                    \
-    }
-
-#define RT_POSITIONS_EVERYWHERE                                                                    \
-    {"position.every", RT_IS, "1", "positions in every layer"},                                    \
-    {                                                                                              \
-        "position.layers", RT_IS, "", "positions in every layer"                                   \
+        "model.causal", RT_IS, "yes", "causal attention"                                           \
     }
 
 /* Options of all families that are built as Llama. */
-extern const rt_option_row rt_llama_options[];
-
-extern const rt_config_word rt_llama_gates[];
-
-/* 0: as many as heads. */
-#define RT_LLAMA_KEY_HEADS(count)                                                                  \
+#define RT_LLAMA_OPTIONS                                                                           \
+    RT_DECODER_OPTIONS, {"model.norm_kind", RT_IS, "rms", "RMS norms"},                            \
     {                                                                                              \
-        "num_key_value_heads", RT_SIZE(kv_heads), .initial = count,                                \
-                                                  .same_as = RT_MEMBER_OF(int, heads)              \
+        "model.activation", RT_IS, "silu", NULL                                                    \
     }
-
-#define RT_LLAMA_HEAD_DIM                                                                          \
-    {                                                                                              \
-        "head_dim", .read = rt_config_read_head_dim, .put = rt_config_put_head_dim                 \
-    }
-void rt_config_read_head_dim(rt_reading *r, rt_huggingface *there);
-void rt_config_put_head_dim(rt_config_writing *w);
-
-/* Keys of transformers by which a decoder attends to both sides, or has a head without biases. */
-#define RT_CAUSAL                                                                                  \
-    {"is_causal", RT_MUST_BE("true"),                                                              \
-     .reason = "a decoder of rotor attends to no token behind its own"},                           \
-    {                                                                                              \
-        "token_classification_bias", RT_MUST_BE("true"),                                           \
-            .reason = "the head of rotor for labels of tokens has a bias"                          \
-    }
-
-#define RT_LLAMA_REST                                                                              \
-    {"hidden_act", RT_WORD(ffn, rt_llama_gates), .reason = "rotor has no other gates",             \
-     .wish = "gates"},                                                                             \
-        {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
-        {"attention_dropout", RT_SHARE(attention_dropout)}, RT_CAUSAL,                             \
-    {                                                                                              \
-        "initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD                        \
-    }
-
-extern const char *const rt_llama_unused[]; /* keys of config.json */
-extern const rt_tensor_row rt_llama_tensors[];
-extern const char *const rt_llama_head_prefixes[];
-extern const char rt_llama_own_theta[]; /* of the model card */
-
-#define RT_LIKE_LLAMA                                                                              \
-    .alike = rt_llama_options, .prefix = "model.", .tensors = rt_llama_tensors,                    \
-    .head_prefixes = rt_llama_head_prefixes, .layer_tensors = 9, .pairing = RT_HALF,               \
-    .settle_theta = rt_rope_parameters_settle, .shared_theta = rt_rope_parameters_shared,          \
-    .mean_theta = rt_rope_parameters_mean, .own_theta = rt_llama_own_theta
 
 #endif

@@ -38,10 +38,10 @@ struct rt_safetensors {
 
 /* ---- one tensor ---- */
 
-static rt_status refuse(const rt_safetensors *file, const rt_safetensor *t, const char *what)
+static rt_status refuse(const rt_safetensor *t, const char *what)
 {
     char quoted[RT_QUOTE_SIZE];
-    return rt_error(RT_CHECKPOINT, "%s: tensor %s: %s", file->name, rt_quote(quoted, t->name),
+    return rt_error(RT_CHECKPOINT, "%s: tensor %s: %s", t->file->name, rt_quote(quoted, t->name),
                     what);
 }
 
@@ -54,7 +54,7 @@ static bool read_whole(const json_t *json, uint64_t *value)
     return true;
 }
 
-static rt_status read_dtype(const rt_safetensors *file, const json_t *json, rt_safetensor *t)
+static rt_status read_dtype(const json_t *json, rt_safetensor *t)
 {
     const char *word = json_string_value(json);
     for (int i = 0; word && rt_dtype_words[i]; i++)
@@ -62,62 +62,60 @@ static rt_status read_dtype(const rt_safetensors *file, const json_t *json, rt_s
             t->dtype = (rt_dtype)i;
             return rt_ok();
         }
-    return refuse(file, t, word ? "its dtype is none of the format's" : "it has no dtype");
+    return refuse(t, word ? "its dtype is none of the format's" : "it has no dtype");
 }
 
 /* The number of elements and their bytes. As in the format's own library, an axis of 0 excuses
  * those behind it, however long, but not those before it. */
-static rt_status measure(const rt_safetensors *file, rt_safetensor *t)
+static rt_status measure(rt_safetensor *t)
 {
     uint64_t bits;
     t->count = 1;
     for (int i = 0; i < t->axes; i++)
         if (__builtin_mul_overflow(t->count, t->shape[i], &t->count))
-            return refuse(file, t, "its shape overflows");
+            return refuse(t, "its shape overflows");
     if (__builtin_mul_overflow(t->count, (uint64_t)rt_dtype_bits[t->dtype], &bits))
-        return refuse(file, t, "its shape overflows");
+        return refuse(t, "its shape overflows");
     if (bits % 8)
-        return refuse(file, t, "it does not end with a byte");
+        return refuse(t, "it does not end with a byte");
     t->bytes = bits / 8;
     return rt_ok();
 }
 
-static rt_status read_shape(const rt_safetensors *file, const json_t *json, rt_safetensor *t,
-                            uint64_t *shape)
+static rt_status read_shape(const json_t *json, rt_safetensor *t, uint64_t *shape)
 {
     if (!json_is_array(json))
-        return refuse(file, t, "its shape is no list");
+        return refuse(t, "its shape is no list");
     t->axes = (int)json_array_size(json);
     t->shape = shape;
     for (int i = 0; i < t->axes; i++)
         if (!read_whole(json_array_get(json, (size_t)i), shape + i))
-            return refuse(file, t, "its shape must have whole numbers from 0 on");
-    return measure(file, t);
+            return refuse(t, "its shape must have whole numbers from 0 on");
+    return measure(t);
 }
 
-static rt_status read_offsets(const rt_safetensors *file, const json_t *json, rt_safetensor *t)
+static rt_status read_offsets(const json_t *json, rt_safetensor *t)
 {
     uint64_t end;
     if (json_array_size(json) != 2 || !read_whole(json_array_get(json, 0), &t->begin) ||
         !read_whole(json_array_get(json, 1), &end))
-        return refuse(file, t, "its data_offsets must be two whole numbers from 0 on");
-    if (end < t->begin || end > file->room)
-        return refuse(file, t, "its data_offsets are not in the file");
+        return refuse(t, "its data_offsets must be two whole numbers from 0 on");
+    if (end < t->begin || end > t->file->room)
+        return refuse(t, "its data_offsets are not in the file");
     if (end - t->begin != t->bytes)
-        return refuse(file, t, "its data_offsets do not fit its shape");
+        return refuse(t, "its data_offsets do not fit its shape");
     return rt_ok();
 }
 
-static rt_status read_tensor(const rt_safetensors *file, const json_t *json, rt_safetensor *t,
-                             uint64_t *shape)
+static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *shape)
 {
     if (!json_is_object(json))
-        return refuse(file, t, "it must be an object, in braces");
-    rt_status status = read_dtype(file, json_object_get(json, "dtype"), t);
+        return refuse(t, "it must be an object, in braces");
+    rt_status status = read_dtype(json_object_get(json, "dtype"), t);
     if (!status.code)
-        status = read_shape(file, json_object_get(json, "shape"), t, shape);
+        status = read_shape(json_object_get(json, "shape"), t, shape);
     if (!status.code)
-        status = read_offsets(file, json_object_get(json, "data_offsets"), t);
+        status = read_offsets(json_object_get(json, "data_offsets"), t);
     return status;
 }
 
@@ -145,9 +143,8 @@ static rt_status check_cover(rt_safetensors *file)
     for (size_t i = 0; i < file->count; i++) {
         const rt_safetensor *t = file->tensors + i;
         if (t->begin != end)
-            return refuse(file, t,
-                          t->begin < end ? "it overlaps another one"
-                                         : "there is a hole before its numbers");
+            return refuse(t, t->begin < end ? "it overlaps another one"
+                                            : "there is a hole before its numbers");
         end += t->bytes;
     }
     if (end != file->room)
@@ -197,8 +194,8 @@ static rt_status read_tensors(rt_safetensors *file, json_t *header)
         if (!strcmp(key, metadata_key)) {
             status = check_metadata(file, value);
         } else {
-            t->name = strcpy(name, key);
-            status = read_tensor(file, value, t, shape);
+            *t = (rt_safetensor){.file = file, .name = strcpy(name, key)};
+            status = read_tensor(value, t, shape);
             name += strlen(key) + 1;
             shape += t->axes;
             file->count++;
@@ -410,8 +407,8 @@ static double value_at(rt_dtype dtype, const unsigned char *bytes)
     }
 }
 
-rt_status rt_safetensors_doubles(const rt_safetensors *file, const rt_safetensor *t, uint64_t first,
-                                 size_t count, double *values)
+rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t count,
+                                 double *values)
 {
     unsigned char bytes[BLOCK * sizeof(double)];
     const size_t width = (size_t)rt_dtype_bits[t->dtype] / 8;
@@ -419,13 +416,13 @@ rt_status rt_safetensors_doubles(const rt_safetensors *file, const rt_safetensor
     if (t->dtype > RT_DTYPE_BF16)
         return rt_error(RT_CHECKPOINT,
                         "%s: tensor %s: its dtype is %s; F32, F16, BF16 and F64 can be read",
-                        file->name, rt_quote(quoted, t->name), rt_dtype_words[t->dtype]);
+                        t->file->name, rt_quote(quoted, t->name), rt_dtype_words[t->dtype]);
     if (first > t->count || count > t->count - first)
-        return rt_error(RT_CHECKPOINT, "%s: tensor %s has %" PRIu64 " numbers", file->name,
+        return rt_error(RT_CHECKPOINT, "%s: tensor %s has %" PRIu64 " numbers", t->file->name,
                         rt_quote(quoted, t->name), t->count);
     while (count) {
         const size_t part = count < BLOCK ? count : BLOCK;
-        rt_status status = read_at(file, t->begin + first * width, bytes, part * width);
+        rt_status status = read_at(t->file, t->begin + first * width, bytes, part * width);
         if (status.code)
             return status;
         for (size_t i = 0; i < part; i++)
@@ -436,13 +433,12 @@ rt_status rt_safetensors_doubles(const rt_safetensors *file, const rt_safetensor
     return rt_ok();
 }
 
-rt_status rt_safetensors_reals(const rt_safetensors *file, const rt_safetensor *t, uint64_t first,
-                               size_t count, real *values)
+rt_status rt_safetensors_reals(const rt_safetensor *t, uint64_t first, size_t count, real *values)
 {
     double block[BLOCK] = {0};
     while (count) {
         const size_t part = count < BLOCK ? count : BLOCK;
-        rt_status status = rt_safetensors_doubles(file, t, first, part, block);
+        rt_status status = rt_safetensors_doubles(t, first, part, block);
         if (status.code)
             return status;
         for (size_t i = 0; i < part; i++)

@@ -53,7 +53,10 @@ extern const int rt_dtype_bits[];
 
 enum { RT_SAFETENSORS_HEADER = 100000000, RT_SHAPE_OF_FILE_SIZE = 96 };
 
+typedef struct rt_safetensors rt_safetensors;
+
 typedef struct rt_safetensor {
+    const rt_safetensors *file;
     const char *name;
     rt_dtype dtype;
     int axes;
@@ -62,8 +65,6 @@ typedef struct rt_safetensor {
     uint64_t begin; /* of its bytes in the file */
     uint64_t bytes;
 } rt_safetensor;
-
-typedef struct rt_safetensors rt_safetensors;
 
 /* Opens a regular file and checks its header. */
 rt_status rt_safetensors_open(rt_safetensors **file_new, const char *path) RT_MUST_CHECK;
@@ -82,10 +83,10 @@ const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FI
 
 /* Reads `count` numbers of a tensor from the given one on. F64, F32, F16 and BF16 alone are read
  * as numbers; in the float build F64 is rounded. */
-rt_status rt_safetensors_doubles(const rt_safetensors *file, const rt_safetensor *t, uint64_t first,
-                                 size_t count, double *values) RT_MUST_CHECK;
-rt_status rt_safetensors_reals(const rt_safetensors *file, const rt_safetensor *t, uint64_t first,
-                               size_t count, real *values) RT_MUST_CHECK;
+rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t count,
+                                 double *values) RT_MUST_CHECK;
+rt_status rt_safetensors_reals(const rt_safetensor *t, uint64_t first, size_t count,
+                               real *values) RT_MUST_CHECK;
 
 /* ---- writing ---- */
 

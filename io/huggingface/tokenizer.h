@@ -28,24 +28,15 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
  * text, fill it up and hide others (bos_token or cls_token, eos_token or sep_token, pad_token,
  * mask_token). */
 
-/* tokenizer.json, to be given back with json_decref: larger than other files may be. */
-rt_status rt_tokenizer_read_json(json_t **tokenizer_new, const char *folder) RT_MUST_CHECK;
-
-/* Returns whether the tokenizer has BPE. */
-bool rt_tokenizer_is_bpe(const json_t *tokenizer);
-
-/* Errors are RT_CHECKPOINT and begin with the name of the file. */
-rt_status rt_tokenizer_read_bpe(rt_vocabulary **vocabulary_new, const char *folder) RT_MUST_CHECK;
-
 /* Special tokens that are put around a text. */
 typedef struct rt_frame {
     bool begins, ends;
 } rt_frame;
 
 /* The tokenizer.json of a vocabulary of level bpe: the bytes that were read, if its post-processor
- * puts just these around a text, else with one that does. The caller frees it. */
-rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary,
-                                rt_frame frame) RT_MUST_CHECK;
+ * puts just these around a text, else with one that does. The caller frees it; NULL if the heap is
+ * exhausted. */
+char *rt_tokenizer_bpe_file(const rt_vocabulary *vocabulary, rt_frame frame) RT_MUST_CHECK;
 
 /* Puts the class and the special tokens of a tokenizer_config.json for a vocabulary of level bpe,
  * whose tokenizer.json is what rt_tokenizer_bpe_file gives. */

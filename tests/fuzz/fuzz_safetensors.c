@@ -14,7 +14,7 @@ static void read_all(const rt_safetensors *file, const rt_safetensor *t)
     for (uint64_t first = 0; first < t->count && first < 4096; first += BLOCK) {
         const uint64_t left = t->count - first;
         rt_status status =
-            rt_safetensors_doubles(file, t, first, left < BLOCK ? (size_t)left : BLOCK, block);
+            rt_safetensors_doubles(t, first, left < BLOCK ? (size_t)left : BLOCK, block);
         if ((status.code != RT_OK) != (t->dtype > RT_DTYPE_BF16))
             abort();
     }

@@ -72,7 +72,7 @@ static const char *const names[] = {"sequence",
                                     "../llama/llama_longrope",
                                     "../llama/mistral_window"};
 
-TEST_ROWS(the_logits_are_those_of_hugging_face, 0, ((int)(sizeof names / sizeof *names)))
+TEST_ROWS(the_logits_are_those_of_hugging_face, 0, (ROWS(names)))
 {
     char path[PATH_OF_FIXTURE];
     int count, longest;
@@ -160,8 +160,7 @@ TEST(theta_starts_where_the_folder_has_it)
     remove_scratch();
 }
 
-TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0,
-          ((int)(sizeof names / sizeof *names)))
+TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, (ROWS(names)))
 {
     make_scratch();
     const char *path = in_scratch("saved.h5");
@@ -179,7 +178,7 @@ TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0,
 }
 
 /* A folder holds floats. */
-TEST_ROWS(a_model_exported_as_a_folder_opens_as_it_was, 0, ((int)(sizeof names / sizeof *names)))
+TEST_ROWS(a_model_exported_as_a_folder_opens_as_it_was, 0, (ROWS(names)))
 {
     char command[600];
     make_scratch();

@@ -8,14 +8,13 @@
 
 #include "io/huggingface/json.h"
 
-#include <dirent.h>
 #include <math.h>
 
 static inline rt_transformer *new_model(const rt_transformer_options *o)
 {
     rt_transformer *model;
     assert_status(rt_transformer_new(&model, o, 3, NULL), RT_OK, "");
-    return model;
+    return owned(model, free_model);
 }
 
 /* A model of the words of option_words.h, no two of whose parameters are alike. Their numbers are
@@ -47,18 +46,11 @@ static inline rt_status write_model(const rt_transformer *model)
                                 &(rt_huggingface_export){.length = 8, .overwrite = true});
 }
 
-/* Removes what was written, so that the scratch folder can be removed. */
-static inline void remove_out(void)
+static inline rt_transformer *written_model(const char *words)
 {
-    char path[800];
-    DIR *folder = opendir(in_scratch("out"));
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        snprintf(path, sizeof path, "%s/%.200s", in_scratch("out"), entry->d_name);
-        remove(path);
-    }
-    if (folder)
-        closedir(folder);
-    rmdir(in_scratch("out"));
+    rt_transformer *model = model_of_words(words);
+    assert_status(write_model(model), RT_OK, "");
+    return model;
 }
 
 static inline json_t *read_config(void)

@@ -1,9 +1,11 @@
 #ifndef ROTOR_TESTS_TRAINING_HF_FOLDER_H
 #define ROTOR_TESTS_TRAINING_HF_FOLDER_H
 
-/* A folder of Hugging Face in the scratch folder, made of a fixture with a few bytes changed. */
+/* A folder of Hugging Face in the scratch folder, made of a fixture with a few bytes changed;
+ * the models and folders of a test are released after it. */
 
 #include "folder_ini.h"
+#include "suite.h"
 #include "training/scratch.h"
 
 #include "io/huggingface/huggingface.h"
@@ -12,6 +14,41 @@
 #define HF_FIXTURES  TEST_SOURCES "/fixtures/huggingface"
 #define LLAMA(name)  "../llama/" name /* from there */
 #define FAMILY(name) "../families/" name
+
+/* ---- what a test has opened and made ---- */
+
+static inline void close_folder(void *there)
+{
+    rt_huggingface_close(there);
+}
+
+static inline void free_model(void *model)
+{
+    rt_transformer_free(model);
+}
+
+/* Removes the folder "out" in the scratch folder, to which a test exports a model. */
+static inline void remove_out(void)
+{
+    char path[800];
+    DIR *folder = opendir(in_scratch("out"));
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "%s/%.200s", in_scratch("out"), entry->d_name);
+        remove(path);
+    }
+    if (folder)
+        closedir(folder);
+    rmdir(in_scratch("out"));
+}
+
+/* After a test. */
+static inline void remove_all(void)
+{
+    remove_out();
+    remove_scratch();
+}
+
+/* ---- folders ---- */
 
 #define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -68,14 +105,14 @@ static inline rt_huggingface *opened_folder(const char *folder)
 {
     rt_huggingface *there;
     assert_status(rt_huggingface_open(&there, folder), RT_OK, "");
-    return there;
+    return owned(there, close_folder);
 }
 
 static inline rt_transformer *model_of_folder(const rt_huggingface *there)
 {
     rt_transformer *model;
     assert_status(rt_huggingface_model(there, &model), RT_OK, "");
-    return model;
+    return owned(model, free_model);
 }
 
 /* Opens the folder of a fixture. */

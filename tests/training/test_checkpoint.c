@@ -162,7 +162,7 @@ static const struct {
     {"theta.scope=head", "theta.scope is layer in the checkpoint, head in the configuration"},
 };
 
-TEST_ROWS(another_layout_is_refused, 0, sizeof layouts / sizeof *layouts)
+TEST_ROWS(another_layout_is_refused, 0, ROWS(layouts))
 {
     save_example();
     trained t = new_trained(4, 2);
@@ -427,14 +427,21 @@ TEST_ROWS(another_format_version_is_refused, 0, 4)
     rt_checkpoint_theta_free(&theta);
 }
 
-/* ---- the vocabulary ---- */
+/* ---- vocabulary and labels ---- */
 
-static rt_status read_vocabulary(rt_vocabulary **vocabulary)
+/* Reads the info, and gives away its vocabulary or its labels. */
+static rt_status read_parts(rt_vocabulary **vocabulary, rt_labels **labels)
 {
     rt_checkpoint_info info;
     rt_status status = rt_checkpoint_read_info(opened(in_scratch(FILE_NAME)), &info);
-    *vocabulary = info.vocabulary;
-    info.vocabulary = NULL;
+    if (vocabulary) {
+        *vocabulary = info.vocabulary;
+        info.vocabulary = NULL;
+    }
+    if (labels) {
+        *labels = info.labels;
+        info.labels = NULL;
+    }
     rt_checkpoint_info_free(&info);
     return status;
 }
@@ -459,7 +466,7 @@ TEST_ROWS(a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4)
         saved->ends.ids[i] = saved->count - 1 - i % 5;
     status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
     assert_status(status, RT_OK, "");
-    assert_status(read_vocabulary(&read), RT_OK, "");
+    assert_status(read_parts(&read, NULL), RT_OK, "");
     ck_assert_int_eq(read->ends.count, saved->ends.count);
     ck_assert(!memcmp(read->ends.ids, saved->ends.ids, sizeof read->ends.ids));
     ck_assert(rt_vocabularies_equal(saved, read));
@@ -516,8 +523,62 @@ TEST_ROWS(a_forged_vocabulary_is_refused, 0, 9)
     rt_vocabulary *read;
     save_example();
     forge_vocabulary(rows[_i].attribute, rows[_i].word);
-    assert_status(read_vocabulary(&read), RT_CHECKPOINT, rows[_i].message);
+    assert_status(read_parts(&read, NULL), RT_CHECKPOINT, rows[_i].message);
     ck_assert_ptr_null(read);
+}
+
+/* A checkpoint with the labels of a text, one a line; without any for NULL. */
+static void save_labels(const char *text)
+{
+    trained t = new_trained(4, 1);
+    rt_checkpoint_info info = some_info(200);
+    rt_status status = rt_ok();
+    if (text)
+        status = rt_labels_read(&info.labels, "labels", text, strlen(text));
+    assert_status(status, RT_OK, "");
+    status = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info);
+    assert_status(status, RT_OK, "");
+    rt_labels_free(info.labels);
+}
+
+TEST(labels_are_read_as_they_were_saved)
+{
+    rt_labels *labels, *alone;
+    save_labels("B\nb\n\xc3\xa9 e\n");
+    assert_status(read_parts(NULL, &labels), RT_OK, "");
+    ck_assert_int_eq(labels->count, 3);
+    ck_assert_str_eq(labels->names[2], "\xc3\xa9 e");
+    rt_image *image = opened(in_scratch(FILE_NAME));
+    assert_status(rt_checkpoint_labels(image, &alone), RT_OK, "");
+    ck_assert(rt_labels_equal(labels, alone));
+    rt_image_close(image);
+    rt_labels_free(labels);
+    rt_labels_free(alone);
+}
+
+TEST(data_without_labels_has_none)
+{
+    rt_labels *labels;
+    save_labels(NULL);
+    assert_status(read_parts(NULL, &labels), RT_OK, "");
+    ck_assert_ptr_null(labels);
+}
+
+TEST_ROWS(forged_labels_are_refused, 0, 4)
+{
+    static const unsigned char forged[][5] = {"aa\nb", "b\na\n", "a\na\n", "a\n\x1b\n"};
+    static const char message[] = FILE_NAME ": /labels:2: must be a label, after the one before it";
+    const bool sound = _i == 0;
+    rt_labels *labels;
+    save_labels("a\nb\n");
+    hid_t file = begin_forging(in_scratch(FILE_NAME));
+    hid_t set = H5Dopen2(file, "/labels", H5P_DEFAULT);
+    ck_assert(H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, forged[_i]) >= 0);
+    H5Dclose(set);
+    end_forging(file, in_scratch(FILE_NAME));
+    assert_status(read_parts(NULL, &labels), sound ? RT_OK : RT_CHECKPOINT, sound ? "" : message);
+    ck_assert((labels != NULL) == sound);
+    rt_labels_free(labels);
 }
 
 /* ---- failures ---- */
@@ -529,33 +590,47 @@ TEST(a_missing_file_is_named)
                   lasting("cannot open %s/" FILE_NAME ": No such file or directory", scratch));
 }
 
+/* Loads into the first of two models, which are alike, and the same until that succeeds. */
+static rt_status try_load(void *models)
+{
+    trained *t = models;
+    ck_assert(same_numbers(&t[0], &t[1]));
+    return load_example(t);
+}
+
 TEST(a_failed_allocation_while_loading_changes_nothing)
 {
     save_example();
-    trained t = new_trained(4, 2), before = new_trained(4, 2), saved = new_trained(4, 1);
-    rt_code code = RT_MEMORY;
-    size_t n = 0;
-    while (code != RT_OK) {
-        ck_assert(same_numbers(&t, &before));
-        rt_memory_fail_at(++n);
-        code = load_example(&t).code;
-        rt_memory_fail_at(0);
-        ck_assert(code == RT_OK || code == RT_MEMORY);
-    }
-    ck_assert_uint_gt(n, 6);
-    ck_assert(same_numbers(&t, &saved));
+    trained t[] = {new_trained(4, 2), new_trained(4, 2)}, saved = new_trained(4, 1);
+    expect_faults(try_load, t, 6);
+    ck_assert(same_numbers(&t[0], &saved));
+}
+
+static rt_status try_save(void *model)
+{
+    const rt_checkpoint_info info = some_info(200);
+    ck_assert_int_eq(files_in_scratch(), 0);
+    return rt_checkpoint_save(in_scratch(FILE_NAME), model, &info);
 }
 
 TEST(a_failed_allocation_while_saving_is_an_error)
 {
     trained t = new_trained(4, 1);
-    rt_checkpoint_info info = some_info(200);
-    rt_code code = RT_MEMORY;
-    for (size_t n = 1; code != RT_OK; n++) {
-        ck_assert_int_eq(files_in_scratch(), 0);
-        rt_memory_fail_at(n);
-        code = rt_checkpoint_save(in_scratch(FILE_NAME), model_of(&t), &info).code;
-        rt_memory_fail_at(0);
-        ck_assert(code == RT_OK || code == RT_MEMORY);
-    }
+    expect_faults(try_save, (void *)model_of(&t), 6);
+}
+
+static rt_status try_labels(void *unused)
+{
+    rt_labels *labels;
+    (void)unused;
+    const rt_status status = read_parts(NULL, &labels);
+    ck_assert((labels != NULL) == !status.code);
+    rt_labels_free(labels);
+    return status;
+}
+
+TEST(a_failed_allocation_while_labels_are_read_is_a_status)
+{
+    save_labels("a\nb\n");
+    expect_faults(try_labels, NULL, 3);
 }

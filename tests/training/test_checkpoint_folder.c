@@ -5,7 +5,6 @@
 #include "training/trained.h"
 
 #include <math.h>
-#include <sys/wait.h>
 
 static const char *checkpoint(int step)
 {
@@ -116,17 +115,15 @@ TEST(unfinished_files_are_removed)
     ck_assert(exists(in_scratch("notes.tmp")));
 }
 
+static rt_status save_one_more(void)
+{
+    return save(300, 1);
+}
+
 TEST(a_failed_save_removes_nothing)
 {
     SAVE(2, 100, 200);
-    pid_t child = fork();
-    if (child == 0) {
-        limit_file_size(3000);
-        _exit(save(300, 1).code == RT_IO ? 0 : 1);
-    }
-    int result;
-    ck_assert_int_eq(waitpid(child, &result, 0), child);
-    ck_assert_int_eq(result, 0);
+    ck_assert(fails_on_full_disk(3000, save_one_more));
     expect_steps("200 100 ");
     ck_assert_int_eq(files_in_scratch(), 2);
 }
@@ -182,8 +179,7 @@ static const struct {
     {kernels_without_a_name, "blas holds a character that cannot be printed"},
 };
 
-TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0,
-          sizeof unloadable / sizeof *unloadable)
+TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0, ROWS(unloadable))
 {
     char message[256];
     SAVE(2, 100, 200);
@@ -297,20 +293,21 @@ TEST(a_file_in_the_place_of_the_folder_is_an_error)
                   lasting("cannot open %s/file: Not a directory", scratch));
 }
 
+static rt_status find_newest(void *unused)
+{
+    rt_checkpoint_found found;
+    (void)unused;
+    const rt_status status = rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found);
+    ck_assert_int_eq(!status.code, found.found && found.step == 200);
+    ck_assert_int_eq(!status.code, found.image != NULL);
+    rt_image_close(found.image);
+    return status;
+}
+
 TEST(every_failed_allocation_is_an_error)
 {
     SAVE(0, 100, 200);
-    rt_code code = RT_MEMORY;
-    for (size_t n = 1; code != RT_OK; n++) {
-        rt_checkpoint_found found;
-        rt_memory_fail_at(n);
-        code = rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found).code;
-        rt_memory_fail_at(0);
-        ck_assert(code == RT_OK || code == RT_MEMORY);
-        ck_assert_int_eq(code == RT_OK, found.found && found.step == 200);
-        ck_assert_int_eq(code == RT_OK, found.image != NULL);
-        rt_image_close(found.image);
-    }
+    expect_faults(find_newest, NULL, 3);
 }
 
 /* Only the last allocation, for the list of what to remove, may fail unnoticed. */

@@ -70,8 +70,6 @@ static const struct {
     {"data.task", {"copy", "shift", "period", "recall"}, true},
 };
 
-enum { CHOICES = sizeof choices / sizeof *choices };
-
 static const char *draw_value(dice *d, int choice)
 {
     int count = 0;
@@ -100,12 +98,12 @@ static bool has_matrices(const rt_config *c)
  * those that make the shapes stay as they were drawn last. The trainers stay while a file is read
  * in a child, and GCC 12's AddressSanitizer may hang in a child if another thread allocates during
  * the fork: one thread each. */
-static void draw_config(dice *d, rt_config *config, const char *drawn[CHOICES], bool again)
+static void draw_config(dice *d, rt_config *config, const char *drawn[ROWS(choices)], bool again)
 {
     char settings[KEYS_SIZE] = "model.dim=8\nmodel.ffn_dim=8\ndata.length=10\n"
                                "data.vocab=12\ntrain.batch_size=2\ntrain.eval_batches=1\n"
                                "optimizer.clip_norm=0\nrun.threads=1\n";
-    for (int i = 0; i < CHOICES; i++) {
+    for (int i = 0; i < ROWS(choices); i++) {
         const size_t length = strlen(settings);
         if (!again || choices[i].again)
             drawn[i] = draw_value(d, i);
@@ -281,7 +279,7 @@ SUITE(.setup = make_scratch, .teardown = remove_scratch)
 NIGHTLY_ROWS(every_state_that_can_be_reached_is_saved_and_loaded, 0, 2)
 {
     dice d = {.seed = (uint64_t)_i + 3};
-    const char *drawn[CHOICES];
+    const char *drawn[ROWS(choices)];
     int saved = 0, started = 0, below_0 = 0;
     const char *before = lasting("%s", in_scratch("before.h5"));
     const char *now = lasting("%s", in_scratch("now.h5"));

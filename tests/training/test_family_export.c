@@ -11,8 +11,6 @@
 enum { B = 2, T = 9, MOST = B * T * 13 };
 static const double tolerance = 1e-11;
 
-#define ROWS_OF(table) (int)(sizeof(table) / sizeof *(table))
-
 /* ---- what cannot be expressed ---- */
 
 #define OF_ROFORMER   " cannot be exported: a RoFormer of Hugging Face has "
@@ -125,18 +123,17 @@ static const char *const gguf_rules[][2] = {
     {"decoder", "a model of token ids alone cannot be exported as GGUF"},
 };
 
-SUITE(.setup = make_scratch, .teardown = remove_scratch)
+SUITE(.setup = make_scratch, .teardown = remove_all)
 
-TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS_OF(rules))
+TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS(rules))
 {
     const rt_transformer_options o = options_of(rules[_i][0]);
     rt_transformer *model = new_model(&o);
     assert_status(write_model(model), RT_CONFIG, rules[_i][1]);
     ck_assert(!exists(in_scratch("out")));
-    rt_transformer_free(model);
 }
 
-TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS_OF(gguf_rules))
+TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS(gguf_rules))
 {
     const rt_transformer_options o = options_of(gguf_rules[_i][0]);
     rt_transformer *model = new_model(&o);
@@ -145,7 +142,6 @@ TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS_OF(gguf_r
     ck_assert_int_eq(status.code, RT_CONFIG);
     expect_in(status.message, gguf_rules[_i][1]);
     ck_assert_int_eq(files_in_scratch(), 0);
-    rt_transformer_free(model);
 }
 
 /* ---- what is computed ---- */
@@ -198,9 +194,6 @@ static void expect_words_kept(const char *words, const char *class)
     const bool table = !strncmp(words, "roformer", 8) && strstr(words, "position.frequencies");
     rt_huggingface *there = expect_kept(model, class, table ? 2e-5 : tolerance, &copy);
     ck_assert(there->options.theta.learn == table);
-    rt_transformer_free(model);
-    rt_transformer_free(copy);
-    rt_huggingface_close(there);
 }
 
 #define SCALED                                                                                     \
@@ -262,10 +255,9 @@ static const char *const kept[][2] = {
     {"esm head=token labels=3", "EsmForTokenClassification"},
 };
 
-TEST_ROWS(what_is_exported_computes_the_same, 0, ROWS_OF(kept))
+TEST_ROWS(what_is_exported_computes_the_same, 0, ROWS(kept))
 {
     expect_words_kept(kept[_i][0], kept[_i][1]);
-    remove_out();
 }
 
 /* ---- learned theta ---- */
@@ -285,7 +277,7 @@ static const char *const learning[][2] = {
 };
 enum { SCOPES = 3, FORMS = 2 };
 
-TEST_ROWS(learned_theta_are_read_again, 0, ROWS_OF(learning) * SCOPES * FORMS)
+TEST_ROWS(learned_theta_are_read_again, 0, ROWS(learning) * SCOPES * FORMS)
 {
     const char *const *row = learning[_i / (SCOPES * FORMS)];
     double a[64], b[64];
@@ -319,10 +311,6 @@ TEST_ROWS(learned_theta_are_read_again, 0, ROWS_OF(learning) * SCOPES * FORMS)
                                                                rt_size(&p->tensor) * sizeof(real))),
                       "%s has other values", p->name);
     }
-    rt_transformer_free(model);
-    rt_transformer_free(copy);
-    rt_huggingface_close(there);
-    remove_out();
 }
 
 static const char *const contradicted[][2] = {
@@ -335,13 +323,12 @@ static const char *const contradicted[][2] = {
 };
 
 /* A theta that contradicts the rest of the folder is not used. */
-TEST_ROWS(theta_that_made_nothing_of_the_folder_are_left, 0, ROWS_OF(contradicted))
+TEST_ROWS(theta_that_made_nothing_of_the_folder_are_left, 0, ROWS(contradicted))
 {
     char words[64];
     rt_huggingface *there;
     snprintf(words, sizeof words, "%s theta.learn=yes", contradicted[_i][0]);
-    rt_transformer *model = model_of_words(words);
-    assert_status(write_model(model), RT_OK, "");
+    written_model(words);
     change_file("out/config.json", "[[1, ", "[[1.01, ");
     const rt_status status = rt_huggingface_open(&there, in_scratch("out"));
     if (contradicted[_i][1]) {
@@ -357,8 +344,6 @@ TEST_ROWS(theta_that_made_nothing_of_the_folder_are_left, 0, ROWS_OF(contradicte
                       "config.json: rope_parameters: full_attention and sliding_attention must "
                       "have one scaling: rotor has one for all layers");
     }
-    rt_transformer_free(model);
-    remove_out();
 }
 
 TEST(a_theta_that_is_not_finite_is_not_exported)
@@ -367,8 +352,6 @@ TEST(a_theta_that_is_not_finite_is_not_exported)
     model->layers[0].encoding->data[1] = (real)NAN;
     assert_status(write_model(model), RT_NONFINITE, "theta is nan at 1: it is not exported");
     ck_assert(!exists(in_scratch("out")));
-    rt_transformer_free(model);
-    remove_out();
 }
 
 /* theta = 1 / (factor base^(2i/D)), which is what transformers computes of longrope. */
@@ -394,9 +377,6 @@ TEST(rope_parameters_have_a_learned_theta)
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_str_eq(there->warnings, "");
     ck_assert(there->options.theta.learn && there->theta[2] == 0);
-    rt_huggingface_close(there);
-    rt_transformer_free(model);
-    remove_out();
 }
 
 /* ---- inv_freq of an ESM ---- */
@@ -415,13 +395,11 @@ TEST(every_layer_of_an_esm_has_its_theta)
         double theta[4];
         const rt_safetensor *t = rt_safetensors_find(weights, names[i]);
         ck_assert(t && t->count == 4);
-        assert_status(rt_safetensors_doubles(weights, t, 0, 4, theta), RT_OK, "");
+        assert_status(rt_safetensors_doubles(t, 0, 4, theta), RT_OK, "");
         for (int k = 0; k < 4; k++)
             ck_assert_double_eq_tol(theta[k], pow(700, -k / 4.0), 1e-7);
     }
     rt_safetensors_close(weights);
-    rt_transformer_free(model);
-    remove_out();
 }
 
 /* Some published folders have rounded it. Any layer may have another. */
@@ -429,8 +407,7 @@ TEST_ROWS(a_buffer_that_rope_theta_did_not_make_is_a_warning, 0, 2)
 {
     static const float rounded[] = {1, 0.2F, 0.03F, 0.007F};
     char name[96];
-    rt_transformer *model = model_of_words("esm");
-    assert_status(write_model(model), RT_OK, "");
+    written_model("esm");
     ck_assert_int_eq(rename(in_scratch("out/model.safetensors"), in_scratch("model.safetensors")),
                      0);
     snprintf(name, sizeof name, "esm.encoder.layer.%d.attention.self.rotary_embeddings.inv_freq",
@@ -441,9 +418,6 @@ TEST_ROWS(a_buffer_that_rope_theta_did_not_make_is_a_warning, 0, 2)
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_str_eq(there->warnings,
                      "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
-    rt_huggingface_close(there);
-    rt_transformer_free(model);
-    remove_out();
 }
 
 /* Its heads had another size, or it is no buffer of theta at all. */
@@ -458,7 +432,6 @@ TEST(a_buffer_of_another_shape_is_a_warning)
     rt_huggingface *there = opened_folder(scratch);
     ck_assert_str_eq(there->warnings,
                      "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
-    rt_huggingface_close(there);
 }
 
 /* ---- config.json ---- */
@@ -489,7 +462,6 @@ TEST(older_versions_find_their_keys)
     config = read_config();
     ck_assert_ptr_null(json_object_get(config, "global_attn_every_n_layers"));
     json_decref(config);
-    remove_out();
 }
 
 TEST(ids_of_special_tokens_are_those_of_the_vocabulary)
@@ -513,7 +485,6 @@ TEST(ids_of_special_tokens_are_those_of_the_vocabulary)
         if (!i)
             expect_json(config, "sep_token_id", "2");
         json_decref(config);
-        rt_transformer_free(model);
     }
     json_t *settings;
     assert_status(rt_json_read_file(&settings, in_scratch("out"), "tokenizer_config.json"), RT_OK,
@@ -521,7 +492,6 @@ TEST(ids_of_special_tokens_are_those_of_the_vocabulary)
     expect_json(settings, "tokenizer_class", "\"EsmTokenizer\"");
     json_decref(settings);
     rt_vocabulary_free(v);
-    remove_out();
 }
 
 /* Reads tokenizer.json of the folder: whether its template has a token behind a text. */
@@ -554,10 +524,8 @@ TEST_ROWS(a_masked_language_model_keeps_the_token_behind_a_text, 0, 2)
     card[size] = '\0'; /* file_bytes leaves room for it */
     ck_assert_int_eq(strstr(card, "and `[SEP]` after the text, which rotor does not") != NULL, !_i);
     free(card);
-    rt_transformer_free(model);
     rt_vocabulary_free(v);
     free(file);
-    remove_out();
 }
 
 TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
@@ -581,21 +549,14 @@ TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, cases[_i].positions);
     ck_assert_int_eq(there->length, 8);
-    rt_huggingface_close(there);
-    rt_transformer_free(model);
-    remove_out();
 }
 
 TEST(the_base_of_ntk_is_written)
 {
-    rt_transformer *model = model_of_words("decoder position.scaling=ntk position.scale=8");
-    assert_status(write_model(model), RT_OK, "");
+    written_model("decoder position.scaling=ntk position.scale=8");
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->options.position.frequencies.scaling, RT_SCALING_NONE);
     ck_assert(fabs(there->options.position.frequencies.base / 160000 - 1) < 1e-14);
-    rt_huggingface_close(there);
-    rt_transformer_free(model);
-    remove_out();
 }
 
 TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
@@ -621,7 +582,6 @@ TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
         rt_huggingface *there = opened_folder(in_scratch("out"));
         ck_assert(!memcmp(there->ends.ids, v->ends.ids, (size_t)v->ends.count * sizeof(int32_t)));
         ck_assert_int_eq(there->ends.count, v->ends.count);
-        rt_huggingface_close(there);
     }
     assert_status(write_model(model), RT_OK, "");
     config = read_config();
@@ -630,8 +590,6 @@ TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
     ck_assert(json_is_null(json_object_get(config, "pad_token_id")));
     json_decref(config);
     rt_vocabulary_free(v);
-    rt_transformer_free(model);
-    remove_out();
 }
 
 TEST_ROWS(the_card_says_how_it_turns, 0, 6)
@@ -649,14 +607,11 @@ TEST_ROWS(the_card_says_how_it_turns, 0, 6)
          "was learned separately for every head of keys. "},
     };
     char card[8192];
-    rt_transformer *model = model_of_words(rows[_i][0]);
-    assert_status(write_model(model), RT_OK, "");
+    written_model(rows[_i][0]);
     read_into(card, sizeof card, "out/README.md");
     expect_in(card, _i == 0 ? "\n- mistral\n" : "\n- llama\n");
     expect_in(card, "\n# A Llama\n");
     expect_in(card, rows[_i][1]);
     ck_assert((strstr(card, "attention.q_proj).register_forward_hook(rotate)") != NULL) ==
               (_i >= 3));
-    rt_transformer_free(model);
-    remove_out();
 }

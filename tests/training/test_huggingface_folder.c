@@ -239,11 +239,10 @@ static const struct {
      "config.json: rope_parameters.long_factor must have a number for each of the 3 pairs of a "
      "head, none of them 0, and there can be 256"},
 };
-enum { CONFIGS = sizeof configs / sizeof *configs };
 
-SUITE(.setup = make_scratch, .teardown = remove_scratch)
+SUITE(.setup = make_scratch, .teardown = remove_all)
 
-TEST_ROWS(what_rotor_cannot_express_is_refused_by_its_key, 0, CONFIGS)
+TEST_ROWS(what_rotor_cannot_express_is_refused_by_its_key, 0, ROWS(configs))
 {
     copy_fixture(configs[_i].fixture, CHANGES(configs[_i].from, configs[_i].to), NULL);
     expect_refused(configs[_i].message);
@@ -270,13 +269,12 @@ TEST(what_is_absent_is_as_transformers_has_it)
                          "\"layer_norm_eps\"", "\"l\""),
                  NULL);
     rt_huggingface *there = opened_folder(scratch);
-    rt_transformer_free(model_of_folder(there));
+    model_of_folder(there);
     ck_assert_int_eq(there->options.embedding_dim, 24);
     ck_assert_int_eq(there->options.activation, RT_GELU);
     ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
     ck_assert(there->options.tie_embeddings && !there->options.position.rotate_value);
     ck_assert(there->options.norm_eps == 1e-12);
-    rt_huggingface_close(there);
 }
 
 TEST(labels_are_those_of_the_folder)
@@ -288,7 +286,6 @@ TEST(labels_are_those_of_the_folder)
     ck_assert_str_eq(there->labels[2], "B-\xc3\xa9");
     ck_assert_str_eq(there->architecture, "RoFormerForTokenClassification");
     ck_assert(there->has_head);
-    rt_huggingface_close(there);
 }
 
 /* Keys of a line "FAMILY KEY KEY ..." of fixtures/config_keys.txt, which tests/huggingface/
@@ -337,7 +334,6 @@ TEST_ROWS(keys_that_no_table_has_are_named_in_one_line, 0, 4)
     copy_fixture(rows[_i][0], CHANGES("\"vocab_size\"", rows[_i][1]), NULL);
     rt_huggingface *there = opened_folder(scratch);
     ck_assert_str_eq(there->warnings, rows[_i][2]);
-    rt_huggingface_close(there);
 }
 
 /* transformers sets its local_attention by it. */
@@ -348,7 +344,6 @@ TEST(sliding_window_of_a_modernbert_is_its_window)
     rt_huggingface *there = opened_folder(scratch);
     ck_assert_int_eq(there->options.window, 2);
     ck_assert_str_eq(there->warnings, "");
-    rt_huggingface_close(there);
 }
 
 /* transformers takes its rope_type, but not what it was called before. */
@@ -361,7 +356,6 @@ TEST_ROWS(a_scaling_of_an_old_modernbert_needs_a_rope_type, 0, 2)
     rt_huggingface *there = opened_folder(scratch);
     ck_assert_int_eq(there->options.position.frequencies.scaling,
                      _i ? RT_SCALING_LINEAR : RT_SCALING_NONE);
-    rt_huggingface_close(there);
 }
 
 /* ---- folders without a model ---- */
@@ -428,9 +422,8 @@ static const struct {
     {LLAMA("llama"), "model.norm.weight", "model.norx.weight",
      "model.safetensors: lacks model.norm.weight (24)"},
 };
-enum { TENSORS = sizeof tensors / sizeof *tensors };
 
-TEST_ROWS(a_tensor_that_is_missing_is_named, 0, TENSORS)
+TEST_ROWS(a_tensor_that_is_missing_is_named, 0, ROWS(tensors))
 {
     copy_fixture(tensors[_i].fixture, NULL, CHANGES(tensors[_i].from, tensors[_i].to));
     expect_refused(tensors[_i].message);
@@ -467,10 +460,6 @@ TEST(a_tied_decoder_that_differs_is_used_and_said)
     rt_transformer *a = model_of_folder(there), *b = model_of_folder(untied);
     ck_assert(!memcmp(a->parameters.values, b->parameters.values,
                       a->parameters.block_size * sizeof(real)));
-    rt_transformer_free(a);
-    rt_transformer_free(b);
-    rt_huggingface_close(there);
-    rt_huggingface_close(untied);
 }
 
 /* All numbers are compared, which takes more than one reading of 512. */
@@ -486,8 +475,7 @@ TEST_ROWS(a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5)
     copy_fixture("masked_lm_untied",
                  CHANGES("\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true"), NULL);
     assert_status(rt_safetensors_open(&weights, in_scratch("model.safetensors")), RT_OK, "");
-    assert_status(rt_safetensors_doubles(weights, rt_safetensors_find(weights, words), 0, NUMBERS,
-                                         numbers),
+    assert_status(rt_safetensors_doubles(rt_safetensors_find(weights, words), 0, NUMBERS, numbers),
                   RT_OK, "");
     rt_safetensors_close(weights);
     for (int i = 0; i < NUMBERS; i++)
@@ -498,7 +486,6 @@ TEST_ROWS(a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5)
     rt_huggingface *there = opened_folder(scratch);
     ck_assert_int_eq(there->options.tie_embeddings, places[_i] == NUMBERS);
     ck_assert_int_eq(strstr(there->warnings, decoder) == NULL, places[_i] == NUMBERS);
-    rt_huggingface_close(there);
 }
 
 /* ---- several files ---- */
@@ -527,7 +514,7 @@ static void write_parts(const char *first_name, bool twice)
     for (size_t i = 0; (t = rt_safetensors_at(whole, i)); i++) {
         rt_safetensors_entry *e = &parts[i % 2][count[i % 2]++];
         ck_assert(t->count <= 2048 && i < 64);
-        assert_status(rt_safetensors_doubles(whole, t, 0, (size_t)t->count, numbers[i]), RT_OK, "");
+        assert_status(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[i]), RT_OK, "");
         *e = (rt_safetensors_entry){.name = t->name,
                                     .axes = t->axes,
                                     .fill = fill_from,
@@ -556,10 +543,6 @@ TEST(a_model_in_several_files_is_the_same)
     rt_transformer *a = model_of_folder(there), *b = model_of_folder(whole);
     ck_assert(!memcmp(a->parameters.values, b->parameters.values,
                       a->parameters.block_size * sizeof(real)));
-    rt_transformer_free(a);
-    rt_transformer_free(b);
-    rt_huggingface_close(there);
-    rt_huggingface_close(whole);
 }
 
 static const struct {
@@ -575,9 +558,8 @@ static const struct {
     {"part-2.safetensors", "part-2.safetensors: lacks 'cls.predictions.bias', which "
                            "model.safetensors.index.json says is there"},
 };
-enum { INDEXES = sizeof indexes / sizeof *indexes };
 
-TEST_ROWS(an_index_names_what_is_in_the_folder, 0, INDEXES)
+TEST_ROWS(an_index_names_what_is_in_the_folder, 0, ROWS(indexes))
 {
     write_parts(indexes[_i].name, false);
     expect_refused(indexes[_i].message);
@@ -640,7 +622,7 @@ static rt_transformer *other_model(const rt_transformer_options *options)
 {
     rt_transformer *model;
     assert_status(rt_transformer_new(&model, options, 5, NULL), RT_OK, "");
-    return model;
+    return owned(model, free_model);
 }
 
 TEST(another_head_keeps_its_start)
@@ -659,9 +641,6 @@ TEST(another_head_keeps_its_start)
     a = rt_parameters_find(&model->parameters, RT_TOKENS_NAME);
     ck_assert(memcmp(a->tensor.data, start->parameters.values + a->offset,
                      rt_size(&a->tensor) * sizeof(real)));
-    rt_transformer_free(model);
-    rt_transformer_free(start);
-    rt_huggingface_close(there);
 }
 
 TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
@@ -680,13 +659,10 @@ TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
     rt_transformer_theta(model, theta);
     for (int n = 0; n < 24; n++)
         ck_assert(fabs(theta[n] / there->theta[n % 4] - 1) < 1e-6);
-    rt_transformer_free(model);
     o.theta.learn = false;
     model = other_model(&o);
     assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(taken.head && !taken.theta);
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
 }
 
 /* A pair that rotates the other way, or not at all before one that does: ln theta is no number. */
@@ -718,8 +694,6 @@ TEST_ROWS(theta_that_have_no_logarithm_are_raw, 0, 3)
     for (int i = 0; i < PAIRS; i++)
         ck_assert_msg(fabs(read[i] - theta[i]) <= 1e-6 * fabs(theta[i]) + 1e-9,
                       "theta %d is %.9g instead of %.9g", i, read[i], theta[i]);
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
 }
 
 TEST(another_base_is_not_the_folders_theta)
@@ -731,8 +705,6 @@ TEST(another_base_is_not_the_folders_theta)
     rt_transformer *model = other_model(&o);
     assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert(taken.head && !taken.theta);
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
 }
 
 static const struct {
@@ -763,7 +735,7 @@ static const struct {
      "model.safetensors: lacks model.layers.0.self_attn.q_proj.bias (24)"},
 };
 
-TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, (int)(sizeof unfit / sizeof *unfit))
+TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, ROWS(unfit))
 {
     rt_huggingface_taken taken;
     rt_huggingface *there = opened_fixture(unfit[_i].fixture);
@@ -774,9 +746,6 @@ TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, (int)(sizeof unfit / siz
                   unfit[_i].message);
     ck_assert(!memcmp(model->parameters.values, start->parameters.values,
                       model->parameters.block_size * sizeof(real)));
-    rt_transformer_free(model);
-    rt_transformer_free(start);
-    rt_huggingface_close(there);
 }
 
 TEST_ROWS(every_allocation_can_fail, 0, 4)

@@ -21,7 +21,7 @@ static rt_huggingface *opened(void)
 {
     rt_huggingface *m;
     assert_status(rt_huggingface_import(&m, scratch), RT_OK, "");
-    return m;
+    return owned(m, close_folder);
 }
 
 /* Expects these lines of [data], those with an effect, without data.objective. */
@@ -45,7 +45,7 @@ static rt_transformer *drawn(const rt_transformer_options *options)
 {
     rt_transformer *model;
     assert_status(rt_transformer_new(&model, options, 77, NULL), RT_OK, "");
-    return model;
+    return owned(model, free_model);
 }
 
 /* The last logits of a few ids. */
@@ -65,7 +65,7 @@ static void find_logits(rt_transformer *model, double logits[LABELS])
 
 static const char *const fixtures[] = {"sequence", "token"};
 
-SUITE(.setup = make_scratch, .teardown = remove_scratch)
+SUITE(.setup = make_scratch, .teardown = remove_all)
 
 TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
 {
@@ -92,10 +92,6 @@ TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
     }
     ck_assert_str_eq(m->sorted_labels->names[0], "east");
     ck_assert_str_eq(m->sorted_labels->names[3], "\xc3\xa9st");
-    rt_transformer_free(model);
-    rt_transformer_free(as_it_is);
-    rt_huggingface_close(m);
-    rt_huggingface_close(there);
 }
 
 static const struct {
@@ -107,9 +103,8 @@ static const struct {
     {"\"3\": \"LABEL_3\"", "\"3\": \"a\\nb\"",
      "config.json: id2label of 3 holds a control character"},
 };
-enum { BAD_LABELS = sizeof bad_labels / sizeof *bad_labels };
 
-TEST_ROWS(labels_that_cannot_be_told_apart_are_refused, 0, BAD_LABELS)
+TEST_ROWS(labels_that_cannot_be_told_apart_are_refused, 0, ROWS(bad_labels))
 {
     copy_fixture("token", CHANGES(bad_labels[_i].from, bad_labels[_i].to), NULL);
     expect_not_opened(bad_labels[_i].message);
@@ -132,10 +127,6 @@ TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
                               rt_size(&p->tensor) * sizeof(real)),
                       "%s", p->name);
     }
-    rt_transformer_free(model);
-    rt_transformer_free(start);
-    rt_transformer_free(whole);
-    rt_huggingface_close(m);
 }
 
 TEST(a_head_that_is_not_wanted_must_be_sound)
@@ -149,8 +140,6 @@ TEST(a_head_that_is_not_wanted_must_be_sound)
     assert_status(rt_huggingface_load(m, model, false, &taken), RT_CHECKPOINT,
                   "model.safetensors: classifier.out_proj.weight is not finite in " RT_PRECISION
                   " precision");
-    rt_transformer_free(model);
-    rt_huggingface_close(m);
 }
 
 /* ---- vocabulary ---- */
@@ -161,7 +150,6 @@ TEST(a_folder_without_a_vocabulary_is_of_ids)
     rt_huggingface *m = opened();
     ck_assert_ptr_null(m->vocabulary);
     expect_data(m, "task = tokens\nlength = 16\nvocab = 53\n");
-    rt_huggingface_close(m);
 }
 
 TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
@@ -170,12 +158,11 @@ TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", "?\nzz\n"));
     expect_not_opened("config.json: vocab_size is 53; the vocabulary has 54 tokens");
     copy_changed("masked_lm", "vocab.txt", NULL);
-    rt_huggingface_close(opened());
+    opened();
     copy_changed("masked_lm", "vocab.txt", CHANGES("?\n", ""));
     rt_huggingface *m = opened();
     ck_assert_int_eq(m->vocabulary->count, 52);
     expect_data(m, "task = text\nlength = 16\nlevel = wordpiece\nlowercase = yes\n");
-    rt_huggingface_close(m);
 }
 
 TEST_ROWS(the_task_is_that_of_the_head, 0, 3)
@@ -187,7 +174,6 @@ TEST_ROWS(the_task_is_that_of_the_head, 0, 3)
     rt_huggingface *m = opened();
     expect_data(m, lines[_i][1]);
     ck_assert_int_eq(m->data.objective, _i == 2 ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM);
-    rt_huggingface_close(m);
 }
 
 TEST(a_word_of_the_tokenizer_is_kept)
@@ -198,7 +184,6 @@ TEST(a_word_of_the_tokenizer_is_kept)
     write_bytes(in_scratch("tokenizer_config.json"), settings, sizeof settings - 1);
     rt_huggingface *m = opened();
     expect_in(m->warnings, "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words");
-    rt_huggingface_close(m);
 }
 
 /* ---- another model ---- */
@@ -227,7 +212,6 @@ TEST(a_key_that_changes_what_is_computed_is_named)
     ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.norm_eps");
     o.norm = RT_NORM_PRE;
     ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.norm");
-    rt_huggingface_close(m);
 }
 
 static rt_status load_imported(void *model)
@@ -246,9 +230,5 @@ TEST(every_allocation_can_fail)
 {
     copy_fixture("sequence", NAMES, NULL);
     copy_changed("masked_lm", "vocab.txt", NULL);
-    rt_huggingface *m = opened();
-    rt_transformer *model = drawn(&m->options);
-    rt_huggingface_close(m);
-    expect_faults(load_imported, model, 50);
-    rt_transformer_free(model);
+    expect_faults(load_imported, drawn(&opened()->options), 50);
 }

@@ -13,13 +13,13 @@
 #define TYPE "\"rope_type\": \"default\""
 #define BASE "\"rope_theta\": 10000.0"
 
-SUITE(.setup = make_scratch, .teardown = remove_scratch)
+SUITE(.setup = make_scratch, .teardown = remove_all)
 
 static rt_huggingface *opened_llama(const char *name, const char *const *changes)
 {
     copy_fixture(name, changes, NULL);
     rt_huggingface *there = opened_folder(scratch);
-    rt_transformer_free(model_of_folder(there));
+    model_of_folder(there);
     return there;
 }
 
@@ -43,16 +43,13 @@ TEST(what_is_absent_is_as_transformers_has_it)
     ck_assert_int_eq(there->max_positions, 2048);
     ck_assert_int_eq(there->length, 2048);
     ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
-    rt_huggingface_close(there);
     there = opened_llama(LLAMA("mistral_window"), CHANGES("\"sliding_window\": 5", "\"other\": 5",
                                                           "\"max_position_embeddings\"", "\"m\""));
     ck_assert_int_eq(there->options.window, 4096);
     ck_assert_int_eq(there->max_positions, 131072);
-    rt_huggingface_close(there);
     there = opened_llama(LLAMA("mistral_window"),
                          CHANGES("\"sliding_window\": 5", "\"sliding_window\": null"));
     ck_assert_int_eq(there->options.window, 0);
-    rt_huggingface_close(there);
 }
 
 TEST(the_keys_of_a_folder_are_those_of_the_model)
@@ -71,14 +68,12 @@ TEST(the_keys_of_a_folder_are_those_of_the_model)
     ck_assert_int_eq(there->padding_id, 7);
     ck_assert(o->attention_dropout == 0.25 && o->init_std == 0.5 && o->norm_eps == 1e-5);
     ck_assert_str_eq(there->architecture, "LlamaForCausalLM");
-    rt_huggingface_close(there);
     there = opened_llama(LLAMA("llama"), CHANGES("\"pad_token_id\": null", "\"pad_token_id\": -1",
                                                  "\"max_position_embeddings\": 64",
                                                  "\"max_position_embeddings\": 2000000"));
     ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
     ck_assert_int_eq(there->max_positions, 2000000);
     ck_assert_int_eq(there->length, 1000000);
-    rt_huggingface_close(there);
 }
 
 /* Opens the folder with "eos_token_id": 2 changed, beside a generation_config.json if there is one.
@@ -116,7 +111,6 @@ TEST_ROWS(the_tokens_that_end_a_text_are_found, 0, 11)
         ck_assert_int_eq(there->ends.ids[0], rows[_i].first);
         ck_assert_int_eq(there->ends.ids[rows[_i].count - 1], rows[_i].last);
     }
-    rt_huggingface_close(there);
 }
 
 TEST(what_cannot_end_a_text_is_a_warning)
@@ -135,7 +129,6 @@ TEST(what_cannot_end_a_text_is_a_warning)
                      file ? "generation_config.json" : "config.json");
             expect_in(there->warnings, text);
             ck_assert_int_eq(there->ends.count, 0);
-            rt_huggingface_close(there);
             unlink(in_scratch("generation_config.json"));
         }
 }
@@ -156,7 +149,6 @@ TEST(a_long_list_of_ends_is_one_warning)
     expect_in(there->warnings,
               "or a list of at most 8 of them; it is ignored: no token ends a text\n");
     ck_assert_ptr_eq(strchr(there->warnings, '\n') + 1, strchr(there->warnings, '\0'));
-    rt_huggingface_close(there);
     free(text);
 }
 
@@ -261,9 +253,8 @@ static const struct {
       .original_len = 16,
       .low_freq_factor = 2}},
 };
-enum { ROPES = sizeof ropes / sizeof *ropes };
 
-TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROPES)
+TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROWS(ropes))
 {
     const int lengths[] = {5, 16, 17, 33, 64, 65, 1000};
     char fixture[64];
@@ -281,7 +272,6 @@ TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROPES)
     }
     ck_assert(fabs(rt_frequencies_magnitude(f) - rt_frequencies_magnitude(&ropes[_i].expected)) <
               1e-15);
-    rt_huggingface_close(there);
 }
 
 /* ---- tensors ---- */
@@ -312,8 +302,7 @@ static void write_tensors(const char *fixture, const char *again, const char *ad
         if (strncmp(name, prefix, strlen(prefix)) != 0)
             continue;
         ck_assert(t->count <= ROOM && count + 2 <= MOST && t->axes <= 2);
-        assert_status(rt_safetensors_doubles(whole, t, 0, (size_t)t->count, numbers[count]), RT_OK,
-                      "");
+        assert_status(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[count]), RT_OK, "");
         list[count] = (rt_safetensors_entry){.name = name + strlen(prefix),
                                              .axes = t->axes,
                                              .fill = fill_from,
@@ -341,9 +330,6 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
                                                                rt_size(&p->tensor) * sizeof(real))),
                       "%s", p->name);
     }
-    rt_transformer_free(a);
-    rt_transformer_free(b);
-    rt_huggingface_close(whole);
 }
 
 TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 6)
@@ -361,7 +347,6 @@ TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 6)
     ck_assert_str_eq(there->warnings, "");
     ck_assert(there->options.tie_embeddings);
     expect_values_of(there, LLAMA("llama_tied"));
-    rt_huggingface_close(there);
 }
 
 TEST_ROWS(a_surplus_tensor_is_named, 0, 5)
@@ -386,7 +371,6 @@ TEST(a_tied_decoder_that_differs_is_used_and_said)
                      "config.json: tie_word_embeddings = true, but lm_head.weight is not "
                      "model.embed_tokens.weight; the former is used\n");
     ck_assert(!there->options.tie_embeddings);
-    rt_huggingface_close(there);
 }
 
 TEST(a_model_without_a_head_has_one_drawn)
@@ -404,8 +388,6 @@ TEST(a_model_without_a_head_has_one_drawn)
     const rt_tensor *head = model->head.output.weight;
     for (size_t i = 0; i < rt_size(head); i++)
         ck_assert(head->data[i] != 0);
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
     copy_changed(LLAMA("llama"), "config.json",
                  CHANGES("LlamaForCausalLM", "LlamaModel", "\"intermediate_size\": 50",
                          "\"intermediate_size\": 51"));
@@ -433,6 +415,7 @@ TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
         o.position.frequencies.attention_factor = 1;
     const bool wanted = _i < 2 || _i == 3;
     assert_status(rt_transformer_new(&model, &o, 5, NULL), RT_OK, "");
+    owned(model, free_model);
     assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
     ck_assert_int_eq(taken.theta, wanted);
     if (_i < 2) {
@@ -442,8 +425,6 @@ TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
         for (int i = 0; i < (_i ? 6 : 3); i++)
             ck_assert(fabs(theta[i] / expected[i % 3] - 1) < 1e-6);
     }
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
 }
 
 TEST(a_key_that_changes_what_is_computed_is_named)
@@ -451,6 +432,7 @@ TEST(a_key_that_changes_what_is_computed_is_named)
     rt_huggingface *m;
     copy_fixture(LLAMA("mistral_window"), NULL, NULL);
     assert_status(rt_huggingface_import(&m, scratch), RT_OK, "");
+    owned(m, close_folder);
     rt_transformer_options o = m->options;
     ck_assert_ptr_null(rt_huggingface_difference(m, &o, true));
     o.position.xpos = 512;
@@ -465,5 +447,4 @@ TEST(a_key_that_changes_what_is_computed_is_named)
     ck_assert_str_eq(rt_data_task_name(m->data.task), "tokens");
     ck_assert_int_eq(m->data.vocab, 41);
     ck_assert_int_eq(m->data.length, 64);
-    rt_huggingface_close(m);
 }

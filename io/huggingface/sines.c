@@ -1,0 +1,287 @@
+/* The table of sines that a RoFormer of Hugging Face keeps among its weights and rotates its heads
+ * by: theta is read off it, and it is written. */
+
+#include "io/huggingface/private.h"
+
+#include "core/memory.h"
+#include "ops/ops.h"
+#include "text/number.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double pi = 3.14159265358979323846;
+
+static double sine_at(const rt_sine_table *t, int m, int i)
+{
+    return t->values[(size_t)m * 2 * (size_t)t->pairs + (size_t)i];
+}
+
+static double cosine_at(const rt_sine_table *t, int m, int i)
+{
+    return sine_at(t, m, t->pairs + i);
+}
+
+/* The relative error that rounding makes at most, with something to spare. A table of F64 is one
+ * of floats that somebody has converted. */
+static double rounding_of(rt_dtype dtype)
+{
+    switch (dtype) {
+    case RT_DTYPE_BF16:
+        return 1.01 / 256;
+    case RT_DTYPE_F16:
+        return 1.01 / 2048;
+    default:
+        return 1e-7;
+    }
+}
+
+/* Returns the step to which numbers below the smallest normal number of a dtype are rounded. */
+static double smallest_step(rt_dtype dtype)
+{
+    return dtype == RT_DTYPE_F16 ? ldexp(1, -24) : 1e-30;
+}
+
+/* ---- whether theta makes the table ---- */
+
+static bool is_rounded(const rt_sine_table *t, double stored, double exact, double slack)
+{
+    const double allowed = rounding_of(t->dtype) * fabs(exact) + smallest_step(t->dtype) + slack;
+    return fabs(stored - exact) <= allowed;
+}
+
+static bool is_narrow(const rt_sine_table *t)
+{
+    return t->dtype == RT_DTYPE_BF16 || t->dtype == RT_DTYPE_F16;
+}
+
+/* A narrow table is often rounded from one whose angles were computed as floats. */
+static bool pair_is_of(const rt_sine_table *t, int i, double theta)
+{
+    const double slack = is_narrow(t) ? 2e-7 : 1e-15; /* radians a position */
+    for (int m = 0; m < t->rows; m++)
+        if (!is_rounded(t, sine_at(t, m, i), sin(m * theta), m * slack) ||
+            !is_rounded(t, cosine_at(t, m, i), cos(m * theta), m * slack))
+            return false;
+    return true;
+}
+
+bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta)
+{
+    for (int i = 0; i < table->pairs; i++)
+        if (!pair_is_of(table, i, theta[i]))
+            return false;
+    return true;
+}
+
+/* ---- theta from the table ---- */
+
+static double angle_at(const rt_sine_table *t, int m, int i)
+{
+    return atan2(sine_at(t, m, i), cosine_at(t, m, i));
+}
+
+/* The angle of row m that is nearest to m theta. */
+static double unwrapped(const rt_sine_table *t, int m, int i, double theta)
+{
+    const double angle = angle_at(t, m, i);
+    return angle + 2 * pi * round((m * theta - angle) / (2 * pi));
+}
+
+/* From the first row, which leaves no doubt of whole turns, to the last, each telling the turns of
+ * the next; then the line through all angles, in which their rounding averages out. */
+static double theta_of_pair(const rt_sine_table *t, int i)
+{
+    double theta = angle_at(t, 1, i), product = 0, squares = 0;
+    if (theta < -pi / 2)
+        theta += 2 * pi;
+    for (int m = 2; m < t->rows; m++)
+        theta = unwrapped(t, m, i, theta) / m;
+    for (int m = 1; m < t->rows; m++) {
+        product += m * unwrapped(t, m, i, theta);
+        squares += (double)m * m;
+    }
+    return product / squares;
+}
+
+/* ---- a base ---- */
+
+static bool is_geometric(const rt_sine_table *t, int rotated, double base, double *theta)
+{
+    rt_theta_geometric(theta, rotated, base);
+    for (int i = 0; i < rotated; i++)
+        if (!pair_is_of(t, i, theta[i]))
+            return false;
+    return true;
+}
+
+/* A table that was computed in another way than by rounding what is exact is still that of a base
+ * if the theta that were read off it say so. */
+static bool is_near(const double *found, const double *theta, int rotated)
+{
+    for (int i = 0; i < rotated; i++)
+        if (!(fabs(found[i] / theta[i] - 1) <= 3e-7))
+            return false;
+    return true;
+}
+
+/* The base that the last pair tells, with so many digits; 0 if that is none. */
+static double rounded_base(double base, int digits)
+{
+    char text[RT_NUMBER_SIZE];
+    double rounder;
+    snprintf(text, sizeof text, "%.*e", digits - 1, base);
+    return isfinite(base) && rt_number_read(text, &rounder) && rounder > 1 ? rounder : 0;
+}
+
+/* 10000, or the roundest base that fits. */
+static double find_base(const rt_sine_table *t, int rotated, const double *found, double *theta)
+{
+    const double ten_thousand = 10000;
+    const int most_digits = is_narrow(t) ? 3 : 9;
+    const double base = rotated > 1 && found[rotated - 1] > 0
+                            ? pow(found[rotated - 1], -(double)rotated / (rotated - 1))
+                            : 0;
+    if (is_geometric(t, rotated, ten_thousand, theta))
+        return ten_thousand;
+    for (int near = 0; near < 2; near++)
+        for (int digits = 0; digits <= most_digits; digits++) {
+            const double rounder = digits ? rounded_base(base, digits) : ten_thousand;
+            const bool fits = rounder > 1 && is_geometric(t, rotated, rounder, theta);
+            if (fits || (near && rounder > 1 && is_near(found, theta, rotated)))
+                return rounder;
+        }
+    return 0;
+}
+
+static rt_status check_rotations(const rt_sine_table *t, const char *name, const double *theta)
+{
+    const double tolerance = fmax(4 * rounding_of(t->dtype), 1e-3);
+    for (int m = 0; m < t->rows; m++)
+        for (int i = 0; i < t->pairs; i++) {
+            const double off = fmax(fabs(sine_at(t, m, i) - sin(m * theta[i])),
+                                    fabs(cosine_at(t, m, i) - cos(m * theta[i])));
+            if (!(off <= tolerance))
+                return rt_error(RT_CHECKPOINT,
+                                "%s is not a table of sines and cosines: position %d, pair %d",
+                                name, m, i);
+        }
+    return rt_ok();
+}
+
+rt_status rt_sine_table_theta(const rt_sine_table *t, const char *name, double *theta,
+                              rt_table_theta *found)
+{
+    *found = (rt_table_theta){.rotated = t->pairs};
+    for (int i = 0; i < t->pairs; i++)
+        theta[i] = t->rows > 1 ? theta_of_pair(t, i) : pow(10000, -(double)i / t->pairs);
+    rt_status status = check_rotations(t, name, theta);
+    if (status.code)
+        return status;
+    while (found->rotated && fabs(theta[found->rotated - 1]) < 1e-12)
+        theta[--found->rotated] = 0;
+    double *geometric = rt_alloc((size_t)t->pairs, sizeof *geometric);
+    if (!geometric)
+        return rt_out_of_memory("theta");
+    found->base = find_base(t, found->rotated, theta, geometric);
+    for (int i = 0; i < found->rotated && found->base > 0; i++)
+        theta[i] = geometric[i];
+    rt_free(geometric);
+    return rt_ok();
+}
+
+/* ---- reading ----
+ *
+ * It is read for the theta that it was made of, unless rotor_theta has them. */
+
+static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
+{
+    const rt_safetensor *t = rt_huggingface_tensor(there, RT_HF_TABLE);
+    const int size = 2 * table->pairs;
+    char shape[RT_SHAPE_OF_FILE_SIZE];
+    if (t->axes != 2 || t->shape[0] != (uint64_t)table->rows || t->shape[1] != (uint64_t)size)
+        return rt_error(RT_CHECKPOINT,
+                        "%s: %s is %s; max_position_embeddings and the heads' size make it (%d, "
+                        "%d)",
+                        rt_safetensors_name(t->file), t->name, rt_safetensor_shape(t, shape),
+                        table->rows, size);
+    table->dtype = t->dtype;
+    table->values = rt_alloc_unset((size_t)t->count, sizeof *table->values);
+    if (!table->values)
+        return rt_out_of_memory("a table of sines");
+    return rt_safetensors_doubles(t, 0, (size_t)t->count, table->values);
+}
+
+/* Takes the base that made the table or, if no base did, learns the theta that are read off it. */
+static rt_status take_table(rt_huggingface *there, const rt_sine_table *table, double *theta)
+{
+    rt_transformer_options *o = &there->options;
+    rt_table_theta found;
+    rt_status status = rt_sine_table_theta(table, RT_HF_TABLE, theta, &found);
+    if (status.code)
+        return status;
+    o->position.fraction = (double)found.rotated / table->pairs;
+    o->theta.learn = !(found.base > 0);
+    if (found.base > 0) {
+        o->position.frequencies.base = found.base;
+        return rt_ok();
+    }
+    o->theta.form = RT_THETA_LOG;
+    for (int i = 0; i < found.rotated; i++)
+        if (!(theta[i] > 0))
+            o->theta.form = RT_THETA_RAW;
+    return rt_ok();
+}
+
+/* What rotor has written is taken if it makes this table: its numbers say more than the table, and
+ * it can have more of them. */
+rt_status rt_sine_table_settle(rt_huggingface *there)
+{
+    const rt_folder_theta *written = &there->files->written;
+    rt_sine_table table = {.rows = there->max_positions,
+                           .pairs = rt_transformer_head_dim(&there->options) / 2};
+    const bool given = rt_huggingface_tensor(there, RT_HF_TABLE) != NULL;
+    double *theta = rt_alloc((size_t)table.pairs, sizeof *theta);
+    rt_status status = theta ? rt_ok() : rt_out_of_memory("theta");
+    if (!status.code && given)
+        status = read_table(there, &table);
+    if (!status.code && written->own) {
+        rt_folder_theta_mean(written, &there->options, RT_THETA_OF_ALL, table.pairs, theta);
+        rt_huggingface_choose_theta(there, !given || rt_sine_table_is_of(&table, theta),
+                                    RT_HF_TABLE, "the table");
+    }
+    if (!status.code && given && !there->theta) {
+        status = take_table(there, &table, theta);
+        if (!status.code && there->options.theta.learn) {
+            there->theta = theta;
+            theta = NULL;
+        }
+    }
+    rt_free(theta);
+    rt_free(table.values);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* The table of sines, (positions, 2 pairs). */
+static void fill_sines(const void *context, size_t first, size_t count, float *values)
+{
+    const rt_folder_theta *s = context;
+    const size_t pairs = (size_t)s->pairs;
+    for (size_t n = 0; n < count; n++) {
+        const size_t column = (first + n) % (2 * pairs);
+        const double position = (double)((first + n) / (2 * pairs));
+        const double angle = position * s->mean[column % pairs];
+        values[n] = (float)(column < pairs ? sin(angle) : cos(angle));
+    }
+}
+
+void rt_sine_table_make(rt_safetensors_entry *e, const rt_beside *from)
+{
+    *e = (rt_safetensors_entry){.name = e->name,
+                                .axes = 2,
+                                .shape = {from->positions, 2 * from->theta->pairs},
+                                .fill = fill_sines,
+                                .context = from->theta};
+}
