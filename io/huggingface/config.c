@@ -180,20 +180,15 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
 
 /* ---- keys that no table has ---- */
 
-static bool lists(const char *const *keys, const char *key)
-{
-    while (keys && *keys && strcmp(*keys, key) != 0)
-        keys++;
-    return keys && *keys;
-}
-
 int rt_config_key_sets(const rt_family *family, const char *key)
 {
     const rt_config_row *const tables[] = {all, family->config};
-    int sets = lists(unused, key) || lists(family->unused, key) ? RT_KEY_UNUSED : 0;
+    int sets = rt_word_index(unused, key) >= 0 || rt_word_index(family->unused, key) >= 0
+                   ? RT_KEY_UNUSED
+                   : 0;
     for (int t = 0; t < 2; t++)
         for (const rt_config_row *row = tables[t]; row->key; row++)
-            if (!strcmp(row->key, key) || lists(row->also, key))
+            if (!strcmp(row->key, key) || rt_word_index(row->also, key) >= 0)
                 sets |= row->type == RT_CONFIG_FIXED || row->type == RT_CONFIG_ABSENT
                             ? RT_KEY_REFUSED
                             : RT_KEY_READ;
@@ -212,7 +207,7 @@ static void list_unknown(rt_writer *w, int *count, const rt_family *family, cons
         char quoted[RT_QUOTE_SIZE], name[2 * RT_QUOTE_SIZE];
         const bool is_rope = !strncmp(key, "rope_", 5) || *within;
         snprintf(name, sizeof name, "%.64s%.40s", within, key);
-        if (*within ? !lists(rope_keys, key) : !rt_config_key_sets(family, key)) {
+        if (*within ? rt_word_index(rope_keys, key) < 0 : !rt_config_key_sets(family, key)) {
             if (++*count <= MOST)
                 rt_writer_add(w, "%s%s", *count > 1 ? ", " : "", rt_quote(quoted, name));
         } else if (is_rope && json_is_object(value) && strcmp(key, RT_HF_THETA) != 0) {
@@ -238,6 +233,49 @@ static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
         rt_writer_add(&there->files->warnings,
                       RT_HF_CONFIG ": rotor does not know, and ignores: %s\n", names);
     rt_free(names);
+}
+
+/* ---- the tokens that end a text ---- */
+
+#define KEY "eos_token_id"
+
+/* Reads an id, or a list of them; false if one is none of the model's, or there are too many. */
+static bool read_ids(const json_t *value, int vocab, rt_end_ids *ends)
+{
+    const bool list = json_is_array(value);
+    const size_t count = list ? json_array_size(value) : 1;
+    for (size_t i = 0; i < count && count <= RT_MOST_ENDS; i++) {
+        const json_t *id = list ? json_array_get(value, i) : value;
+        const json_int_t number = json_integer_value(id);
+        if (!json_is_integer(id) || number < 0 || number >= vocab)
+            return false;
+        ends->ids[i] = (int32_t)number;
+    }
+    if (count <= RT_MOST_ENDS)
+        ends->count = (int)count;
+    return count <= RT_MOST_ENDS;
+}
+
+/* Reads the tokens that end a text, of generation_config.json or, where that has none, of
+ * config.json: all of them or, with a warning, none. */
+static rt_status read_ends(rt_huggingface *there, const char *folder, const json_t *config)
+{
+    json_t *own = NULL;
+    rt_status status = rt_ok();
+    if (rt_folder_has(folder, RT_HF_GENERATE))
+        status = rt_json_read_file(&own, folder, RT_HF_GENERATE);
+    const json_t *first = json_object_get(own, KEY), *second = json_object_get(config, KEY);
+    const bool given = first && !json_is_null(first);
+    const json_t *value = given ? first : second;
+    if (!status.code && value && !json_is_null(value) &&
+        !read_ids(value, there->options.vocab, &there->ends))
+        rt_writer_add(&there->files->warnings,
+                      "%s: " KEY " must be a whole number from 0 to %d, or a list of at most %d of "
+                      "them; it is ignored: no token ends a text\n",
+                      given ? RT_HF_GENERATE : RT_HF_CONFIG, there->options.vocab - 1,
+                      RT_MOST_ENDS);
+    json_decref(own);
+    return status;
 }
 
 /* ---- all ---- */
@@ -278,61 +316,9 @@ rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
     rt_reading r = {.json = json, .status = rt_ok()};
     read_all(&r, there);
     if (!r.status.code && there->options.causal)
-        r.status = rt_huggingface_read_ends(there, folder, json);
+        r.status = read_ends(there, folder, json);
     json_decref(json);
     return r.status;
-}
-
-/* ---- the tokens that end a text ---- */
-
-/* The tokens of a folder that end a text. */
-
-#define KEY "eos_token_id"
-
-/* Adds the id; false if it is none of the model's, or there are too many. */
-static bool add_end(rt_huggingface *there, const json_t *id)
-{
-    rt_end_ids *ends = &there->ends;
-    const json_int_t number = json_integer_value(id);
-    if (!json_is_integer(id) || number < 0 || number >= there->options.vocab ||
-        ends->count == RT_MOST_ENDS)
-        return false;
-    ends->ids[ends->count++] = (int32_t)number;
-    return true;
-}
-
-/* Takes all of what the key of a file says, or nothing. */
-static void take_ends(rt_huggingface *there, const char *name, const json_t *value)
-{
-    bool good = true;
-    if (!json_is_array(value))
-        good = add_end(there, value);
-    for (size_t i = 0; i < json_array_size(value) && good; i++)
-        good = add_end(there, json_array_get(value, i));
-    if (good)
-        return;
-    there->ends.count = 0;
-    rt_writer_add(&there->files->warnings,
-                  "%s: " KEY " must be a whole number from 0 to %d, or a list of at most %d of "
-                  "them; it is ignored: no token ends a text\n",
-                  name, there->options.vocab - 1, RT_MOST_ENDS);
-}
-
-rt_status rt_huggingface_read_ends(rt_huggingface *there, const char *folder, const json_t *config)
-{
-    json_t *own = NULL;
-    if (rt_folder_has(folder, RT_HF_GENERATE)) {
-        rt_status status = rt_json_read_file(&own, folder, RT_HF_GENERATE);
-        if (status.code)
-            return status;
-    }
-    const json_t *first = json_object_get(own, KEY), *second = json_object_get(config, KEY);
-    if (first && !json_is_null(first))
-        take_ends(there, RT_HF_GENERATE, first);
-    else if (second && !json_is_null(second))
-        take_ends(there, RT_HF_CONFIG, second);
-    json_decref(own);
-    return rt_ok();
 }
 
 /* ---- layer types ---- */
@@ -363,15 +349,6 @@ const json_t *rt_layer_list(rt_reading *r, const char *key, int layers)
     return list;
 }
 
-/* Layers that all have a window, or none of which has one, need no list. */
-static void take_window(rt_transformer_options *o, const rt_layer_words *types, int sliding,
-                        int window)
-{
-    o->window = sliding ? window : 0;
-    if (sliding && sliding < o->layers)
-        o->layer_types = *types;
-}
-
 void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const bool *by_rule)
 {
     rt_transformer_options *o = &there->options;
@@ -386,7 +363,9 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
     if (sliding && !window)
         rt_reading_refuse(r, "layer_types has sliding_attention, but use_sliding_window and "
                              "sliding_window give no window");
-    take_window(o, &types, sliding, window);
+    o->window = sliding ? window : 0;
+    if (sliding && sliding < o->layers) /* else all have a window, or none has one */
+        o->layer_types = types;
 }
 
 /* ---- writing ---- */

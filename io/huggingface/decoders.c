@@ -47,18 +47,6 @@ static const rt_config_word gates[] = {
     {0},
 };
 
-static void put_head_dim(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "head_dim", json_integer(w->options->head_dim));
-}
-
-/* Null, or not there: hidden_size / num_attention_heads, which check_heads divides. */
-static void read_head_dim(rt_reading *r, rt_huggingface *there)
-{
-    if (rt_reading_find(r, "head_dim"))
-        there->options.head_dim = rt_reading_size(r, "head_dim", 0);
-}
-
 /* All layers of a class see as far; what tells them apart is of other classes. */
 static void check_layer_types(rt_reading *r, const char *wanted)
 {
@@ -80,16 +68,13 @@ static void check_layer_types(rt_reading *r, const char *wanted)
         "token_classification_bias", RT_MUST_BE("true"),                                           \
             .reason = "the head of rotor for labels of tokens has a bias"                          \
     }
-#define HEAD_DIM                                                                                   \
-    {                                                                                              \
-        "head_dim", .read = read_head_dim, .put = put_head_dim                                     \
-    }
-/* Of `key_heads`, 0 stands for as many as heads. */
-#define SIZES(words, width, ffn_width, layers, heads_count, key_heads, head_dim_row)               \
+/* 0 stands for as many key heads as heads, and for a head_dim of hidden_size / num_attention_heads.
+ */
+#define SIZES(words, width, ffn_width, layers, heads_count, key_heads, head_size)                  \
     RT_SIZES(words, width, ffn_width, layers, heads_count),                                        \
         {"num_key_value_heads", RT_SIZE(kv_heads), .initial = key_heads,                           \
          .same_as = RT_MEMBER_OF(int, heads)},                                                     \
-        head_dim_row,                                                                              \
+        {"head_dim", RT_SIZE(head_dim), .initial = head_size},                                     \
         {"hidden_act", RT_WORD(ffn, gates), .reason = "rotor has no other gates",                  \
          .wish = "gates"},                                                                         \
         {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
@@ -150,7 +135,7 @@ static void read_full_attention(rt_reading *r, rt_huggingface *there)
 }
 
 static const rt_config_row llama_config[] = {
-    SIZES(32000, 4096, 11008, 32, 32, 0, HEAD_DIM),
+    SIZES(32000, 4096, 11008, 32, 32, 0, 0),
     {"sliding_window", RT_ABSENT, .reason = "a window is for model_type mistral"},
     {"layer_types", .read = read_full_attention},
     {"attention_bias", .read = read_bias, .put = put_bias, .also = RT_KEYS("mlp_bias")},
@@ -205,7 +190,7 @@ static void put_window(rt_config_writing *w)
 }
 
 static const rt_config_row mistral_config[] = {
-    SIZES(32000, 4096, 14336, 32, 32, 8, HEAD_DIM),
+    SIZES(32000, 4096, 14336, 32, 32, 8, 0),
     {"sliding_window", .read = read_window, .put = put_window,
      .also = RT_KEYS("layer_types", "use_sliding_window")},
     TIED,
@@ -289,18 +274,14 @@ static void put_qwen_layers(rt_config_writing *w)
 #define NO_BIAS "rotor has biases in all maps of a layer, of queries, keys and values, or in none"
 
 static const rt_config_row qwen2_config[] = {
-    SIZES(151936, 4096, 22016, 32, 32, 32, HEAD_DIM),
+    SIZES(151936, 4096, 22016, 32, 32, 32, 0),
     QWEN_LAYERS,
     TIED,
     REST(32768),
 };
 
-#define QWEN3_HEAD_DIM                                                                             \
-    {                                                                                              \
-        "head_dim", RT_SIZE(head_dim), .initial = 128                                              \
-    }
 static const rt_config_row qwen3_config[] = {
-    SIZES(151936, 4096, 22016, 32, 32, 32, QWEN3_HEAD_DIM),
+    SIZES(151936, 4096, 22016, 32, 32, 32, 128),
     {"attention_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
     QWEN_LAYERS,
     TIED,
@@ -383,7 +364,7 @@ static void put_smollm3_layers(rt_config_writing *w)
 }
 
 static const rt_config_row smollm3_config[] = {
-    SIZES(128256, 2048, 11008, 36, 16, 4, HEAD_DIM),
+    SIZES(128256, 2048, 11008, 36, 16, 4, 0),
     {"attention_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
     {"mlp_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
     {"no_rope_layers", .read = read_smollm3_layers, .put = put_smollm3_layers,

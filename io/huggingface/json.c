@@ -66,6 +66,14 @@ rt_status rt_json_read_file(json_t **object_new, const char *folder, const char 
     return status;
 }
 
+int rt_word_index(const char *const *words, const char *word)
+{
+    for (int i = 0; words && word && words[i]; i++)
+        if (!strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
 /* ---- values ---- */
 
 rt_json_object rt_json_object_new(void)

@@ -35,6 +35,10 @@ rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
 rt_status rt_json_read_file(json_t **object_new, const char *folder,
                             const char *name) RT_MUST_CHECK;
 
+/* Returns the number of a word in a list that ends with NULL; -1 if it is not there. Both may be
+ * NULL. */
+int rt_word_index(const char *const *words, const char *word);
+
 /* ---- writing JSON ---- */
 
 /* JSON as it is made and written. Jansson keeps the values, which its own functions make, and

@@ -82,12 +82,6 @@ enum {
 };
 int rt_config_key_sets(const rt_family *family, const char *key);
 
-/* Reads the tokens that end a text: eos_token_id, a number or a list of them, of
- * generation_config.json or, where that has none, of config.json. What cannot be ids of the model
- * is a warning. */
-rt_status rt_huggingface_read_ends(rt_huggingface *there, const char *folder,
-                                   const json_t *config) RT_MUST_CHECK;
-
 /* Reads rotor_theta, if it is there. */
 void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_folder_theta *t);
 

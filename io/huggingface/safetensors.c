@@ -57,11 +57,10 @@ static bool read_whole(const json_t *json, uint64_t *value)
 static rt_status read_dtype(const json_t *json, rt_safetensor *t)
 {
     const char *word = json_string_value(json);
-    for (int i = 0; word && rt_dtype_words[i]; i++)
-        if (!strcmp(word, rt_dtype_words[i])) {
-            t->dtype = (rt_dtype)i;
-            return rt_ok();
-        }
+    const int i = rt_word_index(rt_dtype_words, word);
+    t->dtype = (rt_dtype)(i < 0 ? 0 : i);
+    if (i >= 0)
+        return rt_ok();
     return refuse(t, word ? "its dtype is none of the format's" : "it has no dtype");
 }
 

@@ -81,16 +81,6 @@ rt_status rt_folder_theta_of(const rt_family *family, const rt_transformer *mode
 static const char *const scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
 static const char *const form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};
 
-/* The number of a word in a list; -1 if it is none. */
-static int choice(const char *const *words, const json_t *json)
-{
-    const char *given = json_string_value(json);
-    for (int i = 0; given && words[i]; i++)
-        if (!strcmp(given, words[i]))
-            return i;
-    return -1;
-}
-
 static bool read_numbers(const json_t *list, rt_folder_theta *t)
 {
     const size_t rows = (size_t)t->shape.axis[1], pairs = (size_t)t->shape.axis[2];
@@ -111,8 +101,8 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, r
     const json_t *json = rt_reading_find(r, RT_HF_THETA);
     const json_t *list = json_object_get(json, "theta"), *base = json_object_get(json, "base");
     const json_t *local_base = json_object_get(json, "local_base");
-    const int scope = choice(scope_words, json_object_get(json, "scope"));
-    const int form = choice(form_words, json_object_get(json, "form"));
+    const int scope = rt_word_index(scope_words, json_string_value(json_object_get(json, "scope")));
+    const int form = rt_word_index(form_words, json_string_value(json_object_get(json, "form")));
     const size_t pairs = json_array_size(json_array_get(json_array_get(list, 0), 0));
     if (!json || r->status.code)
         return;
@@ -215,8 +205,7 @@ void rt_put_theta(rt_json_object *to, const rt_transformer_options *o, const rt_
 
 /* Types of transformers in the order of rt_scaling; ntk is another base there. */
 static const char *const scaling_types[] = {"default", "linear",   "default", "yarn",
-                                            "dynamic", "longrope", "llama3"};
-enum { SCALINGS = sizeof scaling_types / sizeof *scaling_types };
+                                            "dynamic", "longrope", "llama3",  NULL};
 
 /* Types of layers, each with its parameters in families whose layers differ. */
 static const char *const layer_types[] = {"full_attention", "sliding_attention"};
@@ -226,10 +215,10 @@ static rt_scaling read_type(rt_reading *p)
 {
     const char *key = rt_reading_find(p, "rope_type") ? "rope_type" : "type";
     const char *type = rt_reading_find(p, key) ? rt_reading_word(p, key) : "default";
+    const int scaling = rt_word_index(scaling_types, type);
     char quoted[RT_QUOTE_SIZE];
-    for (int i = 0; i < SCALINGS; i++)
-        if (!strcmp(type, scaling_types[i]))
-            return (rt_scaling)i;
+    if (scaling >= 0)
+        return (rt_scaling)scaling;
     rt_reading_refuse(p,
                       "%s must be default, linear, dynamic, yarn, longrope or llama3: rotor reads "
                       "no other; got %s",

@@ -37,14 +37,6 @@ typedef struct word_settings {
     const char *warning;
 } word_settings;
 
-static bool is_among(const char *word, const char *const *words)
-{
-    for (; *words; words++)
-        if (!strcmp(word, *words))
-            return true;
-    return false;
-}
-
 /* A string of a key; "" for any other value. */
 static const char *word_of(const json_t *object, const char *key)
 {
@@ -61,14 +53,14 @@ static void read_class(rt_reading *r, word_settings *s)
                                                  NULL};
     char quoted[RT_QUOTE_SIZE];
     const char *word = word_of(r->json, "tokenizer_class");
-    s->leaves_words = is_among(word, general);
+    s->leaves_words = rt_word_index(general, word) >= 0;
     s->of_esm = !strcmp(word, "EsmTokenizer");
     s->of_bert = *word && !s->leaves_words && !s->of_esm;
-    if (is_among(word, of_transformer))
+    if (rt_word_index(of_transformer, word) >= 0)
         s->warning = RT_HF_TOKENIZER ": RoFormerTokenizer cuts Chinese into words before it looks "
                                      "for pieces; here every ideograph is a word, as for "
                                      "BertTokenizer";
-    else if (!s->leaves_words && !s->of_esm && !is_among(word, of_bert))
+    else if (!s->leaves_words && !s->of_esm && rt_word_index(of_bert, word) < 0)
         rt_reading_refuse(r,
                           "tokenizer_class is %s; 'BertTokenizer', 'RoFormerTokenizer' and "
                           "'EsmTokenizer' are read",
@@ -551,14 +543,10 @@ static rt_status find_level(const char *word, rt_level *level)
 {
     static const char *const words[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
     char quoted[RT_QUOTE_SIZE];
-    *level = RT_LEVEL_WORDPIECE;
-    if (!*word)
+    const int i = rt_word_index(words, word);
+    *level = i < 0 ? RT_LEVEL_WORDPIECE : (rt_level)i;
+    if (i >= 0 || !*word)
         return rt_ok();
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(words[i], word)) {
-            *level = (rt_level)i;
-            return rt_ok();
-        }
     return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": " RT_HF_LEVEL " is %s, which is not known",
                     rt_quote(quoted, word));
 }
