@@ -58,7 +58,7 @@ struct rt_huggingface_files {
     rt_weights weights;
     bool prefixed;                /* the names of the base model begin with the family's prefix */
     rt_folder_theta written;      /* rotor_theta */
-    rt_frequency_options sliding; /* of the layers with a window */
+    rt_frequency_options sliding; /* of the layers with a window, where they have their own */
     rt_writer warnings;
 };
 
@@ -108,13 +108,15 @@ const rt_safetensor *rt_huggingface_find(const rt_huggingface *there, const char
 void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
                                  const char *used);
 
-/* Computes the mean of theta over heads and the layers of a type, or over all layers where there
- * are none of it: (pairs), with zeros for the pairs that are not rotated. */
+/* Layers over which a mean is taken. */
 typedef enum rt_theta_layers {
     RT_THETA_OF_ALL,
     RT_THETA_OF_FULL,
     RT_THETA_OF_SLIDING
 } rt_theta_layers;
+
+/* Computes the mean of theta over heads and the layers of a type, or over all layers where there
+ * are none of it: (pairs), with zeros for the pairs that are not rotated. */
 void rt_folder_theta_mean(const rt_folder_theta *t, const rt_transformer_options *o,
                           rt_theta_layers layers, int pairs, double *mean);
 
@@ -209,8 +211,9 @@ rt_status rt_sine_table_theta(const rt_sine_table *table, const char *name, doub
 /* Returns whether these theta make the table, within its rounding. */
 bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
 
-/* The table in a folder. */
 #define RT_HF_TABLE "roformer.encoder.embed_positions.weight"
+
+/* settle_theta and make of a family whose folders have the table. */
 rt_status rt_sine_table_settle(rt_huggingface *there) RT_MUST_CHECK;
 void rt_sine_table_make(rt_safetensors_entry *e, const rt_beside *from);
 

@@ -101,6 +101,44 @@ static inline void set_numbers(const char *tensor, uint64_t first, size_t count,
     rt_safetensors_close(weights);
 }
 
+static inline void fill_from(const void *context, size_t first, size_t count, float *values)
+{
+    const double *from = context;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)from[first + i];
+}
+
+static inline void close_weights(void *file)
+{
+    rt_safetensors_close(file);
+}
+
+/* Lists the tensors of a fixture, to be written again, and returns how many there are. */
+enum { MOST_TENSORS = 64 };
+static inline int tensors_of(const char *fixture, rt_safetensors_entry list[MOST_TENSORS])
+{
+    enum { MOST_NUMBERS = 2048 };
+    static double numbers[MOST_TENSORS][MOST_NUMBERS];
+    char path[512];
+    rt_safetensors *file;
+    const rt_safetensor *t;
+    int count = 0;
+    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf/model.safetensors", fixture);
+    assert_status(rt_safetensors_open(&file, path), RT_OK, "");
+    owned(file, close_weights); /* which has the names */
+    for (; (t = rt_safetensors_at(file, (size_t)count)); count++) {
+        ck_assert(t->count <= MOST_NUMBERS && count < MOST_TENSORS && t->axes <= 4);
+        assert_status(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[count]), RT_OK, "");
+        list[count] = (rt_safetensors_entry){.name = t->name,
+                                             .axes = t->axes,
+                                             .fill = fill_from,
+                                             .context = numbers[count]};
+        for (int k = 0; k < t->axes; k++)
+            list[count].shape[k] = (int)t->shape[k];
+    }
+    return count;
+}
+
 static inline rt_huggingface *opened_folder(const char *folder)
 {
     rt_huggingface *there;

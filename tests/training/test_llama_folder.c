@@ -276,47 +276,25 @@ TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROWS(ropes))
 
 /* ---- tensors ---- */
 
-static void fill_from(const void *context, size_t first, size_t count, float *values)
-{
-    const double *from = context;
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)from[first + i];
-}
-
 /* The tensors of the fixture in one file: those of one name again under another, and without what
  * they begin with, or that do not begin with it. */
 static void write_tensors(const char *fixture, const char *again, const char *added,
                           const char *prefix)
 {
-    enum { MOST = 64, ROOM = 2048 };
-    static double numbers[MOST][ROOM];
-    char path[512];
-    rt_safetensors_entry list[MOST];
-    rt_safetensors *whole;
-    const rt_safetensor *t;
+    rt_safetensors_entry all[MOST_TENSORS], list[MOST_TENSORS + 1];
+    const int total = tensors_of(fixture, all);
     int count = 0;
-    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf/model.safetensors", fixture);
-    assert_status(rt_safetensors_open(&whole, path), RT_OK, "");
-    for (size_t i = 0; (t = rt_safetensors_at(whole, i)); i++) {
-        const char *name = t->name;
-        if (strncmp(name, prefix, strlen(prefix)) != 0)
+    for (int i = 0; i < total; i++) {
+        if (strncmp(all[i].name, prefix, strlen(prefix)) != 0)
             continue;
-        ck_assert(t->count <= ROOM && count + 2 <= MOST && t->axes <= 2);
-        assert_status(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[count]), RT_OK, "");
-        list[count] = (rt_safetensors_entry){.name = name + strlen(prefix),
-                                             .axes = t->axes,
-                                             .fill = fill_from,
-                                             .context = numbers[count]};
-        for (int k = 0; k < t->axes; k++)
-            list[count].shape[k] = (int)t->shape[k];
-        count++;
-        if (again && !strcmp(name, again)) {
+        list[count] = all[i];
+        list[count++].name += strlen(prefix);
+        if (again && !strcmp(all[i].name, again)) {
             list[count] = list[count - 1];
             list[count++].name = added;
         }
     }
     assert_status(rt_safetensors_write(in_scratch("model.safetensors"), list, count), RT_OK, "");
-    rt_safetensors_close(whole);
 }
 
 static void expect_values_of(const rt_huggingface *there, const char *fixture)
