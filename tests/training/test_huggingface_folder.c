@@ -446,15 +446,20 @@ TEST(what_is_not_finite_is_refused)
                    " precision");
 }
 
-TEST(a_tied_decoder_that_differs_is_used_and_said)
+TEST_ROWS(a_tied_decoder_that_differs_is_used_and_said, 0, 2)
 {
-    copy_fixture("masked_lm_untied",
+#define TIED(used, tied)                                                                           \
+    "config.json: tie_word_embeddings = true, but " used " is not " tied "; the former is used\n"
+    static const char *const rows[][2] = {
+        {"masked_lm_untied",
+         TIED("cls.predictions.decoder.weight", "roformer.embeddings.word_embeddings.weight")
+             TIED("cls.predictions.decoder.bias", "cls.predictions.bias")},
+        {LLAMA("llama"), TIED("lm_head.weight", "model.embed_tokens.weight")},
+    };
+    copy_fixture(rows[_i][0],
                  CHANGES("\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true"), NULL);
-    rt_huggingface *there = opened_folder(scratch);
-    rt_huggingface *untied = opened_fixture("masked_lm_untied");
-    expect_in(there->warnings, "cls.predictions.decoder.weight is not "
-                               "roformer.embeddings.word_embeddings.weight; the former is used\n");
-    expect_in(there->warnings, "cls.predictions.decoder.bias is not cls.predictions.bias");
+    rt_huggingface *there = opened_folder(scratch), *untied = opened_fixture(rows[_i][0]);
+    ck_assert_str_eq(there->warnings, rows[_i][1]);
     ck_assert(!there->options.tie_embeddings);
     ck_assert_str_eq(untied->warnings, "");
     rt_transformer *a = model_of_folder(there), *b = model_of_folder(untied);

@@ -1,5 +1,6 @@
 /* A folder of Hugging Face as a run takes it: with vocabulary, labels and configuration. */
 
+#include "option_words.h"
 #include "suite.h"
 #include "training/hf_folder.h"
 
@@ -188,30 +189,46 @@ TEST(a_word_of_the_tokenizer_is_kept)
 
 /* ---- another model ---- */
 
-TEST(a_key_that_changes_what_is_computed_is_named)
+/* Changes of one model after the other; `theta` is as taken. */
+static const struct {
+    const char *words;
+    bool theta;
+    const char *key; /* NULL: none */
+} changes[][10] = {{{"", true, NULL},
+                    {"model.dropout=0.3 position.base=500 theta.learn=yes", false, NULL},
+                    {"theta.learn=no", false, "the fixed theta"},
+                    {"position.rotate_value=yes", true, "position.rotate_value"},
+                    {"model.causal=yes", true, "model.causal"},
+                    {"model.attention=linear_elu", true, "model.attention"},
+                    {"model.activation=relu", true, "model.activation"},
+                    {"model.norm_eps=1e-5", true, "model.norm_eps"},
+                    {"model.norm=pre", true, "model.norm"}},
+                   {{"", true, NULL},
+                    {"position.xpos=512", true, "position.xpos"},
+                    {"position.every=2", true, "position.every"},
+                    {"model.window=4", true, "model.window"},
+                    {"model.ffn=geglu", true, "model.ffn"}}};
+
+TEST_ROWS(a_key_that_changes_what_is_computed_is_named, 0, 2)
 {
-    copy_fixture("masked_lm", NULL, NULL);
+    copy_fixture(_i ? LLAMA("mistral_window") : "masked_lm", NULL, NULL);
     rt_huggingface *m = opened();
     rt_transformer_options o = m->options;
-    ck_assert_ptr_null(rt_huggingface_difference(m, &o, true));
-    o.dropout = 0.3;
-    o.position.frequencies.base = 500;
-    o.theta.learn = true;
-    ck_assert_ptr_null(rt_huggingface_difference(m, &o, false));
-    o.theta.learn = false;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, false), "the fixed theta");
-    o.position.rotate_value = true;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "position.rotate_value");
-    o.causal = true;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.causal");
-    o.attention = RT_ATTENTION_LINEAR_ELU;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.attention");
-    o.activation = RT_RELU;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.activation");
-    o.norm_eps = 1e-5;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.norm_eps");
-    o.norm = RT_NORM_PRE;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.norm");
+    for (size_t n = 0; n < 10 && changes[_i][n].words; n++) {
+        set_options(&o, changes[_i][n].words);
+        const char *key = rt_huggingface_difference(m, &o, changes[_i][n].theta);
+        ck_assert_pstr_eq(key, changes[_i][n].key);
+    }
+}
+
+TEST(a_decoder_without_a_vocabulary_reads_ids)
+{
+    copy_fixture(LLAMA("mistral_window"), NULL, NULL);
+    rt_huggingface *m = opened();
+    ck_assert_int_eq(m->data.objective, RT_OBJECTIVE_LM);
+    ck_assert_str_eq(rt_data_task_name(m->data.task), "tokens");
+    ck_assert_int_eq(m->data.vocab, 41);
+    ck_assert_int_eq(m->data.length, 64);
 }
 
 static rt_status load_imported(void *model)

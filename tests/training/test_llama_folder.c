@@ -341,16 +341,6 @@ TEST_ROWS(a_surplus_tensor_is_named, 0, 5)
     expect_refused(message);
 }
 
-TEST(a_tied_decoder_that_differs_is_used_and_said)
-{
-    rt_huggingface *there = opened_llama(LLAMA("llama"), CHANGES("\"tie_word_embeddings\": false",
-                                                                 "\"tie_word_embeddings\": true"));
-    ck_assert_str_eq(there->warnings,
-                     "config.json: tie_word_embeddings = true, but lm_head.weight is not "
-                     "model.embed_tokens.weight; the former is used\n");
-    ck_assert(!there->options.tie_embeddings);
-}
-
 TEST(a_model_without_a_head_has_one_drawn)
 {
     rt_huggingface_taken taken;
@@ -403,26 +393,4 @@ TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
         for (int i = 0; i < (_i ? 6 : 3); i++)
             ck_assert(fabs(theta[i] / expected[i % 3] - 1) < 1e-6);
     }
-}
-
-TEST(a_key_that_changes_what_is_computed_is_named)
-{
-    rt_huggingface *m;
-    copy_fixture(LLAMA("mistral_window"), NULL, NULL);
-    assert_status(rt_huggingface_import(&m, scratch), RT_OK, "");
-    owned(m, close_folder);
-    rt_transformer_options o = m->options;
-    ck_assert_ptr_null(rt_huggingface_difference(m, &o, true));
-    o.position.xpos = 512;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "position.xpos");
-    o.position.every = 2;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "position.every");
-    o.window = 4;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.window");
-    o.ffn = RT_FFN_GEGLU;
-    ck_assert_str_eq(rt_huggingface_difference(m, &o, true), "model.ffn");
-    ck_assert_int_eq(m->data.objective, RT_OBJECTIVE_LM);
-    ck_assert_str_eq(rt_data_task_name(m->data.task), "tokens");
-    ck_assert_int_eq(m->data.vocab, 41);
-    ck_assert_int_eq(m->data.length, 64);
 }
