@@ -174,10 +174,6 @@ typedef struct gguf_keys {
     uint64_t count;
 } gguf_keys;
 
-/* A list, whose values follow: write_string of strings, write_number of 4 bytes of the others.
- */
-typedef enum gguf_type { GGUF_INTS = 5, GGUF_FLOATS = 6, GGUF_STRINGS = 8 } gguf_type;
-
 static void write_number(FILE *to, uint64_t number, size_t size)
 {
     unsigned char bytes[8];
@@ -191,10 +187,10 @@ static void write_string(FILE *to, const char *text, size_t size)
     fwrite(text, 1, size, to);
 }
 
-/* Types of values, as the format numbers them, beside those of lists. */
-enum { WHOLE = 4, FLOAT = 6, FLAG = 7, TEXT = 8, LIST = 9 };
+/* Types of values, as the format numbers them. */
+typedef enum gguf_type { WHOLE = 4, SIGNED, FLOAT, FLAG, TEXT, LIST } gguf_type;
 
-static FILE *put(gguf_keys *k, const char *key, int type)
+static FILE *put(gguf_keys *k, const char *key, gguf_type type)
 {
     write_string(k->to, key, strlen(key));
     write_number(k->to, (uint64_t)type, 4);
@@ -225,6 +221,7 @@ static void put_text(gguf_keys *k, const char *key, const char *text)
     write_string(put(k, key, TEXT), text, strlen(text));
 }
 
+/* A list, whose values follow: write_string of texts, write_number of 4 bytes of the others. */
 static void put_list(gguf_keys *k, const char *key, gguf_type type, size_t count)
 {
     write_number(put(k, key, LIST), type, 4);
@@ -348,10 +345,10 @@ static void put_token(FILE *to, const rt_vocabulary *v, int32_t id)
 
 static void put_tokens(gguf_keys *k, const rt_vocabulary *v, int count)
 {
-    put_list(k, TOKENIZER "tokens", GGUF_STRINGS, (size_t)count);
+    put_list(k, TOKENIZER "tokens", TEXT, (size_t)count);
     for (int32_t id = 0; id < count; id++)
         put_token(k->to, v, id);
-    put_list(k, TOKENIZER "token_type", GGUF_INTS, (size_t)count);
+    put_list(k, TOKENIZER "token_type", SIGNED, (size_t)count);
     for (int32_t id = 0; id < count; id++)
         write_number(k->to, type_of(v, id), 4);
 }
@@ -378,7 +375,7 @@ static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
     rt_pair *merges = rt_alloc_unset(count, sizeof *merges);
     if (!merges)
         return rt_out_of_memory("a header");
-    put_list(k, TOKENIZER "merges", GGUF_STRINGS, count);
+    put_list(k, TOKENIZER "merges", TEXT, count);
     if (count) {
         const rt_pair *slot = v->bpe->merges.slots;
         for (size_t i = 0; i < count; slot++)
@@ -513,7 +510,7 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
                                         : "gpt-2");
     put_tokens(k, v, count);
     if (characters) {
-        put_list(k, TOKENIZER "scores", GGUF_FLOATS, (size_t)count);
+        put_list(k, TOKENIZER "scores", FLOAT, (size_t)count);
         for (int i = 0; i < count; i++)
             write_number(k->to, 0, 4);
     } else {

@@ -153,6 +153,7 @@ rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_option
 /* Options of a family unless it has a row or a key of config.json for them. */
 static const rt_option_row usual[] = {
     {"model.norm", RT_IS, "pre", "its norms before the blocks"},
+    {"model.embedding_norm", RT_IS, "no", "no norm over its embeddings"},
     {"model.attention", RT_IS, "softmax", "softmax attention"},
     {"model.residual", RT_IS, "serial", "blocks one after the other"},
     {"model.window", RT_IS, "0", "attention to all tokens"},

@@ -277,7 +277,7 @@ bool rt_theta_is_near(const double *theta, const double *table, int pairs);
 #define RT_DECODER_OPTIONS                                                                         \
     {"model.kind", RT_IS, "decoder", "the layers of a decoder"},                                   \
         {"model.pool", RT_IS, "last", NULL}, /* see the classes */                                 \
-        {"model.embedding_norm", RT_IS, "no", "no norm over its embeddings"},                      \
+        {"model.norm", RT_IS, "pre", "its norms before the blocks"},                               \
     {                                                                                              \
         "model.causal", RT_IS, "yes", "causal attention"                                           \
     }

@@ -231,14 +231,19 @@ static int32_t find_id(const rt_vocabulary *v, const char *text)
     return RT_NO_ID;
 }
 
-/* A token is a text, or an object with one as its content. */
+/* Returns the text of a token, which is a string or an object with one as its content; NULL if it
+ * is neither. */
+static const char *text_of(const json_t *token)
+{
+    return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+}
+
 static rt_status read_role(const rt_vocabulary *v, const json_t *config, const char *key,
                            int32_t *id)
 {
     char quoted[RT_QUOTE_SIZE];
     const json_t *found = json_object_get(config, key);
-    const json_t *content = json_is_object(found) ? json_object_get(found, "content") : found;
-    const char *text = json_string_value(content);
+    const char *text = text_of(found);
     if (!found || json_is_null(found))
         return rt_ok();
     if (!text)
@@ -361,27 +366,18 @@ static rt_status read_merges(json_t **list_new, const char *folder)
 
 /* ---- added tokens ---- */
 
-static bool has_token(const json_t *list, const char *text)
-{
-    const json_t *token;
-    size_t i;
-    json_array_foreach(list, i, token)
-    {
-        if (!strcmp(json_string_value(json_object_get(token, "content")), text))
-            return true;
-    }
-    return false;
-}
-
-/* Adds a token in the order of ids. */
+/* Adds a token in the order of ids, unless it is there. */
 static void add_token(json_t *list, const char *text, json_int_t id, const json_t *flags,
                       bool special)
 {
-    size_t at = 0;
-    const json_t *normalized = json_object_get(flags, "normalized");
-    while (at < json_array_size(list) &&
-           json_integer_value(json_object_get(json_array_get(list, at), "id")) < id)
-        at++;
+    const json_t *normalized = json_object_get(flags, "normalized"), *token;
+    size_t i, at = 0;
+    json_array_foreach(list, i, token)
+    {
+        if (!strcmp(json_string_value(json_object_get(token, "content")), text))
+            return;
+        at += json_integer_value(json_object_get(token, "id")) < id;
+    }
     json_array_insert_new(list, at,
                           json_pack("{s:I,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content", text,
                                     "single_word",
@@ -400,7 +396,7 @@ static void add_decoder(json_t *list, json_t *settings)
     json_object_foreach(json_object_get(settings, "added_tokens_decoder"), number, token)
     {
         const char *text = json_string_value(json_object_get(token, "content"));
-        if (text && !has_token(list, text))
+        if (text)
             add_token(list, text, strtoll(number, NULL, 10), token,
                       json_is_true(json_object_get(token, "special")));
     }
@@ -413,12 +409,11 @@ static void add_named(json_t *list, const json_t *of, const json_t *vocab, const
                                        "sep_token", "cls_token", "mask_token"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *found = json_object_get(of, keys[i]);
-        const json_t *content = json_is_object(found) ? json_object_get(found, "content") : found;
-        const char *text = of ? json_string_value(content) : "<|endoftext|>";
+        const char *text = of ? text_of(found) : "<|endoftext|>";
         const json_t *id = text ? json_object_get(vocab, text) : NULL;
         if (text && !id)
             id = json_object_get(added, text);
-        if (json_is_integer(id) && !has_token(list, text))
+        if (json_is_integer(id))
             add_token(list, text, json_integer_value(id), found, true);
     }
 }
@@ -441,8 +436,7 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
         add_named(list, NULL, vocab, added); /* the default of all classes */
         json_object_foreach(added, text, id)
         {
-            if (!has_token(list, text))
-                add_token(list, text, json_integer_value(id), NULL, false);
+            add_token(list, text, json_integer_value(id), NULL, false);
         }
     }
     json_decref(added);
