@@ -141,11 +141,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rotor.h DESTINATION ${CMAKE_INSTALL_IN
 
 # The header of rotor-io, and those of data/ that it includes.
 install(FILES io/rotor-io.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor)
-foreach(header data/labels.h data/tokenizers/level.h data/tokenizers/vocabulary.h io/rotor-io.h)
+foreach(header data/labels.h data/tokenizers/vocabulary.h io/rotor-io.h)
     string(APPEND ROTOR_HEADERS " \"${CMAKE_SOURCE_DIR}/${header}\"")
 endforeach()
 install(FILES data/labels.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor/data)
-install(FILES data/tokenizers/level.h data/tokenizers/vocabulary.h
+install(FILES data/tokenizers/vocabulary.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor/data/tokenizers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/rotor)

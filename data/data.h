@@ -14,7 +14,7 @@
 #include "core/rules.h"
 #include "core/status.h"
 #include "data/batch.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/vocabulary.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -22,10 +22,22 @@ static inline int *data_option(rt_transformer_options *o, const char *name)
                                      : NULL;
 }
 
+static inline rt_head head_named(const char *name)
+{
+    static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD) NULL};
+    int head = 0;
+    while (heads[head] && strcmp(heads[head], name) != 0)
+        head++;
+    if (!heads[head]) {
+        fprintf(stderr, "option_words: there is no head %s\n", name);
+        abort();
+    }
+    return (rt_head)head;
+}
+
 /* Sets keys of the configuration, and head, labels, vocab, types and mask. */
 static inline void set_options(rt_transformer_options *o, const char *words)
 {
-    static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD)};
     for (; *(words += strspn(words, " ")); words += strcspn(words, " ")) {
         char word[256], *value;
         snprintf(word, sizeof word, "%.*s", (int)strcspn(words, " "), words);
@@ -41,8 +53,7 @@ static inline void set_options(rt_transformer_options *o, const char *words)
         if (number)
             *number = atoi(value);
         else if (!strcmp(word, "head"))
-            for (o->head = 0; strcmp(heads[o->head], value) != 0;)
-                o->head++;
+            o->head = head_named(value);
         else if (!key || !rt_key_value_read(key, value, o, &problem)) {
             fprintf(stderr, "option_words: %s = %s: %s\n", word, value,
                     key ? problem.bytes : "no such key");

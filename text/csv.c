@@ -84,7 +84,8 @@ static bool next_line(rt_csv *c)
 
 /* ---- cells ---- */
 
-/* Cuts a line into at most that many cells; returns how many it has, 0 for what is no row. */
+/* Cuts a line into cells, and returns their number; 0 for a line that has more than `most`, or is
+ * no row. */
 static int cut(char *line, size_t length, char **cells, int most)
 {
     char *const end = line + length;

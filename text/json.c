@@ -30,7 +30,7 @@ static bool is_digit(char c)
 static const char most_in_63_bits[] = "9223372036854775807";
 static const char most_in_64_bits[] = "18446744073709551615";
 
-/* Returns whether that many digits, the first of which is no 0, are above a number. */
+/* Returns whether so many digits are above a number, if the first of them is no 0. */
 static bool is_above(const char *digits, size_t count, const char *most)
 {
     const size_t size = strlen(most);

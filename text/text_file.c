@@ -122,7 +122,7 @@ static bool append(rt_lines *l, int c)
         l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
         return false;
     }
-    if (!make_room(l, l->size + 1))
+    if ((!l->bytes || l->size == l->room) && !make_room(l, l->size + 1))
         return false;
     l->bytes[l->size++] = (char)c;
     return true;

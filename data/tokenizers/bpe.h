@@ -90,7 +90,8 @@ typedef struct rt_bpe {
 } rt_bpe;
 
 /* Takes apart a tokenizer.json; errors are those of rt_vocabulary_read. Fills in text, starts,
- * count, special and bpe of a vocabulary that is zero otherwise, also in part when it fails. */
+ * kinds, ordinary, count, special and bpe of a vocabulary that is zero otherwise, also in part when
+ * it fails. */
 rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes,
                       size_t size) RT_MUST_CHECK;
 

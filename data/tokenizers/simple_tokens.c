@@ -53,10 +53,9 @@ rt_token_words rt_words_for_tokens(rt_level level)
 
 static const char *key_of(rt_level level)
 {
-    static const char *const keys[] = {[RT_LEVEL_CHAR] = "data.level = char",
-                                       [RT_LEVEL_WORDPIECE] = "data.level = wordpiece",
-                                       [RT_LEVEL_BPE] = "data.level = bpe",
-                                       [RT_LEVEL_RESIDUE] = "data.level = residue"};
+#define KEY(value, word) "data.level = " word,
+    static const char *const keys[] = {RT_LEVELS(KEY)};
+#undef KEY
     return keys[level];
 }
 

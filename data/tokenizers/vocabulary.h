@@ -36,12 +36,28 @@
  *
  * Errors are RT_DATA and begin with `name`, that of the file in question. */
 
+#include "core/choice.h"
 #include "core/real.h"
 #include "core/status.h"
-#include "data/tokenizers/level.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Kind of tokens of a text: bytes, code points of UTF-8, pieces of words as in BERT, runs of bytes
+ * joined by byte pair encoding, or residues of a protein as in ESM. */
+#define RT_LEVELS(X)                                                                               \
+    X(RT_LEVEL_BYTE, "byte")                                                                       \
+    X(RT_LEVEL_CHAR, "char")                                                                       \
+    X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe") X(RT_LEVEL_RESIDUE, "residue")
+typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
+
+/* Characters or words that the vocabulary lacks and that are read as [UNK]. */
+typedef struct rt_unknown {
+    size_t count;
+    size_t at;                    /* the byte where the first of them stands */
+    char name[RT_WORD_NAME_SIZE]; /* what it is, for a message */
+} rt_unknown;
 
 enum { RT_NO_ID = -1 };
 

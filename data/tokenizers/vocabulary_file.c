@@ -8,6 +8,7 @@
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/simple_tokens.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,8 +144,11 @@ bool *rt_characters_new(void)
 void rt_characters_see(void *seen, const unsigned char *text, size_t bytes)
 {
     int32_t character = 0;
-    for (size_t at = 0; at < bytes; ((bool *)seen)[character] = true)
-        at += rt_utf8_read(text + at, bytes - at, &character);
+    for (size_t at = 0, size; at < bytes; at += size) {
+        size = rt_utf8_read(text + at, bytes - at, &character);
+        assert(size);
+        ((bool *)seen)[character] = true;
+    }
 }
 
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,

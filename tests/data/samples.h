@@ -15,23 +15,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns a batch that is freed after the test. The arrays are exactly as large as they must be, so
- * that the address sanitizer sees every step beside them, and hold what no source draws. */
+/* An array for a batch, which is freed after the test. It is exactly as large as it must be, so
+ * that the address sanitizer sees every step beside it, and holds what no source draws. */
+static inline void *batch_array(size_t bytes)
+{
+    void *array = rt_alloc(bytes, 1);
+    ck_assert_ptr_nonnull(array);
+    return owned(memset(array, 0x55, bytes), rt_free);
+}
+
 static inline rt_batch batch_of(int rows, int length)
 {
     const size_t tokens = (size_t)rows * (size_t)length;
-    const rt_batch batch = {.rows = rows,
-                            .length = length,
-                            .ids = owned(rt_alloc(tokens, sizeof(int32_t)), rt_free),
-                            .labels = owned(rt_alloc(tokens, sizeof(int32_t)), rt_free),
-                            .mask = owned(rt_alloc(tokens, 1), rt_free),
-                            .types = owned(rt_alloc(tokens, sizeof(int32_t)), rt_free)};
-    ck_assert(batch.ids && batch.labels && batch.mask && batch.types);
-    memset(batch.ids, 0x55, tokens * sizeof(int32_t));
-    memset(batch.labels, 0x55, tokens * sizeof(int32_t));
-    memset(batch.mask, 0x55, tokens);
-    memset(batch.types, 0x55, tokens * sizeof(int32_t));
-    return batch;
+    return (rt_batch){.rows = rows,
+                      .length = length,
+                      .ids = batch_array(tokens * sizeof(int32_t)),
+                      .labels = batch_array(tokens * sizeof(int32_t)),
+                      .mask = batch_array(tokens),
+                      .types = batch_array(tokens * sizeof(int32_t))};
 }
 
 /* Returns whether `count` rows of a, from row i, equal those of b from row j. */
@@ -138,6 +139,15 @@ static inline void is_error(rt_status status, rt_code code, const char *words)
     ck_assert_msg(status.code == code && strstr(status.message, words),
                   "expected code %d with '%s'; got %d: %s", (int)code, words, (int)status.code,
                   status.message);
+}
+
+/* Expects that a source with a given vocabulary, or NULL, is refused with these words. */
+static inline void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_code code,
+                              const char *words)
+{
+    rt_data *data = (rt_data *)&data;
+    is_error(rt_data_open(&data, o, given), code, words);
+    ck_assert_ptr_null(data);
 }
 
 /* Expects this message. */

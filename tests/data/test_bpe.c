@@ -559,7 +559,7 @@ TEST_ROWS(a_text_is_normalized_as_the_file_says, 0, 4)
     becomes(bpe_of(file), "ae\xcc\x81\xef\xbd\x81", normalizers[_i].ids);
 }
 
-/* More marks than are sorted by insertion, in two classes. */
+/* Marks of two classes by turns. */
 TEST(a_text_of_marks_is_sorted_by_class)
 {
     char text[200] = "x", expected[200] = "x";
@@ -596,15 +596,6 @@ TEST(a_sequence_begins_with_the_token_that_begins_a_text)
     for (int t = 1; t < 3; t++)
         ck_assert(batch.ids[t] < 7 && batch.labels[t - 1] == batch.ids[t]);
     ck_assert_uint_eq(rt_data_unknown(data).count, 3); /* of <s> */
-}
-
-static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_code code,
-                       const char *says)
-{
-    rt_data *data;
-    rt_status status = rt_data_open(&data, o, given);
-    ck_assert_msg(status.code == code && strstr(status.message, says), "'%s' expected; got: %s",
-                  says, status.message);
 }
 
 TEST(what_a_task_has_no_token_for_is_refused_by_key)

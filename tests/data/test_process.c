@@ -55,6 +55,17 @@ static int ending_of(void (*life)(void))
         ck_assert_int_eq(WTERMSIG(how), number);                                                   \
     } while (0)
 
+SUITE(.timeout = 60)
+
+/* A test whose body is the life of a process, which ends with that code. */
+#define TEST_OF_LIFE(name, code)                                                                   \
+    static void name##_life(void);                                                                 \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        expect_exit_of(name##_life, code);                                                         \
+    }                                                                                              \
+    static void name##_life(void)
+
 static void require(bool holds, int code)
 {
     if (!holds)
@@ -86,7 +97,7 @@ static bool handled_as(int number, void (*how)(int))
 
 /* ---- inherited state ---- */
 
-static void wait_with_children_ignored(void)
+TEST_OF_LIFE(children_are_waited_for_although_they_were_ignored, 0)
 {
     int how;
     signal(SIGCHLD, SIG_IGN);
@@ -96,13 +107,6 @@ static void wait_with_children_ignored(void)
         _exit(7);
     require(waitpid(child, &how, 0) == child, 1);
     require(WIFEXITED(how) && WEXITSTATUS(how) == 7, 2);
-}
-
-SUITE(.timeout = 60)
-
-TEST(children_are_waited_for_although_they_were_ignored)
-{
-    expect_exit_of(wait_with_children_ignored, 0);
 }
 
 static void write_to_nobody(void)
@@ -120,7 +124,7 @@ TEST(a_pipe_without_a_reader_ends_who_writes_although_that_was_ignored)
     expect_signal_of(write_to_nobody, SIGPIPE);
 }
 
-static void write_beyond_the_limit(void)
+TEST_OF_LIFE(a_file_that_may_not_grow_is_an_error_of_the_write, 0)
 {
     char path[] = "/tmp/rotor-process-XXXXXX";
     signal(SIGXFSZ, SIG_DFL);
@@ -132,21 +136,11 @@ static void write_beyond_the_limit(void)
     require(write(file, "def", 3) < 0 && errno == EFBIG, 3);
 }
 
-TEST(a_file_that_may_not_grow_is_an_error_of_the_write)
-{
-    expect_exit_of(write_beyond_the_limit, 0);
-}
-
-static void unblock(void)
+TEST_OF_LIFE(signals_that_were_blocked_are_not, 0)
 {
     block_all();
     rt_process_normalize();
     require(has_empty_mask(), 1);
-}
-
-TEST(signals_that_were_blocked_are_not)
-{
-    expect_exit_of(unblock, 0);
 }
 
 /* Each set of closed streams is a number of three bits. */
@@ -172,7 +166,7 @@ TEST_ROWS(nothing_is_opened_in_the_place_of_a_closed_stream, 0, 8)
 }
 
 /* nohup, and a shell for a program in the background. */
-static void normalize_in_the_background(void)
+TEST_OF_LIFE(what_nohup_ignores_stays_ignored, 0)
 {
     int numbers[RT_STOP_SIGNALS];
     signal(SIGHUP, SIG_IGN);
@@ -189,15 +183,10 @@ static void normalize_in_the_background(void)
     require(rt_process_stop_signals(numbers) == RT_STOP_SIGNALS, 5);
 }
 
-TEST(what_nohup_ignores_stays_ignored)
-{
-    expect_exit_of(normalize_in_the_background, 0);
-}
-
 /* ---- children ---- */
 
 /* The child ends once its parent can wait for it. */
-static void fork_with_all_of_it(void)
+TEST_OF_LIFE(a_child_is_normal_whatever_its_parent_is, 7)
 {
     int how, ends[2];
     char byte;
@@ -222,12 +211,7 @@ static void fork_with_all_of_it(void)
     _exit(WEXITSTATUS(how));
 }
 
-TEST(a_child_is_normal_whatever_its_parent_is)
-{
-    expect_exit_of(fork_with_all_of_it, 7);
-}
-
-static void fork_as_an_orphan(void)
+TEST_OF_LIFE(a_child_whose_parent_has_ended_already_ends, 0)
 {
     int how;
     orphan = true;
@@ -236,11 +220,6 @@ static void fork_as_an_orphan(void)
         _exit(0);
     require(rt_process_wait(child, &how), 1);
     require(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM, 2);
-}
-
-TEST(a_child_whose_parent_has_ended_already_ends)
-{
-    expect_exit_of(fork_as_an_orphan, 0);
 }
 
 static volatile sig_atomic_t heard;

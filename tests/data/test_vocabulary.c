@@ -170,65 +170,100 @@ TEST(the_order_is_that_of_the_file)
     ck_assert(v->ids['z'] == 5 && v->ids['\n'] == 6 && v->ids['a'] == 7 && v->ids['b'] == 4);
 }
 
-typedef enum kind { CHARACTERS, BYTES } kind;
+#define BERT "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
+#define ESM  "<cls>\n<pad>\n<eos>\n<unk>\n"
 
 static const struct {
-    kind kind;
+    rt_level level;
     size_t size; /* 0: up to the first NUL */
     const char *text, *message;
 } wrong[] = {
-    {CHARACTERS, 0, "", "v: ends before line 1, which must be [PAD]"},
-    {CHARACTERS, 0, "\n", "v:1: the line is empty"},
-    {CHARACTERS, 0, TOKENS, "v: ends before line 5, which must be [UNK]"},
-    {CHARACTERS, 0, TOKENS "a\nb\n", "v:5: must be [UNK]"},
-    {CHARACTERS, 0, WITH_UNK, "v: has no token beside the special ones"},
-    {CHARACTERS, 0, "[CLS]\n[PAD]\n", "v:1: must be [PAD]"},
-    {CHARACTERS, 0, "[PAD] \n", "v:1: must be [PAD]"},
-    {CHARACTERS, 0, "[PAD]\n[MASK]\n", "v:2: must be [CLS]"},
-    {CHARACTERS, 0, "\xef\xbb\xbf" WITH_UNK "a\n",
+    {RT_LEVEL_CHAR, 0, "", "v: ends before line 1, which must be [PAD]"},
+    {RT_LEVEL_CHAR, 0, "\n", "v:1: the line is empty"},
+    {RT_LEVEL_CHAR, 0, TOKENS, "v: ends before line 5, which must be [UNK]"},
+    {RT_LEVEL_CHAR, 0, TOKENS "a\nb\n", "v:5: must be [UNK]"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK, "v: has no token beside the special ones"},
+    {RT_LEVEL_CHAR, 0, "[CLS]\n[PAD]\n", "v:1: must be [PAD]"},
+    {RT_LEVEL_CHAR, 0, "[PAD] \n", "v:1: must be [PAD]"},
+    {RT_LEVEL_CHAR, 0, "[PAD]\n[MASK]\n", "v:2: must be [CLS]"},
+    {RT_LEVEL_CHAR, 0, "\xef\xbb\xbf" WITH_UNK "a\n",
      "v:1: begins with a byte order mark, which is no part of a token"},
-    {CHARACTERS, 0, "[PAD]\r\n[CLS]\r\n",
+    {RT_LEVEL_CHAR, 0, "[PAD]\r\n[CLS]\r\n",
      "v:1: ends with a return; lines end with a newline alone, and the "
      "character is written \\r"},
-    {CHARACTERS, 0, WITH_UNK "a\r\n",
+    {RT_LEVEL_CHAR, 0, WITH_UNK "a\r\n",
      "v:6: ends with a return; lines end with a newline alone, and the "
      "character is written \\r"},
-    {CHARACTERS, 0, WITH_UNK "\r\n",
+    {RT_LEVEL_CHAR, 0, WITH_UNK "\r\n",
      "v:6: ends with a return; lines end with a newline alone, and the "
      "character is written \\r"},
-    {CHARACTERS, 0, WITH_UNK "a\n\nb\n", "v:7: the line is empty"},
-    {CHARACTERS, 0, WITH_UNK "a\n\n", "v:7: the line is empty"},
-    {CHARACTERS, 0, WITH_UNK "a\nb\na\n", "v:8: 'a' is in line 6 already"},
-    {CHARACTERS, 0, WITH_UNK "\\n\nb\n\\n\n", "v:8: U+000A is in line 6 already"},
-    {CHARACTERS, 0, WITH_UNK "\xc3\xa9\n\xc3\xa9", "v:7: '\xc3\xa9' (U+00E9) is in line 6 already"},
-    {CHARACTERS, 0, WITH_UNK "a\nab\n", "v:7: holds 2 characters; at level char a line holds one"},
-    {CHARACTERS, 0, WITH_UNK "a\xff\n", "v:6: byte 0xff is not UTF-8"},
-    {CHARACTERS, 0, WITH_UNK "[CLS]\n", "v:6: holds 5 characters; at level char a line holds one"},
-    {CHARACTERS, 0, WITH_UNK "e\xcc\x81\n",
+    {RT_LEVEL_CHAR, 0, WITH_UNK "a\n\nb\n", "v:7: the line is empty"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "a\n\n", "v:7: the line is empty"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "a\nb\na\n", "v:8: 'a' is in line 6 already"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "\\n\nb\n\\n\n", "v:8: U+000A is in line 6 already"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "\xc3\xa9\n\xc3\xa9",
+     "v:7: '\xc3\xa9' (U+00E9) is in line 6 already"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "a\nab\n",
+     "v:7: holds 2 characters; at level char a line holds one"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "a\xff\n", "v:6: byte 0xff is not UTF-8"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "[CLS]\n",
+     "v:6: holds 5 characters; at level char a line holds one"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "e\xcc\x81\n",
      "v:6: holds 2 characters; at level char a line holds one"},
-    {CHARACTERS, 0, WITH_UNK "\\t\n", "v:6: holds 2 characters; at level char a line holds one"},
-    {CHARACTERS, 0, WITH_UNK "\\\n", "v:6: a backslash is written \\\\"},
-    {CHARACTERS, 0, WITH_UNK "\xff\n", "v:6: byte 0xff is not UTF-8"},
-    {CHARACTERS, 0, WITH_UNK "a\n\xc3\n", "v:7: byte 0xc3 is not UTF-8"},
-    {CHARACTERS, 0, WITH_UNK "\xed\xa0\x80\n", "v:6: byte 0xed is not UTF-8"},
-    {CHARACTERS, sizeof WITH_UNK + 5, WITH_UNK "a\n\0\nb\n",
+    {RT_LEVEL_CHAR, 0, WITH_UNK "\\t\n", "v:6: holds 2 characters; at level char a line holds one"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "\\\n", "v:6: a backslash is written \\\\"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "\xff\n", "v:6: byte 0xff is not UTF-8"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "a\n\xc3\n", "v:7: byte 0xc3 is not UTF-8"},
+    {RT_LEVEL_CHAR, 0, WITH_UNK "\xed\xa0\x80\n", "v:6: byte 0xed is not UTF-8"},
+    {RT_LEVEL_CHAR, sizeof WITH_UNK + 5, WITH_UNK "a\n\0\nb\n",
      "v:7: holds a NUL; the character is written \\0"},
-    {CHARACTERS, 7, "[PAD]\0\n", "v:1: holds a NUL; the character is written \\0"},
-    {BYTES, 0, TOKENS "a\n", "v:5: must be a byte, from 0x00 to 0xff"},
-    {BYTES, 0, TOKENS "0x1\n", "v:5: must be a byte, from 0x00 to 0xff"},
-    {BYTES, 0, TOKENS "0x0A\n", "v:5: must be a byte, from 0x00 to 0xff"},
-    {BYTES, 0, TOKENS "0x00\n0x02\n", "v:6: must be 0x01"},
-    {BYTES, 0, TOKENS "0x00\n0x01\n", "v: ends before the byte 0x02"},
-    {BYTES, 0, TOKENS "0x61\n0x61\n", "v:5: must be 0x00"},
-    {BYTES, 0, TOKENS "0x00\n0x00\n", "v:6: byte 0x00 is in line 5 already"},
+    {RT_LEVEL_CHAR, 7, "[PAD]\0\n", "v:1: holds a NUL; the character is written \\0"},
+    {RT_LEVEL_BYTE, 0, TOKENS "a\n", "v:5: must be a byte, from 0x00 to 0xff"},
+    {RT_LEVEL_BYTE, 0, TOKENS "0x1\n", "v:5: must be a byte, from 0x00 to 0xff"},
+    {RT_LEVEL_BYTE, 0, TOKENS "0x0A\n", "v:5: must be a byte, from 0x00 to 0xff"},
+    {RT_LEVEL_BYTE, 0, TOKENS "0x00\n0x02\n", "v:6: must be 0x01"},
+    {RT_LEVEL_BYTE, 0, TOKENS "0x00\n0x01\n", "v: ends before the byte 0x02"},
+    {RT_LEVEL_BYTE, 0, TOKENS "0x61\n0x61\n", "v:5: must be 0x00"},
+    {RT_LEVEL_BYTE, 0, TOKENS "0x00\n0x00\n", "v:6: byte 0x00 is in line 5 already"},
+    {RT_LEVEL_WORDPIECE, 0, "", "v: is empty"},
+    {RT_LEVEL_WORDPIECE, 0, "\n", "v:1: the line is empty"},
+    {RT_LEVEL_WORDPIECE, 0, BERT, "v: has no token beside the special ones"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "a\n\nb\n", "v:7: the line is empty"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "a\n\n", "v:7: the line is empty"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "a\nb\na\n", "v:8: 'a' is in line 6 already"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "ab\n##ab\nc\n##ab\n", "v:9: '##ab' is in line 7 already"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "[SEP]\n", "v:6: '[SEP]' is in line 4 already"},
+    {RT_LEVEL_WORDPIECE, 0, "\xef\xbb\xbf" BERT "a\n",
+     "v:1: begins with a byte order mark, which is no part of a token"},
+    {RT_LEVEL_WORDPIECE, 0, "[PAD]\r\n[UNK]\r\n",
+     "v:1: ends with a return; lines end with a newline alone"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "a\r\n",
+     "v:6: ends with a return; lines end with a newline alone"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "a\nb\xff\n", "v:7: byte 0xff is not UTF-8"},
+    {RT_LEVEL_WORDPIECE, 0, BERT "a\n\xed\xa0\x80\n", "v:7: byte 0xed is not UTF-8"},
+    {RT_LEVEL_WORDPIECE, 0, "[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", "v: has no line [PAD]"},
+    {RT_LEVEL_WORDPIECE, 0, "[PAD]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", "v: has no line [UNK]"},
+    {RT_LEVEL_WORDPIECE, 0, "[PAD]\n[UNK]\n[SEP]\n[MASK]\na\nb\n", "v: has no line [CLS]"},
+    {RT_LEVEL_WORDPIECE, 0, "[PAD]\n[UNK]\n[CLS]\n[MASK]\na\nb\n", "v: has no line [SEP]"},
+    {RT_LEVEL_WORDPIECE, 0, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK] \na\n", "v: has no line [MASK]"},
+    {RT_LEVEL_WORDPIECE, sizeof BERT + 3, BERT "a\0b\n", "v:6: holds a NUL, which is not text"},
+    {RT_LEVEL_RESIDUE, 0, ESM "L\n", "v: has no line <mask>"},
+    {RT_LEVEL_RESIDUE, 0, "<cls>\n<pad>\n<eos>\n<mask>\nL\n", "v: has no line <unk>"},
+    {RT_LEVEL_RESIDUE, 0, "[CLS]\n[PAD]\n[SEP]\n[UNK]\n[MASK]\nL\n", "v: has no line <pad>"},
+    {RT_LEVEL_RESIDUE, 0, ESM "<mask>\n", "v: has no token beside the special ones"},
+    {RT_LEVEL_RESIDUE, 0, ESM "<mask>\nL\nL\n", "v:7: 'L' is in line 6 already"},
+    {RT_LEVEL_RESIDUE, 0, ESM "<mask>\nL A\n", "v:6: has a blank; a token of ESM has none"},
+    {RT_LEVEL_RESIDUE, 0, ESM "<mask>\nL\r\n",
+     "v:6: ends with a return; lines end with a newline alone"},
+    {RT_LEVEL_RESIDUE, 0, ESM "<mask>\n\nL\n", "v:6: the line is empty"},
+    {RT_LEVEL_RESIDUE, 0, ESM "<mask>\n\xff\n", "v:6: byte 0xff is not UTF-8"},
 };
 
 TEST_ROWS(what_is_no_vocabulary_is_named_by_its_line, 0, sizeof wrong / sizeof *wrong)
 {
     rt_vocabulary *v;
     const size_t size = wrong[_i].size ? wrong[_i].size : strlen(wrong[_i].text);
-    rt_status status = read_file(&v, wrong[_i].kind == BYTES ? RT_LEVEL_BYTE : RT_LEVEL_CHAR,
-                                 wrong[_i].text, size);
+    rt_status status = read_file(&v, wrong[_i].level, wrong[_i].text, size);
     ck_assert_str_eq(status.message, wrong[_i].message);
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_ptr_null(v);

@@ -1,4 +1,4 @@
-/* WordPiece vocabularies: their file, and what texts become with them. */
+/* Vocabularies of the levels wordpiece and residue: their file, and what texts become with them. */
 
 #include "data/tokenizers/vocabulary.h"
 
@@ -222,48 +222,6 @@ TEST(vocabularies_with_other_pieces_differ)
     ck_assert(!rt_vocabularies_equal(a, b) && !rt_vocabularies_equal(a, c));
 }
 
-typedef struct wrong_file {
-    const char *text, *message; /* the message without the name */
-} wrong_file;
-
-static const wrong_file wrong_files[] = {
-    {"", ": is empty"},
-    {"\n", ":1: the line is empty"},
-    {SPECIAL, ": has no token beside the special ones"},
-    {SPECIAL "a\n\nb\n", ":7: the line is empty"},
-    {SPECIAL "a\n\n", ":7: the line is empty"},
-    {SPECIAL "a\nb\na\n", ":8: 'a' is in line 6 already"},
-    {SPECIAL "ab\n##ab\nc\n##ab\n", ":9: '##ab' is in line 7 already"},
-    {SPECIAL "[SEP]\n", ":6: '[SEP]' is in line 4 already"},
-    {"\xef\xbb\xbf" SPECIAL "a\n",
-     ":1: begins with a byte order mark, which is no part of a token"},
-    {"[PAD]\r\n[UNK]\r\n", ":1: ends with a return; lines end with a newline alone"},
-    {SPECIAL "a\r\n", ":6: ends with a return; lines end with a newline alone"},
-    {SPECIAL "a\nb\xff\n", ":7: byte 0xff is not UTF-8"},
-    {SPECIAL "a\n\xed\xa0\x80\n", ":7: byte 0xed is not UTF-8"},
-    {"[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", ": has no line [PAD]"},
-    {"[PAD]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", ": has no line [UNK]"},
-    {"[PAD]\n[UNK]\n[SEP]\n[MASK]\na\nb\n", ": has no line [CLS]"},
-    {"[PAD]\n[UNK]\n[CLS]\n[MASK]\na\nb\n", ": has no line [SEP]"},
-    {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK] \na\n", ": has no line [MASK]"},
-};
-enum { WRONG_FILES = sizeof wrong_files / sizeof *wrong_files };
-
-TEST_ROWS(a_wrong_file_is_refused_with_its_line, 0, WRONG_FILES)
-{
-    rt_vocabulary *v;
-    const wrong_file *wrong = &wrong_files[_i];
-    is_data_error(read_pieces(&v, false, wrong->text, strlen(wrong->text)), "v", wrong->message);
-    ck_assert_ptr_null(v);
-}
-
-TEST(a_NUL_in_a_line_is_refused)
-{
-    rt_vocabulary *v;
-    is_data_error(read_pieces(&v, false, SPECIAL "a\0b\n", sizeof SPECIAL + 3), "v",
-                  ":6: holds a NUL, which is not text");
-}
-
 /* A vocabulary of that many lines, w5, w6, ... */
 static char *many_lines(int count)
 {
@@ -383,17 +341,6 @@ TEST(a_text_of_single_characters_is_kept_whole)
         ck_assert_int_eq(batch.ids[i + 1], 5 + i * 7 % 3);
 }
 
-static void is_refused(const rt_data_options *o, const rt_vocabulary *given, rt_code code,
-                       const char *message)
-{
-    rt_data *data;
-    rt_status status = rt_data_open(&data, o, given);
-    ck_assert_int_eq(status.code, code);
-    ck_assert_ptr_null(data);
-    ck_assert_msg(strstr(status.message, message) != NULL, "expected '%s'; got '%s'", message,
-                  status.message);
-}
-
 TEST(a_text_needs_a_vocabulary_that_fits)
 {
     rt_data_options o = text_options(PLAYING, "play \xff");
@@ -425,6 +372,87 @@ TEST(a_text_without_words_is_too_short)
 {
     rt_data_options o = text_options(PLAYING, " \n ");
     is_refused(&o, NULL, RT_DATA, "word pieces for training");
+}
+
+/* ---- level residue ---- */
+
+#define ESM "<cls>\n<pad>\n<eos>\n<unk>\nL\nA\nG\n-\n<null_1>\n<mask>"
+
+static rt_vocabulary *residues(const char *text)
+{
+    return vocabulary_of((rt_vocabulary_kind){.level = RT_LEVEL_RESIDUE}, text);
+}
+
+/* vocab.txt, texts.jsonl, and ids.jsonl with the ids of EsmTokenizer without the tokens around a
+ * text. ROTOR_RESIDUE names a folder with others. */
+TEST(texts_have_the_ids_of_EsmTokenizer)
+{
+    const char *given = getenv("ROTOR_RESIDUE");
+    const char *from = given ? given : TEST_SOURCES "/fixtures/residue";
+    rt_vocabulary *v = read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_RESIDUE},
+                                       lasting("%s/vocab.txt", from));
+    ck_assert_int_ge(check_texts(v, lasting("%s/texts.jsonl", from), lasting("%s/ids.jsonl", from),
+                                 false),
+                     100);
+    const rt_text_frame frame = rt_vocabulary_frame(v);
+    ck_assert(frame.first == 0 && frame.last == 2);
+}
+
+static void residues_have(encoder *encode, const char *text, const char *expected,
+                          size_t unknown_count)
+{
+    ck_assert_uint_eq(has_ids(encode, residues(ESM), text, expected).count, unknown_count);
+}
+
+TEST(what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank)
+{
+    residues_have(rt_vocabulary_encode, "LAG-", "4 5 6 7", 0);
+    residues_have(rt_vocabulary_encode, " L\nA\tG ", "4 5 6", 0);
+    residues_have(rt_vocabulary_encode, "xyzLx yA", "3 4 3 3 5", 3);
+    residues_have(rt_vocabulary_encode, "<null_1><null", "8 3", 1);
+    residues_have(rt_vocabulary_encode, "", "", 0);
+}
+
+TEST(special_tokens_of_residues_are_text_or_tokens)
+{
+    residues_have(rt_vocabulary_encode, "L<mask>A[MASK]", "4 3 5 3 5 3", 3);
+    residues_have(rt_vocabulary_encode_special, "L<mask>A<eos><unk>", "4 9 5 2 3", 0);
+}
+
+TEST(a_mask_is_written_in_two_ways)
+{
+    has_masks(residues(ESM), false, "L<mask>A[MASK]", "0 4 9 5 9", 2);
+}
+
+TEST(tokens_are_spelled_without_blanks)
+{
+    rt_vocabulary *v = residues(ESM);
+    static const int32_t ids[] = {0, 4, 5, 9, 7, 2};
+    are_spelled(v, ids, 6, "<cls>LA<mask>-<eos>", 19);
+    ck_assert_int_eq(rt_vocabulary_bytes(v, 4), 1);
+    ck_assert_int_eq(rt_vocabulary_bytes(v, 2), -1);
+    is_written(v, ESM);
+}
+
+/* Each line is a protein: <cls> before it and <eos> behind it. */
+TEST(a_running_text_has_an_end_behind_each_line)
+{
+    static const int32_t wanted[] = {0, 4, 5, 2, 6, 6, 2};
+    rt_data_options o = options_for("text");
+    char path[RT_PATH_SIZE];
+    o.level = RT_LEVEL_RESIDUE;
+    o.objective = RT_OBJECTIVE_LM;
+    o.eval_fraction = 0;
+    o.length = 7;
+    o.documents = lasting("line");
+    o.cross = true;
+    set_file(&o, write_file(path_in_folder("a", path), "LA\nGG\n", 6));
+    o.vocab_file = lasting("%s", write_file(path_in_folder("b", path), ESM "\n", strlen(ESM) + 1));
+    rt_data *data = source(&o);
+    rt_batch batch = batch_of(1, 7);
+    rt_data_evaluation(data, 0, &batch);
+    for (int i = 0; i < 7; i++)
+        ck_assert_int_eq(batch.ids[i], wanted[i]);
 }
 
 /* ---- memory ---- */
