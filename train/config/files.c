@@ -227,7 +227,7 @@ static bool complain_of_file(rt_config_errors *errors, const char *path, const c
 char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size)
 {
     enum { MOST = RT_INI_LARGEST_FILE + 1 };
-    struct stat found;
+    struct stat found = {.st_mode = 0};
     if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
         complain_of_folder(errors, path);
         return NULL;
@@ -235,7 +235,7 @@ char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untru
     char *bytes = rt_alloc_unset(MOST + 1, 1);
     FILE *file = untrusted ? rt_open_regular(path) : fopen(path, "rb");
     *size = file && bytes ? fread(bytes, 1, MOST, file) : 0;
-    const bool good = file && !ferror(file) && !fstat(fileno(file), &found);
+    const bool good = file && !ferror(file);
     if (!good)
         rt_config_complain(errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
                            strerror(errno));
