@@ -1,7 +1,10 @@
-/* Contents of the pages of runs and sweeps, with well-behaved and misbehaving gnuplot. */
+/* The pages of runs and sweeps, with well-behaved and misbehaving gnuplot. */
 
-#include "train/report/private.h"
 #include "train_program.h"
+
+#include "text/csv.h"
+#include "train/folder/results.h"
+#include "train/report/private.h"
 
 #include <math.h>
 
@@ -31,10 +34,189 @@ static void pretend(const char *script)
     ck_assert_int_eq(chmod("bin/gnuplot", 0755), 0);
 }
 
+/* Every element that is opened is closed, and nothing comes from elsewhere. */
+static void expect_whole_page(const char *page)
+{
+    static const char *const elements[] = {"html", "head",    "body", "figure", "table",
+                                           "div",  "details", "pre",  "svg"};
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+        char opening[16], with_attributes[16], closing[16];
+        snprintf(opening, sizeof opening, "<%s>", elements[i]);
+        snprintf(with_attributes, sizeof with_attributes, "<%s ", elements[i]);
+        snprintf(closing, sizeof closing, "</%s>", elements[i]);
+        ck_assert_msg(count_of(page, opening) + count_of(page, with_attributes) ==
+                          count_of(page, closing),
+                      "<%s> is not closed as often as opened", elements[i]);
+    }
+    expect_no_text(page, "<script");
+    expect_no_text(page, "src=\"http");
+    expect_no_text(page, "href=\"http");
+}
+
 /* ---- what it says ---- */
 
 static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
+
+/* The page of a run: its number of figures, if any need gnuplot, what it says and what it does not
+ * say. */
+static const struct {
+    int code;
+    const char *command;
+    int figures;
+    const char *present[2], *absent;
+} pages[] = {
+    {0,
+     RUN "theta.tolerance=0.35",
+     0,
+     {"theta.tolerance = 0.35, a convention: ", "gives two tokens 11 positions apart"},
+     "the run has not ended"},
+    {0, RUN "theta.learn=no", 0, {"<div class=\"verdict\">"}, "theta.tolerance = "},
+    /* theta that has moved is no failure */
+    {0, RUN "theta.tolerance=1e-9", 0, {"<div class=\"verdict moved\">"}, "verdict bad"},
+    {0,
+     RUN "optimizer.lr=10 optimizer.warmup_steps=60",
+     0,
+     {"<div class=\"verdict bad\">"},
+     "verdict moved"},
+    {7,
+     RUN "train.target_accuracy=1 train.steps=3 theta.learn=no",
+     0,
+     {"is below train.target_accuracy = 1<", "<div class=\"verdict bad\">"},
+     "the loss is not finite"},
+    /* a run that reached its target can have a best evaluation below it */
+    {0,
+     RUN "train.target_accuracy=1 train.steps=3 theta.learn=no; test $? = 7 && "
+         "sed -i 's/^exit_code,7/exit_code,0/' runs/tiny/result.csv && $TRAIN --report runs/tiny",
+     0,
+     {"eval: loss "},
+     "is below"},
+    {0,
+     RUN "train.steps=2 && rm runs/tiny/result.csv && "
+         "{ $TRAIN --report runs/tiny || test $? = 1; }",
+     0,
+     {"the run has not ended", "<div class=\"verdict bad\">"},
+     "eval: loss "},
+    {5,
+     WITHOUT_REPORT "optimizer.lr=1e30 optimizer.clip_norm=0; code=$?; $TRAIN --report runs/tiny; "
+                    "exit $code",
+     0,
+     {"the loss is not finite"},
+     "eval: loss "},
+    {0,
+     RUN "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 theta.scope=head",
+     12,
+     {"layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of 70<"},
+     "<script"},
+    {0,
+     RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model",
+     12,
+     {"<h1>tiny</h1>"},
+     "<script"},
+    {0, RUN "theta.learn=no model.attention=linear_elu", 6, {"<h1>tiny</h1>"}, "relative drift"},
+    /* stopped before it had a row to write */
+    {0,
+     RUN "train.steps=20 && cd runs/tiny && head -n 1 metrics.csv >first && "
+         "mv first metrics.csv && $TRAIN --report .",
+     6,
+     {"Relative drift of θ during training: "},
+     "Learning rate"},
+};
+
+TEST_ROWS(a_page_says_what_has_happened, 0, ROWS(pages))
+{
+    if (pages[_i].figures)
+        NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, pages[_i].code, "%s", pages[_i].command);
+    const char *page = read_file("runs/tiny/report.html");
+    expect_whole_page(page);
+    for (int i = 0; i < 2 && pages[_i].present[i]; i++)
+        expect_text(page, pages[_i].present[i]);
+    expect_no_text(page, pages[_i].absent);
+    if (pages[_i].figures)
+        expect_figures("runs/tiny/report.html", pages[_i].figures);
+}
+
+TEST(a_run_ends_with_a_page_of_its_own)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    const char *page = read_file("runs/tiny/report.html");
+    expect_whole_page(page);
+    expect_text(page, "Relative drift of θ during training: ");
+    expect_text(page, "<g><title>evaluation, step ");
+    ck_assert_int_eq(count_of(page, "<input type=\"radio\""), 3);
+    expect_text(page, "<label for=\"by-tokens\">tokens</label>");
+    expect_text(page, "<label for=\"by-seconds\">seconds</label>");
+    expect_no_text(page, "onmousemove");
+    ck_assert_int_eq(count_of(page, "<svg"), 12);
+    ck_assert_int_eq(count_of(page, "<figcaption>"), 10); /* three figures of the loss are one */
+    ck_assert_int_eq(count_of(page, "<svg role=\"img\" aria-label=\""), 12);
+    expect_no_text(page, "aria-label=\"Learning rate\" style="); /* it fits a telephone's screen */
+    expect_text(page, " style=\"min-width:812px\"");             /* which six panels do not */
+    expect_text(page, "@media (prefers-color-scheme: dark)");
+    expect_exit(w, 0, "cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
+}
+
+/* The labels of the evaluation contradict those of the training. */
+TEST(the_surest_mistakes_have_their_texts)
+{
+    expect_exit(w, 0,
+                "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) print "
+                "substr(\"abcdabcdabcd\", 1 + i %% 4, 1 + i %% 7) (i %% 2 ? \"x\" : \"\") "
+                "\"\\t\" (i %% 2 ? \"with\" : \"none\") }' >m.tsv; "
+                "printf 'text\\tlabel\\nabx <b>\\tnone\\ncdab\\tnone\\n' >e.tsv");
+    expect_exit(
+        w, 0,
+        "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\nfile = m.tsv\\n"
+        "eval_file = e.tsv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = 2\\n[optimizer]\\n"
+        "lr = 0.01\\n[train]\\nsteps = 200\\nbatch_size = 16\\n' >m.ini; $TRAIN m.ini --quiet");
+    const char *page = read_file("runs/m/report.html");
+    expect_whole_page(page);
+    expect_text(page, "<h2>Mistakes</h2>");
+    expect_text(page, "<td>2</td><td class=\"text\">abx &lt;b&gt;</td><td>none</td><td>with</td>");
+    expect_text(page, "<p>The 1 wrong predictions");
+}
+
+TEST(names_cannot_break_the_page)
+{
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet train.steps=2 optimizer.schedule_steps=0 "
+                "'run.name=<b>&\"x'");
+    const char *page = read_file("runs/<b>&\"x/report.html");
+    expect_whole_page(page);
+    expect_no_text(page, "<b>");
+    expect_text(page, "<h1>&lt;b&gt;&amp;&quot;x</h1>");
+}
+
+TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
+{
+    expect_told(0, "gnuplot is missing",
+                "mkdir -p empty; PATH=$PWD/empty $TRAIN "
+                "tiny.ini --quiet");
+    expect_text(w->err, "train --report runs/tiny tries again");
+    const char *page = read_file("runs/tiny/report.html");
+    expect_whole_page(page);
+    ck_assert_int_eq(count_of(page, "<svg"), 0);
+    NEEDS_PROGRAM("gnuplot");
+    expect_output("report: runs/tiny/report.html\n", "$TRAIN --report runs/tiny");
+    page = read_file("runs/tiny/report.html");
+    ck_assert_int_eq(count_of(page, "<svg"), 12);
+}
+
+TEST(a_page_that_cannot_be_written_is_a_warning)
+{
+    expect_exit(w, 0, WITHOUT_REPORT "train.steps=20 && mkdir runs/tiny/report.html");
+    expect_told(0, "report.html: Is a directory", "$TRAIN tiny.ini --quiet --resume");
+    expect_text(w->out, "\nrun: runs/tiny\n");
+}
+
+TEST(a_report_of_no_run_is_refused)
+{
+    expect_told(2, "nowhere is not the folder of a run", "$TRAIN --report nowhere");
+    expect_told(2, "--report takes folders of runs, and no configuration",
+                "$TRAIN tiny.ini --report runs");
+}
 
 TEST(the_page_repeats_the_verdicts_that_were_printed)
 {
@@ -45,25 +227,6 @@ TEST(the_page_repeats_the_verdicts_that_were_printed)
     *strstr(line, " (") = '\0';
     expect_text(page, line);
     expect_text(page, "<div class=\"verdict\">");
-}
-
-TEST(the_words_of_the_verdict_are_explained)
-{
-    expect_exit(w, 0, RUN "theta.tolerance=0.35");
-    expect_page("runs/tiny/report.html", "theta.tolerance = 0.35, a convention: ");
-    expect_page("runs/tiny/report.html", "gives two tokens 11 positions apart");
-    expect_exit(w, 0, RUN "theta.learn=no --overwrite");
-    const char *page = read_file("runs/tiny/report.html");
-    expect_no_text(page, "theta.tolerance = ");
-}
-
-/* The colour of the box: theta that has moved is no failure. */
-TEST(a_theta_that_has_moved_is_marked_as_such)
-{
-    expect_exit(w, 0, RUN "theta.tolerance=1e-9");
-    expect_page("runs/tiny/report.html", "<div class=\"verdict moved\">");
-    expect_exit(w, 0, RUN "optimizer.lr=10 optimizer.warmup_steps=60 --overwrite");
-    expect_page("runs/tiny/report.html", "<div class=\"verdict bad\">");
 }
 
 /* Evaluations at 20, 40 and 60, of which the best is marked; a table that a run might have left. */
@@ -117,43 +280,6 @@ TEST_ROWS(a_language_model_has_a_perplexity, 0, 2)
     ck_assert_double_eq_tol(bits * 0.6931471805599453, loss, 1e-3);
 }
 
-TEST(figures_have_a_description_and_letters_of_twelve_points)
-{
-    NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, RUN);
-    const char *page = read_file("runs/tiny/report.html");
-    ck_assert_int_eq(count_of(page, "<svg role=\"img\" aria-label=\""), count_of(page, "</svg>"));
-    expect_no_text(page, "aria-label=\"Learning rate\" style="); /* it fits a telephone's screen */
-    expect_text(page, " style=\"min-width:812px\"");             /* which six panels do not */
-    expect_text(page, "@media (prefers-color-scheme: dark)");
-}
-
-TEST(a_missed_target_is_told)
-{
-    expect_exit(w, 7, RUN "train.target_accuracy=1 train.steps=3 theta.learn=no");
-    expect_page("runs/tiny/report.html", "is below train.target_accuracy = 1<");
-    expect_page("runs/tiny/report.html", "<div class=\"verdict bad\">");
-    /* a run that reached it can have a best evaluation below it */
-    expect_exit(w, 0,
-                "sed -i 's/^exit_code,7/exit_code,0/' runs/tiny/result.csv; "
-                "$TRAIN --report runs/tiny; ! grep -q 'is below' runs/tiny/report.html");
-}
-
-TEST(a_run_that_did_not_end_says_so)
-{
-    expect_exit(w, 0,
-                RUN "train.steps=2 && rm runs/tiny/result.csv && "
-                    "{ $TRAIN --report runs/tiny || test $? = 1; }");
-    expect_page("runs/tiny/report.html", "the run has not ended");
-}
-
-TEST(a_loss_that_is_not_finite_is_told)
-{
-    expect_exit(w, 5, WITHOUT_REPORT "optimizer.lr=1e30 optimizer.clip_norm=0");
-    shell(w, "$TRAIN --report runs/tiny");
-    expect_page("runs/tiny/report.html", "the loss is not finite");
-}
-
 TEST(keys_that_were_set_stand_out_and_are_escaped)
 {
     write_file("a<i>&.txt",
@@ -168,17 +294,6 @@ TEST(keys_that_were_set_stand_out_and_are_escaped)
     expect_text(page, "<tr class=\"set\"><th>steps</th><td><span>2</span>"
                       "<small>default 1000</small></td></tr>");
     expect_text(page, "<tr><th>beta1</th><td><span>0.9</span></td></tr>");
-}
-
-TEST(what_is_cut_is_said)
-{
-    NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0,
-                RUN "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 "
-                    "theta.scope=head");
-    expect_page("runs/tiny/report.html", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of "
-                                         "70<");
-    expect_figures("runs/tiny/report.html", 12);
 }
 
 /* ---- figures ---- */
@@ -201,11 +316,20 @@ TEST(a_figure_of_a_setting_has_a_circle_for_each_run)
     NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0, RUN "train.steps=20 sweep.optimizer.lr=1e-2,1e-5 sweep.run.seed=1,2");
     expect_output("2\n4\n", "awk -v RS='\n\n\n' '{ print NF }' runs/tiny/figures/key_1.csv");
-    expect_exit(w, 0, "grep -qx \"file = 'key_1.csv'\" runs/tiny/figures/key_1.gp");
+    expect_output("4\n", "grep -c \"gpPt5' transform\" runs/tiny/figures/key_1.svg");
 }
 
+/* A plot of many has its title in the key. */
 TEST(every_script_draws_its_figure_again)
 {
+    static const struct {
+        const char *file, *part;
+        int count;
+    } drawn[] = {
+        {"decay", "<title>initial</title>", 6},       {"decay", "<title>learned</title>", 6},
+        {"theta", "<title>initial</title>", 1},       {"theta", "<title>layer 7</title>", 1},
+        {"drift", "<title>tolerance</title>", 1},     {"drift", "<title>layer 7</title>", 1},
+        {"wavelengths", "<title>layer 7</title>", 1}, {"usage", "<title>layer 7</title>", 1}};
     NEEDS_PROGRAM("gnuplot");
     expect_exit(w, 0,
                 RUN "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed "
@@ -214,15 +338,15 @@ TEST(every_script_draws_its_figure_again)
     expect_exit(w, 0,
                 "cd runs/tiny/figures && rm *.svg && for i in *.gp; do "
                 "gnuplot -d $i && test -s ${i%%.gp}.svg || exit 1; done");
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "runs/tiny/figures/%s.svg", drawn[i].file);
+        const char *svg = read_file(path);
+        ck_assert_msg(count_of(svg, drawn[i].part) == drawn[i].count, "%s: %s", path,
+                      drawn[i].part);
+    }
     NEEDS_PROGRAM("xmllint");
     expect_exit(w, 0, "xmllint --noout runs/tiny/figures/*.svg");
-}
-
-TEST(one_layer_and_one_evaluation_are_enough)
-{
-    NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model");
-    expect_figures("runs/tiny/report.html", 12);
 }
 
 TEST(a_gnuplot_that_is_killed_is_a_warning)
@@ -261,6 +385,13 @@ TEST(figures_of_an_earlier_report_are_not_shown_as_new)
                 "--quiet --resume train.steps=60");
     expect_page("runs/tiny/report.html", "after 60 steps");
     expect_figures("runs/tiny/report.html", 0);
+}
+
+TEST(overwriting_removes_the_report)
+{
+    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
+    expect_exit(w, 0, WITHOUT_REPORT "--overwrite");
+    expect_exit(w, 1, "test -e runs/tiny/report.html -o -e runs/tiny/figures");
 }
 
 TEST(what_the_user_has_set_for_gnuplot_does_not_matter)
@@ -318,6 +449,27 @@ TEST(a_logarithmic_axis_has_at_least_three_labels)
 }
 
 /* ---- sweeps ---- */
+
+TEST(a_sweep_has_a_page_with_links_to_its_runs)
+{
+    NEEDS_PROGRAM("gnuplot");
+    expect_exit(w, 0,
+                "$TRAIN tiny.ini --quiet theta.learn=no sweep.position.kind=rope,none "
+                "sweep.run.seed=1,2");
+    const char *page = read_file("runs/tiny/report.html");
+    expect_whole_page(page);
+    ck_assert_int_eq(count_of(page, "<svg"), 5);
+    expect_text(page, "<figcaption>Evaluation loss by position.kind: the mean over the seeds");
+    expect_text(page, "(runs: 2)</title>");
+    expect_no_text(page, "onmousemove");
+    expect_no_text(page, "_plot_1</title>");
+    expect_text(page, "<a href=\"kind=none_seed=2/report.html\">");
+    expect_text(page, "<td class=\"setting\">none</td><td>2</td>");
+    expect_exit(w, 0, "test -s runs/tiny/kind=none_seed=2/report.html");
+    expect_exit(w, 0,
+                "rm runs/tiny/report.html && $TRAIN --report runs/tiny/ && "
+                "test -s runs/tiny/report.html");
+}
 
 TEST(a_sweep_tells_the_spread_and_what_failed)
 {
@@ -399,4 +551,53 @@ TEST(the_report_of_a_sweep_draws_those_of_its_runs_as_well)
     ck_assert_int_eq(count_of(w->out, "report: "), 3);
     expect_figures("runs/tiny/seed=2/report.html", 12);
     expect_page("runs/tiny/report.html", "<a href=\"seed=2/report.html\">");
+}
+
+/* ---- numbers, computed once more ---- */
+
+/* The results on theta in result.csv follow from the final values in theta_final.csv. */
+TEST(results_on_theta_are_those_of_its_values)
+{
+    rt_csv csv;
+    rt_results results;
+    double drift = 0, phase = 0, from_start = 0, sum = 0;
+    double product = 0, squares = 0, geometric_squares = 0;
+    int count = 0;
+    expect_exit(
+        w, 0,
+        "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.scope=head position.scaling=linear "
+        "position.scale=2");
+    ck_assert(rt_csv_open(&csv, "runs/tiny", "theta_final.csv"));
+    for (; rt_csv_row(&csv); count++) {
+        const double theta = rt_csv_number(&csv, "theta");
+        const double geometric = pow(10000, -count % 4 / 4.0);
+        const double start = geometric / 2;
+        ck_assert_double_eq_tol(rt_csv_number(&csv, "geometric"), geometric, 1e-8 * geometric);
+        ck_assert_double_eq_tol(rt_csv_number(&csv, "theta_initial"), start, 1e-6 * start);
+        drift = fmax(drift, fabs(theta - geometric) / geometric);
+        from_start = fmax(from_start, fabs(theta - start) / start);
+        phase = fmax(phase, fabs(theta - geometric) * 11);
+        sum += fabs(theta - geometric) / geometric;
+        product += log(theta) * log(geometric);
+        squares += log(theta) * log(theta);
+        geometric_squares += log(geometric) * log(geometric);
+    }
+    rt_csv_close(&csv);
+    ck_assert_int_eq(count, 2 * 2 * 4);
+    ck_assert(rt_results_read(&results, "runs/tiny"));
+    const struct {
+        const char *name;
+        double expected;
+    } rows[] = {{"theta_max_drift", drift},
+                {"theta_max_phase", phase},
+                {"theta_max_drift_from_start", from_start},
+                {"theta_mean_drift", sum / count},
+                {"theta_cosine", product / sqrt(squares * geometric_squares)}};
+    for (int i = 0; i < 5; i++) {
+        const double got = rt_results_get(&results, "%s", rows[i].name);
+        ck_assert_msg(fabs(got - rows[i].expected) < 1e-6 * rows[i].expected, "%s: %g, not %g",
+                      rows[i].name, got, rows[i].expected);
+    }
+    ck_assert(fabs(drift - phase) > 0.01 && fabs(drift - from_start) > 0.01);
+    rt_results_free(&results);
 }

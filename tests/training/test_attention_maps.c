@@ -32,30 +32,23 @@ static void draw(const char *const *overrides)
     read_into(numbers, sizeof numbers, "figures/attention.csv");
 }
 
-/* The four sides of a map, as shares of the figure. */
+/* A map in the figure, which grows downwards. */
 typedef struct map {
-    double left, right, bottom, top;
-    int layer, head, index;
+    double x, y, width, height;
+    int layer, head;
 } map;
 
-static double number_after(const char **at, const char *name)
-{
-    *at = strstr(*at, name);
-    ck_assert_msg(*at != NULL, "no '%s'", name);
-    *at += strlen(name);
-    return strtod(*at, NULL);
-}
-
+/* Reads the next map: the image, and the title behind it. */
 static map next_map(const char **at)
 {
     map m;
-    m.left = number_after(at, "set lmargin at screen ");
-    m.right = number_after(at, "set rmargin at screen ");
-    m.bottom = number_after(at, "set bmargin at screen ");
-    m.top = number_after(at, "set tmargin at screen ");
-    m.layer = (int)number_after(at, "set title 'layer ");
-    m.head = (int)number_after(at, ", head ");
-    m.index = (int)number_after(at, "'attention.csv' index ");
+    const char *image = strstr(*at, "<image "), *title = image ? strstr(image, ">layer ") : NULL;
+    ck_assert_ptr_nonnull(title);
+    ck_assert_int_eq(sscanf(title, ">layer %d, head %d<", &m.layer, &m.head), 2);
+    ck_assert_int_eq(sscanf(image, "<image x='%lf' y='%lf' width='%lf' height='%lf'", &m.x, &m.y,
+                            &m.width, &m.height),
+                     4);
+    *at = title;
     return m;
 }
 
@@ -64,26 +57,30 @@ SUITE(.setup = make_scratch, .teardown = end)
 /* Layers from top to bottom, heads from left to right, the maps in the order of the file. */
 TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
 {
+    NEEDS_PROGRAM("gnuplot");
     draw(NULL);
-    const char *at = script;
+    assert_status(rt_figures_draw(&figures), RT_OK, "");
+    static char svg[1 << 20];
+    read_into(svg, sizeof svg, "figures/attention.svg");
+    const char *at = svg;
     map maps[15];
     for (int n = 0; n < 15; n++) {
         maps[n] = next_map(&at);
-        ck_assert_int_eq(maps[n].index, n);
         ck_assert_int_eq(maps[n].layer, n / 5);
         ck_assert_int_eq(maps[n].head, n % 5);
-        ck_assert(maps[n].left > 0 && maps[n].right < 1 && maps[n].bottom > 0 && maps[n].top < 1);
-        ck_assert(maps[n].left < maps[n].right && maps[n].bottom < maps[n].top);
+        ck_assert(maps[n].x > 0 && maps[n].x + maps[n].width < figures.list[0].width);
+        ck_assert(maps[n].y > 0 && maps[n].y + maps[n].height < figures.list[0].height);
+        ck_assert(maps[n].width > 0 && fabs(maps[n].width - maps[n].height) < 1);
     }
-    ck_assert_ptr_null(strstr(at, "lmargin"));
+    ck_assert_ptr_null(strstr(at, "<image "));
     for (int n = 0; n < 15; n++) {
         if (n % 5) {
-            ck_assert_double_gt(maps[n].left, maps[n - 1].right);
-            ck_assert_double_eq(maps[n].bottom, maps[n - 1].bottom);
+            ck_assert_double_gt(maps[n].x, maps[n - 1].x + maps[n - 1].width);
+            ck_assert_double_eq(maps[n].y, maps[n - 1].y);
         }
         if (n >= 5) {
-            ck_assert_double_lt(maps[n].top, maps[n - 5].bottom);
-            ck_assert_double_eq(maps[n].left, maps[n - 5].left);
+            ck_assert_double_gt(maps[n].y, maps[n - 5].y + maps[n - 5].height);
+            ck_assert_double_eq(maps[n].x, maps[n - 5].x);
         }
     }
 }
@@ -126,23 +123,30 @@ TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
 {
     static const struct {
         const char *layers, *heads, *length;
-        int maps, width, height;
+        int drawn[2], width, height;
         const char *caption;
     } rows[] = {
-        {"model.layers=1", "model.heads=1", "data.length=6", 1, 440, 260, ""},
-        {"model.layers=2", "model.heads=2", "data.length=6", 4, 440, 2 * 185 + 52, ""},
-        {"model.layers=1", "model.heads=4", "data.length=6", 4, 864, 260, ""},
-        {"model.layers=5", "model.heads=10", "data.length=6", 32, 876, 4 * 115 + 52,
+        {"model.layers=1", "model.heads=1", "data.length=6", {1, 1}, 440, 260, ""},
+        {"model.layers=2", "model.heads=2", "data.length=6", {2, 2}, 440, 2 * 185 + 52, ""},
+        {"model.layers=1", "model.heads=4", "data.length=6", {1, 4}, 864, 260, ""},
+        {"model.layers=5",
+         "model.heads=10",
+         "data.length=6",
+         {4, 8},
+         876,
+         4 * 115 + 52,
          "; layers 0 to 3 of 5; heads 0 to 7 of 10"},
-        {"model.layers=1", "model.heads=1", "data.length=65", 1, 440, 260,
+        {"model.layers=1",
+         "model.heads=1",
+         "data.length=65",
+         {1, 1},
+         440,
+         260,
          "; tokens 0 to 63 of 65"},
     };
     draw(OVERRIDES(rows[_i].layers, rows[_i].heads, rows[_i].length));
     expect_in(script, lasting("width = %d\nheight = %d\n", rows[_i].width, rows[_i].height));
-    int maps = 0;
-    for (const char *at = script; (at = strstr(at, "lmargin")); at++)
-        maps++;
-    ck_assert_int_eq(maps, rows[_i].maps);
+    expect_in(script, lasting("layers = %d\nheads = %d\n", rows[_i].drawn[0], rows[_i].drawn[1]));
     const char *caption = strstr(figures.list[0].caption, "for each key");
     ck_assert_ptr_nonnull(caption);
     ck_assert_str_eq(caption + strlen("for each key"), rows[_i].caption);
@@ -164,14 +168,10 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
     const char *file = lasting("data.file=%s", in_scratch("a.txt"));
     draw(OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=2",
                    "data.length=24", "data.eval_fraction=0", "data.mask_probability=1e-9"));
-    expect_in(script, "set xtics ('[CLS]' 0, '");
-    expect_in(script, "set ytics ('[CLS]' 0, '");
-    expect_in(script, "'''' ");
-    expect_in(script, " 19) font ',12' rotate by 90 right");
+    expect_in(script, "\nnamed = 1\ntics = '(''[CLS]'' 0, ''");
+    expect_in(script, "'''''''' "); /* an apostrophe in a text within a text */
+    expect_in(script, " 19)'\n");
     ck_assert_ptr_null(strstr(script, " 20, "));
-    const char *columns = strstr(script, "set xtics (");
-    ck_assert_ptr_nonnull(columns);
-    ck_assert_ptr_null(strstr(columns + 1, "set xtics ("));
     expect_in(figures.list[0].caption, "; tokens 0 to 19 of 24");
     expect_in(script, "width = 440\n"); /* 96 points at the left, 220 of a map, 56 at the right */
 }

@@ -103,6 +103,21 @@ TEST(a_row_that_was_never_evaluated_has_no_curve)
     expect_in(loss, "\ncurves = 1\narray labels[curves] = ['b']\n");
 }
 
+/* The clock of timing.csv starts again at --resume: 20 s, and 5 and 8 more. A step that was not
+ * timed is left out. */
+TEST(the_time_of_a_resumed_run_goes_on)
+{
+    static const char timing[] = "step,seconds\n10,10\n20,20\n30,5\n40,8\n";
+    write_run("a", "10,4,0\n20,3,0\n25,9,0\n30,2,0\n40,1,0\n");
+    write_bytes(in_scratch("a/timing.csv"), timing, strlen(timing));
+    draw("run,run.seed,exit_code\na,1,0\n");
+    read_into(data, sizeof data, "figures/time_curves.csv");
+    ck_assert_str_eq(data, "10,4,0,10,0\n20,3,0,20,0\n30,2,0,25,0\n40,1,0,28,0\n\n\n");
+    read_into(loss, sizeof loss, "figures/loss_by_time.gp");
+    expect_in(loss, "\nset xtics 10\n");
+    expect_in(loss, "\nunit = 'seconds'\nhorizontal = 4\nvertical = 2\n");
+}
+
 /* Pairs 0 and 1: e and 1/e times the base in one run, the base in the other; the geometric mean of
  * the ratios is that of both. A row of no learned theta is left out. */
 TEST(theta_is_compared_pair_by_pair)

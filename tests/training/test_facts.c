@@ -7,6 +7,7 @@
 #include "train/report/private.h"
 #include "train/world/world.h"
 
+#include <math.h>
 #include <sys/stat.h>
 
 static rt_writer page;
@@ -148,4 +149,71 @@ TEST(a_share_has_a_bounded_form)
     rt_report_theta_table(&page, scratch);
     expect_in(page.bytes, "<td>+0.6931</td><td>0.5</td><td>0.75</td><td>25.0 %</td></tr>\n");
     expect_in(page.bytes, "<td>1e+302 %</td></tr>\n");
+}
+
+/* ---- classes ---- */
+
+/* A row of the matrix is a true class, and a shade is the share of the row. A class that neither
+ * occurs nor is predicted is left out. */
+TEST(classes_have_their_scores_and_their_confusion)
+{
+    write_table("classes.csv", "label,precision,recall,f1,count\nA,0.5,0.5,0.75,2\n"
+                               "B,0.25,0.125,0.5,8\nC,0,0,0,0\n");
+    write_table("confusion.csv", "true,predicted,count\nA,A,1\nA,B,1\nB,A,6\nB,B,2\n");
+    rt_report_classes(&page, scratch);
+    expect_in(
+        page.bytes,
+        "<tr><th scope=\"col\">label</th><th scope=\"col\">precision</th><th scope=\"col\">"
+        "recall</th><th scope=\"col\">F1</th><th scope=\"col\">count</th></tr>\n"
+        "<tr><th scope=\"row\">A</th><td>0.5000</td><td>0.5000</td><td>0.7500</td><td>2</td></tr>\n"
+        "<tr><th scope=\"row\">B</th><td>0.2500</td><td>0.1250</td><td>0.5000</td><td>8</td></tr>\n"
+        "</table></div>\n");
+    expect_in(
+        page.bytes,
+        "<tr><td></td><th scope=\"col\"><span>A</span></th><th scope=\"col\"><span>B</span></th>"
+        "</tr>\n<tr><th scope=\"row\">A</th><td class=\"right\" style=\"--share:0.500\">1</td>"
+        "<td class=\"wrong\" style=\"--share:0.500\">1</td></tr>\n"
+        "<tr><th scope=\"row\">B</th><td class=\"wrong\" style=\"--share:0.750\">6</td>"
+        "<td class=\"right\" style=\"--share:0.250\">2</td></tr>\n</table></div>\n");
+}
+
+/* Of 40 classes all texts are taken for l49: its errors are 10 ... 48, and those of another class
+ * its own number. The matrix has the 30 with the most, l49 and l48 ... l20. */
+TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
+{
+    rt_writer scores = {0}, confusion = {0};
+    rt_writer_add(&scores, "label,precision,recall,f1,count\n");
+    rt_writer_add(&confusion, "true,predicted,count\n");
+    for (int i = 10; i < 50; i++) {
+        rt_writer_add(&scores, "l%d,0,0,%d,%d\n", i, i == 49, i);
+        rt_writer_add(&confusion, "l%d,l49,%d\n", i, i);
+    }
+    write_table("classes.csv", scores.bytes);
+    write_table("confusion.csv", confusion.bytes);
+    rt_writer_free(&scores);
+    rt_writer_free(&confusion);
+    rt_report_classes(&page, scratch);
+    expect_in(page.bytes, "The 30 of the 40 classes with the most errors; confusion.csv has all.");
+    expect_in(page.bytes, "<span>l49</span>");
+    expect_in(page.bytes, "<span>l20</span>");
+    ck_assert_ptr_null(strstr(page.bytes, "<span>l19</span>"));
+    int wrong = 0, right = 0;
+    for (const char *at = page.bytes; (at = strstr(at, "class=\"")); at++) {
+        wrong += !strncmp(at, "class=\"wrong", 12);
+        right += !strncmp(at, "class=\"right", 12);
+    }
+    ck_assert_int_eq(wrong, 29);
+    ck_assert_int_eq(right, 1);
+}
+
+TEST(the_limit_is_twice_the_loss_of_a_guess)
+{
+    rt_transformer_options o = {.head = RT_HEAD_LM, .vocab = 10, .labels = 4};
+    ck_assert_double_eq_tol(rt_divergence_limit(&o), 4.605170185988091, 1e-12);
+    o.head = RT_HEAD_SEQUENCE;
+    ck_assert_double_eq_tol(rt_divergence_limit(&o), 2.772588722239781, 1e-12);
+    o.head = RT_HEAD_TOKEN;
+    ck_assert_double_eq_tol(rt_divergence_limit(&o), 2.772588722239781, 1e-12);
+    o.labels = 1;
+    ck_assert(isinf(rt_divergence_limit(&o)));
 }

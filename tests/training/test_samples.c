@@ -159,3 +159,34 @@ TEST(a_token_is_shown_as_what_can_be_seen)
     rt_token_text(&page, data, ids, sizeof ids / sizeof *ids);
     ck_assert_str_eq(page.bytes, "aé·&lt;\n·z·");
 }
+
+/* Pieces of byte-level BPE, which may be parts of characters. */
+static const char pieces[] =
+    "{\"added_tokens\": [{\"id\": 5, \"content\": \"<s>\", \"special\": true}],"
+    " \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
+    " \"decoder\": {\"type\": \"ByteLevel\"}, \"model\": {\"type\": \"BPE\", \"merges\": [],"
+    " \"vocab\": {\"\xc4\xa0the\": 0, \"\xc3\xa2\xc2\xb8\": 1, \"\xc4\x8a\xc4\x89\": 2, "
+    "\"\xc3\x83\xc2\xa9x\xc3\x83\": 3, "
+    "\"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\": 4}}}";
+
+/* A label shows blanks and bytes of a piece; pieces side by side may be one character. */
+TEST(pieces_are_shown_as_what_can_be_seen)
+{
+    static const char *const labels[] = {
+        "␣the", "\\xe2\\xb8", "↵⇥", "éx\\xc3", "abcdefghijklmnopqrstuvwxyzab…", "<s>"};
+    static const int32_t ids[] = {0, 3, 5};
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
+    const rt_data_options o = {.level = RT_LEVEL_BPE, .objective = RT_OBJECTIVE_LM, .length = 8};
+    char label[RT_TOKEN_LABEL_SIZE];
+    rt_vocabulary *v;
+    assert_status(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)pieces, strlen(pieces)),
+                  RT_OK, "");
+    assert_status(rt_data_open_without(&data, &o, (rt_data_meaning){.vocabulary = v}), RT_OK, "");
+    for (int32_t id = 0; id < 6; id++)
+        ck_assert_str_eq(rt_token_label(label, data, id), labels[id]);
+    rt_token_text(&page, data, ids, 3);
+    ck_assert_str_eq(page.bytes, " theéx·");
+    rt_data_close(data);
+    data = NULL;
+    rt_vocabulary_free(v);
+}

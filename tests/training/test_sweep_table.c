@@ -38,22 +38,6 @@ static const char *printed_in(rt_sweep_order order, const char *rows)
     return text;
 }
 
-static const char *printed(const char *rows)
-{
-    return printed_in(RT_SETTINGS_FIRST, rows);
-}
-
-static const char *verdict(const char *rows)
-{
-    rt_writer w = {0};
-    read_runs(rows);
-    const rt_sweep_verdict v = rt_sweep_judge(&runs);
-    rt_sweep_report_theta(&w, &v);
-    snprintf(text, sizeof text, "%s", w.bytes ? w.bytes : "");
-    rt_writer_free(&w);
-    return text;
-}
-
 static const char *as_csv(const char *rows)
 {
     rt_writer w = {0};
@@ -68,24 +52,20 @@ static const char *as_csv(const char *rows)
 
 SUITE(.setup = make_scratch, .teardown = free_all)
 
-/* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 40 / 8 = 5, the squares sum up to 32, of a sample 32 / 7. */
+/* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 40 / 8 = 5, the squares sum up to 32, of a sample 32 / 7. One
+ * value has no deviation, and none has no mean. */
 TEST(the_deviation_is_that_of_a_sample)
 {
-    static const double values[] = {2, 4, NAN, 4, 4, 5, 5, NAN, 7, 9};
-    const rt_summary s = rt_summarise(values, 10);
+    static const double values[] = {2, 4, NAN, 4, 4, 5, 5, NAN, 7, 9}, few[] = {NAN, 3.5, NAN};
+    rt_summary s = rt_summarise(values, 10);
     ck_assert_int_eq(s.count, 8);
     ck_assert_double_eq(s.mean, 5);
     ck_assert_double_eq_tol(s.deviation, 2.13808993529939, 1e-13);
-}
-
-TEST(one_value_has_no_deviation_and_none_has_no_mean)
-{
-    static const double values[] = {NAN, 3.5, NAN};
-    rt_summary s = rt_summarise(values, 3);
+    s = rt_summarise(few, 3);
     ck_assert_int_eq(s.count, 1);
     ck_assert_double_eq(s.mean, 3.5);
     ck_assert(isnan(s.deviation));
-    s = rt_summarise(values, 1);
+    s = rt_summarise(few, 1);
     ck_assert_int_eq(s.count, 0);
     ck_assert(isnan(s.mean) && isnan(s.deviation));
 }
@@ -299,21 +279,58 @@ static const char grid[] = HEADINGS "a1,rope,1,8,0,20,0.25,0.5,1,0.125,2,10\n"
                                     "c1,none,1,8,0,20,2,0.25,,,,\n"
                                     "c2,none,2,8,6,20,4,0.25,,,,15\n";
 
-/* Row a: loss 2.25 / 3 = 0.75, deviations -0.5, -0.25, 0.75: 0.875 / 2, root 0.6614. Accuracy 0.75
- * and 0.25; drift 0.25 and 0.125; phase 6.5 / 3, 6.1667 / 2, root 1.756; near 2/3 and
- * sqrt(1/3); steps 15 and sqrt(50). */
-TEST(the_table_has_the_means_and_deviations_of_its_rows)
+static const struct {
+    rt_sweep_order order;
+    const char *rows, *table;
+} tables[] = {
+    /* row a: loss 2.25 / 3 = 0.75, deviations -0.5, -0.25, 0.75: 0.875 / 2, root 0.6614; accuracy
+     * 0.75 and 0.25; drift 0.25 and 0.125; phase 6.5 / 3, 6.1667 / 2, root 1.756; near 2/3 and
+     * sqrt(1/3); steps 15 and sqrt(50) */
+    {RT_SETTINGS_FIRST, grid,
+     "kind  dim  runs    loss             accuracy         theta drift     phase (rad)    "
+     "near           steps to 99 %\n"
+     "rope  8    3       0.7500 ± 0.6614  0.7500 ± 0.2500  0.250 ± 0.125   2.17 ± 1.76    "
+     "0.67 ± 0.58    15 ± 7 (2 of 3)\n"
+     "rope  16   0 of 2  2.0000 (1 of 2)  0.5000 (1 of 2)  0.062 (1 of 2)  1.00 (1 of 2)  "
+     "1.00 (1 of 2)  -\n"
+     "none  8    1 of 2  3.0000 ± 1.4142  0.2500 ± 0.0000  -               -              "
+     "-              15 (1 of 2)\n"},
+    /* rows of one setting need not stand together */
+    {RT_SETTINGS_FIRST,
+     "run,run.seed,a.x,exit_code,eval_loss\n1,1,p,0,1\n2,1,q,0,10\n3,2,p,0,3\n4,2,q,0,30\n",
+     "x  runs  loss               accuracy  steps to 99 %\n"
+     "p  2     2.0000 ± 1.4142    -         -\n"
+     "q  2     20.0000 ± 14.1421  -         -\n"},
+    /* first the names of the runs, last the settings; one that all runs have is not shown */
+    {RT_RESULTS_FIRST,
+     "run,a.x,b.y,run.seed,c.z,exit_code,eval_loss,bits_per_byte\n"
+     "a1,p,1,1,9,0,1,\na2,p,1,2,9,0,3,\na3,p,1,3,9,0,2,\n"
+     "b1,q,1,1,9,0,5,2.5\nb2,q,1,2,9,5,,\nc,q,2,1,9,0,6,4\n",
+     "run          runs    loss             bits/byte        accuracy  steps to 99 %  x  y\n"
+     "a1, a2, ...  3       2.0000 ± 1.0000  -                -         -              p  1\n"
+     "b1, b2       1 of 2  5.0000 (1 of 2)  2.5000 (1 of 2)  -         -              q  1\n"
+     "c            1       6.0000           4.0000           -         -              q  2\n"},
+    {RT_SETTINGS_FIRST, "run,a.x,b.y,exit_code\n1,p,1,0\n2,p,2,0\n",
+     "y  runs  loss  accuracy  steps to 99 %\n"
+     "1  1     -     -         -\n"
+     "2  1     -     -         -\n"},
+    /* long settings are cut to whole characters, and none speaks to the terminal */
+    {RT_SETTINGS_FIRST,
+     "run,a.x,exit_code\n1,0000000000000000000000000000000000000000000000000\xce\xb8z,0\n"
+     "2,\x1b[31m\x07,0\n",
+     "x                                                  runs  loss  accuracy  steps to 99 %\n"
+     "0000000000000000000000000000000000000000000000000  1     -     -         -\n"
+     "?[31m?                                             1     -     -         -\n"},
+};
+
+TEST_ROWS(the_table_has_the_means_and_deviations_of_its_rows, 0, ROWS(tables))
 {
-    ck_assert_str_eq(
-        printed(grid),
-        "kind  dim  runs    loss             accuracy         theta drift     phase (rad)    "
-        "near           steps to 99 %\n"
-        "rope  8    3       0.7500 ± 0.6614  0.7500 ± 0.2500  0.250 ± 0.125   2.17 ± 1.76    "
-        "0.67 ± 0.58    15 ± 7 (2 of 3)\n"
-        "rope  16   0 of 2  2.0000 (1 of 2)  0.5000 (1 of 2)  0.062 (1 of 2)  1.00 (1 of 2)  "
-        "1.00 (1 of 2)  -\n"
-        "none  8    1 of 2  3.0000 ± 1.4142  0.2500 ± 0.0000  -               -              "
-        "-              15 (1 of 2)\n");
+    ck_assert_str_eq(printed_in(tables[_i].order, tables[_i].rows), tables[_i].table);
+    for (int i = 0; i < table.columns && tables[_i].order == RT_RESULTS_FIRST; i++)
+        ck_assert_int_eq(table.list[i].kind, i == 0   ? RT_COLUMN_NAMES
+                                             : i == 1 ? RT_COLUMN_RUNS
+                                             : i < 6  ? RT_COLUMN_RESULT
+                                                      : RT_COLUMN_SETTING);
 }
 
 TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
@@ -333,8 +350,10 @@ TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
     }
 }
 
+/* The file names all settings, those that all runs have as well. */
 TEST(the_file_has_every_result_of_every_row)
 {
+    expect_in(as_csv("run,a.x,b.y,exit_code\n1,p,1,0\n2,p,2,0\n"), "a.x,b.y,runs,good\np,1,1,1\n");
     ck_assert_str_eq(as_csv("run,variant,run.seed,exit_code,eval_loss,other\n"
                             "a1,a,1,0,1,\n"
                             "a2,a,2,7,2,5\n"
@@ -347,15 +366,6 @@ TEST(the_file_has_every_result_of_every_row)
                      "\"b,\"\"c\",1,1,inf,,1,,,0\n");
 }
 
-TEST(rows_of_one_setting_need_not_stand_together)
-{
-    ck_assert_str_eq(printed("run,run.seed,a.x,exit_code,eval_loss\n"
-                             "1,1,p,0,1\n2,1,q,0,10\n3,2,p,0,3\n4,2,q,0,30\n"),
-                     "x  runs  loss               accuracy  steps to 99 %\n"
-                     "p  2     2.0000 ± 1.4142    -         -\n"
-                     "q  2     20.0000 ± 14.1421  -         -\n");
-}
-
 TEST(other_lengths_have_a_column_each)
 {
     rt_writer rows = {0};
@@ -366,7 +376,7 @@ TEST(other_lengths_have_a_column_each)
     for (int i = 0; i < 40; i++)
         rt_writer_add(&rows, ",9,0.%d", 10 + i);
     rt_writer_add(&rows, "\n");
-    const char *lines = printed(rows.bytes);
+    const char *lines = printed_in(RT_SETTINGS_FIRST, rows.bytes);
     rt_writer_free(&rows);
     ck_assert_int_eq(table.columns, 1 + 2 + 40 + 1);
     for (int i = 0; i < 40; i++) {
@@ -376,48 +386,6 @@ TEST(other_lengths_have_a_column_each)
         ck_assert_msg(strstr(lines, heading) && strstr(lines, value), "%s, %s:\n%s", heading, value,
                       lines);
     }
-}
-
-/* A row begins with what its runs are called; what all runs have is no column. */
-TEST(results_can_come_before_the_settings)
-{
-    static const char rows[] = "run,a.x,b.y,run.seed,c.z,exit_code,eval_loss,bits_per_byte\n"
-                               "a1,p,1,1,9,0,1,\na2,p,1,2,9,0,3,\na3,p,1,3,9,0,2,\n"
-                               "b1,q,1,1,9,0,5,2.5\nb2,q,1,2,9,5,,\nc,q,2,1,9,0,6,4\n";
-    ck_assert_str_eq(printed_in(RT_RESULTS_FIRST, rows),
-                     "run          runs    loss             bits/byte        accuracy  "
-                     "steps to 99 %  x  y\n"
-                     "a1, a2, ...  3       2.0000 ± 1.0000  -                -         "
-                     "-              p  1\n"
-                     "b1, b2       1 of 2  5.0000 (1 of 2)  2.5000 (1 of 2)  -         "
-                     "-              q  1\n"
-                     "c            1       6.0000           4.0000           -         "
-                     "-              q  2\n");
-    ck_assert_int_eq(table.list[5].kind, RT_COLUMN_RESULT);
-    ck_assert_int_eq(table.list[6].kind, RT_COLUMN_SETTING);
-}
-
-TEST(a_setting_that_all_runs_have_is_not_shown)
-{
-    static const char rows[] = "run,a.x,b.y,exit_code\n1,p,1,0\n2,p,2,0\n";
-    ck_assert_str_eq(printed(rows), "y  runs  loss  accuracy  steps to 99 %\n"
-                                    "1  1     -     -         -\n"
-                                    "2  1     -     -         -\n");
-    rt_sweep_table_free(&table);
-    expect_in(as_csv(rows), "a.x,b.y,runs,good\np,1,1,1\n"); /* the file names all */
-}
-
-/* Whole characters, and none that a terminal obeys. */
-TEST(long_settings_are_cut_and_none_speaks_to_the_terminal)
-{
-    char rows[512];
-    snprintf(rows, sizeof rows, "run,a.x,exit_code\n1,%049d\xce\xb8z,0\n2,\x1b[31m\x07,0\n", 0);
-    ck_assert_str_eq(
-        printed(rows),
-        "x                                                  runs  loss  accuracy  "
-        "steps to 99 %\n"
-        "0000000000000000000000000000000000000000000000000  1     -     -         -\n"
-        "?[31m?                                             1     -     -         -\n");
 }
 
 TEST(thousands_of_runs_and_columns_have_room)
@@ -447,25 +415,31 @@ TEST(thousands_of_runs_and_columns_have_room)
 
 /* ---- the verdict ---- */
 
-TEST(the_verdict_names_the_run_that_went_farthest)
+static const struct {
+    const char *rows, *verdict;
+} verdicts[] = {
+    {grid, "theta: near in 3 of the 4 runs that learn it, max relative drift 0.375 (a3)\n"},
+    {"run,exit_code,theta_near,theta_max_drift\nfirst,0,1,0.5\nsecond,0,1,0.5\nno theta,0,,9\n",
+     "theta: near in 2 of the 2 runs that learn it, max relative drift 0.5 (first)\n"},
+    {"run,exit_code,theta_near,theta_max_drift\na,0,0,1\nb,0,0,inf\nc,0,0,1e300\n",
+     "theta: near in 0 of the 3 runs that learn it, max relative drift inf (b)\n"},
+    {"run,exit_code,theta_near,theta_max_drift\na,0,0,\n",
+     "theta: near in 0 of the 1 runs that learn it\n"},
+    {"run,run.seed,exit_code,theta_near,theta_needed\na,1,0,1,1\nb,2,0,1,0\nc,3,7,0,1\nd,4,0,0,\n"
+     "e,5,0,,\n",
+     "theta: near in 2 of the 4 runs that learn it\n"
+     "theta: reset to init: 2 of the 3 models depend on it\n"},
+    {"run,exit_code,eval_loss\na,0,1\n", ""},
+};
+
+TEST_ROWS(the_verdict_names_the_run_that_went_farthest, 0, ROWS(verdicts))
 {
-    ck_assert_str_eq(verdict(grid),
-                     "theta: near in 3 of the 4 runs that learn it, max relative drift 0.375 "
-                     "(a3)\n");
-    ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\n"
-                             "first,0,1,0.5\nsecond,0,1,0.5\nno theta,0,,9\n"),
-                     "theta: near in 2 of the 2 runs that learn it, max relative drift 0.5 "
-                     "(first)\n");
-    ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\n"
-                             "a,0,0,1\nb,0,0,inf\nc,0,0,1e300\n"),
-                     "theta: near in 0 of the 3 runs that learn it, max relative drift inf (b)\n");
-    ck_assert_str_eq(verdict("run,exit_code,theta_near,theta_max_drift\na,0,0,\n"),
-                     "theta: near in 0 of the 1 runs that learn it\n");
-    ck_assert_str_eq(verdict("run,run.seed,exit_code,theta_near,theta_needed\na,1,0,1,1\n"
-                             "b,2,0,1,0\nc,3,7,0,1\nd,4,0,0,\ne,5,0,,\n"),
-                     "theta: near in 2 of the 4 runs that learn it\n"
-                     "theta: reset to init: 2 of the 3 models depend on it\n");
-    ck_assert_str_eq(verdict("run,exit_code,eval_loss\na,0,1\n"), "");
+    rt_writer w = {0};
+    read_runs(verdicts[_i].rows);
+    const rt_sweep_verdict v = rt_sweep_judge(&runs);
+    rt_sweep_report_theta(&w, &v);
+    ck_assert_str_eq(w.bytes ? w.bytes : "", verdicts[_i].verdict);
+    rt_writer_free(&w);
 }
 
 /* ---- what is no table of runs ---- */

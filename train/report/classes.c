@@ -212,9 +212,7 @@ static int surest_first(const void *a, const void *b)
 static void add_span(rt_writer *w, rt_text_span text)
 {
     char bytes[LONGEST_TEXT + 1];
-    size_t size = text.size < LONGEST_TEXT ? text.size : LONGEST_TEXT;
-    while (size < text.size && size && ((unsigned char)text.bytes[size] & 0xC0) == 0x80)
-        size--;
+    const size_t size = rt_text_beginning(text.bytes, text.size, LONGEST_TEXT);
     if (size)
         memcpy(bytes, text.bytes, size);
     bytes[size] = '\0';
@@ -268,8 +266,7 @@ static void add_mistakes(rt_writer *w, const rt_line_score *mistakes, size_t cou
         add_text(w, f, m->line);
         rt_page_cell(w, "td", labels->names[m->label]);
         rt_page_cell(w, "td", labels->names[m->predicted]);
-        rt_page_number(w, "%.4f", m->probability);
-        rt_writer_add(w, "</tr>\n");
+        rt_writer_add(w, "<td>%.4f</td></tr>\n", m->probability);
     }
     rt_writer_add(
         w,

@@ -196,23 +196,13 @@ static void write_seconds(rt_writer *w, double seconds)
         rt_writer_add(w, "%.0f h %.0f min", hours, minutes - 60 * hours);
 }
 
-/* Adds a cell of a session, unless the session before had the same. */
-static void add_change(rt_writer *w, const rt_csv *timing, const char *column, const char *what,
-                       rt_writer *last)
-{
-    const char *cell = rt_csv_cell(timing, column);
-    if (!*cell || (last->bytes && !strcmp(cell, last->bytes)))
-        return;
-    add_row(w, what, cell);
-    rt_writer_free(last);
-    rt_writer_add(last, "%s", cell);
-}
-
-/* Adds the sessions of a run from timing.csv, see train/folder/session.h. */
+/* Adds the sessions of a run from timing.csv, see train/folder/session.h. The program and the data
+ * are told where they are others than before. */
 static void add_sessions(rt_writer *w, const char *folder)
 {
-    enum { MOST_SESSIONS = 100 };
-    rt_writer program = {0}, data = {0};
+    enum { MOST_SESSIONS = 100, CHANGING = 2 };
+    static const char *const columns[CHANGING] = {"program", "data"};
+    rt_writer last[CHANGING] = {{0}};
     rt_csv timing;
     int sessions = 0;
     if (rt_csv_open(&timing, folder, "timing.csv"))
@@ -226,12 +216,18 @@ static void add_sessions(rt_writer *w, const char *folder)
             rt_writer_add(w, ": ");
             rt_page_cell(w, "code", rt_csv_cell(&timing, "command"));
             rt_writer_add(w, "</td></tr>");
-            add_change(w, &timing, "program", "program", &program);
-            add_change(w, &timing, "data", "data", &data);
+            for (int i = 0; i < CHANGING; i++) {
+                const char *cell = rt_csv_cell(&timing, columns[i]);
+                if (!*cell || (last[i].bytes && !strcmp(cell, last[i].bytes)))
+                    continue;
+                add_row(w, columns[i], cell);
+                rt_writer_free(&last[i]);
+                rt_writer_add(&last[i], "%s", cell);
+            }
         }
     rt_csv_close(&timing);
-    rt_writer_free(&program);
-    rt_writer_free(&data);
+    for (int i = 0; i < CHANGING; i++)
+        rt_writer_free(&last[i]);
 }
 
 /* Adds the version, the processor and the end of the section. All that differs between two runs of

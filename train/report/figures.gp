@@ -1,6 +1,6 @@
 # The scripts of the figures of reports. A script consists of the name and the size of its figure, the
-# section "all", the sections of its axes, numbers and quoted texts of the program, and the section of
-# its plots.
+# section "all", the sections of its axes, commands of the program, and the section of its plots. What
+# differs between figures of a kind is in variables, which the program sets.
 
 #: all
 # Dark on light, and colours that a colour-blind reader can tell apart (after Okabe and Ito), with a
@@ -217,10 +217,43 @@ plot whole @limit title 'all pairs', 'cutoffs.csv' using 1:2 with linespoints li
      pointtype 7 pointsize 0.5 title 'without the slower pairs'
 
 #: attention
+# maps of layers from top to bottom and of heads from left to right; tokens or numbers stand in the
+# first column and below the last row
 unset key
 unset grid
 set border 15 linecolor rgb '#888888' linewidth 0.6
 set palette defined (0 '#ffffff', 0.3 '#9ecae1', 0.65 '#2171b5', 1 '#08306b')
 set cbrange [0:1]
 set cbtics ('0' 0, '.05' .2236, '.2' .4472, '.5' .7071, '1' 1) font ',12'
+share(points, all) = real(sprintf('%.4f', 1.0*points/all))
+set colorbox user origin screen share(bar, width), screen share(below, height) \
+    size screen share(10, width), screen share(size, height)
+set yrange [tokens - 0.5:-0.5]
+set xrange [-0.5:tokens - 0.5]
 set multiplot
+do for [n=0:layers*heads-1] {
+    layer = n/heads
+    head = n%heads
+    x0 = left + head*(size + gap/3)
+    y0 = below + (layers - 1 - layer)*(size + gap)
+    set lmargin at screen share(x0, width)
+    set rmargin at screen share(x0 + size, width)
+    set bmargin at screen share(y0, height)
+    set tmargin at screen share(y0 + size, height)
+    if (layer + 1 < layers) { set xtics step format ''; set xlabel '' }
+    if (layer + 1 == layers && named) { set xtics @tics font ',12' rotate by 90 right; set xlabel '' }
+    if (layer + 1 == layers && !named) {
+        set xtics step format '%g' font ',12'
+        set xlabel 'key' font ',12' offset 0,0.5
+    }
+    if (head > 0) { set ytics step format ''; set ylabel '' }
+    if (head == 0 && named) { set ytics @tics font ',12'; set ylabel '' }
+    if (head == 0 && !named) {
+        set ytics step format '%g' font ',12'
+        set ylabel 'query' font ',12'
+    }
+    set title sprintf('layer %d, head %d', layer, head) font ',12' offset 0,-0.7
+    eval sprintf("plot 'attention.csv' index %d matrix using 1:2:(sqrt($3)) with image", n)
+    unset colorbox
+}
+unset multiplot

@@ -6,9 +6,18 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+size_t rt_text_beginning(const char *text, size_t size, size_t most)
+{
+    if (size <= most)
+        return size;
+    while (most && ((unsigned char)text[most] & 0xC0) == 0x80)
+        most--;
+    return most;
+}
 
 void rt_html_text(rt_writer *w, const char *text)
 {
@@ -88,13 +97,10 @@ void rt_page_cell(rt_writer *w, const char *element, const char *text)
     rt_writer_add(w, "</%s>", element);
 }
 
-void rt_page_number(rt_writer *w, const char *format, ...)
+void rt_page_number(rt_writer *w, const char *format, double x)
 {
-    char text[128];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    char text[64];
+    snprintf(text, sizeof text, isfinite(x) ? format : "-", x);
     rt_page_cell(w, "td", text);
 }
 

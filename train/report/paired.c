@@ -433,11 +433,12 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
         rt_page_cell(w, "td", d->value);
         rt_page_cell(w, "td", d->against);
         rt_page_number(w, "%+.3g", d->loss.mean);
-        rt_page_number(w, d->loss.count > 1 ? "%+.3g to %+.3g" : "-", d->loss.low, d->loss.high);
-        rt_page_number(w, d->loss.count > 1 ? "%.3g" : "-", d->loss.detectable);
+        rt_writer_add(w, d->loss.count > 1 ? "<td>%+.3g to %+.3g</td>" : "<td>-</td>", d->loss.low,
+                      d->loss.high);
+        rt_page_number(w, "%.3g", d->loss.detectable);
         if (has_compute)
-            rt_page_number(w, isnan(more) ? "-" : "%+.1f %%", more);
-        rt_page_number(w, "%d", d->loss.count);
+            rt_page_number(w, "%+.1f %%", more);
+        rt_writer_add(w, "<td>%d</td>", d->loss.count);
         rt_writer_add(w, "</tr>\n");
     }
     rt_writer_add(w,

@@ -16,9 +16,9 @@
 /* ---- figures: gnuplot scripts, their data and SVGs in FOLDER/figures ---- */
 
 /* The scripts stay, so that figures can be drawn again in another style. gnuplot runs commands, and
- * the folder may be untrusted: a script therefore consists of sections of figures.gp, of numbers,
- * and of texts through rt_figures_quote. It reads only files that rt_figures_write has written
- * beside it, which consist of numbers as well. */
+ * the folder may be untrusted: a script therefore consists of the program's own words, most of them
+ * in figures.gp, of numbers, and of texts through rt_figures_quote. It reads only files that
+ * rt_figures_write has written beside it, which consist of numbers as well. */
 
 /* The size of a figure of half the page, in points of its SVG: on a wide screen and on a phone the
  * letters are nearly as large as the text. */
@@ -35,7 +35,7 @@ typedef struct rt_figure {
     const char *name;   /* of NAME.gp and NAME.svg */
     const char *choice; /* label of a figure that shares a place: the reader chooses between all
                            that have one. The first has the caption. NULL: a place of its own */
-    const char *axes;   /* sections of figures.gp before the commands, separated by blanks; or NULL */
+    const char *axes;   /* sections of figures.gp before the commands, with blanks between them */
     const char *plots;  /* section of figures.gp behind the commands, or NULL */
     int width;          /* in points of the SVG; above RT_FIGURE_WIDTH it takes the whole page */
     int height;
@@ -124,8 +124,12 @@ void rt_page_table(rt_writer *w, const char *heading, const char *const *columns
 /* Adds a cell, <td>text</td>, or another element. */
 void rt_page_cell(rt_writer *w, const char *element, const char *text);
 
-/* Adds a <td> with formatted numbers, at most 127 characters. */
-void rt_page_number(rt_writer *w, const char *format, ...) RT_PRINTF(2, 3);
+/* Adds a <td> with a formatted number, or with "-" unless it is finite. */
+void rt_page_number(rt_writer *w, const char *format, double x) RT_PRINTF(2, 0);
+
+/* Returns the number of bytes of the longest beginning of a text that ends with a whole character
+ * and has at most `most` bytes. */
+size_t rt_text_beginning(const char *text, size_t size, size_t most);
 
 /* ---- time, from timing.csv ---- */
 

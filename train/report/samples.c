@@ -260,10 +260,11 @@ enum {
 /* The part of the model that is shown, the size of a map, and the margins on the left and below. */
 typedef struct view {
     int layers, heads, tokens, size, left, below;
-    int length;  /* of the sequence, of whose tokens the first are shown */
-    bool named;  /* the tokens of a text stand at the axes, in place of numbers */
-    bool chosen; /* the sequence is the longest of some */
-    real *probabilities[MOST_LAYERS]; /* (heads of the model, length, length) */
+    int length;          /* of the sequence, of whose tokens the first are shown */
+    bool named;          /* the tokens of a text stand at the axes, in place of numbers */
+    bool chosen;         /* the sequence is the longest of some */
+    real *probabilities; /* (layers, heads of the model, T, T), T that of the configuration */
+    size_t of_layer;     /* probabilities of a layer */
 } view;
 
 /* Writes the maps with two empty lines between them, as gnuplot's `index` wants them. */
@@ -273,28 +274,14 @@ static void write_maps(rt_figures *f, const view *v)
     const size_t T = (size_t)v->length, tokens = (size_t)v->tokens;
     for (int l = 0; l < v->layers; l++)
         for (size_t h = 0; h < (size_t)v->heads; h++) {
+            const real *maps = v->probabilities + (size_t)l * v->of_layer;
             for (size_t i = 0; i < tokens; i++)
                 for (size_t j = 0; j < tokens; j++)
-                    rt_writer_add(&w, "%.3f%s", (double)v->probabilities[l][(h * T + i) * T + j],
+                    rt_writer_add(&w, "%.3f%s", (double)maps[(h * T + i) * T + j],
                                   j + 1 < tokens ? "," : "\n");
             rt_writer_add(&w, "\n\n");
         }
     rt_figures_write(f, "attention.csv", &w);
-}
-
-/* Adds the tics of an axis: tokens, numbers, or nothing where another map has them. */
-static void add_axis(rt_writer *w, char axis, const view *v, const char *tics, bool named)
-{
-    const char *distance = v->tokens > 16 ? "16" : "4";
-    if (!named)
-        rt_writer_add(w, "set %ctics %s format ''\nset %clabel ''\n", axis, distance, axis);
-    else if (tics)
-        rt_writer_add(w, "set %ctics %s font ',12' %s\nset %clabel ''\n", axis, tics,
-                      axis == 'x' ? "rotate by 90 right" : "", axis);
-    else
-        rt_writer_add(w, "set %ctics %s format '%%g' font ',12'\nset %clabel '%s' font ',12'%s\n",
-                      axis, distance, axis, axis == 'x' ? "key" : "query",
-                      axis == 'x' ? " offset 0,0.5" : "");
 }
 
 /* Adds the figure. All maps have one scale, of the root of the probability: attention that is
@@ -307,46 +294,27 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
     } cuts[] = {{"layers", v->layers, config->model.layers},
                 {"heads", v->heads, config->model.heads},
                 {"tokens", v->tokens, v->length}};
-    rt_writer w = {0};
+    rt_writer w = {0}, cut = {0};
     const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
-    const int width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH;
-    const int height = v->layers * (v->size + GAP) + v->below;
-    char caption[RT_CAPTION_SIZE];
-    rt_writer_add(
-        &w,
-        "set colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n"
-        "set yrange [%g:-0.5]\nset xrange [-0.5:%g]\n",
-        (drawn - RIGHT + 6.0) / width, (double)v->below / height, 10.0 / width,
-        (double)v->size / height, v->tokens - 0.5, v->tokens - 0.5);
-    for (int n = 0; n < v->layers * v->heads; n++) {
-        const int l = n / v->heads, h = n % v->heads;
-        const double left = v->left + h * (v->size + GAP / 3);
-        const double below = v->below + (v->layers - 1 - l) * (v->size + (double)GAP);
-        rt_writer_add(&w,
-                      "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
-                      "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
-                      left / width, (left + v->size) / width, below / height,
-                      (below + v->size) / height);
-        add_axis(&w, 'x', v, tics, l + 1 == v->layers);
-        add_axis(&w, 'y', v, tics, h == 0);
-        rt_writer_add(&w,
-                      "set title 'layer %d, head %d' font ',12' offset 0,-0.7\n"
-                      "plot 'attention.csv' index %d matrix using 1:2:(sqrt($3)) with image\n%s",
-                      l, h, n, n ? "" : "unset colorbox\n");
-    }
-    rt_writer_add(&w, "unset multiplot\n");
-    size_t used =
-        (size_t)snprintf(caption, sizeof caption,
-                         "Attention weights in %s: one row for each query, one column for each key",
-                         v->chosen ? "a long evaluation sequence"
-                                   : "the first evaluation sequence");
+    const rt_figure figure = {.name = "attention",
+                              .plots = "attention",
+                              .width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH,
+                              .height = v->layers * (v->size + GAP) + v->below};
+    rt_writer_add(&w, "layers = %d\nheads = %d\ntokens = %d\nsize = %d\ngap = %d\n", v->layers,
+                  v->heads, v->tokens, v->size, GAP);
+    rt_writer_add(&w, "left = %d\nbelow = %d\nbar = %d\nstep = %d\nnamed = %d\ntics = ", v->left,
+                  v->below, drawn - RIGHT + 6, v->tokens > 16 ? 16 : 4, tics != NULL);
+    rt_figures_quote(&w, tics ? tics : "");
+    rt_writer_add(&w, "\n");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)
-            used += (size_t)snprintf(caption + used, sizeof caption - used, "; %s 0 to %d of %d",
-                                     cuts[i].what, cuts[i].shown - 1, cuts[i].all);
-    rt_figures_add(
-        f, &(rt_figure){.name = "attention", .axes = "attention", .width = width, .height = height},
-        &w, "%s", caption);
+            rt_writer_add(&cut, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1, cuts[i].all);
+    w.failed |= cut.failed;
+    rt_figures_add(f, &figure, &w,
+                   "Attention weights in %s: one row for each query, one column for each key%s",
+                   v->chosen ? "a long evaluation sequence" : "the first evaluation sequence",
+                   cut.bytes ? cut.bytes : "");
+    rt_writer_free(&cut);
 }
 
 /* Chooses as many layers as fit into memory, at most MOST_LAYERS. T is the whole sequence, since a
@@ -420,19 +388,18 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
         return;
     rt_labelled_batch b;
     rt_writer tics = {0};
-    real **probabilities = rt_alloc((size_t)o->layers, sizeof *probabilities); /* NULL: not kept */
+    real **kept = rt_alloc((size_t)o->layers, sizeof *kept); /* NULL: not kept */
     rt_status status = rt_labelled_batch_new(&b, 1, config->data.length, NULL);
-    bool in_memory = probabilities != NULL;
-    for (int l = 0; l < v.layers && in_memory; l++) {
-        v.probabilities[l] = rt_alloc((size_t)o->heads * T * T, sizeof(real));
-        probabilities[l] = v.probabilities[l];
-        in_memory = probabilities[l] != NULL;
-    }
+    v.of_layer = (size_t)o->heads * T * T;
+    v.probabilities = rt_alloc((size_t)v.layers * v.of_layer, sizeof(real));
+    bool in_memory = kept && v.probabilities;
+    for (int l = 0; l < v.layers && in_memory; l++)
+        kept[l] = v.probabilities + (size_t)l * v.of_layer;
     if (!status.code && in_memory) {
         draw_long(&b, data);
         v.length = b.batch.length;
         v.tokens = v.length < v.tokens ? v.length : v.tokens;
-        status = compute_attention(probabilities, rt_trainer_state(trainer)->model, &b.batch);
+        status = compute_attention(kept, rt_trainer_state(trainer)->model, &b.batch);
         for (int t = 0; t < v.tokens && v.named; t++) {
             char label[RT_TOKEN_LABEL_SIZE];
             rt_writer_add(&tics, t ? ", " : "(");
@@ -450,9 +417,8 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
     }
     if (!f->status.code)
         f->status = status;
-    for (int l = 0; l < v.layers; l++)
-        rt_free(v.probabilities[l]);
+    rt_free(v.probabilities);
+    rt_free(kept);
     rt_writer_free(&tics);
-    rt_free(probabilities);
     rt_labelled_batch_free(&b);
 }

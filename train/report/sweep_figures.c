@@ -199,11 +199,9 @@ static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row
         rt_writer_add(&w, "all runs");
     if (!w.failed) {
         const char *text = alone && w.length >= LABEL_SIZE ? cell_of(runs, row, 0) : w.bytes;
-        size_t length = strlen(text);
-        const bool fits = length < LABEL_SIZE;
-        length = fits ? length : LABEL_SIZE - sizeof more;
-        while (!fits && length && ((unsigned char)text[length] & 0xC0) == 0x80)
-            length--;
+        const size_t size = strlen(text);
+        const bool fits = size < LABEL_SIZE;
+        const size_t length = rt_text_beginning(text, size, fits ? size : LABEL_SIZE - sizeof more);
         snprintf(label, LABEL_SIZE, "%.*s%s", (int)length, text, fits ? "" : more);
     }
     const bool failed = w.failed;

@@ -356,20 +356,11 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
     }
 }
 
-static bool begins_character(char byte)
-{
-    return ((unsigned char)byte & 0xc0) != 0x80;
-}
-
-/* Returns how many bytes of a cell are printed: whole characters of UTF-8. */
+/* Returns how many bytes of a cell are printed. */
 static int printed_bytes(const char *cell)
 {
     enum { LONGEST = 50 };
-    size_t length = strlen(cell);
-    if (length > LONGEST)
-        for (length = LONGEST; length && !begins_character(cell[length]);)
-            length--;
-    return (int)length;
+    return (int)rt_text_beginning(cell, strlen(cell), LONGEST);
 }
 
 /* Returns the width of the printed bytes in narrow characters. */
@@ -377,7 +368,7 @@ static int width_of(const char *cell)
 {
     int width = 0;
     for (int i = 0; i < printed_bytes(cell); i++)
-        width += begins_character(cell[i]);
+        width += ((unsigned char)cell[i] & 0xC0) != 0x80;
     return width;
 }
 

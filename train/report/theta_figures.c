@@ -389,12 +389,6 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 
 /* ---- the table ---- */
 
-/* Adds a cell with a number, or "-" if there is none. */
-static void add_number(rt_writer *w, const char *format, double x)
-{
-    rt_page_number(w, isfinite(x) ? format : "-", x);
-}
-
 static void add_table_row(rt_writer *w, const rt_csv *csv, bool tolerances)
 {
     static const char *const places[] = {"layer", "head", "i"};
@@ -405,17 +399,18 @@ static void add_table_row(rt_writer *w, const rt_csv *csv, bool tolerances)
     rt_writer_add(w, "<tr>");
     for (int i = 0; i < 3; i++) {
         const bool is_number = rt_csv_whole(csv, places[i], &number);
-        rt_page_number(w, is_number ? "%d" : "all", number);
+        rt_writer_add(w, is_number ? "<td>%d</td>" : "<td>all</td>", number);
     }
-    add_number(w, "%.6g", start);
-    add_number(w, "%.6g", theta);
-    add_number(w, "%+.4f", log(theta / start));
-    add_number(w, "%.3g", rt_csv_number(csv, "phase"));
-    add_number(w, "%.3g", rt_csv_number(csv, "turns"));
-    rt_page_number(w, isfinite(use) ? "%s %%" : "-", rt_number_show(text, 1, 100 * use));
+    rt_page_number(w, "%.6g", start);
+    rt_page_number(w, "%.6g", theta);
+    rt_page_number(w, "%+.4f", log(theta / start));
+    rt_page_number(w, "%.3g", rt_csv_number(csv, "phase"));
+    rt_page_number(w, "%.3g", rt_csv_number(csv, "turns"));
+    rt_writer_add(w, isfinite(use) ? "<td>%s %%</td>" : "<td>-</td>",
+                  rt_number_show(text, 1, 100 * use));
     if (tolerances) {
-        add_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
-        add_number(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
+        rt_page_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
+        rt_page_number(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
     }
     rt_writer_add(w, "</tr>\n");
 }
