@@ -94,7 +94,8 @@ enum { UNSANITIZED = 1 };
     } while (0)
 
 /* Repeats a block with the first, the second, ... request of the heap refused until it has set the
- * code to another than RT_MEMORY. There must be more than `least` requests. */
+ * code to another than RT_MEMORY. There must be at least `least` refusals. A refusal stays set to
+ * the end of the block. */
 #define FOR_EACH_REFUSAL(code, least)                                                              \
     for (size_t nth_refusal = 0; refuse_next(&nth_refusal, code, least);)
 
@@ -103,7 +104,8 @@ static inline bool refuse_next(size_t *number, rt_code code, size_t least)
     const bool more = !*number || code == RT_MEMORY;
     rt_memory_fail_at(0);
     ck_assert_uint_lt(*number, 10000);
-    ck_assert_msg(more || *number > least, "%zu requests of the heap", *number);
+    ck_assert_msg(more || *number > least, "%zu refusals of the heap, at least %zu expected",
+                  *number - 1, least);
     rt_memory_fail_at(more ? ++*number : 0);
     return more;
 }

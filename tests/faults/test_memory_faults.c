@@ -119,7 +119,7 @@ TEST_ROWS(an_ancestor_is_told_apart_or_not, 0, 2)
     const rt_config_source empty = {.path = "model.ini", .text = ""};
     ck_assert_int_eq(rt_config_load(&ancestor, &empty, &errors).code, RT_OK);
     rt_code code = RT_MEMORY;
-    FOR_EACH_REFUSAL(code, 0)
+    FOR_EACH_REFUSAL(code, 1)
     {
         code = load_with_ancestor(&ancestor, texts[_i]).code;
     }

@@ -134,8 +134,10 @@ TEST(runs_on_different_texts_are_ranked_by_the_file_that_both_are_evaluated_on)
     run("tail -n 50 text.txt >own.txt; " TEXT "run.name=a data.eval_file=own.txt && " OWN
         "run.name=b data.eval_file=own.txt data.file=other.txt train.steps=20 && " OWN
         "run.name=c data.eval_file=text.txt data.file=other.txt train.steps=20");
-    expect_text(compare("runs/a runs/b"), "<p>lowest loss: ");
-    expect_text(compare("runs/b runs/c"), "losses of different data are not comparable");
+    const char *page = compare("runs/a runs/b");
+    expect_text(page, "<p>lowest loss: ");
+    page = compare("runs/b runs/c");
+    expect_text(page, "losses of different data are not comparable");
 }
 
 /* Seven tokens for ten bytes at level char, each of which is a token at level byte; a token of
@@ -180,7 +182,8 @@ TEST(files_are_told_apart_by_their_names)
     const char *page = compare("runs/a runs/d");
     expect_text(page, "<td class=\"setting\">other.txt</td>");
     expect_text(page, "file=text.txt");
-    expect_text(compare("runs/a runs/c"), "/else/text.txt</td>");
+    page = compare("runs/a runs/c");
+    expect_text(page, "/else/text.txt</td>");
 }
 
 /* Of one name in two folders, and one that has not ended. */

@@ -30,6 +30,7 @@ static void draw(const char *const *overrides)
     assert_status(figures.status, RT_OK, "");
     read_into(script, sizeof script, "figures/attention.gp");
     read_into(numbers, sizeof numbers, "figures/attention.csv");
+    ck_assert(strlen(script) < sizeof script - 1 && strlen(numbers) < sizeof numbers - 1);
 }
 
 /* A map in the figure, which grows downwards. */

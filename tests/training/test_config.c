@@ -272,7 +272,7 @@ TEST(exhausted_heap_is_a_status)
     rt_config config;
     char *errors;
     rt_code code = RT_MEMORY;
-    FOR_EACH_REFUSAL(code, 0)
+    FOR_EACH_REFUSAL(code, 1)
     {
         code = rt_config_load(&config, &source, &errors).code;
         ck_assert((code == RT_MEMORY) == (errors == NULL));

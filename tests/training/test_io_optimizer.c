@@ -1,6 +1,7 @@
 /* The optimiser of librotor-io, against the trainer's steps and against the formulas. */
 
 #include "io/models.h"
+#include "models/new_model.h"
 #include "training/training.h"
 
 #include "optim/options.h"
@@ -29,17 +30,10 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\nembedding_
                            "weight_decay = 0.1\n"
                            "[train]\nbatch_size = 8\n";
 
-static void free_transformer(void *object)
-{
-    rt_transformer_free(object);
-}
-
 /* Returns a model that is the same as the trainer's before its first step. */
 static rt_transformer *new_twin(const training *t)
 {
-    rt_transformer *twin;
-    expect_ok(rt_transformer_new(&twin, &t->state->model->options, t->config.run.seed, NULL));
-    return owned(twin, free_transformer);
+    return new_model(&t->state->model->options, t->config.run.seed);
 }
 
 static const char *const *const kinds[] = {

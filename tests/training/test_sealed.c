@@ -198,7 +198,7 @@ TEST(every_failed_allocation_is_an_error)
 {
     write_example(in_scratch("a.h5"));
     rt_code code = RT_MEMORY;
-    FOR_EACH_REFUSAL(code, 0)
+    FOR_EACH_REFUSAL(code, 1)
     {
         rt_image *image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
         char *text = rt_image_text(image, "/text");
