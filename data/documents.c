@@ -15,7 +15,7 @@ static bool is_kind(const char *documents, const char *kind)
 
 bool rt_documents_are_cut(const rt_data_options *o)
 {
-    return o->documents && !is_kind(o->documents, "none");
+    return o->documents && *o->documents && !is_kind(o->documents, "none");
 }
 
 void rt_documents_check(const rt_data_options *o, rt_rule_sink to)
@@ -120,10 +120,11 @@ static size_t document_cut(const char *documents, const unsigned char *text, siz
         return cut_at_blank_line(text, bytes);
     const char *what = is_kind(documents, "line") ? "\n" : documents;
     const size_t size = strlen(what);
-    for (size_t at = bytes; at >= size; at--)
-        if (!memcmp(text + at - size, what, size))
-            return at;
-    return 0;
+    size_t cut = 0;
+    /* from the beginning, as take_document: a separator may overlap itself */
+    for (const unsigned char *found; (found = memmem(text + cut, bytes - cut, what, size));)
+        cut = (size_t)(found - text) + size;
+    return cut;
 }
 
 /* ---- where a text can be cut ---- */
@@ -269,6 +270,15 @@ static size_t space_cut(const unsigned char *bytes, size_t size)
     return size;
 }
 
+/* Cuts before what may be the beginning of a special token such as [MASK], of six bytes at most. */
+static size_t cut_before_token(const unsigned char *bytes, size_t size)
+{
+    for (size_t at = size; at > 0 && size - at < 5; at--)
+        if (bytes[at - 1] == '[')
+            return at - 1;
+    return size;
+}
+
 size_t rt_text_cut(const rt_data_options *o, const rt_vocabulary *v, const unsigned char *bytes,
                    size_t size)
 {
@@ -276,9 +286,10 @@ size_t rt_text_cut(const rt_data_options *o, const rt_vocabulary *v, const unsig
         return document_cut(o->documents, bytes, size);
     switch (v->level) {
     case RT_LEVEL_BYTE:
-        return size;
+        return o->special ? cut_before_token(bytes, size) : size;
     case RT_LEVEL_CHAR:
-        return rt_whole_characters(bytes, size);
+        size = rt_whole_characters(bytes, size);
+        return o->special ? cut_before_token(bytes, size) : size;
     case RT_LEVEL_WORDPIECE:
     case RT_LEVEL_RESIDUE:
         return space_cut(bytes, size);

@@ -201,11 +201,16 @@ static void *encode_part(void *context)
     return NULL;
 }
 
-static rt_status read_more(part *p, size_t size)
+/* Reads the part up to a size; a text that is one part gets no more memory than that. */
+static rt_status read_more(part *p, size_t size, bool whole)
 {
-    unsigned char *bytes = rt_grow(p->bytes, &p->room, size, 1);
+    unsigned char *bytes = whole ? rt_alloc_unset(size, 1) : rt_grow(p->bytes, &p->room, size, 1);
     if (!bytes)
         return rt_out_of_memory("a part of a text");
+    if (whole) {
+        rt_free(p->bytes);
+        p->room = size;
+    }
     p->bytes = bytes;
     rt_status status = read_text(p->e->text, p->at + p->size, size - p->size, bytes + p->size);
     p->size = status.code ? 0 : size;
@@ -218,6 +223,9 @@ static rt_status read_part(part *p, size_t at)
     const size_t left = p->e->text->bytes - at;
     const bool whole = !rt_text_can_be_cut(p->e->options, p->e->vocabulary);
     rt_status status = rt_ok();
+    if (whole && left > RT_FILES_LIMIT)
+        return rt_error(RT_DATA, "%.600s: %s can be read into memory up to %zu bytes; it has %zu",
+                        file_at(p->e->text, at)->path, p->e->text->key, RT_FILES_LIMIT, left);
     p->at = at;
     p->size = 0;
     for (size_t size = PART_SIZE, end = 0; !end && !status.code; size *= 2) {
@@ -227,7 +235,7 @@ static rt_status read_part(part *p, size_t at)
                             "%.600s: %s has no place where it can be cut in %zu bytes from byte "
                             "%zu on",
                             file_at(p->e->text, at)->path, p->e->text->key, size / 2, at);
-        status = read_more(p, rest ? left : size);
+        status = read_more(p, rest ? left : size, whole);
         end = rest          ? left
               : status.code ? 0
                             : rt_text_cut(p->e->options, p->e->vocabulary, p->bytes, p->size);

@@ -48,7 +48,7 @@ typedef struct rt_text_encoding {
     const rt_text_files *text;
     const rt_vocabulary *vocabulary;
     const rt_data_options *options; /* documents, threads, watch */
-    const char *what;               /* for the watch: "tokenizing a.txt"; NULL: it is not told */
+    const char *what;               /* for the watch: "tokenizing a.txt"; NULL: it is not asked */
     /* Takes the ids of the next part. */
     rt_status (*take)(void *context, rt_id_list *ids);
     rt_text_look *see; /* gets all bytes in their order before they are tokenized; or NULL */

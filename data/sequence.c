@@ -323,6 +323,7 @@ static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
             status = ids.failed ? rt_out_of_memory("a block of token ids")
                                 : rt_token_writer_take(w, &ids);
     }
+    rt_token_runs_close(&data->runs); /* one file is open at a time */
     rt_id_list_free(&ids);
     return status;
 }

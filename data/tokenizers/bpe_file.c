@@ -743,9 +743,13 @@ static json_t *special_tokens(int count)
 {
     json_t *list = json_array();
     for (int id = 0; id < count && id < RT_BPE_MOST_SPECIALS; id++)
-        json_array_append_new(list, json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content",
-                                              rt_bpe_specials[id], "single_word", 0, "lstrip", 0,
-                                              "rstrip", 0, "normalized", 0, "special", 1));
+        if (json_array_append_new(list,
+                                  json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content",
+                                            rt_bpe_specials[id], "single_word", 0, "lstrip", 0,
+                                            "rstrip", 0, "normalized", 0, "special", 1))) {
+            json_decref(list);
+            return NULL; /* which json_pack refuses */
+        }
     return list;
 }
 

@@ -288,13 +288,30 @@ static void count_in_order(int32_t *run, size_t count, int32_t *sorted)
     memcpy(run, sorted, count * sizeof *run);
 }
 
+/* Sorts a short run by combining class; characters of one class keep their order. */
+static void insert_in_order(int32_t *run, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const int32_t moved = run[i];
+        size_t at = i;
+        for (; at > 0 && rt_character_combining(run[at - 1]) > rt_character_combining(moved); at--)
+            run[at] = run[at - 1];
+        run[at] = moved;
+    }
+}
+
 static void order(forming *f)
 {
+    enum { SHORT = 16 };
     for (size_t at = 0, end; at < f->count; at = end + 1) {
         end = at;
         while (end < f->count && rt_character_combining(f->list[end]))
             end++;
-        if (!is_ordered(f->list + at, end - at))
+        if (is_ordered(f->list + at, end - at))
+            continue;
+        if (end - at <= SHORT)
+            insert_in_order(f->list + at, end - at);
+        else
             count_in_order(f->list + at, end - at, f->sorted);
     }
 }

@@ -315,6 +315,8 @@ static const refusal refusals[] = {
     {"{\"version\"", "[\"version\"", ":1: invalid JSON: "},
     {"\"a\":0", "\"a\":0,\"a\":0", ":1: invalid JSON: 'duplicate object key near "},
     {"\"type\":\"BPE\"", "\"type\":\"Unigram\"", ": model.type is 'Unigram'; 'BPE' is read"},
+    {"\"post_processor\":null", "\"post_processor\":{\"type\":\"Sequence\"}",
+     ": post_processor.processors must be a list"},
     {"\"vocab\":{", "\"vocab\":{\"q\":{", ""},
     {"\"vocab\":", "\"vocap\":", ": model.vocab must be an object"},
     {"\"merges\":", "\"nothing\":", ": model.merges must be a list"},
