@@ -22,8 +22,8 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size) RT_MUS
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new,
                        size_t *count) RT_MUST_CHECK;
 
-/* Reads bytes of a descriptor from an offset on, fewer than `size` only where the file ends. Returns
- * how many; -1, with errno, if it cannot be read. */
+/* Reads bytes of a descriptor from an offset on, fewer than `size` only where the file ends.
+ * Returns how many; -1, with errno, if it cannot be read. */
 ssize_t rt_read_at(int file, void *to, size_t size, off_t at);
 
 /* Writes all bytes to a descriptor; false, with errno, if it takes no more. */

@@ -83,9 +83,8 @@ bool rt_image_has_attribute(rt_image *image, const char *group, const char *name
 /* Copies the value of an attribute of that kind, of `size` bytes; of a word, of `size` at most. */
 static bool get_attribute(const rt_item *item, rt_item_kind kind, void *to, size_t size)
 {
-    const bool fits =
-        item && item->kind == kind &&
-        (kind == RT_ITEM_WORD ? item->value_size <= size : item->value_size == size);
+    const bool fits = item && item->kind == kind &&
+                      (kind == RT_ITEM_WORD ? item->value_size <= size : item->value_size == size);
     if (fits)
         memcpy(to, rt_item_value(item), item->value_size);
     return fits;

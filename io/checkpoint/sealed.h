@@ -28,9 +28,9 @@ enum { RT_SEAL_SIZE = 512 };
 /* Writes block and body to a file that the caller opened, and closes. */
 rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size) RT_MUST_CHECK;
 
-/* Reads a whole file, the block included; the caller frees *bytes, which an error leaves alone. With
- * NULL for `bytes` only the block is read, and tells the size of the file. RT_IO if it cannot be
- * read, RT_CHECKPOINT and the first difference found if it is not as written. */
+/* Reads a whole file, the block included; the caller frees *bytes, which an error leaves alone.
+ * With NULL for `bytes` only the block is read, and tells the size of the file. RT_IO if it cannot
+ * be read, RT_CHECKPOINT and the first difference found if it is not as written. */
 rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size) RT_MUST_CHECK;
 
 #endif

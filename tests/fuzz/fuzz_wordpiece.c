@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/vocabulary.h"
 #include "data/tokenizers/train.h"
+#include "data/tokenizers/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The schedule and clipping by hand; the update rules are held against public trajectories in
  * tests/reference. */
 
-#include "optim/rules.h"
 #include "optim/options.h"
+#include "optim/rules.h"
 #include "suite.h"
 
 TEST(the_learning_rate_follows_its_schedule)

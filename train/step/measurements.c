@@ -87,8 +87,7 @@ double rt_logits_loss(const real *logits, int columns, int wanted)
 static rt_line_score *append_lines(line_scoring *f, int count)
 {
     rt_line_scores *s = f->scores;
-    rt_line_score *lines =
-        rt_grow(s->lines, &f->capacity, s->count + (size_t)count, sizeof *lines);
+    rt_line_score *lines = rt_grow(s->lines, &f->capacity, s->count + (size_t)count, sizeof *lines);
     if (!lines)
         return NULL;
     s->lines = lines;
@@ -111,10 +110,10 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
         const real *row = logits->data + (size_t)i * (size_t)classes;
         const int predicted = rt_largest(logits, (size_t)i);
         scores[i] = (rt_line_score){.line = first_line + i,
-                                   .label = b->wanted[i],
-                                   .predicted = predicted,
-                                   .loss = rt_logits_loss(row, classes, b->wanted[i]),
-                                   .probability = exp(-rt_logits_loss(row, classes, predicted))};
+                                    .label = b->wanted[i],
+                                    .predicted = predicted,
+                                    .loss = rt_logits_loss(row, classes, b->wanted[i]),
+                                    .probability = exp(-rt_logits_loss(row, classes, predicted))};
     }
     pthread_mutex_lock(&f->lock);
     rt_line_score *lines = scores ? append_lines(f, b->labels) : NULL;
