@@ -82,6 +82,9 @@ typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
                                   void *context) RT_MUST_CHECK;
 
+/* Takes a vocabulary. RT_CONFIG if it lacks a special token that the task needs. */
+rt_status rt_text_use_vocabulary(rt_data *data, const rt_vocabulary *v) RT_MUST_CHECK;
+
 /* RT_CONFIG if the vocabulary that was given is of another level than the options say. */
 rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
 

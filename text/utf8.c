@@ -71,6 +71,14 @@ const char *rt_character_name(int32_t character, char name[RT_WORD_NAME_SIZE])
     return name;
 }
 
+const char *rt_byte_name(int32_t byte, char name[RT_WORD_NAME_SIZE])
+{
+    if (byte >= ' ' && byte <= '~')
+        return rt_character_name(byte, name);
+    snprintf(name, RT_WORD_NAME_SIZE, "byte 0x%02x", (unsigned)byte);
+    return name;
+}
+
 const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_SIZE])
 {
     static const char more[] = "...'";

@@ -58,6 +58,9 @@ const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_S
 /* Writes the name of a character for messages. */
 const char *rt_character_name(int32_t character, char name[RT_WORD_NAME_SIZE]);
 
+/* Writes the name of a byte for messages: that of its character in ASCII, or its number. */
+const char *rt_byte_name(int32_t byte, char name[RT_WORD_NAME_SIZE]);
+
 /* ---- a stream ---- */
 
 /* Text that comes in pieces which may end within a character, such as bytes or the tokens of a

@@ -3,7 +3,7 @@
 #include "data/tokenizers/bpe.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "text/utf8.h"
 
 #include <string.h>
 
@@ -82,7 +82,7 @@ static void note_unknown(encoding *e, unsigned char byte, size_t at)
     if (e->unknown->count++)
         return;
     e->unknown->at = at;
-    rt_token_name(RT_LEVEL_BYTE, byte, e->unknown->name);
+    rt_byte_name(byte, e->unknown->name);
 }
 
 /* The bytes of a word as symbols; returns how many there are. */

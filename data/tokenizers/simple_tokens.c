@@ -28,10 +28,7 @@ size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE])
 
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE])
 {
-    if (level == RT_LEVEL_CHAR || (token >= ' ' && token <= '~'))
-        return rt_character_name(token, name);
-    snprintf(name, RT_WORD_NAME_SIZE, "byte 0x%02x", (unsigned)token);
-    return name;
+    return level == RT_LEVEL_CHAR ? rt_character_name(token, name) : rt_byte_name(token, name);
 }
 
 size_t rt_token_count(rt_level level, const unsigned char *text, size_t bytes)

@@ -370,11 +370,6 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
 
 /* ---- writing ---- */
 
-bool rt_layer_slides(const rt_transformer_options *o, int layer)
-{
-    return rt_layer_row_of(o, layer).window > 0;
-}
-
 void rt_layer_types_put(rt_config_writing *w)
 {
     const rt_transformer_options *o = w->options;

@@ -11,6 +11,11 @@
 
 /* ---- theta by layer, head and pair ---- */
 
+bool rt_layer_slides(const rt_transformer_options *o, int layer)
+{
+    return rt_layer_row_of(o, layer).window > 0;
+}
+
 void rt_folder_theta_free(rt_folder_theta *t)
 {
     rt_free(t->own);
