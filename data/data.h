@@ -92,7 +92,6 @@ typedef struct rt_data_options {
 } rt_data_options;
 
 typedef struct rt_data rt_data;
-typedef struct rt_vocabulary rt_vocabulary;
 typedef struct rt_labels rt_labels;
 
 /* Meaning of the ids and of the classes of a model. */

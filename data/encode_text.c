@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/documents.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "text/files.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/task.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "data/labels.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "text/writer.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "data/file_list.h"
 #include "data/task.h"
 #include "data/token_cache.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "text/files.h"
 
 #include <stdio.h>

@@ -75,8 +75,11 @@ static inline int32_t *encode_with(encoder *encode, const rt_vocabulary *v, cons
 static inline void are_ids(int32_t *ids, int count, const char *text, const char *expected)
 {
     char all[1000] = "";
-    for (int i = 0; i < count; i++)
-        sprintf(all + strlen(all), i ? " %d" : "%d", ids[i]);
+    for (int i = 0; i < count; i++) {
+        const size_t length = strlen(all);
+        const int added = snprintf(all + length, sizeof all - length, i ? " %d" : "%d", ids[i]);
+        ck_assert_uint_lt(length + (size_t)added, sizeof all);
+    }
     ck_assert_msg(!strcmp(all, expected), "'%s' is %s, %s expected", text, all, expected);
     rt_free(ids);
 }

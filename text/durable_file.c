@@ -287,11 +287,13 @@ static rt_status discard(const rt_durable_folder *f, rt_status status)
     return status;
 }
 
-/* A program with the folder as its working directory would find itself in the older one. */
+/* Returns whether the folder may be the working directory of this program, which would find itself
+ * in the older one. */
 static bool is_working_folder(const char *path)
 {
-    struct stat here;
-    return stat(".", &here) || is_same_file(&here, path);
+    struct stat here, there;
+    return stat(".", &here) || stat(path, &there) ||
+           (here.st_dev == there.st_dev && here.st_ino == there.st_ino);
 }
 
 /* Exchanges the folder with the new one, which cannot be in it meanwhile. False if it stays as it

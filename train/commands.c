@@ -220,12 +220,13 @@ enum { TEMPLATES = sizeof templates / sizeof *templates };
 
 rt_status rt_init_command(const rt_arguments *arguments)
 {
-    char names[128], quoted[RT_QUOTE_SIZE];
+    char names[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
     rt_durable_file file;
-    int i = 0, length = 0;
-    for (; i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0; i++)
-        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", i ? ", " : "",
-                           templates[i].name);
+    int i = 0;
+    for (; i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0; i++) {
+        const size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", templates[i].name);
+    }
     if (i == TEMPLATES)
         return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names,
                         rt_quote(quoted, arguments->init));

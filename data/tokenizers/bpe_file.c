@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/characters.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "text/json.h"
 
 #include <inttypes.h>

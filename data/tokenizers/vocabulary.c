@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
+#include "data/tokenizers/level.h"
 #include "data/tokenizers/pieces.h"
-#include "data/tokenizers/simple_tokens.h"
 #include "data/tokenizers/words.h"
 
 #include <limits.h>
@@ -39,6 +39,15 @@ rt_text_frame rt_vocabulary_frame(const rt_vocabulary *v)
 bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id)
 {
     return id >= 0 && id < vocabulary->count && vocabulary->kinds[id] == RT_TOKEN_ORDINARY;
+}
+
+bool rt_vocabulary_list_ordinary(rt_vocabulary *v)
+{
+    v->ordinary_count = 0;
+    for (int32_t id = 0; id < v->count; id++)
+        if (v->kinds[id] == RT_TOKEN_ORDINARY)
+            v->ordinary[v->ordinary_count++] = id;
+    return v->ordinary_count > 0;
 }
 
 bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id)

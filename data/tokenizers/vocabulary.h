@@ -36,61 +36,34 @@
  *
  * Errors are RT_DATA and begin with `name`, that of the file in question. */
 
-#include "core/choice.h"
 #include "core/real.h"
 #include "core/status.h"
+#include "data/tokenizers/level.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Kind of tokens of a text: bytes, code points of UTF-8, pieces of words as in BERT, runs of bytes
- * joined by byte pair encoding, or residues of a protein as in ESM. */
-#define RT_LEVELS(X)                                                                               \
-    X(RT_LEVEL_BYTE, "byte")                                                                       \
-    X(RT_LEVEL_CHAR, "char")                                                                       \
-    X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe") X(RT_LEVEL_RESIDUE, "residue")
-typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
-
-/* Characters or words that the vocabulary lacks and that are read as [UNK]. */
+/* Characters or words that a vocabulary lacks, which are encoded as [UNK]. */
 typedef struct rt_unknown {
     size_t count;
-    size_t at;                    /* the byte where the first of them stands */
-    char name[RT_WORD_NAME_SIZE]; /* what it is, for a message */
+    size_t at;                    /* byte offset of the first */
+    char name[RT_WORD_NAME_SIZE]; /* name of the first, for a message */
 } rt_unknown;
 
-enum { RT_NO_ID = -1 };
-
-typedef struct rt_special_ids {
-    int32_t pad, cls, mask, sep; /* RT_NO_ID at level bpe alone, pad never */
-    int32_t unknown;             /* RT_NO_ID: what the vocabulary lacks is an error */
-} rt_special_ids;
-
-/* The tokens with which a language model says that a text is over. Which they are belongs to the
- * model, not to the file of a vocabulary: one that has learned running text has none. */
+/* Tokens with which a language model ends a text. They belong to the model, not to the file of its
+ * vocabulary: a model of running text has none. */
 enum { RT_MOST_ENDS = 8 };
 typedef struct rt_end_ids {
     int count;
     int32_t ids[RT_MOST_ENDS];
 } rt_end_ids;
 
-/* Also where there is no vocabulary: in toy tasks and files of token ids. */
-extern const rt_special_ids rt_default_special_ids;
-
-/* The special tokens as a level writes them, in the order of rt_special_ids, and their ids. */
-enum { RT_SPECIAL_TOKENS = 5 };
-const char *rt_special_token(rt_level level, int i);
-int32_t *rt_special_id(rt_special_ids *ids, int i);
-
-/* Returns whether there is a token for padding only. */
-bool rt_vocabulary_pads(const rt_special_ids *ids);
-
 /* Properties of a vocab.txt or tokenizer.json beside its bytes. */
 typedef struct rt_vocabulary_kind {
     rt_level level;
     bool lowercase; /* at level wordpiece */
-    bool has_known; /* at level bpe: somebody knows these ids, if not RT_NO_ID, which hold for what
-                       the file seems to have */
+    bool has_known; /* at level bpe: `known`, where it is not RT_NO_ID, replaces the file's ids */
     rt_special_ids known;
     rt_end_ids ends; /* ids of the vocabulary */
 } rt_vocabulary_kind;
@@ -104,47 +77,65 @@ typedef struct rt_vocabulary {
     int count; /* ids, those of the special tokens included */
     rt_special_ids special;
     rt_end_ids ends;
-    char *text;        /* what each id is written as, a zero behind each */
-    uint32_t *starts;  /* (count + 1): where it stands there */
+    char *text;        /* text of each id with a zero after it */
+    uint32_t *starts;  /* (count + 1): offset of each id in `text` */
     uint8_t *kinds;    /* (count): rt_token_kind */
     int32_t *ordinary; /* ids of the ordinary tokens, ascending */
     int ordinary_count;
-    int32_t *ids;             /* levels byte and char: of every character; special.unknown for those
-                                 that it lacks */
+    int32_t *ids;             /* levels byte and char: id of each character, or special.unknown */
     struct rt_pieces *pieces; /* levels wordpiece and residue */
     struct rt_bpe *bpe;       /* level bpe */
     bool newline_at_end;      /* of the file */
 } rt_vocabulary;
 
-/* The most characters beside the special tokens at the levels byte and char. */
+/* Limit of the characters, without special tokens, at the levels byte and char. */
 enum { RT_CHARACTERS_LIMIT = 65000 };
 
-/* Tokens around a text with a label: those that tokenizer.json puts there, if any, else the tokens
- * that begin and end a text; RT_NO_ID: none. */
+/* Tokens around a text with a label, or RT_NO_ID. */
 typedef struct rt_text_frame {
     int32_t first, last;
 } rt_text_frame;
+
+/* Returns the tokens that tokenizer.json puts around a text, or else those that begin and end one.
+ */
 rt_text_frame rt_vocabulary_frame(const rt_vocabulary *v);
 
-/* The vocabulary of level byte. */
+/* Creates the vocabulary of level byte. */
 rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 
-/* The characters of a text, which must be UTF-8, in the order of their code points. */
+/* Creates the vocabulary of the characters of a text, in the order of their code points. RT_DATA,
+ * which begins with `name`, if the text is not UTF-8 or has too many of them. */
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
                                 const unsigned char *text, size_t bytes) RT_MUST_CHECK;
+
+/* Lists the ordinary tokens by `kinds`. Returns whether there is one. */
+bool rt_vocabulary_list_ordinary(rt_vocabulary *v);
+
+/* Allocates one flag for each code point, none of them set, for characters of texts that are read
+ * part by part. The caller frees them. NULL if the heap is exhausted. */
+bool *rt_characters_new(void) RT_MUST_CHECK;
+
+/* Sets the flags, `seen`, of the characters of a part, which must be UTF-8. */
+void rt_characters_see(void *seen, const unsigned char *text, size_t bytes);
+
+/* Creates the vocabulary of the characters, at level byte the bytes, whose flag is set, in their
+ * order. RT_DATA, which begins with `name`, if there are more than RT_CHARACTERS_LIMIT. */
+rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
+                                const bool *seen) RT_MUST_CHECK;
+
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 
-/* From the bytes of a vocab.txt, whose last newline may be missing, or of a tokenizer.json. Errors
- * name the line, or the key. */
+/* Reads a vocab.txt, whose last newline may be missing, or a tokenizer.json. Errors name the line
+ * or the key. */
 rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes,
                              size_t size) RT_MUST_CHECK;
 
-/* The vocab.txt or tokenizer.json, as a string that the caller frees; at the levels wordpiece,
- * bpe and residue the bytes that were read. */
+/* Writes a vocab.txt or tokenizer.json to a string that the caller frees; at the levels wordpiece,
+ * bpe and residue it has the bytes that were read. */
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) RT_MUST_CHECK;
 
-/* A vocabulary of its own that equals this one. */
+/* Copies a vocabulary. */
 rt_status rt_vocabulary_copy(rt_vocabulary **copy_new,
                              const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 
@@ -158,8 +149,8 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary);
 /* Returns whether every id means the same, and texts have the same ids; NULL equals only NULL. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 
-/* The ordinary tokens, all but the special ones: how many, the id of a rank below that number,
- * whether an id is one. */
+/* Returns the number of ordinary tokens, which are all but the special ones; the id of the ordinary
+ * token of a rank below it; whether an id is one. */
 int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary);
 int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank);
 bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id);
@@ -167,8 +158,8 @@ bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id);
 /* Returns whether a token ends a text; it may be an ordinary one as well. */
 bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id);
 
-/* Makes -infinity of the logits, one for each id, of what cannot come next in a text: special
- * tokens, except where `ends` those that end one. */
+/* Sets the logits, one for each id, of tokens that cannot come next in a text to -infinity: the
+ * special ones, but with `ends` not those that end a text. */
 void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real *logits);
 
 /* ---- from text to ids ---- */
@@ -177,16 +168,16 @@ void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real 
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
-/* The most ids that a text of so many bytes can have; SIZE_MAX if there are more. At level bpe
+/* Returns a bound of the number of ids of a text of that many bytes, at most SIZE_MAX. At level bpe
  * words may get a space before them, or other characters in NFC; at the other levels an id is a
  * byte at least. */
 size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes);
 
-/* The most bytes of a text whose ids can be counted in an int. */
+/* Returns the largest number of bytes for which that bound is an int. */
 int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary);
 
-/* The ids of a text, at most rt_vocabulary_most_ids. What looks like a special token is text.
- * RT_ARGUMENT names what is not UTF-8, and where it stands; RT_MEMORY. */
+/* Encodes a text, in which a special token is text like other text, to at most
+ * rt_vocabulary_most_ids ids. RT_ARGUMENT names the first byte that is not UTF-8; RT_MEMORY. */
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
 
@@ -204,14 +195,14 @@ rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *t
                                   bool special, rt_id_taker *take, void *context,
                                   rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Adds what is unknown in a part, which begins `before` bytes into the whole; `at` and `name` stay
- * those of the first that the whole had. */
+/* Adds the unknown characters or words of a part that begins `before` bytes into the whole; `at`
+ * and `name` stay those of the first. */
 void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before);
 
 /* ---- from ids to text ---- */
 
-/* The text of an ordinary token, zero-terminated, and its size in bytes; a piece within a word with
- * its ##. NULL for a special token and for what is no id. */
+/* Returns the text of an ordinary token, zero-terminated, and its size in bytes; a piece within a
+ * word has its ##. NULL for other ids. */
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size);
 
 /* Continuation of a text by an id: its bytes, without ##, and whether a space precedes them unless
@@ -221,13 +212,15 @@ typedef struct rt_spelling {
     size_t size;
     bool space;
 } rt_spelling;
+
+/* Returns the continuation by an id. */
 rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id);
 
-/* The bytes of text that an id stands for; -1 where they are not known: of a special token, and at
+/* Returns the number of bytes of text of an id; -1 if it is not known: of a special token, and at
  * level wordpiece, which does not keep the spaces of a text. */
 int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id);
 
-/* The text of a sequence, as spelled, zero-terminated; the caller frees it. */
+/* Decodes a sequence to a text, zero-terminated, that the caller frees. */
 rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
                                    char **text_new, size_t *bytes) RT_MUST_CHECK;
 

@@ -5,8 +5,8 @@
 #include "core/memory.h"
 #include "data/batch.h"
 #include "data/tokenizers/bpe.h"
+#include "data/tokenizers/level.h"
 #include "data/tokenizers/pieces.h"
-#include "data/tokenizers/simple_tokens.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -154,12 +154,15 @@ void rt_characters_see(void *seen, const unsigned char *text, size_t bytes)
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
                                 const unsigned char *text, size_t bytes)
 {
-    bool *seen = rt_characters_new();
     *vocabulary_new = NULL;
+    rt_status status = rt_level_check(RT_LEVEL_CHAR, name, text, bytes);
+    if (status.code)
+        return status;
+    bool *seen = rt_characters_new();
     if (!seen)
         return rt_out_of_memory("a vocabulary");
     rt_characters_see(seen, text, bytes);
-    rt_status status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
+    status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
     rt_free(seen);
     return status;
 }

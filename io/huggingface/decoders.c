@@ -414,7 +414,6 @@ static const rt_option_row neox_options[] = {
     {"model.norm_kind", RT_IS, "layer", "LayerNorm"},
     {"model.ffn", RT_IS, "plain", "no gates"},
     {"model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head"},
-    {"model.residual", RT_ANY_VALUE, NULL, NULL},
     {"position.fraction", RT_ABOVE_0, NULL, "pairs that are rotated"},
     {0},
 };

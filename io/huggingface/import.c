@@ -7,7 +7,6 @@
 #include "models/keys.h"
 #include "text/key_value.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- labels ---- */

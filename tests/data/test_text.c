@@ -1,6 +1,6 @@
 /* The tokens of a text and their ids, at both levels. */
 
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 

@@ -2,7 +2,7 @@
 
 #include "data/tokenizers/vocabulary.h"
 
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "samples.h"
 #include "tokenizer_fixtures.h"
 
@@ -145,6 +145,7 @@ TEST(what_was_written_is_read)
             size_t size;
             int32_t c = -1;
             const char *token = rt_vocabulary_decode(again, id, &size);
+            ck_assert_ptr_nonnull(token);
             ck_assert_uint_eq(rt_utf8_read((const unsigned char *)token, size, &c), size);
             ck_assert_int_eq(again->ids[c], id);
         }
@@ -284,6 +285,16 @@ TEST(a_file_can_have_65000_characters)
     rt_status status = read_file(&v, RT_LEVEL_CHAR, text, size);
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert_str_eq(status.message, "v:65006: a vocabulary can have up to 65000 tokens");
+    ck_assert_ptr_null(v);
+}
+
+TEST(a_vocabulary_of_a_text_that_is_not_utf_8_is_refused)
+{
+    rt_vocabulary *v;
+    const rt_status status = rt_vocabulary_of_text(&v, "t.txt", (const unsigned char *)"a\xffz", 3);
+    ck_assert_int_eq(status.code, RT_DATA);
+    ck_assert_str_eq(status.message,
+                     "t.txt: data.level = char needs UTF-8; byte 0xff at offset 1 is not");
     ck_assert_ptr_null(v);
 }
 

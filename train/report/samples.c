@@ -1,5 +1,5 @@
 #include "core/memory.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "ops/engine.h"

@@ -45,8 +45,8 @@ static rt_status compare_with_checkpoint(rt_run *r)
     return status;
 }
 
-/* Finds the newest checkpoint of a run that is resumed; r->before stays NULL without one. The
- * folder is locked before, so that no other process can write a newer one. */
+/* Finds the newest checkpoint of a run that is resumed; r->before stays NULL without one. A folder
+ * with anything of a run is locked before, so that no other process can write a newer one. */
 static rt_status find_own(rt_run *r)
 {
     rt_checkpoint_found newest = {0};
@@ -85,13 +85,29 @@ static rt_status extend(rt_run *r)
     return status;
 }
 
+/* Starts a run without a checkpoint. Returns RT_CONFIG if another process wrote one after the
+ * search and before the lock. */
+static rt_status start_afresh(rt_run *r)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    rt_status status = rt_checkpoint_list(r->folder.checkpoints, &steps, &count);
+    rt_free(steps);
+    if (!status.code && count)
+        status = rt_error(RT_CONFIG,
+                          "%s has got a checkpoint from another process meanwhile: give --resume "
+                          "again to continue it",
+                          r->folder.path);
+    if (!status.code)
+        rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
+    return status;
+}
+
 /* Loads the checkpoint that the run continues from, and reports the changes of an extension. */
 static rt_status resume(rt_run *r)
 {
-    if (!r->before) {
-        rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
-        return rt_ok();
-    }
+    if (!r->before)
+        return start_afresh(r);
     const rt_status status = rt_run_load(r);
     if (!status.code)
         rt_run_say(r, "resuming from %s", r->found.path);

@@ -1,7 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 #include "text/files.h"
 #include "train/config/config.h"
 #include "train/run/kernels.h"

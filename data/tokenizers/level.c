@@ -1,4 +1,4 @@
-#include "data/tokenizers/simple_tokens.h"
+#include "data/tokenizers/level.h"
 
 #include "data/batch.h"
 
@@ -90,13 +90,4 @@ int32_t *rt_special_id(rt_special_ids *ids, int i)
     int32_t *const all[RT_SPECIAL_TOKENS] = {&ids->pad, &ids->cls, &ids->mask, &ids->sep,
                                              &ids->unknown};
     return all[i];
-}
-
-bool rt_vocabulary_list_ordinary(rt_vocabulary *v)
-{
-    v->ordinary_count = 0;
-    for (int32_t id = 0; id < v->count; id++)
-        if (v->kinds[id] == RT_TOKEN_ORDINARY)
-            v->ordinary[v->ordinary_count++] = id;
-    return v->ordinary_count > 0;
 }
