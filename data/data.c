@@ -72,7 +72,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
                        "data.begin = none needs data.task = text, tokens, classify or tag; got %s",
                        task->name);
-    /* Without labels it has no effect, but a model may keep it for a training with labels. */
+    /* Tasks without labels ignore data.end, but a model may keep it for a training with labels. */
     if (o->end != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
                        "data.end = none needs data.task = classify or tag; got %s", task->name);
@@ -177,7 +177,7 @@ rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
     return row;
 }
 
-/* Draws the given sequence and those after it. */
+/* Draws the rows of a batch, starting at draw.sequence. */
 static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
 {
     assert(batch->length >= data->task->shortest);

@@ -29,7 +29,7 @@ void rt_documents_check(const rt_data_options *o, rt_rule_sink to)
 
 /* ---- documents ---- */
 
-/* The end of the line that begins at a place, without its newline. */
+/* Returns the end of a line without its newline. */
 static size_t line_end(const unsigned char *text, size_t bytes, size_t at)
 {
     const unsigned char *newline = memchr(text + at, '\n', bytes - at);
@@ -49,13 +49,13 @@ static size_t after_line(size_t end, size_t bytes)
     return end < bytes ? end + 1 : bytes;
 }
 
-/* Returns the end of a line without the return of a Windows line end. */
+/* Returns the end of a line without its carriage return. */
 static size_t line_end_without_return(const unsigned char *text, size_t start, size_t end)
 {
     return end > start && text[end - 1] == '\r' ? end - 1 : end;
 }
 
-/* Lines up to a blank one. */
+/* Finds the end of the lines before a blank one. */
 static void take_paragraph(const unsigned char *text, size_t bytes, size_t *at,
                            rt_document_span *span)
 {
@@ -99,7 +99,7 @@ bool rt_document_next(const char *documents, const unsigned char *text, size_t b
     return false;
 }
 
-/* The place behind the last blank line; the line before it tells where it begins. */
+/* Returns the place after the last blank line, 0 if there is none. */
 static size_t cut_at_blank_line(const unsigned char *text, size_t bytes)
 {
     for (size_t at = bytes; at > 0; at--) {
@@ -121,13 +121,13 @@ static size_t document_cut(const char *documents, const unsigned char *text, siz
     const char *what = is_kind(documents, "line") ? "\n" : documents;
     const size_t size = strlen(what);
     size_t cut = 0;
-    /* from the beginning, as take_document: a separator may overlap itself */
+    /* from the start, as in take_document, since a separator may overlap itself */
     for (const unsigned char *found; (found = memmem(text + cut, bytes - cut, what, size));)
         cut = (size_t)(found - text) + size;
     return cut;
 }
 
-/* ---- where a text can be cut ---- */
+/* ---- cutting a text ---- */
 
 size_t rt_whole_characters(const unsigned char *bytes, size_t size)
 {
@@ -137,8 +137,8 @@ size_t rt_whole_characters(const unsigned char *bytes, size_t size)
     return end > 0 && bytes[end - 1] >= 0xc0 ? end - 1 : size;
 }
 
-/* Returns whether characters that begin with this byte are no spaces and never join the text before
- * them: digits and letters of ASCII, Latin-1, Greek, Cyrillic, and ideographs. */
+/* Returns whether characters with this first byte are not spaces and never join the text before
+ * them: ASCII digits and letters, Latin-1, Greek, Cyrillic, ideographs. */
 static bool is_plain(unsigned char byte)
 {
     const unsigned char lower = byte | 0x20;
@@ -146,7 +146,7 @@ static bool is_plain(unsigned char byte)
            (byte >= 0xce && byte <= 0xd1) || (byte >= 0xe4 && byte <= 0xe9);
 }
 
-/* Returns whether the character that ends before a place is no blank. */
+/* Returns whether the last character before `at` is not a blank. */
 static bool ends_word(const unsigned char *bytes, size_t at)
 {
     size_t start = at;
@@ -162,12 +162,12 @@ static bool is_ascii_blank(unsigned char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* Rules by which BPE cuts a run of blanks with a newline in it between two words. */
+/* Rules by which BPE splits blanks with a newline between two words. */
 typedef struct blank_rules {
-    bool longer;     /* runs of more than one blank can be cut */
-    bool lines;      /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all
-                        but the last blank are one word (GPT-2: \s+(?!\S)|\s+) */
-    bool digits;     /* numbers are cut off before, so that blanks before one are all one word */
+    bool longer; /* runs of more than one blank can be cut */
+    bool lines;  /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all but
+                    the last blank are one word (GPT-2: \s+(?!\S)|\s+) */
+    bool digits; /* numbers are split off first, so that all blanks before one are one word */
     bool any_letter; /* no added token takes the blanks before it */
 } blank_rules;
 
@@ -190,7 +190,7 @@ static blank_rules blank_rules_of(const rt_bpe *bpe)
     return r;
 }
 
-/* Returns whether a word may begin at a place, whatever stands before it. */
+/* Returns whether a word may begin at a place whatever precedes it. */
 static bool begins_word(blank_rules r, const unsigned char *bytes, size_t at, size_t size)
 {
     int32_t c;
@@ -199,8 +199,8 @@ static bool begins_word(blank_rules r, const unsigned char *bytes, size_t at, si
     return r.any_letter && rt_utf8_read(bytes + at, size - at, &c) && !rt_is_blank(c);
 }
 
-/* Returns the place in a run of blanks where the words on both sides stay as they are, beside a
- * newline, which no added token holds; 0 if there is none. */
+/* Returns a place in a run of blanks that does not change the words on either side. It is beside a
+ * newline, which no added token contains; 0 if there is none. */
 static size_t cut_in_blanks(blank_rules r, const unsigned char *bytes, size_t start, size_t end)
 {
     const bool letter = is_plain(bytes[end]) && !(bytes[end] >= '0' && bytes[end] <= '9');
@@ -216,7 +216,7 @@ static size_t cut_in_blanks(blank_rules r, const unsigned char *bytes, size_t st
     return 0;
 }
 
-/* Returns the last place beside a newline where BPE has the same ids for a text and for its two
+/* Returns the last place beside a newline where BPE gives the same ids for the text and for its two
  * parts; 0 if there is none. */
 static size_t newline_cut(blank_rules r, const unsigned char *bytes, size_t size)
 {
@@ -236,8 +236,8 @@ static size_t newline_cut(blank_rules r, const unsigned char *bytes, size_t size
     return 0;
 }
 
-/* Returns whether a part of a text may hold a token that the whole text does not: a token that
- * spans a newline or takes the newline before it. */
+/* Returns whether a part of a text may match an added token that the whole text does not: one that
+ * contains a newline or takes the newline before it. */
 static bool token_reaches(const rt_added_tokens *tokens)
 {
     for (int i = 0; i < tokens->count; i++) {
@@ -249,8 +249,8 @@ static bool token_reaches(const rt_added_tokens *tokens)
     return false;
 }
 
-/* BPE gives the same ids for a text and for its parts if its words end at newlines, which they do
- * unless it cuts none, and if it puts no space before a text. */
+/* Returns true for BPE if it splits words at newlines and puts no space before a text: then the
+ * parts have the same ids. */
 bool rt_text_can_be_cut(const rt_data_options *o, const rt_vocabulary *v)
 {
     bool words = false;
@@ -262,7 +262,7 @@ bool rt_text_can_be_cut(const rt_data_options *o, const rt_vocabulary *v)
            !token_reaches(&v->bpe->composed);
 }
 
-/* The last place behind a space or a newline. */
+/* Returns the last place after a space or newline. */
 static size_t space_cut(const unsigned char *bytes, size_t size)
 {
     while (size > 0 && bytes[size - 1] != ' ' && bytes[size - 1] != '\n')
@@ -270,7 +270,7 @@ static size_t space_cut(const unsigned char *bytes, size_t size)
     return size;
 }
 
-/* Cuts before what may be the beginning of a special token such as [MASK], of six bytes at most. */
+/* Cuts before a possible start of a special token such as [MASK], which has up to six bytes. */
 static size_t cut_before_token(const unsigned char *bytes, size_t size)
 {
     for (size_t at = size; at > 0 && size - at < 5; at--)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a part at first, and of the longest one, when no place to cut at is found before. */
+/* Initial size of a part in bytes, and the largest if no cut is found. */
 #define PART_SIZE ((size_t)4 << 20)
 #define PART_MOST ((size_t)1 << 30)
 
@@ -50,7 +50,7 @@ void rt_text_files_close(rt_text_files *t)
     *t = (rt_text_files){.key = t->key};
 }
 
-/* Returns the file of a byte, of which there must be one. */
+/* Returns the file of byte `at`, which must exist. */
 static const rt_text_file *file_at(const rt_text_files *t, size_t at)
 {
     const rt_text_file *file = t->list;
@@ -59,7 +59,7 @@ static const rt_text_file *file_at(const rt_text_files *t, size_t at)
     return file;
 }
 
-/* Returns whether an open file is the one that was looked at, and was not written to since. */
+/* Returns whether an open file is the one that was added, without changes. */
 static bool is_unchanged(const rt_text_file *file, int descriptor)
 {
     const struct stat *then = &file->facts;
@@ -69,7 +69,7 @@ static bool is_unchanged(const rt_text_file *file, int descriptor)
            now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 }
 
-/* Reads bytes of one file. */
+/* Reads bytes of one file and checks that it is unchanged. */
 static rt_status read_file(const rt_text_files *t, const rt_text_file *file, size_t from,
                            size_t size, unsigned char *to)
 {
@@ -102,8 +102,8 @@ static rt_status read_text(const rt_text_files *t, size_t at, size_t size, unsig
     return status;
 }
 
-/* Checks bytes of the text from `at` on, those of each file by themselves; a message names the
- * file, and the place there. */
+/* Validates bytes from offset `at` of the text, file by file. The error names the file and the
+ * offset in it. */
 static rt_status check_level(const rt_text_files *text, rt_level level, size_t at,
                              const unsigned char *bytes, size_t size)
 {
@@ -139,26 +139,26 @@ rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_lev
     return status;
 }
 
-/* ---- a part ---- */
+/* ---- parts ---- */
 
 typedef struct part {
     const rt_text_encoding *e;
     unsigned char *bytes;
-    size_t at, size, room; /* `at` in the text */
+    size_t at, size, room; /* at: offset in the text */
     rt_id_list ids;
     rt_unknown unknown;
     rt_status status;
 } part;
 
-/* Estimates the number of ids of a text: English has a piece of a word for about four bytes. */
+/* Estimates the number of ids: in English, a piece of a word has about four bytes. */
 static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t bytes)
 {
     return v->level == RT_LEVEL_WORDPIECE || v->bpe ? bytes / 3 + 1
                                                     : rt_token_count(v->level, text, bytes);
 }
 
-/* Adds the ids of the tokens of some bytes. Unless the options say otherwise, a special token in it
- * is text: running text that shows [MASK] hides nothing. */
+/* Appends the ids of some bytes. Special tokens are encoded as text unless data.special is set:
+ * running text may mention [MASK]. */
 static rt_status encode_bytes(part *p, size_t start, size_t end)
 {
     const rt_vocabulary *v = p->e->vocabulary;
@@ -201,7 +201,7 @@ static void *encode_part(void *context)
     return NULL;
 }
 
-/* Reads the part up to a size; a text that is one part gets no more memory than that. */
+/* Reads more of a part, up to `size` bytes. A text in one part gets memory of exactly that size. */
 static rt_status read_more(part *p, size_t size, bool whole)
 {
     unsigned char *bytes = whole ? rt_alloc_unset(size, 1) : rt_grow(p->bytes, &p->room, size, 1);
@@ -217,7 +217,7 @@ static rt_status read_more(part *p, size_t size, bool whole)
     return status;
 }
 
-/* Reads the part that begins at a place of the text, up to one where it can be cut. */
+/* Reads the part that begins at `at`, up to a place where the text can be cut. */
 static rt_status read_part(part *p, size_t at)
 {
     const size_t left = p->e->text->bytes - at;
@@ -244,8 +244,6 @@ static rt_status read_part(part *p, size_t at)
     return status;
 }
 
-/* ---- all parts ---- */
-
 static rt_status stopped(const rt_text_encoding *e, size_t done)
 {
     const rt_data_watch *w = e->options->watch;
@@ -255,7 +253,8 @@ static rt_status stopped(const rt_text_encoding *e, size_t done)
     return w->stop(w->context) ? rt_error(RT_IO, "stopped by a signal while %s", e->what) : rt_ok();
 }
 
-/* Reads parts and encodes them together; returns how many, and moves *at behind them. */
+/* Reads up to `threads` parts and encodes them in parallel. *count is their number; *at moves to
+ * their end. */
 static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
 {
     const rt_text_encoding *e = parts->e;

@@ -11,7 +11,7 @@ static bool is_tag(const rt_data *data)
     return data->task->target == RT_TARGET_TOKENS;
 }
 
-/* ---- the texts of a line ---- */
+/* ---- splitting a line ---- */
 
 static rt_status check_bytes(const char *line, size_t size)
 {
@@ -27,7 +27,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Returns how many there are; with texts NULL they are counted only. */
+/* Splits a line into tokens and returns their number. `texts` may be NULL, to count them. */
 static int split_tokens(const char *line, size_t size, rt_text_span *texts)
 {
     int count = 0;
@@ -43,8 +43,8 @@ static int split_tokens(const char *line, size_t size, rt_text_span *texts)
     return count;
 }
 
-/* Returns whether a line is a pair. Without a file, a model with token types knows pairs, and may
- * know single texts. */
+/* Returns whether a line is a pair. Without data, a model with token types accepts pairs and single
+ * texts. */
 static bool is_pair(const rt_data *data, const char *line, size_t size)
 {
     return data->examples ? data->examples->pairs
@@ -82,9 +82,7 @@ static rt_status split(rt_example_text *x, const rt_data *data, const char *line
     return rt_ok();
 }
 
-/* ---- ids ---- */
-
-/* Returns an error with the name of the text. */
+/* Returns the error of a text with its name as prefix. */
 static rt_status name_text(const rt_example_text *x, const rt_data *data, int i, const char *why)
 {
     if (is_tag(data))
@@ -92,7 +90,7 @@ static rt_status name_text(const rt_example_text *x, const rt_data *data, int i,
     return rt_error(RT_ARGUMENT, "%s%.800s", x->count == 1 ? "" : i ? "text_b: " : "text: ", why);
 }
 
-/* Encodes the texts, which stand in the line, unless that is NULL. */
+/* Encodes the texts, which are spans of `line` unless it is NULL. */
 static rt_status encode_all(rt_example_text *x, const rt_data *data, const char *line,
                             rt_examples *row)
 {
@@ -130,7 +128,8 @@ static rt_status fill(rt_example_text *x, const rt_data *data, const char *line,
     return status;
 }
 
-/* A folder of Hugging Face may be of a model for shorter sequences than any training has. */
+/* Checks that a row can be encoded. A folder of Hugging Face may have a model for sequences shorter
+ * than any training allows. */
 static rt_status check_use(const rt_data *data, size_t size, const rt_batch *row)
 {
     assert(row->rows == 1);
@@ -164,7 +163,7 @@ static rt_status check_text(const char *name, rt_text_span text)
     return status.code ? rt_error(status.code, "%s%.800s", name, status.message) : status;
 }
 
-/* A pair needs places for an id of either text. */
+/* Checks that the model has pairs and the row has room for one id of each text. */
 static rt_status check_pair(const rt_data *data, const rt_batch *row)
 {
     if (rt_data_types(data) < 2)

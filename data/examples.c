@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* [CLS], two texts of one id at least, and a [SEP] after each. */
+/* [CLS], two texts of one id, and a [SEP] after each. */
 enum { SHORTEST_PAIR = RT_AROUND_PAIR + 2 };
 
 static bool is_tag(const rt_data *data)
@@ -57,8 +57,8 @@ void rt_classify_check(const rt_data_options *o, rt_rule_sink to)
 
 /* ---- reading ---- */
 
-/* Reads the file for training and that for evaluation, of which one may not be there; `first` is
- * that for training, or the only one. */
+/* Reads the training file and the evaluation file, each if it is needed. `first` is the one that
+ * defines labels and columns. */
 static rt_status read_files(const rt_data *data, rt_labelled_file files[RT_PARTS],
                             const rt_labelled_file *first)
 {
@@ -78,7 +78,7 @@ static rt_status read_files(const rt_data *data, rt_labelled_file files[RT_PARTS
     return status;
 }
 
-/* The labels of the first file, unless others were given. */
+/* Sets the labels: the given ones, or those of the first file. */
 static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 {
     data->labels = data->meaning.labels;
@@ -95,7 +95,7 @@ static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
     return status;
 }
 
-/* Makes the vocabulary of the texts of a file. */
+/* Creates the vocabulary of the characters of a file's texts. */
 static rt_status vocabulary_of_texts(void *context, rt_vocabulary **vocabulary_new)
 {
     const rt_labelled_file *f = context;
@@ -114,8 +114,8 @@ static rt_status vocabulary_of_texts(void *context, rt_vocabulary **vocabulary_n
 
 /* ---- ids ---- */
 
-/* Appends the ids of a text, of which there must be one, and counts them. At task tag a token that
- * has none is [UNK], if there is one. */
+/* Appends the ids of a text and adds their number to *count. RT_DATA if there is none; for task
+ * tag, such a token is [UNK] if the vocabulary has it. */
 static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text, const char *from,
                          rt_unknown *unknown, int32_t *count)
 {
@@ -175,7 +175,7 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
     return status;
 }
 
-/* A text has at most as many ids as bytes. */
+/* Encodes the rows of both files. */
 static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS])
 {
     rt_examples *x = data->examples;
@@ -197,7 +197,7 @@ static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS]
     return status;
 }
 
-/* ---- training and evaluation ---- */
+/* ---- parts ---- */
 
 static int around_of(const rt_data *data, const rt_example *row)
 {
@@ -216,7 +216,7 @@ static size_t cut_length(const rt_data *data, const rt_example *row, int length)
     return full < (size_t)length ? full : (size_t)length;
 }
 
-/* Without a file for evaluation its share is drawn, row by row. */
+/* Draws the evaluation rows, if there is no evaluation file. */
 static void draw_share(rt_data *data)
 {
     const rt_data_options *o = &data->options;
@@ -225,7 +225,7 @@ static void draw_share(rt_data *data)
         data->examples->rows[i].evaluation = rt_random_uniform(random, i) < o->eval_fraction;
 }
 
-/* The rows of one part; all of them for an evaluation that has none of its own. */
+/* Returns whether a row belongs to a part. With eval_fraction 0 all rows are evaluated. */
 static bool belongs(const rt_data *data, const rt_example *row, int part)
 {
     const rt_data_options *o = &data->options;
@@ -233,7 +233,7 @@ static bool belongs(const rt_data *data, const rt_example *row, int part)
     return all || row->evaluation == (part == RT_PART_EVALUATION);
 }
 
-/* Counts the rows of every length, and puts each where those of its length begin. */
+/* Sorts the rows of a part by length (counting sort). */
 static rt_status sort_part(rt_data *data, int part)
 {
     rt_examples *x = data->examples;
@@ -301,7 +301,7 @@ static void put(rt_sequence row, int at, int32_t id, int32_t type)
         row.types[at] = type;
 }
 
-/* Puts a token, unless it is none; returns the place after it. */
+/* Writes a token unless it is RT_NO_ID. Returns the next position. */
 static int put_special(rt_sequence row, int at, int32_t id, int32_t type)
 {
     if (id != RT_NO_ID)
@@ -309,7 +309,7 @@ static int put_special(rt_sequence row, int at, int32_t id, int32_t type)
     return at + (id != RT_NO_ID);
 }
 
-/* Puts ids and what ends a text after them; returns the place after that. */
+/* Writes ids and the token that ends a text. Returns the next position. */
 static int put_text(rt_text_frame frame, rt_sequence row, int at, const int32_t *ids, int count,
                     int32_t type)
 {
@@ -330,7 +330,7 @@ void rt_example_put(const rt_data *data, const rt_examples *all, const rt_exampl
     const int32_t *ids = all->ids + x->first;
     const int room = row.length - around_of(data, x), half = room / 2;
     int count = smaller(x->count, room), second = x->second;
-    if (second) { /* what the shorter text leaves of a half is for the longer one */
+    if (second) { /* a longer text may use what a shorter one leaves of its half */
         if (second > half)
             second = smaller(second, x->count < room - half ? room - x->count : half);
         count = smaller(x->count, room - second);
@@ -345,7 +345,7 @@ void rt_example_put(const rt_data *data, const rt_examples *all, const rt_exampl
         row.labels[0] = x->label;
 }
 
-/* Returns the row that a sequence is. */
+/* Returns the row of a sequence. */
 static const rt_example *row_of(const rt_data *data, rt_draw draw)
 {
     const rt_examples *x = data->examples;
@@ -367,7 +367,7 @@ int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
     return data->examples ? row_of(data, draw)->line : 0;
 }
 
-/* ---- life ---- */
+/* ---- opening ---- */
 
 static rt_status make(rt_data *data, rt_labelled_file files[RT_PARTS])
 {

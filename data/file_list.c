@@ -6,16 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of a list item with its final zero. */
+/* Size of a list item with its final zero, in bytes. */
 enum { ITEM_SIZE = RT_FILE_LIST_SIZE };
 
-/* Range of a weight: the sum of the weights of a list neither overflows nor loses one of them to
- * underflow. */
+/* Range of a weight, so that sums of weights neither overflow nor lose a weight to underflow. */
 #define LEAST_WEIGHT 1e-100
 #define MOST_WEIGHT  1e100
 
-/* The ':' before the data set in "file.h5:/dataset", NULL if there is none. A path may hold a ':'
- * and even a ":/", hence the last one. */
+/* Returns the ':' before the data set in "file.h5:/dataset", NULL if there is none. A path may
+ * contain ":/", so it is the last one. */
 static char *find_dataset(char *name, bool any_set)
 {
     char *colon = NULL;
@@ -29,20 +28,20 @@ static char *find_dataset(char *name, bool any_set)
     return is_set ? colon : NULL;
 }
 
-/* Returns whether a text is written as a number, even one that no double can hold. */
+/* Returns whether a text has the form of a number, even if it is out of range. */
 static bool looks_like_number(const char *text)
 {
     return *text && !text[strspn(text, "+-.0123456789eE")] && strpbrk(text, "0123456789");
 }
 
-/* The '*' before the weight of a file; NULL without one, such as in a name that has a '*'. */
+/* Returns the '*' before the weight of a file, NULL if there is none. A name may contain '*'. */
 static char *find_weight(char *name)
 {
     char *star = strrchr(name, '*');
     return star && star > name && looks_like_number(star + 1 + strspn(star + 1, " ")) ? star : NULL;
 }
 
-/* Takes an item apart; the size of its path is what it would have without a limit. */
+/* Parses an item. *size is the untruncated size of its path. */
 static const char *take(const char *list, bool any_set, rt_data_file *file, size_t *size)
 {
     char name[ITEM_SIZE];
@@ -128,7 +127,7 @@ void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_ru
 
 /* ---- the files of a task ---- */
 
-/* Takes the next file of a list; all of the list, if the task has one file. */
+/* Parses the next file of a list. A task with one file uses the whole list. */
 static const char *take_next(const rt_task *task, const char *list, rt_data_file *file)
 {
     if (task->files == RT_FILE_LIST)
@@ -138,8 +137,8 @@ static const char *take_next(const rt_task *task, const char *list, rt_data_file
     return NULL;
 }
 
-/* Returns whether one of the first files of the lists is the same HDF5 file: two data sets of one
- * file count as one file. */
+/* Returns whether one of the first `before` files of the lists is the same HDF5 file: its data sets
+ * count as one file. */
 static bool is_there(const rt_task *task, const char *const lists[RT_PARTS],
                      const rt_data_file *file, int before)
 {

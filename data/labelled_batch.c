@@ -36,9 +36,7 @@ void rt_labelled_batch_free(rt_labelled_batch *b)
     *b = (rt_labelled_batch){.labels = 0};
 }
 
-/* ---- the longest row ---- */
-
-/* Returns the length of a row before its padding. */
+/* Returns the length of a row without its padding. */
 static int row_length(const rt_batch *batch, int row)
 {
     const uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->length;
@@ -73,8 +71,6 @@ static void cut_to_longest(rt_batch *batch)
     batch->length = longest;
 }
 
-/* ---- drawing ---- */
-
 static void collect_labels(rt_labelled_batch *b)
 {
     const int count = b->batch.rows * b->batch.length;
@@ -87,7 +83,7 @@ static void collect_labels(rt_labelled_batch *b)
     }
 }
 
-/* Drawn rows as a batch. */
+/* Truncates a drawn batch and lists its labels. */
 static void settle(rt_labelled_batch *b, const rt_data *data)
 {
     if (rt_data_varies(data))

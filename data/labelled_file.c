@@ -12,17 +12,15 @@
 enum { TEXT, TEXT_B, LABEL, COLUMNS };
 static const char *const columns[COLUMNS] = {"text", "text_b", "label"};
 
-/* A file under way. */
+/* State of the parser. */
 typedef struct reading {
     rt_labelled_file *file;
     char *at, *end;
-    int line; /* of the byte at `at`, from 1 */
+    int line; /* line of `at`, from 1 */
     rt_separator separator;
-    int place[COLUMNS]; /* of each column among those of a row; -1: it is missing */
-    int count;          /* of the columns of a row */
+    int place[COLUMNS]; /* index of each column; -1: missing */
+    int count;          /* columns per row */
 } reading;
-
-/* ---- bytes ---- */
 
 const char *rt_text_problem(const char *text, size_t size, size_t *at)
 {
@@ -45,7 +43,7 @@ static rt_status check_bytes(const rt_labelled_file *f)
                     (unsigned)(unsigned char)f->bytes[at], at, problem);
 }
 
-/* Returns the size of the byte order mark that some programs write before a text. */
+/* Returns the size of a byte order mark at the start of a file. */
 static size_t mark_size(const rt_labelled_file *f)
 {
     return f->size >= 3 && !memcmp(f->bytes, "\xef\xbb\xbf", 3) ? 3 : 0;
@@ -62,7 +60,7 @@ static rt_labelled_text *add_text(rt_labelled_file *f)
     return f->texts + f->count++;
 }
 
-/* Goes over the end of a row, which `at` points to. */
+/* Skips the end of a row. */
 static void end_row(reading *r)
 {
     if (r->at < r->end && *r->at == '\r')
@@ -78,7 +76,7 @@ static bool at_row_end(const reading *r)
            (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
 }
 
-/* Checks the rules of every text and its label. */
+/* Validates a text and its label. */
 static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t)
 {
     const char *problem = rt_label_problem(t->label);
@@ -91,7 +89,7 @@ static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t
     return rt_ok();
 }
 
-/* The next cell of a row, with a place that counts from 0. */
+/* Parses the next cell of a row. `place` is its index, from 0. */
 static rt_status take_cell(reading *r, int place, rt_cell *cell)
 {
     char *stop = rt_cell_take(r->at, r->end, r->separator, cell);
@@ -104,7 +102,7 @@ static rt_status take_cell(reading *r, int place, rt_cell *cell)
     return rt_ok();
 }
 
-/* Goes on to the next cell of the row; false at its end. */
+/* Moves to the next cell of the row. Returns false at its end. */
 static bool next_cell(reading *r)
 {
     if (at_row_end(r))
@@ -178,7 +176,7 @@ static rt_status read_row(reading *r, bool begins)
     return check_text(f, t);
 }
 
-/* An empty line is passed over; in a file of tokens a sentence begins behind it. */
+/* Parses all rows. Empty lines are skipped; in a file of tokens they separate sentences. */
 static rt_status read_rows(reading *r)
 {
     rt_status status = rt_ok();

@@ -25,7 +25,7 @@ const char *rt_label_problem(rt_text_span name)
     return NULL;
 }
 
-/* Compares bytes in the order of strcmp. */
+/* Compares spans in the order of strcmp. */
 static int compare(rt_text_span a, rt_text_span b)
 {
     const int order = memcmp(a.bytes, b.bytes, a.size < b.size ? a.size : b.size);
@@ -37,9 +37,7 @@ static int ascending(const void *a, const void *b)
     return compare(*(const rt_text_span *)a, *(const rt_text_span *)b);
 }
 
-/* ---- making ---- */
-
-/* Keeps different names that ascend. */
+/* Copies ascending distinct names. */
 static rt_status keep(rt_labels **labels_new, const rt_text_span *names, size_t count)
 {
     size_t bytes = sizeof(rt_labels) + count * sizeof(char *);
@@ -81,10 +79,8 @@ void rt_labels_free(rt_labels *labels)
         rt_free(labels);
 }
 
-/* ---- as a file ---- */
-
-/* Takes the lines of a file as names; returns how many they are, -1 - i if line i is none or is not
- * after the one before it. */
+/* Splits a file into names. Returns their number, or -1 - i if line i is invalid or not after the
+ * previous one. */
 static int cut(rt_text_span *names, const char *bytes, size_t size)
 {
     const char *const end = bytes + size;
@@ -128,8 +124,6 @@ rt_status rt_labels_write(const rt_labels *labels, char **text_new)
     *text_new = rt_writer_take(&w);
     return *text_new ? rt_ok() : rt_out_of_memory("the labels");
 }
-
-/* ---- looking ---- */
 
 static int by_name(const void *key, const void *name)
 {

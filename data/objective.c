@@ -29,13 +29,13 @@ rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text)
     return (rt_mask_place){NULL, 0};
 }
 
-/* A part of a text. */
+/* Byte range of a text. */
 typedef struct span {
     size_t start, end;
 } span;
 
-/* A mask with the blanks that belong to it: those that its tokenizer has for it, or else, since
- * pieces of level bpe have the blank before them and a mask stands for a whole one, that. */
+/* Extends a mask by the blanks that belong to it. The tokenizer may define them; otherwise, at
+ * level bpe, it is the blank before the mask, since pieces begin with theirs. */
 static span with_blanks(const rt_vocabulary *v, const char *text, size_t bytes, span mask,
                         size_t before)
 {
@@ -50,7 +50,7 @@ static span with_blanks(const rt_vocabulary *v, const char *text, size_t bytes, 
     return mask;
 }
 
-/* The ids of a part that holds no mask. */
+/* Encodes a part of a text that has no mask. */
 static rt_status encode_part(const rt_vocabulary *vocabulary, bool special, const char *part,
                              size_t size, size_t before, int32_t *ids, int *count,
                              rt_unknown *unknown)
@@ -65,7 +65,7 @@ static rt_status encode_part(const rt_vocabulary *vocabulary, bool special, cons
     return status;
 }
 
-/* Behind the ids that there are. */
+/* Appends the ids of a text with masks. */
 static rt_status encode(const rt_vocabulary *vocabulary, bool special, const char *text,
                         int32_t *ids, int *count, int *masks, rt_unknown *unknown)
 {
@@ -121,30 +121,28 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bo
     return status;
 }
 
-/* ---- objectives ---- */
-
 void rt_objective_check(const rt_data_options *o, rt_rule_sink to)
 {
-    /* Written so that a NaN is refused as well. */
+    /* Written to refuse a NaN as well. */
     if (o->objective == RT_OBJECTIVE_MLM && !(o->mask_probability > 0 && o->mask_probability <= 1))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
                        "data.mask_probability must be above 0 and at most 1; got %g",
                        o->mask_probability);
 }
 
-/* Any id that is no special token. */
+/* Returns a random ordinary token. */
 static int32_t any_token(const rt_data *data, uint32_t word)
 {
     const rt_vocabulary *v = data->vocabulary;
     const int first =
-        data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* without a vocabulary */
+        data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* used without a vocabulary */
     return v ? rt_vocabulary_ordinary_token(v,
                                             rt_word_below(word, rt_vocabulary_ordinary_tokens(v)))
              : first + rt_word_below(word, data->vocab - first);
 }
 
-/* Masks a chosen token as BERT does (Devlin et al. 2019): of ten, eight become [MASK], one any
- * token, and one stays. All of them are predicted. Uses words 1 and 2. */
+/* Masks a chosen token as BERT does (Devlin et al. 2019): 80 % become [MASK], 10 % a random token,
+ * 10 % stay. All are predicted. Uses words 1 and 2. */
 static void mask_token(const rt_data *data, const uint32_t words[4], int32_t *id, int32_t *label)
 {
     int tenth = rt_word_below(words[1], 10);
@@ -155,9 +153,9 @@ static void mask_token(const rt_data *data, const uint32_t words[4], int32_t *id
         *id = any_token(data, words[2]);
 }
 
-/* If chance chose no token, one is chosen all the same: no sequence is without a label.
- * That draw has the index of the token that begins the sequence, which is never masked; without
- * one, words of its own. */
+/* Masks each token with data.mask_probability. If none was chosen, masks one, so that every
+ * sequence has a label. This draw uses the index of the first token, which is never masked, or, if
+ * no token begins the sequence, the index after the last. */
 static void mask_some(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int first = rt_data_begins(data);
@@ -178,9 +176,8 @@ static void mask_some(const rt_data *data, rt_draw draw, rt_sequence row)
     mask_token(data, words, &row.ids[t], &row.labels[t]);
 }
 
-/* At every place the id that follows. So each token of a window is predicted once, the first one at
- * the token that begins the sequence, if there is one, and the last place, where the window ends,
- * has no label. */
+/* Labels each position with the next id. The last position has no label; the token that begins the
+ * sequence, if any, predicts the first token of the window. */
 static void label_next(rt_sequence row)
 {
     memcpy(row.labels, row.ids + 1, (size_t)(row.length - 1) * sizeof *row.labels);

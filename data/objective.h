@@ -6,29 +6,21 @@
 #include "data/data.h"
 #include "data/tokenizers/vocabulary.h"
 
-/* ---- texts with masks ---- */
-
-/* A text as a model of text gets it: [CLS], if `begins`, its tokens, and a masked token wherever
- * [MASK] stands, or the mask as the vocabulary writes it ("<mask>"). */
-
-/* The next mask of a text. */
+/* Position of the next mask in a text: "[MASK]", or the mask token as the vocabulary writes it
+ * ("<mask>"). */
 typedef struct rt_mask_place {
-    const char *at; /* NULL: there is none */
+    const char *at; /* NULL: none */
     size_t size;
 } rt_mask_place;
 rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text);
 
-/* The ids, in a block that the caller frees, how many of them are masks, and what of the text
- * became [UNK]. Other special tokens in it are text, unless `special`. RT_ARGUMENT as
+/* Encodes a text with masks as input of a model: [CLS] if `begins`, then the tokens, with the mask
+ * token for each mask. Other special tokens are encoded as text, unless `special`. The caller frees
+ * *ids_new; *masks counts masks, `unknown` describes [UNK]. RT_ARGUMENT as for
  * rt_vocabulary_encode, and if there is no id. */
 rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bool special,
                                 const char *text, int32_t **ids_new, int *count, int *masks,
                                 rt_unknown *unknown) RT_MUST_CHECK;
-
-/* ---- objectives ---- */
-
-/* The training objective of a sequence that repeats itself or is a text: to predict masked tokens,
- * or at every place the next one. */
 
 struct rt_draw;
 struct rt_sequence;
@@ -36,8 +28,8 @@ struct rt_sequence;
 /* Checks data.mask_probability, as rt_data_rules. */
 void rt_objective_check(const rt_data_options *o, rt_rule_sink to);
 
-/* Sets the labels of a row of tokens and, for mlm, puts [MASK] and other tokens in the place of
- * some. */
+/* Sets the labels of a row of tokens; for mlm also replaces chosen tokens by [MASK] or other
+ * tokens. */
 void rt_objective_apply(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
 
 #endif

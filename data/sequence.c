@@ -1,4 +1,5 @@
-/* The tasks text and tokens: files of text and of token ids as one long run of tokens. */
+/* The tasks text and tokens: opens files of text and of token ids as one long run of tokens, and
+ * writes tokens to files. */
 
 #include "data/encode_text.h"
 
@@ -15,13 +16,12 @@
 
 static const char data_file[] = "data.file", eval_file[] = "data.eval_file";
 
-/* The task tokens has ids alone, and any name with a data set is an HDF5 file to it. */
+/* Returns whether a task can read text. For the task tokens any name with a data set is an HDF5
+ * file. */
 static bool has_text(const rt_task *task)
 {
     return task->vocab == 0;
 }
-
-/* ---- the rules ---- */
 
 void rt_text_check(const rt_data_options *o, rt_rule_sink to)
 {
@@ -42,20 +42,20 @@ void rt_tokens_check(const rt_data_options *o, rt_rule_sink to)
     rt_documents_check(o, to);
 }
 
-/* ---- the files ---- */
+/* ---- files ---- */
 
-/* Files that are one run: texts that follow each other, or a file of ids. */
+/* Files that form one run: consecutive texts, or one file of ids. */
 typedef struct group {
     const char *key;
-    rt_data_file file; /* the first */
+    rt_data_file file; /* the first file */
     rt_text_files text;
 } group;
 
 typedef struct groups {
     rt_data *data;
     group *list;
-    size_t count, room, training; /* those of data.file come first */
-    bool mixture;                 /* they have weights */
+    size_t count, room, training; /* training: groups of data.file, which come first */
+    bool mixture;                 /* data.file has weights */
 } groups;
 
 static group *add_group(groups *g, const char *key, const rt_data_file *file)
@@ -68,7 +68,7 @@ static group *add_group(groups *g, const char *key, const rt_data_file *file)
     return &g->list[g->count++];
 }
 
-/* Texts for training that stand one after the other are one run, unless they have weights. */
+/* Adds the files of a list. Consecutive training texts form one group, unless they have weights. */
 static rt_status take_list(groups *g, const char *key, const char *list)
 {
     const bool any_set = !has_text(g->data->task), alone = key == eval_file || g->mixture;
@@ -94,7 +94,7 @@ static void free_groups(groups *g)
     rt_free(g->list);
 }
 
-/* Lists the files of data.file and those of data.eval_file, of which no text is read yet. */
+/* Lists the files of data.file and data.eval_file without reading texts. */
 static rt_status find_groups(groups *g)
 {
     const rt_data_options *o = &g->data->options;
@@ -105,7 +105,7 @@ static rt_status find_groups(groups *g)
     return status.code || !o->eval_file ? status : take_list(g, eval_file, o->eval_file);
 }
 
-/* Refuses texts whose tokens would take too much memory, before they are read. */
+/* Refuses texts whose tokens would need too much memory, before reading them. */
 static rt_status check_sizes(const groups *g)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -118,7 +118,7 @@ static rt_status check_sizes(const groups *g)
     return rt_ok();
 }
 
-/* ---- the vocabulary ---- */
+/* ---- vocabulary ---- */
 
 static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
 {
@@ -138,7 +138,7 @@ static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
     return status;
 }
 
-/* Characters of texts that are in the cache are there as well. */
+/* Creates the vocabulary of the characters of data.file. For cached texts it is cached as well. */
 static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
 {
     const groups *g = context;
@@ -162,7 +162,6 @@ static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
     return status;
 }
 
-/* Finds the files and the vocabulary. */
 static rt_status open_groups(groups *g)
 {
     rt_status status = find_groups(g);
@@ -173,7 +172,7 @@ static rt_status open_groups(groups *g)
     return status;
 }
 
-/* ---- the runs ---- */
+/* ---- runs ---- */
 
 static rt_status keep_ids(void *list, rt_id_list *ids)
 {
@@ -203,8 +202,8 @@ static rt_status encode_in_memory(rt_data *data, const group *x, rt_unknown *unk
     return status;
 }
 
-/* Returns whether ids of 2 bytes seem to be the halves of ids of 4 or 8 bytes: the upper ones are
- * small, the lower ones are not. */
+/* Returns whether 2-byte ids look like halves of 4- or 8-byte ids: the upper halves are small, the
+ * lower ones are not. */
 static bool are_halves(const int32_t *ids, size_t count)
 {
     enum { SMALL = 16 };
@@ -215,8 +214,8 @@ static bool are_halves(const int32_t *ids, size_t count)
     return upper_small && !lower_small;
 }
 
-/* Warns of a .bin file without a header that seems to hold ids of more than 2 bytes: the tokens
- * from `first` on. */
+/* Warns if a .bin file without a header seems to hold ids of more than 2 bytes. Its tokens start at
+ * `first`. */
 static void warn_of_halves(const rt_data *data, const group *x, size_t first)
 {
     enum { LEAST = 16, MOST = 4096 };
@@ -234,7 +233,7 @@ static void warn_of_halves(const rt_data *data, const group *x, size_t first)
     watch->say(watch->context, line);
 }
 
-/* Opens a file of token ids. */
+/* Opens a file of token ids, and warns if they look like halves of longer ids. */
 static rt_status open_ids(rt_data *data, const group *x)
 {
     const size_t first = data->runs.tokens;
@@ -245,8 +244,8 @@ static rt_status open_ids(rt_data *data, const group *x)
     return status;
 }
 
-/* Adds the tokens of a group, and returns how many; `before` are the bytes of the texts before it.
- */
+/* Adds the tokens of a group and sets *count to their number. *before counts the bytes of the texts
+ * before it. */
 static rt_status add_group_tokens(rt_data *data, const group *x, int part, size_t *before,
                                   size_t *count)
 {
@@ -269,15 +268,15 @@ static rt_status add_group_tokens(rt_data *data, const group *x, int part, size_
     return status;
 }
 
-/* A file as it is named. */
+/* Writes the name of a file with its data set. */
 static void name_of(const rt_data_file *file, char name[2 * RT_PATH_SIZE])
 {
     snprintf(name, 2 * RT_PATH_SIZE, "%s%s%s", file->path, *file->dataset ? ":" : "",
              file->dataset);
 }
 
-/* Each file of a mixture is a part that is trained on; else all of them are one. Each file for
- * evaluation is a text of its own. */
+/* Adds the tokens of all groups. Each file of a mixture is a training part; without weights all
+ * files are one part. Each evaluation file is a separate text. */
 static rt_status add_tokens(rt_data *data, groups *g)
 {
     char name[2 * RT_PATH_SIZE];
@@ -301,9 +300,9 @@ static rt_status add_tokens(rt_data *data, groups *g)
     return status;
 }
 
-/* ---- a file of the tokens ---- */
+/* ---- writing token files ---- */
 
-/* Writes the ids of a file of ids, as they are. */
+/* Copies a file of ids. */
 static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
 {
     enum { BLOCK = 1 << 14 };
@@ -323,7 +322,7 @@ static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
             status = ids.failed ? rt_out_of_memory("a block of token ids")
                                 : rt_token_writer_take(w, &ids);
     }
-    rt_token_runs_close(&data->runs); /* one file is open at a time */
+    rt_token_runs_close(&data->runs); /* only one file is open at a time */
     rt_id_list_free(&ids);
     return status;
 }
@@ -343,8 +342,8 @@ static rt_status write_group(rt_data *data, const group *x, rt_token_writer *w)
     return rt_text_encode(&e);
 }
 
-/* Writes the tokens of data.file to the file `ids`, for the file `path`. The writer is still to be
- * closed, if it was opened. */
+/* Writes the tokens of data.file to the file `ids`, from which `path` is made. If the writer was
+ * opened, the caller closes it. */
 static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *path, const char *ids)
 {
     groups g = {.data = data};
@@ -370,8 +369,8 @@ static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *pat
     return status;
 }
 
-/* Gives the file of ids its name or, since the number of ids is known once all are written, copies
- * them into an HDF5 file. */
+/* Renames the file of ids to its final name or, for HDF5, copies it into a data set: HDF5 needs the
+ * number of ids in advance. */
 static rt_status finish_file(rt_token_writer *w, const char *path, bool hdf5, rt_status status)
 {
     rt_durable_file file;
@@ -416,8 +415,6 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
     *count = w.count;
     return status;
 }
-
-/* ---- the source ---- */
 
 rt_status rt_sequence_open(rt_data *data)
 {

@@ -1,4 +1,4 @@
-/* Sources of sequences: opened, looked at and closed. */
+/* Sources of sequences: opening, closing and queries. */
 
 #include "core/memory.h"
 #include "data/task.h"
@@ -6,8 +6,6 @@
 
 #include <assert.h>
 #include <limits.h>
-
-/* ---- opening ---- */
 
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        const rt_vocabulary *vocabulary)
@@ -32,7 +30,8 @@ static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
     return data;
 }
 
-/* A model can have more rows of words than its vocabulary has tokens. */
+/* Raises the number of ids to the rows of the model's token embedding, which may exceed the
+ * vocabulary. */
 static void make_room_for_ids(rt_data *data)
 {
     if (data->vocabulary && data->meaning.ids > data->vocab)
@@ -65,7 +64,6 @@ rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_
     return open_data(data_new, o, meaning, false);
 }
 
-/* With evaluation files, data.file is not read. */
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
                                   rt_data_meaning meaning)
 {

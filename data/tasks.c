@@ -6,11 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-/* The toy tasks. Each sequence begins with [CLS], an anchor: RoPE knows only distances, so
- * where the sequence begins has to be visible. Copying in place would be solved by the
- * residual path alone; hence the answers stand at a distance from what they repeat. */
+/* The toy tasks. Each sequence begins with [CLS] as an anchor: RoPE encodes distances only, so the
+ * start must be visible. Answers are at a distance from the tokens they repeat, because the
+ * residual path alone could copy in place. */
 
-/* Two symbols at least, so that there is something to tell apart. */
+/* Smallest vocabulary with symbols to distinguish. */
 enum { TWO_SYMBOLS = RT_FIRST_SYMBOL + 2 };
 
 static rt_random randomness(rt_draw draw)
@@ -18,7 +18,7 @@ static rt_random randomness(rt_draw draw)
     return (rt_random){draw.seed, draw.step, RT_STREAM_TASK};
 }
 
-/* One of the symbols from `first` on. */
+/* Returns a random symbol from `first` on. */
 static int32_t symbol_from(int32_t first, const rt_data *data, rt_draw draw, int position)
 {
     uint32_t symbols = (uint32_t)(data->vocab - first);
@@ -37,14 +37,14 @@ static void put(rt_sequence row, int position, int32_t id)
     row.mask[position] = 1;
 }
 
-/* The n symbols of a row, and the n places that have a label. */
+/* Symbols of a row and the positions of their labels, n each. */
 typedef struct question {
     int n;
     const int32_t *symbols;
     int32_t *answers;
 } question;
 
-/* [CLS] s_1 ... s_n [SEP] [MASK]*n, n = (length - 2) / 2. */
+/* Draws the question [CLS] s_1 ... s_n [SEP] [MASK]*n, n = (length - 2) / 2. */
 static question ask(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     int n = (row.length - 2) / 2;
@@ -57,14 +57,14 @@ static question ask(const rt_data *data, rt_draw draw, rt_sequence row)
     return (question){n, row.ids + 1, row.labels + n + 2};
 }
 
-/* At the i-th [MASK]: s_i. */
+/* Draws copy: at the i-th [MASK], s_i. */
 static void draw_copy(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     question q = ask(data, draw, row);
     memcpy(q.answers, q.symbols, (size_t)q.n * sizeof *q.answers);
 }
 
-/* At the i-th [MASK]: s_{n+1-i}. */
+/* Draws reverse: at the i-th [MASK], s_{n+1-i}. */
 static void draw_reverse(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     question q = ask(data, draw, row);
@@ -72,8 +72,8 @@ static void draw_reverse(const rt_data *data, rt_draw draw, rt_sequence row)
         q.answers[i] = q.symbols[q.n - 1 - i];
 }
 
-/* Shell's method: in place, since drawing cannot fail for want of memory, and quick enough
- * for long sequences. */
+/* Sorts by Shell's method: in place, because drawing must not allocate, and fast for long
+ * sequences. */
 static void sort(int32_t *values, int n)
 {
     for (int gap = n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
@@ -86,7 +86,7 @@ static void sort(int32_t *values, int n)
         }
 }
 
-/* At the i-th [MASK]: the i-th smallest. */
+/* Draws sort: at the i-th [MASK], the i-th smallest. */
 static void draw_sort(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     question q = ask(data, draw, row);
@@ -94,7 +94,7 @@ static void draw_sort(const rt_data *data, rt_draw draw, rt_sequence row)
     sort(q.answers, q.n);
 }
 
-/* [CLS] s_1 ... s_n; at s_i, i > distance: s_{i-distance}. */
+/* Draws shift: [CLS] s_1 ... s_n; at s_i, i > distance: s_{i-distance}. */
 static void draw_shift(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     int distance = data->options.distance;
@@ -120,8 +120,7 @@ static void check_shift(const rt_data_options *o, rt_rule_sink to)
     check_range(o, to, "data.distance", o->distance, 1, o->length - 2);
 }
 
-/* The symbol that occurs most often in s_first ... s_last; of several, the one nearest to s_last.
- */
+/* Returns the most frequent of s_first ... s_last; on a tie, the one nearest to s_last. */
 static int32_t most_frequent(const int32_t *symbols, int first, int last)
 {
     int most = 0;
@@ -138,7 +137,8 @@ static int32_t most_frequent(const int32_t *symbols, int first, int last)
     return found;
 }
 
-/* [CLS] s_1 ... s_n; at s_i, i >= W = distance: the most frequent of s_{i-W+1} ... s_i. */
+/* Draws majority: [CLS] s_1 ... s_n; at s_i, i >= W = distance: the most frequent of s_{i-W+1} ...
+ * s_i. */
 static void draw_majority(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int width = data->options.distance;
@@ -150,7 +150,7 @@ static void draw_majority(const rt_data *data, rt_draw draw, rt_sequence row)
     }
 }
 
-enum { WIDEST = 64 }; /* its square is what a label takes */
+enum { WIDEST = 64 }; /* limits the time per label, which is quadratic */
 
 static void check_majority(const rt_data_options *o, rt_rule_sink to)
 {
@@ -171,9 +171,9 @@ static bool is_among(const int32_t *pairs, int n, int32_t key)
     return false;
 }
 
-/* Draws p different keys among the first `symbols` symbols, every ordered choice as likely: which
- * ones they are after Floyd, where a symbol that is already there makes room for the one that only
- * now can be drawn; in random order, since each new key changes places with one of those there. */
+/* Draws p distinct keys from the first `symbols` symbols; all ordered choices have equal
+ * probability. Floyd's method chooses the set: a symbol that was drawn before is replaced by the
+ * last of the range. Swapping each new key with a random earlier one makes the order random. */
 static void draw_keys(int symbols, rt_draw draw, int32_t *pairs, int p)
 {
     assert(p <= symbols);
@@ -190,7 +190,8 @@ static void draw_keys(int symbols, rt_draw draw, int32_t *pairs, int p)
     }
 }
 
-/* [CLS] k_1 v_1 ... k_p v_p [SEP] k_q [MASK], p = (length - 4) / 2; at [MASK]: v_q. */
+/* Draws recall: [CLS] k_1 v_1 ... k_p v_p [SEP] k_q [MASK], p = (length - 4) / 2; at [MASK]: v_q.
+ */
 static void draw_recall(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     int p = pairs_of(row.length), end = 2 * p + 1;
@@ -220,7 +221,8 @@ static void check_recall(const rt_data_options *o, rt_rule_sink to)
 
 enum { ONE = RT_FIRST_SYMBOL, OTHER, FIRST_AROUND, ORDER_VOCAB };
 
-/* [CLS] and symbols, a 4 and a 5 once among them; at [CLS]: 1 if the 4 comes first, else 0. */
+/* Draws order: [CLS] and symbols, with one 4 and one 5 among them; at [CLS]: 1 if the 4 comes
+ * first, else 0. */
 static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     uint32_t words[4];
@@ -238,19 +240,19 @@ static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
 
 /* ---- retrieval ---- */
 
-/* Keys of mqar are in the first half of the symbols, values in the second. */
+/* Returns the number of keys of mqar: the first half of the symbols; the others are values. */
 static int keys_of_vocab(int vocab)
 {
     return (vocab - RT_FIRST_SYMBOL) / 2;
 }
 
-/* Returns the number of places that a query of mqar can have: every other one after the pairs. */
+/* Returns the number of positions for a query of mqar: every other one after the pairs. */
 static int slots_of(int length, int pairs)
 {
     return (length - 1 - 2 * pairs) / 2;
 }
 
-/* Draws a slot g = 0, 1, ... whose probability falls as (g + 1)^(a - 1), a = 0.01. */
+/* Draws a slot g = 0, 1, ... with probability proportional to (g + 1)^(a - 1), a = 0.01. */
 static int draw_slot(uint32_t word, int slots)
 {
     const double a = 0.01, uniform = word * 0x1p-32;
@@ -258,8 +260,9 @@ static int draw_slot(uint32_t word, int slots)
     return slot < slots ? slot : slots - 1;
 }
 
-/* Puts the query of pair i into a slot that is still free. With three times as many slots as pairs
- * the last slots, which have enough of the probability for one of a hundred attempts, are free. */
+/* Puts the query of pair i into a random free slot, after 100 attempts into the next free one. With
+ * three times as many slots as pairs, some of the last slots are free; one of 100 attempts is
+ * likely to hit them. */
 static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
 {
     enum { ATTEMPTS = 100 };
@@ -278,9 +281,9 @@ static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
     row.labels[first + 2 * slot] = row.ids[2 + 2 * i];
 }
 
-/* Multi-query associative recall (Arora et al. 2023): [CLS] k_1 v_1 ... k_p v_p, p = data.pairs,
- * and behind them every key once more among random symbols, at distances drawn from a power law; at
- * such a key: its value. */
+/* Draws multi-query associative recall (Arora et al. 2023): [CLS] k_1 v_1 ... k_p v_p, p =
+ * data.pairs, then every key once more among random symbols, at distances from a power law; at such
+ * a key: its value. */
 static void draw_mqar(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int p = data->options.pairs, keys = keys_of_vocab(data->vocab);
@@ -312,8 +315,8 @@ static void check_mqar(const rt_data_options *o, rt_rule_sink to)
                        1 + 8 * o->pairs, o->pairs, o->length);
 }
 
-/* Induction (Olsson et al. 2022): [CLS] s_1 s_2 ..., which repeats itself after n symbols, n drawn
- * for each sequence from T/4 to T/2, T = length - 1; at s_t, t > n: the symbol after it. */
+/* Draws induction (Olsson et al. 2022): [CLS] s_1 s_2 ... with period n, drawn for each sequence
+ * from T/4 to T/2, T = length - 1; at s_t, t > n: the next symbol. */
 static void draw_induction(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int T = row.length - 1, least = (T + 3) / 4;
@@ -329,8 +332,8 @@ static void draw_induction(const rt_data *data, rt_draw draw, rt_sequence row)
 
 enum { MARK = RT_FIRST_SYMBOL, FIRST_OF_FILLER, PASSKEY_VOCAB = FIRST_OF_FILLER + 2 };
 
-/* Passkey (Mohtashami and Jaggi 2023), with filler of random symbols: [CLS], the filler, a 4 and a
- * symbol k at a random place in it, and at the end a 4 and [MASK]; at [MASK]: k. */
+/* Draws passkey (Mohtashami and Jaggi 2023) with random filler: [CLS], the filler with a 4 and a
+ * symbol k at a random position, and at the end a 4 and [MASK]; at [MASK]: k. */
 static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int end = row.length - 2;
@@ -345,18 +348,17 @@ static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
     row.labels[end + 1] = row.ids[place + 1];
 }
 
-/* ---- tasks whose theta is known ---- */
+/* ---- tasks with a known theta ---- */
 
-/* Draws the random words of one position of a sequence, or of one symbol that a sequence repeats.
- */
+/* Draws the random words of a position, or of a symbol that a sequence repeats. */
 static void words_at(rt_draw draw, int index, uint32_t words[4])
 {
     rt_random_words(randomness(draw), rt_draw_index(draw, index), words);
 }
 
-/* [CLS] s_1 ... s_n: s_t is one of the symbols that are drawn for the sequence, the one that
- * `which` tells, with the given probability, else any symbol. Uses words 0 and 1 of t for s_t, and
- * word 2 of k for the k-th symbol of the sequence. */
+/* Draws [CLS] s_1 ... s_n: with the given probability s_t is symbol number which(t) of those drawn
+ * for the sequence, else a random symbol. Uses words 0 and 1 of t for s_t, and word 2 of k for
+ * symbol k of the sequence. */
 static void repeat(const rt_data *data, rt_draw draw, rt_sequence row, double probability,
                    int (*which)(const rt_data *, rt_draw, int t))
 {
@@ -378,8 +380,8 @@ static int residue(const rt_data *data, rt_draw draw, int t)
     return t % data->options.period;
 }
 
-/* P = data.period: s_t is the (t mod P)-th of P symbols half of the time. A pair that averages
- * over the sequence needs theta = 2 pi k / P. */
+/* Draws period, P = data.period: with probability 1/2, s_t is symbol t mod P of P symbols. A pair
+ * that averages over the sequence needs theta = 2 pi k / P. */
 static void draw_period(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     repeat(data, draw, row, 0.5, residue);
@@ -394,7 +396,7 @@ static void check_period(const rt_data_options *o, rt_rule_sink to)
 enum { CELLS = 8 };
 static const double turn = 6.283185307179586;
 
-/* The cell of a circle that a hand points at which turns by data.theta a position. */
+/* Returns the cell of a circle at position t, for a hand that turns by data.theta per position. */
 static int cell(const rt_data *data, rt_draw draw, int t)
 {
     uint32_t words[4];
@@ -403,14 +405,15 @@ static int cell(const rt_data *data, rt_draw draw, int t)
     return (int)(CELLS * (turns - floor(turns))) % CELLS;
 }
 
-/* s_t is the symbol of that cell with probability 0.6: theta = data.theta is needed. */
+/* Draws spin: with probability 0.6, s_t is the symbol of that cell, so theta = data.theta is
+ * needed. */
 static void draw_spin(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     repeat(data, draw, row, 0.6, cell);
 }
 
-/* Faster than half a turn looks like slower the other way round; a hand that stays in its cell
- * looks like one that stands. */
+/* Checks data.theta. Above half a turn per position the rotation looks like a slower one in the
+ * opposite direction; a hand that stays in its cell looks like one at rest. */
 static void check_spin(const rt_data_options *o, rt_rule_sink to)
 {
     const double slowest = turn / CELLS / (o->length - 2);

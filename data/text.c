@@ -1,4 +1,4 @@
-/* The vocabulary of a text: its rules, the one that is given, and that of data.vocab_file. */
+/* Finding and checking the vocabulary of a text. */
 
 #include "core/memory.h"
 #include "data/documents.h"
@@ -50,7 +50,8 @@ static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vo
     return rt_ok();
 }
 
-/* A given vocabulary may have its special ids from other files. */
+/* Reads data.vocab_file, at level bpe with the special ids of the given vocabulary: they may come
+ * from other files. */
 static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o,
                                  const rt_vocabulary *given)
 {
@@ -68,7 +69,6 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_o
     return status;
 }
 
-/* A vocabulary that was given reads a text as it reads texts. */
 rt_status rt_text_check_given(const rt_data *data)
 {
     const rt_data_options *o = &data->options;
@@ -93,7 +93,7 @@ rt_status rt_text_use_vocabulary(rt_data *data, const rt_vocabulary *v)
     return check_special(&data->options, v);
 }
 
-/* The one that was given holds; that of data.vocab_file must be the same. */
+/* Prefers the given vocabulary, which data.vocab_file must equal. */
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void *context)
 {
     const rt_data_options *o = &data->options;

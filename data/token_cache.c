@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* Changes when the same text and tokenizer make other ids, or another file of them. */
+/* Changes when the same text and tokenizer give other ids or another file. */
 enum { CACHE_VERSION = 2 };
 
-/* Texts from so many bytes on. */
+/* Default size from which a text is cached. */
 static const size_t least_bytes = 64000000;
 
 enum { WAIT_NANOSECONDS = 50000000 };
@@ -40,7 +40,7 @@ static void say(const rt_data_options *o, const char *line)
 
 /* ---- digests ---- */
 
-/* XXH128 as hexadecimal digits, zero-terminated. */
+/* Size of an XXH128 in hexadecimal digits with a final zero. */
 enum { DIGEST_SIZE = 33 };
 
 static void write_digest(char digest[DIGEST_SIZE], XXH128_hash_t hash)
@@ -53,17 +53,17 @@ static void digest_text(char digest[DIGEST_SIZE], const char *text)
     write_digest(digest, XXH3_128bits(text, strlen(text)));
 }
 
-/* ---- an entry ---- */
+/* ---- entries ---- */
 
-/* Something in the cache: it is found, or the process that holds its lock makes it while others
- * wait. */
+/* Entry of the cache. If it is missing, the process that holds its lock makes it while others wait.
+ */
 typedef struct entry {
     const rt_data_options *o;
     char name[DIGEST_SIZE];
-    int lock; /* descriptor of the lock, from `hold` to `release` */
+    int lock; /* descriptor, between `hold` and `release` */
 } entry;
 
-/* Writes the path of a file of an entry. open_folder has checked its length. */
+/* Writes the path of a file of an entry; open_folder has checked the length. */
 static void path_of(char path[RT_PATH_SIZE], const entry *e, const char *ending)
 {
     snprintf(path, RT_PATH_SIZE, "%s/%s%s", e->o->cache, e->name, ending);
@@ -77,7 +77,7 @@ static rt_status open_folder(const rt_data_options *o)
     return status.code ? status : rt_folders_make(o->cache);
 }
 
-/* Puts a text into the cache, behind a line with its digest. */
+/* Writes a text to the cache, after a line with its digest. */
 static rt_status put_text(const entry *e, const char *ending, const char *text)
 {
     char name[2 * DIGEST_SIZE], digest[DIGEST_SIZE];
@@ -88,7 +88,7 @@ static rt_status put_text(const entry *e, const char *ending, const char *text)
     return rt_durable_given(e->o->cache, name, rt_writer_take(&w));
 }
 
-/* Returns the text of an entry, which the caller frees; NULL if there is none, or a damaged one. */
+/* Returns the text of an entry, which the caller frees; NULL if it is missing or damaged. */
 static char *get_text(const entry *e, const char *ending)
 {
     char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
@@ -104,7 +104,7 @@ static char *get_text(const entry *e, const char *ending)
     return NULL;
 }
 
-/* Returns whether the locked file still has its name: the process that held it removes it. */
+/* Returns whether the locked file still has its name: its previous holder removes it. */
 static bool has_name(int lock, const char *path)
 {
     struct stat held, named;
@@ -127,7 +127,7 @@ static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
     return rt_ok();
 }
 
-/* Takes the lock of an entry. On an error it is not held, and there is nothing to release. */
+/* Acquires the lock of an entry. After an error nothing needs to be released. */
 static rt_status hold(entry *e)
 {
     char path[RT_PATH_SIZE];
@@ -145,7 +145,7 @@ static rt_status hold(entry *e)
     return status;
 }
 
-/* Returns the status that it is given. */
+/* Removes and releases the lock. Returns `status`. */
 static rt_status release(entry *e, rt_status status)
 {
     char path[RT_PATH_SIZE];
@@ -155,9 +155,10 @@ static rt_status release(entry *e, rt_status status)
     return status;
 }
 
-/* ---- the digest of a file ---- */
+/* ---- digests of files ---- */
 
-/* Returns whether the cache has the digest of the unchanged file. */
+/* Finds the digest of a file in the cache. Returns false if it is missing or the file has changed.
+ */
 static bool find_digest(const entry *e, const char *identity, char digest[DIGEST_SIZE])
 {
     const size_t length = strlen(identity);
@@ -211,7 +212,7 @@ static rt_status digest_file(const rt_text_files *text, const rt_text_file *file
     return release(&e, status);
 }
 
-/* Adds the digests of the files of a text; `list`, or NULL, takes a copy of them. */
+/* Writes the digests of the files of a text to `w`, and copies them to `list` unless it is NULL. */
 static rt_status add_digests(rt_writer *w, const rt_text_files *text, const rt_data_options *o,
                              char (*list)[DIGEST_SIZE])
 {
@@ -228,7 +229,7 @@ static rt_status add_digests(rt_writer *w, const rt_text_files *text, const rt_d
     return status;
 }
 
-/* Removes the digests of the files of a text, which do not agree with their bytes. */
+/* Removes the cached digests of the files of a text. */
 static void forget_digests(const rt_text_files *text, const rt_data_options *o)
 {
     char path[RT_PATH_SIZE];
@@ -240,7 +241,7 @@ static void forget_digests(const rt_text_files *text, const rt_data_options *o)
     }
 }
 
-/* Names an entry by the digest of what was written, which is freed. */
+/* Sets the name of an entry to the digest of `w`, and frees `w`. */
 static rt_status name_entry(entry *e, rt_writer *w, rt_status status)
 {
     if (!status.code && w->failed)
@@ -259,7 +260,7 @@ typedef struct ids_entry {
     const rt_text_files *text;
     const rt_vocabulary *v;
     rt_unknown *unknown;
-    char (*digests)[DIGEST_SIZE]; /* of the files of the text */
+    char (*digests)[DIGEST_SIZE]; /* digests of the files of the text */
     bool stale;                   /* the tokenized bytes had other digests */
 } ids_entry;
 
@@ -308,7 +309,7 @@ static rt_status put_info(const entry *e, const ids_info *info)
     return put_text(e, ".info", text);
 }
 
-/* Reads the checksums; false if they do not have the digest of NAME.info. */
+/* Reads the checksums. Returns false if they disagree with the digest in NAME.info. */
 static bool read_sums(const entry *e, const ids_info *info, rt_token_sums *sums)
 {
     char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
@@ -325,7 +326,7 @@ static bool read_sums(const entry *e, const ids_info *info, rt_token_sums *sums)
     return false;
 }
 
-/* Returns whether a file begins with the header of so many ids. */
+/* Returns whether a file begins with the .npy header for these ids. */
 static bool has_header(const char *path, size_t width, size_t count)
 {
     unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
@@ -338,7 +339,7 @@ static bool has_header(const char *path, size_t width, size_t count)
     return same;
 }
 
-/* Opens the ids if they are there, whole and undamaged. */
+/* Opens the ids. Returns false if a file is missing or damaged. */
 static bool find_ids(const ids_entry *m)
 {
     const entry *e = &m->entry;
@@ -353,17 +354,17 @@ static bool find_ids(const ids_entry *m)
     return !rt_token_runs_add_file(m->runs, m->text->key, &file, m->v->count, &sums).code;
 }
 
-/* The ids of a text on their way into a file: their checksums, and the digest of the text. */
+/* State of writing ids to a file, with their checksums and the digests of the text files. */
 typedef struct writing_ids {
     const ids_entry *m;
     rt_token_writer writer;
     rt_token_sums sums;
-    size_t room;          /* for checksums */
-    XXH3_state_t *sum;    /* of the ids since the last checksum */
-    size_t filled;        /* bytes of them */
-    XXH3_state_t *digest; /* of the file that is being read */
-    size_t file, at;      /* its number, and bytes of it so far */
-    bool differs;         /* a file had another digest than its name says */
+    size_t room;          /* capacity of sums */
+    XXH3_state_t *sum;    /* checksum of the current block */
+    size_t filled;        /* bytes in the current block */
+    XXH3_state_t *digest; /* digest of the current text file */
+    size_t file, at;      /* index of the text file, and bytes read of it */
+    bool differs;         /* a text file has another digest than NAME implies */
 } writing_ids;
 
 static rt_status end_block(writing_ids *w)
@@ -393,7 +394,7 @@ static rt_status take_ids(void *context, rt_id_list *ids)
     return status.code ? status : rt_token_writer_take(&w->writer, ids);
 }
 
-/* Sees the bytes of the text in their order. */
+/* Computes the digests of the text files from their consecutive bytes. */
 static void see_bytes(void *context, const unsigned char *bytes, size_t size)
 {
     writing_ids *w = context;
@@ -481,7 +482,7 @@ static rt_status write_ids(ids_entry *m)
     return status;
 }
 
-/* Files that are there and cannot be used are damaged. */
+/* Makes the ids. If NAME.info exists, the files are damaged. */
 static rt_status make_ids(ids_entry *m)
 {
     const entry *e = &m->entry;
@@ -499,7 +500,7 @@ static rt_status make_ids(ids_entry *m)
     return status;
 }
 
-/* Adds the folder to what could not be read or written in it. */
+/* Adds the folder to the message of an RT_IO error. */
 static rt_status name_folder(rt_status status, const rt_data_options *o)
 {
     return status.code == RT_IO
@@ -534,7 +535,7 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
     rt_status status = m.digests ? open_folder(o) : rt_out_of_memory("digests");
     if (!status.code)
         status = open_ids(&m);
-    if (m.stale) { /* the digest of a file was of other bytes: once more, without it */
+    if (m.stale) { /* a cached digest was wrong: try once more without it */
         forget_digests(text, o);
         status = open_ids(&m);
     }

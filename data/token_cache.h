@@ -1,36 +1,35 @@
 #ifndef ROTOR_DATA_TOKEN_CACHE_H
 #define ROTOR_DATA_TOKEN_CACHE_H
 
-/* Texts that were tokenized once, in the folder data.cache:
+/* Cache of tokenized texts in the folder data.cache:
  *
- *     NAME.npy          the ids; NAME is the digest of what they follow from: the bytes of the
- *                       text, the tokenizer, data.documents, and the version of rotor
+ *     NAME.npy          the ids. NAME is the digest of everything they depend on: the bytes of the
+ *                       text, the tokenizer, data.documents and the version of rotor
  *     NAME.sums         checksums of the ids (token_file.h)
- *     NAME.info         how many there are, the digest of the checksums, and what the vocabulary
- *                       lacked; written last
- *     NAME.vocabulary   at level char, the characters of a text
- *     NAME.digest       of a file: its size, time and inode, and the digest of its bytes, which is
- *                       made again when those change
- *     NAME.lock         held by the process that makes the others, and then removed
+ *     NAME.info         number of ids, digest of NAME.sums, unknown characters or words; written
+ * last NAME.vocabulary   level char: the vocabulary of a text NAME.digest       size, time, inode
+ * and digest of a text file; made again when they change NAME.lock         held by the process that
+ * makes the files, then removed
  *
- * Small files begin with the digest of their text. What does not agree with its digest or checksum
- * is made again. Processes that want the same text at once make it once. Whatever fails leaves no
- * file that is half of one, and the bytes that are tokenized must have the digest of the name. */
+ * Small files begin with the digest of their text. An entry that disagrees with its digest or
+ * checksum is made again. Of several processes that need an entry one makes it. A failure leaves no
+ * partial file. Tokenized bytes are checked against the digest in NAME. */
 
 #include "data/encode_text.h"
 #include "data/task.h"
 #include "data/token_file.h"
 
-/* Returns whether a text of that size belongs in the cache. */
+/* Returns whether a text of this size is cached. */
 bool rt_token_cache_takes(const rt_data_options *o, size_t bytes);
 
-/* Adds the ids of a text, from the cache, where they are put first if they are not there. Errors of
+/* Adds the ids of a text to the runs and creates the cache entry if needed. Errors of
  * rt_text_encode; RT_IO if the folder cannot be written. */
 rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
                               const rt_vocabulary *vocabulary, const rt_data_options *o,
                               rt_unknown *unknown) RT_MUST_CHECK;
 
-/* The characters of texts as a vocabulary, in the same way. `make` finds them. */
+/* Reads the vocabulary of the characters of texts from the cache, or creates it by `make` and
+ * caches it. Errors as rt_token_cache_open. */
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new,
                                     const rt_text_files *const *texts, size_t count,
                                     const rt_data_options *o, rt_vocabulary_maker *make,

@@ -1,4 +1,4 @@
-/* HDF5 data sets of token ids. */
+/* HDF5 data sets of token ids: reading in a child process, and writing. */
 
 #include "data/token_format.h"
 
@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The most bytes of a chunk, which HDF5 holds in memory whole, and of those it keeps. */
+/* Limit of a chunk in bytes, and HDF5's chunk cache. */
 enum { CACHE_SIZE = 32 << 20, CACHE_SLOTS = 10007 };
 
-/* Ids that are decoded at a time. */
+/* Ids per block. */
 enum { BLOCK = 1 << 16 };
 
-/* An open data set. Nothing is closed: the process ends. */
+/* An open data set. It is never closed because the child process ends. */
 typedef struct set {
     const rt_token_input *in;
     hid_t file;
@@ -30,7 +30,7 @@ typedef struct set {
     size_t count;
 } set;
 
-/* Bytes of what HDF5 says of a failure. */
+/* Size of HDF5's description of an error. */
 enum { SAID_SIZE = 200 };
 
 static herr_t copy_description(unsigned depth, const H5E_error2_t *error, void *said)
@@ -40,7 +40,7 @@ static herr_t copy_description(unsigned depth, const H5E_error2_t *error, void *
     return 0;
 }
 
-/* Copies the description of the first error of the last call of HDF5, its innermost one. */
+/* Copies the description of the innermost error of the last HDF5 call. */
 static void copy_last_error(char said[SAID_SIZE])
 {
     snprintf(said, SAID_SIZE, "unknown error");
@@ -58,7 +58,7 @@ static rt_status not_readable(const set *d, const char *what, const char *said)
         major, minor, release, what, said);
 }
 
-/* The plain driver, whatever the environment asks HDF5 for. */
+/* Opens the file with the plain driver, whatever the environment requests. */
 static rt_status open_file(set *d)
 {
     char said[SAID_SIZE];
@@ -83,7 +83,7 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
     return -1;
 }
 
-/* Returns whether the file has an object of the name that is no data set, or none at all. */
+/* Returns whether the file has no object of this name, or one that is not a data set. */
 static bool lacks_dataset(const set *d)
 {
     if (H5Oexists_by_name(d->file, d->in->dataset, H5P_DEFAULT) <= 0)
@@ -165,7 +165,7 @@ static rt_status check_extent(set *d)
     return rt_ok();
 }
 
-/* Filters must be part of HDF5: any other is code that HDF5 looks for and loads. */
+/* Refuses filters that are not part of HDF5: it would search and load foreign code. */
 static rt_status check_filters(const set *d, hid_t creation)
 {
     int count = H5Pget_nfilters(creation);
@@ -190,7 +190,7 @@ static rt_status not_written(const set *d)
     return rt_token_refuse(d->in, "parts of the data set were never written");
 }
 
-/* HDF5 would read what was never written as zeros. */
+/* Checks the chunks. Missing ones are refused, since HDF5 would read them as zeros. */
 static rt_status check_chunks(const set *d, hid_t creation)
 {
     hsize_t chunk = 0, chunks = 0;
@@ -233,7 +233,8 @@ static rt_status check_storage(const set *d)
     }
 }
 
-/* H5dont_atexit is for a test that does all this in its own process. */
+/* Opens and checks the data set. H5dont_atexit is needed by a test that runs this in its own
+ * process. */
 static rt_status open_set(set *d)
 {
     H5dont_atexit();
@@ -257,7 +258,7 @@ rt_status rt_token_dataset_find(void *input, unsigned char **place_new, size_t *
     rt_token_place *place = rt_alloc(1, sizeof *place);
     if (!place)
         return rt_out_of_memory("the place of token ids");
-    const haddr_t offset = H5Dget_offset(d.ids); /* undefined in chunks and in a header */
+    const haddr_t offset = H5Dget_offset(d.ids); /* undefined for chunked and compact data */
     *place = (rt_token_place){.count = d.count,
                               .width = d.width,
                               .is_unsigned = d.is_unsigned,
@@ -269,8 +270,6 @@ rt_status rt_token_dataset_find(void *input, unsigned char **place_new, size_t *
     return rt_ok();
 }
 
-/* ---- ids ---- */
-
 static hid_t type_of(size_t width, bool is_unsigned)
 {
     return width == sizeof(uint16_t)  ? H5T_NATIVE_UINT16
@@ -279,7 +278,7 @@ static hid_t type_of(size_t width, bool is_unsigned)
                                       : H5T_NATIVE_INT32;
 }
 
-/* Reads a block of ids, or writes it. */
+/* Reads or writes a block of ids. */
 static bool move_block(const set *d, size_t first, size_t count, void *block, bool write)
 {
     const hsize_t start = first, extent = count;
@@ -333,8 +332,8 @@ static bool copy_ids(const rt_token_writer *ids, const set *d)
     return good;
 }
 
-/* By the plain driver, whatever the environment asks HDF5 for, whose own end would crash after a
- * close that failed. */
+/* Creates a file with the plain driver, whatever the environment requests. HDF5's cleanup at exit
+ * is off: it would crash after a failed close. */
 static hid_t create_file(const char *path)
 {
     H5dont_atexit();
@@ -347,8 +346,8 @@ static hid_t create_file(const char *path)
     return file;
 }
 
-/* In one piece, so that the ids are read where they are, and without the time, so that the same ids
- * are the same file. */
+/* Writes contiguous data, so that ids can be read in place, without the time, so that equal ids
+ * give equal files. */
 bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
 {
     const hsize_t extent = ids->count;

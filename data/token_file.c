@@ -15,33 +15,31 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* ---- a file ---- */
-
-/* Ids of the first look at a time, and of one call to read them. */
+/* Ids per block of the initial scan, and per read. */
 enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
 
-/* Bytes that HDF5 may take to read a file of tokens, beside the addresses that a process has: its
- * caches, a chunk, and the filters that unpack it. */
+/* Limit of the memory in which HDF5 reads a file of tokens, beyond that of this process: its
+ * caches, a chunk, and the decoding filters. */
 #define HDF5_MEMORY ((size_t)512 << 20)
 
-/* Bytes of ids that are all looked at when a file is opened: a part of a second. */
+/* Largest file whose ids are all checked when it is opened, which takes less than a second. */
 #define SCANNED ((uint64_t)256 << 20)
 
-/* Bytes of ids that are all compared with their checksums when a file is opened. */
+/* Largest file whose checksums are all checked when it is opened. */
 #define SUMMED_FIRST ((uint64_t)1 << 30)
 
 typedef struct rt_token_run {
     size_t count;
-    rt_id_list memory; /* ids in memory; without any, the run is a file */
+    rt_id_list memory; /* ids in memory; empty: the run is a file */
     rt_token_input in;
     int vocab;
-    char *own_path;       /* rotor wrote the file, whose name may go; else NULL */
+    char *own_path;       /* path of a file that rotor wrote, whose name may disappear; else NULL */
     rt_token_sums sums;   /* of a file that rotor wrote */
-    atomic_bool *sound;   /* (sums.count): the ids agree with the checksum */
-    rt_token_place place; /* of the ids in what is read */
+    atomic_bool *sound;   /* (sums.count): the block was checked */
+    rt_token_place place; /* place of the ids in the file */
     struct stat opened;
     pthread_mutex_t mutex;
-    rt_status status; /* the first failure of a read */
+    rt_status status; /* first failed read */
 } rt_token_run;
 
 /* ---- reading ---- */
@@ -51,8 +49,8 @@ static rt_status changed(const rt_token_run *f, const char *how)
     return rt_error(RT_DATA, "%s: %s %s while it was in use", f->in.name, f->in.key, how);
 }
 
-/* A file that was cut short, written again or replaced must not pass for the ids that a training
- * began with, whatever is there now. */
+/* Checks that a file was not truncated, rewritten or replaced: other ids would change a running
+ * training. */
 static rt_status check_unchanged(const rt_token_run *f)
 {
     struct stat now;
@@ -77,7 +75,7 @@ static rt_status read_bytes(const rt_token_run *f, size_t first, size_t count, v
     return (size_t)got < size ? changed(f, "became shorter") : rt_ok();
 }
 
-/* The i-th of integers as they are in the file. */
+/* Returns the i-th integer of a block of the file. */
 static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
 {
     if (p->width == sizeof(uint16_t)) {
@@ -105,7 +103,7 @@ static rt_status no_id(const rt_token_run *f, size_t index, int64_t value)
 
 /* ---- checksums ---- */
 
-/* Removes a file that rotor wrote, unless its name is that of another one by now. */
+/* Removes a file that rotor wrote, unless its name now belongs to another file. */
 static void remove_own(const rt_token_run *f)
 {
     struct stat named;
@@ -114,8 +112,8 @@ static void remove_own(const rt_token_run *f)
         unlink(f->own_path);
 }
 
-/* Compares a block of ids with its checksum. A file that is damaged is removed: the next process
- * that wants the ids makes them again. */
+/* Compares a block of ids with its checksum. A damaged file is removed, so that the next process
+ * that needs the ids creates it again. */
 static rt_status check_block(const rt_token_run *f, size_t block)
 {
     unsigned char bytes[RT_SUMMED];
@@ -134,7 +132,7 @@ static rt_status check_block(const rt_token_run *f, size_t block)
     return status;
 }
 
-/* Compares the blocks of some ids with their checksums, unless that was done before. */
+/* Compares the blocks of these ids with their checksums, unless already done. */
 static rt_status check_blocks(const rt_token_run *f, size_t first, size_t count)
 {
     const size_t whole = RT_SUMMED / (size_t)f->place.width;
@@ -147,7 +145,7 @@ static rt_status check_blocks(const rt_token_run *f, size_t first, size_t count)
     return status;
 }
 
-/* Takes over the checksums of a file that is open. */
+/* Prepares the checksums of an open file, and checks those of a small file. */
 static rt_status begin_sums(rt_token_run *f)
 {
     const uint64_t bytes = f->place.count * f->place.width;
@@ -161,7 +159,7 @@ static rt_status begin_sums(rt_token_run *f)
 
 /* ---- ids ---- */
 
-/* The file can have been written again since it was opened. */
+/* Reads and checks ids: the file may have changed since it was opened. */
 static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int32_t *ids)
 {
     int64_t piece[PIECE];
@@ -199,7 +197,7 @@ static rt_status scan(const rt_token_run *f)
 
 /* ---- opening ---- */
 
-/* HDF5 parses in a child; what that says is bytes from a stranger. */
+/* Runs an HDF5 parser in a child process, whose answer is untrusted. */
 static rt_status parse(rt_token_run *f, rt_child_work *work, rt_child_limits limits, void *answer)
 {
     unsigned char *reply;
@@ -218,7 +216,7 @@ static rt_status parse(rt_token_run *f, rt_child_work *work, rt_child_limits lim
     return status;
 }
 
-/* Checks that all ids lie within the file, by its size. */
+/* Checks that all ids lie within the file. */
 static rt_status check_place(const rt_token_run *f)
 {
     const rt_token_place *p = &f->place;
@@ -233,7 +231,7 @@ static rt_status check_place(const rt_token_run *f)
     return rt_token_refuse(&f->in, "the file is damaged: ids lie outside of it");
 }
 
-/* A file without a name, which is gone when it is closed. */
+/* Creates an unnamed file, which disappears when it is closed. */
 static int temporary_file(void)
 {
     static const char *const places[] = {"/var/tmp/rotor-XXXXXX", "/tmp/rotor-XXXXXX"};
@@ -250,7 +248,7 @@ static int temporary_file(void)
     return file;
 }
 
-/* Puts the decoded ids in the place of the file. */
+/* Replaces the file by a temporary one with the decoded ids. */
 static rt_status decode(rt_token_run *f)
 {
     const size_t size = (size_t)(f->place.count * f->place.width);
@@ -272,7 +270,7 @@ static rt_status decode(rt_token_run *f)
     return status;
 }
 
-/* HDF5 parses its files elsewhere; those of the other formats are plain. */
+/* Finds the ids of a file. Only HDF5 files need a child process. */
 static rt_status find_ids(rt_token_run *f)
 {
     const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->in.size),
@@ -300,7 +298,7 @@ static rt_status open_file(rt_token_run *f)
 
 /* ---- runs ---- */
 
-/* Ids that are looked through at a time. */
+/* Ids per block of a search. */
 enum { RUN_BLOCK = 256 };
 
 static void close_run(rt_token_run *f)
@@ -315,7 +313,7 @@ static void close_run(rt_token_run *f)
     rt_free(f);
 }
 
-/* Returns a run behind the others that is still to be filled; NULL if the heap is exhausted. */
+/* Returns a new run after the others, still to be filled; NULL if memory is exhausted. */
 static rt_token_run *new_run(rt_token_runs *runs)
 {
     rt_token_run **list = rt_grow(runs->list, &runs->room, runs->count + 1, sizeof *list);
@@ -383,7 +381,7 @@ void rt_token_runs_close(rt_token_runs *runs)
     *runs = (rt_token_runs){.count = 0};
 }
 
-/* Reads ids of one run. */
+/* Reads ids of one run. Stores its first failure. */
 static bool read_run(rt_token_run *f, size_t first, size_t count, int32_t *to)
 {
     if (!f->memory.ids) {

@@ -62,7 +62,7 @@ rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...)
     return rt_error(RT_DATA, "%s: %s (%s)", in->name, fact, in->key);
 }
 
-/* Reads the first bytes of a file, as many as there are. */
+/* Reads up to `size` bytes from the start of a file. */
 static rt_status read_start(const rt_token_input *in, unsigned char *to, size_t size, size_t *got)
 {
     const ssize_t n = rt_read_at(in->file, to, size, 0);
@@ -82,12 +82,12 @@ static uint32_t little_at(const unsigned char *bytes, int i)
 
 /* Header of a file of llm.c. */
 typedef struct llmc_header {
-    uint32_t magic, version; /* version 0: such a file holds no tokens */
-    uint64_t width;          /* bytes of an id */
+    uint32_t magic, version; /* version 0: not a file of tokens */
+    uint64_t width;          /* bytes per id */
     const char *what;
 } llmc_header;
 
-/* Returns the header of llm.c that a file begins with; NULL if it has none. */
+/* Returns the llm.c header with the magic number of a file, NULL if there is none. */
 static const llmc_header *llmc_header_of(const unsigned char *start, size_t got)
 {
     static const llmc_header headers[] = {{20240520, 1, 2, "tokens"},
@@ -151,7 +151,7 @@ static rt_status find_in_bin(const rt_token_input *in, rt_token_place *place)
 static const char npy_magic[] = "\x93NUMPY";
 enum { NPY_MAGIC = 6, NPY_VERSIONS = 3, NPY_START = 10, NPY_TEXT = 4096 };
 
-/* Returns the text behind 'name' in the dictionary of the header; NULL if it is not there. */
+/* Returns the text after 'name' in the header's dictionary, NULL if it is missing. */
 static const char *value_of(const char *header, const char *name)
 {
     char quoted[32];
@@ -166,8 +166,7 @@ static const char *value_of(const char *header, const char *name)
     return at + strspn(at, " ");
 }
 
-/* Returns the length of a type for a message: a word in quotes with them, or the list of the fields
- * of a structure, shortened. */
+/* Returns the length of a type to print: a quoted word, or a shortened list of fields. */
 static int length_of_type(const char *type)
 {
     enum { SHOWN = 60 };
@@ -286,7 +285,7 @@ rt_status rt_token_writer_take(void *writer, rt_id_list *ids)
     return rt_durable_write(&w->file, ids->ids, ids->count * w->width);
 }
 
-/* The number of ids is known at the end; the header has as many bytes as before. */
+/* Rewrites the header with the number of ids. Its size does not change. */
 static rt_status write_header(const rt_token_writer *w)
 {
     unsigned char bytes[RT_NPY_HEADER];

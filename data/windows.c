@@ -9,11 +9,12 @@
 #include <assert.h>
 #include <string.h>
 
-/* Numbers of permutations; those of blocks come after them. */
+/* Numbers of permutations; those of blocks follow. */
 enum { OF_BATCHES, OF_BOUNDS, OF_BLOCKS };
 
-/* Batches of a block: a sixteenth of an epoch, so that a small file is sorted as well, but enough
- * that the rows of a batch change from epoch to epoch, and no more than these need. */
+/* Batches per block: a sixteenth of an epoch, between these limits. The minimum keeps small files
+ * sorted; it is large enough for the rows of a batch to change between epochs, and the maximum is
+ * as much as that needs. */
 enum { FEWEST_BATCHES = 4, MOST_BATCHES = 64, PARTS = 16 };
 
 enum { ROUNDS = 6 };
@@ -29,7 +30,7 @@ static uint32_t mix(rt_random random, uint32_t number, int round, uint32_t half)
 
 uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i)
 {
-    int bits = 1; /* of a half */
+    int bits = 1; /* bits of a half */
     assert(i < n);
     while (bits < 16 && n > UINT32_C(1) << 2 * bits)
         bits++;
@@ -61,7 +62,7 @@ static uint64_t block_size(rt_order o)
                                                       : part);
 }
 
-/* The row at a place of an epoch. The first block ends at a bound that is drawn. */
+/* Returns the row at a position of an epoch. The first block ends at a random bound. */
 static uint32_t row_at(rt_order o, rt_random epoch, uint32_t place)
 {
     const uint64_t size = block_size(o), part = mix(epoch, OF_BOUNDS, 0, 0);
@@ -105,20 +106,20 @@ bool rt_data_keeps_documents(const rt_data *data)
     return rt_documents_are_cut(&data->options) && !data->options.cross;
 }
 
-/* The tokens of a sequence without the one that begins it. */
+/* Returns the tokens of a sequence without the one that begins it. */
 static size_t window_size(const rt_data *data, int length)
 {
     return (size_t)length - rt_data_begins(data);
 }
 
-/* The tokens of the shortest window: the first is predicted at the token before it, if there is
- * one, and else something must follow it. */
+/* Returns the tokens of the shortest window. Its first token is predicted from the token before it;
+ * without one, a second token is needed. */
 static size_t least_window(const rt_data *data)
 {
     return rt_data_begins(data) ? 1 : 2;
 }
 
-/* ---- what there is to cut from ---- */
+/* ---- parts and texts ---- */
 
 static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, double weight)
 {
@@ -130,8 +131,8 @@ static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, do
     return rt_ok();
 }
 
-/* Without a file for evaluation the tail of a part is kept for it: what is to be evaluated, of
- * which `tail` tokens are not trained on. */
+/* Checks a part without evaluation file: `kept` tokens are evaluated and the last `tail` are
+ * excluded from training. */
 static rt_status check_split(const rt_data *data, const char *name, size_t count, size_t tail,
                              size_t kept, const char *many)
 {
@@ -196,10 +197,10 @@ void rt_windows_close(rt_data *data)
     rt_free(data->windows.texts.list);
 }
 
-/* ---- what is cut ---- */
+/* ---- evaluation windows ---- */
 
-/* Tokens after the last whole window of a text are skipped. A text shorter than a window is a
- * window of its own if there is no other. */
+/* Returns the windows of a text. Tokens after the last full window are skipped. For evaluation
+ * only, a shorter text is one window. */
 static size_t rows_of(const rt_data *data, const rt_window_text *text, int length)
 {
     const size_t rows = text->count / window_size(data, length);
@@ -229,8 +230,8 @@ rt_short_texts rt_data_short_texts(const rt_data *data)
     return found;
 }
 
-/* Evaluation windows begin where the one before ends, those of a text after those of the text
- * before it. */
+/* Returns an evaluation window. Windows follow each other without gaps within a text, text after
+ * text. */
 static rt_window_text evaluation_window(const rt_data *data, uint32_t sequence, int length)
 {
     const size_t window = window_size(data, length),
@@ -244,7 +245,7 @@ static rt_window_text evaluation_window(const rt_data *data, uint32_t sequence, 
     return (rt_window_text){text->first + row * window, left < window ? left : window, 0};
 }
 
-/* Numbers of the draws of a training window; those of documents come after them. */
+/* Numbers of the random draws of a training window; those of documents follow. */
 enum { DRAW_START, DRAW_PART, DRAW_DOCUMENT };
 
 static rt_random randomness(rt_draw draw)
@@ -252,7 +253,8 @@ static rt_random randomness(rt_draw draw)
     return (rt_random){draw.seed, draw.step, RT_STREAM_WINDOW};
 }
 
-/* Uniform in 0 ... n-1; beyond 32 bits it leans to small numbers by less than one in 2^16. */
+/* Returns a uniform number in 0 ... n-1; for n above 32 bits biased to small numbers by less than
+ * 2^-16. */
 static size_t draw_below(rt_draw draw, int number, size_t n)
 {
     uint32_t words[4];
@@ -262,7 +264,7 @@ static size_t draw_below(rt_draw draw, int number, size_t n)
     return (size_t)(((uint64_t)words[0] << 32 | words[1]) % n);
 }
 
-/* One of the parts, as often as its weight says. */
+/* Draws a part with a probability in proportion to its weight. */
 static const rt_window_text *draw_part(const rt_windows *w, rt_draw draw)
 {
     const rt_window_text *part = w->parts.list;
@@ -274,7 +276,7 @@ static const rt_window_text *draw_part(const rt_windows *w, rt_draw draw)
     return part;
 }
 
-/* Training windows begin anywhere. */
+/* Draws a training window at a random position. */
 static rt_window_text training_window(const rt_data *data, rt_draw draw, int length)
 {
     const rt_window_text *part = draw_part(&data->windows, draw);
@@ -284,12 +286,13 @@ static rt_window_text training_window(const rt_data *data, rt_draw draw, int len
     return (rt_window_text){part->first + first, window, 0};
 }
 
-/* Positions at which a window of `count` tokens around a token may begin. */
+/* Range in which a window of `count` tokens around a token may begin. */
 typedef struct document {
     size_t first_start, last_start, count;
 } document;
 
-/* Returns the document of a token in a part: all of it, or the windows that hold the token. */
+/* Returns the windows that hold a token of a part and stay in its document. A document shorter than
+ * a window is one window. */
 static document document_around(const rt_data *data, const rt_window_text *part, size_t token,
                                 size_t window)
 {
@@ -307,8 +310,8 @@ static document document_around(const rt_data *data, const rt_window_text *part,
     return (document){start, last < token ? last : token, window};
 }
 
-/* Moves the longest piece of `count` ids that lies in one document to their beginning, makes
- * padding of the others, and returns how many there are. */
+/* Moves the longest piece of `count` ids within one document to the front and pads the others.
+ * Returns its length. */
 static int longest_document(const rt_data *data, int32_t *ids, int count)
 {
     int first = 0, longest = 0, start = 0;
@@ -327,8 +330,8 @@ static int longest_document(const rt_data *data, int32_t *ids, int count)
     return longest;
 }
 
-/* Without a border in them: a token is drawn, and then a window of its document that has it. A
- * document that is too short to be learned from is drawn again. */
+/* Draws a training window within one document: a token, then a window that holds it. If the
+ * document is too short to predict a token, draws again. */
 static rt_window_text training_document(const rt_data *data, rt_draw draw, int length)
 {
     enum { TRIES = 16 };
@@ -356,7 +359,7 @@ static rt_window_text window_of(const rt_data *data, rt_draw draw, int length)
                                          : training_window(data, draw, length);
 }
 
-/* A row that cannot be read stays padding. */
+/* Draws a row. One that cannot be read stays padding. */
 void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const rt_window_text window = window_of(data, draw, row.length);

@@ -1,4 +1,4 @@
-/* Byte-pair encoding of a text. */
+/* Byte-level BPE: encoding a text. */
 
 #include "data/tokenizers/bpe.h"
 
@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-/* A part of a word under way; parts that were joined to the one on their left have RT_NO_ID. */
+/* Part of a word. A part that was joined to its left neighbour has RT_NO_ID. */
 typedef struct symbol {
     int32_t id;
-    int32_t left, right; /* places; -1 at the ends */
+    int32_t left, right; /* indices of the neighbours; -1 at the ends */
 } symbol;
 
-/* A short word and its ids. Where two have the same slot, the later one stays. */
+/* Cached short word with its ids. A word replaces another in the same slot. */
 enum { SHORT_WORD = 22, SHORT_IDS = 10 };
 enum { LEAST_SLOTS = 1 << 9, MOST_SLOTS = 1 << 16, BYTES_A_SLOT = 16 };
 typedef struct slot {
@@ -22,21 +22,20 @@ typedef struct slot {
     int32_t ids[SHORT_IDS];
 } slot;
 
-/* A text under way, with a memory of the words that came before. A word of n bytes costs n log n at
- * most. */
+/* State of encoding a text, with a cache of its words. A word of n bytes takes O(n log n). */
 typedef struct encoding {
     const rt_vocabulary *v;
-    bool special; /* special tokens are tokens */
+    bool special; /* parse special tokens */
     rt_id_taker *take;
     void *context;
     rt_unknown *unknown;
-    slot *slots;         /* NULL: of a short text no words are kept */
+    slot *slots;         /* NULL for a short text, whose words are not cached */
     uint32_t slot_count; /* a power of two */
     symbol *symbols;
     size_t symbol_room;
-    rt_queue queue; /* by rank, and then by place: neighbours that had a merge when they were put
-                       here, and the piece that it makes */
-    char *spaced;   /* scratch memory for a text behind a space */
+    rt_queue queue; /* neighbours with a merge, ordered by rank, then by position, and the piece
+                       that the merge gives */
+    char *spaced;   /* scratch memory: a space and a text */
     size_t spaced_room;
 } encoding;
 
@@ -56,8 +55,8 @@ static void push(encoding *e, int32_t place)
         rt_queue_push(&e->queue, (rt_waiting){.first = m->rank, .left = place, .value = m->joined});
 }
 
-/* Joins what waits, unless it is no longer there. As in tokenizers it is there as long as the two
- * neighbours at its place have a merge into the same piece, be it another merge. */
+/* Joins a pair, unless it has changed. As in tokenizers, it is valid while the neighbours at its
+ * position have a merge to the same piece, even by another rule. */
 static void join(encoding *e, rt_waiting top)
 {
     symbol *s = &e->symbols[top.left];
@@ -85,7 +84,7 @@ static void note_unknown(encoding *e, unsigned char byte, size_t at)
     rt_byte_name(byte, e->unknown->name);
 }
 
-/* The bytes of a word as symbols; returns how many there are. */
+/* Fills `symbols` with the bytes of a word. Returns their number. */
 static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
     const rt_bpe *bpe = e->v->bpe;
@@ -109,7 +108,7 @@ static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_
     return count;
 }
 
-/* Leaves the ids of a word in its symbols; returns the number of these. */
+/* Merges the symbols of a word. Returns their number, joined ones (RT_NO_ID) included. */
 static int32_t merge(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
     const int32_t count = spell(e, word, bytes, at);
@@ -130,7 +129,8 @@ static slot *slot_of(encoding *e, const unsigned char *word, size_t bytes)
     return e->slots + ((hash ^ hash >> 15) & (e->slot_count - 1));
 }
 
-/* Keeps a word that has been merged, unless it has bytes to be counted each time. */
+/* Caches a merged word. The caller excludes words with unknown bytes, which are counted each time.
+ */
 static void keep(slot *kept, const unsigned char *word, size_t bytes, const symbol *symbols,
                  int32_t count)
 {
@@ -168,7 +168,7 @@ static rt_status merge_word(encoding *e, slot *kept, const unsigned char *word, 
     return rt_ok();
 }
 
-/* Takes the ids of a word, which begins at byte `at` of the text. */
+/* Encodes a word, which begins at byte `at` of the text. */
 static rt_status encode_word(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
     slot *kept = slot_of(e, word, bytes);
@@ -185,8 +185,6 @@ static rt_status encode_word(encoding *e, const unsigned char *word, size_t byte
     return merge_word(e, kept, word, bytes, at);
 }
 
-/* ---- the tokenizer ---- */
-
 void rt_bpe_free(rt_bpe *bpe)
 {
     if (!bpe)
@@ -200,7 +198,7 @@ void rt_bpe_free(rt_bpe *bpe)
     rt_free(bpe);
 }
 
-/* ---- sameness ---- */
+/* ---- equality ---- */
 
 static bool tokens_equal(const rt_added_tokens *a, const rt_added_tokens *b)
 {
@@ -321,7 +319,8 @@ rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigne
     return (rt_found_token){NULL, bytes, bytes};
 }
 
-/* Characters of it may stand for bytes, which it is spelled as. */
+/* Compares the stored text, in which characters may have been replaced by the bytes they represent.
+ */
 const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id)
 {
     const rt_added_tokens *const lists[] = {&bpe->as_is, &bpe->composed};
@@ -343,11 +342,11 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)
     return bytes <= SIZE_MAX / factor ? bytes * factor : SIZE_MAX;
 }
 
-/* Cuts a text by the cuts from `number` on. `at` is where the text begins in the whole, or the part
- * that it was made of. */
+/* Splits a text by the cuts from `number` on. `at` is the offset of the text, or of the part it was
+ * made from. */
 static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at);
 
-/* A text that does not begin with a space gets one. */
+/* Encodes a text with a space before it. */
 static rt_status put_space(encoding *e, int number, const unsigned char *text, size_t bytes,
                            size_t at)
 {
@@ -384,7 +383,7 @@ static bool is_covered(const rt_found_token *found, size_t done)
     return found->token->takes_left && found->end <= done;
 }
 
-/* Splits off tokens; what is between them goes on to `rest`. */
+/* Matches added tokens and passes the text between them to `rest`. */
 static rt_status split(encoding *e, const rt_added_tokens *tokens, rt_rest *rest,
                        const unsigned char *text, size_t bytes, size_t at)
 {
@@ -426,7 +425,7 @@ static rt_status compose(encoding *e, const unsigned char *text, size_t bytes, s
     return status;
 }
 
-/* Keeps the words of a text that is long enough. */
+/* Allocates the cache for words, if the text is long enough. */
 static bool make_slots(encoding *e, size_t bytes)
 {
     if (bytes < (size_t)LEAST_SLOTS * BYTES_A_SLOT)

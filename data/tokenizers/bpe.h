@@ -1,7 +1,7 @@
 #ifndef ROTOR_DATA_TOKENIZERS_BPE_H
 #define ROTOR_DATA_TOKENIZERS_BPE_H
 
-/* Byte-pair encoding: added tokens, and the tokenizer. */
+/* Byte-level BPE: added tokens and the tokenizer. */
 
 #include "data/tokenizers/characters.h"
 #include "data/tokenizers/maps.h"
@@ -13,12 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- added tokens ---- */
+/* Added tokens are matched before a text is split into words: from left to right, the longest at
+ * each position. */
 
-/* Tokens that are found in a text before it is cut into words: at each place the longest that
- * stands there, from left to right. */
-
-/* Bytes of one token. */
+/* Limit of the bytes of a token. */
 enum { RT_ADDED_TOKEN_SIZE = 512 };
 
 typedef struct rt_added_token {
@@ -26,106 +24,98 @@ typedef struct rt_added_token {
     size_t size;
     int32_t id;
     bool special;
-    bool takes_left, takes_right; /* the blanks beside it belong to it */
+    bool takes_left, takes_right; /* the token includes the blanks beside it */
 } rt_added_token;
 
-/* Starts zeroed. */
+/* List of added tokens. It starts zeroed. */
 typedef struct rt_added_tokens {
     rt_added_token *list;
     int count;
-    rt_pieces pieces; /* their ids are places in the list */
+    rt_pieces pieces; /* ids are indices of the list */
 } rt_added_tokens;
 
 void rt_added_tokens_free(rt_added_tokens *tokens);
 
-/* Sorts the pieces of a list that is complete. Returns NULL; the text of a token that is there
- * twice; or "" when the heap is exhausted. */
+/* Sorts the pieces of a complete list. Returns NULL, the text of a duplicate token, or "" if memory
+ * is exhausted. */
 const char *rt_added_tokens_sort(rt_added_tokens *tokens);
 
-/* A token in a text, and the bytes that belong to it. */
+/* Match of an added token, with the range of its bytes. */
 typedef struct rt_found_token {
-    const rt_added_token *token; /* NULL: there is none */
+    const rt_added_token *token; /* NULL: no match */
     size_t start, end;
 } rt_found_token;
 
-/* Extends a token by the blanks that belong to it, at most back to `before`. */
+/* Extends a match by its blanks, back to `before` at most. */
 rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
                                           size_t bytes, size_t before);
 
-/* The next token of a text, which is UTF-8. With special = false a special token is text, which no
- * other token is looked for in. *at is the place to begin at, 0 at first, and is moved behind the
- * token; `before` is the end of the token before, 0 at first. */
+/* Finds the next token of a UTF-8 text from *at on, and moves *at behind it. Without `special`,
+ * special tokens are text, in which no other token is matched. `before` is the end of the previous
+ * match. *at and `before` start at 0. */
 rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigned char *text,
                                     size_t bytes, bool special, size_t before, size_t *at);
 
-/* ---- the tokenizer ---- */
+/* A byte-level BPE vocabulary (Sennrich et al. 2016, Radford et al. 2019), used as by Hugging
+ * Face's tokenizers: added tokens are matched first, the text between them is split into words
+ * (words.h), and within a word the neighbours whose merge is first in the file are joined until no
+ * merge is left. */
 
-/* The pieces of a byte-level BPE vocabulary (Sennrich et al. 2016, Radford et al. 2019), and how a
- * text is joined of them, as Hugging Face's tokenizers does it: added tokens are split off, what is
- * left is cut into words (words.h), and within a word the two neighbours whose merge comes
- * first in the file are joined until no two neighbours have a merge. */
-
-/* Values in a tokenizer.json; its bytes; ids, the special ones included. */
+/* Limits: values in a tokenizer.json, its bytes, and ids with special tokens. */
 enum { RT_BPE_VALUES = 1 << 21, RT_BPE_BYTES = 64 << 20, RT_BPE_LIMIT = 1000000 };
 
 enum { RT_CUTS_LIMIT = 4 };
 
 typedef struct rt_bpe {
-    rt_pretokenizer cuts[RT_CUTS_LIMIT]; /* within each piece of a cut the next one cuts */
+    rt_pretokenizer cuts[RT_CUTS_LIMIT]; /* each cut splits the parts of the previous one */
     int cut_count;
-    int space_before;   /* the cut before which a text gets a space; -1: none does */
-    rt_form form;       /* a text is brought into it */
-    bool ignore_merges; /* a word that is a piece is that piece */
-    bool fuses_unknown; /* unknown bytes that follow each other are one */
-    int32_t unknown;    /* of a byte that has no piece; RT_NO_ID: it is left out */
-    int32_t bytes[256]; /* RT_NO_ID: it has no piece */
+    int space_before;   /* index of the cut before which a text gets a space; -1: none */
+    rt_form form;       /* normal form of a text */
+    bool ignore_merges; /* a word that is a piece is not split */
+    bool fuses_unknown; /* consecutive unknown bytes are one */
+    int32_t unknown;    /* id of bytes without a piece; RT_NO_ID: omitted */
+    int32_t bytes[256]; /* id of each byte; RT_NO_ID: no piece */
     rt_pairs merges;
-    rt_byte_map pieces;              /* of the vocabulary; empty unless merges are ignored */
-    int32_t *piece_ids;              /* the ids of these pieces */
-    int32_t first, last;             /* what the post-processor puts before a text, and behind it;
-                                        RT_NO_ID: nothing, or no special token */
-    rt_special_ids found;            /* what the file seems to have for them; RT_NO_ID: nothing */
-    rt_added_tokens as_is, composed; /* found in the text, and after it was brought into `form` */
+    rt_byte_map pieces;   /* pieces of the vocabulary; empty unless ignore_merges */
+    int32_t *piece_ids;   /* their ids */
+    int32_t first, last;  /* special tokens of the post-processor around a text; RT_NO_ID: none */
+    rt_special_ids found; /* special ids according to the file; RT_NO_ID: none */
+    rt_added_tokens as_is, composed; /* matched in the text, and in its normal form */
     char *file;                      /* tokenizer.json, zero-terminated */
 } rt_bpe;
 
-/* Takes apart a tokenizer.json; errors are those of rt_vocabulary_read. Fills in text, starts,
- * kinds, ordinary, count, special and bpe of a vocabulary that is zero otherwise, also in part when
- * it fails. */
+/* Parses a tokenizer.json. Errors as rt_vocabulary_read. Fills text, starts, kinds, ordinary,
+ * count, special and bpe of a zeroed vocabulary, in part also after an error. */
 rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes,
                       size_t size) RT_MUST_CHECK;
 
-/* Special ids that somebody knows, those that are not RT_NO_ID, instead of those that the file
- * seems to have; that of [UNK] is always the file's. RT_DATA, which begins with `name`, for what is
- * no id of the vocabulary. */
+/* Replaces special ids of the file by the `known` ones that are not RT_NO_ID, except [UNK].
+ * RT_DATA, which begins with `name`, if an id is not in the vocabulary. */
 rt_status rt_bpe_know(rt_vocabulary *v, const char *name,
                       const rt_special_ids *known) RT_MUST_CHECK;
 void rt_bpe_free(rt_bpe *bpe);
 
-/* Returns whether two encodings whose ids have the same texts make the same ids of every text. */
+/* Returns whether two vocabularies with the same texts of ids encode every text to the same ids. */
 bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b);
 
-/* An added token by its text, or by its id if there is no text; NULL if there is none. */
+/* Returns an added token by its text or, with text NULL, by its id; NULL if there is none. */
 const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id);
 
-/* The most ids that a text of so many bytes has; SIZE_MAX if there are more. */
+/* Returns an upper bound of the ids of a text of this size, at most SIZE_MAX. */
 size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
 
-/* Gives the ids of the bytes from `from` to `to` of a text, which must be UTF-8, to `take`, and
- * counts bytes that have no piece. Where `special` is false special tokens are text. RT_MEMORY,
- * after some ids may have been taken. */
+/* Encodes bytes from ... to - 1 of a UTF-8 text, passing ids to `take`, and counts bytes without a
+ * piece. Without `special`, special tokens are text. RT_MEMORY, possibly after some ids. */
 rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
                         bool special, rt_id_taker *take, void *context,
                         rt_unknown *unknown) RT_MUST_CHECK;
 
-/* ---- writing ---- */
-
-/* Special tokens of a new tokenizer, whose ids are their places: the token between texts, and the
- * token that stands for a masked one, which a tokenizer may lack. */
+/* Special tokens of a new tokenizer; the index is the id: the token between texts and, optionally,
+ * the mask token. */
 enum { RT_BPE_MOST_SPECIALS = 2 };
 extern const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS];
 
-/* Returns the character that stands for a byte (GPT-2: bytes as characters that can be seen). */
+/* Returns the character that represents a byte (GPT-2's printable characters). */
 enum { RT_BPE_BYTE_COUNT = 256 };
 int32_t rt_bpe_character_of(unsigned char byte);
 
@@ -133,9 +123,9 @@ typedef struct rt_merge {
     int32_t left, right; /* ids */
 } rt_merge;
 
-/* Writes a tokenizer.json, with GPT-2's pattern, as tokenizers 0.23 saves it, byte for byte: tokens
- * by their ids, of which the first are the first `specials` of rt_bpe_specials, as they are
- * written. The caller frees it; NULL when the heap is exhausted. */
+/* Writes a tokenizer.json with GPT-2's pattern, byte for byte as tokenizers 0.23 saves it. The
+ * index of a token is its id; the first `specials` are those of rt_bpe_specials. The caller frees
+ * it; NULL if memory is exhausted. */
 char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_merge *merges,
                    size_t count) RT_MUST_CHECK;
 

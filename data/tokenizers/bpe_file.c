@@ -14,8 +14,8 @@
 
 /* ---- bytes ---- */
 
-/* GPT-2's way to write bytes as characters that can be seen: those of Latin-1 that are seen stand
- * for themselves; the others, which are 0 to 0x20, 0x7f to 0xa0 and 0xad, come from U+0100 on. */
+/* GPT-2's printable characters for bytes: printable bytes of Latin-1 are themselves; the others (0
+ * to 0x20, 0x7f to 0xa0 and 0xad) are U+0100 and following. */
 enum { BYTES = RT_BPE_BYTE_COUNT, FIRST_HIGH = 0x7f, LOW = 0x21, HIGH = 0x22, HYPHEN = 0xad };
 
 static bool is_itself(int32_t c)
@@ -23,7 +23,7 @@ static bool is_itself(int32_t c)
     return (c >= LOW && c < FIRST_HIGH) || (c >= FIRST_HIGH + HIGH && c < BYTES && c != HYPHEN);
 }
 
-/* The byte that a character stands for, or -1. */
+/* Returns the byte that a character represents, or -1. */
 static int32_t byte_of(int32_t character)
 {
     const int32_t other = character - BYTES;
@@ -45,8 +45,8 @@ int32_t rt_bpe_character_of(unsigned char byte)
     return byte == HYPHEN ? BYTES + LOW + HIGH : BYTES + LOW + byte - FIRST_HIGH;
 }
 
-/* Byte-level text as the bytes that it stands for. False if a character stands for none; `bytes`
- * has room for as many as the text. */
+/* Converts byte-level text to its bytes; `bytes` has room for the size of the text. Returns false
+ * if a character does not represent a byte. */
 static bool read_bytes(const char *text, char *bytes, size_t *size)
 {
     const size_t length = strlen(text);
@@ -62,17 +62,18 @@ static bool read_bytes(const char *text, char *bytes, size_t *size)
     return true;
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
-/* A function that returns bool is false once `status` is an error: the first one stays. */
+/* State of the parser. Functions that return bool return false after setting `status`, which keeps
+ * the first error. */
 typedef struct reading {
-    rt_vocabulary *v; /* being filled */
-    rt_bpe *bpe;      /* of v */
-    const char *name; /* of the file */
+    rt_vocabulary *v; /* to be filled */
+    rt_bpe *bpe;      /* v->bpe */
+    const char *name; /* name of the file */
     const json_t *json, *model;
     json_t *vocab;             /* model.vocab */
     json_t *added;             /* added_tokens */
-    const char *begins, *ends; /* the tokens that the post-processor puts around a text; or NULL */
+    const char *begins, *ends; /* tokens of the post-processor around a text; or NULL */
     rt_status status;
 } reading;
 
@@ -100,11 +101,11 @@ static bool run_out(reading *r)
     return fail(r, rt_out_of_memory("a vocabulary"));
 }
 
-/* A text as messages name it, in a buffer of the calling block. */
+/* Quotes a text for a message, in a buffer of the calling block. */
 #define NAMED(text) rt_word_name(text, strlen(text), (char[RT_WORD_NAME_SIZE]){0})
 
-/* A key of an object that must be true or false; absent or null, it is `otherwise`. `where` is what
- * the object is called: "model", "added_tokens[3]". */
+/* Returns a boolean key of an object, `otherwise` if it is absent or null. `where` names the object
+ * in messages: "model", "added_tokens[3]". */
 static bool read_flag(reading *r, const json_t *object, const char *where, const char *key,
                       bool otherwise)
 {
@@ -138,7 +139,7 @@ static bool refuse_type(reading *r, const char *where, const json_t *part, const
     return refuse(r, "%s is %s; %s", where, *type ? NAMED(type) : "missing", read);
 }
 
-/* Reads a part of the file, or of a Sequence each of its parts, a list of that name. */
+/* Reads a part of the file, or each part of a Sequence; `name` is the key of its list. */
 static bool read_parts(reading *r, const char *key, const char *name,
                        bool (*read_part)(reading *r, const json_t *part, bool last))
 {
@@ -156,7 +157,8 @@ static bool read_parts(reading *r, const char *key, const char *name,
 
 /* ---- the normalizer ---- */
 
-/* NFKC of NFC, and NFC of NFKC, are NFKC, so the order in a sequence does not matter. */
+/* Reads a normal form. The order in a Sequence does not matter: NFC then NFKC, and NFKC then NFC,
+ * are NFKC. */
 static bool read_form(reading *r, const json_t *part, bool last)
 {
     (void)last;
@@ -179,8 +181,8 @@ static bool read_normalizer(reading *r)
 
 /* ---- the pre-tokenizer ---- */
 
-/* Patterns as files have them. Of GPT-2 and GPT-4 there are two spellings, of which the second is
- * that of OpenAI's tiktoken. */
+/* Supported patterns. GPT-2 and GPT-4 have two spellings each; the second is that of OpenAI's
+ * tiktoken. */
 static const struct {
     const char *pattern;
     rt_pretokenizer cut;
@@ -208,7 +210,8 @@ static bool add_cut(reading *r, rt_pretokenizer cut)
     return true;
 }
 
-/* A pattern that fits everywhere cuts alike whether its matches are kept or what is between. */
+/* Checks the behavior of Split. If a pattern matches everywhere, removing the rest (invert,
+ * Removed) equals Isolated. */
 static bool check_behavior(reading *r, const json_t *part)
 {
     const char *behavior = text_of(part, "behavior");
@@ -278,7 +281,7 @@ static bool read_decoder(reading *r)
     return has_type(part, "ByteLevel") || refuse_type(r, "decoder", part, "'ByteLevel' is read");
 }
 
-/* Reads the tokens that a template puts before and behind a text. */
+/* Reads the tokens of a template before and after a text. */
 static bool read_template(reading *r, const json_t *part)
 {
     const json_t *list = json_object_get(part, "single");
@@ -308,7 +311,7 @@ static bool read_processor(reading *r, const json_t *part, bool last)
 
 /* ---- pieces ---- */
 
-/* An id of the file, -1 if it is none. */
+/* Returns an id of the file, -1 if it is invalid. */
 static json_int_t id_of(const json_t *number)
 {
     const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
@@ -355,10 +358,10 @@ static bool make_room(reading *r)
            run_out(r);
 }
 
-/* The text of an id in the file. */
+/* Text of an id in the file. */
 typedef struct id_text {
-    const char *text; /* NULL: there is no such id */
-    bool added;       /* it is the content of an added token */
+    const char *text; /* NULL: unused id */
+    bool added;       /* content of an added token */
 } id_text;
 
 static bool sort_by_id(reading *r, id_text *texts)
@@ -389,7 +392,8 @@ static bool sort_by_id(reading *r, id_text *texts)
     return true;
 }
 
-/* A token that was added may have characters that stand for no byte: it is written as it is. */
+/* Stores the text of an id as bytes. An added token may have characters that do not represent
+ * bytes; it is stored unchanged. */
 static bool write_text(reading *r, int32_t id, const id_text *from)
 {
     rt_vocabulary *v = r->v;
@@ -449,8 +453,8 @@ static int32_t find_piece(reading *r, size_t number, const char *piece)
     return (int32_t)json_integer_value(found);
 }
 
-/* Reads a merge: the two pieces, as a list of two or as a text with a space between. Of a pair that
- * comes twice the higher rank holds, as in tokenizers. `text` is scratch memory. */
+/* Reads a merge: a list of two pieces, or a text with a space between them. Of duplicates the last
+ * one is valid, as in tokenizers. `text` is scratch memory. */
 static bool read_merge(reading *r, size_t number, const json_t *json, char **text, size_t *room)
 {
     const char *whole = json_string_value(json), *space = whole ? strchr(whole, ' ') : NULL;
@@ -478,7 +482,7 @@ static bool read_merge(reading *r, size_t number, const json_t *json, char **tex
     return true;
 }
 
-/* The heading of a merges.txt may stand in the list, and has no rank. */
+/* Returns whether a merge is the heading of a merges.txt, which has no rank. */
 static bool is_heading(const json_t *merge)
 {
     const char *text = json_string_value(merge);
@@ -511,7 +515,7 @@ static bool find_model(reading *r)
     return json_is_object(r->vocab) || refuse(r, "model.vocab must be an object");
 }
 
-/* Refuses keys that change how words are joined, unless the value is an empty text or 0. */
+/* Refuses keys that change how words are joined, unless they are null, empty or 0. */
 static bool check_absent(reading *r)
 {
     static const char *const absent[] = {"dropout", "continuing_subword_prefix",
@@ -537,8 +541,8 @@ static bool read_flags(reading *r)
     return !r->status.code;
 }
 
-/* tokenizers minds an unk_token that is no piece only when it is needed; here a byte is left out
- * then, and counted. */
+/* Reads unk_token. If it is not a piece, unknown bytes are omitted and counted, while tokenizers
+ * fails when it needs the token. */
 static bool read_unknown(reading *r)
 {
     const json_t *found = json_object_get(r->model, "unk_token");
@@ -550,8 +554,9 @@ static bool read_unknown(reading *r)
 
 /* ---- added tokens ---- */
 
-/* A token that is a piece has its id; the others have those behind the pieces, in their order.
- * tokenizers sees to that whatever the file says; a file that says something else is refused. */
+/* Checks the id of an added token: that of the piece with the same text, or else the next one after
+ * the pieces. tokenizers assigns these ids whatever the file says, so a file with others is
+ * refused. */
 static bool check_id(reading *r, size_t number, const json_t *token, json_int_t *largest)
 {
     const json_t *piece = json_object_get(r->vocab, text_of(token, "content"));
@@ -565,7 +570,7 @@ static bool check_id(reading *r, size_t number, const json_t *token, json_int_t 
                                   (long long)wanted, (long long)id);
 }
 
-/* Reads a token. One that is found in a normalized text is brought into the form of that text. */
+/* Reads an added token. One that is matched in normalized text is normalized itself. */
 static bool read_token(reading *r, size_t number, const json_t *token)
 {
     char where[40];
@@ -617,10 +622,10 @@ static bool read_added_tokens(reading *r)
     return read && sort_tokens(r, &r->bpe->as_is) && sort_tokens(r, &r->bpe->composed);
 }
 
-/* ---- what they are for ---- */
+/* ---- roles of special tokens ---- */
 
-/* The id of the first of some texts that is a special token; RT_NO_ID if none is. A NULL ends the
- * texts. */
+/* Returns the id of the first text in a NULL-terminated list that is a special token, RT_NO_ID if
+ * there is none. */
 static int32_t find_special(const reading *r, const char *const *texts)
 {
     const json_t *token;
@@ -635,8 +640,8 @@ static int32_t find_special(const reading *r, const char *const *texts)
     return RT_NO_ID;
 }
 
-/* A text begins with what the post-processor puts before it, or with a token of a name that is
- * known for that, or else with the one that ends it, as GPT-2 has it. */
+/* Finds the special tokens. A text begins with the post-processor's token, or a token with a known
+ * name, or else the token that ends a text, as in GPT-2. */
 static void find_roles(reading *r)
 {
     static const char *const begins[] = {"<|begin_of_text|>", "<s>", "<bos>", "<|bos|>", "[CLS]",
@@ -665,7 +670,7 @@ static void find_roles(reading *r)
     bpe->found = ids;
 }
 
-/* Padding is never looked at: it may have any id. */
+/* Returns an id for padding, which may be any, since padding is masked. */
 static int32_t padding(const rt_special_ids *ids)
 {
     return ids->pad != RT_NO_ID ? ids->pad : ids->sep != RT_NO_ID ? ids->sep : ids->cls;
@@ -714,7 +719,7 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *b
                         RT_BPE_BYTES, size);
     reading r = {.v = v, .name = name};
     r.bpe = v->bpe = rt_alloc(1, sizeof *v->bpe);
-    char *copy = rt_alloc_unset(size + 1, 1); /* parsing changes it */
+    char *copy = rt_alloc_unset(size + 1, 1); /* the parser changes it */
     if (r.bpe)
         r.bpe->file = rt_alloc(size + 1, 1);
     if (!r.bpe || !copy || !r.bpe->file) {
@@ -748,7 +753,7 @@ static json_t *special_tokens(int count)
                                             rt_bpe_specials[id], "single_word", 0, "lstrip", 0,
                                             "rstrip", 0, "normalized", 0, "special", 1))) {
             json_decref(list);
-            return NULL; /* which json_pack refuses */
+            return NULL; /* json_pack refuses NULL */
         }
     return list;
 }

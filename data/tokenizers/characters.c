@@ -12,12 +12,11 @@ typedef struct range {
     int32_t first, last;
 } range;
 
-/* Origin of the tables below: for every code point c, BertNormalizer and BertPreTokenizer of
- * tokenizers 0.23.3 were given a, c, b, and NFD was given c beside a mark of every combining class;
- * a code point for which utf8proc 2.8.0 differs is in a table. Ranges that have only letters
- * between them are one. */
+/* Tables of differences between tokenizers 0.23.3 and utf8proc 2.8.0, found with every code point
+ * c: BertNormalizer and BertPreTokenizer were given a, c, b, and NFD was given c beside a mark of
+ * every combining class. Ranges with only letters between them are merged. */
 
-/* Punctuation, marks and format characters that are letters there. */
+/* Punctuation, marks and format characters that tokenizers treats as letters. */
 static const range later_letters[] = {
     {0x61d, 0x61d},     {0x7fd, 0x7fd},     {0x890, 0x8e2},     {0x9fd, 0x9fe},
     {0xa76, 0xa76},     {0xafa, 0xaff},     {0xb55, 0xb55},     {0xc04, 0xc3c},
@@ -31,7 +30,7 @@ static const range later_letters[] = {
     {0x16fe2, 0x16fe4}, {0x1cf00, 0x1cf46}, {0x1e000, 0x1e4ef}, {0x1e944, 0x1e95f},
 };
 
-/* Characters whose combining class is 0 there. */
+/* Characters of combining class 0 in tokenizers. */
 static const range later_marks[] = {
     {0x7fd, 0x7fd},     {0x898, 0x8d3},     {0x9fe, 0x9fe},     {0xc3c, 0xc3c},
     {0xd3b, 0xd3c},     {0xeba, 0xeba},     {0x1715, 0x1715},   {0x1abf, 0x1ace},
@@ -40,21 +39,21 @@ static const range later_marks[] = {
     {0x16ff0, 0x16ff1}, {0x1e08f, 0x1e4ef},
 };
 
-/* Characters that have no compatibility decomposition there; NFKC was compared for every code point
- * between a, a dot below and an acute accent. */
+/* Characters without a compatibility decomposition in tokenizers. NFKC was compared for every code
+ * point between a, a dot below and an acute accent. */
 static const range later_compatible[] = {
     {0x32ff, 0x32ff},   {0xa7f2, 0xa7f4},   {0xab69, 0xab69},   {0x10781, 0x107ba},
     {0x11938, 0x11938}, {0x1e030, 0x1e06d}, {0x1f16c, 0x1f16c}, {0x1fbf0, 0x1fbf9},
 };
 
-/* Ideographs. The fifth range begins at U+2B820 in Unicode; there it begins later, and so here. */
+/* Ideographs. The fifth range begins at U+2B820 in Unicode, but later in tokenizers. */
 static const range ideographs[] = {
     {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
     {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f},
 };
 
-/* Letters that got a lower case after Unicode 15, which is the one place where its tables are the
- * newer ones, and how far away it is. */
+/* Letters with a lower case since after Unicode 15, and the distance to it. Only here the tables of
+ * tokenizers are newer. */
 static const struct {
     range from;
     int32_t step;
@@ -68,11 +67,11 @@ static const struct {
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
-/* Returns whether c is in one of the ranges, which ascend. */
+/* Returns whether c is in one of the ascending ranges. */
 static bool is_among(int32_t c, const range *ranges, int count)
 {
     int low = 0, high = count;
-    while (low < high) { /* the first that does not end before c */
+    while (low < high) { /* first range that does not end before c */
         const int middle = (low + high) / 2;
         if (c > ranges[middle].last)
             low = middle + 1;
@@ -136,7 +135,7 @@ rt_character rt_character_of(int32_t c)
     return is_among(c, later_letters, COUNT(later_letters)) ? RT_CHARACTER_LETTER : is;
 }
 
-enum { COMPATIBLE_SIZE = 18 }; /* characters of the longest compatibility decomposition (NFKD) */
+enum { COMPATIBLE_SIZE = 18 }; /* longest compatibility decomposition (NFKD) */
 
 static int decompose(int32_t c, int32_t *parts, int size, utf8proc_option_t compatible)
 {
@@ -150,7 +149,7 @@ static int decompose(int32_t c, int32_t *parts, int size, utf8proc_option_t comp
 int rt_character_decompose(int32_t c, int32_t parts[RT_DECOMPOSITION_SIZE])
 {
     parts[0] = c;
-    return c < 0xc0 || c == 0x11938 /* a decomposition of Unicode 13 */
+    return c < 0xc0 || c == 0x11938 /* has a decomposition since Unicode 13 */
                ? 1
                : decompose(c, parts, RT_DECOMPOSITION_SIZE, 0);
 }
@@ -175,9 +174,8 @@ int32_t rt_character_lower(int32_t c)
 
 /* ---- classes of regular expressions ---- */
 
-/* How the tables below were found: each code point was given to the regular expressions and to the
- * pre-tokenizer Digits of tokenizers 0.23.3, whose tables are those of Unicode 16 and 17. Here is
- * what utf8proc 2.8.0, which has Unicode 15, does not know yet. */
+/* Code points that tokenizers 0.23.3 (Unicode 16 and 17) knows and utf8proc 2.8.0 (Unicode 15) does
+ * not, found by giving each to its regular expressions and its pre-tokenizer Digits. */
 
 static const range regex_letters[] = {
     {0x1c89, 0x1c8a},   {0xa7cb, 0xa7cd},   {0xa7da, 0xa7dc},   {0x105c0, 0x105f3},
@@ -193,7 +191,7 @@ static const range regex_numbers[] = {
     {0x16d70, 0x16d79}, {0x1ccf0, 0x1ccf9}, {0x1e5f1, 0x1e5fa},
 };
 
-/* Numbers for Digits alone. */
+/* Numbers for Digits only. */
 static const range more_digits[] = {{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}};
 
 rt_class rt_class_beyond_ascii(int32_t c)
@@ -225,17 +223,17 @@ bool rt_is_digit(int32_t c)
 
 /* ---- normal forms ---- */
 
-/* Below U+0300 no character joins what stands before it, and all are composed. */
+/* Below U+0300 characters are composed and do not join a preceding one. */
 enum { FIRST_JOINING = 0x300, FIRST_JOINING_LEAD = 0xcc };
 
-/* In NFKC only ASCII stays as it is: U+00A0 becomes a space. */
+/* NFKC leaves ASCII only unchanged: U+00A0 becomes a space. */
 enum { FIRST_COMPATIBLE_LEAD = 0xc2 };
 
 enum { CLASSES = 256 };
 
 typedef struct forming {
     rt_form form;
-    int32_t *list; /* characters of a part of the text that nothing outside of it joins */
+    int32_t *list; /* part of the text that no other character joins */
     int32_t *sorted;
     size_t count, room, sorted_room;
     unsigned char *to;
@@ -265,7 +263,7 @@ static bool make_room(forming *f)
     return list && sorted;
 }
 
-/* ---- the order of marks ---- */
+/* ---- order of marks ---- */
 
 static bool is_ordered(const int32_t *run, size_t count)
 {
@@ -275,7 +273,8 @@ static bool is_ordered(const int32_t *run, size_t count)
     return true;
 }
 
-/* By counting: a text may be nothing but marks. */
+/* Sorts a run by combining class in linear time (counting sort), since a text may have only marks.
+ */
 static void count_in_order(int32_t *run, size_t count, int32_t *sorted)
 {
     size_t starts[CLASSES + 1] = {0};
@@ -288,7 +287,7 @@ static void count_in_order(int32_t *run, size_t count, int32_t *sorted)
     memcpy(run, sorted, count * sizeof *run);
 }
 
-/* Sorts a short run by combining class; characters of one class keep their order. */
+/* Sorts a short run by combining class (stable). */
 static void insert_in_order(int32_t *run, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -318,21 +317,21 @@ static void order(forming *f)
 
 /* ---- composition ---- */
 
-/* The character that two make, or 0. */
+/* Returns the composition of two characters, or 0. */
 static int32_t pair(int32_t first, int32_t second)
 {
     int32_t both[] = {first, second};
-    if (second < FIRST_JOINING || second == 0x11930) /* which has joined since Unicode 13 */
+    if (second < FIRST_JOINING || second == 0x11930) /* composes since Unicode 13 */
         return 0;
     return utf8proc_normalize_utf32(both, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) == 1 ? both[0] : 0;
 }
 
-/* A mark joins the last character of class 0 unless one of its own class, or a higher one, stands
- * between. */
+/* Composes a part. A mark joins the last character of class 0, unless a mark of the same or a
+ * higher class is between them. */
 static void compose(forming *f)
 {
     size_t count = 0, base = 0;
-    int last = -1; /* the class of what was put behind the base */
+    int last = -1; /* class of the last character after the base */
     for (size_t i = 0; i < f->count; i++) {
         const int32_t c = f->list[i];
         const int class = rt_character_combining(c);
@@ -359,7 +358,7 @@ static void finish(forming *f)
     f->count = 0;
 }
 
-/* Appends the parts of a character. */
+/* Appends the decomposition of a character. Returns its length. */
 static int append_parts(const forming *f, int32_t c)
 {
     int32_t *parts = f->list + f->count;

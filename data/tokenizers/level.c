@@ -66,8 +66,6 @@ rt_status rt_level_error(rt_level level, const char *path, unsigned char byte, s
     return rt_utf8_error(key_of(level), path, byte, offset);
 }
 
-/* ---- special tokens ---- */
-
 const rt_special_ids rt_default_special_ids = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP,
                                                RT_NO_ID};
 

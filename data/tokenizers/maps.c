@@ -17,7 +17,7 @@ static uint64_t seed(void)
 
 typedef struct rt_byte_slot {
     uint32_t hash;
-    int32_t next_number; /* number + 1; 0: the slot is empty */
+    int32_t next_number; /* number + 1; 0: empty slot */
 } byte_slot;
 
 void rt_byte_map_free(rt_byte_map *map)
@@ -41,7 +41,7 @@ static bool is_at(const rt_byte_map *map, int32_t number, const void *bytes, siz
     return found == size && !memcmp(string, bytes, size);
 }
 
-/* Returns the slot of a string, or the empty slot where it belongs. */
+/* Returns the slot of a string, or the empty slot for it. */
 static byte_slot *find_slot(const rt_byte_map *map, uint32_t hash, const void *bytes, size_t size)
 {
     const size_t mask = map->slot_count - 1;
@@ -129,8 +129,8 @@ static uint64_t key_of(int32_t left, int32_t right)
     return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
 }
 
-/* Returns the slot of a key, or the empty slot where it belongs. The hash is the finalizer of
- * SplitMix64 (Steele et al. 2014). */
+/* Returns the slot of a key, or the empty slot for it. The hash is the finalizer of SplitMix64
+ * (Steele et al. 2014). */
 static size_t find_key(const rt_pairs *pairs, uint64_t key)
 {
     const size_t mask = pairs->capacity - 1;

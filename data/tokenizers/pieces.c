@@ -21,8 +21,8 @@ static int by_text(const void *a, const void *b)
     return order ? order : (p->id > q->id) - (p->id < q->id);
 }
 
-/* The first piece of a range whose byte at an offset is not below one; all of the range are alike
- * before it. */
+/* Returns the first piece of a range whose byte at `offset` is at least `byte`. All pieces of the
+ * range are equal before it. */
 static int32_t first_from(const rt_pieces *p, rt_piece_range in, size_t offset, int byte)
 {
     for (int32_t count = in.high - in.low; count > 0;) {
@@ -37,7 +37,7 @@ static int32_t first_from(const rt_pieces *p, rt_piece_range in, size_t offset, 
     return in.low;
 }
 
-/* The pieces of a range that have a byte at an offset. */
+/* Returns the pieces of a range that have this byte at `offset`. */
 static rt_piece_range narrow(const rt_pieces *p, rt_piece_range in, size_t offset, int byte)
 {
     in.low = first_from(p, in, offset, byte);
@@ -70,7 +70,7 @@ size_t rt_pieces_longest(const rt_pieces *p, bool inside, const unsigned char *t
     rt_piece_range in = p->first[inside][*text];
     size_t found = 0;
     for (size_t size = 1; in.low < in.high; size++) {
-        if (!p->sorted[in.low].text[skip + size]) { /* the shortest comes first */
+        if (!p->sorted[in.low].text[skip + size]) { /* the shortest is first */
             found = size;
             *id = p->sorted[in.low].id;
         }

@@ -1,9 +1,9 @@
 #ifndef ROTOR_DATA_TOKENIZERS_PIECES_H
 #define ROTOR_DATA_TOKENIZERS_PIECES_H
 
-/* Strings sorted by their bytes, of which the longest one that a text begins with is found: the
- * pieces of a WordPiece vocabulary (Schuster and Nakajima 2012, as BERT uses it), the residues of
- * ESM, and the added tokens of a byte-level BPE. */
+/* Sorted strings with a search for the longest one at the start of a text: the pieces of WordPiece
+ * (Schuster and Nakajima 2012, as in BERT), the residues of ESM, and the added tokens of byte-level
+ * BPE. */
 
 #include "data/tokenizers/words.h"
 
@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a piece within a word begins with. */
+/* Prefix of a piece inside a word. */
 extern const char rt_piece_inside[]; /* "##" */
 enum { RT_PIECE_INSIDE_SIZE = 2 };
 
-/* The most ids of a WordPiece vocabulary, the special ones included. */
+/* Limit of the ids of a WordPiece vocabulary, special tokens included. */
 enum { RT_PIECES_LIMIT = 1000000 };
 
 typedef struct rt_piece {
@@ -23,8 +23,8 @@ typedef struct rt_piece {
     int32_t id;
 } rt_piece;
 
-/* Pieces from low to high - 1. Those that begin alike are neighbours, so that a longer and longer
- * part of a text is looked for in a smaller and smaller range. */
+/* Pieces low ... high - 1. Pieces with a common prefix are adjacent, so a longer prefix is searched
+ * in a smaller range. */
 typedef struct rt_piece_range {
     int32_t low, high;
 } rt_piece_range;
@@ -32,23 +32,23 @@ typedef struct rt_piece_range {
 typedef struct rt_pieces {
     int32_t count;
     rt_piece *sorted;
-    rt_piece_range first[2][256]; /* those that begin with a byte; with ## and a byte */
+    rt_piece_range first[2][256]; /* by first byte; by the byte after ## */
 } rt_pieces;
 
-/* Makes room for so many pieces, which the caller fills in; false if the heap is exhausted. */
+/* Allocates `count` pieces, which the caller fills in. Returns false if memory is exhausted. */
 bool rt_pieces_allocate(rt_pieces *pieces, int32_t count);
 
-/* Sorts the pieces. Returns the second of two with the same text, by their ids; NULL if all differ.
- */
+/* Sorts the pieces. Returns the second of two with the same text (the higher id), NULL if all
+ * differ. */
 const rt_piece *rt_pieces_sort(rt_pieces *pieces);
 
-/* The longest piece that `bytes` of text, 1 at least, begin with, `inside` a word one with ##;
- * returns how many of the bytes it is, 0 if there is none. */
+/* Finds the longest piece at the start of a text of at least one byte; `inside` a word, one with
+ * ##. Returns the matched bytes, 0 if there is none. */
 size_t rt_pieces_longest(const rt_pieces *pieces, bool inside, const unsigned char *text,
                          size_t bytes, int32_t *id);
 
-/* Cuts a word: always the longest piece that fits. Returns how many ids it has, 0 if it cannot be
- * cut. */
+/* Splits a word into the longest pieces, from left to right. Returns the number of ids, 0 if it
+ * cannot be split. */
 int rt_pieces_cut(const rt_pieces *pieces, const rt_word *word, int32_t ids[RT_WORD_CHARACTERS]);
 
 #endif

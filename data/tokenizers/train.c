@@ -11,12 +11,12 @@
 
 /* ---- words of one part ---- */
 
-/* Lines of a text to be counted. */
+/* Lines of a text to be counted by one part. */
 typedef struct portion {
     rt_word_counts *counts;
     const unsigned char *text;
     size_t bytes;
-    bool failed; /* the heap is exhausted */
+    bool failed; /* memory is exhausted */
 } portion;
 
 static bool count_word(rt_word_part *part, const void *word, size_t size, int64_t times)
@@ -33,7 +33,7 @@ static bool count_word(rt_word_part *part, const void *word, size_t size, int64_
     return true;
 }
 
-/* The bytes of the first line, its newline included. */
+/* Returns the bytes of the first line, newline included. */
 static size_t line_size(const unsigned char *text, size_t bytes)
 {
     const unsigned char *end = memchr(text, '\n', bytes);
@@ -74,10 +74,10 @@ static void count_portion(void *context, int number, void *room)
 
 /* ---- words of all parts ---- */
 
-enum { PORTION = 1 << 21 }; /* bytes, and what is left of a line */
+enum { PORTION = 1 << 21 }; /* bytes, extended to the end of a line */
 
-/* Counts as much of a text as all parts do at once; returns its bytes, or 0 when the heap is
- * exhausted. */
+/* Counts as much of a text as all parts take at once. Returns its bytes, 0 if memory is exhausted.
+ */
 static size_t count_round(rt_word_counts *counts, const rt_crew *crew, const unsigned char *text,
                           size_t bytes)
 {
@@ -123,7 +123,7 @@ static void free_part(rt_word_part *part)
     *part = (rt_word_part){0};
 }
 
-/* Adds the words of the other parts to those of the first, and frees them. */
+/* Adds the words of the other parts to the first part, and frees them. */
 static bool join_parts(rt_word_counts *counts)
 {
     for (int i = 1; i < RT_WORD_PARTS; i++) {
@@ -147,33 +147,32 @@ void rt_word_counts_free(rt_word_counts *counts)
 
 /* ---- training ---- */
 
-/* A word that has a pair; the next one of a list is reached through `next`. */
+/* Element of the list of words that have a pair. */
 typedef struct place {
     int32_t word;
-    int32_t next; /* 0: none */
+    int32_t next; /* index of the next element; 0: none */
 } place;
 
 typedef struct training {
     const rt_word_part *from;
     bool wordpiece;
-    rt_byte_map pieces; /* as they are written in the file; their numbers are the ids */
-    int32_t *symbols;   /* the pieces of all words, one word after the other */
-    size_t *starts;     /* of each word there */
-    int32_t *lengths;   /* pieces of each word */
+    rt_byte_map pieces; /* pieces as written to the file; their numbers are the ids */
+    int32_t *symbols;   /* pieces of all words, one word after the other */
+    size_t *starts;     /* index of each word in `symbols` */
+    int32_t *lengths;   /* number of pieces of each word */
     rt_pairs pairs;
-    int32_t step;    /* number of the merge, from 1 on: step 0 is that of a new pair */
-    place *places;   /* the first is none */
-    rt_queue queue;  /* pairs by their negative counts when they were put here, each with the list
-                        of words that it was in */
-    rt_merge *fresh; /* pairs that became more frequent in this step */
+    int32_t step;    /* number of the merge, from 1; pairs start with step 0 */
+    place *places;   /* element 0 is unused */
+    rt_queue queue;  /* pairs by their negative counts at insertion, each with its list of words */
+    rt_merge *fresh; /* pairs that this step made more frequent */
     rt_merge *merges;
     char *text; /* scratch memory for a piece */
     size_t place_count, fresh_count, merge_count;
     size_t place_capacity, fresh_capacity, merge_capacity, text_capacity;
-    bool failed; /* the heap is exhausted */
+    bool failed; /* memory is exhausted */
 } training;
 
-/* Makes room for one more element of a list of the training; on failure the list is as it was. */
+/* Reserves `count` elements of a list; sets `failed` and keeps the list if memory is exhausted. */
 #define RESERVE(t, list, count, capacity)                                                          \
     do {                                                                                           \
         void *larger = rt_grow((t)->list, &(t)->capacity, (count), sizeof *(t)->list);             \
@@ -181,9 +180,9 @@ typedef struct training {
         (t)->list = larger ? larger : (t)->list;                                                   \
     } while (0)
 
-/* ---- the most frequent pair ---- */
+/* ---- most frequent pair ---- */
 
-/* Compares the pieces of a WordPiece by their texts. */
+/* Compares WordPiece pieces by their texts. */
 static int compare_texts(const void *training_, int32_t a, int32_t b)
 {
     const training *t = training_;
@@ -192,7 +191,7 @@ static int compare_texts(const void *training_, int32_t a, int32_t b)
     return strcmp(text, rt_byte_map_at(&t->pieces, b, &size));
 }
 
-/* The pair that is to be merged; false if none is left. */
+/* Removes the most frequent pair from the queue. Returns false if there is none. */
 static bool take_most_frequent(training *t, rt_waiting *top)
 {
     while (t->queue.count && !t->failed && !t->queue.failed) {
@@ -230,8 +229,8 @@ static void count_pair(training *t, int32_t left, int32_t right, int32_t word, i
     pair->places = (int32_t)t->place_count++;
 }
 
-/* Puts the pairs into the heap that this step has made more frequent. As in tokenizers, a pair of a
- * byte-level BPE that waits twice is merged in the words of each step by itself. */
+/* Queues the pairs that this step made more frequent. As in tokenizers, a pair of a byte-level BPE
+ * that is queued twice is merged separately in the words of each step. */
 static void push_fresh(training *t)
 {
     for (size_t i = 0; i < t->fresh_count && !t->failed; i++) {
@@ -251,8 +250,8 @@ static void push_fresh(training *t)
 
 /* ---- merging ---- */
 
-/* The id of the piece that two pieces make, which may have been made of others before. The right
- * one of a WordPiece is within a word, and loses its ##. */
+/* Adds the piece that two pieces form, unless it exists, and returns its id. The right piece of
+ * WordPiece is inside a word and loses its ##. */
 static int32_t join_pieces(training *t, int32_t left, int32_t right)
 {
     const size_t skip = t->wordpiece ? RT_PIECE_INSIDE_SIZE : 0;
@@ -267,8 +266,8 @@ static int32_t join_pieces(training *t, int32_t left, int32_t right)
     return rt_byte_map_add(&t->pieces, t->text, size + more - skip);
 }
 
-/* Merges a pair wherever it stands in a word, from left to right. In a byte-level BPE its own count
- * stays as it is, as in tokenizers. */
+/* Merges a pair at all its positions in a word, from left to right. As in tokenizers, the count of
+ * the pair itself stays unchanged for byte-level BPE. */
 static void merge_in_word(training *t, rt_merge m, int32_t joined, int32_t word)
 {
     int32_t *s = t->symbols + t->starts[word];
@@ -312,11 +311,11 @@ static void merge(training *t, rt_waiting top)
     push_fresh(t);
 }
 
-/* ---- the first pieces ---- */
+/* ---- initial pieces ---- */
 
 enum { CODE_POINTS = 0x110000, ANYWHERE = 1, INSIDE = 2 };
 
-/* The character that a word has at a place, and its bytes there. */
+/* Reads the first character of a word. Returns its bytes. */
 static size_t read_unit(const training *t, const unsigned char *word, size_t size, int32_t *c)
 {
     if (t->wordpiece)
@@ -335,7 +334,7 @@ static int32_t add_character(training *t, int32_t c, bool inside)
     return id;
 }
 
-/* Finds the characters that are pieces. */
+/* Finds the characters that are initial pieces. */
 static void find_characters(const training *t, uint8_t *where)
 {
     for (int byte = 0; byte < RT_BPE_BYTE_COUNT && !t->wordpiece; byte++)
@@ -433,9 +432,9 @@ static rt_status begin(training *t, int size, bool mask)
     return check(t, size);
 }
 
-/* ---- all of it ---- */
+/* ---- the tokenizer ---- */
 
-/* The pieces as lines. */
+/* Returns the pieces as lines. */
 static char *write_lines(const rt_byte_map *pieces)
 {
     const size_t size = pieces->starts[pieces->count];

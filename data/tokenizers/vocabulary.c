@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- its ids ---- */
+/* ---- ids ---- */
 
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
 {
@@ -96,7 +96,7 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
     whole->count = count;
 }
 
-/* Counts what the vocabulary lacks. Returns whether it is the first, which needs a name. */
+/* Counts an unknown part. Returns whether it is the first, which needs a name. */
 static bool is_first_unknown(const encoding *e, size_t at)
 {
     if (e->unknown->count++)
@@ -118,17 +118,16 @@ static rt_status not_utf8(const unsigned char *text, size_t at)
 
 /* ---- level residue ----
  *
- * As EsmTokenizer of Hugging Face has texts (Lin et al. 2022, ESM-2). The vocabulary is read as
- * that of level wordpiece is. */
+ * Follows EsmTokenizer of Hugging Face (Lin et al. 2022, ESM-2). */
 
-/* Returns whether a character separates words for str.split() of Python: blanks and U+001C to
- * U+001F. */
+/* Returns whether str.split() of Python splits at a character: blanks and U+001C to U+001F. */
 static bool separates(int32_t c)
 {
     return rt_is_blank(c) || (c >= 0x1c && c <= 0x1f);
 }
 
-/* The longest token that is taken for one; its bytes, 0 if there is none. */
+/* Finds the longest token at the start of a text; without `special`, the longest ordinary one.
+ * Returns its bytes, 0 if there is none. */
 static size_t longest(const rt_vocabulary *v, const unsigned char *text, size_t bytes, bool special,
                       int32_t *id)
 {
@@ -138,11 +137,11 @@ static size_t longest(const rt_vocabulary *v, const unsigned char *text, size_t 
     return size;
 }
 
-/* If `special` is false, special tokens are text. */
+/* Encodes residues. Without `special`, special tokens are text. */
 static void encode_residues(const encoding *e, const unsigned char *text, size_t from, size_t to,
                             bool special)
 {
-    bool goes_on = false; /* an unknown word */
+    bool goes_on = false; /* inside an unknown word */
     for (size_t at = from, size; at < to; at += size) {
         int32_t id = e->v->special.unknown, c = 0;
         size = longest(e->v, text + at, to - at, special, &id);
@@ -195,8 +194,8 @@ static void encode_word(const encoding *e, const rt_word *word, size_t from)
         rt_word_name(word->bytes, word->size, e->unknown->name);
 }
 
-/* The bytes from `from` to `to` of a text; positions in messages are those of the text. At levels
- * bpe and residue special tokens are tokens if `special`. */
+/* Encodes bytes from ... to - 1 of a text; offsets in messages are those of the text. `special`
+ * applies to the levels bpe and residue. */
 static rt_status encode_part(const encoding *e, const unsigned char *text, size_t from, size_t to,
                              bool special)
 {
@@ -231,8 +230,8 @@ int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary)
     return INT_MAX / (int)rt_vocabulary_most_ids(vocabulary, 1);
 }
 
-/* Returns the place of the next special token of a text, or its end; *size is that of the token, 0
- * at the end. */
+/* Returns the offset of the next special token, or `bytes`. *size is the size of the token, 0 at
+ * the end. */
 static size_t find_special(const rt_vocabulary *v, const char *text, size_t from, size_t bytes,
                            size_t *size, int32_t *id)
 {
@@ -250,7 +249,7 @@ static size_t find_special(const rt_vocabulary *v, const char *text, size_t from
     return bytes;
 }
 
-/* Encodes a text of words or characters in which the special tokens are tokens. */
+/* Encodes a text of words or characters and parses special tokens. */
 static rt_status encode_special(const encoding *e, const char *text, size_t bytes)
 {
     rt_status status = rt_ok();

@@ -1,40 +1,35 @@
 #ifndef ROTOR_DATA_TOKENIZERS_VOCABULARY_H
 #define ROTOR_DATA_TOKENIZERS_VOCABULARY_H
 
-/* A vocabulary: the meaning of the token ids of a text, special tokens and ordinary ones, of which
- * texts are made. At the levels byte and char an ordinary token is a byte or a character; what is
- * said here of characters holds of bytes at level byte.
+/* A vocabulary: the text of each token id. Ordinary tokens make up texts; special tokens have other
+ * roles. At the levels byte and char an ordinary token is a byte or a character ("character" below
+ * means both).
  *
- * Level byte has one vocabulary for all texts: byte b has the id 4 + b, and there are 260 ids.
- * At level char the characters come after [UNK], which stands for all others.
+ * Level byte has one vocabulary of 260 ids; byte b has the id 4 + b. At level char the characters
+ * of a text follow [UNK], which stands for all others.
  *
- * At level wordpiece a vocabulary is that of a vocab.txt: a word is cut into the longest pieces
- * that are in it, those within a word with ## before them; a word that cannot be cut, or has more
- * than 100 characters, is [UNK]. The words are those of BERT (words.h), cased, or in lower case
- * without accents. Texts come out of it as pieces with spaces between, none before ##.
+ * A vocab.txt is UTF-8 with one line per id from 0: [PAD], [CLS], [MASK], [SEP], at level char
+ * [UNK], then the characters. A byte is written 0x00 ... 0xff. Newline, return, NUL and backslash
+ * are written \n, \r, \0 and \\. Empty or repeated lines, a byte order mark, returns before
+ * newlines and invalid UTF-8 are refused; the last newline is optional.
  *
- * As a file, vocab.txt, it is UTF-8 with a line for each id in their order from 0: [PAD],
- * [CLS], [MASK], [SEP], at level char [UNK], then the characters. A byte is 0x00 ... 0xff. A
- * character is itself, but \n, \r, \0 and \\ stand for newline, return, NUL and backslash.
- * At level wordpiece a line is a piece as it is, and the five special tokens stand anywhere.
- * Refused with their line are empty lines, a line twice, a byte order mark, returns before
- * newlines, and what is not UTF-8; the last newline may be missing.
+ * Level wordpiece reads a vocab.txt of BERT: a line is a piece, and the five special tokens are at
+ * any place. Words (words.h), cased or in lower case without accents, are split into the longest
+ * pieces; pieces inside a word begin with ##. A word that cannot be split, or has more than 100
+ * characters, is [UNK]. Decoding puts spaces between pieces, except before ##.
  *
- * At level bpe a vocabulary is that of a tokenizer.json of Hugging Face's tokenizers with a
- * byte-level BPE (bpe.h): the model's pieces and the added tokens with their ids, between which an
- * id may mean nothing. [CLS] is the token that begins a text: what the post-processor puts there,
- * or else <|begin_of_text|>, <s>, <bos> or the like; without any it is [SEP], the one that ends a
- * text: what the post-processor puts there, or <|end_of_text|>, </s>, <eos>, <|endoftext|>. [PAD]
- * is <pad> or the like, and [SEP] without one; [MASK] is <mask> or the like. What there is none for
- * is RT_NO_ID, and so is [UNK] unless there is an unk_token: a byte that has no piece is left out
- * then, and counted.
+ * Level bpe reads a tokenizer.json of Hugging Face's tokenizers with byte-level BPE (bpe.h): pieces
+ * and added tokens. An id may be unused. [CLS] begins a text: the post-processor's token, or else
+ * <|begin_of_text|>, <s>, <bos> or the like, or else [SEP]. [SEP] ends a text: the post-processor's
+ * token, or else <|end_of_text|>, </s>, <eos>, <|endoftext|>. [PAD] is <pad> or the like, or else
+ * [SEP]; [MASK] is <mask> or the like. A missing token is RT_NO_ID. Without an unk_token, bytes
+ * without a piece are omitted and counted.
  *
- * At level residue a vocabulary is the vocab.txt of ESM: a line is a token as it is, most of them
- * one letter; <pad>, <cls>, <mask>, <eos> and <unk> stand anywhere. At each place of a text the
- * longest token is taken; what no token covers is <unk>, once up to the next token or blank; blanks
- * are left out. Texts come out of it without blanks.
+ * Level residue reads the vocab.txt of ESM: a line is a token, mostly one letter; <pad>, <cls>,
+ * <mask>, <eos> and <unk> are at any place. The longest token is matched at each position. Unknown
+ * text is one <unk> up to the next token or blank; blanks are omitted, also in decoding.
  *
- * Errors are RT_DATA and begin with `name`, that of the file in question. */
+ * Errors are RT_DATA and begin with `name`, the name of the file. */
 
 #include "core/real.h"
 #include "core/status.h"
@@ -44,183 +39,180 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Characters or words that a vocabulary lacks, which are encoded as [UNK]. */
+/* Characters or words that are not in a vocabulary and are encoded as [UNK]. */
 typedef struct rt_unknown {
     size_t count;
     size_t at;                    /* byte offset of the first */
     char name[RT_WORD_NAME_SIZE]; /* name of the first, for a message */
 } rt_unknown;
 
-/* Tokens with which a language model ends a text. They belong to the model, not to the file of its
- * vocabulary: a model of running text has none. */
+/* Tokens with which a language model ends a text. They belong to the model, not to its vocabulary
+ * file: a model of running text has none. */
 enum { RT_MOST_ENDS = 8 };
 typedef struct rt_end_ids {
     int count;
     int32_t ids[RT_MOST_ENDS];
 } rt_end_ids;
 
-/* Properties of a vocab.txt or tokenizer.json beside its bytes. */
+/* Properties of a vocab.txt or tokenizer.json that the file does not contain. */
 typedef struct rt_vocabulary_kind {
     rt_level level;
-    bool lowercase; /* at level wordpiece */
-    bool has_known; /* at level bpe: `known`, where it is not RT_NO_ID, replaces the file's ids */
+    bool lowercase; /* level wordpiece */
+    bool has_known; /* level bpe: ids in `known`, unless RT_NO_ID, replace those of the file */
     rt_special_ids known;
     rt_end_ids ends; /* ids of the vocabulary */
 } rt_vocabulary_kind;
 
-/* Kind of an id: at level bpe it may mean nothing. */
+/* Kind of an id; NONE: unused, at level bpe. */
 typedef enum rt_token_kind { RT_TOKEN_NONE, RT_TOKEN_ORDINARY, RT_TOKEN_SPECIAL } rt_token_kind;
 
 typedef struct rt_vocabulary {
     rt_level level;
     bool lowercase;
-    int count; /* ids, those of the special tokens included */
+    int count; /* number of ids, special tokens included */
     rt_special_ids special;
     rt_end_ids ends;
-    char *text;        /* text of each id with a zero after it */
+    char *text;        /* text of each id, zero-terminated */
     uint32_t *starts;  /* (count + 1): offset of each id in `text` */
     uint8_t *kinds;    /* (count): rt_token_kind */
-    int32_t *ordinary; /* ids of the ordinary tokens, ascending */
+    int32_t *ordinary; /* ids of ordinary tokens, ascending */
     int ordinary_count;
     int32_t *ids;             /* levels byte and char: id of each character, or special.unknown */
     struct rt_pieces *pieces; /* levels wordpiece and residue */
     struct rt_bpe *bpe;       /* level bpe */
-    bool newline_at_end;      /* of the file */
+    bool newline_at_end;      /* the file ends with a newline */
 } rt_vocabulary;
 
-/* Limit of the characters, without special tokens, at the levels byte and char. */
+/* Limit of ordinary tokens at the levels byte and char. */
 enum { RT_CHARACTERS_LIMIT = 65000 };
 
-/* Tokens around a text with a label, or RT_NO_ID. */
+/* Tokens around a labelled text, or RT_NO_ID. */
 typedef struct rt_text_frame {
     int32_t first, last;
 } rt_text_frame;
 
-/* Returns the tokens that tokenizer.json puts around a text, or else those that begin and end one.
+/* Returns the tokens that the post-processor puts around a text or, without one, [CLS] and [SEP].
  */
 rt_text_frame rt_vocabulary_frame(const rt_vocabulary *v);
 
 /* Creates the vocabulary of level byte. */
 rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 
-/* Creates the vocabulary of the characters of a text, in the order of their code points. RT_DATA,
- * which begins with `name`, if the text is not UTF-8 or has too many of them. */
+/* Creates the vocabulary of the characters of a text, by ascending code point. RT_DATA, which
+ * begins with `name`, if the text is not UTF-8 or has too many characters. */
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
                                 const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
-/* Lists the ordinary tokens by `kinds`. Returns whether there is one. */
+/* Fills `ordinary` from `kinds`. Returns whether there is an ordinary token. */
 bool rt_vocabulary_list_ordinary(rt_vocabulary *v);
 
-/* Allocates one flag for each code point, none of them set, for characters of texts that are read
- * part by part. The caller frees them. NULL if the heap is exhausted. */
+/* Allocates one cleared flag per code point, to collect the characters of texts that are read in
+ * parts. The caller frees it. NULL if memory is exhausted. */
 bool *rt_characters_new(void) RT_MUST_CHECK;
 
-/* Sets the flags, `seen`, of the characters of a part, which must be UTF-8. */
+/* Sets the flags `seen` of the characters of a part, which must be UTF-8. */
 void rt_characters_see(void *seen, const unsigned char *text, size_t bytes);
 
-/* Creates the vocabulary of the characters, at level byte the bytes, whose flag is set, in their
- * order. RT_DATA, which begins with `name`, if there are more than RT_CHARACTERS_LIMIT. */
+/* Creates the vocabulary of the characters whose flags are set, in ascending order. RT_DATA, which
+ * begins with `name`, if there are more than RT_CHARACTERS_LIMIT. */
 rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
                                 const bool *seen) RT_MUST_CHECK;
 
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 
-/* Reads a vocab.txt, whose last newline may be missing, or a tokenizer.json. Errors name the line
- * or the key. */
+/* Reads a vocab.txt or tokenizer.json. Errors name the line or the key. */
 rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes,
                              size_t size) RT_MUST_CHECK;
 
-/* Writes a vocab.txt or tokenizer.json to a string that the caller frees; at the levels wordpiece,
- * bpe and residue it has the bytes that were read. */
+/* Writes a vocab.txt or tokenizer.json to a string, which the caller frees. At the levels
+ * wordpiece, bpe and residue it equals the file that was read. */
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) RT_MUST_CHECK;
 
-/* Copies a vocabulary. */
 rt_status rt_vocabulary_copy(rt_vocabulary **copy_new,
                              const rt_vocabulary *vocabulary) RT_MUST_CHECK;
 
-/* Returns the properties that rt_vocabulary_read needs to read the output of rt_vocabulary_write.
- */
+/* Returns the kind with which rt_vocabulary_read reads the output of rt_vocabulary_write. */
 rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary);
 
-/* Returns the name of its file: vocab.txt or tokenizer.json. */
+/* Returns the name of the vocabulary's file: vocab.txt or tokenizer.json. */
 const char *rt_vocabulary_file(const rt_vocabulary *vocabulary);
 
-/* Returns whether every id means the same, and texts have the same ids; NULL equals only NULL. */
+/* Returns whether two vocabularies have equal ids for all texts; NULL equals only NULL. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 
-/* Returns the number of ordinary tokens, which are all but the special ones; the id of the ordinary
- * token of a rank below it; whether an id is one. */
+/* Returns the number of ordinary tokens, the id of ordinary token number `rank`, and whether an id
+ * is ordinary. */
 int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary);
 int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank);
 bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id);
 
-/* Returns whether a token ends a text; it may be an ordinary one as well. */
+/* Returns whether a token ends a text. It may be an ordinary token. */
 bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id);
 
-/* Sets the logits, one for each id, of tokens that cannot come next in a text to -infinity: the
- * special ones, but with `ends` not those that end a text. */
+/* Sets the logits (count) of special and unused ids to -infinity, since they cannot continue a
+ * text. With `ends`, tokens that end a text are kept. */
 void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real *logits);
 
-/* ---- from text to ids ---- */
+/* ---- encoding ---- */
 
 /* Checks that a text can be encoded: it must be UTF-8, except at level byte. */
 rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
                               const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
-/* Returns a bound of the number of ids of a text of that many bytes, at most SIZE_MAX. At level bpe
- * words may get a space before them, or other characters in NFC; at the other levels an id is a
- * byte at least. */
+/* Returns an upper bound of the number of ids of a text of this size, at most SIZE_MAX. It is the
+ * number of bytes except at level bpe, where words may get a space and normal forms may add
+ * characters. */
 size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes);
 
 /* Returns the largest number of bytes for which that bound is an int. */
 int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary);
 
-/* Encodes a text, in which a special token is text like other text, to at most
- * rt_vocabulary_most_ids ids. RT_ARGUMENT names the first byte that is not UTF-8; RT_MEMORY. */
+/* Encodes a text to at most rt_vocabulary_most_ids ids. Special tokens in it are encoded as text.
+ * RT_ARGUMENT names the first byte that is not UTF-8. */
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Encodes a text in which special tokens ("[SEP]", in capitals; at level residue "<eos>", at level
- * bpe those of the file) are these tokens, as Hugging Face reads it. Not for running text, which
- * may mention [MASK] without hiding anything. */
+/* Encodes a text and parses special tokens in it, as Hugging Face does: "[SEP]" in capitals, at
+ * level residue "<eos>", at level bpe those of the file. Not for running text, which may mention
+ * [MASK]. */
 rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
                                        size_t bytes, int32_t *ids, int *count,
                                        rt_unknown *unknown) RT_MUST_CHECK;
 
 /* Encodes a text of any size as rt_vocabulary_encode or, with `special`, as
- * rt_vocabulary_encode_special, and passes each id to `take`. */
+ * rt_vocabulary_encode_special, passing each id to `take`. */
 typedef void rt_id_taker(void *context, int32_t id);
 rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                   bool special, rt_id_taker *take, void *context,
                                   rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Adds the unknown characters or words of a part that begins `before` bytes into the whole; `at`
- * and `name` stay those of the first. */
+/* Adds the unknown characters or words of a part of a text that begins at offset `before`. `at` and
+ * `name` remain those of the first. */
 void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before);
 
-/* ---- from ids to text ---- */
+/* ---- decoding ---- */
 
-/* Returns the text of an ordinary token, zero-terminated, and its size in bytes; a piece within a
- * word has its ##. NULL for other ids. */
+/* Returns the zero-terminated text of an ordinary token and its size in bytes, with ## for a piece
+ * inside a word. NULL for other ids. */
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size);
 
-/* Continuation of a text by an id: its bytes, without ##, and whether a space precedes them unless
- * they are the first. A special token has its name as bytes; an invalid id has none. */
+/* Text that an id appends: its bytes without ##, after a space unless they are the first. Special
+ * tokens have their names; invalid ids are empty. */
 typedef struct rt_spelling {
     const char *bytes;
     size_t size;
     bool space;
 } rt_spelling;
 
-/* Returns the continuation by an id. */
+/* Returns the text that an id appends. */
 rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id);
 
-/* Returns the number of bytes of text of an id; -1 if it is not known: of a special token, and at
- * level wordpiece, which does not keep the spaces of a text. */
+/* Returns the number of text bytes of an id. -1 if unknown: for special tokens, and at level
+ * wordpiece, which does not keep the spaces of a text. */
 int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id);
 
-/* Decodes a sequence to a text, zero-terminated, that the caller frees. */
+/* Decodes ids to a zero-terminated text, which the caller frees. */
 rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
                                    char **text_new, size_t *bytes) RT_MUST_CHECK;
 

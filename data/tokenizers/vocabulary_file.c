@@ -1,4 +1,4 @@
-/* Makes vocabularies: of characters, and of their files. */
+/* Creates vocabularies from characters, and reads and writes their files. */
 
 #include "data/tokenizers/vocabulary.h"
 
@@ -13,20 +13,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static bool has_pieces(rt_level level)
 {
     return level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE;
 }
 
-/* Special tokens before the characters. */
+/* Returns the number of special tokens before the characters. */
 static int specials_of(rt_level level)
 {
     return RT_FIRST_SYMBOL + (level == RT_LEVEL_CHAR);
 }
 
-/* Also a vocabulary that is not complete. */
+/* Frees a vocabulary, which may be incomplete. */
 static void release(rt_vocabulary *v)
 {
     if (v->pieces)
@@ -47,7 +47,7 @@ void rt_vocabulary_free(rt_vocabulary *vocabulary)
         release(vocabulary);
 }
 
-/* Makes room for that many tokens of so many bytes. */
+/* Allocates a vocabulary of `count` tokens with `bytes` of text. */
 static rt_status reserve(rt_vocabulary *v, size_t count, size_t bytes)
 {
     v->text = rt_alloc(bytes + count, 1);
@@ -70,7 +70,7 @@ static rt_status reserve(rt_vocabulary *v, size_t count, size_t bytes)
     return made ? rt_ok() : rt_out_of_memory("a vocabulary");
 }
 
-/* Adds the text of the next id. */
+/* Appends the text of the next id. */
 static void add_token(rt_vocabulary *v, const void *bytes, size_t size)
 {
     char *to = v->text + v->starts[v->count];
@@ -87,7 +87,7 @@ static void add_character(rt_vocabulary *v, int32_t character)
     add_token(v, bytes, rt_token_write(v->level, character, bytes));
 }
 
-/* Sorts the ids by their kind, when the special ones are known. */
+/* Sets the kinds of the ids from the special ids. Returns whether there is an ordinary token. */
 static bool has_ordinary(rt_vocabulary *v)
 {
     memset(v->kinds, RT_TOKEN_ORDINARY, (size_t)v->count);
@@ -169,7 +169,7 @@ rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name
 
 /* ---- lines ---- */
 
-/* The characters that cannot stand in a line, or not for themselves, and what stands for them. */
+/* Characters that a line cannot hold as they are, and the letters of their escapes. */
 static const struct {
     int32_t character;
     char letter;
@@ -177,13 +177,13 @@ static const struct {
 enum { ESCAPES = sizeof escapes / sizeof *escapes };
 
 typedef struct reading {
-    rt_vocabulary *v; /* being filled */
+    rt_vocabulary *v; /* to be filled */
     const char *name;
-    const unsigned char *at, *end; /* what is left of the file */
+    const unsigned char *at, *end; /* remaining bytes of the file */
     int32_t line;                  /* from 1 */
 } reading;
 
-/* One line without its end. */
+/* Line without its newline. */
 typedef struct span {
     const unsigned char *bytes;
     size_t size;
@@ -194,7 +194,7 @@ static bool is_text(span line, const char *text)
     return line.size == strlen(text) && !memcmp(line.bytes, text, line.size);
 }
 
-/* Checks the rules of every line. */
+/* Validates a line. */
 static rt_status check_line(const reading *r, span line)
 {
     const bool pieces = has_pieces(r->v->level);
@@ -216,13 +216,13 @@ static rt_status check_line(const reading *r, span line)
         return rt_error(RT_DATA, "%s:%" PRId32 ": byte 0x%02x is not UTF-8", r->name, r->line,
                         line.bytes[valid]);
     for (size_t i = 0; i < line.size && r->v->level == RT_LEVEL_RESIDUE; i++)
-        if (line.bytes[i] <= ' ') /* blanks end what is unknown */
+        if (line.bytes[i] <= ' ') /* blanks end an unknown word */
             return rt_error(RT_DATA, "%s:%" PRId32 ": has a blank; a token of ESM has none",
                             r->name, r->line);
     return rt_ok();
 }
 
-/* Takes the next line; there must be one. */
+/* Reads the next line, which must exist. */
 static rt_status take_line(reading *r, span *line)
 {
     const unsigned char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
@@ -269,7 +269,7 @@ static rt_status read_character(const reading *r, span line, int32_t *character)
     return rt_ok();
 }
 
-/* Adds the special token or the character of a line. Level byte has one order alone. */
+/* Adds the special token or character of a line. Level byte has a fixed order. */
 static rt_status read_simple(reading *r, span line)
 {
     rt_vocabulary *v = r->v;
@@ -296,7 +296,7 @@ static rt_status read_simple(reading *r, span line)
     return status;
 }
 
-/* Checks that no line is missing at the end. */
+/* Checks that the file is complete. */
 static rt_status finish_simple(const reading *r)
 {
     const rt_level level = r->v->level;
@@ -309,9 +309,7 @@ static rt_status finish_simple(const reading *r)
     return rt_ok();
 }
 
-/* ---- levels wordpiece and residue ---- */
-
-/* Finds pieces that come twice, and the special ones. */
+/* Sorts the pieces, refuses duplicates, and finds the special tokens. */
 static rt_status finish_pieces(reading *r)
 {
     rt_vocabulary *v = r->v;
@@ -333,9 +331,9 @@ static rt_status finish_pieces(reading *r)
     return rt_ok();
 }
 
-/* ---- a vocab.txt ---- */
+/* ---- vocab.txt ---- */
 
-/* Finds the number of lines. */
+/* Counts the lines and checks the limits. */
 static rt_status count_lines(const reading *r, size_t *lines)
 {
     const size_t size = (size_t)(r->end - r->at);
@@ -379,7 +377,7 @@ static rt_status read_lines(reading *r)
     return status;
 }
 
-/* ---- every level ---- */
+/* ---- all levels ---- */
 
 rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary)
 {
@@ -430,7 +428,7 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
 
 /* ---- writing ---- */
 
-/* Writes the line of an id, and returns its end. */
+/* Writes the line of an id. Returns its end. */
 static char *write_line(const rt_vocabulary *v, int32_t id, char *to)
 {
     const char *token = v->text + v->starts[id];
@@ -449,7 +447,7 @@ static char *write_line(const rt_vocabulary *v, int32_t id, char *to)
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
 {
     const rt_vocabulary *v = vocabulary;
-    const size_t longest = 6; /* of a line, for the 2 bytes of a character of level byte */
+    const size_t longest = 6; /* bytes of a line for the 2 bytes of a token of level byte */
     if (v->bpe) {
         *text_new = rt_copy_text(v->bpe->file);
     } else {

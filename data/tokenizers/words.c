@@ -5,11 +5,11 @@
 
 #include <assert.h>
 
-/* A word under way. Characters that do not fit are counted alone. */
+/* State of a word. Characters that do not fit are counted but not stored. */
 typedef struct letters {
     int32_t list[RT_WORD_CHARACTERS];
     int count;
-    int fixed; /* those that nothing that follows comes before */
+    int fixed; /* leading characters whose order is final */
 } letters;
 
 static void add(letters *l, int32_t c)
@@ -20,7 +20,7 @@ static void add(letters *l, int32_t c)
         l->count++;
 }
 
-/* In the order of NFD: by combining class between characters of class 0. */
+/* Inserts a character in the order of NFD: by combining class between characters of class 0. */
 static void add_in_order(letters *l, int32_t c)
 {
     const int combining = rt_character_combining(c);
@@ -33,8 +33,8 @@ static void add_in_order(letters *l, int32_t c)
     l->list[to] = c;
 }
 
-/* What is left of a character without its accents. A mark of class 0 parts those around it even
- * though it goes; the other marks have no part in the order of those that stay. */
+/* Adds a character in lower case without accents. A dropped mark of class 0 still separates the
+ * characters around it; other dropped marks do not affect the order. */
 static void add_lower(letters *l, int32_t c)
 {
     int32_t parts[RT_DECOMPOSITION_SIZE];
@@ -63,8 +63,9 @@ static bool finish(letters *l, rt_word *word)
     return l->count > 0;
 }
 
-/* Of a character that decomposes the first part tells: one that is punctuation has only marks
- * behind it, as in U+2260, an equals sign with a stroke. */
+/* Returns the class of a character. With lowercase, it is that of the first part of its
+ * decomposition: punctuation decomposes to punctuation and marks, as does U+2260 (equals sign with
+ * stroke). */
 static rt_character kind_of(int32_t c, bool lowercase)
 {
     int32_t parts[RT_DECOMPOSITION_SIZE];
@@ -103,11 +104,9 @@ bool rt_words_next(rt_words *w, rt_word *word)
     return finish(&l, word);
 }
 
-/* ---- pieces before byte pair encoding ---- */
+/* ---- pre-tokenizers ---- */
 
-/* ---- places in a text ---- */
-
-/* A character of a text: where it stands, and what it is; no bytes at the end. */
+/* Position of a character in a text; size 0 at the end. */
 typedef struct place {
     size_t at, size;
     int32_t c;
@@ -134,7 +133,7 @@ static place next(text t, place p)
     return look(t, p.at + p.size);
 }
 
-/* The end of the characters of one class that begin here, of which there are at most `most`. */
+/* Skips up to `most` characters of a class. */
 static place skip(text t, place p, rt_class is, size_t most)
 {
     for (; p.size && p.is == is && most; most--)
@@ -147,14 +146,15 @@ static bool is_newline(place p)
     return p.size && (p.c == '\r' || p.c == '\n');
 }
 
-/* ---- what the patterns have in common ---- */
+/* ---- parts of patterns ---- */
 
 static int32_t lower(int32_t c)
 {
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c == 0x17f ? 's' : c;
 }
 
-/* 's|'t|'re|'ve|'m|'ll|'d, or nothing; whatever their case, U+017F is an s too. */
+/* Returns the end of 's|'t|'re|'ve|'m|'ll|'d, 0 if it does not match. With any_case, U+017F also is
+ * an s. */
 static size_t contraction(text t, place p, bool any_case)
 {
     if (p.c != '\'')
@@ -172,7 +172,8 @@ static size_t contraction(text t, place p, bool any_case)
     return 0;
 }
 
-/* \s+(?!\S)|\s+: blanks, but the last one goes with what follows unless it is alone. */
+/* Matches \s+(?!\S)|\s+: blanks without the last one, if another character follows and it is not
+ * the only one. */
 static size_t blanks(text t, place p)
 {
     size_t last = p.at;
@@ -183,7 +184,7 @@ static size_t blanks(text t, place p)
     return p.size && last ? last : p.at;
 }
 
-/* \s*[\r\n]+: blanks up to the last newline among them, or nothing. */
+/* Matches \s*[\r\n]+: blanks up to their last newline. Returns 0 if it does not match. */
 static size_t newlines(text t, place p)
 {
     size_t end = 0;

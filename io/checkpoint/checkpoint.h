@@ -1,41 +1,39 @@
 #ifndef ROTOR_IO_CHECKPOINT_CHECKPOINT_H
 #define ROTOR_IO_CHECKPOINT_CHECKPOINT_H
 
-/* A checkpoint: all that a training needs to continue with the same bits, in one HDF5 file (see
- * io/checkpoint/image.h). There is no state of a random generator: every random number is a
- * function of the seed and the step.
+/* A checkpoint: one HDF5 file (io/checkpoint/image.h) from which a training continues bit by bit.
+ * It has no state of a random generator: every random number is a function of the seed and the
+ * step.
  *
  *   /                          attributes format "rotor", version, step, precision, blas, seed,
- *                              best_eval_loss, best_eval_step, patience_loss, patience_count;
- *                              eval_loss, if it was evaluated at this step
- *   /vocabulary                of a model of text: the bytes of its vocab.txt or
- *                              tokenizer.json (see data/tokenizers/vocabulary.h); attributes
- *                              level, of a tokenizer.json pad, cls, mask, sep: ids or -1; and, of
- *                              a model that knows them, ends: the ids that end a text, with blanks
- *                              between
- *   /labels                    of a model of labelled data: the names of the classes, one a line
- *                              (data/labels.h)
+ *                              best_eval_loss, best_eval_step, patience_loss, patience_count,
+ *                              eval_loss (if this step was evaluated)
+ *   /vocabulary                text: the bytes of vocab.txt or tokenizer.json
+ *                              (data/tokenizers/vocabulary.h). Attributes: level; lowercase, if
+ *                              set; for a tokenizer.json the ids pad, cls, mask, sep (-1: none);
+ *                              ends, the ids that end a text, separated by spaces
+ *   /labels                    labelled data: names of the classes, one per line (data/labels.h)
  *   /config                    the configuration, an INI text
- *   /past_schedules            of a run that was extended with another schedule: a table in CSV
- *                              (train/config/config.h)
- *   /joined                    of a branch: parameters that the trunk lacks, a line each: the
- *                              name, a space, the steps that were taken when they joined
- *   /model/a/b/c               the parameter a.b.c; the attributes of /model are the keys of the
- *                              model (io/checkpoint/private.h): position.base, theta.scope, ...
- *   /theta_start               of a learned theta: its initial value, in radians per position,
- *                              with the layout of rt_transformer_theta_shape
- *   /optimizer/first_moment/a/b/c, /optimizer/second_moment/a/b/c, as the update rule names its
- *       states (optim/rules.h), of the parameters that have them
- *                              attribute schedule_steps
+ *   /past_schedules            CSV table of the earlier schedules of a run that was extended with
+ *                              another schedule (train/config/config.h)
+ *   /joined                    branch: parameters that the trunk lacks, one per line: name, space,
+ *                              step at which the parameter joined the training
+ *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the model
+ *                              (io/checkpoint/private.h): position.base, theta.scope, ...
+ *   /theta_start               learned theta: its initial value, in radians per position, in the
+ *                              layout of rt_transformer_theta_shape
+ *   /optimizer/first_moment/a/b/c, ...
+ *                              optimizer states under the names of the update rule
+ *                              (optim/rules.h), for parameters that have them. Attribute
+ *                              schedule_steps
  *   /random                    attribute generator
- *   /data                      attribute position, and the keys of the data that are no paths
+ *   /data                      attributes position and the keys of the data, except paths
  *
- * This is version 3, the only one that is read.
+ * This is version 3; other versions are refused.
  *
- * Numbers are stored in the precision of the build that saves, and converted to that
- * of the build that loads. Errors of what is in a file are RT_CHECKPOINT and begin
- * with the file's name without its folder. A file that cannot be opened or read is
- * RT_CHECKPOINT as well: whoever asks for a checkpoint has been told its name.
+ * Numbers are stored in the precision of the build that saves and converted to that of the build
+ * that loads. Errors in the content are RT_CHECKPOINT and begin with the file's name without its
+ * folder. A file that cannot be opened or read is RT_CHECKPOINT as well.
  *
  * Functions that read take an image from rt_image_open, which decides where HDF5 parses the file.
  */
@@ -52,109 +50,110 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most steps that the keys allow; their numbers have eight digits in the names of
- * checkpoints. */
+/* Largest number of steps that the keys allow. Names of checkpoints have eight digits. */
 enum { RT_CHECKPOINT_STEPS = 99999999 };
 
-/* Summary of the evaluations of a run: the best one, and how many in a row brought no improvement.
+/* Summary of the evaluations of a run.
  *
- * Regular evaluations are those every train.eval_every steps. The evaluation after the last step
- * does not count unless it is regular, so that a run that is extended equals one that was given all
- * its steps at the start. */
+ * Regular evaluations happen every train.eval_every steps. The evaluation after the last step
+ * counts only if it is regular, so that an extended run equals one with all steps from the start.
+ */
 typedef struct rt_evaluations {
-    double loss;      /* at the current step; infinite: it was not evaluated */
-    double best_loss; /* of regular evaluations; infinite: there was none */
+    double loss;      /* at the current step; infinite: not evaluated */
+    double best_loss; /* of regular evaluations; infinite: none yet */
     int64_t best_step;
-    double reference; /* loss from which an improvement by train.min_delta is counted */
+    double reference; /* loss that the next must undercut by train.min_delta to count as an
+                         improvement */
     int64_t stalled;  /* regular evaluations since the one with the reference loss */
 } rt_evaluations;
 
-/* Summary of a run that has not begun. */
+/* Evaluations of a run that has not begun. */
 #define RT_NO_EVALUATIONS                                                                          \
     ((rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY})
 
-/* State of a training, apart from the numbers that are trained. */
+/* State of a training apart from parameters and optimizer states. */
 enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
 typedef struct rt_checkpoint_info {
-    int64_t step; /* optimiser steps done */
+    int64_t step; /* optimizer steps done */
     uint64_t seed;
-    char precision[RT_PRECISION_NAME_SIZE]; /* "float" or "double"; a save has that of the build */
-    char blas[RT_BLAS_NAME_SIZE];           /* the kernels that the numbers were computed with */
+    char precision[RT_PRECISION_NAME_SIZE]; /* "float" or "double"; a save writes that of the build
+                                             */
+    char blas[RT_BLAS_NAME_SIZE];           /* BLAS kernels that computed the numbers */
     int64_t position;                       /* sequences drawn so far */
-    int64_t schedule_steps;                 /* the horizon of the learning rate's schedule */
+    int64_t schedule_steps;                 /* length of the learning rate schedule */
     rt_evaluations evaluations;
-    char *config;              /* an INI text; NULL counts as "" */
-    char *past_schedules;      /* NULL: none */
-    rt_vocabulary *vocabulary; /* NULL: the data was no text */
-    rt_labels *labels;         /* NULL: the data had no labels */
+    char *config;              /* INI text; NULL counts as "" */
+    char *past_schedules;      /* CSV; NULL: none */
+    rt_vocabulary *vocabulary; /* NULL: no text data */
+    rt_labels *labels;         /* NULL: no labelled data */
 } rt_checkpoint_info;
 
-/* Frees what belongs to an info that was read. An info that is saved only borrows it. */
+/* Frees the contents of an info that was read. A save only borrows them. */
 void rt_checkpoint_info_free(rt_checkpoint_info *info);
 
-/* The trained numbers, and what they mean: two models with the same parameters but
- * another layout compute something else. Blocks are laid out as parameters->values. */
+/* Parameters, optimizer states and options of a model to save or fill. State blocks are laid out as
+ * parameters->values. */
 typedef struct rt_checkpoint_model {
     const rt_parameters *parameters;
     const rt_transformer_options *options;
-    const rt_data_options *data;  /* what it was trained on; only a save asks for it */
-    const rt_update_rule *rule;   /* of the optimizer; NULL: its states are not wanted */
-    real *states[RT_MOST_STATES]; /* of its rule */
-    double *theta_start;          /* NULL: theta is fixed */
+    const rt_data_options *data;  /* options of the training data; needed only for a save */
+    const rt_update_rule *rule;   /* rule of the optimizer; NULL: states are skipped */
+    real *states[RT_MOST_STATES]; /* state blocks of the rule; NULL: skipped */
+    double *theta_start;          /* initial theta; NULL: theta is fixed */
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
-/* Returns the parts of a model, which must live as long. Rule and states may both be NULL, and
- * data. */
+/* Returns the parts of a model (borrowed pointers). data may be NULL, and rule with states. */
 rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
                                            const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES]);
 
-/* Writes a checkpoint durably (text/durable_file.h): RT_IO if the file cannot be written.
- * RT_NONFINITE names the first parameter that has, itself or in a moment, a NaN or an infinity:
- * those are not saved. Before the file gets its name it is read back, and everything is asked of it
- * that rt_checkpoint_load asks: RT_CHECKPOINT if a load would refuse it.
+/* Writes a checkpoint durably (text/durable_file.h). Before the file gets its name it is read back
+ * and checked as by rt_checkpoint_load. RT_IO if it cannot be written, RT_CHECKPOINT if a load
+ * would refuse it. RT_NONFINITE names the first parameter whose values or optimizer states have a
+ * NaN or an infinity.
  *
- * Beside the model this takes as much memory as the file has bytes: for the image, and when that is
- * written and freed, for the file that is read back, and then the largest parameter once more. */
+ * Besides the model this needs memory of the file's size: first for the image, then for the file
+ * that is read back, plus the largest parameter. */
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Fills the blocks of the model, and info, which the caller then frees; closes the image, as
- * rt_checkpoint_start_from and rt_checkpoint_branch do. Layout, names and shapes must be those of
- * the file, in both directions, and its numbers must be finite; otherwise the first difference is
- * named and nothing is changed. Numbers are read twice, to check them and to take them: if the
- * second reading fails, some of the model's are those of the file. Beside the model and the image
- * this takes the memory of the largest parameter. */
+/* Fills the model and `info`, which the caller frees, and closes the image. Layout, names and
+ * shapes must agree in both directions and numbers must be finite; otherwise the error names the
+ * first difference and the model is unchanged. Numbers are read twice, to check and to store them:
+ * if the second read fails, the model is filled in part. Besides the model and the image this needs
+ * memory for the largest parameter. */
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Parameters of one side that the other has not, or in another shape. */
+/* Parameters that only one side has, or has in another shape. */
 typedef struct rt_checkpoint_rest {
     int count;
     char first[RT_NAME_SIZE];
 } rt_checkpoint_rest;
 
-/* Result of a start from another model: whether theta was taken, the parameters that stay as they
- * were drawn, and those of the checkpoint that are not used. */
+/* Result of rt_checkpoint_start_from: theta was read; parameters of the model that kept their
+ * values; datasets of the checkpoint that were not used. */
 typedef struct rt_checkpoint_start {
     bool theta;
     rt_checkpoint_rest fresh, left;
 } rt_checkpoint_start;
 
-/* Fills the values of the parameters from the checkpoint of another run, and nothing else.
- * Pairing, head size, names and shapes of the encoder must be those of the model. Of the head and
- * the embeddings of token types what fits is taken, of the head only with `head` and if it is of
- * the same kind; the rest stays; so does theta, all of it, unless both have all that the model has
- * in the same shape, in either form; one that is not above 0 is refused if the model learns its
- * logarithm. info as for rt_checkpoint_load. */
+/* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
+ * closes the image. Pairing, head size, names and shapes of the encoder must agree.
+ *
+ * Token type embeddings, factors of heads (head_scale) and, with `head`, a head of the same kind
+ * are read where shapes agree; others keep their values and are counted in start->fresh. Theta is
+ * read only if the checkpoint has every theta of the model in its shape, in either form.
+ * RT_CHECKPOINT if such a theta is not above 0 and the model learns ln theta. `info` as for
+ * rt_checkpoint_load. */
 rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Origin of theta in a branch: the model itself, as the theta of the trunk is fixed or not wanted;
- * the trunk, with states and start, in the same scope and form; or the values of the trunk alone,
- * in another scope or form. */
+/* Origin of theta in a branch: the model itself (the trunk has no learned theta, or it is not
+ * wanted); the trunk, with states and initial value, in the same scope and form; or the values of
+ * the trunk alone, converted from another scope or form. */
 typedef enum rt_branch_theta {
     RT_BRANCH_FRESH,
     RT_BRANCH_CARRIED,
@@ -163,24 +162,24 @@ typedef enum rt_branch_theta {
 
 typedef struct rt_checkpoint_branched {
     rt_branch_theta theta;
-    rt_checkpoint_rest fresh, left; /* parameters that joined, and those that the branch lacks */
+    rt_checkpoint_rest fresh, left; /* parameters of the model alone, and of the trunk alone */
 } rt_checkpoint_branched;
 
-/* Fills the blocks of a model that continues the training of another with a theta, or positions, of
- * its own: all parameters but theta, head_scale and tables of positions must be there in their
- * shapes. Those that the trunk lacks stay as they are, with states of 0, and join the training at
- * its step (rt_parameter.since). With `theta_stays` theta does so whatever the trunk has. info as
- * for rt_checkpoint_load. */
+/* Fills a model that continues the training of another (the trunk) with its own theta or positions,
+ * and closes the image. All parameters except theta, head_scale and position tables must exist in
+ * the same shapes. Parameters that the trunk lacks keep their values, start with zero states and
+ * join at the step of the trunk (rt_parameter.since). With `theta_stays` theta always keeps its
+ * values. `info` as for rt_checkpoint_load. */
 rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model, bool theta_stays,
                                rt_checkpoint_branched *branched,
                                rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* RT_CHECKPOINT: a model that learns the logarithm of theta cannot start from this one. -1 stands
- * for all layers, or all heads of the layer. */
+/* Returns the RT_CHECKPOINT error for a theta that has no logarithm in a model with theta.form =
+ * log. Layer or head -1 stands for all of them. */
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta) RT_MUST_CHECK;
 
-/* All learned theta of a checkpoint, in radians per position, laid out as rt_transformer_theta, and
- * the layers that they are of, in order; -1 for one that all layers share. */
+/* Learned theta of a checkpoint in radians per position, laid out as rt_transformer_theta, with the
+ * layer of each matrix in ascending order (-1: shared by all layers). */
 typedef struct rt_checkpoint_theta {
     double *values;
     int *layers;
@@ -188,68 +187,67 @@ typedef struct rt_checkpoint_theta {
     rt_theta_scope scope;
 } rt_checkpoint_theta;
 
-/* The caller frees them, after an error as well. RT_CHECKPOINT if theta was fixed. */
+/* Reads the learned theta and closes the image. RT_CHECKPOINT if theta was fixed. The caller frees
+ * `theta`, also after an error. */
 rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta) RT_MUST_CHECK;
 void rt_checkpoint_theta_free(rt_checkpoint_theta *theta);
 
-/* The vocabulary alone, of an image that stays open: what its data is to be read with. NULL if
- * that was no text; else the caller frees it. */
+/* Reads the vocabulary, which the caller frees, or NULL if the data was not text. The image stays
+ * open. */
 rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
 
-/* The labels, in the same way. */
+/* Reads the labels, which the caller frees, or NULL if the data had none. The image stays open. */
 rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new) RT_MUST_CHECK;
 
-/* The rows of its tables of words and of token types, 0 of one that it lacks. */
+/* Reads the number of rows of the token and token type embeddings, 0 for a missing one. The image
+ * stays open. */
 rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types) RT_MUST_CHECK;
 
-/* The options of its model, without what its data decides (io/model_options.h), and those of the
- * data without the paths of files. Of an image that stays open. */
+/* Reads the options of the model, except those that its data decides (io/model_options.h), and of
+ * the data, except paths. The image stays open. */
 rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
                                 rt_data_options *data) RT_MUST_CHECK;
 
-/* The step of the best evaluation that a checkpoint knows of, its own included; 0: there is none.
- */
+/* Returns the step of the best evaluation, this checkpoint's own included; 0: there was none. */
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
 
-/* The info alone: enough to build the model that rt_checkpoint_load wants. The second is of an
- * image that stays open. */
+/* Reads the info, enough to build the model for rt_checkpoint_load. The first closes the image, the
+ * second leaves it open. On an error the info is empty. */
 rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Reads the info without vocabulary and labels, which take time to read. */
+/* Reads the info without vocabulary and labels, which take longer. The image stays open. */
 rt_status rt_checkpoint_look_at_run(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----
  *
- * Other names, also those of unfinished files, are no checkpoints. A folder has one
- * writer at a time (the trainer locks it). */
+ * Files with other names are ignored. A folder has one writer at a time; the trainer locks it. */
 
-/* The path of a step's checkpoint; errors as rt_path_join. */
+/* Returns the path of the checkpoint of a step. Errors as rt_path_join. */
 rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder,
                              int64_t step) RT_MUST_CHECK;
 
-/* The steps that have a checkpoint, newest first; none if there is no such folder. The
+/* Lists the steps that have a checkpoint, newest first; none if the folder does not exist. The
  * caller frees *steps. */
 rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT_MUST_CHECK;
 
-/* Saves into a folder, as rt_checkpoint_save does, and only then removes older
- * ones, so that `keep` are left, this one counted, and beside them the one of the best
- * evaluation (info->evaluations.best_step); keep < 1 removes none. Checkpoints
- * of later steps (left when a training went on from an earlier one) are not counted and
- * not removed. Unfinished files of an earlier time are removed first. */
+/* Removes unfinished files, saves as rt_checkpoint_save, and then removes the oldest checkpoints up
+ * to this step until `keep` are left; keep < 1 keeps all. The checkpoint of the best evaluation
+ * (info->evaluations.best_step) is always kept. Later steps, left over when a training continued
+ * from an earlier checkpoint, are neither counted nor removed. */
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
                                 const rt_checkpoint_info *info, int keep) RT_MUST_CHECK;
 
 typedef struct rt_checkpoint_found {
     bool found;
     int64_t step;
-    rt_image *image; /* if found: to be read, or closed */
+    rt_image *image; /* if found; the caller reads or closes it */
     char path[RT_PATH_SIZE];
-    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer one passed over */
+    char warnings[RT_MESSAGE_SIZE]; /* one line for each newer checkpoint that was skipped */
 } rt_checkpoint_found;
 
-/* The newest checkpoint that verifies and is of the step that its name says. No checkpoint at all
- * is RT_OK with found = false; checkpoints of which none verifies are RT_CHECKPOINT. */
+/* Opens the newest valid checkpoint whose step agrees with its name. A folder without checkpoints
+ * is RT_OK with found = false. RT_CHECKPOINT if no checkpoint is valid. */
 rt_status rt_checkpoint_newest(const char *folder, rt_parse parse,
                                rt_checkpoint_found *found) RT_MUST_CHECK;
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most sequences of a step that the keys allow. */
+/* Largest number of sequences per step that the keys allow. */
 enum { MOST_SEQUENCES = 1000000 };
 
 static int64_t most_steps(const rt_checkpoint_info *info)
@@ -35,7 +35,7 @@ static int64_t most_drawn(const rt_checkpoint_info *info)
 
 #define AT(member) offsetof(rt_checkpoint_info, member)
 
-/* Fields that limit others come first. */
+/* A field comes after the fields that limit it. */
 static const rt_checkpoint_field fields[] = {
     {"/", "step", RT_FIELD_INTEGER, AT(step), most_steps, false},
     {"/", "seed", RT_FIELD_UNSIGNED, AT(seed), NULL, false},
@@ -58,7 +58,7 @@ const rt_checkpoint_field *rt_checkpoint_field_at(int i)
     return i < FIELDS ? &fields[i] : NULL;
 }
 
-/* ---- their exchange with an image ---- */
+/* ---- exchange with an image ---- */
 
 static void get_integer(rt_image *image, const rt_checkpoint_field *f,
                         const rt_checkpoint_info *info, int64_t *value)
@@ -78,7 +78,7 @@ static void get_loss(rt_image *image, const rt_checkpoint_field *f, double *loss
         rt_image_fail(image, RT_CHECKPOINT, "%s is %g", f->name, *loss);
 }
 
-/* A word must be printable. */
+/* Reads a word, which must be printable. */
 static void get_word(rt_image *image, const rt_checkpoint_field *f, char *word)
 {
     rt_image_word(image, f->group, f->name, word);
@@ -135,9 +135,9 @@ void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info
     }
 }
 
-/* ---- options of the model ---- */
+/* ---- options ---- */
 
-/* The dataset of a list. */
+/* Writes the path of the dataset of a list. */
 static void list_path(const rt_key *key, char path[2 * RT_KEY_NAME_SIZE])
 {
     snprintf(path, 2 * RT_KEY_NAME_SIZE, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
@@ -179,7 +179,7 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
     }
 }
 
-/* Gets the value of a key, as it is written in a configuration. */
+/* Reads the value of a key as a configuration writes it. */
 static void get_value(rt_image *image, const char *group, const rt_key *key,
                       char value[RT_VALUE_SIZE])
 {
@@ -241,8 +241,8 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
 
 /* ---- joined parameters ---- */
 
-/* The parameters that joined a training after its first step, as a text in a checkpoint: a line
- * each, "layers.0.attention.theta 600". */
+/* Parameters that joined a training after its first step, one per line: "layers.0.attention.theta
+ * 600". */
 
 #define JOINED "/joined"
 
@@ -259,7 +259,7 @@ void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p)
     rt_writer_free(&w);
 }
 
-/* One line, which is taken apart. */
+/* Parses one line in place. */
 static void get_line(rt_image *image, char *line, int64_t most, const rt_parameters *p,
                      rt_joined_use use)
 {
@@ -299,8 +299,8 @@ void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters
 static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
 static const char *const lowercase[] = {"no", "yes", NULL};
 
-/* Roles of the special ids of a tokenizer.json, in the order of rt_special_ids; -1: there is none.
- */
+/* Names of the special ids of a tokenizer.json, in the order of rt_special_ids. An id of -1 is
+ * unset. */
 static const char *const roles[] = {"pad", "cls", "mask", "sep"};
 enum { ROLES = sizeof roles / sizeof *roles };
 
@@ -311,7 +311,8 @@ static void put_special(rt_image *image, const rt_special_ids *special)
         rt_image_put_integer(image, "/vocabulary", roles[i], *rt_special_id(&ids, i));
 }
 
-/* A number that is no int32_t is no id either. */
+/* Reads the special ids. A number out of range becomes INT32_MAX, which is not an id of any
+ * vocabulary. */
 static rt_special_ids get_special(rt_image *image)
 {
     rt_special_ids ids = {.unknown = RT_NO_ID};
@@ -322,7 +323,7 @@ static rt_special_ids get_special(rt_image *image)
     return ids;
 }
 
-/* Numbers with blanks between them, if there are any. */
+/* Writes the ids separated by spaces, if there are any. */
 static void put_ends(rt_image *image, const rt_end_ids *ends)
 {
     char word[RT_WORD_SIZE] = "";
@@ -364,12 +365,12 @@ void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabula
     if (vocabulary->bpe)
         put_special(image, &vocabulary->special);
     put_ends(image, &vocabulary->ends);
-    if (vocabulary->lowercase) /* a vocabulary without it is cased */
+    if (vocabulary->lowercase) /* absent: cased */
         rt_image_put_word(image, "/vocabulary", "lowercase", lowercase[true]);
     rt_free(text);
 }
 
-/* The number of the word among those that can be; what is none of them fails the image. */
+/* Reads a word and returns its index in a list. Fails the image if it is not listed. */
 static int get_choice(rt_image *image, const char *name, const char *const *words)
 {
     char word[RT_WORD_SIZE];
@@ -406,8 +407,6 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
     rt_free(bytes);
     return vocabulary;
 }
-
-/* ---- labels ---- */
 
 static const char labels_path[] = "/labels";
 

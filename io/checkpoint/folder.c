@@ -17,8 +17,8 @@ static void write_name(char name[FILE_NAME_SIZE], int64_t step, const char *suff
     snprintf(name, FILE_NAME_SIZE, "step-%08" PRId64 ".h5%s", step, suffix);
 }
 
-/* The step of a checkpoint's name followed by `suffix`, -1 of any other name: what is
- * read must, written again, be the same. */
+/* Returns the step in the name of a checkpoint with this suffix, -1 for other names: writing the
+ * step again must give the same name. */
 static int64_t step_of(const char *name, const char *suffix)
 {
     char again[FILE_NAME_SIZE];
@@ -37,7 +37,7 @@ rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder, int64_
     return rt_path_join(path, folder, name);
 }
 
-/* ---- what is there ---- */
+/* ---- listing ---- */
 
 static int newest_first(const void *a, const void *b)
 {
@@ -45,7 +45,7 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Lists the steps of the names with this suffix, newest first; the caller frees the list. */
+/* Lists the steps of the files with a suffix, newest first. The caller frees the list. */
 static rt_status list_names(const char *folder, const char *suffix, int64_t **list, int *count)
 {
     struct dirent **entries;
@@ -99,7 +99,7 @@ static rt_status remove_unfinished(const char *folder)
     return status;
 }
 
-/* A file that cannot be removed stays until the next save. */
+/* Removes older checkpoints. A file that cannot be removed stays until the next save. */
 static void prune(const char *folder, int64_t newest, int64_t best, int keep)
 {
     int64_t *steps;
@@ -127,8 +127,8 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
 
 /* ---- loading ---- */
 
-/* Adds a line to the warnings: why this one was passed over, and what is tried next.
- * A line that has no room left is dropped. */
+/* Appends a line to the warnings: why a checkpoint was skipped and what is tried next. A line that
+ * does not fit is dropped. */
 static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *next)
 {
     size_t used = strlen(found->warnings), room = sizeof found->warnings - used;
@@ -141,8 +141,8 @@ static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *
         found->warnings[used] = '\0';
 }
 
-/* Checks that a checkpoint is whole and has the step of its name: a copy under a later name must
- * not replace checkpoints that were computed later. */
+/* Checks that a checkpoint is complete and has the step of its name: a copy under a later name must
+ * not replace later checkpoints. */
 static rt_status inspect(rt_image *image, int64_t step)
 {
     rt_checkpoint_info info = {0};
@@ -169,7 +169,7 @@ static rt_status try_each(const char *folder, rt_parse parse, const int64_t *ste
             return status;
         rt_image_close(found->image);
         found->image = NULL;
-        if (status.code == RT_MEMORY || status.code == RT_IO) /* nothing that the file has done */
+        if (status.code == RT_MEMORY || status.code == RT_IO) /* not a fault of the file */
             return status;
         if (i == 0)
             newest = status;

@@ -21,7 +21,7 @@ void rt_prepare_hdf5(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-/* Memory grows by so many bytes at a time. */
+/* Step in bytes by which HDF5's memory grows. */
 enum { GROWTH = 1 << 20 };
 
 rt_image *rt_image_of_nothing(const char *name)
@@ -63,9 +63,9 @@ void rt_image_fail_as(rt_image *image, rt_status status)
                       status.message);
 }
 
-/* An ordinary file of HDF5 1.8: superblock 2. Of a newer one the bytes in memory are
- * not a file that opens. Nothing that needs an extension of the superblock is set (a
- * smaller chunk index would): that would hold the time. */
+/* Creates a file in the format of HDF5 1.8 (superblock 2): the memory of a newer one is not a valid
+ * file. Properties that need a superblock extension, such as a smaller chunk index, stay unset
+ * because the extension stores the time. */
 static hid_t create_file(held *h, const char *unique)
 {
     hid_t creation = hold(h, H5Pcreate(H5P_FILE_CREATE));
@@ -78,7 +78,7 @@ static hid_t create_file(held *h, const char *unique)
     return H5Fcreate(unique, H5F_ACC_TRUNC, creation, access);
 }
 
-/* Files of the core driver are told apart by their names, so each has its own. */
+/* Creates a file with a unique name, because the core driver identifies files by name. */
 rt_image *rt_image_new(void)
 {
     char unique[64];
@@ -112,8 +112,8 @@ size_t rt_image_size(const rt_image *image)
     return image ? image->size : 0;
 }
 
-/* The bytes are taken from where the core driver keeps them, the user block before
- * them: a copy by H5Fget_file_image does not open again. */
+/* Writes the memory of the core driver, behind its user block: a copy by H5Fget_file_image cannot
+ * be opened. */
 rt_status rt_image_write(rt_image *image, rt_durable_file *file)
 {
     if (rt_image_failed(image))
@@ -129,10 +129,9 @@ rt_status rt_image_write(rt_image *image, rt_durable_file *file)
     return rt_sealed_write(file, bytes + RT_SEAL_SIZE, (size_t)size);
 }
 
-/* ---- what is put ---- */
+/* ---- writing ---- */
 
-/* A chunk is written and read in one piece and has a checksum of its own; a dataset
- * that is not larger is a single chunk. */
+/* Largest chunk. A chunk is written and read as a whole and has its own checksum. */
 enum { CHUNK_BYTES = 16 << 20 };
 
 static void cannot_put(rt_image *image, const char *what)
@@ -140,7 +139,7 @@ static void cannot_put(rt_image *image, const char *what)
     rt_image_fail(image, RT_MEMORY, "HDF5 cannot put %s into a file in memory", what);
 }
 
-/* A text has a fixed length (at least 1, as HDF5 wants) and no 0 at its end. */
+/* Returns a type of fixed length (at least 1, as HDF5 requires) without a final zero. */
 static hid_t text_type(const char *text)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
@@ -150,8 +149,8 @@ static hid_t text_type(const char *text)
     return H5Tset_size(type, length ? length : 1) < 0 ? H5I_INVALID_HID : type;
 }
 
-/* Opens what a path of `length` bytes names, and makes the groups that are missing on
- * the way. (HDF5 could do that by itself, but would store the time.) */
+/* Opens the object at the first `length` bytes of a path and creates missing groups. HDF5 could
+ * create them, but would store the time. */
 static hid_t make_group(hid_t file, const char *path, size_t length)
 {
     held lists = {0};
@@ -176,8 +175,6 @@ static hid_t make_group(hid_t file, const char *path, size_t length)
     let_go(&lists);
     return group;
 }
-
-/* ---- attributes ---- */
 
 static void put_attribute(rt_image *image, const char *group, const char *name, hid_t in_file,
                           hid_t in_memory, const void *value)
@@ -218,9 +215,7 @@ void rt_image_put_word(rt_image *image, const char *group, const char *name, con
     let_go(&h);
 }
 
-/* ---- datasets ---- */
-
-/* Cuts a chunk: the longest axis is halved until the chunk is small enough. Returns its bytes. */
+/* Halves the longest axis until a chunk is small enough. Returns the bytes of the chunk. */
 static hsize_t cut_chunk(hsize_t chunk[RT_MAX_AXES], int ndim, const hsize_t *axes, size_t element)
 {
     hsize_t bytes = element;
@@ -238,7 +233,7 @@ static hsize_t cut_chunk(hsize_t chunk[RT_MAX_AXES], int ndim, const hsize_t *ax
     return bytes;
 }
 
-/* Fletcher32 needs chunks, and chunks need an element. */
+/* Returns the properties of a dataset. Fletcher32 needs chunks, and chunks need an element. */
 static hid_t dataset_creation(held *h, int ndim, const hsize_t *axes, size_t element)
 {
     hid_t creation = hold(h, H5Pcreate(H5P_DATASET_CREATE));

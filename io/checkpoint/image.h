@@ -1,20 +1,18 @@
 #ifndef ROTOR_IO_CHECKPOINT_IMAGE_H
 #define ROTOR_IO_CHECKPOINT_IMAGE_H
 
-/* An HDF5 file in memory: built there and written, or read back if its
- * checksum holds (see io/checkpoint/sealed.h). HDF5 itself never touches the disk and never
- * sees a byte that was not verified. A checksum can be forged, so the file of a stranger is
- * parsed by HDF5 in a child process. The file is an ordinary one for h5py, h5ls and
- * h5dump, and carries no times: the same content gives the same bytes.
+/* An HDF5 file in memory: built and written, or read if its checksum is right
+ * (io/checkpoint/sealed.h). HDF5 never touches the disk and never sees an unverified byte. Since a
+ * checksum can be forged, HDF5 parses untrusted files in a child process. The file is readable by
+ * h5py, h5ls and h5dump. It stores no times: equal content gives equal bytes.
  *
- * The first failure sticks: after it every call does nothing and every answer is
- * empty, so that a caller writes or reads its list and asks rt_image_status once.
- * A NULL image stands for an exhausted heap and may be passed anywhere.
+ * The first failure sticks: later calls do nothing and return empty values, so callers check
+ * rt_image_status once. NULL stands for an image that could not be allocated and may be passed to
+ * every function.
  *
- * Paths are absolute ("/model/embeddings/weight"); the groups on the way to what is
- * put are made. Attributes belong to groups, and to datasets that have been put. A
- * failure while reading is RT_CHECKPOINT and begins with the name of the file; also for a
- * file that is not there.
+ * Paths are absolute ("/model/embeddings/weight"). Missing groups of a path are created by the
+ * functions that put. An attribute belongs to a group or to an existing dataset. A failure while
+ * reading is RT_CHECKPOINT and begins with the name of the file, also if the file does not exist.
  */
 
 #include "core/status.h"
@@ -25,41 +23,39 @@
 
 typedef struct rt_image rt_image;
 
-/* An empty image to be filled. NULL when the heap is exhausted. */
+/* Creates an empty image to be filled, NULL if memory is exhausted. */
 rt_image *rt_image_new(void);
 
 /* Process in which HDF5 parses a file. APART: a child process, which must be forked before threads
- * are started (text/process.h). HERE: this process, for files that the program wrote itself. An
- * image parsed here holds the bytes of the file, one parsed apart a copy of its contents; both are
- * about the size of the file. The child, which alone has the bytes then, takes twice that.
+ * are started (text/process.h). HERE: this process, for files that this program wrote. The image
+ * needs about the size of the file: HERE for its bytes, APART for a copy of its contents. The child
+ * needs twice the size.
  *
- * MODEL: apart, without the numbers below RT_OPTIMIZER_GROUP, for a use of the model or a start
- * from it. The image has their attributes and shapes, and is a third of the size. */
+ * MODEL: as APART, without the numbers below RT_OPTIMIZER_GROUP, to use a model or start from it.
+ * Their attributes and shapes are kept; the image is a third of the size. */
 typedef enum rt_parse { RT_PARSE_APART, RT_PARSE_MODEL, RT_PARSE_HERE } rt_parse;
 #define RT_OPTIMIZER_GROUP "/optimizer"
 
-/* The image that a file holds; whether that went well is its status. */
+/* Reads a file. Errors are in the status of the image. */
 rt_image *rt_image_open(const char *path, rt_parse parse);
 
 void rt_image_close(rt_image *image);
 
-/* Bytes that an image that was read takes; 0 of NULL. */
+/* Returns the size in bytes of an image that was read; 0 for NULL. */
 size_t rt_image_size(const rt_image *image);
 
-/* Writes an image that was built with rt_image_new; as rt_sealed_write. */
+/* Writes an image from rt_image_new to an open file. Errors as rt_sealed_write. */
 rt_status rt_image_write(rt_image *image, rt_durable_file *file) RT_MUST_CHECK;
 
 rt_status rt_image_status(const rt_image *image) RT_MUST_CHECK;
 bool rt_image_failed(const rt_image *image);
 
-/* Fails the image, with the file's name before the message. */
+/* Fails the image; the message gets the file's name as prefix. */
 void rt_image_fail(rt_image *image, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 
-/* Fails the image with an error of its content, unless that is RT_OK: RT_MEMORY, and RT_CHECKPOINT
- * for everything else. */
+/* Fails the image with an error in its content, unless status is RT_OK. The code becomes
+ * RT_CHECKPOINT, except RT_MEMORY. */
 void rt_image_fail_as(rt_image *image, rt_status status);
-
-/* ---- attributes ---- */
 
 void rt_image_put_integer(rt_image *image, const char *group, const char *name, int64_t value);
 void rt_image_put_unsigned(rt_image *image, const char *group, const char *name, uint64_t value);
@@ -70,40 +66,38 @@ int64_t rt_image_integer(rt_image *image, const char *group, const char *name);
 uint64_t rt_image_unsigned(rt_image *image, const char *group, const char *name);
 double rt_image_number(rt_image *image, const char *group, const char *name);
 
-/* False if there is no attribute of that name, or after a failure. */
+/* Returns false if the attribute is missing, or after a failure. */
 bool rt_image_has_attribute(rt_image *image, const char *group, const char *name);
 
-/* A short text, "" after a failure. */
+/* Reads a short text; "" after a failure. */
 enum { RT_WORD_SIZE = 64 };
 void rt_image_word(rt_image *image, const char *group, const char *name, char word[RT_WORD_SIZE]);
 
-/* ---- datasets ---- */
-
-/* Numbers in the precision of this build; on reading they are converted from the precision
- * of the file. The shape must be that of the dataset. */
+/* Writes and reads numbers in the precision of this build. Reading converts from the precision of
+ * the file; the shapes must agree. */
 void rt_image_put_reals(rt_image *image, const char *path, const real *values, rt_shape shape);
 void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape);
 
-/* Returns the bytes of a chunk of a dataset of reals: HDF5 reads and writes it as a whole, in
+/* Returns the bytes of a chunk of a dataset of reals, which HDF5 reads and writes as a whole in
  * memory of its own. */
 size_t rt_image_chunk_bytes(rt_shape shape);
 
-/* Put and get numbers in double, whatever the build. */
+/* Writes and reads numbers in double precision in every build. */
 void rt_image_put_doubles(rt_image *image, const char *path, const double *values, rt_shape shape);
 void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shape shape);
 
-/* False if there is no dataset of that path, or after a failure. */
+/* Reads the shape of a dataset. Returns false if it is missing, or after a failure. */
 bool rt_image_shape(rt_image *image, const char *path, rt_shape *shape);
 
-/* A text is one string, bytes are an array of uint8. The caller frees what is read;
- * NULL after a failure. A text and the bytes have a 0 behind them in memory. */
+/* Writes and reads a text (one string) or bytes (an array of uint8). The caller frees what is read,
+ * which has a zero appended in memory; NULL after a failure. */
 void rt_image_put_text(rt_image *image, const char *path, const char *text);
 char *rt_image_text(rt_image *image, const char *path);
 void rt_image_put_bytes(rt_image *image, const char *path, const void *bytes, size_t size);
 unsigned char *rt_image_bytes(rt_image *image, const char *path, size_t *size);
 
-/* Calls `each` with the path of every dataset below a group, relative to it, in the
- * order of their names. */
+/* Calls `each` for every dataset below a group in the order of names, with its path relative to the
+ * group. */
 typedef void rt_image_visitor(void *context, const char *path);
 void rt_image_visit(rt_image *image, const char *group, rt_image_visitor *each, void *context);
 

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the bytes of an image as a file of HDF5 ---- */
+/* ---- HDF5 on borrowed memory ---- */
 
-/* A file in memory that HDF5 reads where it is. HDF5 would copy the bytes twice; the memory that it
- * asks for is theirs, and filled already. */
+/* Callbacks that let HDF5 read a file in the caller's memory instead of copying it twice: each
+ * allocation or copy returns the same bytes. */
 
-/* Memory of the core driver grows by so many bytes at a time. */
+/* Step in bytes by which memory of the core driver grows. */
 enum { GROWTH = 1 << 20 };
 
 static void *lend(size_t size, H5FD_file_image_op_t operation, void *bytes)
@@ -61,7 +61,8 @@ static herr_t end_loan(void *bytes)
     return 0;
 }
 
-/* Files of the core driver are told apart by their names, so each has its own. */
+/* Opens borrowed bytes as a file with a unique name, because the core driver identifies files by
+ * name. */
 static hid_t lend_to_hdf5(unsigned char *bytes, size_t size)
 {
     char unique[64];
@@ -80,7 +81,7 @@ static hid_t lend_to_hdf5(unsigned char *bytes, size_t size)
 
 /* ---- the list ---- */
 
-/* Limits that a checkpoint of the largest model stays far below. */
+/* Limits far above the largest model. */
 enum { MOST_ITEMS = 1 << 19, MOST_DEPTH = 32 };
 
 typedef struct list {
@@ -91,24 +92,24 @@ typedef struct list {
     size_t size, limit;
     int items;
     int depth;
-    char path[RT_ITEM_PATH_SIZE]; /* of what is looked at, "" for the root */
+    char path[RT_ITEM_PATH_SIZE]; /* path of the current object, "" for the root */
 } list;
 
-/* The bytes that a list of a file can have. A data set has more in the file. */
+/* Returns the limit for the list of a file, in bytes. A dataset needs more in the file. */
 static size_t list_limit(size_t file_size)
 {
     return file_size + (1 << 20);
 }
 
-/* Fails the image with a fact about what is looked at. */
+/* Fails the image with a message about the current object. */
 static herr_t fail(list *l, const char *fact)
 {
     rt_image_fail(l->image, RT_CHECKPOINT, "%s%s", l->path, fact);
     return -1;
 }
 
-/* Makes room for an item with the path that is looked at, and a name behind it. Returns where its
- * value goes; NULL if there is no room. */
+/* Appends an item for `name` in the current object. Returns the place for its value, NULL if a
+ * limit is exceeded. */
 static void *add_item(list *l, const char *name, rt_item item)
 {
     const size_t length = strlen(l->path), more = strlen(name);
@@ -130,9 +131,7 @@ static void *add_item(list *l, const char *name, rt_item item)
     return at + path;
 }
 
-/* ---- attributes ---- */
-
-/* The kind of what a type holds, and the type to read it as. */
+/* Returns the kind of an attribute, with the type and size to read it. */
 static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
 {
     *size = 8;
@@ -154,7 +153,7 @@ static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
     }
 }
 
-/* Attributes that rotor does not write are skipped. */
+/* Lists an attribute; skips kinds that rotor does not write. */
 static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *info, void *context)
 {
     list *l = context;
@@ -188,10 +187,10 @@ static bool list_attributes(list *l, hid_t object)
     return H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, list_attribute, l) >= 0;
 }
 
-/* ---- data sets ---- */
+/* ---- datasets ---- */
 
-/* Returns whether the file holds the `bytes` of a dataset. HDF5 would read missing data as zeros,
- * whatever the size, and data in other files from there. */
+/* Returns whether the file itself holds all `bytes` of a dataset. HDF5 would read missing data as
+ * zeros of any size, and follow links to external files. */
 static bool is_held(hid_t dataset, hsize_t bytes)
 {
     hid_t creation = H5Dget_create_plist(dataset);
@@ -202,7 +201,7 @@ static bool is_held(hid_t dataset, hsize_t bytes)
     return here && H5Dget_storage_size(dataset) >= bytes;
 }
 
-/* Returns the kind of a dataset, as attribute_kind; numbers keep the precision of the file. */
+/* Returns the kind of a dataset, as attribute_kind. Numbers keep the precision of the file. */
 static rt_item_kind dataset_kind(hid_t type, uint64_t ndim, hid_t *memory)
 {
     const size_t size = H5Tget_size(type);
@@ -221,7 +220,7 @@ static rt_item_kind dataset_kind(hid_t type, uint64_t ndim, hid_t *memory)
     }
 }
 
-/* False if the bytes of all elements are more than the limit. */
+/* Computes the bytes of all elements. Returns false if they exceed the limit. */
 static bool fits(const rt_item *item, size_t width, size_t limit, uint64_t *bytes)
 {
     *bytes = width;
@@ -233,7 +232,7 @@ static bool fits(const rt_item *item, size_t width, size_t limit, uint64_t *byte
     return *bytes <= limit;
 }
 
-/* Describes a dataset: its axes, and its kind if all of its bytes are in the file. */
+/* Returns the item of a dataset: its axes, and its kind if the file holds all of its bytes. */
 static rt_item describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
 {
     held h = {0};
@@ -257,7 +256,7 @@ static rt_item describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
     return item;
 }
 
-/* Returns whether the list has the value of the current data set, which is of that kind. */
+/* Returns whether the list stores the value of the current dataset, which is of this kind. */
 static bool has_value(const list *l, uint64_t kind)
 {
     static const char optimizer[] = RT_OPTIMIZER_GROUP "/";
@@ -284,11 +283,9 @@ static herr_t list_dataset(list *l, hid_t dataset)
     return read ? 0 : fail(l, " cannot be read");
 }
 
-/* ---- groups ---- */
-
 static herr_t list_group(list *l, hid_t group);
 
-/* An object with two names could be its own parent, and a tree of such be without end. */
+/* Lists an object. One with two names is refused, as it could contain itself without end. */
 static herr_t list_object(list *l, hid_t object)
 {
     H5O_info_t info;
@@ -343,12 +340,9 @@ static herr_t list_group(list *l, hid_t group)
     return listed ? 0 : fail(l, "/ cannot be read");
 }
 
-/* ---- files ---- */
-
-/* Reads and lists a file, in the child or here. The bytes are the image's, and so is the open file,
- * from which numbers are read when they are asked for. The list gets the address space of the
- * largest one, also for a file parsed here, whose numbers are not in it: memory that is never
- * written costs nothing. */
+/* Reads and lists a file, in the child or in this process. The image owns the bytes and the open
+ * file, from which numbers are read on demand. The list reserves memory for its limit, which costs
+ * nothing where it is never written. */
 static rt_status list_file(void *context, unsigned char **list_new, size_t *size)
 {
     list *l = context;
@@ -374,14 +368,14 @@ static rt_status list_file(void *context, unsigned char **list_new, size_t *size
     return image->status;
 }
 
-/* Returns the memory to read a file: its bytes, a list, and a chunk as it is and decoded, beside
- * what HDF5 takes for itself. */
+/* Returns the memory to parse a file: its bytes, the list, a stored and a decoded chunk, and a
+ * reserve for HDF5. */
 static size_t memory_for(size_t size)
 {
     return 3 * size + ((size_t)256 << 20);
 }
 
-/* The file is read and the list is made in a child: this process never has the bytes. */
+/* Reads and lists a file in a child process; this process never holds its bytes. */
 static rt_status list_apart(list *l)
 {
     rt_image *image = l->image;
@@ -409,7 +403,7 @@ rt_image *rt_image_open(const char *path, rt_parse parse)
     list l = {.image = image, .file = path, .parse = parse};
     image->status =
         parse == RT_PARSE_HERE ? list_file(&l, &image->list, &image->size) : list_apart(&l);
-    if (image->status.code == RT_IO) /* what somebody named must be there */
+    if (image->status.code == RT_IO) /* a named file must exist */
         image->status.code = RT_CHECKPOINT;
     if (image->status.code == RT_OK)
         rt_image_index(image);

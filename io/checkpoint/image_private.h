@@ -1,8 +1,8 @@
 #ifndef ROTOR_IO_CHECKPOINT_IMAGE_PRIVATE_H
 #define ROTOR_IO_CHECKPOINT_IMAGE_PRIVATE_H
 
-/* Shared by the files of an image: image.c, its life and what is put into it; image_list.c, what
- * HDF5 finds in a file that is read; image_values.c, what is read from that. */
+/* Private declarations of an image: image.c (creation and writing), image_list.c (listing the
+ * contents of a file by HDF5), image_values.c (reading values from the list). */
 
 #include "core/status.h"
 #include "core/tensor.h"
@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The handles of HDF5 that one call holds. A function of HDF5 that is given a failed
- * handle fails as well, so only the last of a chain is checked. */
+/* HDF5 handles to be released at the end of a call. A function of HDF5 fails if it gets a failed
+ * handle, so only the last of a chain is checked. */
 typedef struct held {
     hid_t handles[8];
     int count;
@@ -27,7 +27,7 @@ static inline hid_t hold(held *h, hid_t handle)
     return handle;
 }
 
-/* False if closing one failed; then something may not have been written. */
+/* Releases the handles. Returns false if one could not be closed; data may then be unwritten. */
 static inline bool let_go(held *h)
 {
     bool good = true;
@@ -39,40 +39,38 @@ static inline bool let_go(held *h)
     return good;
 }
 
-/* ---- a list in place of a file ---- */
-
-/* The contents of an HDF5 file as a flat list of bytes. HDF5 makes it, in a child process if the
- * file is untrusted; it is read without HDF5, and nothing in it is trusted.
+/* The contents of an HDF5 file as a flat list of bytes. HDF5 makes the list, in a child process if
+ * the file is untrusted. The list is read without HDF5, and nothing in it is trusted.
  *
- * An item is a header, a path, and a value. Path and value are padded with zeros to a multiple of 8
- * bytes; numbers are those of the processor.
+ * An item is a header, a path and a value. Path and value are padded with zeros to a multiple of 8
+ * bytes. Numbers are in native byte order.
  *
  *   group       "/a/b", no value
- *   attribute   "/a/b@name", of a group or a data set, a single one: an integer, a number or a word
- *   data set    "/a/b/c", with its axes: numbers, bytes, or a text; of another kind, or one
- *               whose bytes are not all in the file, no value
+ *   attribute   "/a/b@name" of a group or dataset: one integer, number or word
+ *   dataset     "/a/b/c" with its axes: numbers, bytes or a text. No value if it is of another
+ *               kind or not stored completely in the file
  *
- * Of a file that HDF5 parses in this process numbers have no value either: they are read from the
- * file, which stays open, when they are asked for. */
+ * For a file parsed in this process numbers have no value either: they are read from the file,
+ * which stays open, on demand. */
 
 typedef enum rt_item_kind {
     RT_ITEM_GROUP,
     RT_ITEM_INTEGER,  /* attributes: int64_t */
     RT_ITEM_UNSIGNED, /* uint64_t */
     RT_ITEM_NUMBER,   /* double */
-    RT_ITEM_WORD,     /* less than RT_WORD_SIZE bytes */
-    RT_ITEM_FLOATS,   /* data sets: float */
+    RT_ITEM_WORD,     /* shorter than RT_WORD_SIZE */
+    RT_ITEM_FLOATS,   /* datasets: float */
     RT_ITEM_DOUBLES,  /* double */
-    RT_ITEM_BYTES,    /* of one axis */
-    RT_ITEM_TEXT,     /* of none */
+    RT_ITEM_BYTES,    /* one axis */
+    RT_ITEM_TEXT,     /* no axis */
     RT_ITEM_OTHER
 } rt_item_kind;
 
 typedef struct rt_item {
     uint64_t kind;
-    uint64_t ndim; /* more than RT_MAX_AXES: too many, or none that are simple */
+    uint64_t ndim; /* above RT_MAX_AXES: too many axes, or a dataspace that is not simple */
     uint64_t axes[RT_MAX_AXES];
-    uint64_t path_size; /* bytes without the padding, with the final zero */
+    uint64_t path_size; /* with the final zero, without padding */
     uint64_t value_size;
 } rt_item;
 
@@ -93,7 +91,7 @@ static inline const void *rt_item_value(const rt_item *item)
     return rt_item_path(item) + rt_item_padded(item->path_size);
 }
 
-/* Returns whether a name holds no character that would control a terminal. */
+/* Returns whether a name is free of control characters. */
 static inline bool rt_item_is_printable(const char *name)
 {
     for (; *name; name++)
@@ -102,29 +100,28 @@ static inline bool rt_item_is_printable(const char *name)
     return true;
 }
 
-/* HDF5 that cleans up at exit does again what failed before, and crashes; and errors are told
- * by the one who asked. */
+/* Switches off HDF5's cleanup at exit, which would repeat failed work and crash, and its printing
+ * of errors, which callers report. */
 void rt_prepare_hdf5(void);
-
-/* ---- an image ---- */
 
 struct rt_image {
     rt_status status;
-    char name[NAME_MAX + 1]; /* for messages; "" if it is being built */
-    hid_t file;              /* that is being built, or was parsed here; else invalid */
+    char name[NAME_MAX + 1]; /* prefix of messages; "" while being built */
+    hid_t file;              /* being built or parsed in this process; else invalid */
 
-    /* of one that is read */
-    unsigned char *bytes; /* of the file, if it was parsed here */
+    /* of an image that was read */
+    unsigned char *bytes; /* bytes of a file parsed in this process */
     unsigned char *list;
     size_t size;
-    const rt_item **items; /* of the list, by path */
+    const rt_item **items; /* items of the list, sorted by path */
     size_t count;
 };
 
-/* An image that holds nothing; the name begins messages. NULL when the heap is exhausted. */
+/* Creates an image without a file; `name` is the prefix of messages. NULL if memory is exhausted.
+ */
 rt_image *rt_image_of_nothing(const char *name);
 
-/* Finds the items of the list. */
+/* Validates the list and fills `items`. */
 void rt_image_index(rt_image *image);
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the list, of which nothing is trusted ---- */
+/* ---- the untrusted list ---- */
 
-/* Returns the bytes of the item at an offset; 0 if there is none that is whole, with a path that is
+/* Returns the size in bytes of the item at an offset; 0 if it is incomplete or its path is not
  * printable. */
 static size_t item_size(const rt_image *image, size_t at)
 {
@@ -80,7 +80,7 @@ bool rt_image_has_attribute(rt_image *image, const char *group, const char *name
     return find_attribute(image, group, name) != NULL;
 }
 
-/* Copies the value of an attribute of that kind, of `size` bytes; of a word, of `size` at most. */
+/* Copies the value of an attribute of this kind and `size`; a word may be shorter. */
 static bool get_attribute(const rt_item *item, rt_item_kind kind, void *to, size_t size)
 {
     const bool fits = item && item->kind == kind &&
@@ -96,8 +96,7 @@ static void no_attribute(rt_image *image, const char *group, const char *name)
                   group);
 }
 
-/* Returns eight bytes, if the kind is one of the two and the number not beyond the most of the
- * other. */
+/* Returns an integer of this kind, or of the other kind if it is in the range of both. */
 static uint64_t get_whole(rt_image *image, const char *group, const char *name, rt_item_kind kind)
 {
     const rt_item *item = find_attribute(image, group, name);
@@ -137,7 +136,7 @@ void rt_image_word(rt_image *image, const char *group, const char *name, char wo
         no_attribute(image, group, name);
 }
 
-/* ---- data sets ---- */
+/* ---- datasets ---- */
 
 static bool is_dataset(const rt_item *item)
 {
@@ -164,7 +163,7 @@ bool rt_image_shape(rt_image *image, const char *path, rt_shape *shape)
     return true;
 }
 
-/* Reads numbers from the file that was parsed here. */
+/* Reads numbers from a file parsed in this process. */
 static void read_numbers(rt_image *image, const char *path, bool doubles, void *values)
 {
     const hid_t dataset = H5Dopen2(image->file, path, H5P_DEFAULT);
@@ -175,7 +174,8 @@ static void read_numbers(rt_image *image, const char *path, bool doubles, void *
         H5Dclose(dataset);
 }
 
-/* Reads the numbers of a data set of that shape, of either precision, as doubles or as floats. */
+/* Reads the numbers of a dataset of this shape, stored in either precision, as doubles or floats.
+ */
 static void get_numbers(rt_image *image, const char *path, bool doubles, void *values,
                         rt_shape shape)
 {
@@ -213,7 +213,7 @@ void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shap
     get_numbers(image, path, true, values, shape);
 }
 
-/* Returns a copy of a value of that kind, with a zero behind it. */
+/* Returns a copy of a value of this kind, with a zero appended. */
 static void *copy_new(rt_image *image, const char *path, rt_item_kind kind, size_t *size)
 {
     const rt_item *item = find(image, path);
@@ -241,8 +241,6 @@ unsigned char *rt_image_bytes(rt_image *image, const char *path, size_t *size)
 {
     return copy_new(image, path, RT_ITEM_BYTES, size);
 }
-
-/* ---- visiting ---- */
 
 void rt_image_visit(rt_image *image, const char *group, rt_image_visitor *each, void *context)
 {

@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- how a model lies in the file ---- */
+/* ---- layout of a model in the file ---- */
 
 bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter)
 {
     return b->state < 0 || b->state < rt_states_of(b->rule, parameter);
 }
 
-/* "second moment of " */
+/* Sets the group and the prefix in messages ("second moment of ") of an optimizer state. */
 static void name_state(rt_checkpoint_block *b, const char *name)
 {
     snprintf(b->group, RT_GROUP_SIZE, "/optimizer/%s", name);
@@ -125,9 +125,9 @@ rt_transformer_options rt_checkpoint_get_options(rt_image *image)
     return options;
 }
 
-/* ---- what of a checkpoint fits a model ---- */
+/* ---- comparing a checkpoint with a model ---- */
 
-/* Use of a checkpoint: all of it (LOAD); the values that suit another task (START); or all but
+/* Use of a checkpoint: all of it (LOAD), the parameters that fit another task (START), or all but
  * theta and positions (BRANCH). */
 typedef enum use { LOAD, START, BRANCH } use;
 
@@ -135,16 +135,16 @@ typedef struct reading {
     rt_image *image;
     const rt_checkpoint_model *model;
     use use;
-    bool saved;                   /* the numbers must be those of the model, which stays as it is */
-    bool head;                    /* START: the head of the file may be taken */
-    bool stays;                   /* BRANCH: theta stays as it is in the model */
-    rt_branch_theta theta;        /* origin of theta */
-    rt_transformer_options there; /* of the model in the file */
+    bool saved;                   /* compares the numbers with the model instead of storing them */
+    bool head;                    /* START: the head may be read */
+    bool stays;                   /* BRANCH: theta keeps its values */
+    rt_branch_theta theta;        /* origin of the model's theta */
+    rt_transformer_options there; /* options of the model in the file */
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     int block_count;
     const rt_checkpoint_block *visited;
     rt_checkpoint_rest fresh, left;
-    double *theta_start; /* that the model gets, unless its theta is fresh */
+    double *theta_start; /* new initial theta, unless theta is fresh */
 } reading;
 
 /* Checks that a key has the same value in the file and in the model. */
@@ -167,8 +167,8 @@ static bool learns_theta(const rt_parameters *p)
     return false;
 }
 
-/* Checks that queries and keys have the same meaning in the file and in the model; for a load, that
- * positions and theta have it as well. */
+/* Checks that queries and keys have the same layout in the file and in the model; for LOAD, also
+ * that positions and theta have the same meaning. */
 static void expect_layout(const reading *r)
 {
     const rt_transformer_options *here = r->model->options;
@@ -193,7 +193,7 @@ static void expect_layout(const reading *r)
     }
 }
 
-/* Returns whether the file has a parameter in the shape that it has in the model. */
+/* Returns whether the file has a parameter in the shape of the model. */
 static bool is_there(const reading *r, const rt_parameter *parameter)
 {
     rt_shape there;
@@ -201,7 +201,8 @@ static bool is_there(const reading *r, const rt_parameter *parameter)
            rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
 }
 
-/* Heads of one kind have the same of these two; others would share what means something else. */
+/* Returns whether the heads are of one kind. Otherwise parameters of equal names would differ in
+ * meaning. */
 static bool is_same_head(const reading *r)
 {
     static const char *const telling[] = {"head.dense.weight", "head.classifier.weight"};
@@ -213,8 +214,7 @@ static bool is_same_head(const reading *r)
     return true;
 }
 
-/* Returns whether the file has every theta of the model: a part of it would be the theta of no
- * model. */
+/* Returns whether the file has every theta of the model; a subset is not the theta of any model. */
 static bool has_theta(const reading *r)
 {
     const rt_parameters *p = r->model->parameters;
@@ -241,9 +241,9 @@ static rt_branch_theta origin_of_theta(const reading *r)
                : RT_BRANCH_CONVERTED;
 }
 
-/* Returns whether a parameter may stay as it is in the model. Another task may need another head,
- * other token types, and factors of heads, which change nothing at their initial value. A branch
- * may have other positions, of which factors are a key of theta. */
+/* Returns whether a parameter may keep the values of the model. Another task may need another head,
+ * other token types and head factors, which have no effect at their initial value. A branch may
+ * have other positions and head factors. */
 static bool may_differ(const reading *r, const rt_parameter *parameter)
 {
     if (r->use == LOAD)
@@ -284,8 +284,8 @@ static void expect_shape(const reading *r, const rt_checkpoint_block *b,
                       rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, here));
 }
 
-/* Counts a dataset that the model does not take, or refuses it. Groups of the file are the parts of
- * the model. */
+/* Counts a dataset that the model does not use, or refuses it. Groups of the file correspond to the
+ * dots in names of parameters. */
 static void note_dataset(void *context, const char *path)
 {
     static const char head[] = "head/";
@@ -308,7 +308,7 @@ static void note_dataset(void *context, const char *path)
                       r->visited->of, name);
 }
 
-/* Compares names and shapes in both directions; the optimizer of a branch may have more states. */
+/* Compares names and shapes in both directions. The optimizer of a branch may have more states. */
 static void compare(reading *r)
 {
     const rt_parameters *p = r->model->parameters;
@@ -329,7 +329,7 @@ static void compare(reading *r)
 
 /* ---- numbers ---- */
 
-/* Turns a theta of the file into the form of the model. */
+/* Converts theta from the form of the file to that of the model. */
 static void change_form(const reading *r, const rt_parameter *theta, real *values)
 {
     const int pairs = rt_columns(&theta->tensor);
@@ -346,7 +346,7 @@ static void change_form(const reading *r, const rt_parameter *theta, real *value
     }
 }
 
-/* Reads the numbers of a parameter as the model has them. */
+/* Reads a parameter in the form of the model. */
 static void get_values(const reading *r, const rt_checkpoint_block *b,
                        const rt_parameter *parameter, real *values)
 {
@@ -364,7 +364,7 @@ static void check_values(const reading *r, const rt_checkpoint_block *b,
     if (!is_finite(parameter, values))
         rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
                       b->of, parameter->name);
-    /* An optimizer takes the square root of these. */
+    /* Optimizers take the square root of these states. */
     for (size_t k = 0; b->state >= 0 && b->rule->states[b->state].is_square && k < size; k++)
         if (values[k] < 0)
             rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
@@ -374,8 +374,8 @@ static void check_values(const reading *r, const rt_checkpoint_block *b,
                       parameter->name);
 }
 
-/* Reads the numbers that the model takes: to their places in the model or, with `scratch`, one
- * parameter at a time, to check them. A checkpoint may be most of the memory. */
+/* Reads the numbers of the model from the file: into the model or, with `scratch`, one parameter at
+ * a time to check them. A whole checkpoint may not fit into memory twice. */
 static void read_values(const reading *r, real *scratch)
 {
     const rt_parameters *p = r->model->parameters;
@@ -407,8 +407,7 @@ static void check_all_values(const reading *r)
     rt_free(scratch);
 }
 
-/* Reads the initial theta. One whose logarithm is trained is above 0, one that is trained itself
- * may be any number. */
+/* Reads the initial theta. It must not be negative if the model learns ln theta. */
 static void read_theta_start(reading *r)
 {
     const rt_checkpoint_model *model = r->model;
@@ -431,10 +430,10 @@ static void read_theta_start(reading *r)
             rt_image_fail(r->image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
 }
 
-/* ---- a checkpoint into a model ---- */
+/* ---- filling a model ---- */
 
-/* Reads again what was found to fit, to where it belongs. The parameters that join a branch are
- * known now: the others joined when the trunk says. */
+/* Reads the checked numbers again, into the model. Parameters that join a branch now join at
+ * `step`; the trunk defines the steps of the others. */
 static void take(const reading *r, int64_t step)
 {
     const rt_parameters *p = r->model->parameters;
@@ -449,7 +448,7 @@ static void take(const reading *r, int64_t step)
             p->list[i]->since = step;
 }
 
-/* Compares the file with the model. If it fits, and was not just saved, fills the model from it. */
+/* Compares the file with the model. If they agree, fills the model, unless it was just saved. */
 static void read_checkpoint(reading *r, rt_checkpoint_info *info)
 {
     const rt_parameters *p = r->model->parameters;
@@ -502,7 +501,7 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
                                    rt_checkpoint_start *start, rt_checkpoint_info *info)
 {
     rt_checkpoint_model values = *model;
-    values.rule = NULL; /* the states of its optimizer stay as they are */
+    values.rule = NULL; /* optimizer states keep their values */
     reading r = {.image = image, .model = &values, .use = START, .head = head};
     const rt_status status = finish(&r, info);
     *start = (rt_checkpoint_start){r.theta == RT_BRANCH_CARRIED, r.fresh, r.left};
@@ -518,7 +517,7 @@ rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model
     return status;
 }
 
-/* ---- what is known without a model ---- */
+/* ---- reading without a model ---- */
 
 rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
                                 rt_data_options *data)
@@ -563,7 +562,7 @@ int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
     return e->loss < e->best_loss ? info->step : e->best_step;
 }
 
-/* Returns the status of the image; without success, nothing is left in the info. */
+/* Returns the status of the image; after an error frees the info. */
 static rt_status finish_look(const rt_image *image, rt_checkpoint_info *info)
 {
     const rt_status status = rt_image_status(image);
@@ -602,7 +601,7 @@ void rt_checkpoint_info_free(rt_checkpoint_info *info)
     *info = (rt_checkpoint_info){0};
 }
 
-/* ---- theta by itself, and theta of a branch that has another scope or form ---- */
+/* ---- theta ---- */
 
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta)
 {
@@ -617,10 +616,10 @@ rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta
                     where, of_head, pair, theta);
 }
 
-enum { SHARED = -1 }; /* in the place of the number of a layer */
+enum { SHARED = -1 }; /* stands for all layers in a list of layers */
 
-/* Lists the layers that have a theta, SHARED alone if all of them share one; the shape of the first
- * is that of all. Returns how many there are. */
+/* Lists the layers that have a theta, or SHARED alone. Returns their number; *one is the shape of
+ * the first. */
 static int list_layers(rt_image *image, int layers, int *list, rt_shape *one)
 {
     char name[RT_NAME_SIZE];
@@ -691,9 +690,8 @@ void rt_checkpoint_theta_free(rt_checkpoint_theta *theta)
     *theta = (rt_checkpoint_theta){.values = NULL};
 }
 
-/* ---- another scope or form ---- */
-
-/* The theta of the trunk that number n of the model begins with; NULL if it has none. */
+/* Returns the theta of the trunk for matrix n and a row of it in the model; NULL if the trunk has
+ * none. */
 static const double *theta_at(const rt_transformer_options *here, const rt_checkpoint_theta *theta,
                               int n, int row)
 {
@@ -706,8 +704,8 @@ static const double *theta_at(const rt_transformer_options *here, const rt_check
     return NULL;
 }
 
-/* Each theta of the model from the one that turned the same layer and head; returns whether the
- * trunk has it, and only it. */
+/* Initializes each theta of the model from the theta of the same layer and head in the trunk.
+ * Returns false if one is missing or the trunk has more than the model. */
 static bool convert(rt_image *image, const rt_checkpoint_model *model,
                     const rt_checkpoint_theta *theta, double *start)
 {

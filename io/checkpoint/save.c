@@ -80,7 +80,7 @@ static rt_status check_finite(const rt_checkpoint_model *model)
     return rt_ok();
 }
 
-/* A checkpoint that could not be loaded is not saved. */
+/* Checks that the unfinished file can be loaded. */
 static rt_status read_back(const char *path, const rt_checkpoint_model *model)
 {
     rt_data_options data;
@@ -105,7 +105,7 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
         status = rt_durable_open(&file, path);
     if (!status.code)
         status = rt_image_write(image, &file);
-    rt_image_close(image); /* before it is read, which takes as much memory */
+    rt_image_close(image); /* reading back needs as much memory */
     status = rt_durable_settle(&file, status);
     if (!status.code)
         status = read_back(file.temporary, model);

@@ -40,8 +40,6 @@ static rt_status too_large(const char *path)
     return damaged(path, "larger than 64 GiB");
 }
 
-/* ---- writing ---- */
-
 rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size)
 {
     unsigned char block[RT_SEAL_SIZE];
@@ -52,9 +50,8 @@ rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size)
     return status.code ? status : rt_durable_write(file, body, size);
 }
 
-/* ---- reading ---- */
-
-/* The number of bytes read: fewer than asked for at the end of the file, -1 on error. */
+/* Reads up to `size` bytes. Returns their number, less than `size` at the end of the file, -1 on an
+ * error. */
 static ssize_t read_all(int file, unsigned char *bytes, size_t size)
 {
     size_t done = 0;
@@ -71,7 +68,7 @@ static ssize_t read_all(int file, unsigned char *bytes, size_t size)
     return (ssize_t)done;
 }
 
-/* Reads the block and looks at what can be known before the rest is read. */
+/* Reads the block and checks all but the checksum. */
 static rt_status read_block(int file, const char *path, uint64_t file_size,
                             unsigned char block[RT_SEAL_SIZE])
 {
@@ -103,7 +100,7 @@ static rt_status check_block(const char *path, const unsigned char *bytes, size_
     return rt_ok();
 }
 
-/* The size of a file and its block. */
+/* Reads the size of a file and its block. */
 static rt_status look_at(int file, const char *path, unsigned char block[RT_SEAL_SIZE],
                          size_t *size)
 {
@@ -131,7 +128,7 @@ static rt_status read_body(int file, const char *path, const unsigned char block
     return check_block(path, bytes, size);
 }
 
-/* O_NONBLOCK: opening a pipe by mistake must not wait for its other end. */
+/* Opens with O_NONBLOCK, so that a pipe opened by mistake does not wait for its other end. */
 rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size)
 {
     unsigned char block[RT_SEAL_SIZE], *body = NULL;
