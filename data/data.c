@@ -75,7 +75,8 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
     /* Tasks without labels ignore data.end, but a model may keep it for a training with labels. */
     if (o->end != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
-                       "data.end = none needs data.task = classify or tag; got %s", task->name);
+                       "data.end = none needs data.task = text, tokens, classify or tag; got %s",
+                       task->name);
     if (rt_task_is_token_ids(task) && o->mask_id >= o->vocab)
         rt_rule_broken(to, RT_OPTIONS("data.mask_id", "data.vocab"),
                        "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);

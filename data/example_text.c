@@ -6,11 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-static bool is_tag(const rt_data *data)
-{
-    return data->task->target == RT_TARGET_TOKENS;
-}
-
 /* ---- splitting a line ---- */
 
 static rt_status check_bytes(const char *line, size_t size)
@@ -66,7 +61,7 @@ static rt_status split_pair(const char *line, size_t size, rt_text_span texts[2]
 
 static rt_status split(rt_example_text *x, const rt_data *data, const char *line, size_t size)
 {
-    const bool tag = is_tag(data), pair = !tag && is_pair(data, line, size);
+    const bool tag = rt_data_has_tags(data), pair = !tag && is_pair(data, line, size);
     x->count = tag ? split_tokens(line, size, NULL) : 1 + pair;
     if (!size || !x->count)
         return rt_error(RT_ARGUMENT, "the text is empty");
@@ -85,7 +80,7 @@ static rt_status split(rt_example_text *x, const rt_data *data, const char *line
 /* Returns the error of a text with its name as prefix. */
 static rt_status name_text(const rt_example_text *x, const rt_data *data, int i, const char *why)
 {
-    if (is_tag(data))
+    if (rt_data_has_tags(data))
         return rt_error(RT_ARGUMENT, "token %d: %.800s", i + 1, why);
     return rt_error(RT_ARGUMENT, "%s%.800s", x->count == 1 ? "" : i ? "text_b: " : "text: ", why);
 }
@@ -94,7 +89,7 @@ static rt_status name_text(const rt_example_text *x, const rt_data *data, int i,
 static rt_status encode_all(rt_example_text *x, const rt_data *data, const char *line,
                             rt_examples *row)
 {
-    const bool pair = x->count == 2 && !is_tag(data);
+    const bool pair = x->count == 2 && !rt_data_has_tags(data);
     rt_status status = rt_ok();
     for (int i = 0; i < x->count - pair && !status.code; i++) {
         rt_labelled_text text = {.text = x->texts[i]};
@@ -114,9 +109,9 @@ static rt_status fill(rt_example_text *x, const rt_data *data, const char *line,
     rt_example example = {.label = 0};
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, size);
     rt_examples all = {.rows = &example, .count = 1, .ids = rt_alloc_unset(most, sizeof *all.ids)};
-    if (is_tag(data))
+    if (rt_data_has_tags(data))
         all.labels = rt_alloc_unset(most, sizeof *all.labels);
-    rt_status status = all.ids && (all.labels || !is_tag(data))
+    rt_status status = all.ids && (all.labels || !rt_data_has_tags(data))
                            ? encode_all(x, data, line, &all)
                            : rt_out_of_memory("the ids of a text");
     if (!status.code) {
@@ -179,7 +174,7 @@ rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const ch
 {
     const rt_text_span texts[] = {{text, strlen(text)}, {second, second ? strlen(second) : 0}};
     const size_t size = texts[0].size + texts[1].size;
-    assert(!is_tag(data));
+    assert(!rt_data_has_tags(data));
     *x = (rt_example_text){.count = 0};
     rt_status status = check_use(data, size, row);
     if (!status.code && second)

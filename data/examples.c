@@ -9,11 +9,6 @@
 /* [CLS], two texts of one id, and a [SEP] after each. */
 enum { SHORTEST_PAIR = RT_AROUND_PAIR + 2 };
 
-static bool is_tag(const rt_data *data)
-{
-    return data->task->target == RT_TARGET_TOKENS;
-}
-
 /* ---- rules ---- */
 
 static void check_path(const char *key, const char *path, rt_rule_sink to)
@@ -67,10 +62,11 @@ static rt_status read_files(const rt_data *data, rt_labelled_file files[RT_PARTS
     rt_status status = rt_ok();
     if (rt_data_reads_training(data))
         status = rt_labelled_file_read(&files[RT_PART_TRAINING], "data.file",
-                                       o->file ? o->file : "", is_tag(data));
+                                       o->file ? o->file : "", rt_data_has_tags(data));
     if (status.code || !o->eval_file)
         return status;
-    status = rt_labelled_file_read(evaluation, "data.eval_file", o->eval_file, is_tag(data));
+    status =
+        rt_labelled_file_read(evaluation, "data.eval_file", o->eval_file, rt_data_has_tags(data));
     if (!status.code && evaluation->pairs != first->pairs)
         status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,
                           evaluation->pairs ? "has" : "lacks", first->path,
@@ -126,7 +122,7 @@ static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text,
         rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, ids, &got, &here);
     if (status.code)
         return status;
-    if (!got && is_tag(data) && data->special.unknown != RT_NO_ID)
+    if (!got && rt_data_has_tags(data) && data->special.unknown != RT_NO_ID)
         ids[got++] = data->special.unknown;
     if (!got)
         return rt_error(RT_DATA, "has no token of the vocabulary");
@@ -188,8 +184,8 @@ static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS]
     x->rows = rt_alloc(rows, sizeof *x->rows);
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, bytes);
     x->ids = rt_alloc_unset(most, sizeof *x->ids);
-    x->labels = is_tag(data) ? rt_alloc_unset(most, sizeof *x->labels) : NULL;
-    if (!x->rows || !x->ids || (is_tag(data) && !x->labels))
+    x->labels = rt_data_has_tags(data) ? rt_alloc_unset(most, sizeof *x->labels) : NULL;
+    if (!x->rows || !x->ids || (rt_data_has_tags(data) && !x->labels))
         return rt_out_of_memory("the texts of data.file");
     rt_status status = rt_ok();
     for (int part = 0; part < RT_PARTS && !status.code; part++)

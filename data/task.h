@@ -115,4 +115,10 @@ struct rt_data {
     rt_examples *examples; /* classify and tag */
 };
 
+/* Returns whether labels belong to single tokens. */
+static inline bool rt_data_has_tags(const rt_data *data)
+{
+    return data->task->target == RT_TARGET_TOKENS;
+}
+
 #endif

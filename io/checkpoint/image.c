@@ -21,9 +21,6 @@ void rt_prepare_hdf5(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-/* Step in bytes by which HDF5's memory grows. */
-enum { GROWTH = 1 << 20 };
-
 rt_image *rt_image_of_nothing(const char *name)
 {
     rt_image *image = rt_alloc(1, sizeof *image);
@@ -72,7 +69,7 @@ static hid_t create_file(held *h, const char *unique)
     hid_t access = hold(h, H5Pcreate(H5P_FILE_ACCESS));
     if (H5Pset_userblock(creation, RT_SEAL_SIZE) < 0 ||
         H5Pset_obj_track_times(creation, false) < 0 ||
-        H5Pset_fapl_core(access, GROWTH, false) < 0 ||
+        H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) < 0 ||
         H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0)
         return H5I_INVALID_HID;
     return H5Fcreate(unique, H5F_ACC_TRUNC, creation, access);

@@ -13,9 +13,6 @@
 /* Callbacks that let HDF5 read a file in the caller's memory instead of copying it twice: each
  * allocation or copy returns the same bytes. */
 
-/* Step in bytes by which memory of the core driver grows. */
-enum { GROWTH = 1 << 20 };
-
 static void *lend(size_t size, H5FD_file_image_op_t operation, void *bytes)
 {
     (void)size;
@@ -70,7 +67,7 @@ static hid_t lend_to_hdf5(unsigned char *bytes, size_t size)
     H5FD_file_image_callbacks_t loan = {lend,       leave,    refuse_to_grow, take_back,
                                         same_bytes, end_loan, bytes};
     snprintf(unique, sizeof unique, "image of rotor at %p", (void *)bytes);
-    if (H5Pset_fapl_core(access, GROWTH, false) >= 0 &&
+    if (H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) >= 0 &&
         H5Pset_file_image_callbacks(access, &loan) >= 0 &&
         H5Pset_file_image(access, bytes, size) >= 0)
         file = H5Fopen(unique, H5F_ACC_RDONLY, access);
@@ -340,6 +337,16 @@ static herr_t list_group(list *l, hid_t group)
     return listed ? 0 : fail(l, "/ cannot be read");
 }
 
+/* Reads a checksummed file, or with bytes = NULL its size. A named file must be readable:
+ * RT_CHECKPOINT in place of RT_IO. */
+static rt_status read_named_file(const char *path, unsigned char **bytes, size_t *size)
+{
+    rt_status status = rt_sealed_read(path, bytes, size);
+    if (status.code == RT_IO)
+        status.code = RT_CHECKPOINT;
+    return status;
+}
+
 /* Reads and lists a file, in the child or in this process. The image owns the bytes and the open
  * file, from which numbers are read on demand. The list reserves memory for its limit, which costs
  * nothing where it is never written. */
@@ -348,7 +355,7 @@ static rt_status list_file(void *context, unsigned char **list_new, size_t *size
     list *l = context;
     rt_image *image = l->image;
     size_t bytes;
-    rt_status status = rt_sealed_read(l->file, &image->bytes, &bytes);
+    rt_status status = read_named_file(l->file, &image->bytes, &bytes);
     if (status.code)
         return status;
     l->limit = list_limit(bytes);
@@ -380,7 +387,7 @@ static rt_status list_apart(list *l)
 {
     rt_image *image = l->image;
     size_t bytes;
-    rt_status status = rt_sealed_read(l->file, NULL, &bytes);
+    rt_status status = read_named_file(l->file, NULL, &bytes);
     if (status.code)
         return status;
     const rt_child_limits limits = {.memory = memory_for(bytes),
@@ -403,8 +410,6 @@ rt_image *rt_image_open(const char *path, rt_parse parse)
     list l = {.image = image, .file = path, .parse = parse};
     image->status =
         parse == RT_PARSE_HERE ? list_file(&l, &image->list, &image->size) : list_apart(&l);
-    if (image->status.code == RT_IO) /* a named file must exist */
-        image->status.code = RT_CHECKPOINT;
     if (image->status.code == RT_OK)
         rt_image_index(image);
     return image;

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Step in bytes by which memory of the HDF5 core driver grows. */
+enum { RT_HDF5_GROWTH = 1 << 20 };
+
 /* HDF5 handles to be released at the end of a call. A function of HDF5 fails if it gets a failed
  * handle, so only the last of a chain is checked. */
 typedef struct held {

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "text/files.h"
 #include "text/number.h"
 
 #include <errno.h>
@@ -50,29 +51,11 @@ rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size)
     return status.code ? status : rt_durable_write(file, body, size);
 }
 
-/* Reads up to `size` bytes. Returns their number, less than `size` at the end of the file, -1 on an
- * error. */
-static ssize_t read_all(int file, unsigned char *bytes, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = read(file, bytes + done, size - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 /* Reads the block and checks all but the checksum. */
 static rt_status read_block(int file, const char *path, uint64_t file_size,
                             unsigned char block[RT_SEAL_SIZE])
 {
-    ssize_t got = read_all(file, block, RT_SEAL_SIZE);
+    ssize_t got = rt_read_at(file, block, RT_SEAL_SIZE, 0);
     if (got < 0)
         return cannot("read", path);
     if (got < RT_SEAL_SIZE)
@@ -120,7 +103,7 @@ static rt_status read_body(int file, const char *path, const unsigned char block
     if (!bytes)
         return rt_out_of_memory(rt_path_name(path));
     memcpy(bytes, block, RT_SEAL_SIZE);
-    const ssize_t got = read_all(file, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    const ssize_t got = rt_read_at(file, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE, RT_SEAL_SIZE);
     if (got < 0)
         return cannot("read", path);
     if ((size_t)got != size - RT_SEAL_SIZE)
