@@ -131,7 +131,7 @@ void bench_yardstick_free(bench_yardstick *y)
     rt_free(y->memory);
 }
 
-/* A job of every thread: a product or, of 0 rows, a copy. */
+/* Job of every thread: a product, or a copy if it has 0 rows. */
 typedef struct job {
     const bench_yardstick *yardstick;
     bench_product product;

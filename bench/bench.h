@@ -1,7 +1,7 @@
 #ifndef ROTOR_BENCH_BENCH_H
 #define ROTOR_BENCH_BENCH_H
 
-/* The parts that the commands of bench share. */
+/* Declarations shared by the commands of bench. */
 
 #include "core/real.h"
 #include "core/status.h"
@@ -16,13 +16,13 @@
 /* Options of all commands. */
 typedef struct bench_options {
     bool csv;
-    bool cpu;         /* time by the processor's clock, not the wall's */
+    bool cpu;         /* measure processor time, not wall-clock time */
     int threads;      /* 0: not given */
-    rt_engine engine; /* of peak, generate and the ops; a configuration names its own */
+    rt_engine engine; /* of peak, generate and the ops; a configuration has its own */
     rt_math math;
-    struct rt_world *world; /* of processes; NULL: one alone */
-    double seconds;         /* how long a measurement lasts at least; 0: not given */
-    double since; /* step: when the program was started, by CLOCK_MONOTONIC; 0: not given */
+    struct rt_world *world; /* NULL: a single process */
+    double seconds;         /* minimum duration of a measurement; 0: not given */
+    double since;           /* for step: start of the program by CLOCK_MONOTONIC; 0: not given */
 } bench_options;
 
 extern bench_options bench;
@@ -32,21 +32,21 @@ enum { BENCH_MOST_SIZES = 9 };
 /* A command. `run` gets the arguments behind its name. */
 typedef struct bench_command {
     const char *name;
-    const char *arguments; /* words of the usage before the sizes */
+    const char *arguments; /* arguments in the usage, before the sizes */
     struct {
-        const char *name; /* NULL behind the last */
+        const char *name; /* NULL after the last */
         int value;        /* default */
     } sizes[BENCH_MOST_SIZES + 1];
     const char *help; /* lines of the usage; NULL: those of the next command */
     void (*run)(const struct bench_command *c, int argc, char **argv);
-    bool configured; /* the first argument is a CONFIG.ini, which names the engine */
+    bool configured; /* the first argument is a CONFIG.ini, which has the engine */
 } bench_command;
 
-/* Parses NAME=NUMBER arguments into `n`, in the order of the command's sizes. Ends the program at
- * an argument that is none of them. */
+/* Parses NAME=NUMBER arguments into `n`, in the order of the command's sizes. Ends the program on
+ * an unknown argument. */
 void bench_sizes(const bench_command *c, int argc, char **argv, int *n);
 
-/* Ends the program if the status is an error: the first process prints it. */
+/* Ends the program if the status is an error, which the first process prints. */
 void bench_need(rt_status status);
 
 /* Ends the program if --threads was given to a command that runs on one thread. */
@@ -57,9 +57,9 @@ void *bench_alloc(size_t count, size_t size);
 
 /* ---- measurements ----
  *
- * A measurement is a number of rounds. Each round measures the subject and its yardstick, a matrix
- * product or a copy, one after the other. Shares are medians of the quotients within a round: a
- * busy machine slows both alike. */
+ * A measurement is a number of rounds. Each round measures the subject and then its yardstick, a
+ * matrix product or a copy. Shares are medians of the ratios within a round, because a busy machine
+ * slows both alike. */
 
 enum { BENCH_MOST_TIMES = 2000 };
 
@@ -68,8 +68,8 @@ typedef struct bench_times {
     double at[BENCH_MOST_TIMES];
 } bench_times;
 
-/* Rounds: `warm_up` that do not count, then at least `fewest`, then until the `seconds` are over,
- * or those of --seconds. */
+/* Rounds: `warm_up` rounds that do not count, then at least `fewest`, until `seconds` or those of
+ * --seconds have passed. */
 typedef struct bench_rounds {
     int warm_up, fewest;
     double seconds;
@@ -80,11 +80,11 @@ typedef struct bench_rounds {
 /* Begins another round. Returns false after the last. */
 bool bench_next(bench_rounds *r);
 
-/* Adds a time of the present round, unless it is of the warm-up; without rounds (NULL) in any case.
- * Times beyond BENCH_MOST_TIMES are dropped. */
+/* Adds a time of the current round, except during the warm-up; always without rounds (NULL). Times
+ * beyond BENCH_MOST_TIMES are dropped. */
 void bench_add(bench_times *t, const bench_rounds *r, double seconds);
 
-/* Returns seconds by the clock that the options choose. */
+/* Returns the current time in seconds, of the clock that the options select. */
 double bench_now(void);
 
 /* Returns the quartile 1, 2 (the median) or 3; 0 without times. */
@@ -105,19 +105,20 @@ typedef struct bench_product {
     bool a_turned, b_turned;
 } bench_product;
 
-/* Threads with memory of their own, which is written before so that no page fault is measured. */
+/* Threads with their own memory, which is written in advance, so that no page fault is measured. */
 typedef struct bench_yardstick {
     struct rt_workers *workers;
     int threads;
-    size_t size; /* numbers of each thread */
+    size_t size; /* numbers per thread */
     real *memory;
 } bench_yardstick;
 
-/* The memory of each thread must hold all three matrices, or twice the numbers to copy. */
+/* Creates a yardstick. The memory of a thread, `size` numbers, must hold all three matrices, or
+ * twice the numbers to copy. */
 bench_yardstick bench_yardstick_new(int threads, size_t size);
 void bench_yardstick_free(bench_yardstick *y);
 
-/* Return the seconds in which every thread multiplies, or copies `count` numbers. The peak is the
+/* Returns the seconds for every thread to multiply, or to copy `count` numbers. The peak is the
  * product of BENCH_PEAK_SIZE^3. */
 double bench_multiply(const bench_yardstick *y, bench_product product);
 double bench_peak_product(const bench_yardstick *y);
@@ -127,18 +128,17 @@ double bench_copy(const bench_yardstick *y, size_t count);
 
 typedef struct bench_cell {
     const char *heading;
-    int width;  /* of the column; negative: flush left */
+    int width;  /* of the column; negative: left-aligned */
     int digits; /* after the point */
     double number;
-    const char *text; /* instead of the number, or NULL */
+    const char *text; /* replaces the number; or NULL */
 } bench_cell;
 
 #define BENCH_NUMBER(heading, width, digits, number)                                               \
     ((bench_cell){heading, width, digits, number, NULL})
 #define BENCH_TEXT(heading, width, text) ((bench_cell){heading, -(width), 0, 0, text})
 
-/* The median of times in a unit, such as 1e3 for milliseconds, and the bounds of their middle half.
- */
+/* Median of times in a unit, such as 1e3 for milliseconds, and the bounds of their middle half. */
 #define BENCH_TIMES(heading, width, digits, unit, times)                                           \
     BENCH_NUMBER(heading, width, digits, (unit)*bench_median(times)),                              \
         BENCH_NUMBER("low", width, digits, (unit)*bench_quartile(times, 1)),                       \
@@ -153,7 +153,7 @@ void bench_row(bool first, const bench_cell *cells, int count);
 
 /* ---- trainings ---- */
 
-/* The trainer of CONFIG.ini [section.key=value ...] and --threads. */
+/* Trainer of CONFIG.ini [section.key=value ...] and --threads. */
 typedef struct bench_training {
     rt_config config;
     rt_data *data;

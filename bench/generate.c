@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-/* A decoder that reads prompts and goes on with all of them together, always with the most likely
- * token. A step needs every weight once, so the yardstick is a loop in which as many threads read
- * them all: what the memory gives, if they do not fit the caches. Random weights. */
+/* A decoder with random weights reads prompts and continues all of them together with the most
+ * likely tokens. A step reads every weight once, so the yardstick is a loop in which as many
+ * threads read all weights: the memory bandwidth, if they exceed the caches. */
 
 enum { PARTS = 64, MOST_TEXTS = 64 };
 enum { LAYERS, DIM, HEADS, KV_HEADS, FFN, VOCAB, PROMPT, TOKENS, TEXTS };
@@ -22,11 +22,11 @@ typedef struct generation {
     real *logits; /* (texts, V) */
     int prompt, tokens, texts;
     rt_workers *workers;
-    uint16_t *rounded;    /* the weights with --math bf16; or NULL */
-    uint64_t mark[PARTS]; /* of the weights, so that reading them is not left out */
+    uint16_t *rounded;    /* weights in bf16 with --math bf16; or NULL */
+    uint64_t mark[PARTS]; /* checksums of the weights, so that the compiler keeps the reads */
 } generation;
 
-/* Returns the bytes of the weights that products read for one token. */
+/* Returns the size in bytes of the weights that products read for one token. */
 static size_t bytes_read(const generation *w)
 {
     return w->model->parameters.block_size * (w->rounded ? sizeof *w->rounded : sizeof(real));
@@ -77,7 +77,7 @@ static void continue_texts(generation *w)
 
 static void measure(generation *w)
 {
-    static bench_times reading, prompts, steps; /* of the weights; a text; a step */
+    static bench_times reading, prompts, steps; /* of reading the weights; per text; per step */
     bench_rounds rounds = {.warm_up = 1, .fewest = 5, .seconds = 10};
     while (bench_next(&rounds)) {
         const double start = bench_now();
@@ -102,7 +102,7 @@ static void measure(generation *w)
               BENCH_NUMBER("step/reading", 12, 2, bench_ratio(&steps, &reading)));
 }
 
-/* The architectures, by their names in transformers; sizes are set after. */
+/* Architectures by their names in transformers; sizes are set later. */
 #define OF_DECODERS .kind = RT_KIND_DECODER, .norm = RT_NORM_PRE, .norm_eps = 1e-5, .causal = true
 
 static const struct {
@@ -124,7 +124,7 @@ static const struct {
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* Builds the model and the sessions. */
+/* Creates the model and the sessions. */
 static void begin(generation *w, rt_transformer_options options, const int *n)
 {
     options.vocab = n[VOCAB];
@@ -155,7 +155,7 @@ void bench_generate(const bench_command *c, int argc, char **argv)
 {
     int n[BENCH_MOST_SIZES], family = 0;
     generation w = {.model = NULL};
-    if (argc && !strchr(argv[0], '=')) { /* the name of a family precedes the sizes */
+    if (argc && !strchr(argv[0], '=')) { /* a family precedes the sizes */
         while (family < FAMILIES && strcmp(families[family].name, argv[0]) != 0)
             family++;
         if (family == FAMILIES)
@@ -166,7 +166,7 @@ void bench_generate(const bench_command *c, int argc, char **argv)
     }
     bench_sizes(c, argc, argv, n);
     begin(&w, families[family].options, n);
-    if (bench.math == RT_MATH_BF16) { /* rounds the weights, as a run does before it writes */
+    if (bench.math == RT_MATH_BF16) { /* rounds the weights, as a run does before generation */
         const rt_parameters *p = &w.model->parameters;
         w.rounded = bench_alloc(p->block_size, sizeof *w.rounded);
         rt_engine_round(w.rounded, p->values, p->block_size);

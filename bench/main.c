@@ -10,7 +10,7 @@
 
 bench_options bench;
 
-/* ---- the usage ---- */
+/* ---- usage ---- */
 
 #define CONFIGURED  "CONFIG.ini [section.key=value ...]"
 #define HELP_INDENT "                       "
@@ -91,7 +91,7 @@ static const char options_usage[] =
     "\n"
     "Exit status: 0, 1 if something failed, 2 if an argument is wrong.\n";
 
-/* Prints the command with its sizes, the help beside or, of a long line, below it. */
+/* Prints the command with its sizes, and its help beside them or, if the line is long, below. */
 static void print_command(FILE *to, const bench_command *c)
 {
     enum { HELP = sizeof HELP_INDENT - 1, WIDTH = 78 };
@@ -126,7 +126,7 @@ static void print_usage(FILE *to)
 static const char *const engines[] = {RT_ENGINES(RT_CHOICE_WORD) NULL};
 static const char *const maths[] = {RT_MATHS(RT_CHOICE_WORD) NULL};
 
-/* Sets *choice to the place of a word. */
+/* Sets *choice to the index of a word. Returns false if it is unknown. */
 static bool choose(int *choice, const char *word, const char *const *words)
 {
     for (*choice = 0; words[*choice]; ++*choice)
@@ -135,7 +135,8 @@ static bool choose(int *choice, const char *word, const char *const *words)
     return false;
 }
 
-/* Sets an option with a value. Returns what the option needs; NULL if the value is that. */
+/* Sets an option with a value. Returns a description of valid values if the value is invalid, else
+ * NULL. */
 static const char *set_option(const char *name, const char *text)
 {
     enum { MOST_THREADS = 256 };
@@ -162,7 +163,7 @@ static const char *set_option(const char *name, const char *text)
     return good ? NULL : "a number above 0";
 }
 
-/* Removes the options from the arguments, and moves the others to the front; returns how many. */
+/* Parses the options and removes them from the arguments. Returns the number of arguments left. */
 static int take_options(int argc, char **argv)
 {
     static const char *const valued[] = {"--threads", "--seconds", "--since",
@@ -187,8 +188,6 @@ static int take_options(int argc, char **argv)
     return left;
 }
 
-/* ---- the program ---- */
-
 void bench_need(rt_status status)
 {
     const bool wrong =
@@ -202,8 +201,8 @@ void bench_need(rt_status status)
     exit(!first ? 0 : wrong ? 2 : 1);
 }
 
-/* Runs the command of that name. --engine and --math are checked before: this build may lack the
- * engine. */
+/* Runs the command with the given name. --engine and --math are checked first, because this build
+ * may not have the engine. */
 static void run_command(int argc, char **argv)
 {
     int i = 0;

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Ops on one thread, forward and backward apart. Their inputs are results of the graph, as in a
- * model, so that backward may overwrite their gradients. Parameters are leaves, to whose gradients
- * backward adds. */
+/* Ops on one thread, forward and backward timed separately. Inputs are results of the graph, as in
+ * a model, so that backward may overwrite their gradients. Parameters are leaves, to whose
+ * gradients backward adds. */
 
 enum { MOST_INPUTS = 3, WARM_UP = 3, FEWEST = 15 };
 
@@ -20,8 +20,8 @@ static const double long_enough = 2; /* seconds */
 
 typedef enum op_kind { ROPE, ATTENTION, LINEAR, LAYER_NORM, GELU, SOFTMAX, XENT, FORM } op_kind;
 
-/* Ops with a command. An op over rows is compared with a copy: its forward and backward passes must
- * move so many times the bytes of the first input, which are read or written. */
+/* Ops with a command. An op over rows is compared with a copy: `moved` is the number of bytes that
+ * forward and backward must read or write, as a multiple of the size of the first input. */
 static const struct {
     const char *command;
     const char *name; /* in the graph */
@@ -39,25 +39,25 @@ static const struct {
 
 typedef struct timed_op {
     op_kind kind;
-    const char *name; /* of what is timed in the graph; NULL: all ops */
+    const char *name; /* of the timed op in the graph; NULL: all ops */
     int inputs;
     rt_shape shapes[MOST_INPUTS];
-    size_t result; /* numbers of the result */
+    size_t result; /* size of the result, in numbers */
 
-    /* Operations or, of what is compared with a copy of `copied` numbers, bytes of forward and
-     * backward, as the op is written down; `done` counts what is computed twice as well. */
+    /* Work of forward and backward in the formula of the op: operations, or bytes if it is compared
+     * with a copy of `copied` numbers. `done` includes operations that are computed twice. */
     double work[2];
     double done;
     size_t copied;
 
     int32_t *labels;        /* of XENT */
-    rt_attention_kind form; /* of FORM, and its rotation */
+    rt_attention_kind form; /* of FORM, with its rotation */
     bool causal;
     const rt_rotation *rotation;
 } timed_op;
 
-/* Makes the table of cosines and sines of a learned theta. It is made anew in every step, since
- * theta moves, and serves queries and keys alike. */
+/* Creates the table of cosines and sines of a learned theta, which every step computes once for
+ * queries and keys, because theta changes. */
 static rt_rotation *table(rt_graph *g, rt_tensor *theta, int B, int T)
 {
     return rt_rotation_learned(g, theta, RT_THETA_LOG, RT_INTERLEAVED, 1,
@@ -95,9 +95,9 @@ static rt_tensor *build(rt_graph *g, rt_tensor *const *in, const timed_op *op)
                                                     .key_rotation = r});
 }
 
-/* Describes an op of the sizes of its command. Softmax attention keeps no T x T matrix: written
- * down, its backward takes twice the products of its forward; forming the scores once more makes it
- * 2.5 times. */
+/* Describes an op with the sizes of its command. Softmax attention stores no T x T matrix: in the
+ * formula, its backward has twice the products of its forward; recomputing the scores makes it 2.5
+ * times. */
 static timed_op describe(op_kind kind, const int *n)
 {
     timed_op op = {.kind = kind, .name = ops[kind].name, .inputs = ops[kind].inputs};
@@ -188,8 +188,8 @@ static rt_graph *new_graph(void)
     return g;
 }
 
-/* Fills the times. Returns the most memory of the graph, in bytes. A view of a leaf is a tensor of
- * the graph without any work. */
+/* Measures an op into `times`. Returns the peak memory of the graph in bytes. Views of leaves make
+ * inputs that belong to the graph, without any work. */
 static size_t measure(const timed_op *op, bench_rounds rounds)
 {
     rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS];
@@ -223,8 +223,8 @@ static size_t measure(const timed_op *op, bench_rounds rounds)
     return peak;
 }
 
-/* Prints the row of a pass. The yardstick is a copy of `copied` numbers, or the peak if that is 0;
- * `work` is in bytes or operations. */
+/* Prints the row of a pass. The yardstick is a copy of `copied` numbers, or the peak product if
+ * that is 0; `work` is in bytes or operations. */
 static void print_pass(bool first, const char *command, const char *pass, int series, double work,
                        size_t copied)
 {
@@ -283,8 +283,8 @@ void bench_op(const bench_command *c, int argc, char **argv)
     rt_free(op.labels);
 }
 
-/* The update of the parameters: reads value, gradient and two moments, writes all but the
- * gradient. */
+/* Measures the update of the parameters, which reads value, gradient and two moments, and writes
+ * all but the gradient. */
 void bench_adamw(const bench_command *c, int argc, char **argv)
 {
     enum { STREAMS = 4, MOVED = 7 };
@@ -299,7 +299,7 @@ void bench_adamw(const bench_command *c, int argc, char **argv)
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough};
     real *memory = bench_alloc(STREAMS * size, sizeof *memory), *gradient = memory + 3 * size;
     real *const states[RT_MOST_STATES] = {memory + size, memory + 2 * size};
-    for (size_t i = 0; i < size; i++) /* not 0, so that no number becomes denormal */
+    for (size_t i = 0; i < size; i++) /* not 0, to avoid denormal numbers */
         gradient[i] = (real)(1e-3 * (double)(i % 100) + 1e-3);
     while (bench_next(&rounds)) {
         bench_add(&times[YARDSTICK], &rounds, bench_copy(&y, size));
@@ -314,18 +314,18 @@ void bench_adamw(const bench_command *c, int argc, char **argv)
 
 /* ---- forms of attention ---- */
 
-/* Doubles the length: what grows linearly keeps its cost per token. One layer's attention with
- * RoPE; all ops of a form count, the rotation too. Softmax attention stands beside the linear forms
- * as far as it can be afforded. */
+/* Attention of one layer with RoPE, at doubling lengths: linear cost has a constant cost per token.
+ * All ops of a form count, including the rotation. Softmax attention is measured beside the linear
+ * forms up to LONGEST_SOFTMAX. */
 
 enum { LONGEST_SOFTMAX = 4096, MOST_PAIRS = 256 };
 
 static const char *const forms[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
 enum { FORMS = sizeof forms / sizeof *forms };
 
-/* Measures a form at a length of T. For every token it counts two products of the features with a
- * state, or the scores and the values of the keys that softmax sees; a causal linear form does more
- * than is counted. Backward makes twice as many. */
+/* Measures a form at length T. Counts, for every token, two products of the features with a state,
+ * or the scores and values of the keys that softmax sees; a causal linear form does more than is
+ * counted. Backward counts twice. */
 static void measure_form(bool first, rt_attention_kind kind, bool causal, int T, int H, int D)
 {
     rt_rotation_table rotation = {0};

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Measures what the machine reaches: the product of 1024^3 to which shares refer, the products of
- * models of four sizes, and copies from the caches to main memory. */
+/* Measures the limits of the machine: the product of 1024^3, the reference of all shares; the
+ * products of models of four sizes; and copies from the caches to main memory. */
 
 enum { WARM_UP = 2, FEWEST = 9, SMALLEST_KILOBYTES = 64, MOST_KILOBYTES = 1 << 16 };
 
@@ -18,7 +18,7 @@ typedef struct shape {
     bench_product product;
 } shape;
 
-/* Channels, those of a head, and positions of each model. */
+/* Channels, head size and positions of each model. */
 static const struct {
     int C, D, T;
 } models[] = {{64, 16, 32}, {128, 32, 64}, {256, 64, 128}, {512, 64, 256}};
@@ -67,7 +67,7 @@ static void measure_products(const bench_yardstick *y)
         shapes_of(i, s + 1 + i * SHAPES_OF_MODEL);
     while (bench_next(&rounds))
         for (int i = 0; i < SHAPES; i++) {
-            /* Once before, so that the operands are where those of a model would be. */
+            /* Runs once before, to have the operands in the same caches as in a model. */
             bench_multiply(y, s[i].product);
             bench_add(&times[i], &rounds, bench_multiply(y, s[i].product));
         }

@@ -8,18 +8,18 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Estimates the time of a step on more threads than the machine has.  A step on one thread is
- * watched: the time in runs of jobs and parts, the number of pieces of each run, and the time
- * between runs. The model of a step on n threads: the time between runs stays; a run of p pieces
- * takes ceil(p / n) / p of its time and a barrier; n / s threads work at each of s shards at once.
- * Pieces of a run count as equal, and memory as fast enough: the table says how many bytes it would
- * have to move. */
+/* Estimates the time of a step on more threads than the machine has, from a trace of steps on one
+ * thread: the time in runs of jobs and parts, the number of pieces of each run, and the time
+ * between runs. In the model of a step on n threads, the time between runs is unchanged; a run of p
+ * pieces takes ceil(p / n) / p of its time plus a barrier; n / s threads work on each of s shards
+ * at once. Pieces of a run count as equal, and memory as fast enough: the table shows how many
+ * bytes it would have to move. */
 
 enum { FEWEST_ROUNDS = 5, KINDS = 512 };
 
-/* ---- the trace of steps on one thread ---- */
+/* ---- trace of steps on one thread ---- */
 
-/* Runs by their number of pieces, and all together. */
+/* Runs by their number of pieces, and their totals. */
 typedef struct runs {
     int kinds;
     struct {
@@ -30,14 +30,14 @@ typedef struct runs {
 } runs;
 
 static struct {
-    runs outer;               /* of a step itself: draws, sums, updates */
+    runs outer;               /* of the step: draws, sums, updates */
     runs inner;               /* within shards: parts of ops */
-    double shards, in_shards; /* and their seconds */
+    double shards, in_shards; /* number of shards and their seconds */
     double steps, seconds;
-    bool lost; /* more kinds of runs than there is room for */
+    bool lost; /* more kinds of runs than KINDS */
 
     int depth;
-    int pieces[2]; /* of the runs under way */
+    int pieces[2]; /* of the current runs */
     double start[2];
     bool has_inner;
 } trace;
@@ -65,7 +65,7 @@ static void begin_run(void *context, int pieces)
     trace.start[trace.depth++] = rt_seconds();
 }
 
-/* A run that has runs in it is one of shards. */
+/* Adds a run to the trace. A run that contains runs is a run of shards. */
 static void end_run(void *context)
 {
     (void)context;
@@ -97,12 +97,12 @@ typedef struct prediction {
     double step, serial, barriers;
 } prediction;
 
-/* `barrier` is that of two threads; every further thread adds as much, since all of them count at
- * one place. */
+/* Predicts a step. `barrier` is that of two threads; every further thread adds as much, because all
+ * threads count at one place. */
 static prediction predict(double threads, double barrier)
 {
     const double shards = trace.shards / trace.steps, places = fmin(threads, fmax(shards, 1));
-    const double each = floor(threads / places); /* threads of a shard */
+    const double each = floor(threads / places); /* threads per shard */
     const double rounds = ceil(shards / places) / fmax(shards, 1);
     const double between = trace.seconds - trace.in_shards - trace.outer.seconds;
     const double within = (trace.in_shards - trace.inner.seconds) * rounds;
@@ -116,7 +116,7 @@ static prediction predict(double threads, double barrier)
 
 /* ---- measuring ---- */
 
-/* Both threads come. */
+/* Waits until both threads arrive. */
 static void meet(void *context, int part, void *room)
 {
     atomic_int *there = context;
@@ -144,7 +144,7 @@ static double measure_barrier(void)
     return bench_median(&times);
 }
 
-/* Returns the bytes a second of a copy of more than caches hold. */
+/* Returns the bytes per second of a copy that exceeds the caches. */
 static double measure_copy(int threads)
 {
     const size_t copied = (size_t)16 << 20;
@@ -174,7 +174,7 @@ static double measure_bytes(rt_trainer *trainer)
     return bytes;
 }
 
-/* Measures steps on one thread, watched, and on several, in turns. */
+/* Measures steps on one thread, traced, and on several, in turns. */
 static void measure_steps(rt_trainer *one, rt_trainer *several, bench_times *alone,
                           bench_times *together)
 {
@@ -195,8 +195,6 @@ static void measure_steps(rt_trainer *one, rt_trainer *several, bench_times *alo
     if (trace.lost)
         bench_need(rt_error(RT_CONFIG, "a step has runs of more than %d sizes", KINDS));
 }
-
-/* ---- the command ---- */
 
 static void print_measured(const bench_times *alone, const bench_times *together, int threads,
                            double barrier, double bytes)

@@ -10,19 +10,20 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* A training step: forward, loss, backward, clipping, update. The arithmetic counted is that of
- * the matrix products of the model as written down: 6 for each weight of a linear map and each
- * token that passes it, 12 T C for each token and layer in attention. Its share is of the peak
- * that as many threads reach at once, measured in turns with the steps. */
+/* A training step: forward, loss, backward, clipping, update. The arithmetic counted is that of the
+ * matrix products in the formulas of the model: 6 for each weight of a linear map and each token,
+ * 12 T C for each token and layer in attention. The share is relative to the peak of as many
+ * threads, measured in turns with the steps. */
 
 enum { WARM_UP_STEPS = 3, FEWEST_ROUNDS = 5 };
 
 static const double long_enough = 5;   /* seconds of measuring */
 static const double long_round = 0.15; /* seconds of steps between two products */
-static const double long_step = 0.05;  /* a step that does not feel whether the caches were warm */
+static const double long_step =
+    0.05; /* a step so long that the state of the caches does not matter */
 
-/* Operations of a step; `head` is the part that is done at labelled positions only. Tables that are
- * looked up in, not multiplied by, do no arithmetic; the tied decoder does. */
+/* Counts the operations of a step; `head` is the part at labelled positions only. Tables that are
+ * only looked up count nothing; a tied output layer counts. */
 static double arithmetic_of(const bench_training *training, double tokens, double *head)
 {
     const rt_config *c = &training->config;
@@ -49,14 +50,14 @@ static struct rusage usage_now(void)
     return r;
 }
 
-/* Times of all steps, of the median step of each round, and of the product of each round. */
+/* Times of all steps, and of each round the median step and the product. */
 static bench_times steps, medians, peaks;
 static rt_step_result last;
-static size_t requests; /* to the heap in the steps that count, and page faults */
+static size_t requests; /* heap requests in the counted steps; then page faults */
 static long faults;
 
-/* Steps between two products. The first finds the caches full of the product's matrices and
- * does not count, unless it is so long that this is nothing. */
+/* Measures steps between two products. The first finds the caches full of the product's matrices
+ * and does not count, unless it is so long that this does not matter. */
 static void measure_round(rt_trainer *trainer)
 {
     bench_times times = {.count = 0};
@@ -151,16 +152,14 @@ void bench_step(const bench_command *c, int argc, char **argv)
     bench_training_free(t);
 }
 
-/* ---- gradients of an engine ---- */
-
-/* Compares the gradients of another engine, or of bf16, with those of OpenBLAS in float: the same
+/* Gradients of another engine, or of bf16, compared with those of OpenBLAS in float: with the same
  * parameters and the same batch, at the start and after some steps in float. */
 
 enum { STEPS = 50 };
 
 typedef struct comparison {
     double cosine;     /* of the two gradients */
-    double difference; /* its norm, over that of the float gradient */
+    double difference; /* norm of the difference, over that of the float gradient */
 } comparison;
 
 static comparison compare(const real *a, const real *b, size_t size)
@@ -176,7 +175,7 @@ static comparison compare(const real *a, const real *b, size_t size)
     return (comparison){ab / sqrt(aa * bb), sqrt(dd / aa)};
 }
 
-/* Returns the gradient of the next batch, whose step is taken back; the caller frees it. */
+/* Returns the gradient of the next batch, which the caller frees. The step is undone. */
 static real *differentiate(const bench_training *t, rt_engine engine, rt_math math,
                            rt_step_result *taken)
 {

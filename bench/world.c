@@ -5,17 +5,17 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Several processes at one step: what they send, how fast the way between two of them is, and what
- * a step would take on more processes and other networks, by a model: the shards that a process
- * has, computed as here, and after them 2 (P-1)/P of the gradients and 2 (P-1) messages, nothing of
- * it hidden behind the computation. To be started by mpirun. */
+/* A step on several processes, started by mpirun: the bytes sent, the speed of a connection, and a
+ * model of a step on more processes and other networks. In the model, a process computes its shards
+ * as measured here, and then exchanges 2 (P-1)/P of the gradients in 2 (P-1) messages, without
+ * overlap. */
 
 enum { ROUNDS = 200, LARGE_ROUNDS = 12, SMALL = 8 };
 
-static const size_t large = (size_t)8 << 20; /* bytes of a message that tells the bandwidth */
+static const size_t large = (size_t)8 << 20; /* bytes of a message that measures the bandwidth */
 
-/* Returns the median seconds of a message between processes 0 and 1, each of which sends to the
- * other at once. */
+/* Returns the median seconds of a message between processes 0 and 1, which send to each other at
+ * once. */
 static double measure_way(size_t bytes, int rounds, char *memory)
 {
     const int rank = rt_world_rank(bench.world);
@@ -41,7 +41,7 @@ static rt_status measure_steps(rt_trainer *trainer, bench_times *steps, rt_step_
     return status;
 }
 
-/* Returns the bytes of a step of the process that has sent most since then. */
+/* Returns the bytes per step sent by the process that has sent most since `before`. */
 static double find_sent(double before, int steps)
 {
     const int size = rt_world_size(bench.world);
@@ -56,7 +56,7 @@ static double find_sent(double before, int steps)
     return most;
 }
 
-/* Seconds that the exchange of a step takes on P processes. */
+/* Returns the seconds of the exchange of a step on P processes. */
 static double exchange_time(double gradients, double processes, double rate, double latency)
 {
     const double others = processes - 1;
@@ -65,7 +65,7 @@ static double exchange_time(double gradients, double processes, double rate, dou
 
 static void print_model(double gradients, double computed, double latency)
 {
-    static const double networks[] = {1e9, 10e9, 100e9}; /* bits a second */
+    static const double networks[] = {1e9, 10e9, 100e9}; /* bits per second */
     printf("computed for processes that leave a subtree each: %.1f ms of shards a step on every "
            "process, %.1f MB of gradients\n",
            1e3 * computed, 1e-6 * gradients);

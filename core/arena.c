@@ -8,14 +8,13 @@
 
 enum { ALIGNMENT = 64, SMALLEST_CHUNK = 1 << 18 };
 
-/* The bytes follow the header, which fills one alignment unit. Those of a dry arena are reserved.
- */
+/* The bytes follow the header, which fills one alignment unit. In a dry arena they are reserved. */
 struct rt_arena_chunk {
     rt_arena_chunk *next;
     char *bytes;
     size_t size;
     size_t used;
-    size_t touched; /* the most that was used */
+    size_t touched; /* maximum of `used` */
 };
 
 static bool fits(const rt_arena_chunk *chunk, size_t bytes)
@@ -29,7 +28,7 @@ static void poison_rest(const rt_arena_chunk *chunk)
     rt_poison(chunk->bytes + chunk->used, chunk->size - chunk->used);
 }
 
-/* A chunk behind the last one. Its pages cost nothing before they are used. */
+/* Appends a chunk. Its pages cost nothing before they are used. */
 static rt_arena_chunk *append(rt_arena *arena, size_t bytes)
 {
     rt_arena_chunk *last = arena->current;
@@ -87,7 +86,7 @@ rt_arena_mark rt_arena_here(const rt_arena *arena)
     return (rt_arena_mark){arena->current, arena->current ? arena->current->used : 0, arena->used};
 }
 
-/* The kept bytes fit where they were or before that, so the heap is not asked. */
+/* Keeps the bytes at or before their old address, so the heap is not needed. */
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes)
 {
     rt_arena_chunk *const first = mark.chunk ? mark.chunk : arena->first;

@@ -34,7 +34,7 @@ static bool has_input_in(const rt_node *n, const rt_tensor *memory)
     return false;
 }
 
-/* The op that made x, if among the older ones none reads it. */
+/* Returns the node that made x, or NULL if an older node than the reader reads x as well. */
 static const rt_node *maker_for(const rt_node *reader, const rt_tensor *x)
 {
     const rt_node *n = reader->older;
@@ -87,7 +87,7 @@ void rt_graph_walk(rt_graph *g)
         if (!n->out->grad && !n->out->rounded_grad)
             continue; /* the output does not depend on it */
         if (n->op->backward == recompute_backward)
-            recompute_backward(n); /* walks ops that are counted and observed in its place */
+            recompute_backward(n); /* runs other ops, which are counted and observed instead */
         else
             rt_node_run(n, RT_BACKWARD);
         if (n->out->grad)
@@ -96,7 +96,7 @@ void rt_graph_walk(rt_graph *g)
     }
 }
 
-/* Why there is no way back from an output; RT_OK if there is one. */
+/* Returns the reason why backward cannot start at an output; RT_OK if it can. */
 static rt_status check_backward(const rt_graph *g, const rt_tensor *output, const real *upstream)
 {
     if (rt_graph_failed(g))
@@ -134,16 +134,16 @@ rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss)
     return rt_graph_backward_from(g, loss, &one);
 }
 
-/* ---- segments that backward computes again ---- */
+/* ---- recomputed segments ---- */
 
 typedef struct segment_args {
     rt_segment *segment;
     void *context;
-    rt_random random; /* of its first dropout */
+    rt_random random; /* state before its first dropout */
 } segment_args;
 
-/* Hands the gradient of the segment's own x on to x. Both are alive, the former alone behind what
- * is to be taken back. */
+/* Adds the gradient of the segment's copy of x to the gradient of x, or copies it to `fresh`, a new
+ * one. The copy's gradient lies behind the mark and is about to be released; `fresh` does not. */
 static void hand_on(rt_tensor *x, const rt_tensor *own, real *fresh)
 {
     if (!own->grad)
@@ -159,7 +159,8 @@ static void hand_on(rt_tensor *x, const rt_tensor *own, real *fresh)
     rt_memory_copy(fresh, own->grad, rt_size(x) * sizeof *fresh);
 }
 
-/* Lends nothing that is there, and notes nothing new, as what is new will be forgotten. */
+/* Computes a segment without borrowing or returning spare blocks, because its memory is released
+ * afterwards. */
 static rt_tensor *compute(rt_graph *g, rt_tensor *x, const segment_args *a)
 {
     spare *const spares = g->spares, *const empty = g->empty;
@@ -170,7 +171,8 @@ static rt_tensor *compute(rt_graph *g, rt_tensor *x, const segment_args *a)
     return y;
 }
 
-/* Memory lent since the mark lies behind it and is forgotten with it. */
+/* Recomputes a segment and runs its backward. All memory borrowed here lies behind the mark and is
+ * released with it. */
 static void go_back(rt_graph *g, const rt_node *n, rt_tensor *own)
 {
     const segment_args *a = n->args;

@@ -1,8 +1,7 @@
 #ifndef ROTOR_CORE_CHOICE_H
 #define ROTOR_CORE_CHOICE_H
 
-/* Values of keys. An enumeration and the words for it come from one list, so that they cannot drift
- * apart:
+/* Values of keys. One list defines an enumeration and its words, so that they cannot diverge:
  *
  *     #define RT_PAIRINGS(X) X(RT_INTERLEAVED, "interleaved") X(RT_HALF, "half")
  *     typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
@@ -12,13 +11,11 @@
 #define RT_CHOICE_VALUE(value, word) value,
 #define RT_CHOICE_WORD(value, word)  word,
 
-/* ---- short lists ---- */
-
 /* Factors of theta, one for each pair. */
 enum { RT_MOST_FACTORS = 256 };
 typedef struct rt_factors {
     int count;
-    const double *at; /* borrowed; a shared copy if it was read (core/memory.h) */
+    const double *at; /* borrowed; a shared copy (core/memory.h) if parsed */
 } rt_factors;
 
 /* Lengths of sequences, in tokens. */

@@ -8,7 +8,7 @@
 
 enum { POINTS = 5 };
 
-/* f'(0) = sum weight_i f(first + i) / 12, in steps. */
+/* Finite differences: f'(0) = sum weight_i f(first + i) / 12, in steps. */
 typedef struct stencil {
     int first;
     double weight[POINTS];
@@ -19,14 +19,14 @@ static const stencil one_sided = {0, {-25, 48, -36, 16, -3}};
 
 typedef struct estimate {
     double slope;
-    double roughness; /* the largest third difference, per step: bounds what a kink can do */
+    double roughness; /* largest third difference, per step: bounds the effect of a kink */
 } estimate;
 
-/* A kink spoils central differences by at most half of their roughness; the rest is a margin
- * for more than one kink. */
+/* A kink changes central differences by at most half of their roughness; the larger factor leaves
+ * a margin for several kinks. */
 static const double explained = 2;
 
-/* The share of the tolerance that a roughness may be of differences that count. */
+/* Largest roughness of valid differences, as a share of the tolerance. */
 static const double smooth = 0.25;
 
 /* Factor of the rounding of f, per step, in the error of one-sided differences. */
@@ -52,12 +52,12 @@ static rt_status measure(rt_curve *f, void *context, const stencil *s, double st
     return rt_ok();
 }
 
-/* The search for differences that count. */
+/* Search for valid differences. */
 typedef struct search {
     const rt_slope_options *o;
     double claim;
-    bool any;       /* some do */
-    double nearest; /* of them, to the claim */
+    bool any;       /* a valid difference was found */
+    double nearest; /* the valid difference nearest to the claim */
 } search;
 
 static bool agrees(const search *s)
@@ -72,7 +72,7 @@ static void keep(search *s, double slope)
     s->any = true;
 }
 
-/* Tries central differences, and those on the left and on the right. */
+/* Tries central differences, and one-sided ones on the left and on the right. */
 static rt_status try_step(rt_curve *f, void *context, double step, search *s)
 {
     const stencil *const stencils[] = {&central, &one_sided, &one_sided};
@@ -100,7 +100,8 @@ static rt_status try_step(rt_curve *f, void *context, double step, search *s)
 rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, double claim,
                         rt_slope *slope)
 {
-    /* The first is larger than the step: one-sided differences round worse than central ones. */
+    /* The first is larger than the step, because one-sided differences round worse than central
+     * ones. */
     static const double shares[] = {2, 0.25, 0.03};
     search s = {.o = o, .claim = claim};
     estimate middle;
@@ -125,7 +126,7 @@ rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, d
 
 /* ---- gradients of a function of tensors ---- */
 
-/* Elements or directions that are tried for each that is wanted, where kinks are in the way. */
+/* Maximum of elements or directions tried for each one required, where kinks are in the way. */
 enum { TRIES = 8 };
 
 typedef struct check {
@@ -136,14 +137,14 @@ typedef struct check {
     rt_gradcheck_options o;
     rt_graph *graph;
     size_t outputs;
-    real *memory;    /* of the five below */
-    real *weights;   /* of the outputs, in the sum that is differentiated */
-    real *here;      /* the outputs at the inputs */
-    real *moved;     /* and where one of them has moved */
-    real *saved;     /* an input, while it is moved */
-    real *direction; /* what it is moved along */
-    rt_tensor *x;    /* the input that is moved */
-    double rounding; /* of the weighted sum */
+    real *memory;    /* of the five arrays below */
+    real *weights;   /* of the outputs, in the differentiated sum */
+    real *here;      /* outputs at the inputs */
+    real *moved;     /* outputs with an input moved */
+    real *saved;     /* values of the moved input */
+    real *direction; /* of the move */
+    rt_tensor *x;    /* the moved input */
+    double rounding; /* rounding error of the weighted sum */
 } check;
 
 static rt_status evaluate(check *c, bool record, rt_tensor **output)
@@ -169,8 +170,6 @@ static rt_status evaluate_into(check *c, real *values)
         memcpy(values, output->data, c->outputs * sizeof *values);
     return status;
 }
-
-/* ---- before the differences: is it a function at all? ---- */
 
 static rt_status prepare(check *c)
 {
@@ -212,8 +211,6 @@ static rt_status require_same_output_twice(check *c)
     return rt_ok();
 }
 
-/* ---- analytic ---- */
-
 static rt_status differentiate(check *c)
 {
     rt_tensor *output;
@@ -227,7 +224,7 @@ static rt_status differentiate(check *c)
     return status.code ? status : rt_graph_backward_from(c->graph, output, c->weights);
 }
 
-/* Backward must give the same bits again. */
+/* Differentiates a second time, which must give the same bits. */
 static rt_status differentiate_twice(check *c)
 {
     rt_status status = differentiate(c);
@@ -246,9 +243,7 @@ static rt_status differentiate_twice(check *c)
     return status;
 }
 
-/* ---- numeric ---- */
-
-/* Moves the input by `distance` along the direction, from its saved values. */
+/* Sets the input to its saved values plus `distance` times the direction. */
 static void move(const check *c, double distance)
 {
     for (size_t k = 0, size = rt_size(c->x); k < size; k++)
@@ -256,7 +251,7 @@ static void move(const check *c, double distance)
             c->x->data[k] = (real)((double)c->saved[k] + distance * (double)c->direction[k]);
 }
 
-/* Computes the weighted sum at x + distance * direction, less that at x. */
+/* Computes the weighted sum at x + distance * direction, minus the sum at x. */
 static rt_status difference(void *context, double distance, double *result)
 {
     check *c = context;
@@ -269,8 +264,6 @@ static rt_status difference(void *context, double distance, double *result)
     return status;
 }
 
-/* ---- verdict ---- */
-
 /* Returns the magnitude by which errors of an input are divided. */
 static double scale_of(const check *c, const rt_gradcheck_result *r)
 {
@@ -281,7 +274,7 @@ static void keep_worst(rt_gradcheck_result *r, double analytic, double numeric, 
                        size_t output)
 {
     const double error = fabs(analytic - numeric), worst = fabs(r->analytic - r->numeric);
-    if (isnan(worst) || error <= worst) /* nothing is worse than a NaN */
+    if (isnan(worst) || error <= worst) /* a NaN stays the worst */
         return;
     r->index = index;
     r->output = output;
@@ -289,7 +282,7 @@ static void keep_worst(rt_gradcheck_result *r, double analytic, double numeric, 
     r->numeric = numeric;
 }
 
-/* Compares along the present direction, and keeps the worst. */
+/* Compares derivatives along the current direction and keeps the worst. */
 static rt_status compare(check *c, double analytic, double step, size_t index, size_t output,
                          rt_gradcheck_result *r)
 {
@@ -326,8 +319,8 @@ static rt_status check_elements(check *c, uint32_t number, size_t output, rt_gra
     return status;
 }
 
-/* A direction of length 1: what a step along it crosses does not grow with the input. Returns
- * the derivative along it. */
+/* Draws a direction of length 1, so that the effect of a step does not grow with the size of the
+ * input. Returns the derivative along it. */
 static double draw_direction(check *c, rt_random random, uint64_t first)
 {
     const rt_tensor *x = c->x;
@@ -356,7 +349,7 @@ static rt_status check_direction(check *c, uint32_t number, rt_gradcheck_result 
     return status;
 }
 
-/* The largest gradient. One that is not finite is the worst that can be found, drawn or not. */
+/* Finds the largest gradient. One that is not finite is the worst, whether it is drawn or not. */
 static void look_at_gradient(const rt_tensor *x, size_t output, rt_gradcheck_result *r)
 {
     for (size_t k = 0, size = rt_size(x); k < size; k++) {
@@ -373,14 +366,14 @@ static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result
     memcpy(c->saved, c->x->data, rt_size(c->x) * sizeof(real));
     look_at_gradient(c->x, output, r);
     if (!isfinite(r->largest))
-        return rt_ok(); /* the verdict is clear */
+        return rt_ok(); /* the verdict is known */
     return c->o.mode == RT_GRADCHECK_DIRECTION ? check_direction(c, (uint32_t)i, r)
                                                : check_elements(c, (uint32_t)i, output, r);
 }
 
 static void judge(const check *c, int i, rt_gradcheck_result *r)
 {
-    r->error = fabs((r->analytic - r->numeric) / scale_of(c, r)); /* no -nan */
+    r->error = fabs((r->analytic - r->numeric) / scale_of(c, r)); /* never -nan */
     r->verdict = !c->inputs[i]->reached          ? RT_GRADIENT_UNREACHED
                  : !(r->error <= c->o.tolerance) ? RT_GRADIENT_WRONG
                  : !r->judged                    ? RT_GRADIENT_UNJUDGED
@@ -406,8 +399,6 @@ static rt_status say(const check *c, int i, const rt_gradcheck_result *r)
                     "(tolerance %.3g)",
                     i, place, r->analytic, r->numeric, r->error, c->o.tolerance);
 }
-
-/* ---- all ---- */
 
 static void draw_weights(check *c, size_t output)
 {

@@ -175,7 +175,7 @@ void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...)
     return NULL;
 }
 
-/* Returns the reason why a tensor has no numbers. */
+/* Returns the reason why a tensor has no numbers, or NULL if the input may be bf16-only. */
 static const char *why_empty(const rt_input *in)
 {
     if (in->tensor->borrowed)
@@ -185,7 +185,7 @@ static const char *why_empty(const rt_input *in)
     return in->rounded ? NULL : "and rounded numbers alone, which only products read";
 }
 
-/* Returns the flaw of an input of an op, or NULL if it has none. */
+/* Returns the reason why an op cannot use an input, or NULL. */
 static const char *flaw_of(const rt_input *in)
 {
     const rt_tensor *x = in->tensor;
@@ -294,8 +294,8 @@ static void note_largest(size_t *largest, size_t size)
     *largest = size > *largest ? size : *largest;
 }
 
-/* Takes scratch memory for a pass: the memory of the pass, and behind it that of one part. Returns
- * false if the heap is exhausted. */
+/* Allocates the scratch memory of a pass, followed by that of one part. Returns false if the heap
+ * is exhausted. */
 static bool take_scratch(const rt_node *n, rt_pass pass)
 {
     enum { ALIGNMENT = 64 };
@@ -327,7 +327,6 @@ void rt_node_run(const rt_node *n, rt_pass pass)
         o->after(o->context, n, backward);
 }
 
-/* The numbers of the result are in `data`. */
 rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                      int count, real *data)
 {
@@ -393,7 +392,7 @@ rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, vo
     return run(node);
 }
 
-/* A view of a bf16-only tensor is bf16-only. */
+/* Creates a view, which is bf16-only if x is. */
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x)
 {
     if (!rt_graph_failed(g) && !op->name)
@@ -407,7 +406,7 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
     return node->out;
 }
 
-/* ---- numbers that are given back ---- */
+/* ---- released numbers ---- */
 
 static bool is_in(const rt_tensor *x, const rt_tensor *memory)
 {
@@ -419,7 +418,7 @@ static bool reads(const rt_node *n, const rt_tensor *x, const rt_tensor *memory)
     return !n->out->viewed && is_in(x, memory) && (!n->op->reads || n->op->reads(n, x));
 }
 
-/* No node is older than the one that made the numbers. */
+/* Searches back to the node that made the numbers, because no older node can read them. */
 bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x)
 {
     const rt_tensor *memory = rt_memory_of(x);
@@ -469,9 +468,7 @@ void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts)
         rt_node_do(n, part, context, parts);
 }
 
-/* ---- rows ---- */
-
-/* Numbers of a part: enough to be worth a thread's while. */
+/* Numbers of a part: enough to justify a thread. */
 enum { PART = 1 << 15 };
 
 size_t rt_rows_of_part(size_t columns)
@@ -489,7 +486,7 @@ typedef struct rows_pass {
     const rt_node *node;
     rt_row_part *part;
     void *context;
-    size_t rows, most; /* of the pass, of a part */
+    size_t rows, most; /* rows of the pass, rows of a part */
 } rows_pass;
 
 static void run_rows(void *context, int number, void *scratch)

@@ -1,18 +1,17 @@
 #ifndef ROTOR_CORE_GRAPH_H
 #define ROTOR_CORE_GRAPH_H
 
-/* The graph: the tape of what was computed, and the memory it was computed in.
+/* A graph: the tape of the ops that ran and the memory of their results.
  *
- * An op computes its result at once and, if one of its inputs wants a gradient,
- * leaves a node on the tape. rt_graph_backward walks the tape from the newest
- * node to the oldest. The graph owns every tensor that an op returns;
- * rt_graph_clear gives them all back, once per step, and the next step uses the
- * same memory again. Leaves (parameters, inputs) belong to the caller and must
- * outlive the step.
+ * An op computes its result at once. If one of its inputs wants a gradient, the op adds a node to
+ * the tape, which rt_graph_backward walks from the newest node to the oldest. The graph owns every
+ * tensor that an op returns; rt_graph_clear releases them all, once per step, and the next step
+ * reuses the memory. Leaves (parameters, inputs) belong to the caller and must outlive the step.
  *
- * A wrong shape or argument sticks: the op returns NULL, every later op does, too, and the
- * graph keeps the first message. An op that is given NULL by a graph that has not failed fails
- * it. So a model is plain nested calls, and rt_graph_status is asked once, after the last.
+ * Errors stick: after a wrong shape or argument, this op and every later one return NULL, and the
+ * graph keeps the first message. An op that is given NULL by a graph without an error fails the
+ * graph. So a model is plain nested calls, and the caller checks rt_graph_status once, after the
+ * last.
  *
  * A graph belongs to one thread at a time.
  */
@@ -31,23 +30,23 @@ typedef struct rt_node rt_node;
 rt_graph *rt_graph_new(void);
 
 /* Returns a graph for a dry run: its numbers, and those of leaves, are in reserved memory
- * (core/memory.h). Ops check shapes and arguments and put their nodes on the tape, but no forward
- * runs. Backward functions run without gradients: rt_grad counts the memory and returns NULL, and
- * no part of a pass runs. The tape and every count are those of a graph that computes. */
+ * (core/memory.h). Ops check shapes and arguments and add nodes to the tape, but no forward runs.
+ * Backward functions run without gradients: rt_grad counts the memory and returns NULL, and no part
+ * of a pass runs. The tape and every count equal those of a graph that computes. */
 rt_graph *rt_graph_new_dry(void);
 void rt_graph_free(rt_graph *g);
 
-/* Forgets the tape, the results and the error. */
+/* Removes the tape, the results and the error. */
 void rt_graph_clear(rt_graph *g);
 
-/* Clears the graph, and gives its memory back to the system until it is used again. */
+/* Clears the graph and returns its memory to the system until the next use. */
 void rt_graph_rest(rt_graph *g);
 
-/* Sets whether ops put nodes on the tape. On at the start; evaluation turns it off. */
+/* Sets whether ops add nodes to the tape. Default: on; evaluation turns it off. */
 void rt_graph_record(rt_graph *g, bool on);
 bool rt_graph_records(const rt_graph *g);
 
-/* Sets the threads that run the parts of large ops (borrowed). NULL, the default: the calling
+/* Sets the threads that run the parts of large ops (borrowed). With NULL, the default, the calling
  * thread computes the same parts alone. */
 void rt_graph_set_crew(rt_graph *g, const rt_crew *crew);
 const rt_crew *rt_graph_crew(const rt_graph *g);
@@ -56,14 +55,13 @@ const rt_crew *rt_graph_crew(const rt_graph *g);
  * of the same step. Without this call, as in evaluation, dropout does nothing. */
 void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t shard);
 
-/* Releases the numbers of a result x: no later forward reads them, nor those of the tensor that x
- * views or of its other views. The next result or gradient of that size gets the memory, and ops
- * refuse x. Does nothing while a backward needs the numbers (rt_graph_needs_numbers) or if they are
- * gone. */
+/* Releases the numbers of a result x if no backward needs them (rt_graph_needs_numbers); otherwise
+ * does nothing. The next result or gradient of that size reuses the memory, and ops refuse x. No
+ * later forward may read x, the tensor that x views or its other views. */
 void rt_graph_give_back(rt_graph *g, rt_tensor *x);
 
-/* Returns whether the backward of a recorded op may read the numbers of x. True for a leaf, and for
- * results through which no gradient flows. */
+/* Returns whether the backward of a recorded op may read the numbers of x. True for a leaf and for
+ * a result without a gradient. */
 bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x);
 
 /* Returns the current position in the memory of the graph. */
@@ -74,18 +72,17 @@ rt_arena_mark rt_graph_here(const rt_graph *g);
  * that records or has failed. */
 rt_tensor *rt_graph_keep(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
 
-/* Computes a segment of the model between x and the result, such as a layer. */
+/* Computes a segment of the model, such as a layer, from x to the result. */
 typedef rt_tensor *rt_segment(rt_graph *g, rt_tensor *x, void *context);
 
-/* Returns the result of a segment without keeping anything else of it: backward computes the
- * segment again, with the same random numbers, so that every bit is the same (Chen et al. 2016).
- * The segment may read x, leaves, and tensors that are borrowed or need no gradient. `context`, of
- * `size` bytes, is copied. In a graph that does not record, only the segment runs. */
+/* Returns the result of a segment and saves nothing else of it: backward computes the segment
+ * again, with the same random numbers and so the same bits (Chen et al. 2016). The segment may read
+ * x, leaves, and tensors that are borrowed or need no gradient. `context`, of `size` bytes, is
+ * copied. In a graph that does not record, only the segment runs. */
 rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, const void *context,
                               size_t size);
 
-/* Sets whether a model recomputes its layers in backward while the graph records. Off at the start.
- */
+/* Sets whether a model recomputes its layers in backward while the graph records. Default: off. */
 void rt_graph_set_recomputes(rt_graph *g, bool on);
 bool rt_graph_recomputes(const rt_graph *g);
 
@@ -105,46 +102,44 @@ rt_status rt_graph_status(const rt_graph *g) RT_MUST_CHECK;
 
 /* Adds d(loss)/d(leaf) to the gradient of every leaf. `loss` has one element.
  *
- * Backward uses up the tape: gradients of results are overwritten, passed on and lent again, and an
- * op may overwrite what it saved. So a graph goes backward once; RT_ARGUMENT if it is asked again
- * before rt_graph_clear. */
+ * Backward uses up the tape: it overwrites, passes on and reuses the gradients of results, and an
+ * op may overwrite what it saved. A second call before rt_graph_clear returns RT_ARGUMENT. */
 rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss) RT_MUST_CHECK;
 
-/* Computes the gradients of sum(output * upstream); upstream is as large as the output. */
+/* Computes the gradients of sum(output * upstream); upstream has the size of the output. */
 rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output,
                                  const real *upstream) RT_MUST_CHECK;
 
-/* Returns the bytes that the fullest round so far has used. */
+/* Returns the largest number of bytes that any step so far has used. */
 size_t rt_graph_peak(const rt_graph *g);
 
-/* Bytes that all rounds so far have needed. A dry graph counts the bytes that its ops would need.
- */
+/* Bytes that all steps so far have needed. A dry graph counts the bytes that its ops would need. */
 typedef struct rt_graph_need {
-    size_t touched; /* memory that was used in any round */
+    size_t touched; /* memory that was used in any step */
     size_t space;   /* address space */
-    size_t part;    /* what each thread of a crew takes beside it, in which it works at a part */
+    size_t part;    /* scratch memory of each thread of a crew, in addition */
     size_t
-        library; /* what the engine of products takes beside it, of the largest op: an estimate */
+        library; /* memory of the engine of products for the largest op, in addition: an estimate */
 } rt_graph_need;
 rt_graph_need rt_graph_needs(const rt_graph *g);
 
-/* ---- for those who write ops; docs/adding-an-op.md takes one end to end ---- */
+/* ---- for those who write ops; docs/adding-an-op.md has a complete example ---- */
 
 /* A pass of an op: forward or backward. */
 typedef enum rt_pass { RT_FORWARD, RT_BACKWARD } rt_pass;
 
 /* Scratch memory of a pass, in bytes. */
 typedef struct rt_scratch_size {
-    size_t whole;   /* for the pass itself, see rt_scratch */
-    size_t part;    /* for each part, see rt_node_share */
+    size_t whole;   /* of the pass itself, see rt_scratch */
+    size_t part;    /* of each part, see rt_node_share */
     size_t library; /* of the engine, for the products of the pass: an estimate, for dry runs */
 } rt_scratch_size;
 
 typedef struct rt_op {
     const char *name;
-    void (*forward)(const rt_node *n);  /* computes n->out->data; NULL for a view or
-                                           a segment that is computed again */
-    void (*backward)(const rt_node *n); /* adds to the inputs' gradients, see rt_grad */
+    void (*forward)(
+        const rt_node *n); /* computes n->out->data; NULL for a view or a recomputed segment */
+    void (*backward)(const rt_node *n); /* adds to the gradients of the inputs, see rt_grad */
 
     /* Returns the scratch memory of a pass; NULL: none. */
     rt_scratch_size (*scratch)(const rt_node *n, rt_pass pass);
@@ -153,8 +148,8 @@ typedef struct rt_op {
      * them all. */
     bool (*reads)(const rt_node *n, const rt_tensor *x);
 
-    /* Returns whether backward can read the gradient of the result in bf16 alone. NULL: it cannot.
-     */
+    /* Returns whether backward accepts the gradient of the result in bf16 alone. NULL: it
+     * does not. */
     bool (*takes_rounded)(const rt_node *n);
 } rt_op;
 
@@ -164,7 +159,7 @@ struct rt_node {
     rt_tensor *out;
     rt_tensor **in; /* NULL for an optional input that is absent */
     int inputs;
-    void *args; /* what the constructor passed, of the op's own type */
+    void *args; /* a copy of the constructor's arguments, of the op's own type */
     rt_node *older;
 };
 
@@ -173,12 +168,12 @@ typedef struct rt_input {
     const char *name;
     const rt_tensor *tensor;
     bool optional; /* may be NULL */
-    bool rounded;  /* may have rounded numbers alone */
+    bool rounded;  /* may be bf16-only */
 } rt_input;
 
-/* Returns whether an op can use its inputs: each is a tensor with a shape and memory. Otherwise the
- * graph fails, with a message such as "[op] x is NULL". Every constructor calls this before it
- * looks at an input, which is a leaf of the caller or the result of another op. */
+/* Returns whether an op can use its inputs: each is a tensor with a shape and memory. Otherwise
+ * fails the graph, with a message such as "[op] x is NULL". Every constructor calls this before it
+ * reads an input. */
 bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count);
 
 /* Inputs for RT_TAKES. RT_FACTOR: a factor of products, which may be bf16-only. */
@@ -189,7 +184,7 @@ bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int cou
     rt_graph_takes(g, op, (const rt_input[]){__VA_ARGS__},                                         \
                    (int)(sizeof((const rt_input[]){__VA_ARGS__}) / sizeof(rt_input)))
 
-/* Returns whether an argument of another type is not NULL. Otherwise the graph fails. */
+/* Returns whether an argument of another type is not NULL. Otherwise fails the graph. */
 bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *argument);
 
 /* Returns a result of the op: creates the tensor, computes it and puts it on the tape. The
@@ -197,10 +192,10 @@ bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *a
 rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                           int count, const void *args, size_t args_size);
 
-/* Returns a bf16-only result of the op, whose numbers the op writes to `rounded`. */
+/* Returns a bf16-only result of the op, which writes its numbers to `rounded`. */
 rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, void *rounded);
 
-/* Returns a result in the memory of x with another shape: forward is not called. */
+/* Returns a view of x with another shape, without a forward. */
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x);
 
 #define RT_APPLY(g, op, shape, args, ...)                                                          \
@@ -210,62 +205,64 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
 #define RT_NO_ARGS ((char *)"")
 
 /* Returns memory that lives until the graph is cleared, for a few bytes that the constructor itself
- * fills in. Not zeroed. If the heap is exhausted the graph fails, and the result is NULL. */
+ * fills in. Not zeroed. If the heap is exhausted, fails the graph and returns NULL. */
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size);
 
 /* Returns memory for numbers that forward saves for backward. It is reserved in a dry graph, so a
  * constructor fills it only if rt_memory_is_present (core/memory.h). */
 void *rt_graph_numbers(rt_graph *g, size_t count, size_t size);
 
-/* Returns scratch memory that is valid until the next call of this function or the next op;
- * otherwise as rt_graph_memory. */
+/* Returns scratch memory as rt_graph_memory, but valid only until the next call of this function or
+ * the next op. */
 void *rt_graph_scratch(rt_graph *g, size_t count, size_t size);
 
-/* Returns the scratch memory of the current pass, as large as rt_op.scratch says, for all parts. */
+/* Returns the scratch memory of the current pass, rt_scratch_size.whole bytes, shared by
+ * all parts. */
 void *rt_scratch(const rt_node *n);
 
-/* Fails the graph with a message. Returns NULL, so that a constructor can return it. */
+/* Fails the graph with a message. Returns NULL, for a constructor to return. */
 void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
 bool rt_graph_failed(const rt_graph *g);
 
-/* Return whether dropout is on, and the random numbers of the next dropout, which each call
+/* Returns whether dropout is on, and the random numbers of the next dropout, which each call
  * advances. */
 bool rt_graph_drops(const rt_graph *g);
 rt_random rt_graph_next_random(rt_graph *g, uint64_t *first_index);
 
-/* Returns the gradient of input i, to which backward adds: zeroed if nothing has flowed there yet.
- * NULL if the input wants no gradient, memory is short, or the graph is dry: then there is nothing
- * to do. In a dry graph the gradient of the result must not be read: ask before you read it. */
+/* Returns the gradient of input i, to which backward adds: zeroed if nothing has been added yet.
+ * NULL if the input wants no gradient, memory is exhausted, or the graph is dry: backward then
+ * skips the input. In a dry graph the gradient of the result must not be read, so call
+ * this first. */
 real *rt_grad(const rt_node *n, int i);
 
-/* Returns the gradient as rt_grad, for an op that can overwrite: if nothing has flowed there yet,
- * *beta is 0 and the memory is arbitrary; otherwise *beta is 1. */
+/* Returns the gradient as rt_grad, for an op that can overwrite: if nothing has been added yet,
+ * *beta is 0 and the contents are arbitrary; otherwise *beta is 1. */
 real *rt_grad_or_fresh(const rt_node *n, int i, real *beta);
 
-/* Returns memory for the gradient of input i in bf16, all of which this op fills, if nothing has
- * flowed there, no other op reads the input, and the op that made it accepts a gradient in bf16.
- * Otherwise NULL: use rt_grad. */
+/* Returns memory for the gradient of input i in bf16, all of which this op must fill. NULL (use
+ * rt_grad) if a gradient was already added, another op reads the input, or the op that made the
+ * input does not accept a gradient in bf16. */
 void *rt_grad_rounded(const rt_node *n, int i);
 
-/* Passes the gradient of the result unchanged to input i: by pointer if nothing has flowed there
- * yet, by adding otherwise. For an op whose derivative is 1. Must be the last call in backward: the
+/* Passes the gradient of the result unchanged to input i: by pointer if nothing has been added yet,
+ * by adding otherwise. For an op whose derivative is 1. Must be the last call in backward: the
  * gradient of the result is invalid afterwards. */
 void rt_grad_pass(const rt_node *n, int i);
 
-/* Runs the parts of the current pass, by the threads of the graph if it has any. The borders of
- * parts depend on shapes alone, so the bits do not depend on the threads. A part must not ask the
- * graph for gradients or memory: the pass does so before it shares the work. */
+/* Runs the parts of the current pass, in the threads of the graph if it has any. The cut depends on
+ * shapes alone, so the bits do not depend on the threads. A part must not ask the graph for
+ * gradients or memory: the pass does so first. */
 void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts);
 
 /* Runs all parts in the calling thread, one after the other. */
 void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts);
 
-/* Part `number` of a pass over rows: the rows first ... first + count - 1. With one column, `first`
- * is a multiple of 64. */
+/* Part `number` of a pass over rows first ... first + count - 1. With one column, `first` is a
+ * multiple of 64. */
 typedef struct rt_row_span {
     const rt_node *node;
     void *context; /* the caller's */
-    void *scratch; /* of the part */
+    void *scratch; /* scratch memory of the part */
     size_t first, count;
     int number;
 } rt_row_span;
@@ -274,11 +271,11 @@ typedef void rt_row_part(const rt_row_span *span);
 /* Runs a pass over rows of `columns` numbers in parts, as rt_node_share. */
 void rt_node_rows(const rt_node *n, size_t rows, size_t columns, rt_row_part *part, void *context);
 
-/* Return the number of rows of a part, the last one excepted, and the number of parts. */
+/* Returns the number of rows of a part, except the last, and the number of parts. */
 size_t rt_rows_of_part(size_t columns);
 int rt_parts_of_rows(size_t rows, size_t columns);
 
-/* Returns the newest node of the tape; `older` leads to the others. */
+/* Returns the newest node of the tape; `older` links to the others. */
 const rt_node *rt_graph_tape(const rt_graph *g);
 
 #endif

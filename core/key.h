@@ -1,9 +1,9 @@
 #ifndef ROTOR_CORE_KEY_H
 #define ROTOR_CORE_KEY_H
 
-/* A key of the configuration, as data: its name, the member of the options that it sets, what it
- * accepts. models/, data/ and optim/ each have a table of their keys beside their options;
- * text/key_value.h reads and writes a value by a row, train/config joins the tables. */
+/* A key of the configuration, as data: its name, the member of the options that it sets, and the
+ * values that it accepts. models/, data/ and optim/ each have a table of their keys beside their
+ * options. text/key_value.h parses and writes a value by its row; train/config joins the tables. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,20 +17,21 @@ typedef enum rt_key_type {
     RT_KEY_LENGTHS, /* rt_lengths */
     RT_KEY_FACTORS, /* rt_factors */
     RT_KEY_LAYERS,  /* rt_layer_words: words of an enumeration that counts from 0 */
-    RT_KEY_TEXT     /* const char *, NULL for an empty text; range.high: its longest length */
+    RT_KEY_TEXT     /* const char *, NULL for an empty text; range.high: its maximum length */
 } rt_key_type;
 
 typedef struct rt_range {
     double low, high;
-    bool above, below; /* low, high themselves are excluded */
+    bool above, below; /* low, high are excluded */
 } rt_range;
 
-/* Possible changes of a key when a run is resumed. A key that decides the result may not change,
+/* Permitted changes of a key when a run is resumed. A key that decides the result may not change,
  * except for the number of steps. The schedule of the learning rate may change when a finished run
  * is extended. */
 typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
 
-/* Relation of a key to the values of a condition; RT_NEED_OR begins another list of conditions. */
+/* Relation of a key to the values of a condition. RT_NEED_OR begins an alternative list of
+ * conditions. */
 typedef enum rt_relation {
     RT_NEED_END,
     RT_NEED_OR,
@@ -42,12 +43,12 @@ typedef enum rt_relation {
 
 enum { RT_MOST_NEEDED_WORDS = 8 };
 
-/* A condition on the value of another key, which must have an effect itself unless it is to be
- * unset. The other key may belong to another table, so it is given by its name, "section.name". */
+/* Condition on the value of another key. The other key must have an effect itself, unless it is
+ * required to be unset. It may belong to another table, so it has its full name, "section.name". */
 typedef struct rt_need {
     rt_relation relation;
     const char *key;
-    const char *words[RT_MOST_NEEDED_WORDS + 1]; /* values of a choice or a text; NULL ends them */
+    const char *words[RT_MOST_NEEDED_WORDS + 1]; /* values of a choice or a text; NULL-terminated */
     double bound;
 } rt_need;
 
@@ -58,14 +59,15 @@ typedef struct rt_key {
     size_t offset; /* in the options of its table */
     size_t size;
     rt_range range;
-    const char *(*word)(int value); /* of a choice, or of layers; NULL past the last */
-    const char *initial;            /* its default, as a value is written */
+    const char *(*word)(
+        int value);      /* returns the word of a choice, or of layers; NULL past the last */
+    const char *initial; /* its default, in written form */
     const char *help;
     rt_change change;
-    const rt_need *needs; /* when another value has an effect; NULL: always */
+    const rt_need *needs; /* conditions under which the key has an effect; NULL: always */
 } rt_key;
 
-/* The keys of one struct of options, those of a section one after the other. */
+/* Keys of one struct of options; the keys of a section are adjacent. */
 typedef struct rt_key_table {
     const rt_key *keys;
     int count;
@@ -73,9 +75,9 @@ typedef struct rt_key_table {
 
 enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 
-/* ---- for the files that have a table: OPTIONS is the struct ---- */
+/* Macros for files with a table; OPTIONS is the struct. */
 
-/* The words of a choice, from the list beside its enumeration. */
+/* Defines a function that returns the words of a choice, from the list beside its enumeration. */
 #define RT_KEY_WORDS(function, LIST)                                                               \
     static const char *function(int value)                                                         \
     {                                                                                              \
@@ -83,8 +85,8 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
         return words[value];                                                                       \
     }
 
-/* The type and the place of a key in its options, in the order of rt_key; a member of another C
- * type does not compile. An enumeration may be any integer as large as int. */
+/* Type and offset of a key in its options, in the order of rt_key. A member of another C type does
+ * not compile. An enumeration may be any integer of the size of int. */
 #define RT_MEMBER(member)      (((OPTIONS *)0)->member)
 #define RT_IS(type, member)    (0 * sizeof(char[_Generic(RT_MEMBER(member), type : 1)]))
 #define RT_AT(member)          offsetof(OPTIONS, member), sizeof RT_MEMBER(member)
@@ -128,10 +130,10 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
         low, high, true, false                                                                     \
     }
 
-/* Bounds of whole numbers. Step numbers have eight digits in the names of checkpoints. */
+/* Limits of integers. Step numbers have eight digits in the names of checkpoints. */
 enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 
-/* When a key has an effect: WHEN(A, B, OR, C) if both A and B hold, or C. */
+/* Condition for a key to have an effect: WHEN(A, B, OR, C) if both A and B hold, or C. */
 /* clang-format off */
 #define ALWAYS NULL
 #define WHEN(...)            (const rt_need[]){__VA_ARGS__, {.relation = RT_NEED_END}}

@@ -26,7 +26,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/* From this size on, a block is zeroed or rests by returning its pages to the system. */
+/* From this size on, a block is zeroed or released by returning its pages to the system. */
 enum { ALIGNMENT = 64, LARGE_BLOCK = 1 << 20 };
 
 const char rt_precision_guard = 0;
@@ -34,7 +34,7 @@ const char rt_precision_guard = 0;
 static struct {
     atomic_size_t live;
     atomic_size_t requests;
-    atomic_size_t fail_at; /* counts down; the request that takes it to 0 fails */
+    atomic_size_t fail_at; /* counts down; the request that reaches 0 fails */
 } counter;
 
 bool rt_memory_is_present(const void *memory)
@@ -83,7 +83,7 @@ const void *rt_intern(const void *bytes, size_t size)
     while (copy && (copy->size != size || memcmp(copy->bytes, bytes, size) != 0))
         copy = copy->next;
     if (!copy && (copy = rt_alloc_unset(sizeof *copy + size, 1))) {
-        atomic_fetch_sub(&counter.live, 1); /* nobody frees it */
+        atomic_fetch_sub(&counter.live, 1); /* never freed, so not counted */
         copy->next = shared.first;
         copy->size = size;
         memcpy(copy->bytes, bytes, size);
@@ -98,15 +98,15 @@ const char *rt_intern_text(const char *text)
     return rt_intern(text, strlen(text) + 1);
 }
 
-/* Part of a block. */
+/* Whole pages within a block. */
 typedef struct pages {
     char *first;
     size_t bytes;
 } pages;
 
-/* Gives the whole pages of a block back to the kernel, which puts zeroed ones in their place when
- * they are next touched (madvise(2); private memory, as that of malloc is). Returns these pages;
- * none where the system cannot. */
+/* Returns the whole pages of a block to the kernel, which replaces them by zeroed ones on the next
+ * access (madvise(2); holds for private memory, such as that of malloc). Returns these pages; none
+ * where the system does not support it. */
 static pages drop_pages(char *memory, size_t bytes)
 {
     (void)bytes;
@@ -120,7 +120,7 @@ static pages drop_pages(char *memory, size_t bytes)
     return (pages){memory, 0};
 }
 
-/* Zeroes a block; a large one so that what is not written later costs nothing. */
+/* Zeroes a block; the pages of a large one only cost time when they are written. */
 static void zero(char *memory, size_t bytes)
 {
     const pages whole = bytes >= LARGE_BLOCK ? drop_pages(memory, bytes) : (pages){memory, 0};

@@ -1,8 +1,8 @@
 #ifndef ROTOR_CORE_MEMORY_H
 #define ROTOR_CORE_MEMORY_H
 
-/* All heap memory of the library is allocated here. Counting it lets a test say that
- * nothing leaked, and refusing the n-th request lets it try every failure.
+/* All heap memory of the library is allocated here. Blocks are counted, so that a test can find
+ * leaks, and the n-th request can be made to fail, so that a test can try every failure.
  */
 
 #include <stdbool.h>
@@ -17,34 +17,33 @@ void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
  * nothing (on Linux), whether or not the block is zeroed. */
 void *rt_alloc_unset(size_t count, size_t size) __attribute__((warn_unused_result));
 
-/* Returns an array with room for at least `needed` elements of `size` bytes: the given one, or a
- * larger copy, whose number of elements goes to *capacity. An array that is NULL has the capacity
- * 0. NULL if the heap is exhausted; the given array is then as it was. */
+/* Returns an array for at least `needed` elements of `size` bytes: the given one, or a larger copy,
+ * whose number of elements is stored in *capacity. A NULL array has the capacity 0. NULL if the
+ * heap is exhausted; the given array is then unchanged. */
 void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
     __attribute__((warn_unused_result));
 
-/* Returns a copy of a string that the caller frees; NULL as above. */
+/* Returns a copy of a string, which the caller frees; NULL if the heap is exhausted. */
 char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 
 void rt_free(void *memory);
 
-/* Returns the shared copy of bytes or of a text, which is aligned for every type and kept until the
- * process ends. Equal bytes have one copy. Texts and lists of options are such copies: options are
- * assigned as plain structs, and nobody frees their parts. NULL if the heap is exhausted. Several
- * threads may call the functions. */
+/* Returns the shared copy of bytes or of a text, aligned for every type and kept until the process
+ * ends. Equal bytes share one copy. Texts and lists of options are such copies: options are
+ * assigned as plain structs, and nobody frees their parts. NULL if the heap is exhausted.
+ * Thread-safe. */
 const void *rt_intern(const void *bytes, size_t size);
 const char *rt_intern_text(const char *text);
 
-/* Gives the pages of unused memory back to the system, as far as possible. The contents are
- * arbitrary afterwards. */
+/* Returns the pages of unused memory to the system, as far as possible. The contents are arbitrary
+ * afterwards. */
 void rt_memory_rest(void *memory, size_t bytes);
 
-/* ---- reserved memory: what a dry run has in place of the memory of a run ----
- *
- * Reserved memory is counted, but not allocated: its addresses are RT_RESERVED and those behind it,
- * 2^55 on a machine of 64 bits, where nothing is. Pointers into it can be computed, passed on and
- * freed, but a read or a write of it ends the program. So numbers are written by ops, by
- * rt_memory_copy, or after a look at rt_memory_is_present. */
+/* Reserved memory, which replaces the memory of a run in a dry run. It is counted, but not
+ * allocated: its addresses start at RT_RESERVED (2^55 on a 64-bit machine), where nothing is
+ * mapped. Pointers into it can be computed, passed on and freed, but a read or a write ends the
+ * program. So only ops and rt_memory_copy write numbers, or code that has checked
+ * rt_memory_is_present. */
 #define RT_RESERVED ((void *)(UINTPTR_MAX / 512 + 1))
 
 /* Purposes of large memory. */
@@ -65,8 +64,8 @@ typedef struct rt_account {
     size_t bytes[RT_PURPOSES];
 } rt_account;
 
-/* Allocates as rt_alloc if there is no account (NULL). Otherwise adds the bytes to the account and
- * returns reserved memory. Returns NULL if the heap is exhausted or a size overflows. */
+/* Allocates as rt_alloc if the account is NULL. Otherwise adds the bytes to the account and returns
+ * reserved memory. NULL if the heap is exhausted or a size overflows. */
 void *rt_account_alloc(rt_account *account, rt_purpose purpose, size_t count, size_t size)
     __attribute__((warn_unused_result));
 
@@ -80,8 +79,7 @@ void rt_memory_copy(void *to, const void *from, size_t bytes);
 void rt_poison(const void *memory, size_t bytes);
 void rt_unpoison(const void *memory, size_t bytes);
 
-/* Return the number of blocks that are allocated and not yet freed, and the number of requests
- * since the start. */
+/* Returns the number of allocated blocks, and the number of requests since the start. */
 size_t rt_memory_live(void);
 size_t rt_memory_requests(void);
 

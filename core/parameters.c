@@ -66,7 +66,7 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     return &added->tensor;
 }
 
-/* FNV-1a, 32 bits: the random stream of a parameter is told apart by its name. */
+/* Computes FNV-1a, 32 bits: the hash of its name selects the random stream of a parameter. */
 static uint32_t hash_name(const char *name)
 {
     uint32_t hash = 2166136261u;

@@ -7,16 +7,16 @@
 
 #include <stdbool.h>
 
-/* The longest path with its ending zero, in bytes: PATH_MAX of Linux. */
+/* Maximum size of a path in bytes, with the final zero: PATH_MAX of Linux. */
 enum { RT_PATH_SIZE = 4096 };
 
-/* Joins folder and name by a slash. RT_CONFIG, with an empty path, if the result is too long. */
+/* Joins folder and name with a slash. RT_CONFIG, with an empty path, if the result is too long. */
 rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder, const char *name) RT_MUST_CHECK;
 
-/* Returns the part of a path behind its last slash. */
+/* Returns the part of a path after its last slash. */
 const char *rt_path_name(const char *path);
 
-/* Returns whether a path ends in `ending`, such as ".npy", and has something before it. */
+/* Returns whether a path ends in `ending`, such as ".npy", after at least one other character. */
 bool rt_path_ends_in(const char *path, const char *ending);
 
 #endif

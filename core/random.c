@@ -25,7 +25,7 @@ double rt_random_uniform(rt_random r, uint64_t index)
     return unit_interval(words[0], words[1]);
 }
 
-/* Box and Muller; 1 - u keeps the logarithm finite. */
+/* Uses the method of Box and Muller; 1 - u keeps the logarithm finite. */
 double rt_random_normal(rt_random r, uint64_t index)
 {
     const double two_pi = 6.283185307179586;

@@ -1,10 +1,9 @@
 #ifndef ROTOR_CORE_RANDOM_H
 #define ROTOR_CORE_RANDOM_H
 
-/* Random numbers without a state: each is a function of what it is for. The key
- * is the seed, the counter is (index, step, stream), the generator Philox4x32-10
- * (Salmon et al. 2011). So a number does not depend on which thread asks for it,
- * on what was asked before, or on where a training was interrupted.
+/* Random numbers without a state: each is a function of its purpose. The key is the seed, the
+ * counter is (index, step, stream), the generator Philox4x32-10 (Salmon et al. 2011). So a number
+ * does not depend on the thread, on earlier numbers, or on where a training was interrupted.
  */
 
 #include <stdint.h>
@@ -12,15 +11,15 @@
 /* Uses of random numbers. Two uses never share a stream. */
 enum {
     RT_STREAM_PARAMETER,       /* initial values; step = hash of the parameter's name */
-    RT_STREAM_THETA,           /* a perturbed start of theta */
+    RT_STREAM_THETA,           /* perturbation of the initial theta */
     RT_STREAM_TASK,            /* sequences of a toy task */
-    RT_STREAM_WINDOW,          /* where a text window starts */
-    RT_STREAM_MASK,            /* what masked language modelling hides */
+    RT_STREAM_WINDOW,          /* starts of text windows */
+    RT_STREAM_MASK,            /* masks of masked language modelling */
     RT_STREAM_CHECK,           /* gradient checks */
     RT_STREAM_SAMPLE,          /* sampling from a language model */
     RT_STREAM_DROPOUT,         /* the n-th dropout of a graph uses this number + n */
-    RT_STREAM_ORDER = 1 << 30, /* the order of labelled rows */
-    RT_STREAM_SHARE            /* which of them are for evaluation */
+    RT_STREAM_ORDER = 1 << 30, /* order of labelled rows */
+    RT_STREAM_SHARE            /* split of labelled rows into training and evaluation */
 };
 
 typedef struct rt_random {

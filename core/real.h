@@ -1,9 +1,8 @@
 #ifndef ROTOR_CORE_REAL_H
 #define ROTOR_CORE_REAL_H
 
-/* The one floating point type of the library, chosen when it is built:
- * float, the fast one, or double (-DRT_DOUBLE), the exact one. Everything that
- * depends on the choice is in this file.
+/* The floating point type of the library, chosen when it is built: float, the fast one, or double
+ * (-DRT_DOUBLE), the exact one. Everything that depends on the choice is in this file.
  */
 
 #include <float.h>
@@ -22,8 +21,8 @@ typedef float real;
 #define rt_precision_guard rt_this_program_needs_librotor_float
 #endif
 
-/* Every object file that includes a header of one build refers to this symbol,
- * which only the library of the same build defines: mixing the two does not link. */
+/* Every object file that includes a header of one build refers to this symbol, which only the
+ * library of the same build defines: mixing the two builds does not link. */
 extern const char rt_precision_guard;
 __attribute__((used)) static const char *const rt_precision_reference = &rt_precision_guard;
 

@@ -15,14 +15,14 @@ rt_status rt_ok(void)
     return status;
 }
 
-/* A byte that continues a character of UTF-8. */
+/* Returns whether a byte continues a character of UTF-8. */
 static bool continues(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Copies a text that is too long without its middle: the place stands at the beginning of a
- * message, what was found often at its end. */
+/* Copies an overlong text without its middle: a message names the location at the beginning, and
+ * often the value found at the end. */
 static void copy_without_middle(char message[RT_MESSAGE_SIZE], const char *text, size_t length)
 {
     static const char gap[] = " ... ";

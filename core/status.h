@@ -1,20 +1,20 @@
 #ifndef ROTOR_CORE_STATUS_H
 #define ROTOR_CORE_STATUS_H
 
-/* Result of a function that can fail: a code to decide by, and a message that says where, what was
+/* Result of a function that can fail: a code for decisions, and a message that says where, what was
  * expected and what was found. Returned by value; there is nothing to free. */
 
 typedef enum rt_code {
     RT_OK,
     RT_MEMORY,     /* the heap is exhausted */
-    RT_SHAPE,      /* tensors that do not fit together */
+    RT_SHAPE,      /* shapes of tensors that do not match */
     RT_ARGUMENT,   /* a value outside what the function accepts */
     RT_IO,         /* a file could not be read or written */
     RT_CONFIG,     /* the command line or a configuration file */
-    RT_DATA,       /* a data file is missing or holds what it must not */
-    RT_CHECKPOINT, /* a checkpoint is damaged or belongs to something else */
+    RT_DATA,       /* a data file is missing or invalid */
+    RT_CHECKPOINT, /* a checkpoint is damaged or does not match */
     RT_NONFINITE,  /* a NaN or an infinity */
-    RT_CHECK       /* a check that was asked for did not hold */
+    RT_CHECK       /* a requested check failed */
 } rt_code;
 
 enum {
@@ -24,7 +24,8 @@ enum {
 
 typedef struct rt_status {
     rt_code code;
-    char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK; a longer one loses its middle */
+    char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK; an overlong message loses its
+                                      middle */
 } rt_status;
 
 #define RT_MUST_CHECK          __attribute__((warn_unused_result))
@@ -33,7 +34,7 @@ typedef struct rt_status {
 rt_status rt_ok(void);
 rt_status rt_error(rt_code code, const char *format, ...) RT_PRINTF(2, 3);
 
-/* The status for a request that the heap refused. */
+/* Returns the error for a failed allocation. */
 rt_status rt_out_of_memory(const char *what);
 
 #endif

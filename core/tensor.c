@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the number of axes, limited to what a shape can hold. */
+/* Returns the number of axes, clamped to 0 ... RT_MAX_AXES. */
 static size_t axes_of(int ndim)
 {
     return ndim < 0 ? 0 : ndim > RT_MAX_AXES ? RT_MAX_AXES : (size_t)ndim;

@@ -3,12 +3,11 @@
 
 /* A tensor: a contiguous row-major block with a shape, and its gradient.
  *
- * A tensor owns nothing. The blocks of a parameter or an input belong to whoever
- * made it; those of a result belong to the graph whose op returned it, and are
- * gone after rt_graph_clear.
+ * A tensor owns nothing. The blocks of a parameter or an input belong to their creator; those of a
+ * result belong to the graph whose op returned it, and are invalid after rt_graph_clear.
  *
- * Shape letters used throughout: B batch, T time, H heads, D head size,
- * C channels = H*D, V vocabulary.
+ * Shape letters used throughout: B batch, T time, H heads, D head size, C channels = H*D, V
+ * vocabulary.
  */
 
 #include "core/real.h"
@@ -19,17 +18,17 @@
 enum { RT_MAX_AXES = 4, RT_SHAPE_TEXT_SIZE = 56 };
 
 typedef struct rt_tensor {
-    real *data;    /* NULL: given back to the graph, or never there; see rounded */
-    real *grad;    /* as large as data; NULL until something flows back */
+    real *data;    /* NULL: released to the graph, or bf16-only; see rounded */
+    real *grad;    /* as large as data; NULL until backward adds to it */
     void *rounded; /* of a result: its numbers in bf16, if an op has made them; without data, the
-                      only ones, which products alone read */
-    void *rounded_grad;     /* in place of grad: in bf16, which products alone read */
+                      tensor is bf16-only, which only products accept */
+    void *rounded_grad;     /* in place of grad: the gradient in bf16, which only products accept */
     int shape[RT_MAX_AXES]; /* outermost first; 1 beyond ndim */
     int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
     bool wants_grad;
     bool borrowed;            /* a leaf: its blocks belong to the caller, not to a graph */
-    bool reached;             /* backward has asked for the gradient; what was added may be 0 */
-    struct rt_tensor *viewed; /* the result in whose memory this one is; NULL: in its own */
+    bool reached;             /* backward has asked for the gradient; the sum may be 0 */
+    struct rt_tensor *viewed; /* the result whose memory this one shares; NULL: none */
 } rt_tensor;
 
 /* Shape as an expression: RT_SHAPE_OF(2, 3). */
@@ -49,18 +48,19 @@ rt_shape rt_tensor_shape(const rt_tensor *x);
 bool rt_same_shape(const rt_tensor *x, const rt_tensor *y);
 bool rt_shapes_equal(rt_shape a, rt_shape b);
 
-/* Return the number of elements. rt_shape_size returns 0 for an invalid shape: the number of axes
+/* Returns the number of elements. rt_shape_size returns 0 for an invalid shape: the number of axes
  * is not 0 ... RT_MAX_AXES, an axis is below 1, or the number of elements does not fit an int (the
- * BLAS counts in int). Check a caller's shape by it first. */
+ * BLAS counts in int). Check a caller's shape with it first. */
 size_t rt_size(const rt_tensor *x);
 size_t rt_shape_size(rt_shape shape);
 
-/* Return the length of the last axis (1 for a single number), and the number of such rows. */
+/* Returns the length of the last axis (1 for a single number), and the number of rows of that
+ * length. */
 int rt_columns(const rt_tensor *x);
 size_t rt_rows(const rt_tensor *x);
 
-/* "(8, 32, 64)" for a message, written to a block of its own that lives as long
- * as the surrounding braces. */
+/* Writes a shape for a message, such as "(8, 32, 64)", to a buffer that lives as long as the
+ * surrounding braces. */
 #define rt_shape_text(x) rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, rt_tensor_shape(x))
 const char *rt_shape_write(char *text, rt_shape shape);
 

@@ -1,4 +1,4 @@
-/* A batch, or the next tokens of some texts, on their way through the layers. */
+/* The forward pass of a transformer, for a batch or for the next tokens of cached texts. */
 
 #include "models/encodings/encoding.h"
 
@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-/* ---- what is given ---- */
+/* ---- input ---- */
 
-/* Texts of which something is kept have places of their own, and their turns one by one where these
- * matter: with positions, and in attention. Those of a batch have the same places. */
+/* Returns the number of turns. Cached texts have their own positions and are processed one at a
+ * time where positions matter, also in attention. A batch is one turn. */
 static int turns_of(const rt_transformer_input *in)
 {
     return in->caches ? in->B : 1;
@@ -26,7 +26,7 @@ static rt_token_span span_of(const rt_transformer_input *in, int turn)
     return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end};
 }
 
-/* Not a struct that somebody has filled. */
+/* Returns whether rt_transformer_new created the model. Otherwise fails the graph. */
 static bool is_made(const rt_transformer *m, rt_graph *g)
 {
     if (!m->embeddings.tokens)
@@ -34,7 +34,7 @@ static bool is_made(const rt_transformer *m, rt_graph *g)
     return !rt_graph_failed(g);
 }
 
-/* A cached sequence has no gradient and no padding. */
+/* Checks that caches are used without gradient and padding. */
 static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     bool fit = !in->caches ||
@@ -61,9 +61,7 @@ static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer
     return !rt_graph_failed(g);
 }
 
-/* ---- pieces ---- */
-
-/* The norm of a residual before a block, whose products alone read it. */
+/* Normalizes a residual before a block. Only products read the result. */
 static rt_tensor *norm_for_products(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
     return a.weight ? rt_for_products(g, rt_transformer_norm(m, g, x, a)) : x;
@@ -74,7 +72,7 @@ static rt_tensor *dropout(const rt_transformer *m, rt_graph *g, rt_tensor *x)
     return rt_dropout(g, x, m->options.dropout);
 }
 
-/* residual + dropout(x weight^T + bias). */
+/* Computes residual + dropout(x weight^T + bias). */
 static rt_tensor *onto(const rt_transformer *m, rt_graph *g, rt_tensor *residual, rt_tensor *x,
                        rt_affine a)
 {
@@ -83,9 +81,9 @@ static rt_tensor *onto(const rt_transformer *m, rt_graph *g, rt_tensor *residual
     return rt_linear_onto(g, residual, x, a.weight, a.bias);
 }
 
-/* ---- embeddings ---- */
+/* ---- embeddings and token dropout ---- */
 
-/* Positions that are added, to the tokens of each text. */
+/* Adds the positions of each text to its embeddings. */
 static rt_tensor *add_positions(rt_transformer *m, rt_graph *g, rt_tensor *x,
                                 const rt_transformer_input *in)
 {
@@ -102,10 +100,7 @@ static rt_tensor *add_positions(rt_transformer *m, rt_graph *g, rt_tensor *x,
     return all;
 }
 
-/* ---- token dropout ---- */
-
-/* Probability that a token of the pretraining was a mask: 15 % were chosen, 80 % of these hidden.
- */
+/* Share of masks in the pretraining: 15 % of tokens were chosen, and 80 % of these were masked. */
 static const double pretraining = 0.15 * 0.8;
 
 static bool is_token(const rt_transformer_input *in, int at)
@@ -113,8 +108,8 @@ static bool is_token(const rt_transformer_input *in, int at)
     return !in->key_mask || in->key_mask[at];
 }
 
-/* Returns the factor of the sequence whose first token has the number `first`. The share of masks
- * is a float, as in transformers, so that both compute the same in double. */
+/* Returns the factor of the text whose first token has the number `first`. The share of masks is a
+ * float, as in transformers, so that both compute the same in double. */
 static real factor_of_text(const rt_transformer_input *in, int first, int mask_id)
 {
     int tokens = 0, masks = 0;
@@ -135,13 +130,13 @@ static void fill_factors(real *factors, const rt_transformer_input *in, int mask
     }
 }
 
-/* Embeddings x, (B, T, E), of a model whose options have token_dropout: those of mask tokens and of
- * padding become 0, and all others are multiplied by
+/* Applies token_dropout to embeddings x, (B, T, E): mask tokens and padding become 0, and all
+ * others are multiplied by
  *
  *     (1 - 0.15 * 0.8) / (1 - masks / tokens)
  *
- * of their text, padding not counted: 0.15 * 0.8 is the share of masks in its pretraining. A text
- * of masks alone is 0. */
+ * of their text, padding not counted; 0.15 * 0.8 is the share of masks in the pretraining. A text
+ * of masks alone becomes 0. */
 static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_tensor *x,
                               const rt_transformer_input *in)
 {
@@ -185,8 +180,6 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
     return to.weight ? rt_linear(g, x, to.weight, to.bias) : x;
 }
 
-/* ---- linear attention ---- */
-
 static rt_tensor *rotate(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 {
     return rotation ? rt_rope(g, x, rotation) : x;
@@ -227,17 +220,16 @@ rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
 
 /* ---- a layer ---- */
 
-/* A layer on its way: its number, and what each text turns by in it. It outlives the call, where
- * backward computes layers again. */
+/* Arguments of a layer. They are copied for backward if layers are recomputed. */
 typedef struct layer_pass {
     rt_transformer *model;
     rt_transformer_input in;
     int l;
-    rt_layer_rotation *rotations; /* one for each turn, filled ... */
-    bool finds_rotations;         /* ... by the layer itself */
+    rt_layer_rotation *rotations; /* one for each turn */
+    bool finds_rotations;         /* the layer itself fills the rotations */
 } layer_pass;
 
-/* Heads of one sequence, or of all of a batch: (B, T, H, D), and G heads of keys and values. */
+/* Heads of one sequence, or of a batch: (B, T, H, D), and G heads of keys and values. */
 typedef struct heads {
     rt_tensor *query, *key, *value;
 } heads;
@@ -252,7 +244,7 @@ static bool is_rotated(const layer_pass *p)
     return rt_encoding_of(&p->model->options)->rotation && layer_of(p)->row.has_positions;
 }
 
-/* Returns queries or keys x as the scores read them; nothing else reads them. */
+/* Rotates queries or keys x for the scores, their only reader. */
 static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 {
     rt_tensor *turned = rotation ? rt_rope(g, x, rotation) : x;
@@ -303,8 +295,7 @@ static rt_tensor *linear_context(const layer_pass *p, rt_graph *g, heads h, int 
     return rt_linear_form(g, h.query, h.key, h.value, &options);
 }
 
-/* Returns the result of attention, for all sequences of a batch at once or for one cached sequence.
- */
+/* Returns the result of attention, for a batch or for one cached text. */
 static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn)
 {
     const rt_transformer_options *o = &p->model->options;
@@ -314,7 +305,7 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn
                                                 : linear_context(p, g, h, turn);
 }
 
-/* The heads of x by one of the projections. */
+/* Returns the heads of x by one of the projections. */
 static rt_tensor *project(const layer_pass *p, rt_graph *g, rt_tensor *x, rt_affine to, int count)
 {
     return rt_reshape(g, rt_linear(g, x, to.weight, to.bias),
@@ -364,8 +355,8 @@ static rt_tensor *feed_forward(const layer_pass *p, rt_graph *g, rt_tensor *x)
     return rt_for_products(g, gated);
 }
 
-/* Finds the rotation of each sequence. Sequences with an empty cache share the table of a fixed
- * theta, since all of them have T tokens. */
+/* Finds the rotation of each turn. Texts with an empty cache share the table of a fixed theta,
+ * because all have T tokens. */
 static void find_rotations(const layer_pass *p, rt_graph *g)
 {
     const rt_encoding *encoding = rt_encoding_of(&p->model->options);
@@ -393,7 +384,7 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
 
 /* ---- all layers ---- */
 
-/* What texts turn by in the layers of one kind, which is their base, or one of these. */
+/* Rotations shared by all layers of one kind: a base of theta, or one of these constants. */
 enum { NOT_ROTATED = 0, OWN_THETA = -1 };
 typedef struct turning {
     double kind;
@@ -423,9 +414,9 @@ static layer_pass pass_of(const turning *all, rt_transformer *m, const rt_transf
     return p;
 }
 
-/* Finds the rotations of every kind of layer before the layers, since the memory of a layer is
- * released after it. A layer with a theta of its own, or an overridden one, finds them by itself.
- * NULL if the graph has failed. */
+/* Finds the rotations of every kind of layer before the layers run, because the memory of a layer
+ * is released after it. A layer with its own or an overridden theta finds them itself. NULL if the
+ * graph has failed. */
 static const turning *find_turnings(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const size_t turns = (size_t)turns_of(in);

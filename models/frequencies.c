@@ -33,7 +33,7 @@ static rt_status check_longrope(const rt_frequency_options *o, int pairs)
     return status;
 }
 
-/* Turns within the original length: the many must be more than the few. */
+/* Checks the bounds of rotations within the original length. */
 static rt_status check_turns(const char *name, double few, double many)
 {
     return few < many
@@ -78,9 +78,7 @@ rt_status rt_frequencies_check(const rt_frequency_options *o, int pairs)
     return rt_ok();
 }
 
-/* ---- yarn ---- */
-
-/* The pair, as a real number, that turns `turns` times within the original length. */
+/* Returns the pair, as a real number, with `turns` rotations within the original length. */
 static double pair_that_turns(const rt_frequency_options *o, int pairs, double turns)
 {
     const double two_pi = 6.283185307179586;
@@ -92,7 +90,7 @@ void rt_yarn_ramp(const rt_frequency_options *o, int pairs, double *low, double 
     *low = fmax(floor(pair_that_turns(o, pairs, or_else(o->beta_fast, 32))), 0);
     *high = fmin(ceil(pair_that_turns(o, pairs, or_else(o->beta_slow, 1))), 2 * pairs - 1);
     if (*high <= *low)
-        *high = *low + 0.001; /* a step: never a division by 0 */
+        *high = *low + 0.001; /* a step, without a division by 0 */
 }
 
 static void stretch_yarn(double *theta, int pairs, const rt_frequency_options *o)
@@ -105,8 +103,6 @@ static void stretch_yarn(double *theta, int pairs, const rt_frequency_options *o
     }
 }
 
-/* ---- llama3 ---- */
-
 static void stretch_llama3(double *theta, int pairs, const rt_frequency_options *o)
 {
     const double two_pi = 6.283185307179586;
@@ -117,8 +113,6 @@ static void stretch_llama3(double *theta, int pairs, const rt_frequency_options 
         theta[i] = (1 - share) * theta[i] / o->scale + share * theta[i];
     }
 }
-
-/* ---- all ---- */
 
 double rt_frequencies_magnitude(const rt_frequency_options *o)
 {

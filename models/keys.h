@@ -1,14 +1,14 @@
 #ifndef ROTOR_MODELS_KEYS_H
 #define ROTOR_MODELS_KEYS_H
 
-/* The keys of a model: [model], [position] and, of [theta], what theta is. */
+/* The keys of a model: [model], [position], and those of [theta] that belong to the model. */
 
 #include "core/key.h"
 
 /* Table of the keys of rt_transformer_options. */
 extern const rt_key_table rt_model_keys;
 
-/* The key's default with model.kind = decoder; NULL if it is `initial`. */
+/* Returns the key's default with model.kind = decoder; NULL if it is `initial`. */
 const char *rt_model_decoder_default(const rt_key *key);
 
 #endif

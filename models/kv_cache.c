@@ -6,9 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- life ---- */
-
-/* make_room() asks for twice what is seen and what comes. */
+/* Counts the memory of make_room(): twice the visible and the new tokens. */
 double rt_kv_cache_bytes(const rt_transformer_options *o, int tokens, int at_once)
 {
     const double D = rt_transformer_head_dim(o), H = o->heads;
@@ -32,7 +30,8 @@ static void clear_state(const rt_kv_cache *c, const rt_linear_state *state)
         state->level[h] = RT_NO_LEVEL;
 }
 
-/* Sums of k v^T and of v, sums of k and their number, and a level, for every head. */
+/* Allocates, for every head, the sums of k v^T and of v, the sums of k and their number, and a
+ * level. */
 static rt_status add_states(rt_kv_cache *c, size_t D)
 {
     const size_t H = c->levels, above = H * (D + 1) * D, below = H * (D + 1);
@@ -95,7 +94,7 @@ void rt_kv_cache_drop(rt_kv_cache *c)
 
 /* ---- keys and values ---- */
 
-/* Returns the number of the first `count` tokens that the next token can see in a layer. */
+/* Returns how many of the first `count` tokens the next token can see in a layer. */
 static int seen(const rt_kv_layer *layer, int count)
 {
     return layer->window && layer->window - 1 < count ? layer->window - 1 : count;
@@ -109,7 +108,7 @@ bool rt_kv_cache_reaches(const rt_kv_cache *c, int count)
     return true;
 }
 
-/* The last `count` of the tokens read go to the beginning of `keys` and `values`. */
+/* Moves the last `count` tokens to the beginning of `keys` and `values`. */
 static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, real *keys, real *values, int count)
 {
     const size_t from = (size_t)(c->count - count - layer->first) * c->row;
@@ -121,8 +120,8 @@ static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, real *keys, real
     layer->first = c->count - count;
 }
 
-/* Memory for T tokens behind those read. It doubles as it grows; a window has twice what it sees,
- * so that tokens move to the beginning once in as many tokens as that is. */
+/* Makes room for T more tokens. Memory doubles as it grows; a window has twice the tokens that it
+ * sees, so that they move to the beginning only once in that many tokens. */
 static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
 {
     const int behind = seen(layer, c->count);
@@ -145,7 +144,7 @@ static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
     return true;
 }
 
-/* A leaf over the tokens from `first` on. */
+/* Returns a leaf over `count` rows. */
 static rt_tensor *leaf(rt_graph *g, real *rows, const rt_tensor *like, int count)
 {
     rt_tensor *x = rt_graph_memory(g, 1, sizeof *x);

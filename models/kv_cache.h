@@ -2,8 +2,8 @@
 #define ROTOR_MODELS_KV_CACHE_H
 
 /* The KV cache of one text: the keys and values of the tokens that a causal model has read, so that
- * a new token costs one row. Keys are stored rotated. With a window, a layer drops the keys
- * that no later token can see. With linear attention the cache holds sums of constant size instead.
+ * a new token costs one row. Keys are stored rotated. With a window, a layer drops the keys that no
+ * later token can see. With linear attention the cache holds sums of constant size instead.
  * rt_session fills it.
  */
 
@@ -18,31 +18,31 @@ typedef struct rt_kv_layer {
 
 typedef struct rt_kv_cache {
     int count;  /* tokens read */
-    int length; /* of the text that is being read: theta may depend on it */
+    int length; /* of the whole text, including tokens being read: theta may depend on it */
     int layer_count;
-    size_t row;        /* G D, numbers a token has */
+    size_t row;        /* G D, numbers of a token */
     size_t state_size; /* numbers in the state of a layer; 0 with softmax */
-    size_t levels;     /* H, likewise */
+    size_t levels;     /* H */
     rt_kv_layer *layers;
 } rt_kv_cache;
 
-/* Starts from a zeroed struct; free it even if this fails. Memory grows with the tokens. */
+/* Initializes a cache, which must be freed even if this fails. Memory grows with the tokens. */
 rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *options) RT_MUST_CHECK;
 void rt_kv_cache_free(rt_kv_cache *c);
 
-/* The most bytes that the cache of a text of `tokens` tokens takes, if at most `at_once` are read
- * at a time. */
+/* Returns the maximum size in bytes of the cache for a text of `tokens` tokens, if at most
+ * `at_once` are read at a time. */
 double rt_kv_cache_bytes(const rt_transformer_options *options, int tokens, int at_once);
 
-/* Forgets all tokens. */
+/* Removes all tokens. */
 void rt_kv_cache_clear(rt_kv_cache *c);
 
-/* Empties the cache and frees its memory, since after a failure layers may have room for different
- * numbers of tokens. */
+/* Removes all tokens and frees their memory, because after a failure the capacities of layers may
+ * differ. */
 void rt_kv_cache_drop(rt_kv_cache *c);
 
-/* Returns whether the cache still holds every key that the token after the first `count` can see.
- */
+/* Returns whether the cache still holds every key that the token after the first `count`
+ * can see. */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
 /* Appends the keys and values of T tokens, *k and *v (1, T, G, D), to those of layer l, and
@@ -51,13 +51,12 @@ bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
  * the last layer. NULL if the graph has failed. */
 const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
 
-/* ---- several texts, each with a cache of its own ---- */
-
-/* The rows of one of `count` texts among x (count, ...), as (1, ...); of a single one x itself. */
+/* Returns the rows of text i of `count` in x (count, ...), as (1, ...); x itself for a
+ * single text. */
 rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count);
 
-/* The other way round: `all`, made with text 0, when it is NULL, with the rows of text i as well.
- * Nothing goes back through it. NULL if the graph has failed. */
+/* Copies the rows of text i to `all` and returns it. `all` is NULL for text 0, which creates it. No
+ * gradient flows through it. NULL if the graph has failed. */
 rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count);
 
 #endif

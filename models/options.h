@@ -7,8 +7,8 @@
 #include "models/frequencies.h"
 #include "ops/ops.h"
 
-/* Architecture, as far as the options below do not set it: an encoder with an lm head of two layers
- * (Su et al. 2021), or a decoder like LLaMA, whose head is a matrix (Touvron et al. 2023). */
+/* Architecture, where the options below do not set it: an encoder with an lm head of two layers (Su
+ * et al. 2021), or a decoder like LLaMA, whose head is a matrix (Touvron et al. 2023). */
 #define RT_MODEL_KINDS(X) X(RT_KIND_ROFORMER, "roformer") X(RT_KIND_DECODER, "decoder")
 typedef enum rt_model_kind { RT_MODEL_KINDS(RT_CHOICE_VALUE) } rt_model_kind;
 
@@ -22,7 +22,7 @@ typedef enum rt_norm_kind { RT_NORM_KINDS(RT_CHOICE_VALUE) } rt_norm_kind;
 #define RT_PRESENCES(X) X(RT_WITH, "yes") X(RT_WITHOUT, "no")
 typedef enum rt_presence { RT_PRESENCES(RT_CHOICE_VALUE) } rt_presence;
 
-/* Presence of a norm over the embeddings; auto: a RoFormer has one, a decoder has none. */
+/* Presence of a norm over the embeddings; auto: in a RoFormer, not in a decoder. */
 #define RT_EMBEDDING_NORMS(X)                                                                      \
     X(RT_EMBEDDING_NORM_AUTO, "auto")                                                              \
     X(RT_EMBEDDING_NORM_YES, "yes")                                                                \
@@ -44,8 +44,8 @@ typedef enum rt_ffn { RT_FFNS(RT_CHOICE_VALUE) } rt_ffn;
 typedef enum rt_bias { RT_BIASES(RT_CHOICE_VALUE) } rt_bias;
 
 /* Layers before the last map of a head for labels: a linear map and the activation; a linear map
- * and tanh, as in ESM-2; a linear map, the activation and a norm, for labels of tokens as well, as
- * in ModernBERT. Decoders have the last map alone. */
+ * and tanh, as in ESM-2; a linear map, the activation and a norm, also for labels of tokens, as in
+ * ModernBERT. Decoders have only the last map. */
 #define RT_CLASSIFIERS(X)                                                                          \
     X(RT_CLASSIFIER_DENSE, "dense") X(RT_CLASSIFIER_TANH, "tanh") X(RT_CLASSIFIER_NORM, "norm")
 typedef enum rt_classifier { RT_CLASSIFIERS(RT_CHOICE_VALUE) } rt_classifier;
@@ -83,14 +83,14 @@ typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position
 /* Returns the word of a kind of position; NULL past the last. */
 const char *rt_encoding_word(int kind);
 
-/* Parts of the model with a learnable theta of their own: the model; each layer; each key head,
- * which is rotated together with the query heads that share it (kv_heads). */
+/* Parts of the model with their own learnable theta: the model; each layer; each key head, which is
+ * rotated together with the query heads that share it (kv_heads). */
 #define RT_THETA_SCOPES(X)                                                                         \
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
 
-/* Initial value of a learnable theta: the frequencies of the position; these times e^(sigma z), z
- * normal; or a number between the largest and the smallest of them, its logarithm uniform. */
+/* Initial value of a learnable theta: the frequencies of position.*; these times e^(sigma z), z
+ * normal; or a log-uniform number between their largest and smallest. */
 #define RT_THETA_INITS(X)                                                                          \
     X(RT_THETA_FREQUENCIES, "frequencies")                                                         \
     X(RT_THETA_PERTURBED, "perturbed")                                                             \
@@ -108,16 +108,16 @@ typedef struct rt_position_options {
     rt_position_kind kind;
     rt_pairing pairing;
     rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
-    double fraction;                  /* share of each head's pairs that is rotated, 0 ... 1 */
-    double local_base; /* of rope, of the layers with a window; 0 = frequencies.base */
+    double fraction;                  /* rotated share of each head's pairs, 0 ... 1 */
+    double local_base; /* base of rope in layers with a window; 0 = frequencies.base */
     bool rotate_value;
-    double xpos; /* of causal rope, the scale of its decay in positions, at least 1: a score at
-                    distance r is multiplied by zeta^(r / xpos) pair by pair, values are not
+    double xpos; /* scale of the decay of causal rope in positions, at least 1: pair by pair, a
+                    score at distance r is multiplied by zeta^(r / xpos), but not a value
                     (rt_rotation_decayed); 0 = none */
-    int every;   /* N > 1: every N-th layer has no positions, N - 1 being the first of them */
+    int every;   /* N > 1: every N-th layer has no positions; N - 1 is the first of them */
     rt_layer_words layers; /* rt_layer_positions of each layer, in place of `every`; or empty */
-    int max_len;     /* of learned: the size of its table, the most tokens a sequence can have */
-    double init_std; /* of the initial parameters of the encoding; 0 = that of the model */
+    int max_len;           /* of learned: size of its table, the maximum length of a sequence */
+    double init_std;       /* of the initial parameters of the encoding; 0 = that of the model */
 } rt_position_options;
 
 typedef struct rt_theta_options {
@@ -126,85 +126,82 @@ typedef struct rt_theta_options {
     rt_theta_form form;
     rt_theta_init init;
     double init_sigma; /* of perturbed */
-    bool head_scale;   /* each query head learns a factor on its products with the keys, 1 at the
-                          start; of softmax attention, whatever the encoding */
+    bool head_scale;   /* each query head learns a factor of its scores, 1 at the start; softmax
+                          attention only, with any encoding */
 } rt_theta_options;
 
 typedef struct rt_transformer_options {
     rt_model_kind kind;
     int vocab;
     int token_types;    /* 0 = no token type embedding */
-    bool token_dropout; /* see models/encode.c; of models that are not causal */
-    int mask_id;        /* what token_dropout takes for a mask; negative: no token is one */
+    bool token_dropout; /* see models/encode.c; not for causal models */
+    int mask_id;        /* mask token of token_dropout; negative: none */
     int layers;
     int dim; /* C */
     int heads;
-    int kv_heads;      /* of keys and values, a divisor of heads; 0 = heads */
+    int kv_heads;      /* key and value heads, a divisor of heads; 0 = heads */
     int head_dim;      /* D, features of a head; 0 = dim / heads */
     int embedding_dim; /* 0 = dim */
     int ffn_dim;       /* 0 = 4 dim */
     rt_norm_order norm;
     rt_norm_kind norm_kind;
     rt_presence norm_bias;  /* of LayerNorm */
-    rt_presence first_norm; /* of RT_NORM_PRE: that before attention in layer 0 */
+    rt_presence first_norm; /* of RT_NORM_PRE: the norm before attention in layer 0 */
     rt_embedding_norm embedding_norm;
     rt_residual residual;
     rt_ffn ffn;
     rt_bias bias; /* the lm head of a decoder never has one */
     double norm_eps;
-    double init_std;          /* of weights and embeddings at the start; 0 = 0.02 */
+    double init_std;          /* of initial weights and embeddings; 0 = 0.02 */
     rt_activation activation; /* of feed-forward blocks without a gate, and of the heads */
     double dropout;
     double attention_dropout;
     rt_attention_kind attention;
     bool causal;
-    bool qk_norm; /* an RMS norm over each head's query and key, before they are rotated */
-    int window;   /* a token attends to those less than this far away; 0 = to all */
+    bool qk_norm;               /* an RMS norm over each head's query and key, before rotation */
+    int window;                 /* a token attends to tokens less than this far away; 0 = to all */
     rt_layer_words layer_types; /* rt_layer_type of each layer; empty: all alike */
     rt_head head;
-    rt_pooling pool; /* of the sequence head: what it reads of a text */
+    rt_pooling pool; /* input of the sequence head */
     rt_classifier classifier;
     int labels;          /* of the sequence and token heads */
-    bool tie_embeddings; /* of the lm head: its decoder is the word embeddings */
+    bool tie_embeddings; /* of the lm head: its matrix is the token embeddings */
     rt_position_options position;
     rt_theta_options theta;
 } rt_transformer_options;
 
 /* Options that differ by layer: a row for each layer, from 0 on. */
 typedef struct rt_layer_row {
-    bool has_positions; /* by itself; of the encodings that are added to the
-                           embeddings, all rows have them or none has */
+    bool has_positions; /* always true for encodings that are added to the embeddings */
     int window;         /* 0 = none */
     double base;        /* of rope */
     bool has_attention_norm;
 } rt_layer_row;
 rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int layer);
 
-/* Returns the frequencies of rope in a layer; -1: in the first layer that has positions. */
+/* Returns the frequencies of rope in a layer; -1: in the first layer with positions. */
 rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int layer);
 
-/* Returns whether layers that have positions differ in their frequencies. */
+/* Returns whether layers with positions differ in their frequencies. */
 bool rt_layers_start_apart(const rt_transformer_options *o);
 
-/* Returns D, whether or not the options are resolved; 0 without heads. */
+/* Returns D, also for unresolved options; 0 without heads. */
 int rt_transformer_head_dim(const rt_transformer_options *o);
 
-/* Replaces zeros that stand for a value which follows from other options: kv_heads, head_dim,
- * embedding_dim, ffn_dim, embedding_norm and both init_std. A model resolves its own options.
- * Resolve options before you pass them to a function that computes from them. */
+/* Resolves zeros that stand for a value derived from other options: kv_heads, head_dim,
+ * embedding_dim, ffn_dim, embedding_norm and both init_std. A model resolves its own options;
+ * resolve options before passing them to a function that computes from them. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
-/* Resolves the options that depend on lengths: original_len follows the length of sequences in
- * training, max_len the longest length. */
+/* Resolves the options that depend on lengths: original_len defaults to the length of sequences in
+ * training, max_len to the longest length. */
 void rt_transformer_resolve_lengths(rt_transformer_options *o, int length, int longest);
 
-/* ---- rules ---- */
-
-/* Reports every rule that the options break. Of rules that build on each other, such as that rope
- * needs heads of even size and that a fraction of them makes whole pairs, only the first. */
+/* Reports every broken rule between the options. Of rules that build on each other, such as even
+ * heads for rope and whole pairs for a fraction, only the first is reported. */
 void rt_transformer_rules(const rt_transformer_options *o, rt_rule_listener *tell, void *context);
 
-/* Returns RT_ARGUMENT with the first rule that is broken. */
+/* Returns RT_ARGUMENT with the first broken rule. */
 rt_status rt_transformer_check(const rt_transformer_options *o) RT_MUST_CHECK;
 
 #endif

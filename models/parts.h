@@ -8,13 +8,13 @@
 /* Returns the norm of x over its last axis, or x itself if the model has no norm there. */
 rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a);
 
-/* Tokens first ... first + count - 1 of a text of that length. */
+/* Tokens first ... first + count - 1 of a text of `length` tokens. */
 typedef struct rt_token_span {
     int first, count, length;
 } rt_token_span;
 
-/* theta.c: which of the layers that have positions layer l is, and the features of a head that make
- * a pair. */
+/* Returns the number of layer l among the layers with positions, and the features of a head that
+ * form a pair. In theta.c. */
 int rt_layer_number(const rt_transformer_options *o, int l);
 
 typedef struct rt_pair_features {
@@ -27,9 +27,9 @@ typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;
 
-/* theta.c, for encodings/rope.c: learnable theta and its start, the state of the encoding, and the
- * rotation that layer l applies to a span: nothing when the graph has failed. Layer -1 stands for
- * all. */
+/* Adds a learnable theta for a layer, or for all (-1); creates and frees the state of the encoding;
+ * returns the rotation of layer l for a span, empty if the graph has failed. In theta.c, for
+ * encodings/rope.c. */
 rt_tensor *rt_add_theta(rt_transformer *m, int layer);
 rt_status rt_theta_start(rt_transformer *m) RT_MUST_CHECK;
 void rt_theta_free(void *state);

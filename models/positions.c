@@ -26,8 +26,8 @@ void rt_alibi_slopes(double *slopes, int heads)
         slopes[k] = k < n ? pow(2, -8.0 * (k + 1) / n) : pow(2, -4.0 * (2 * (k - n) + 1) / n);
 }
 
-/* The bucket of a distance of at least 0 among `buckets`: the first half of them holds one
- * distance each, the others grow by equal factors and end at RT_T5_REACH. */
+/* Returns the bucket of a distance of at least 0: the first half of the buckets holds one distance
+ * each, the others grow by equal factors and end at RT_T5_REACH. */
 static int t5_bucket(int distance, int buckets)
 {
     const int exact = buckets / 2;

@@ -6,7 +6,7 @@
 
 /* ---- sizes and choices ---- */
 
-/* A whole number with its bounds. */
+/* An integer with its bounds. */
 typedef struct bounds {
     const char *key;
     int value, least, most;
@@ -26,7 +26,7 @@ typedef struct bounds {
         key, (int)(value), 0, LIST(COUNT) - 1                                                      \
     }
 
-/* Without these there is nothing to divide or to name. */
+/* Checks sizes and choices, which later rules divide by or index with. */
 static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
 {
     /* clang-format off */
@@ -170,7 +170,7 @@ static int count_words(const rt_layer_words *words, int word)
     return count;
 }
 
-/* A list has a word for each layer. */
+/* Checks that a list is empty or has a word for each layer. */
 static bool fits_layers(const rt_transformer_options *o, rt_rule_sink to, const char *key,
                         const rt_layer_words *words)
 {
@@ -182,7 +182,7 @@ static bool fits_layers(const rt_transformer_options *o, rt_rule_sink to, const 
     return false;
 }
 
-/* Layers without positions are for what is known of positions inside the layers. */
+/* Checks the options that omit positions in layers. */
 static void check_positions_of_layers(const rt_transformer_options *o, const rt_encoding *encoding,
                                       rt_rule_sink to)
 {
@@ -235,7 +235,7 @@ static void check_norms(const rt_transformer_options *o, rt_rule_sink to)
                        "model.residual = parallel needs model.norm = pre");
 }
 
-/* The width is divided by the heads, unless the size of a head is given. */
+/* Checks that the heads divide the width, unless head_dim is set. */
 static void check_width(const rt_transformer_options *o, rt_rule_sink to)
 {
     if (!o->head_dim && o->dim % o->heads)
@@ -243,7 +243,7 @@ static void check_width(const rt_transformer_options *o, rt_rule_sink to)
                        "model.dim = %d is not divisible by model.heads = %d", o->dim, o->heads);
 }
 
-/* Some heads share their keys, and not all keys are visible. */
+/* Checks shared key heads and windows. */
 static void check_heads(const rt_transformer_options *o, rt_rule_sink to)
 {
     const int kv_heads = o->kv_heads;
@@ -260,7 +260,7 @@ static void check_heads(const rt_transformer_options *o, rt_rule_sink to)
                        "model.window needs model.attention = softmax; got %s", attention_of(o));
 }
 
-/* Refuses options of rotation with an encoding that does not rotate. */
+/* Reports options of rotation if the encoding does not rotate. */
 static void check_rotation(const rt_transformer_options *o, const rt_encoding *encoding,
                            rt_rule_sink to)
 {

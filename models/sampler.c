@@ -9,11 +9,9 @@
 struct rt_sampler {
     rt_sampling options;
     int count;
-    double *p;     /* (count), of a draw */
+    double *p;     /* (count): probabilities of a draw */
     int32_t *heap; /* (count): ids */
 };
-
-/* ---- life ---- */
 
 static rt_status check_options(const rt_sampling *o, int count)
 {
@@ -61,7 +59,7 @@ void rt_sampler_free(rt_sampler *s)
 
 /* ---- softmax ---- */
 
-/* The first place of the largest logit. */
+/* Finds the first index of the largest logit. */
 static rt_status find_largest(const real *logits, int count, int *largest)
 {
     *largest = 0;
@@ -102,14 +100,14 @@ rt_status rt_probabilities(const real *logits, int count, double *probabilities)
     return status;
 }
 
-/* ---- the most likely ---- */
+/* ---- top-k and top-p ---- */
 
 static bool comes_first(const double *p, int32_t a, int32_t b)
 {
     return p[a] != p[b] ? p[a] > p[b] : a < b;
 }
 
-/* Moves the id at `i` of a heap down to its place. */
+/* Moves the id at `i` down to its place in the heap. */
 static void sift_down(int32_t *heap, int size, int i, const double *p)
 {
     const int32_t id = heap[i];
@@ -122,7 +120,7 @@ static void sift_down(int32_t *heap, int size, int i, const double *p)
     heap[i] = id;
 }
 
-/* Moves the first id of a heap behind it. */
+/* Moves the first id of a heap to the place behind the heap. Returns the id. */
 static int32_t pop(int32_t *heap, int *size, const double *p)
 {
     const int32_t first = heap[0];
@@ -148,8 +146,6 @@ static void keep_most_likely(double *p, int32_t *heap, int count, int top_k, dou
     for (int i = left; i < count; i++)
         p[heap[i]] /= sum;
 }
-
-/* ---- draws ---- */
 
 static void round_to_real(double *p, int count)
 {
@@ -180,8 +176,8 @@ rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
     return status;
 }
 
-/* Returns the id at which the sum of the probabilities passes a number below 1. The probabilities
- * may add up to a little less; then it is the most likely id. */
+/* Returns the id at which the sum of the probabilities exceeds a number below 1. If rounding keeps
+ * the sum below the number, returns the most likely id. */
 static int32_t find_place(const double *p, int count, double number)
 {
     int32_t best = 0;

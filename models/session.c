@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Tokens that are read at once: more make products that are hardly faster, and take memory in
- * every layer. The most that a text can have. */
+/* Tokens that are read at once: more are hardly faster, and take memory in every layer. Maximum
+ * length of a text. */
 enum { CHUNK = 256, MOST_TOKENS = 1 << 29 };
 
 struct rt_session {
@@ -15,13 +15,11 @@ struct rt_session {
     rt_graph *g;
     rt_kv_cache cache;
     int capacity;
-    int regime;   /* rt_frequencies_regime of what is kept */
-    int32_t *ids; /* of longrope and dynamic: all that was read */
+    int regime;   /* rt_frequencies_regime of the cached tokens */
+    int32_t *ids; /* with longrope and dynamic: all tokens read */
     int room;
-    bool again; /* what was read must be read once more, with what comes */
+    bool again; /* the cached tokens must be read again, together with the new ones */
 };
-
-/* ---- life ---- */
 
 void rt_session_set_crew(rt_session *s, const rt_crew *crew)
 {
@@ -96,7 +94,7 @@ int rt_session_capacity(const rt_session *s)
 
 /* ---- reading ---- */
 
-/* The last `wanted` rows of hidden states (1, T, C) become logits. */
+/* Computes the logits of the last `wanted` rows of hidden states (1, T, C). */
 static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, real *logits)
 {
     int32_t *rows = rt_graph_memory(s->g, (size_t)wanted, sizeof *rows);
@@ -140,7 +138,7 @@ static rt_status read_all(rt_session *s, const int32_t *ids, int count, int want
     return status;
 }
 
-/* ---- scalings whose theta follows from the length ---- */
+/* ---- scalings whose theta depends on the length ---- */
 
 static bool rereads(const rt_session *s)
 {
@@ -185,8 +183,8 @@ static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count
     return rt_ok();
 }
 
-/* Chooses the frequencies for the length with the new tokens, and whether all tokens must be read
- * again because the frequencies change. */
+/* Sets the regime for the length with the new tokens, and whether all tokens must be read again
+ * because theta changes. */
 static rt_status begin(rt_session *s, const int32_t *ids, int count)
 {
     const rt_frequency_options *frequencies = &s->model->options.position.frequencies;
@@ -235,7 +233,7 @@ static rt_status check_sessions(rt_session *const *sessions, int count, const in
     return rt_ok();
 }
 
-/* One row for each text that goes on. The graph is that of the first session. */
+/* Reads one token for each text that is not read again, in the graph of the first session. */
 static rt_status read_rows(rt_session *const *sessions, int count, const int32_t *ids, real *logits)
 {
     rt_graph *g = sessions[0]->g;
@@ -294,8 +292,6 @@ rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int
         rt_kv_cache_drop(&sessions[i]->cache);
     return status;
 }
-
-/* ---- cutting back ---- */
 
 rt_status rt_session_keep(rt_session *s, int count)
 {

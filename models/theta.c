@@ -6,18 +6,18 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The rotation by a fixed theta of the layers of one base. */
+/* Rotation by a fixed theta, for the layers of one base. */
 typedef struct fixed_theta {
     rt_rotation_table rotation;
     double base;
-    int regime; /* rt_frequencies_regime that the table is of */
+    int regime; /* rt_frequencies_regime of the table */
 } fixed_theta;
 
-/* The state of the encoding. */
+/* State of the encoding. */
 typedef struct theta_state {
-    fixed_theta *fixed; /* one for each base so far; NULL: theta is learnable */
+    fixed_theta *fixed; /* one for each base used; NULL: theta is learnable */
     int bases;
-    double *start;       /* of a learnable theta, as rt_transformer_theta */
+    double *start; /* initial values of a learnable theta, in the layout of rt_transformer_theta */
     double *frequencies; /* (R/2), scratch memory */
 } theta_state;
 
@@ -139,7 +139,7 @@ void rt_transformer_theta_geometric(const rt_transformer_options *o, double *the
     }
 }
 
-/* ---- turns ---- */
+/* ---- reach and rotations ---- */
 
 static int reach_of(const rt_transformer_options *o, int l, int T)
 {
@@ -162,7 +162,7 @@ double rt_theta_turns(double theta, int reach)
     return fabs(theta) * (reach - 1) / two_pi;
 }
 
-/* ---- use ---- */
+/* ---- share in the projections ---- */
 
 static double squares_of_row(const rt_tensor *weight, int row)
 {
@@ -180,7 +180,7 @@ rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair)
                                           : (rt_pair_features){2 * pair, 2 * pair + 1};
 }
 
-/* The length of the rows of a projection that make one pair of a head, as the norm weights them. */
+/* Returns the length of the rows of a projection for one pair of a head, weighted by the norm. */
 static double pair_length(const rt_transformer_options *o, rt_affine to, rt_affine norm, int head,
                           int pair)
 {
@@ -236,9 +236,9 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
         divide_by_sum(use + row * pairs, pairs);
 }
 
-/* ---- the start ---- */
+/* ---- initial values ---- */
 
-/* The start of a layer, for each of its heads, from frequencies that these share. */
+/* Draws the initial theta of the rows of a layer from their common frequencies. */
 static void draw_layer(const rt_transformer *m, int layer, double *start, int rows, int pairs,
                        const double *frequencies)
 {
@@ -306,10 +306,10 @@ void rt_theta_free(void *of)
     rt_free(state->frequencies);
 }
 
-/* ---- what rotates ---- */
+/* ---- effective theta ---- */
 
-/* The model's own theta for texts of T tokens, of the n-th layer that has one: (heads of keys,
- * R/2). */
+/* Computes the model's own theta, (key heads, R/2), for texts of T tokens, in the n-th layer with
+ * positions. */
 static void own_theta(const rt_transformer *m, int n, int T, double *theta)
 {
     const rt_transformer_options *o = &m->options;
@@ -362,8 +362,8 @@ static rt_positions positions_of(rt_token_span at)
     return (rt_positions){.B = 1, .T = at.count, .offset = at.first};
 }
 
-/* Returns a rotation that is computed for a span: by an overridden theta, or of tokens whose table
- * needs no rows for the tokens before them. */
+/* Computes the rotation of a span: by an overridden theta, or for tokens whose table does not need
+ * the earlier rows. */
 static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const rt_transformer_options *o = &m->options;
@@ -379,7 +379,7 @@ static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int 
 }
 
 /* Returns the rotation by the fixed theta of layer l in sequences of T tokens, from the table of
- * its base, which is made anew where theta depends on T. */
+ * its base, which is rebuilt if theta depends on T. */
 static const rt_rotation *rotate_by_table(const rt_transformer *m, rt_graph *g, int l, int T)
 {
     const rt_position_options *o = &m->options.position;
@@ -408,7 +408,7 @@ static const rt_rotation *rotate_by_table(const rt_transformer *m, rt_graph *g, 
     return &fixed->rotation.rotation;
 }
 
-/* By position times theta, without a decay. */
+/* Returns the rotation by position times theta, without a decay. */
 static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int l,
                                        rt_token_span at)
 {

@@ -7,7 +7,7 @@
 
 /* ---- construction ---- */
 
-/* Adds NAME.weight and, if it is biased, NAME.bias, as long as the first axis of the weight. */
+/* Adds NAME.weight and, if biased, NAME.bias, of the length of the first axis. */
 static rt_affine add_affine(rt_transformer *m, rt_role role, rt_shape shape, bool biased,
                             const char *name)
 {
@@ -167,8 +167,8 @@ static bool has_dense(const rt_transformer_options *o)
            (o->head == RT_HEAD_SEQUENCE || o->classifier == RT_CLASSIFIER_NORM);
 }
 
-/* The last map for a label of a text has no bias in a decoder, whatever its other maps have; that
- * for labels of tokens has one, as in transformers. */
+/* Returns whether the last map of a label head has a bias. As in transformers, a decoder has one
+ * for labels of tokens, not for labels of texts. */
 static bool has_classifier_bias(const rt_transformer_options *o)
 {
     if (o->kind == RT_KIND_DECODER)
@@ -197,9 +197,10 @@ static void add_head(rt_transformer *m)
         add_label_head(m);
 }
 
-/* ---- life ---- */
+/* ---- creation ---- */
 
-/* A model with its list of parameters, which has no memory yet. */
+/* Creates a model and lists its parameters, without allocating them. The caller frees the model
+ * even after an error. */
 static rt_status list_parameters(rt_transformer **model_new, const rt_transformer_options *options)
 {
     *model_new = NULL;
@@ -271,7 +272,7 @@ void rt_transformer_free(rt_transformer *m)
     rt_free(m);
 }
 
-/* ---- pieces, heads ---- */
+/* ---- norm and heads ---- */
 
 rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
@@ -281,7 +282,7 @@ rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *
                                         : rt_rms_norm(g, x, a.weight, m->options.norm_eps);
 }
 
-/* The linear map, the activation, the norm, as far as the head has them. */
+/* Applies the linear map, the activation and the norm of a head, if it has them. */
 static rt_tensor *transform(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_activation activation)
 {
     if (!m->head.dense.weight)
@@ -304,7 +305,7 @@ rt_tensor *rt_transformer_pool(rt_transformer *m, rt_graph *g, rt_tensor *hidden
     return rt_pool(g, hidden, m->options.pool, key_mask);
 }
 
-/* Dropout stands before every map, but with a norm before the last one alone. */
+/* Applies dropout before every map, but with a norm only before the last one. */
 static rt_tensor *label_logits(rt_transformer *m, rt_graph *g, rt_tensor *x)
 {
     const rt_transformer_options *o = &m->options;

@@ -1,58 +1,57 @@
 #ifndef ROTOR_MODELS_TRANSFORMER_H
 #define ROTOR_MODELS_TRANSFORMER_H
 
-/* The RoFormer encoder (Su et al. 2021), weight for weight the model of Hugging Face's
- * transformers, with its heads; and the same with a learnable theta. With options of its own for
- * each, the blocks that decoders are made of today.
+/* The RoFormer encoder (Su et al. 2021), with the weights and heads of Hugging Face's transformers
+ * and optionally a learnable theta. Options turn its parts into those of current decoders.
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout; E -> C if they differ
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
  *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
- *     attention    q, k, v = Wx; q, k (v too, if asked) rotated; softmax(q k^T / sqrt D) v,
+ *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
  *                  or one of the linear forms
  *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
  *     sequence     of token 0, the last token or the mean of all: dropout, dense, gelu, dropout,
  *                  out_proj
  *     token        dropout, linear
- *     classifier   of the last two; tanh: in place of gelu, sequence only; norm: dense, gelu, LN,
+ *     classifier   for the last two; tanh: replaces gelu, sequence only; norm: dense, gelu, LN,
  *                  dropout, linear, for both
  *     token_dropout  word[ids] scaled and masks 0 (Lin et al. 2023; models/encode.c)
  *
- *     a decoder    has no LN over its embeddings unless embedding_norm says so, and for an lm or a
- *                  sequence head the matrix alone
- *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight in place of every LN
+ *     decoder      no LN over the embeddings unless embedding_norm is set; for an lm or a
+ *                  sequence head only the matrix
+ *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight replaces every LN
  *     norm_bias    no: every LN is (x - mean) / sqrt(variance + eps) weight
  *     first_norm   no: attention of layer 0 reads x itself                          (pre-LN)
  *     ffn          swiglu, geglu: W2 (f(W3 x) * W1 x), f silu or gelu
- *     kv_heads     H / G query heads in a row share a head of keys and values, Wk and Wv (G D, C)
+ *     kv_heads     H / G adjacent query heads share a head of keys and values, Wk and Wv (G D, C)
  *     head_dim     D, where H D is not C: Wq (H D, C), Wo (C, H D)
- *     qk_norm      q and k of each head over their root mean square, times a weight (D), then
- *                  rotated
+ *     qk_norm      q and k of each head divided by their root mean square, times a weight (D),
+ *                  before rotation
  *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
- *     window       a token sees those less than that many places away, in the layers that
- *                  layer_types calls sliding, for which rope has the base local_base
+ *     window       a token sees tokens less than this many places away, in the sliding layers
+ *                  of layer_types, whose rope has the base local_base
  *     every        N: layers N, 2N, ... have no positional encoding; rope does not rotate there;
- *                  or a list says which
+ *                  or a list of layers
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
- * The parameters, with .weight or .bias behind the names of tables, linear maps and norms; what has
- * no bias has no parameter for it:
+ * Parameters, with .weight or .bias after the names of tables, linear maps and norms; maps and
+ * norms without a bias have no .bias parameter:
  *
  *     embeddings   tokens, types; norm; project, E -> C
  *     layers.N     attention.{query, key, value, output, query_norm, key_norm}; attention_norm
- *                  and ffn_norm, of the block that they stand before or behind;
+ *                  and ffn_norm, before or after their block;
  *                  ffn.{gate, up, down}: W3, W1, W2
- *     norm         behind the last layer (pre-LN)
+ *     norm         after the last layer (pre-LN)
  *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier;
- *                  norm for both with classifier = norm, dense as well
+ *                  with classifier = norm, dense and norm for both
  *
- * and the parameters of the positional encoding, which the files of models/encodings/ name: a
- * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head);
- * layers.N.attention.head_scale, a factor for each query head, q <- s q, with theta.head_scale.
+ * and the parameters of the positional encoding, named in the files of models/encodings/: a
+ * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head). With
+ * theta.head_scale, layers.N.attention.head_scale is a factor for each query head, q <- s q.
  *
- * A model belongs to one thread. Workers each make one of the same options that reads the
- * values of the first and keeps its own gradients.
+ * A model belongs to one thread. Each worker creates a model with the same options that shares the
+ * values of the first and has its own gradients.
  */
 
 #include "core/parameters.h"
@@ -65,10 +64,10 @@
 #define RT_OUTPUT_NAME      "head.output.weight"
 #define RT_OUTPUT_BIAS_NAME "head.output.bias"
 
-/* Writes the name of the theta of a layer; with -1, of the one theta of all layers. */
+/* Writes the name of the theta of a layer; with -1, of the theta shared by all layers. */
 void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
 
-/* A weight and a bias, of a linear map or of a norm; either may have no bias. */
+/* A weight and a bias, of a linear map or of a norm; the bias may be NULL. */
 typedef struct rt_affine {
     rt_tensor *weight;
     rt_tensor *bias;
@@ -76,16 +75,15 @@ typedef struct rt_affine {
 } rt_affine;
 
 typedef struct rt_transformer_layer {
-    rt_layer_row row; /* what is its own among all layers */
+    rt_layer_row row; /* options of this layer */
     rt_affine query, key, value, output, attention_norm;
     rt_affine query_norm, key_norm; /* (D); none without qk_norm */
     rt_affine gate, up, down, ffn_norm;
-    rt_tensor
-        *encoding; /* of this layer's positional encoding, such as a theta of its own; or NULL */
+    rt_tensor *encoding; /* parameter of the positional encoding, such as its own theta; or NULL */
     rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
 
-/* Override of theta in evaluation: `numbers` replace the effective theta, with the layout of
+/* Override of theta in evaluation: `numbers` replace the effective theta, in the layout of
  * rt_transformer_rotation, or multiply it. Any finite number is allowed. */
 typedef struct rt_theta_change {
     const double *numbers;
@@ -93,7 +91,7 @@ typedef struct rt_theta_change {
 } rt_theta_change;
 
 typedef struct rt_transformer {
-    rt_transformer_options options; /* zeros of kv_heads, head_dim, ... replaced */
+    rt_transformer_options options; /* resolved */
     rt_parameters parameters;
     struct {
         rt_tensor *tokens, *types;
@@ -101,7 +99,7 @@ typedef struct rt_transformer {
     } embeddings;
     struct {
         rt_tensor *weight; /* of the positional encoding, such as a shared theta; or NULL */
-        void *state;       /* its tables, which only its encoding knows */
+        void *state;       /* private to the encoding, such as tables */
         const rt_theta_change *change; /* see rt_transformer_change_theta; or NULL */
     } encoding;
     rt_transformer_layer *layers;
@@ -116,14 +114,14 @@ typedef struct rt_transformer_input {
     const int32_t *ids;         /* (B, T) */
     const int32_t *token_types; /* (B, T), or NULL: all 0 */
     const uint8_t *key_mask;    /* (B, T): 1 = token, 0 = padding; NULL: no padding */
-    int padding_id;             /* the id whose embedding is not trained; RT_NO_PADDING */
-    rt_tensor **hidden_states;  /* gets the input of the first layer and the output of each,
-                                   layers + 1 tensors; or NULL */
-    real **attentions;          /* gets the probabilities of each layer, (B, H, T, T); or NULL */
+    int padding_id;             /* id whose embedding is not trained; RT_NO_PADDING */
+    rt_tensor **hidden_states; /* (layers + 1): receives the input of the first layer and the output
+                                  of each; or NULL */
+    real **attentions;         /* (layers): arrays for the probabilities, (B, H, T, T); or NULL */
     struct rt_usage *usage; /* counts queries and keys of these tokens (models/usage.h); or NULL */
-    struct rt_kv_cache *const *caches; /* (B), no two the same: the KV cache of each text, which
-                                   its new tokens are appended to; no padding, in a graph that
-                                   does not record (see session.h); or NULL */
+    struct rt_kv_cache *const
+        *caches; /* (B), all different: KV caches to which the new tokens are appended, without
+                    padding, in a graph that does not record (see session.h); or NULL */
 } rt_transformer_input;
 
 /* Creates a model and draws its parameters from the seed; `values_of` as for
@@ -133,37 +131,38 @@ rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_op
 
 /* Initial values of a new model. */
 typedef struct rt_model_start {
-    uint64_t seed;                   /* of the drawn parameters */
-    const rt_transformer *values_of; /* model whose values are used; NULL: the model has its own */
+    uint64_t seed; /* of the drawn parameters */
+    const rt_transformer
+        *values_of; /* model whose values are shared; NULL: the model has its own */
     bool blank; /* the caller sets the parameters, as from a file: they are 0, except theta, which
                    has its initial value. Drawing them takes as long as reading them. */
     rt_account *account; /* of a dry run (core/memory.h), which outlives the model: parameters,
                             gradients and tables of positions are reserved; NULL: allocated */
 } rt_model_start;
 
-/* Creates a model as rt_transformer_new, from a start. A model in reserved memory is used in dry
- * graphs (rt_graph_new_dry). */
+/* Creates a model as rt_transformer_new, from a start. A model in reserved memory can only be used
+ * in dry graphs (rt_graph_new_dry). */
 rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transformer_options *options,
                                   const rt_model_start *start) RT_MUST_CHECK;
 void rt_transformer_free(rt_transformer *model);
 
-/* Computes the number of values of the parameters without creating the model. RT_ARGUMENT as above.
- */
+/* Computes the number of values in the block of parameters, gaps included, without creating the
+ * model. RT_ARGUMENT as above. */
 rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size) RT_MUST_CHECK;
 
 /* Returns the hidden states of the last layer, (B, T, C). */
 rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
                                  const rt_transformer_input *input);
 
-/* Returns the largest number of tokens for which there are positions; 0 = no limit. */
+/* Returns the maximum number of tokens for which there are positions; 0 = no limit. */
 int rt_transformer_capacity(const rt_transformer_options *options);
 
-/* Pools hidden states (B, T, C) by options.pool to (B, C), the input of a sequence head. The mask
- * is that of the input (rt_pool in ops/ops.h). */
+/* Pools hidden states (B, T, C) by options.pool to (B, C), the input of a sequence head; key_mask
+ * as in the input (rt_pool in ops/ops.h). */
 rt_tensor *rt_transformer_pool(rt_transformer *model, rt_graph *g, rt_tensor *hidden,
                                const uint8_t *key_mask);
 
-/* Logits of the model's head.
+/* Returns the logits of the model's head.
  *
  *     lm, token   hidden (..., C), any of the tokens, to (..., V) or (..., labels)
  *     sequence    pooled (B, C) to (B, labels) */
@@ -182,65 +181,64 @@ int rt_transformer_pairs(const rt_transformer_options *options);
  * rows (key heads, or 1), R/2. */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
-/* Returns the model's layer of row n of that shape; at least options->layers for n beyond the last
- * row. */
+/* Returns the layer of the model for row n of the first axis of that shape; options->layers for n
+ * beyond the last. */
 int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 
 /* Returns the number of learnable theta. */
 size_t rt_transformer_theta_count(const rt_transformer_options *options);
 
-/* Get and set all learnable theta, in radians per position. They do nothing for a fixed theta. */
+/* Copies all learnable theta out of or into the model, in radians per position. Does nothing for a
+ * fixed theta. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
-/* Returns the initial values of a learnable theta, with the same layout: memory of the model, which
- * the caller may set. NULL if theta is fixed. */
+/* Returns the initial values of a learnable theta, in the same layout: memory of the model, which
+ * the caller may change. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
-/* Computes base^(-2i/R) with the layout of rt_transformer_theta, whatever the scaling and the
+/* Computes base^(-2i/R) in the layout of rt_transformer_theta, ignoring scaling and
  * initial values. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
 
-/* Returns the distance that attention of a layer reaches in sequences of T tokens, the token itself
- * included: its window if that is smaller. Layer -1 stands for the layer that reaches farthest. */
+/* Returns the reach of the attention of a layer in sequences of T tokens, the token itself
+ * included: T, or its window if that is smaller. Layer -1: the maximum over all layers. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
-/* Returns the full turns of a pair over a reach, |theta| (reach - 1) / 2 pi. */
+/* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */
 double rt_theta_turns(double theta, int reach);
 
-/* Computes the share of the query and key projections that each theta rotates: |W_q rows| |W_k
- * rows| of its pairs, times the weights of qk_norm, over the sum of all theta of the same layer and
- * head. The layout is that of rt_transformer_theta. */
+/* Computes the share of each theta in the query and key projections: |W_q rows| |W_k rows| of its
+ * pairs, times the weights of qk_norm, over the sum of all theta of the same layer and head. The
+ * layout is that of rt_transformer_theta. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
-/* Computes the use of each pair by one query head and its key head, (R/2). */
+/* Computes the share of each pair, (R/2), in one query head and its key head. */
 void rt_transformer_head_use(const rt_transformer *model, int layer, int head, double *use);
 
-/* ---- the theta that rotates ---- */
+/* ---- effective theta ---- */
 
 /* Returns the shape of the effective theta, learned or fixed: layers in which rope rotates, key
  * heads, R/2; no elements for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
-/* Computes the effective theta at sequence length T, after context scaling, with the layout of the
- * model's theta. */
+/* Computes the effective theta at sequence length T, after context scaling and override, in that
+ * shape. */
 void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
 
 /* Overrides theta (borrowed pointer). NULL restores the model's own theta. No gradient flows to
  * theta while it is overridden. */
 void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *change);
 
-/* ---- linear attention ---- */
-
-/* The forms of linear attention: what stands in place of e^(q . k). With R_m the rotation at
- * position m, for query m and visible key n:
+/* Forms of linear attention, which replace e^(q . k). With R_m the rotation at position m, for
+ * query m and visible key n:
  *
  *     linear_elu      R_m phi(q) . R_n phi(k) over phi(q) . phi(k), phi = elu + 1
  *                     (Katharopoulos et al. 2020; with RoPE, Su et al. 2021, eq. 19)
  *     linear_softmax  the same with softmax(q) over the features, and e^k
  *                     (after Shen et al. 2021)
- *     linear_cosine   1 + R_m q/|q| . R_n k/|k|, above and below: weights from 0 to 2 that
- *                     sum to 1
+ *     linear_cosine   1 + R_m q/|q| . R_n k/|k| in numerator and denominator: weights from 0 to 2
+ *                     before they are normalized to a sum of 1
  *
  * With rotation, weights of the first two forms can be negative and need not sum to 1. */
 
@@ -251,10 +249,10 @@ typedef struct rt_linear_form_options {
     bool causal;
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
     double eps;              /* added to the denominator */
-    rt_linear_state *state;  /* of the tokens before, as for rt_linear_attention; NULL */
+    rt_linear_state *state;  /* of the earlier tokens, as for rt_linear_attention; or NULL */
 } rt_linear_form_options;
 
-/* Shapes as for rt_linear_attention. */
+/* Computes linear attention; shapes as for rt_linear_attention. */
 rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                           const rt_linear_form_options *options);
 

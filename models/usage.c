@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-/* ---- sums ---- */
-
 static rt_status check(const rt_transformer_options *o)
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
@@ -61,8 +59,6 @@ void rt_usage_add(rt_usage *sum, const rt_usage *u)
     }
 }
 
-/* ---- tokens ---- */
-
 static bool counts(const rt_transformer_input *in, size_t token)
 {
     return !in->key_mask || in->key_mask[token];
@@ -102,8 +98,6 @@ void rt_usage_see(rt_usage *u, const rt_transformer_options *o, int l,
     see_heads(u->query + (size_t)n * (size_t)(o->heads * pairs), o, in, query);
     see_heads(u->key + (size_t)n * (size_t)(o->kv_heads * pairs), o, in, key);
 }
-
-/* ---- shares ---- */
 
 static void divide_by_mean(double *x, int count)
 {

@@ -14,7 +14,7 @@ typedef struct activation_args {
                           size_t size),                                                            \
                          (y, derivative, x, size))
 
-/* x Phi(x); the derivative is Phi(x) + x phi(x). */
+/* Computes x Phi(x); the derivative is Phi(x) + x phi(x). */
 KERNEL(gelu)
 {
     for (size_t i = 0; i < size; i++) {
@@ -164,12 +164,12 @@ rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x)
 
 /* ---- gated linear units ---- */
 
-/* Both inputs are results that stay until the graph is cleared, so backward computes
- * f(gate) and f'(gate) once more and nothing is kept: next to the matrix products around it that
- * costs little. Block by block, so that both stay in the nearest cache. */
+/* Both inputs stay until the graph is cleared, so backward recomputes f(gate) and f'(gate) and
+ * nothing is saved. This costs little compared with the matrix products around it. Blocks keep both
+ * in the nearest cache. */
 enum { BLOCK = 2048 };
 
-/* dgate += dy x f'(gate), or is set to it; dx = dy f(gate), in place of dy. */
+/* Computes dx = dy f(gate), in place of dy, and dgate = dy x f'(gate), which is added if `adds`. */
 static RT_ROW_KERNEL(glu_gradients,
                      (real *restrict dgate, real *restrict dy, const real *restrict x,
                       const real *restrict value, const real *restrict derivative, size_t size,
@@ -188,8 +188,7 @@ static size_t block_at(size_t start, size_t size)
     return size - start < BLOCK ? size - start : BLOCK;
 }
 
-/* f' of a block stands in room of its own and, going backward, f, which stands in the result going
- * forward. */
+/* Computes f(gate) x. f' is computed as well and discarded. */
 static void gate_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
@@ -232,7 +231,7 @@ static void glu_backward(const rt_node *n)
     glu_backward_pass b;
     b.dgate = rt_grad_or_fresh(n, 0, &b.beta);
     rt_node_rows(n, rt_size(n->out), 1, glu_derive_span, &b);
-    rt_grad_pass(n, 1); /* last: it may carry the gradient of the result away */
+    rt_grad_pass(n, 1); /* last: it may move the gradient of the result away */
 }
 
 static bool glu_reads(const rt_node *n, const rt_tensor *x)

@@ -5,22 +5,21 @@
 #include <math.h>
 #include <string.h>
 
-/* Softmax attention in tiles of at most TILE x TILE scores, which stay in the cache; heads whose
- * tiles are smaller are taken together (attention_parts.h).
+/* Softmax attention in tiles of at most TILE x TILE scores, which stay in the cache. Heads with
+ * smaller tiles are computed together (attention_parts.h).
  *
- * Forward goes over the key tiles of a block of queries with a running maximum m and a
- * running sum l (the online softmax): a new maximum scales down what was summed so far.
- * It keeps m and 1/l of every row. Backward computes every tile's scores again, and with
+ * Forward visits the key tiles of a block of queries with a running maximum m and a running sum l
+ * (the online softmax): a new maximum scales down the earlier sums. It saves m and 1/l of every
+ * row. Backward recomputes the scores of every tile, and with
  *     P = exp(S - m) / l,  delta = rowsum(dO * O),  dP = dO V^T,  dS = P * (dP - delta)
  * adds P^T dO to dV, scale dS K to dQ and scale dS^T Q to dK.
  *
- * With fewer heads of keys than of queries, a run of H / G query heads reads the same keys in
- * place, and adds to their gradients one head after the other. Tiles in which no query can see a
- * key are not visited.
+ * With fewer key heads than query heads, a run of H / G query heads reads the same keys in place
+ * and adds to their gradients one head after the other. Tiles without a visible key are skipped.
  */
 enum { TILE = RT_ATTENTION_TILE };
 
-/* The first and the last position of a tile's queries, or of its keys. */
+/* First and last position of the queries, or of the keys, of a tile. */
 typedef struct span {
     double first, last;
 } span;
@@ -31,18 +30,18 @@ typedef struct attention_args {
     span *query_spans, *key_spans;          /* of each tile */
     rt_random random;                       /* of dropout */
     uint64_t first;
-    real *shift;   /* (B, H, Tq): m, or 0 of a row that sees no key */
+    real *shift;   /* (B, H, Tq): m, or 0 for a row without visible keys */
     real *inverse; /* (B, H, Tq): 1/l, or 0 */
 } attention_args;
 
-/* Room for one pack after the other. */
+/* Scratch memory for one pack at a time. */
 typedef struct room {
-    real *p, *ds;   /* scores, a head after the other; ds for backward alone */
+    real *p, *ds;   /* scores, head by head; ds for backward only */
     real *delta;    /* a number for each row of scores */
-    real *distance; /* the distances' terms of a tile */
+    real *distance; /* distance terms of a tile */
 } room;
 
-/* Places of what several products read. */
+/* Places of operands of several products. */
 enum { QUERIES, KEYS, GRADIENTS, SCORE_GRADIENTS };
 
 static int smaller(int a, int b)
@@ -74,8 +73,8 @@ static rt_operand share(rt_operand x, const rt_pack *a, int rows, int columns, i
     return rt_gemm_share(a->size, x, rows, columns, place);
 }
 
-/* Returns whether every key of the tile comes after every query, or is outside the window of all.
- */
+/* Returns whether every key of the tile comes after every query, or is outside the window of all
+ * queries. */
 static bool unseen(const attention_args *args, rt_tile t)
 {
     const rt_attention_options *o = &args->o;
@@ -104,7 +103,7 @@ static void drop(real *x, const attention_args *args, const rt_pack *a, rt_tile 
             drop_row(x, args, a, t, rt_pack_row(a, n) + (size_t)(t.i + r));
 }
 
-/* The numbers of a room: what it has for each row or score of any pack of the op. */
+/* Numbers of a room, for the largest pack of the op. */
 typedef struct extent {
     size_t rows, tile, distance; /* tile: of all heads */
     size_t tiles;                /* of scores */
@@ -140,7 +139,7 @@ static room room_of(extent e, void *memory)
 
 /* ---- forward ---- */
 
-/* One key tile for a block of queries: out += e^(S - m) V, with the running m and l. */
+/* Adds one key tile for a block of queries: out += e^(S - m) V, with the running m and l. */
 static void forward_tile(real *out, const room *w, const attention_args *args, const rt_pack *a,
                          rt_tile t, bool first)
 {
@@ -173,7 +172,7 @@ static void begin_rows(real *m, real *l, int rows)
     }
 }
 
-/* m and l become what is kept; out, unless no key was seen, is divided by l. */
+/* Divides out by l, or clears it if no key was seen. m and l become the saved numbers. */
 static void end_rows(real *out, real *m, real *l, const rt_pack *a, int rows, bool seen)
 {
     if (!seen)
@@ -209,7 +208,7 @@ static void forward_block(real *out, const room *w, const attention_args *args, 
     }
 }
 
-/* All probabilities of one head, for those who want to look at them. */
+/* Computes all probabilities of one head for the caller's array. */
 static void show(const rt_pack *a, const room *w, const attention_args *args)
 {
     const size_t row = rt_pack_row(a, 0);
@@ -224,10 +223,10 @@ static void show(const rt_pack *a, const room *w, const attention_args *args)
 
 /* ---- backward ---- */
 
-/* The gradients of a pack, laid out as its q, k, v; data is NULL where none is wanted. */
+/* Gradients of a pack, in the layout of its q, k, v; NULL if not wanted. */
 typedef struct gradients {
     real *dq, *dk, *dv;
-    real *dbias, *dkeys; /* of distances, for all packs */
+    real *dbias, *dkeys; /* of the distance tensors, for all packs */
 } gradients;
 
 static rt_result result_at(const rt_pack *a, real *first, rt_operand as, int t)
@@ -235,7 +234,7 @@ static rt_result result_at(const rt_pack *a, real *first, rt_operand as, int t)
     return (rt_result){first + (size_t)t * (size_t)as.stride, as.stride, as.step, a->size};
 }
 
-/* The weights of a tile, from what forward kept. */
+/* Recomputes the weights of a tile from the numbers that forward saved. */
 static void weigh(const room *w, const attention_args *args, const rt_pack *a, rt_tile t)
 {
     rt_pack_score(w->p, w->distance, a, t);
@@ -259,7 +258,7 @@ static void backward_values(real *dv, const room *w, const attention_args *args,
             1, result_at(a, dv, a->v, t.j));
 }
 
-/* The gradient of the scores, in w->ds. */
+/* Computes the gradient of the scores in w->ds. */
 static void backward_scores(const room *w, const attention_args *args, const rt_pack *a,
                             rt_operand dout, rt_tile t)
 {
@@ -320,7 +319,7 @@ static size_t begin_of(rt_operand first, const rt_tensor *x)
     return (size_t)(x->data ? first.data - x->data : first.stored - (const uint16_t *)x->rounded);
 }
 
-/* `all` are the gradients of the inputs. */
+/* Computes the gradients of a pack; `all` are those of the inputs. */
 static void backward_pack(const rt_node *node, const room *w, const rt_pack *pack,
                           const gradients *all)
 {
@@ -335,10 +334,8 @@ static void backward_pack(const rt_node *node, const room *w, const rt_pack *pac
         backward_block(node, w, &a, &d, i);
 }
 
-/* ---- all packs ---- */
-
-/* Order of the packs of an op: in each of some sequences, by key heads; the packs of the query
- * heads that share a key head follow one another. */
+/* Order of the packs of an op: groups of sequences, in each the key heads; the packs of the query
+ * heads that share a key head are adjacent. */
 typedef struct order {
     rt_batch_size most;
     int run, of_sequence, count;
@@ -365,8 +362,8 @@ typedef struct packs_pass {
     const rt_node *node;
     order order;
     extent extent;
-    int blocks;    /* of queries, each a part of its own going forward */
-    gradients all; /* going backward */
+    int blocks;    /* of queries, each a part of its own in forward */
+    gradients all; /* in backward */
 } packs_pass;
 
 static packs_pass pass_of(const rt_node *n, rt_pass way)
@@ -395,7 +392,7 @@ static void forward_part(void *context, int part, void *memory)
                   &a, i);
 }
 
-/* Probabilities of a pack, which are those of all keys at once. */
+/* Computes the probabilities of a pack, for all keys at once. */
 static void show_part(void *context, int part, void *memory)
 {
     const packs_pass *p = context;
@@ -407,7 +404,7 @@ static void show_part(void *context, int part, void *memory)
     }
 }
 
-/* A token that is read alone is not worth the calling of others. */
+/* Minimum number of queries for which threads are worth their overhead. */
 enum { QUERIES_OF_CREW = 16 };
 
 static void share_packs(const rt_node *n, rt_part *part, packs_pass *p, int parts)
@@ -418,7 +415,7 @@ static void share_packs(const rt_node *n, rt_part *part, packs_pass *p, int part
         rt_node_do(n, part, p, parts);
 }
 
-/* Fills in the positions of T tokens, if they are counted, and the span of each tile of them. */
+/* Fills in the positions of T tokens, if they are counted, and the span of each tile. */
 static void find_spans(span *spans, double *counted, const double *position, int T)
 {
     for (int t = 0; counted && t < T; t++)
@@ -444,7 +441,7 @@ static void attention_forward(const rt_node *n)
         share_packs(n, show_part, &p, p.order.count);
 }
 
-/* All query heads that read the same keys, one after the other. */
+/* Processes all query heads that read the same keys, one after the other. */
 static void backward_part(void *context, int part, void *memory)
 {
     const packs_pass *p = context;
@@ -455,7 +452,8 @@ static void backward_part(void *context, int part, void *memory)
     }
 }
 
-/* The gradients of distances are sums over packs, which are then taken in their order. */
+/* Runs the packs in order if the gradients of distance tensors are wanted, which are sums over
+ * packs. */
 static void attention_backward(const rt_node *n)
 {
     packs_pass p = pass_of(n, RT_BACKWARD);
@@ -471,8 +469,6 @@ const rt_op rt_op_attention = {.name = "attention",
                                .forward = attention_forward,
                                .backward = attention_backward,
                                .scratch = attention_scratch};
-
-/* ---- constructor ---- */
 
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options)

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Scores in the tiles of several sequences: more gain nothing and take more of the cache. */
+/* Maximum number of scores for packs of several sequences: more gain nothing and take more of the
+ * cache. */
 enum { OF_SEQUENCES = RT_ATTENTION_TILE * RT_ATTENTION_TILE / 4 };
 
 /* ---- packs ---- */
@@ -19,8 +20,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Returns how many of `count` to take at a time, at most `most`, so that all times take about as
- * many. */
+/* Returns how many of `count` to take at a time, at most `most`, so that all times are
+ * about equal. */
 static int share_of(int count, int most)
 {
     const int times = (count + most - 1) / most;
@@ -111,18 +112,18 @@ rt_pack rt_pack_single(const rt_pack *a, int n)
 /* ---- distances ---- */
 
 /* Terms that attention adds to a score for the distance between query and key: a learned bias of
- * the distance's class (T5), or the product of the query with a learned key of it (Shaw). With as
- * many numbers per query as there are classes, t_ic = bias_c + scale q_i . key_c, the score of
- * query i and key j gets t_i,class(j - i). */
+ * the distance's class (T5), or the product of the query with a learned key of the class (Shaw).
+ * First t_ic = bias_c + scale q_i . key_c is computed for all classes c; the score of query i and
+ * key j gets t_i,class(j - i). */
 
-/* Terms of one head in a tile; what is not there or not wanted is NULL. */
+/* Terms of one head in a tile; absent or unwanted ones are NULL. */
 typedef struct terms {
     const rt_attention_options *o;
-    const real *bias; /* this head's column of (classes, H) */
+    const real *bias; /* column of this head in (classes, H) */
     const real *keys; /* (classes, D) */
     real *dbias, *dkeys;
-    const real *q; /* laid out as all queries */
-    real *dq;      /* likewise */
+    const real *q; /* in the layout of all queries */
+    real *dq;      /* in the layout of all queries */
     int H, D, stride;
     rt_tile t;
 } terms;
@@ -155,7 +156,7 @@ static int class_of(const terms *d, int i, int j)
     return d->o->distances->class_of[(int)lrint(clamped) + d->o->distances->reach];
 }
 
-/* s (rows, columns) += the terms; `scratch` is for (rows, classes) numbers. */
+/* Adds the terms to s (rows, columns); `scratch` has (rows, classes) numbers. */
 static void add_terms(real *s, real *scratch, const terms *d)
 {
     const int classes = d->o->distances->classes, rows = d->t.rows;
@@ -348,7 +349,7 @@ static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v)
            q->shape[3] == k->shape[3];
 }
 
-/* Every class is one that there is, whatever the distance. */
+/* Returns whether every distance has a valid class. */
 static bool are_classes(const rt_distances *d)
 {
     bool good = d->classes > 0 && d->reach >= 0 && d->reach < INT_MAX / 2 && d->class_of;

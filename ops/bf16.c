@@ -6,9 +6,8 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- rounding ---- */
-
-/* Adding just below half of what is cut off carries into what stays; of an odd number, half. */
+/* Rounds to bfloat16: adds half of the lowest kept bit, less one if that bit is even, and
+ * truncates. */
 static RT_ROW_KERNEL(round_row, (rt_bf16 *restrict to, const real *restrict from, size_t size),
                      (to, from, size))
 {
@@ -37,7 +36,7 @@ static size_t width_of(rt_operand x, int rows, int columns)
     return (size_t)(x.transposed ? rows : columns);
 }
 
-/* ---- a thread's ---- */
+/* ---- memory of a thread ---- */
 
 typedef struct places {
     rt_bf16 *at[RT_BF16_PLACES];
@@ -86,8 +85,7 @@ rt_bf16 *rt_bf16_place(int place, size_t size)
     return p->at[place];
 }
 
-/* Rows, heads and sequences in the order in which they lie; what follows without a gap is one run.
- */
+/* Rows, heads and sequences in memory order; neighbours without a gap are merged into one run. */
 typedef struct runs {
     size_t count[3], step[3], size;
 } runs;
@@ -132,7 +130,7 @@ const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int 
     return to;
 }
 
-/* ---- of all threads ---- */
+/* ---- held parameters ---- */
 
 static struct {
     const real *values;

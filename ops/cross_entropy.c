@@ -16,8 +16,8 @@ typedef struct cross_entropy_args {
     real *log_sum; /* log sum_j e^(x_j) of each row */
 } cross_entropy_args;
 
-/* dx = share * (softmax(x) - smoothing / V) + beta dx with beta 0 or 1; the label's part is the
- * caller's. */
+/* Computes dx = share * (softmax(x) - smoothing / V) + beta dx, beta 0 or 1. The caller adds the
+ * term of the label. */
 static RT_ROW_KERNEL(logit_row_gradient,
                      (real *restrict dx, real beta, const real *restrict x, int size, real log_sum,
                       real share, real even),
@@ -29,8 +29,8 @@ static RT_ROW_KERNEL(logit_row_gradient,
     }
 }
 
-/* With smoothing s the target is (1 - s) at the label plus s / V everywhere:
- * loss = log_sum - (1 - s) x_label - s mean(x). */
+/* Returns the loss of a row. With smoothing s the target is (1 - s) at the label plus s / V
+ * everywhere: loss = log_sum - (1 - s) x_label - s mean(x). */
 static double row_loss(const real *x, int size, int label, double log_sum, double smoothing)
 {
     double loss = log_sum - (1 - smoothing) * (double)x[label];
@@ -43,7 +43,7 @@ static double row_loss(const real *x, int size, int label, double log_sum, doubl
     return loss;
 }
 
-/* The loss of a part of the rows. */
+/* Computes the loss of a part of the rows. */
 static void lose_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
@@ -186,7 +186,7 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
     return RT_APPLY(g, &rt_op_cross_entropy, RT_SCALAR, &args, logits);
 }
 
-/* The first place of the largest number: a block is searched only if it holds it. */
+/* Returns the first index of the largest number. Blocks without it are skipped quickly. */
 static RT_ROW_FUNCTION(int, place_of_largest, (const real *restrict x, int size), (x, size))
 {
     enum { BLOCK = 64 };

@@ -19,7 +19,7 @@ void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t i
     }
 }
 
-/* Forward and backward are the same map: out += or = factor * in. */
+/* Forward and backward are the same map: out = factor * in, or out += factor * in. */
 typedef struct drop {
     real *out;
     const real *in;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* y repeats over the leading axes of x. */
+/* Returns whether y can be broadcast over the leading axes of x. */
 static bool repeats(const rt_tensor *x, const rt_tensor *y)
 {
     if (y->ndim > x->ndim)
@@ -24,7 +24,7 @@ static rt_tensor *refuse(rt_graph *g, const char *op, const rt_tensor *x, const 
 
 /* ---- add ---- */
 
-/* In parts of the numbers of y, which all rows have. */
+/* Adds a span of the columns of y to every row of x. */
 static void add_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
@@ -47,7 +47,7 @@ static void add_gradient_span(const rt_row_span *span)
     const rt_node *n = span->node;
     const adding *a = span->context;
     const size_t columns = rt_size(n->in[1]), rows = rt_size(n->out) / columns;
-    const size_t from = a->beta == 0; /* the first row is copied */
+    const size_t from = a->beta == 0; /* 1: the first row is copied */
     const real *g = n->out->grad + span->first;
     if (from)
         memcpy(a->dy + span->first, g, span->count * sizeof *g);
@@ -60,7 +60,7 @@ static void add_backward(const rt_node *n)
     a.dy = rt_grad_or_fresh(n, 1, &a.beta);
     if (a.dy)
         rt_node_rows(n, rt_size(n->in[1]), 1, add_gradient_span, &a);
-    rt_grad_pass(n, 0); /* last: it may carry the gradient of the result away */
+    rt_grad_pass(n, 0); /* last: it may move the gradient of the result away */
 }
 
 const rt_op rt_op_add = {.name = "add", .forward = add_forward, .backward = add_backward};
@@ -86,7 +86,7 @@ static void multiply_forward(const rt_node *n)
             out[r * columns + i] = x[r * columns + i] * y[i];
 }
 
-/* x and y may be one tensor, so the gradients must not be told apart by restrict. */
+/* Adds the gradients, which must not be declared restrict, because x and y may be one tensor. */
 static void multiply_backward(const rt_node *n)
 {
     size_t columns = rt_size(n->in[1]), rows = rt_size(n->out) / columns;
@@ -185,7 +185,7 @@ static void scale_heads_forward(const rt_node *n)
     }
 }
 
-/* The sum over all rows of one head, in double. */
+/* Returns the sum over all rows of one head, in double. */
 static double sum_of_head(const rt_node *n, size_t head, size_t heads)
 {
     const size_t columns = (size_t)rt_columns(n->in[0]), rows = rt_rows(n->in[0]);

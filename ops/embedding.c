@@ -36,7 +36,7 @@ static void embedding_forward(const rt_node *n)
         rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), look_up, NULL);
 }
 
-/* A row of the table may be several rows of the result, so that parts have columns. */
+/* Parts have columns, because several rows of the result may be the same row of the table. */
 enum { COLUMNS = 64 };
 
 static void add_columns(void *context, int part, void *room)

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Inlined, so that they take the instruction set and the type of numbers of their caller. */
+/* Inlined, to be compiled for the instruction set and the number type of the caller. */
 #define INLINE __attribute__((always_inline)) static inline
 
-/* Rows, one after the other, of `real` or of bfloat16. */
+/* Rows without gaps, of `real` or of bfloat16. */
 typedef struct matrix {
     const void *data;
     bool rounded;
@@ -34,9 +34,9 @@ INLINE real number(matrix a, size_t i)
                      : ((const real *)a.data)[i];
 }
 
-/* Pair i of half = k / 2: of reals, numbers i and i + half; of bfloat16 numbers 2 i and 2 i + 1,
- * which are one word and are widened where they stand. Both sides of a product have the same pairs.
- */
+/* Pair i of half = k / 2. For `real`, numbers i and i + half; for bfloat16, numbers 2 i and 2 i +
+ * 1, which are one word and are widened in place. Both operands of a product have the
+ * same pairs. */
 typedef struct pair {
     real a, b;
 } pair;
@@ -55,12 +55,10 @@ INLINE real product(pair x, pair y)
     return x.a * y.a + x.b * y.b;
 }
 
-/* ---- tiles ---- */
-
-/* Rows of w, and rows of x: sums beside each other do not wait for one another. */
+/* Rows of w and of x in a tile: independent sums run in parallel. */
 enum { ROWS_OF_W = 4, ROWS_OF_X = 2 };
 
-/* y = sum + beta y; to the sum of an odd k the last product is still to be added. */
+/* Computes y = sum + beta y, after adding the last product if k is odd. */
 INLINE void put(real *y, real sum, size_t k, matrix x, matrix w, real beta)
 {
     if (k % 2)
@@ -126,9 +124,7 @@ INLINE void multiply_eight(size_t k, matrix x, matrix w, real beta, real *y, siz
     put(y + stride + 3, sum7, k, x1, w3, beta);
 }
 
-/* ---- all rows ---- */
-
-/* From memory, so that a tile comes while the one before is computed. */
+/* Prefetches the next tile while the current one is computed. */
 INLINE void fetch(matrix w, size_t size)
 {
     enum { LINE = 64 };
@@ -137,7 +133,7 @@ INLINE void fetch(matrix w, size_t size)
         __builtin_prefetch((const char *)w.data + i);
 }
 
-/* All rows of x meet a tile of w while it is in the nearest cache. */
+/* Multiplies all rows of x by a tile of w while the tile is in the nearest cache. */
 INLINE void multiply(rt_sizes s, matrix x, matrix w, real beta, real *y, int y_stride)
 {
     const size_t rows = (size_t)s.m, columns = (size_t)s.n, size = (size_t)s.k;

@@ -58,7 +58,7 @@ rt_status rt_engine_graph_status(const rt_graph *g)
     return status.code ? status : rt_engine_status();
 }
 
-/* Fills the result with NaN, so that a product that failed is not taken for a result. */
+/* Fills the result of a failed product with NaN, so that it is not mistaken for a result. */
 static void spoil(const rt_product *p)
 {
     for (int i = 0; i < p->m; i++)
@@ -78,7 +78,7 @@ rt_product rt_product_of(const rt_product *batch, int i, int j)
     return p;
 }
 
-/* One after the other. */
+/* Calls a function for every product of a batch. */
 static void each(const rt_product *batch, void (*take)(const rt_product *))
 {
     if (batch->c.batch.outer == 1 && batch->c.batch.inner == 1) {
@@ -114,7 +114,7 @@ void rt_gemm_unrounded(rt_sizes s, real alpha, rt_operand a, rt_operand b, real 
 /* ---- panels ---- */
 
 /* Measured with OpenBLAS: panels of 512 x 512 take 1 to 2 % more time than the whole, of 256 x 512
- * 2 to 4 %, of 256 x 256 5 %.  */
+ * 2 to 4 %, of 256 x 256 5 %. */
 enum { LARGEST = 512, SMALLEST = 128, MULTIPLE = 16 };
 
 static int divided(int size, int parts)
@@ -123,8 +123,8 @@ static int divided(int size, int parts)
     return (each + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
 }
 
-/* Returns the direction in which to halve a panel; oneDNN needs rows without gaps in bf16, if there
- * are many. */
+/* Returns whether to halve the rows of a panel, and not its columns. With bf16 rows are halved
+ * first, because oneDNN needs rows without gaps. */
 static bool halves_rows(int rows, int columns)
 {
     const bool can = rows >= 2 * SMALLEST;
@@ -163,8 +163,8 @@ rt_panel rt_panel_at(rt_panels cut, int m, int n, int number)
     return (rt_panel){row, at_most(cut.rows, m - row), column, at_most(cut.columns, n - column)};
 }
 
-/* From row `first` on, or from that column: what is rounded has no gaps between its rows, which
- * these would have. */
+/* Returns the operand from row `first`, or from that column, on. Rounded numbers must have no gaps
+ * between rows, so a part of the columns is not rounded. */
 static rt_operand part_of(rt_operand x, bool rows, int first, bool all)
 {
     if (rows)
@@ -185,7 +185,7 @@ void rt_gemm_panel(const rt_product *p, rt_panel panel)
     multiply(&part);
 }
 
-/* ---- what an engine takes and can ---- */
+/* ---- properties of the engine ---- */
 
 int rt_gemm_batch_room(void)
 {
@@ -203,7 +203,7 @@ bool rt_gemm_rounds(void)
     return math == RT_MATH_BF16;
 }
 
-/* Without memory the product finds that there is none. */
+/* Leaves the operand as it is if memory is exhausted; the product then reports the error. */
 rt_operand rt_gemm_share(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
     if (rt_gemm_rounds() && rows && columns)

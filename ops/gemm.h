@@ -1,8 +1,8 @@
 #ifndef ROTOR_OPS_GEMM_H
 #define ROTOR_OPS_GEMM_H
 
-/* The one door to the engine, which runs on the calling thread alone: what runs in parallel are the
- * shards of a step and the panels of a product, and one thread gives the same bits every time. */
+/* Matrix products of the engine. A product runs on the calling thread alone, so that it always has
+ * the same bits; parallelism comes from the shards of a step and the panels of a product. */
 
 #include "core/tensor.h"
 
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Number of products of a batch, and distances of their matrices in elements: product (i, j) takes
- * the matrices that begin i * outer + j * inner elements after the first. In the products of
- * attention i counts sequences, and j the heads of each. */
+/* Number of products of a batch, and distances of their matrices in elements: the matrices of
+ * product (i, j) begin i * outer + j * inner elements after the first. In attention, i counts
+ * sequences and j heads. */
 typedef struct rt_batch_size {
     int outer, inner;
 } rt_batch_size;
@@ -21,18 +21,19 @@ typedef struct rt_steps {
     size_t outer, inner;
 } rt_steps;
 
-/* A matrix in row-major memory, rows `stride` elements apart, read as it stands or
- * transposed; or the first one of a batch. */
+/* A matrix in row-major memory, rows `stride` elements apart, possibly read transposed; or the
+ * first matrix of a batch. */
 typedef struct rt_operand {
     const real *data;
     int stride;
     bool transposed;
     rt_steps step;
-    const uint16_t *stored; /* where there is no data: its numbers in bf16, which lie in that way */
-    const void *rounded;    /* the same without gaps, by rt_gemm_share; or NULL */
+    const uint16_t *stored; /* its numbers in bf16, in the same layout, if data is NULL */
+    const void *rounded;    /* its numbers in bf16 without gaps, from rt_gemm_share; or NULL */
 } rt_operand;
 
-/* A matrix to write to; or the first of a batch, which must not overlap unless beta is 1. */
+/* A matrix to write to, or the first of a batch. The matrices of a batch must not overlap unless
+ * beta is 1. */
 typedef struct rt_result {
     real *data;
     int stride;
@@ -50,7 +51,7 @@ static inline rt_result rt_result_at(real *data, int stride)
     return (rt_result){.data = data, .stride = stride, .batch = {1, 1}};
 }
 
-/* A tensor as a matrix, with its rounded numbers if it has some. */
+/* Returns a tensor as a matrix, with its bf16 numbers if it has them. */
 static inline rt_operand rt_rows_of(const rt_tensor *x, int stride)
 {
     return (rt_operand){.data = x->data,
@@ -59,8 +60,7 @@ static inline rt_operand rt_rows_of(const rt_tensor *x, int stride)
                         .rounded = x->rounded};
 }
 
-/* Returns the operand that begins so many elements further on; numbers rounded without gaps stay
- * where they are. */
+/* Returns the operand that begins `elements` further on. `rounded` is not moved. */
 static inline rt_operand rt_operand_from(rt_operand x, size_t elements)
 {
     x.data = x.data ? x.data + elements : NULL;
@@ -68,7 +68,8 @@ static inline rt_operand rt_operand_from(rt_operand x, size_t elements)
     return x;
 }
 
-/* From row t on, of an operand that is not transposed and, if it is rounded, has no gaps. */
+/* Returns the operand from row t on. It must not be transposed, and must have no gaps if it is
+ * rounded. */
 static inline rt_operand rt_rows_from(rt_operand x, int t)
 {
     const size_t before = (size_t)t * (size_t)x.stride;
@@ -89,15 +90,16 @@ typedef struct rt_sizes {
     int m, n, k;
 } rt_sizes;
 
-/* Computes C = alpha A B + beta C, for each matrix that C has. With beta = 0, C is not read. */
+/* Computes C = alpha A B + beta C for each matrix of the batch of C. With beta = 0, C is
+ * not read. */
 void rt_gemm(rt_sizes size, real alpha, rt_operand a, rt_operand b, real beta, rt_result c);
 
-/* Computes the product by OpenBLAS without rounding, whatever the engine. It cannot fail. */
+/* Computes the product with OpenBLAS, without rounding, whatever the engine. Cannot fail. */
 void rt_gemm_unrounded(rt_sizes size, real alpha, rt_operand a, rt_operand b, real beta,
                        rt_result c);
 
-/* A product, or as many as C has matrices, one after the other: with beta = 1 several may add to
- * the same matrix. */
+/* A product, or a batch of them, computed one after the other: with beta = 1 several may add to the
+ * same matrix. */
 typedef struct rt_product {
     int m, n, k;
     real alpha;
@@ -106,9 +108,9 @@ typedef struct rt_product {
     rt_result c;
 } rt_product;
 
-/* A product in panels of its result, each of which is a product of its own for whoever computes it.
- * The cut depends on the sizes alone (and on whether numbers are rounded), and leaves products of
- * less than `least` multiplications whole: a library copies operands once for each panel. */
+/* Cut of a product into panels of its result, each of which is a product of its own. The cut
+ * depends only on the sizes and on whether operands are rounded. Products of fewer than `least`
+ * multiplications stay whole, because a library copies operands for each panel. */
 typedef struct rt_panels {
     int rows, columns; /* of a panel; the last may have fewer */
     int across;        /* panels beside each other */
@@ -117,44 +119,44 @@ typedef struct rt_panels {
 
 rt_panels rt_gemm_panels(int m, int n, int k, double least);
 
-/* Rows and columns of the result that a panel has. */
+/* Rows and columns of the result in a panel. */
 typedef struct rt_panel {
     int row, rows, column, columns;
 } rt_panel;
 rt_panel rt_panel_at(rt_panels cut, int m, int n, int number);
 
-/* Computes that panel of a product that is no batch. Rows of an operand that several panels read
- * should have been rounded before (rt_gemm_share); columns are rounded by each. */
+/* Computes one panel of a single product. Rows that several panels read should be rounded before
+ * (rt_gemm_share); columns are rounded for each panel. */
 void rt_gemm_panel(const rt_product *p, rt_panel panel);
 
-/* Returns the most elements that the results of a batch may have for one call to take less time
+/* Returns the maximum size, in elements, of the results of a batch for which one call is faster
  * than single products; 0 if the engine computes no batches. */
 int rt_gemm_batch_room(void);
 
-/* Bytes that the engine touches in memory of its own for a product of these sizes, an estimate. All
- * products of a thread use the same memory. */
+/* Returns an estimate of the bytes that the engine touches in its own memory for a product of these
+ * sizes. All products of a thread use the same memory. */
 size_t rt_gemm_library(int m, int n, int k);
 
 /* Returns whether products round their operands. */
 bool rt_gemm_rounds(void);
 
-/* The operand (rows, columns), neither yet transposed, for several products of this thread: where
- * they are made of rounded numbers (see engine.h), it is rounded here and not in each of them. It
- * must not change before the last of them, and holds until the place is used again. */
+/* Returns the operand, (rows, columns) after transposition, rounded once for several products of
+ * this thread if products round (engine.h). It must not change until the last of them, and is valid
+ * until the place is used again. */
 enum { RT_GEMM_PLACES = 5 };
 rt_operand rt_gemm_share(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
 
-/* Memory of that place, for who rounds into it himself (rt_engine_round); NULL where products are
- * not made of rounded numbers, or without memory. */
+/* Returns the memory of a place, for a caller that rounds into it (rt_engine_round). NULL if
+ * products do not round or memory is exhausted. */
 uint16_t *rt_gemm_place(size_t size, int place);
 
-/* Returns whether these are parameters that are held in bf16 (rt_engine_hold). A caller that
- * multiplies with others rounds them first, once for all panels. */
+/* Returns whether these are parameters held in bf16 (rt_engine_hold). A caller rounds other weights
+ * first, once for all panels. */
 bool rt_gemm_holds(const real *values);
 
-/* C = x w^T + beta C of a few rows x (m, k) and a weight w (n, k), neither with gaps: w is read
- * from memory once, where rt_gemm copies it first. The sums are rounded in another order than
- * there. */
+/* Computes C = x w^T + beta C for a few rows x (m, k) and a weight w (n, k), both without gaps. w
+ * is read from memory once, whereas rt_gemm copies it first. The order of the sums differs from
+ * rt_gemm. */
 void rt_gemm_few(rt_sizes size, rt_operand x, rt_operand w, real beta, rt_result c);
 
 #endif

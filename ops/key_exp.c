@@ -15,7 +15,8 @@ static bool visible(const key_exp_args *args, size_t token)
     return !args->mask || args->mask[token];
 }
 
-/* The level of every token of one head, which starts at token `first` of the batch. */
+/* Computes the level of every token of one head, in the sequence that starts at token `first` of
+ * the batch. */
 static void find_levels(const key_exp_args *args, const rt_tensor *x, size_t first, int h)
 {
     const int T = x->shape[1], H = x->shape[2], D = x->shape[3];

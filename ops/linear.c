@@ -8,7 +8,7 @@
 /* Arguments of a linear map with an activation. */
 typedef struct linear_args {
     rt_activation_values *values;
-    real *derivative;         /* backward uses it up */
+    real *derivative;         /* overwritten by backward */
     uint16_t *rounded_result; /* or NULL */
 } linear_args;
 
@@ -25,27 +25,25 @@ static void round_span(const rt_row_span *span)
     rt_engine_round(r->to + span->first, r->from + span->first, span->count);
 }
 
-/* Rounds the numbers in parts of the current pass. */
+/* Rounds numbers in parts of the current pass. */
 static void round_numbers(const rt_node *n, uint16_t *to, const real *from, size_t size)
 {
     rounding r = {to, from};
     rt_node_rows(n, size, 1, round_span, &r);
 }
 
-/* Returns memory for the rounded numbers of a result that is kept for backward; NULL where products
- * do not round or the graph does not record. */
+/* Returns memory for the rounded numbers of a result, which backward reads; NULL if products do not
+ * round or the graph does not record. */
 static uint16_t *rounded_numbers(rt_graph *g, size_t size)
 {
     return rt_gemm_rounds() && rt_graph_records(g) ? rt_graph_numbers(g, size, sizeof(uint16_t))
                                                    : NULL;
 }
 
-/* ---- rounded rows ---- */
-
-/* Places of what the products of a pass read. */
+/* Places of the operands of the products of a pass. */
 enum { ROWS, GRADIENTS, WEIGHT };
 
-/* Rows that several panels read, and several products, are rounded once for all of them. */
+/* Rounds an operand once for all products and panels that read it. */
 static rt_operand rounded(const rt_node *n, rt_operand x, size_t size, int place)
 {
     uint16_t *to = x.rounded ? NULL : rt_gemm_place(size, place);
@@ -76,19 +74,20 @@ static bool linear_reads(const rt_node *n, const rt_tensor *x)
 
 /* ---- forward ---- */
 
-/* Up to so many rows of a product are few: the library, which copies the weight first, takes longer
- * for them. In bf16 it has a faster unit. A weight is then cut into parts of columns. */
+/* Maximum number of rows for which rt_gemm_few is faster than the library, which first copies the
+ * weight. In bf16 the library has a faster unit. A large weight is cut into parts of columns. */
 enum { FEW_ROWS = 16, FEW_ROUNDED_ROWS = 8, COLUMNS_OF_FEW = 128, LEAST_OF_FEW = 1 << 16 };
 
-/* Rows that nothing goes back through are tokens of texts that grow, or a short piece of one. */
+/* Returns whether the rows are few and need no backward, as the next tokens of generated texts. */
 static bool is_few(const rt_node *n)
 {
     const size_t few = rt_gemm_rounds() ? FEW_ROUNDED_ROWS : FEW_ROWS;
     return rt_rows(n->in[0]) <= few && !rt_graph_records(n->graph);
 }
 
-/* Multiplications of a product that is worth a cut: a third of a millisecond, or four where a step
- * has small shards, which are as many as threads as a rule. */
+/* Returns the number of multiplications from which a product is cut: a third of a millisecond of
+ * work, or four milliseconds if a step has small shards, of which there are usually as many as
+ * threads. */
 static double least_work(const rt_node *n)
 {
     enum { MANY_ROWS = 1024 };
@@ -123,7 +122,7 @@ static rt_product product_of(int m, int n, int k, real beta, real *c)
     return (rt_product){.m = m, .n = n, .k = k, .alpha = 1, .beta = beta, .c = rt_result_at(c, n)};
 }
 
-/* y = x weight^T + beta y in a panel. */
+/* Computes y = x weight^T + beta y in a panel. */
 static void multiply_panel(const forward_pass *pass, rt_panel p)
 {
     const rt_node *n = pass->node;
@@ -139,7 +138,7 @@ static void multiply_panel(const forward_pass *pass, rt_panel p)
         rt_gemm_panel(&all, p);
 }
 
-/* The product is added to what needs no pass of its own. */
+/* Initializes a panel with residual and bias, to which the product is added. */
 static void begin_panel(const rt_node *n, rt_panel p)
 {
     const rt_tensor *bias = n->in[2], *residual = n->in[3];
@@ -184,9 +183,9 @@ static void linear_forward(const rt_node *n)
 typedef struct backward_pass {
     const rt_node *node;
     rt_operand x, weight, dy;
-    real *dx, *dweight, *dbias; /* NULL where none is wanted */
+    real *dx, *dweight, *dbias; /* NULL if not wanted */
     real beta_of_dx, beta_of_dweight;
-    rt_panels of_dx, of_dweight; /* the latter also of dbias, which is a column beside */
+    rt_panels of_dx, of_dweight; /* the latter also for dbias, beside its first column */
 } backward_pass;
 
 static void dx_panel(const backward_pass *b, int number)
@@ -224,7 +223,7 @@ static void backward_part(void *context, int part, void *room)
         dweight_panel(b, part - b->of_dx.count);
 }
 
-/* Asks for the gradients of the inputs. Returns false if none is wanted, or the graph is dry. */
+/* Requests the gradients of the inputs. Returns false if none is wanted, or the graph is dry. */
 static bool begin_backward(const rt_node *n, backward_pass *b)
 {
     *b = (backward_pass){.node = n};
@@ -234,7 +233,7 @@ static bool begin_backward(const rt_node *n, backward_pass *b)
     return b->dx || b->dweight || b->dbias;
 }
 
-/* dy is the gradient of the map, as products read it. */
+/* Computes the gradients of the inputs; dy is the gradient of the linear map. */
 static void hand_back(backward_pass *b, rt_operand dy)
 {
     const rt_node *n = b->node;
@@ -249,7 +248,7 @@ static void hand_back(backward_pass *b, rt_operand dy)
         b->x = rounded_rows(n);
     if (b->dweight || b->dbias)
         b->of_dweight = rt_gemm_panels(out, in, rows, least_work(n));
-    if (b->dx && (b->dx == b->dweight || b->dx == b->dbias)) { /* one tensor, given twice */
+    if (b->dx && (b->dx == b->dweight || b->dx == b->dbias)) { /* the same tensor twice */
         backward_pass first = *b;
         first.of_dweight.count = b->of_dx.count = 0;
         rt_node_share(n, backward_part, &first, first.of_dx.count);
@@ -272,7 +271,7 @@ static rt_scratch_size linear_scratch(const rt_node *n, rt_pass pass)
     return (rt_scratch_size){.library = dx > dweight ? dx : dweight};
 }
 
-/* The sum for the bias and the gradient of the residual are no products. */
+/* Returns false with a bias or a residual, because only products accept a gradient in bf16. */
 static bool linear_takes_rounded(const rt_node *n)
 {
     return !n->in[2] && !n->in[3];
@@ -289,7 +288,7 @@ static void linear_backward(const rt_node *n)
                          .rounded = y->rounded_grad};
         hand_back(&b, rounded(n, dy, rt_size(y), GRADIENTS));
     }
-    rt_grad_pass(n, 3); /* last: it may carry the gradient of the result away */
+    rt_grad_pass(n, 3); /* last: it may move the gradient of the result away */
 }
 
 const rt_op rt_op_linear = {.name = "linear",
@@ -303,7 +302,7 @@ const rt_op rt_op_linear = {.name = "linear",
 
 enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache */
 
-/* y = f(y + bias) for `rows` pieces of rows that follow one another, from number `first` on. */
+/* Computes y = f(y + bias) for `rows` adjacent pieces of rows, from number `first` on. */
 static void activate(const rt_node *n, size_t first, size_t rows, size_t columns)
 {
     const linear_args *a = n->args;
@@ -319,7 +318,7 @@ static void activate(const rt_node *n, size_t first, size_t rows, size_t columns
         rt_engine_round(a->rounded_result + first, y, rows * columns);
 }
 
-/* Rows that have no gaps between them are taken together. */
+/* Activates a panel block by block; rows without gaps between them are processed together. */
 static void activate_panel(const forward_pass *pass, rt_panel p)
 {
     const rt_node *n = pass->node;
@@ -437,7 +436,7 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
 
 /* ---- bf16-only results ---- */
 
-/* The op of x may have rounded as it computed. */
+/* Rounds the numbers of x, unless the op of x has already done so. */
 static void round_forward(const rt_node *n)
 {
     const rt_tensor *x = n->in[0];

@@ -5,28 +5,28 @@
 #include <math.h>
 #include <string.h>
 
-/* Linear attention, chunk by chunk. With the numerator's keys of a head summed up in
+/* Linear attention, chunk by chunk. With the sums over the keys of a head
  *
  *     S = sum_j k_j v_j^T  (D, E),   s = constant sum_j v_j  (E)
  *
  * a query needs q_i S + s, whatever the number of keys. Causal attention keeps S and s of all
- * chunks before the one at hand and forms the CHUNK x CHUNK weights inside it. Backward goes
- * forward once more for the gradient of q, and backward with
+ * earlier chunks and computes the CHUNK x CHUNK weights inside the current one. Backward runs
+ * forward once more for the gradient of q, and then backward with the sums
  *
  *     R = sum_i q_i G_i^T  (D, E),   r = constant sum_i G_i  (E),   G_i = dy_i / denominator_i
  *
- * of all later chunks for those of k and v. With levels, S counts a key e^(its level - that of
- * the chunk's last token) times and R a query e^(that level - its own), so that no factor is
- * above 1.
+ * over all later chunks for the gradients of k and v. With levels, S weights a key by e^(its level
+ * - level of the chunk's last token) and R a query by e^(that level - its own), so that no factor
+ * exceeds 1.
  */
 enum { CHUNK = 64 };
 
 typedef struct linear_args {
     rt_linear_attention_options o;
-    real *inverse; /* 1 / denominator, (B, H, Tq); 0 where that is 0 */
+    real *inverse; /* 1 / denominator, (B, H, Tq); 0 where the denominator is 0 */
 } linear_args;
 
-/* One head of one sequence. `dx` is laid out as x and NULL where it is not wanted. */
+/* One head of one sequence. `dx` has the layout of x and is NULL if it is not wanted. */
 typedef struct head {
     const rt_linear_attention_options *o;
     const real *q, *k, *v, *below_q, *below_k; /* below: of the denominator */
@@ -35,7 +35,7 @@ typedef struct head {
     const real *inverse;
     const uint8_t *mask; /* NULL: all keys are visible */
     const real *level;   /* NULL: none */
-    real *known;         /* S and s of the tokens before; NULL: none, and so are the next */
+    real *known;         /* S and s of the earlier tokens; NULL without a state */
     real *known_below;   /* their sum and number in the denominator */
     real *known_level;   /* NULL also without levels */
     int Tq, Tk, D, E;
@@ -47,8 +47,8 @@ typedef struct head {
 /* Scratch memory of a head. */
 typedef struct room {
     real *sum;     /* (D + 1, E): S and s, or R and r */
-    real *key;     /* (CHUNK, D): the keys of a chunk, zero where masked */
-    real *scaled;  /* (CHUNK, D): the same, or queries, times a factor each */
+    real *key;     /* (CHUNK, D): keys of a chunk, zero where masked */
+    real *scaled;  /* (CHUNK, D): keys or queries, each multiplied by a factor */
     real *weight;  /* (CHUNK, CHUNK) */
     real *dweight; /* (CHUNK, CHUNK) */
     real *g;       /* (CHUNK, E): G */
@@ -85,7 +85,8 @@ static real level_at(const head *a, int t)
     return t < 0 ? *a->known_level : a->level[(size_t)t * (size_t)a->level_stride];
 }
 
-/* e^(level of `from` - level of `to`), `from` not after `to`; -1 is the last token before. */
+/* Returns e^(level of `from` - level of `to`), `from` not after `to`; -1 is the last token of the
+ * state. */
 static real fade(const head *a, int from, int to)
 {
     if (!a->level || (from < 0 && !a->known_level))
@@ -123,9 +124,9 @@ static void multiply_row(real *x, real factor, int size)
         x[i] *= factor;
 }
 
-/* ---- the denominator ---- */
+/* ---- denominator ---- */
 
-/* sum = what is known of the tokens before, or nothing. */
+/* Initializes a sum with the state, or with zeros. */
 static void begin_sum(real *sum, const real *known, size_t size)
 {
     if (known)
@@ -134,8 +135,8 @@ static void begin_sum(real *sum, const real *known, size_t size)
         memset(sum, 0, size * sizeof *sum);
 }
 
-/* z = the sum of the keys up to and including token j, as its query sees them; returns the
- * number of them, counted in the same way. */
+/* Adds token j to the sum z of the keys that its query sees, faded by their levels. Returns their
+ * number, faded in the same way. */
 static real sum_keys(const head *a, real *z, real count, int j)
 {
     const real faded = fade(a, j - 1, j);
@@ -167,7 +168,7 @@ static void divide_by_denominator(const head *a, room w, real *y, real *inverse)
     a->known_below[a->D] = count;
 }
 
-/* The gradient of query i's denominator. */
+/* Returns the gradient of the denominator of query i. */
 static real below_gradient(const head *a, int i)
 {
     return -a->inverse[i] *
@@ -202,9 +203,9 @@ static void below_keys_backward(const head *a, room w)
     }
 }
 
-/* ---- the numerator ---- */
+/* ---- numerator ---- */
 
-/* w.key = the keys of a chunk, zero where masked. */
+/* Sets w.key to the keys of a chunk, zero where masked. */
 static void take_keys(const head *a, room w, chunk c)
 {
     for (int j = 0; j < c.size; j++) {
@@ -232,7 +233,8 @@ static void sum_chunk(const head *a, room w, chunk c)
             rows_at(a->v, c.start, a->v_stride), faded, rt_result_at(w.sum, a->E));
 }
 
-/* x_ij = (x_ij + constant) e^(level_j - level_i) for the keys that i sees in its chunk. */
+/* Computes x_ij = (x_ij + constant) e^(level_j - level_i) for the keys that i sees in its chunk,
+ * and 0 for others. */
 static void mask_weights(const head *a, real *x, chunk c, real constant)
 {
     for (int i = 0; i < c.size; i++) {
@@ -247,7 +249,7 @@ static void mask_weights(const head *a, real *x, chunk c, real constant)
     }
 }
 
-/* w.weight = what each query of a chunk gives to each key of it. */
+/* Computes w.weight, the weights of the keys of a chunk for its queries. */
 static void weigh_chunk(const head *a, room w, chunk c)
 {
     rt_gemm((rt_sizes){c.size, c.size, a->D}, 1, rows_at(a->q, c.start, a->stride),
@@ -255,7 +257,7 @@ static void weigh_chunk(const head *a, room w, chunk c)
     mask_weights(a, w.weight, c, (real)a->o->constant);
 }
 
-/* y = q S + s for the queries of a chunk, as far as S reaches them from token `last`. */
+/* Computes y = q S + s for the queries of a chunk, faded from token `last`. */
 static void apply_sum(const head *a, room w, real *y, chunk c, int last)
 {
     const real *s = w.sum + (size_t)a->D * (size_t)a->E;
@@ -294,7 +296,7 @@ static void forward_head(const head *a, room w, real *y, real *inverse)
         *a->known_level = level_at(a, a->Tk - 1);
 }
 
-/* w.g = G of a chunk's queries. */
+/* Sets w.g to G of the queries of a chunk. */
 static void take_gradients(const head *a, room w, chunk c)
 {
     for (int i = 0; i < c.size; i++) {
@@ -304,7 +306,7 @@ static void take_gradients(const head *a, room w, chunk c)
     }
 }
 
-/* w.dweight = the gradients of the weights inside a chunk, given w.g. */
+/* Computes w.dweight, the gradients of the weights inside a chunk, given w.g. */
 static void weigh_gradients(const head *a, room w, chunk c)
 {
     rt_gemm((rt_sizes){c.size, c.size, a->E}, 1, packed(w.g, a->E),
@@ -312,7 +314,7 @@ static void weigh_gradients(const head *a, room w, chunk c)
     mask_weights(a, w.dweight, c, 0);
 }
 
-/* dq += G S^T, as far as S reaches the queries from token `last`. */
+/* Computes dq += G S^T, faded from token `last`. Overwrites w.g. */
 static void queries_of_sum(const head *a, room w, chunk c, int last)
 {
     for (int i = 0; i < c.size; i++)
@@ -345,7 +347,7 @@ static void queries_backward(const head *a, room w)
     }
 }
 
-/* Adds the queries of a chunk, with G in w.g, to R and r as token `last` wants them. */
+/* Adds the queries of a chunk, with G in w.g, to R and r, faded to token `last`. */
 static void sum_queries(const head *a, room w, chunk c, int last)
 {
     const real faded = fade(a, last, last_of(c));
@@ -362,7 +364,7 @@ static void sum_queries(const head *a, room w, chunk c, int last)
             packed(w.g, a->E), faded, rt_result_at(w.sum, a->E));
 }
 
-/* dk += V R^T and dv += k R + r for the keys of a chunk; w.key has the keys. */
+/* Computes dk += V R^T and dv += k R + r for the keys of a chunk, which are in w.key. */
 static void keys_of_sum(const head *a, room w, chunk c)
 {
     const real *r = w.sum + (size_t)a->D * (size_t)a->E;
@@ -420,8 +422,6 @@ static void keys_backward(const head *a, room w)
             sum_queries(a, w, c, start - 1);
     }
 }
-
-/* ---- all heads ---- */
 
 static const real *at(const rt_tensor *x, int b, int h)
 {
@@ -488,7 +488,7 @@ static size_t inverse_offset(const rt_node *n, int b, int h)
     return ((size_t)b * (size_t)n->out->shape[2] + (size_t)h) * (size_t)n->out->shape[1];
 }
 
-/* A head of a sequence is a part. */
+/* Returns the number of parts: one for each head of each sequence. */
 static int head_count(const rt_node *n)
 {
     return n->out->shape[0] * n->out->shape[2];

@@ -1,12 +1,12 @@
 #include "ops/gemm.h"
 #include "ops/ops.h"
 
-/* One product for each matrix of a; when b is a single matrix, the rows of all
- * matrices of a are the rows of one product. */
+/* One product for each matrix of a. If b is a single matrix, the rows of all matrices of a form one
+ * product. */
 typedef struct extent {
     size_t products;
     int m, k, n;
-    size_t b_step; /* from one matrix of b to the next */
+    size_t b_step; /* from one matrix of b to the next; 0 for a single b */
 } extent;
 
 static extent extent_of(const rt_tensor *a, const rt_tensor *b)

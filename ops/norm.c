@@ -8,7 +8,7 @@
 
 /* ---- layer norm and RMS norm ---- */
 
-/* The latter has no mean and no bias. */
+/* Arguments of both norms; RMS norm has no mean and no bias. */
 typedef struct norm_args {
     double eps;
     real *mean;    /* of each row; NULL: RMS norm */
@@ -40,8 +40,8 @@ static RT_ROW_KERNEL(normalise_rows,
     }
 }
 
-/* With h the normalised row and d = dy * weight:
- * dx = rstd (d - mean(d) - h mean(d h)), in place of dy. */
+/* Computes dx = rstd (d - mean(d) - h mean(d h)), in place of dy, where h is the normalized row and
+ * d = dy * weight. */
 static RT_ROW_KERNEL(norm_gradients,
                      (real *restrict g, const real *restrict x, const real *restrict weight,
                       real *restrict dweight, real *restrict dbias, size_t rows, int size,
@@ -82,7 +82,8 @@ static RT_ROW_KERNEL(scale_to_rms,
     }
 }
 
-/* With h the normalised row and d = dy * weight: dx = rrms (d - h mean(d h)), in place of dy. */
+/* Computes dx = rrms (d - h mean(d h)), in place of dy, where h is the normalized row and d = dy *
+ * weight. */
 static RT_ROW_KERNEL(rms_gradients,
                      (real *restrict g, const real *restrict x, const real *restrict weight,
                       real *restrict dweight, size_t rows, int size, const real *restrict rrms_of),
@@ -123,14 +124,14 @@ static void norm_forward(const rt_node *n)
     rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), norm_span, NULL);
 }
 
-/* Returns the numbers that a part sums up: the gradients of weight and bias. */
+/* Returns the number of sums of a part: the gradients of weight and bias. */
 static size_t sums_of_part(const rt_node *n)
 {
     const norm_args *a = n->args;
     return (a->mean ? 2 : 1) * (size_t)rt_columns(n->out);
 }
 
-/* The sums of a part of the rows, of each part behind those of the one before. */
+/* Returns the memory for the sums of all parts. */
 static rt_scratch_size norm_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t parts = (size_t)rt_parts_of_rows(rt_rows(n->out), (size_t)rt_columns(n->out));
@@ -218,7 +219,7 @@ rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
 
 /* ---- normalize ---- */
 
-/* Squares are summed in double: those of small features would vanish in float. */
+/* Squares are summed in double, because small features would vanish in float. */
 static double length_of(const real *x, int size)
 {
     double squares = 0;
@@ -245,7 +246,7 @@ static void normalize_forward(const rt_node *n)
     rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), normalize_span, NULL);
 }
 
-/* dx = (dy - y (y . dy)) / |x|; a row of zeros has no direction and gets nothing. */
+/* Computes dx = (dy - y (y . dy)) / |x|; a row of zeros has no direction and gets no gradient. */
 static void gradient_of_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;

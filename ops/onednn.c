@@ -1,5 +1,5 @@
-/* The engine oneDNN: its primitives, which a thread creates one for each shape and keeps, and the
- * products that they compute. */
+/* The engine oneDNN: primitives, of which each thread keeps one per shape, and the products that
+ * they compute. */
 
 #include "core/memory.h"
 #include "core/row_kernels.h"
@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Data of many lengths has many shapes: what is kept is forgotten when there are too many. */
+/* Data of many lengths has many shapes, so all primitives are discarded at this number. */
 enum { KEPT = 512, PLACES = 2 * KEPT };
 
-/* Layout of the matrices of a product; none has gaps. Those of a batch may lie beside each other,
- * in the same rows. */
+/* Layout of the matrices of a product, which have no gaps. The matrices of a batch may lie beside
+ * each other in the same rows. */
 enum { TRANSPOSED = 1, BESIDE = 2, OF_A = 0, OF_B = 2, OF_C = 4, ADDS = 64 };
 
-/* Shape of the product that a primitive computes; it has no padding and is compared bytewise. */
+/* Shape of the product of a primitive; it has no padding and is compared bytewise. */
 typedef struct shape {
     rt_batch_size batch;
     int m, n, k;
@@ -32,7 +32,7 @@ typedef struct primitive {
     shape shape;
     dnnl_primitive_t run; /* NULL: the place is free */
     dnnl_memory_t a, b, c;
-    dnnl_memory_t alpha; /* the factor, where oneDNN takes it as an argument; or NULL */
+    dnnl_memory_t alpha; /* the factor, if it is an argument of the primitive; or NULL */
 } primitive;
 
 /* Primitives and scratch memory of a thread. */
@@ -40,7 +40,7 @@ typedef struct thread {
     dnnl_stream_t stream;
     int kept;
     primitive places[PLACES];
-    real *scratch; /* for a product that goes elsewhere afterwards */
+    real *scratch; /* for a product that is then added to its result */
     size_t scratch_size;
 } thread;
 
@@ -48,12 +48,12 @@ static dnnl_engine_t cpu;
 static pthread_key_t key;
 static bool begin_failed;
 
-/* libdnnl's threads are those of OpenMP; the setting is of the calling thread alone. */
+/* libdnnl's threads are those of OpenMP; the setting affects the calling thread only. */
 extern void omp_set_num_threads(int threads);
 
 /* ---- threads ---- */
 
-/* Empties a place, also one whose primitive could not be made. */
+/* Empties a place, also after a failed creation. */
 static void discard(primitive *p)
 {
     dnnl_primitive_destroy(p->run);
@@ -82,7 +82,7 @@ static void end_thread(void *context)
     rt_free(t);
 }
 
-/* Returns the primitives of the calling thread; NULL if memory is short. */
+/* Returns the primitives of the calling thread; NULL if they cannot be created. */
 static thread *this_thread(void)
 {
     thread *t = pthread_getspecific(key);
@@ -100,7 +100,7 @@ static thread *this_thread(void)
     return t;
 }
 
-/* Returns scratch memory that is valid until the next call; NULL if memory is short. */
+/* Returns scratch memory that is valid until the next call; NULL if memory is exhausted. */
 static real *scratch_of(thread *t, size_t size)
 {
     if (t->scratch_size >= size)
@@ -123,8 +123,8 @@ static unsigned place_of(const shape *s)
     return (unsigned)(hash >> 40) % PLACES;
 }
 
-/* oneDNN 3 has other functions than oneDNN 2 for the same: a description is a pointer, a product
- * has no description of its own, and a factor is an argument of the primitive. */
+/* oneDNN 3 replaced these functions of oneDNN 2: a description is a pointer, a product has no
+ * description of its own, and a factor is an argument of the primitive. */
 #if DNNL_VERSION_MAJOR >= 3
 
 #define ARG_ALPHA                (DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC)
@@ -175,7 +175,7 @@ static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
 
 #endif
 
-/* One matrix has two axes; a batch has those of its two steps before them. */
+/* Describes a matrix: two axes, preceded by two for the steps of a batch. */
 static dnnl_status_t describe(dnnl_memory_desc_t *d, const shape *s, int rows, int columns, int of)
 {
     const bool transposed = s->flags >> of & TRANSPOSED, beside = s->flags >> of & BESIDE;
@@ -208,7 +208,7 @@ static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, primitiv
     return bad;
 }
 
-/* Makes a primitive for its shape. */
+/* Creates the primitive for p->shape. */
 static dnnl_status_t make_primitive(primitive *p)
 {
     const shape *s = &p->shape;
@@ -239,7 +239,7 @@ static dnnl_status_t make_primitive(primitive *p)
     return bad;
 }
 
-/* Returns the primitive for a shape, until the next call; NULL if it cannot be made. */
+/* Returns the primitive for a shape, valid until the next call; NULL if it cannot be created. */
 static primitive *primitive_for(thread *t, const shape *s)
 {
     unsigned place = place_of(s);
@@ -268,7 +268,7 @@ static int layout_of(rt_batch_size batch, int stride, rt_steps step, bool transp
     return (transposed ? TRANSPOSED : 0) | (rt_side_by_side(batch, stride, step) ? BESIDE : 0);
 }
 
-/* Returns whether matrices (rows, columns), not transposed, lie without gaps, as primitives need.
+/* Returns whether matrices (rows, columns), not transposed, have no gaps, as primitives require.
  * For others oneDNN has kernels that are up to ten times slower. */
 static bool dense(rt_batch_size batch, int rows, int columns, int stride, rt_steps step)
 {
@@ -290,7 +290,7 @@ static bool dense_result(const rt_product *p)
     return dense(p->c.batch, p->m, p->n, p->c.stride, p->c.step);
 }
 
-/* c = alpha x + beta c, where x has its rows one after the other. */
+/* Computes c = alpha x + beta c, where x has no gaps between rows. */
 static RT_ROW_KERNEL(add_product, (const rt_product *p, const real *restrict x), (p, x))
 {
     for (int i = 0; i < p->m; i++) {
@@ -321,7 +321,7 @@ static bool execute(thread *t, const rt_product *p, const shape *s, real *c)
            !dnnl_primitive_execute(made->run, t->stream, made->alpha ? 4 : 3, arguments);
 }
 
-/* Returns the shape of a product into memory of its own. */
+/* Returns the shape of a product into separate memory. */
 static shape shape_of(const rt_product *p, dnnl_data_type_t type)
 {
     const rt_operand *a = &p->a, *b = &p->b;
@@ -335,7 +335,7 @@ static shape shape_of(const rt_product *p, dnnl_data_type_t type)
                    .type = type};
 }
 
-/* Into the result itself, which has no gaps; beta is 0 or 1. */
+/* Computes a product into its result, which has no gaps; beta is 0 or 1. */
 static bool multiply_into(thread *t, const rt_product *p, dnnl_data_type_t type)
 {
     shape s = shape_of(p, type);
@@ -345,7 +345,7 @@ static bool multiply_into(thread *t, const rt_product *p, dnnl_data_type_t type)
     return execute(t, p, &s, p->c.data);
 }
 
-/* Into memory of their own, from which the products are added. */
+/* Computes products into scratch memory and then adds them to their results. */
 static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t type)
 {
     const shape s = shape_of(p, type);
@@ -382,7 +382,8 @@ static bool multiply_alone(const rt_product *p)
                        (float)p->beta, (float *)p->c.data, p->c.stride);
 }
 
-/* A batch in one call, without gaps: an operand that is not converted is not copied. */
+/* Returns whether a batch can be computed in one call: without gaps, because operands in float are
+ * not copied. */
 static bool together(const rt_product *p)
 {
     return (p->c.batch.outer > 1 || p->c.batch.inner > 1) && rt_onednn_batch_room(RT_MATH_FLOAT) &&
@@ -409,22 +410,22 @@ bool rt_onednn_multiply(const rt_product *p, rt_math math)
     return math == RT_MATH_BF16 ? multiply_bf16(p) : multiply_float(p);
 }
 
-/* ---- the engine ---- */
-
-/* Instruction sets are sets of bits; one has all those of what it goes beyond. */
+/* Returns whether the processor has an instruction set. A set is a bit mask that includes the sets
+ * below it. */
 static bool has(dnnl_cpu_isa_t set)
 {
     return ((int)dnnl_get_effective_cpu_isa() & (int)set) == (int)set;
 }
 
-/* Measured with the heads of attention. Kernels of float for batches are there from AVX-512 on, and
- * pay for small products alone. */
+/* Returns limits measured with the heads of attention. Float kernels for batches exist from AVX-512
+ * on and pay off for small products only. */
 int rt_onednn_batch_room(rt_math math)
 {
     return math == RT_MATH_BF16 ? 65536 : has(dnnl_cpu_isa_avx512_core) ? 4096 : 0;
 }
 
-/* Operands in bf16, and a copy of one of them as the kernels read it. */
+/* Estimates the memory for the operands in bf16 and a copy of one of them in the layout of the
+ * kernels. */
 size_t rt_onednn_library(int m, int n, int k, rt_math math)
 {
     enum { PRIMITIVES = 4 << 20 };

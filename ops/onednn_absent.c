@@ -1,5 +1,5 @@
-/* The engine oneDNN of a build that has none: the library was not found, or the precision is
- * double, in which it computes nothing. */
+/* Replaces the engine oneDNN in a build without it: the library was not found, or the precision is
+ * double, which it does not support. */
 
 #include "ops/products.h"
 

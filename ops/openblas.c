@@ -22,7 +22,7 @@ const char *rt_openblas_kernels(void)
     return openblas_get_corename();
 }
 
-/* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": its configuration begins so. */
+/* Parses the configuration, which begins "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...". */
 void rt_openblas_describe(char *text, size_t size)
 {
     const char *all = openblas_get_config();
@@ -31,9 +31,9 @@ void rt_openblas_describe(char *text, size_t size)
     snprintf(text, size, "%.*s %s", (int)length, all, openblas_get_corename());
 }
 
-/* OpenBLAS goes through k in slices of DEPTH at most, or halves below two of them, and copies the
- * slice of one operand, for all m rows where the result has more than NARROW columns. The sizes are
- * those of its kernels for AVX2; those of others are near. */
+/* Models OpenBLAS, which goes through k in slices of at most DEPTH, or in halves below two of them.
+ * It copies the slice of one operand, for all m rows if the result has more than NARROW columns.
+ * The sizes are those of its AVX2 kernels; others are similar. */
 size_t rt_openblas_library(int m, int n, int k)
 {
     enum { DEPTH = 320, NARROW = 320, PANEL = 1 << 20 };

@@ -1,23 +1,19 @@
 #ifndef ROTOR_OPS_OPS_H
 #define ROTOR_OPS_OPS_H
 
-/* Every differentiable op, and its contract.
+/* Every differentiable op and its contract. Inputs are leaves or tensors of the graph; the result
+ * is a new tensor that the graph owns.
  *
- * All of them: take tensors of the graph or leaves; return a new tensor that the
- * graph owns; return NULL and leave a message in the graph that begins with their
- * name if an input or an array is NULL that is not said to be optional, or a shape,
- * an option or an index does not fit. What stands in a tensor, and a factor (of
- * rt_scale, `scale`, `slopes` and `constant` of attention), may be any number: a NaN
- * there gives what arithmetic gives. Arrays are as long as their comments say, which
- * nobody can check. `...` in a shape stands for any leading axes. dx is the gradient
- * of x, dy that of the result.
+ * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
+ * option or an index does not fit; the message begins with the name of the op. Values of tensors
+ * and factors (of rt_scale, `scale`, `slopes` and `constant` of attention) are not checked: a NaN
+ * propagates. The length of an array cannot be checked. In a shape, `...` stands for any leading
+ * axes. dx is the gradient of x, dy the gradient of the result.
  *
- * Backward uses up what it has no further need of, so a graph goes backward once
- * (rt_graph_backward). Gradients of results are computed in place by activations, norms
- * and rt_glu, and passed on by rt_add, rt_reshape and rt_linear_onto. In bf16 the
- * backward of rt_linear_activate overwrites the derivative that it saved. Values of
- * results, unless they are given back (rt_for_products), and what the other ops save, stay
- * until the graph is cleared.
+ * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
+ * norms and rt_glu compute dx in place of dy; rt_add, rt_reshape and rt_linear_onto pass dy on; in
+ * bf16, rt_linear_activate overwrites its saved derivative. Other saved memory, and the values of
+ * results that are not released (rt_for_products), stay until the graph is cleared.
  */
 
 #include "core/choice.h"
@@ -27,16 +23,16 @@
 
 /* ---- elementwise ---- */
 
-/* x + y; the shape of y is that of x or of its last axes (then it is repeated). */
+/* Adds x + y. The shape of y is the shape of x or of its last axes; y is then broadcast. */
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y);
 
-/* x * y, element by element; shapes as for rt_add. */
+/* Multiplies x * y, element by element; shapes as for rt_add. */
 rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y);
 
-/* factor * x. */
+/* Computes factor * x. */
 rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor);
 
-/* Each head times a factor of its own: y[..., h, d] = factors[h] x[..., h, d].
+/* Multiplies each head by its own factor: y[..., h, d] = factors[h] x[..., h, d].
  *
  *   x        (..., H, D)
  *   factors  (H)
@@ -45,16 +41,16 @@ rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor);
  * The gradient of a factor is summed in double. */
 rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
 
-/* e^x. */
+/* Computes e^x. */
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
 
-/* Gaussian error linear unit, x/2 (1 + erf(x / sqrt 2)), the exact form
- * (Hendrycks and Gimpel 2016). */
+/* Computes the exact Gaussian error linear unit, x/2 (1 + erf(x / sqrt 2)) (Hendrycks and Gimpel
+ * 2016). */
 rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x);
 
-/* The exact GELU as above; its tanh form, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)));
- * max(x, 0), with derivative 0 at 0; tanh; 1 / (1 + e^-x); x sigmoid(x); and elu(x) + 1,
- * that is x + 1 above 0 and e^x below. */
+/* Applies an activation function: the exact GELU as above; its tanh form, x/2 (1 + tanh(sqrt(2/pi)
+ * (x + 0.044715 x^3))); max(x, 0), with derivative 0 at 0; tanh; 1 / (1 + e^-x); x sigmoid(x);
+ * elu(x) + 1, which is x + 1 above 0 and e^x below. */
 #define RT_ACTIVATIONS(X)                                                                          \
     X(RT_GELU, "gelu")                                                                             \
     X(RT_GELU_TANH, "gelu_tanh")                                                                   \
@@ -66,35 +62,35 @@ rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x);
 typedef enum rt_activation { RT_ACTIVATIONS(RT_CHOICE_VALUE) } rt_activation;
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind);
 
-/* f(gate) * x, element by element, both of one shape: a gated linear unit, SwiGLU with RT_SILU,
- * GeGLU with RT_GELU (Shazeer 2020). Keeps nothing: backward computes f once more. */
+/* Computes the gated linear unit f(gate) * x, element by element, for tensors of one shape: SwiGLU
+ * with RT_SILU, GeGLU with RT_GELU (Shazeer 2020). Saves nothing: backward recomputes f. */
 rt_tensor *rt_glu(rt_graph *g, rt_tensor *gate, rt_tensor *x, rt_activation kind);
 
-/* Zero with probability p, else x / (1 - p); 0 <= p < 1. The mask is not stored:
- * backward draws it again from the graph's random numbers. Returns x itself if p is 0 or the
- * graph does not drop (see rt_graph_set_random). */
+/* Sets an element to zero with probability p, else to x / (1 - p); 0 <= p < 1. The mask is not
+ * stored: backward draws it again from the graph's random numbers. Returns x itself if p is 0 or
+ * dropout is off (rt_graph_set_random). */
 rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p);
 
 /* ---- shape, sums ---- */
 
-/* Returns the elements of x, in the memory of x, in another shape of the same size. */
+/* Returns a view of x, in the memory of x, with another shape of the same size. */
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape);
 
-/* The axes in another order: axis i of the result is axis order[i] of x. */
+/* Permutes the axes: axis i of the result is axis order[i] of x. */
 rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order);
 
-/* The sum, and the mean, of all elements; a single number. */
+/* Computes the sum, and the mean, of all elements: a single number. */
 rt_tensor *rt_sum(rt_graph *g, rt_tensor *x);
 rt_tensor *rt_mean(rt_graph *g, rt_tensor *x);
 
-/* One row of each text: that of its first token, of its last one, or the mean of all.
+/* Pools each sequence to one row: its first token, its last token or the mean of its tokens.
  *
  *   x         (B, T, C)
- *   key_mask  (B, T): 1 = token, 0 = padding, which is never the last token and not in the mean;
+ *   key_mask  (B, T): 1 = token, 0 = padding, which the last token and the mean exclude;
  *             must live until the graph is cleared; NULL: no padding
  *   result    (B, C)
  *
- * The first is that at place 0 in any case. Of a text without a token the mean is 0. Sums are in
+ * The first token is always at place 0. The mean of a sequence without a token is 0. Sums are in
  * double. */
 #define RT_POOLINGS(X) X(RT_POOL_FIRST, "first") X(RT_POOL_MEAN, "mean") X(RT_POOL_LAST, "last")
 typedef enum rt_pooling { RT_POOLINGS(RT_CHOICE_VALUE) } rt_pooling;
@@ -102,12 +98,14 @@ rt_tensor *rt_pool(rt_graph *g, rt_tensor *x, rt_pooling kind, const uint8_t *ke
 
 /* ---- products ---- */
 
-/*   a       (..., M, K)
+/* Multiplies matrices.
+ *
+ *   a       (..., M, K)
  *   b       (..., K, N) with the same leading axes, or (K, N) for all of them
  *   result  (..., M, N) */
 rt_tensor *rt_matmul(rt_graph *g, rt_tensor *a, rt_tensor *b);
 
-/* x weight^T + bias.
+/* Computes the linear map x weight^T + bias.
  *
  *   x       (..., I)
  *   weight  (O, I)
@@ -115,77 +113,78 @@ rt_tensor *rt_matmul(rt_graph *g, rt_tensor *a, rt_tensor *b);
  *   result  (..., O) */
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias);
 
-/* residual + x weight^T + bias; residual is shaped as the result. */
+/* Computes residual + x weight^T + bias. The residual has the shape of the result. */
 rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
                           rt_tensor *bias);
 
-/* f(x weight^T + bias), shapes as above: less memory than two ops, and fewer passes over it. */
+/* Computes f(x weight^T + bias), with shapes as above, in less memory and fewer passes than
+ * two ops. */
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Returns x for products alone: x of rt_linear, rt_linear_onto and rt_linear_activate, and q, k and
- * v of rt_attention, but not q with distance_keys. rt_reshape passes the property on. Where
+/* Returns x for use in products only: as x of rt_linear, rt_linear_onto and rt_linear_activate, or
+ * as q, k and v of rt_attention (not q with distance_keys). rt_reshape passes the property on. If
  * products round their operands (engine.h) and the graph records, the result is bf16-only: other
- * ops refuse it, and nothing else may read x, whose memory is released. Elsewhere, and if a
- * backward reads the numbers of x, the result is x itself. */
+ * ops refuse it, and the memory of x is released, so that nothing else may read x. Otherwise, or if
+ * a backward reads the numbers of x, the result is x itself. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
 
-/* (x - mean) / sqrt(variance + eps) * weight + bias over the last axis, with the
- * biased variance (Ba et al. 2016).
+/* Normalizes the last axis: (x - mean) / sqrt(variance + eps) * weight + bias, with the biased
+ * variance (Ba et al. 2016).
  *
  *   x       (..., C)
  *   weight  (C)
  *   bias    (C), or NULL */
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps);
 
-/* x / sqrt(mean of x^2 + eps) * weight over the last axis (Zhang and Sennrich 2019).
+/* Computes x / sqrt(mean of x^2 + eps) * weight over the last axis (Zhang and Sennrich 2019).
  *
  *   x       (..., C)
  *   weight  (C)
  *
- * Keeps one number per row. */
+ * Saves one number per row. */
 rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps);
 
-/* e^x / sum e^x over the last axis. */
+/* Computes e^x / sum e^x over the last axis. */
 rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x);
 
-/* x / |x| over the last axis; a row of zeros stays one. */
+/* Computes x / |x| over the last axis. A row of zeros stays zero. */
 rt_tensor *rt_normalize(rt_graph *g, rt_tensor *x);
 
-/* x - log sum e^x over the last axis. */
+/* Computes x - log sum e^x over the last axis. */
 rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x);
 
-/* Rows of a table.
+/* Returns the rows of a table, or of any matrix, that `ids` selects.
  *
  *   table   (V, C)
  *   ids     as many as the shape has elements, each 0 ... V-1; must live until the
  *           graph is cleared
  *   result  (shape..., C)
  *
- * An id that occurs twice adds to its row twice; the row `padding` (RT_NO_PADDING for
- * none) gets no gradient. Also gathers rows of any matrix. */
+ * The gradients of equal ids add up. The row `padding` (RT_NO_PADDING for none) gets
+ * no gradient. */
 rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_shape shape,
                         int padding);
 enum { RT_NO_PADDING = -1 };
 
 enum { RT_IGNORE = -100 };
 
-/* sum over the labelled rows of (log sum_j e^(x_j) - x_label), divided by `divisor`; with
- * label smoothing s, the target is 1 - s at the label plus s / V everywhere.
+/* Sums log sum_j e^(x_j) - x_label over the labelled rows and divides by `divisor`. With label
+ * smoothing s, the target is 1 - s at the label plus s / V everywhere.
  *
  *   logits  (..., V)
- *   labels  one per row, 0 ... V-1, or RT_IGNORE for a row that does not count; must
- *           live until the graph is cleared
+ *   labels  one per row, 0 ... V-1, or RT_IGNORE for an unlabelled row; must live until the
+ *           graph is cleared
  *   result  a single number
  *
- * A mean has the number of labels as its divisor; over shards, that of all of them. */
+ * For a mean, the divisor is the number of labels; over shards, the number in all of them. */
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor);
 
-/* Returns the index of the largest logit of a row, ignoring NaN: the first of equals, and 0 if all
- * are NaN. */
+/* Returns the index of the largest logit of a row, ignoring NaN: the first of equals, 0 if all are
+ * NaN. */
 int rt_largest(const rt_tensor *logits, size_t row);
 
 /* Returns the number of labelled rows whose largest logit is at the label. Not differentiable. */
@@ -193,8 +192,8 @@ size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels);
 
 /* ---- rotary position embedding ---- */
 
-/* Features of a head that make a pair: (2i, 2i+1) or (i, i + R/2), where R is the number of rotated
- * features, the first ones of a head. */
+/* Pairs of features of a head: (2i, 2i+1) or (i, i + R/2). The first R features of a head are
+ * rotated. */
 #define RT_PAIRINGS(X) X(RT_INTERLEAVED, "interleaved") X(RT_HALF, "half")
 typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 
@@ -213,8 +212,8 @@ typedef struct rt_positions {
 /* Cosines and sines of position times theta, computed once for q, k and v. Angles are computed in
  * double and stored as `real`. */
 typedef struct rt_rotation {
-    int sequences; /* 1, or B when every sequence has positions of its own */
-    int length;    /* T; a shorter x uses the first ones */
+    int sequences; /* 1, or B if every sequence has its own positions */
+    int length;    /* T; a shorter x uses the first positions */
     int heads;     /* G, a divisor of H: head h is rotated by theta h / (H/G), rounded down */
     int pairs;     /* R/2 */
     rt_pairing pairing;
@@ -223,18 +222,17 @@ typedef struct rt_rotation {
     const real *sine;
     rt_tensor *theta; /* (R/2) or (G, R/2), radians per position; NULL if fixed */
     rt_theta_form form;
-    double magnitude; /* what cosine and sine were multiplied by for all positions: 1, but for
-                         YaRN and LongRoPE */
+    double magnitude; /* factor of all cosines and sines: 1, except for YaRN and LongRoPE */
 } rt_rotation;
 
-/* A rotation by a theta that may be learned, in the memory of the graph.
+/* Returns a rotation by a theta that may be learned, in the memory of the graph.
  *
- *   theta    (R/2) or (G, R/2), in the form given */
+ *   theta    (R/2) or (G, R/2), in the given form */
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, rt_positions positions);
 
-/* Returns a rotation by a fixed theta of the shape (G, R/2), in the memory of the graph: these rows
- * of a table, without the rows before them. */
+/* Returns a rotation by a fixed theta of shape (G, R/2), in the memory of the graph. The table
+ * holds the given positions only, not the positions before them. */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);
 
@@ -252,37 +250,36 @@ rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, 
 rt_status rt_rotation_reserve(rt_rotation_table *table, int length) RT_MUST_CHECK;
 void rt_rotation_table_free(rt_rotation_table *table);
 
-/* Returns the factor of the scores of pair i of R/2 over a distance of one scale of xPos: (2i/R +
- * 0.4) / 1.4. */
+/* Returns the xPos factor of the scores of pair i of R/2 over a distance of one scale: (2i/R + 0.4)
+ * / 1.4. */
 double rt_xpos_zeta(int i, int pairs);
 
-/* The first T tokens of a rotation that multiplies by a power of the position as well, in the
- * memory of the graph: pair i at position m by zeta_i^(m / scale), zeta_i = rt_xpos_zeta(i, R/2).
- * With `scale` for queries and -scale for keys the score of pair i, of a query at m and a key at
- * n, is multiplied by zeta_i^((m - n) / scale): it decays towards keys behind the query, and
- * grows towards those ahead (xPos; Sun et al. 2022, arXiv 2212.10554, whose scale is 512; the
- * constants are those of XPOS in torchscale, github.com/microsoft/torchscale).
+/* Returns the first T tokens of a rotation with the decay of xPos, in the memory of the graph: pair
+ * i at position m is also multiplied by zeta_i^(m / scale), zeta_i = rt_xpos_zeta(i, R/2). With
+ * `scale` for queries and -scale for keys, the score of pair i for a query at m and a key at n is
+ * multiplied by zeta_i^((m - n) / scale). It decays towards keys before the query and grows towards
+ * keys after it (Sun et al. 2022, arXiv 2212.10554, where the scale is 512; constants as in XPOS of
+ * torchscale, github.com/microsoft/torchscale).
  *
  * |m| is at most RT_XPOS_REACH |scale|. The factors are then between 3e-18 and 3e17, so that
  * queries, keys and their gradients stay well within the range of float. */
 enum { RT_XPOS_REACH = 32 };
 rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T, double scale);
 
-/* Rotates each pair of features of every head by position times theta (rotary position
- * embedding; Su et al. 2021, eq. 34). Features beyond R pass through.
+/* Rotates each pair of features of every head by position times theta (rotary position embedding;
+ * Su et al. 2021, eq. 34). Features beyond R pass through.
  *
  *   x       (B, T, H, D), R <= D, H a multiple of the rotation's heads
  *   result  (B, T, H, D)
  *
- * dx is the same rotation by the opposite angle, multiplied by what y was multiplied by:
- * nothing, where there is neither a magnitude nor a decay, and then lengths are kept. The
- * gradient of theta is read off the result, dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over
- * every pair (a, b) with that theta, m its position: nothing else is saved. It is summed over
- * positions and sequences in double. If the result has given its numbers back, backward rotates x
- * again. */
+ * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay; without
+ * these, lengths are kept. The gradient of theta is computed from the result: dL/dtheta_i = sum m
+ * (dy_b y_a - dy_a y_b) over every pair (a, b) with that theta, m its position. It is summed over
+ * positions and sequences in double. Nothing else is saved; if the numbers of the result were
+ * released, backward rotates x again. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
-/* theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
+/* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
 void rt_theta_geometric(double *theta, int pairs, double base);
 
 /* ---- attention ---- */
@@ -296,60 +293,59 @@ typedef struct rt_distances {
 } rt_distances;
 
 typedef struct rt_attention_options {
-    double scale;                  /* of q k^T; 0 = 1 / sqrt(D) */
-    bool causal;                   /* a key is visible if its position is not after the query's */
-    int window;                    /* and if it is less than this far from it; 0 = any distance */
-    const uint8_t *key_mask;       /* (B, Tk): 1 = visible; NULL: all are */
+    double scale;            /* of q k^T; 0 = 1 / sqrt(D) */
+    bool causal;             /* keys after the query are not visible */
+    int window;              /* keys at this distance or farther are not visible; 0 = no limit */
+    const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
-    const double *key_positions;   /* (Tk); likewise */
+    const double *key_positions;   /* (Tk); NULL: 0, 1, 2, ... */
     const double *slopes;          /* (H): adds -slope |query - key position| (ALiBi) */
-    const rt_distances *distances; /* of the two below; NULL: neither is there */
+    const rt_distances *distances; /* for the two tensors below; NULL: neither is used */
     rt_tensor *distance_bias;      /* (classes, H): added to the score (T5; Raffel et al. 2020) */
     rt_tensor *distance_keys;      /* (classes, D): added to the key (Shaw et al. 2018) */
     double dropout;                /* of the probabilities, as rt_dropout */
-    real *probabilities;           /* (B, H, Tq, Tk): where to leave them, without dropout; NULL */
+    real *probabilities;           /* (B, H, Tq, Tk): receives them, without dropout; or NULL */
 } rt_attention_options;
 
-/* softmax(scale q (k + distance key)^T + bias, over the visible keys) v for every head.
+/* Computes softmax(scale q (k + distance key)^T + bias, over the visible keys) v for every head.
  *
  *   q       (B, Tq, H, D)
  *   k       (B, Tk, G, D), G a divisor of H: query head h reads key head h / (H/G), rounded down
  *   v       (B, Tk, G, E)          (grouped-query attention; Ainslie et al. 2023)
  *   result  (B, Tq, H, E)
  *
- * Works tile by tile and keeps one number per row, the logarithm of the softmax's sum;
- * backward computes the probabilities again. Tiles that a window hides are left out, so that its
- * cost is that of T window scores. A query that sees no key gets zeros. The arrays of the options
- * must live until the graph is cleared, unchanged. (Tiling: Dao et al. 2022.) */
+ * Works tile by tile (Dao et al. 2022) and saves two numbers per row, the maximum and the inverse
+ * sum of the softmax; backward recomputes the probabilities. Tiles outside a window are skipped, so
+ * that the cost is that of T window scores. A query without a visible key gets zeros. The arrays of
+ * the options must live, unchanged, until the graph is cleared. */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Number below every feature, far enough from the end of the range that differences stay within it.
- */
+/* Number below every feature, and small enough that differences do not overflow. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
-/* The recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
- * Zero it before the first token, except `level`. An op reads the state and advances it by its own
- * tokens, so that a text can be read piece by piece. Only for graphs that do not record: no
+/* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size. The
+ * caller zeroes it before the first token, except `level`. An op reads the state and advances it by
+ * its own tokens, so that a text can be read piece by piece. Only for graphs that do not record: no
  * gradient flows through it. */
 typedef struct rt_linear_state {
-    real *sum; /* (B, H, D + 1, E): sums of k v^T, and in the last row constant times those of v */
-    real *below; /* (B, H, D + 1): sums of k', and at the end the number of keys */
+    real *sum;   /* (B, H, D + 1, E): sums of k v^T; last row: constant times the sum of v */
+    real *below; /* (B, H, D + 1): sums of k'; last: the number of keys */
     real *level; /* (B, H): of the last token; RT_NO_LEVEL before the first. NULL without levels */
 } rt_linear_state;
 
 typedef struct rt_linear_attention_options {
-    bool causal;             /* a key is visible if it does not come after the query */
+    bool causal;             /* keys after the query are not visible */
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
-    double constant;         /* added to every similarity, above and below */
+    double constant;         /* added to every similarity, in numerator and denominator */
     double eps;              /* added to the denominator */
-    const real *level;       /* (B, Tk, H): a key counts e^(level of key - level of query) times,
-                                levels never fall (rt_key_exp); NULL: once */
-    rt_linear_state *state;  /* of the tokens before, causal only; NULL: there are none */
+    const real *level; /* (B, Tk, H): weights a key by e^(level of key - level of query); levels
+                          never fall (rt_key_exp); NULL: weight 1 */
+    rt_linear_state *state; /* of the earlier tokens, causal only; NULL: there are none */
 } rt_linear_attention_options;
 
-/* Attention whose weights are products of features, not exponentials of scores, so that its
- * cost grows linearly with T (Katharopoulos et al. 2020). For every head, over visible keys j:
+/* Computes attention whose weights are products of features instead of exponentials of scores, so
+ * that the cost is linear in T (Katharopoulos et al. 2020). For every head, over visible keys j:
  *
  *     y_i = sum_j (constant + q_i . k_j) v_j / (sum_j (constant + q'_i . k'_j) + eps)
  *
@@ -358,33 +354,30 @@ typedef struct rt_linear_attention_options {
  *   v       (B, Tk, H, E)
  *   result  (B, Tq, H, E)
  *
- * RoPE goes into q and k alone and leaves q' and k' as they were (Su et al. 2021, eq. 19): a
- * rotated denominator could become 0. Where q' = q and k' = k, the same tensors may be given.
- * A query without visible keys, or with denominator 0, gets zeros. Arrays of the options must
- * live until the graph is cleared. */
+ * RoPE rotates q and k, but not q' and k' (Su et al. 2021, eq. 19), because a rotated denominator
+ * could become 0. The same tensors may be given for q and q', k and k'. A query without visible
+ * keys, or with denominator 0, gets zeros. Arrays of the options must live until the graph is
+ * cleared. */
 rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options);
 
-/* e^(x - m), keys for linear attention that do not overflow: m is the largest feature that a
- * head has had up to and including a token (causal), or in the whole sequence. Masked tokens
- * do not count, and become zeros.
+/* Computes e^(x - m), keys for linear attention that do not overflow: m is the largest feature of a
+ * head up to and including the token (causal), or in the whole sequence. Masked tokens are excluded
+ * from m and become zeros.
  *
  *   x         (B, T, H, D)
  *   key_mask  (B, T): 1 = visible; NULL: all are
  *   before    (B, H), causal only: the largest feature before these tokens (rt_linear_state);
  *             NULL: there are none before
  *   *level    receives m, (B, T, H), which lives until the graph is cleared; NULL if not
- *             causal, since what all keys have in common cancels
+ *             causal, because a factor common to all keys cancels
  *
- * Linear attention that is given the levels does not depend on them, so no gradient flows
- * through m. */
+ * No gradient flows through m, because linear attention with these levels does not depend on m. */
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real *before, const real **level);
 
-/* ---- the list ---- */
-
-/* Names of all ops; the gradient table must have a row for each. */
+/* Names of all ops. The gradient table must have a row for each. */
 #define RT_OPS(X)                                                                                  \
     X(add)                                                                                         \
     X(multiply)                                                                                    \

@@ -5,8 +5,8 @@ typedef struct pooling {
     const uint8_t *key_mask;
 } pooling;
 
-/* Tokens first ... end - 1 of a text, of which padding does not count, and the share of each in the
- * result. */
+/* Tokens first ... end - 1 of a sequence, and the weight of each in the result. Padding does not
+ * count. */
 typedef struct span {
     size_t first, end;
     double share;
@@ -17,7 +17,8 @@ static bool is_token(const pooling *p, size_t row)
     return !p->key_mask || p->key_mask[row];
 }
 
-/* In a text of padding alone, the first token counts as the last, and the mean is 0. */
+/* Returns the pooled tokens. In a sequence of padding alone, the last token is the first, and the
+ * mean is 0. */
 static span span_of(const pooling *p, size_t b, size_t T)
 {
     size_t last = T - 1, tokens = 0;

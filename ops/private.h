@@ -1,8 +1,8 @@
 #ifndef ROTOR_OPS_PRIVATE_H
 #define ROTOR_OPS_PRIVATE_H
 
-/* Private declarations of the ops: passes over rows, activations, dropout, rotations and
- * products of a few rows. */
+/* Private declarations of the ops: passes over rows, activations, dropout, rotations and products
+ * of a few rows. */
 
 #include "core/graph.h"
 #include "core/random.h"
@@ -13,21 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- rows of a matrix; a pass over some of its columns takes the length of its rows, `stride`
- * ---- */
+/* Passes over rows of a matrix. For a pass over some columns, `stride` is the length of a row. */
 
-/* out = x + y in every row. */
+/* Computes out = x + y in every row. */
 void rt_rows_add(real *out, const real *x, const real *y, size_t rows, size_t columns,
                  size_t stride);
 
-/* Every row of out = y. */
+/* Copies y to every row of out. */
 void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns, size_t stride);
 
-/* out = x. */
+/* Copies the rows of x. */
 void rt_rows_copy(real *out, const real *x, size_t rows, size_t columns, size_t stride);
 
-/* The largest of x and `largest`; a NaN in x does not count. In lanes, since a single maximum
- * is a chain of comparisons; inline, so that it takes the instruction set of its caller. */
+/* Returns the largest of x and `largest`, ignoring NaN. Works in lanes, because a single maximum is
+ * a chain of comparisons; inline, so that it is compiled for the instruction set of its caller. */
 static inline real rt_row_largest(const real *restrict x, int size, real largest)
 {
     enum { LANES = 32 };
@@ -46,48 +45,36 @@ static inline real rt_row_largest(const real *restrict x, int size, real largest
     return lane[0];
 }
 
-/* log sum e^x over one row. */
+/* Computes log sum e^x over one row. */
 real rt_row_log_sum(const real *x, int size);
 
-/* sum += the sum of all rows. */
+/* Adds all rows of x to sum. */
 void rt_rows_sum(real *sum, const real *x, size_t rows, size_t columns, size_t stride);
 
-/* ---- activations ---- */
+/* Functions of one number. Forward computes the derivative as well, because most share work with
+ * it; backward is then one product for all of them. */
 
-/* Functions of one number. Most share work with their derivative, so forward computes both,
- * and backward is one product for all of them. */
-
-/* y = f(x), derivative = f'(x). */
+/* Computes y = f(x), derivative = f'(x). */
 typedef void rt_activation_values(real *restrict y, real *restrict derivative,
                                   const real *restrict x, size_t size);
 
-/* NULL, with the graph failed, if there is none of that kind. */
+/* Returns the kernel of an activation. Fails the graph and returns NULL if the kind is invalid. */
 rt_activation_values *rt_activation_kernel(rt_graph *g, const char *op, rt_activation kind);
 
-/* dx, in place of dy. */
+/* Computes dx, in place of dy. */
 void rt_activation_gradient(real *g, const real *derivative, size_t size);
 
-/* ---- dropout ---- */
-
-/* The mask of dropout as a function of a counter, for the two ops that drop. */
-
-/* For `count` elements, from counter `index` on (four elements to a counter): 0 with
- * probability p, else 1 / (1 - p). */
+/* Computes the mask of dropout as a function of a counter, from `index` on (four elements to a
+ * counter): 0 with probability p, else 1 / (1 - p). */
 void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t index, double p);
 
-/* ---- rotations ---- */
-
-/* The check of a rotation before its table is read. */
-
-/* Returns whether the sizes of a rotation agree, which one filled by hand may not. Otherwise the
- * graph fails. */
+/* Returns whether the sizes and the table of a rotation are consistent, which a caller may have
+ * filled in. Otherwise fails the graph. */
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r);
 
-/* ---- products of a few rows ---- */
-
-/* y = x w^T + beta y of a few rows x (m, k), such as a token of each of a few texts, and a weight w
- * (n, k), both without gaps, of which every number is read from memory once. With beta = 0, y is
- * not read. */
+/* Computes y = x w^T + beta y for a few rows x (m, k), such as one token of each of a few texts,
+ * and a weight w (n, k), both without gaps. Every number of w is read from memory once. With beta =
+ * 0, y is not read. */
 
 void rt_few_rows(rt_sizes size, const real *x, const real *w, real beta, real *y, int stride);
 

@@ -11,29 +11,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Product (i, j) of a batch, alone. */
+/* Returns product (i, j) of a batch. */
 rt_product rt_product_of(const rt_product *batch, int i, int j);
 
-/* One product, not a batch; sizes may be 0. */
+/* Computes a single product; sizes may be 0. */
 void rt_openblas_multiply(const rt_product *p);
-/* Name, version and kernels: "OpenBLAS 0.3.21 Haswell". */
+/* Writes name, version and kernels: "OpenBLAS 0.3.21 Haswell". */
 void rt_openblas_describe(char *text, size_t size);
 size_t rt_openblas_library(int m, int n, int k); /* as rt_gemm_library */
 
-/* Starts oneDNN for that math. RT_CONFIG with the reason if it is not available. */
+/* Starts oneDNN for a math. RT_CONFIG, with the reason, if it is not available. */
 rt_status rt_onednn_begin(rt_math math) RT_MUST_CHECK;
 
-/* False if memory is short. */
+/* Returns false if memory is exhausted. */
 bool rt_onednn_multiply(const rt_product *p, rt_math math);
 int rt_onednn_batch_room(rt_math math);
 size_t rt_onednn_library(int m, int n, int k, rt_math math);
 const char *rt_onednn_kernels(void);
 
-/* ---- operands in bf16 ---- */
-
 /* Operands of products in bfloat16 (8 bits of fraction), rounded to nearest, ties to even; a NaN
- * stays one. What several products read is rounded once: by a thread for itself, into one of its
- * places, or for all threads, as the parameters of a model are for a step. */
+ * stays NaN. An operand of several products is rounded once: by a thread into one of its places, or
+ * for all threads, as the parameters of a model for a step. */
 
 typedef uint16_t rt_bf16;
 
@@ -47,19 +45,21 @@ static inline bool rt_side_by_side(rt_batch_size batch, int stride, rt_steps ste
     return batch.inner > 1 && step.inner < (size_t)stride;
 }
 
-/* Returns the operand in bf16, without gaps between its rows, and between its matrices as they lie:
- * its rounded numbers if it has some, or else numbers in memory of the calling thread, which the
- * same place uses again. NULL if memory is short. */
+/* Returns the operand in bf16, without gaps between its rows, its matrices in the same layout: its
+ * rounded numbers if it has them, or else memory of the place in the calling thread, valid until
+ * the place is used again. NULL if memory is exhausted. */
 const rt_bf16 *rt_bf16_of(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
 
-/* Rounds the operand into memory of the calling thread as above, unless it is stored so. */
+/* Rounds the operand into memory of the calling thread as above, unless it is stored in
+ * that form. */
 const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
 
-/* Returns the rounded numbers of parameters that are held (rt_engine_hold). NULL if the operand is
- * not held or its rows have gaps. */
+/* Returns the rounded numbers of held parameters (rt_engine_hold). NULL if the operand is not held
+ * or its rows have gaps. */
 const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
 
-/* The memory of a place of the calling thread, for so many numbers. NULL if memory is short. */
+/* Returns the memory of a place of the calling thread, for `size` numbers. NULL if memory is
+ * exhausted. */
 rt_bf16 *rt_bf16_place(int place, size_t size);
 
 #endif

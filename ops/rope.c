@@ -5,19 +5,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Some tokens of one sequence, of heads of D features, of which the first 2 * pairs turn; and their
+/* Tokens of one sequence, with heads of D features whose first 2 * pairs are rotated, and their
  * rows of the table. */
 typedef struct view {
-    size_t start; /* index of their first number in the batch */
+    size_t start; /* index of the first number in the batch */
     int T, D, pairs;
     int heads; /* of the table */
-    int group; /* of the heads that share one of the table */
-    bool half; /* pairs (i, i + pairs), or (2 i, 2 i + 1) */
+    int group; /* heads of x per head of the table */
+    bool half; /* pairs (i, i + pairs); else (2 i, 2 i + 1) */
     const real *cosine, *sine;
     const double *position;
 } view;
 
-/* The tokens from number `first` of the batch on that belong to one sequence. */
+/* Returns the tokens of the first sequence within first ... end - 1. */
 static view view_at(const rt_tensor *x, const rt_rotation *r, size_t first, size_t end)
 {
     const size_t T = (size_t)x->shape[1], b = first / T, last = (b + 1) * T;
@@ -35,11 +35,11 @@ static view view_at(const rt_tensor *x, const rt_rotation *r, size_t first, size
                   .position = r->position + row};
 }
 
-/* Inlined with a constant `half` and `add`, so that each case becomes vector code of its own. */
+/* Inlined with constant `half` and `add`, so that each case is vectorized separately. */
 #define INLINE __attribute__((always_inline)) static inline
 
-/* y = R x, or y += R x; sign -1 turns the other way; the features that are not rotated pass
- * through. */
+/* Computes y = R x, or y += R x; sign -1 rotates by the opposite angle. Features that are not
+ * rotated pass through. */
 INLINE void rotate(real *restrict y, const real *restrict x, view v, real sign, bool half, bool add)
 {
     const real *restrict cosine = v.cosine, *restrict sine = v.sine;
@@ -58,8 +58,8 @@ INLINE void rotate(real *restrict y, const real *restrict x, view v, real sign, 
         }
 }
 
-/* Adds m * turn of every token to the sums: one for each pair, or for each head and pair, with
- * turn_i = dy_b y_a - dy_a y_b: how much the row would gain by turning pair i further. */
+/* Adds m * turn of every token to the sums, one for each pair or each head and pair. turn_i = dy_b
+ * y_a - dy_a y_b is the derivative of the loss by the angle of pair i. */
 INLINE void add_turns(double *restrict sum, real *restrict turn, const real *restrict y,
                       const real *restrict dy, view v, bool half)
 {
@@ -142,8 +142,8 @@ static bool learns(const rt_node *n)
     return n->in[1] && n->in[1]->wants_grad;
 }
 
-/* The gradient of theta is read off the result, or off what is rotated again where the result has
- * given its numbers back. */
+/* Returns whether backward must rotate x again for the gradient of theta, because the numbers of
+ * the result were released. */
 static bool rotates_again(const rt_node *n)
 {
     return learns(n) && !n->out->data;
@@ -156,9 +156,8 @@ static bool rope_reads(const rt_node *n, const rt_tensor *x)
     return x == n->out ? learns(n) && !n->in[0]->data : true;
 }
 
-/* For a learned theta: the sums of a part of the tokens, of each part behind those of the one
- * before, and the turns of a token, of each part as well. Each part has its tokens that are rotated
- * again. */
+/* Returns the memory for the sums and the turns of all parts, for a learned theta only. Each part
+ * also has its own rotated tokens, if they are recomputed. */
 static rt_scratch_size rope_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t width = width_of(n->out);
@@ -177,7 +176,7 @@ typedef struct rope_pass {
     real *turns;
 } rope_pass;
 
-/* The result of some tokens. */
+/* Returns the result of some tokens. */
 static const real *rotated(const rt_node *n, view v, real *scratch)
 {
     if (n->out->data)

@@ -14,12 +14,12 @@ void rt_theta_geometric(double *theta, int pairs, double base)
 
 /* Rows of a table: the angles of one position for all heads and pairs. */
 typedef struct table_rows {
-    double *position;    /* of each row, to be filled in */
-    real *cosine, *sine; /* (count, columns), likewise */
+    double *position;    /* (count), filled in */
+    real *cosine, *sine; /* (count, columns), filled in */
     size_t count;
     int columns;
     rt_positions positions;
-    const double *theta; /* of each column */
+    const double *theta; /* (columns) */
     double magnitude;
 } table_rows;
 
@@ -37,8 +37,8 @@ static void fill_rows(const table_rows *t)
     }
 }
 
-/* Returns a rotation in the memory of the graph that is as `like` but for its table, whose t->count
- * rows of t->columns numbers are to be filled. NULL if the graph has failed. */
+/* Returns a copy of `like` in the memory of the graph, with a new table of t->count rows of
+ * t->columns numbers, which the caller fills. NULL if the graph has failed. */
 static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, table_rows *t)
 {
     const size_t size = t->count * (size_t)t->columns;
@@ -55,11 +55,11 @@ static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, table_ro
     return r;
 }
 
-/* ---- learned ---- */
+/* ---- learned theta ---- */
 
-/* Cosines and sines of a + b from those of a and of b, so that only every BLOCK-th row and the
- * first BLOCK need the functions: to 4e-16, which float does not see. In double every row is
- * computed. */
+/* Cosines and sines of a + b are computed from those of a and b, so that only every BLOCK-th row
+ * and the first BLOCK rows need cos and sin. The error is 4e-16, below the precision of float. In
+ * double, every row is computed directly. */
 #ifdef RT_DOUBLE
 enum { BLOCK = 1 };
 #else
@@ -67,7 +67,7 @@ enum { BLOCK = 16 };
 #endif
 
 typedef struct angles {
-    double *cosine, *sine; /* a row */
+    double *cosine, *sine; /* one row */
 } angles;
 
 static void fill_angles(angles row, double position, const double *theta, int count,
@@ -187,8 +187,6 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
     return r;
 }
 
-/* ---- either ---- */
-
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
 {
     const rt_tensor *theta = r->theta;
@@ -206,7 +204,7 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
     return !rt_graph_failed(g);
 }
 
-/* ---- fixed ---- */
+/* ---- fixed theta ---- */
 
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions)
@@ -298,9 +296,7 @@ void rt_rotation_table_free(rt_rotation_table *table)
     *table = (rt_rotation_table){0};
 }
 
-/* ---- xPos ---- */
-
-/* The decay of xPos, which goes into the table of a rotation: x is not passed over once more. */
+/* ---- xPos: the decay is part of the table, which saves a pass over x ---- */
 
 double rt_xpos_zeta(int i, int pairs)
 {

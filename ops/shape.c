@@ -18,9 +18,7 @@ rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
     return rt_graph_view(g, &rt_op_reshape, shape, x);
 }
 
-/* ---- permute ---- */
-
-/* The steps in x, in elements, from one index of each axis of the result to the next. */
+/* Strides of x, in elements, for each axis of the result. */
 typedef struct permute_args {
     size_t step[RT_MAX_AXES];
 } permute_args;
@@ -92,9 +90,7 @@ rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order)
     return RT_APPLY(g, &rt_op_permute, shape, &args, x);
 }
 
-/* ---- sums ---- */
-
-/* sum and mean share all but the divisor, which is the argument. */
+/* sum and mean differ only in the divisor, which is the argument. */
 
 static void reduce_forward(const rt_node *n)
 {

@@ -18,7 +18,7 @@ static RT_ROW_KERNEL(softmax_row, (real *restrict y, const real *restrict x, int
         y[i] /= sum;
 }
 
-/* dx = y (dy - sum(dy y)). */
+/* Computes dx = y (dy - sum(dy y)). */
 static RT_ROW_KERNEL(softmax_row_gradient,
                      (real *restrict dx, const real *restrict y, const real *restrict g, int size),
                      (dx, y, g, size))
@@ -58,8 +58,6 @@ rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
     return RT_APPLY(g, &rt_op_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
 }
 
-/* ---- log_softmax ---- */
-
 static RT_ROW_KERNEL(log_softmax_row,
                      (real *restrict y, const real *restrict x, int size, real log_sum),
                      (y, x, size, log_sum))
@@ -68,7 +66,7 @@ static RT_ROW_KERNEL(log_softmax_row,
         y[i] = x[i] - log_sum;
 }
 
-/* dx = dy - e^y sum(dy). */
+/* Computes dx = dy - e^y sum(dy). */
 static RT_ROW_KERNEL(log_softmax_row_gradient,
                      (real *restrict dx, const real *restrict y, const real *restrict g, int size),
                      (dx, y, g, size))

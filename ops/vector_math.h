@@ -1,10 +1,9 @@
 #ifndef ROTOR_OPS_VECTOR_MATH_H
 #define ROTOR_OPS_VECTOR_MATH_H
 
-/* exp, tanh and the normal distribution, written so that a loop over them becomes vector
- * code. In the float build they are polynomials; tests/ops/test_vector_math.c holds
- * the stated errors over the whole range. In the double build, which is for exactness,
- * they are the C library's.
+/* exp, tanh and the normal distribution, written so that loops over them are vectorized. In the
+ * float build they are polynomials, whose stated errors tests/ops/test_vector_math.c checks over
+ * the whole range. In the double build, meant for exactness, they are the C library's.
  */
 
 #include "core/real.h"
@@ -30,7 +29,7 @@ static inline double rt_tanh_of(double x)
     return tanh(x);
 }
 
-/* The distribution function of the standard normal and its density. */
+/* Computes the distribution function of the standard normal and its density. */
 static inline void rt_normal(double x, double *cdf, double *density)
 {
     *cdf = 0.5 * erfc(-x * 0.7071067811865476);
@@ -39,12 +38,12 @@ static inline void rt_normal(double x, double *cdf, double *density)
 
 #else
 
-/* e^x to 1.5 ULP; 0 below -87.3 and for -infinity, infinity above 88.7.
- * x = n ln 2 + r with |r| <= ln 2 / 2; e^r is a polynomial, 2^n an exponent. */
+/* Computes e^x to 1.5 ULP; 0 below -87.3 and for -infinity, infinity above 88.7. x = n ln 2 + r
+ * with |r| <= ln 2 / 2; e^r is a polynomial, 2^n an exponent. */
 static inline float rt_exp_of(float x)
 {
     const float log2_e = 0x1.715476p+0f, ln2_high = 0x1.62ep-1f, ln2_low = 0x1.0bfbe8p-15f;
-    const float round = 0x1.8p+23f; /* adding it leaves the nearest whole number in the low bits */
+    const float round = 0x1.8p+23f; /* adding it leaves the nearest integer in the low bits */
     const float low = -87.3f, high = 88.72f;
     float clamped = x < low ? low : x;
     clamped = clamped > high ? high : clamped;
@@ -68,15 +67,15 @@ static inline float rt_exp_of(float x)
     return x == x ? p : x;
 }
 
-/* tanh x with an absolute error below 2e-7. */
+/* Computes tanh x with an absolute error below 2e-7. */
 static inline float rt_tanh_of(float x)
 {
     return 1 - 2 / (1 + rt_exp_of(2 * x));
 }
 
-/* Phi(x) and phi(x), each with an absolute error below 2e-7. The tail is
- * Phi(-a) = e^(-a^2/2) erfcx(a / sqrt 2) / 2, with erfcx a polynomial in
- * t = 1 / (1 + 0.5 a / sqrt 2), so that it keeps its relative accuracy. */
+/* Computes Phi(x) and phi(x), each with an absolute error below 2e-7. The tail is Phi(-a) =
+ * e^(-a^2/2) erfcx(a / sqrt 2) / 2, with erfcx a polynomial in t = 1 / (1 + 0.5 a / sqrt 2), which
+ * keeps its relative accuracy. */
 static inline void rt_normal(float x, float *cdf, float *density)
 {
     float a = rt_abs(x);

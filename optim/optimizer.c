@@ -9,12 +9,10 @@ struct rt_optimizer {
     rt_parameters *parameters;
     rt_optimizer_settings settings;
     const rt_update_rule *rule;
-    real *states[RT_MOST_STATES]; /* each laid out as the parameters */
-    real *room;                   /* in which a matrix is moved */
-    int64_t step;                 /* taken so far */
+    real *states[RT_MOST_STATES]; /* in the layout of the parameters */
+    real *room;                   /* scratch memory for a matrix */
+    int64_t step;                 /* steps taken */
 };
-
-/* ---- life ---- */
 
 static bool is_share(double x)
 {
@@ -97,15 +95,13 @@ void rt_optimizer_free(rt_optimizer *o)
     rt_free(o);
 }
 
-/* ---- a step ---- */
-
-/* A parameter that is not trained has no spans. */
+/* Returns the number of spans of a parameter; 0 if it is not trained. */
 static size_t spans_of(const rt_optimizer *o, const rt_parameter *parameter)
 {
     return parameter->tensor.wants_grad ? rt_span_count(o->rule, parameter) : 0;
 }
 
-/* The norm is the same number as the program's: it adds up in the same order. */
+/* Computes the norm of the gradient, in the same order as the trainer and so with the same bits. */
 static rt_status measure(const rt_optimizer *o, double *norm)
 {
     const rt_parameters *p = o->parameters;

@@ -13,7 +13,7 @@
     X(RT_SCHEDULE_COSINE, "cosine")
 typedef enum rt_schedule { RT_SCHEDULES(RT_CHOICE_VALUE) } rt_schedule;
 
-/* A schedule that a run had until it was extended with another one. */
+/* Schedule of a run before it was extended with another one. */
 typedef struct rt_past_schedule {
     int until; /* its last step */
     double lr;
@@ -26,21 +26,21 @@ enum { RT_MOST_PAST_SCHEDULES = 32 };
 
 typedef struct rt_optimizer_options {
     rt_optimizer_settings settings;
-    double lr;        /* the peak of the schedule */
-    double matrix_lr; /* of muon, that of the matrices of layers; 0 = lr */
+    double lr;        /* peak of the schedule */
+    double matrix_lr; /* peak for the matrices of layers, with muon; 0 = lr */
     rt_schedule schedule;
     int warmup_steps;
-    double min_lr_ratio;                           /* of lr, where the schedule ends */
-    int schedule_steps;                            /* where the schedule ends */
-    int past_count;                                /* of a run that was extended */
+    double min_lr_ratio; /* final learning rate of the schedule, as a share of lr */
+    int schedule_steps;  /* last step of the schedule */
+    int past_count;      /* earlier schedules of an extended run */
     rt_past_schedule past[RT_MOST_PAST_SCHEDULES]; /* in their order */
 } rt_optimizer_options;
 
 /* Returns the learning rate of step 1, 2, ...; a warm-up rises in equal steps to lr. */
 double rt_learning_rate(const rt_optimizer_options *o, int step);
 
-/* Returns the learning rate of a step, and the rate of matrices, which follows the schedule from a
- * peak of its own. */
+/* Returns the learning rate of a step, and the rate of matrices, which follows the schedule with
+ * its own peak. */
 rt_rates rt_learning_rates(const rt_optimizer_options *o, int step);
 
 /* Table of the keys of [optimizer] and theta.lr_scale, members of rt_optimizer_options. */

@@ -101,8 +101,6 @@ size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p)
     return most;
 }
 
-/* ---- clipping ---- */
-
 RT_ROW_FUNCTION(double, rt_sum_of_squares, (const real *restrict x, size_t size), (x, size))
 {
     double sum = 0;
@@ -112,7 +110,7 @@ RT_ROW_FUNCTION(double, rt_sum_of_squares, (const real *restrict x, size_t size)
     return sum;
 }
 
-/* The small constant keeps a gradient of norm 0 whole; PyTorch's. */
+/* Adds a small constant to the norm, as PyTorch does, to prevent a division by 0. */
 double rt_clip_factor(double norm, double max_norm)
 {
     return max_norm > 0 ? fmin(1, max_norm / (norm + 1e-6)) : 1;

@@ -11,7 +11,7 @@ static rt_past_schedule schedule_at(const rt_optimizer_options *o, int step)
     return (rt_past_schedule){step, o->lr, o->schedule, o->min_lr_ratio, o->schedule_steps};
 }
 
-/* The learning rate of a step whose peak is lr. */
+/* Returns the learning rate of a step for a schedule with the peak lr. */
 static double rate_from(double lr, const rt_optimizer_options *o, int step)
 {
     const double pi = 3.141592653589793;

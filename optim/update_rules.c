@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Adam: weight decay is taken from the parameter (AdamW) or added to the gradient ---- */
+/* ---- Adam: weight decay shrinks the parameter (AdamW) or is added to the gradient ---- */
 
 /* clang-format off */
 #define ADAM_STATES {{"first_moment", false}, {"second_moment", true}}
@@ -93,8 +93,8 @@ const rt_update_rule rt_rule_sgd = {.word = "sgd",
                                     .state_count = 1,
                                     .span = sgd_span};
 
-/* ---- Lion (Chen et al. 2023): every number moves by lr, in the direction of a mean gradient ----
- */
+/* ---- Lion (Chen et al. 2023): every number changes by lr, in the direction of a mean gradient
+ * ---- */
 
 static RT_ROW_KERNEL(lion,
                      (real *restrict p, real *restrict m, const real *restrict gradient,
@@ -126,11 +126,11 @@ const rt_update_rule rt_rule_lion = {.word = "lion",
                                      .bounded_by = "Lion",
                                      .span = lion_span};
 
-/* ---- Muon (Jordan et al. 2024): a matrix of a layer moves by the orthogonal matrix nearest to its
- * momentum; everything else moves as by AdamW. As torch.optim.Muon, in the precision of the build
- * where that has bfloat16. ---- */
+/* ---- Muon (Jordan et al. 2024): a matrix of a layer changes by the orthogonal matrix nearest to
+ * its momentum; everything else as with AdamW. As torch.optim.Muon, but in the precision of the
+ * build instead of bfloat16. ---- */
 
-/* m becomes the mean of gradients, u the look ahead of Nesterov. */
+/* Computes the mean gradient m, and the look-ahead u of Nesterov. */
 static RT_ROW_KERNEL(muon_mean,
                      (real *restrict m, real *restrict u, const real *restrict gradient,
                       size_t size, real scale, real mu),
@@ -165,7 +165,7 @@ static void transpose(real *restrict y, const real *restrict x, int rows, int co
             y[j * (size_t)rows + i] = x[i * (size_t)columns + j];
 }
 
-/* A wide matrix and the room that its Newton-Schulz steps take. */
+/* A wide matrix and the scratch memory of its Newton-Schulz steps. */
 typedef struct wide {
     int rows, columns; /* rows <= columns */
     size_t size;
@@ -190,8 +190,8 @@ static wide wide_in(real *room, int rows, int columns)
     return w;
 }
 
-/* x = a x + (b S + c S S) x with S = x x^T: singular values go towards 1 (Jordan's coefficients).
- */
+/* Computes x = a x + (b S + c S S) x with S = x x^T, which moves singular values towards 1
+ * (Jordan's coefficients). */
 static void newton_schulz_step(wide *w)
 {
     const real a = (real)3.4445, b = (real)-4.7750, c = (real)2.0315;

@@ -23,8 +23,8 @@ static char *find_end(char *at, const char *end, rt_separator separator)
     return at;
 }
 
-/* Keeps what stands between quotes; returns the byte after the last of them, NULL if there is
- * none. */
+/* Parses the text between quotes. Returns the byte after the closing quote, NULL if there
+ * is none. */
 static char *unquote(char *from, char *end, rt_cell *cell)
 {
     char *to = cell->bytes = from + 1;
@@ -55,7 +55,7 @@ char *rt_cell_take(char *from, char *end, rt_separator separator, rt_cell *cell)
 
 /* ---- a table ---- */
 
-/* The longest line is a bound on what a file can make this process ask of the heap. */
+/* The maximum size of a line bounds the memory that an untrusted file can request. */
 enum { LONGEST_LINE = 1 << 24 };
 
 static bool fail(rt_csv *c, rt_status status)
@@ -65,7 +65,7 @@ static bool fail(rt_csv *c, rt_status status)
     return false;
 }
 
-/* The next line that has an end. */
+/* Reads the next line that ends in a newline. */
 static bool next_line(rt_csv *c)
 {
     const bool next = rt_lines_next(&c->lines) && c->lines.ended;
@@ -84,8 +84,8 @@ static bool next_line(rt_csv *c)
 
 /* ---- cells ---- */
 
-/* Cuts a line into cells, and returns their number; 0 for a line that has more than `most`, or is
- * no row. */
+/* Cuts a line into cells. Returns their number; 0 if there are more than `most` or the line is not
+ * a row. */
 static int cut(char *line, size_t length, char **cells, int most)
 {
     char *const end = line + length;
@@ -121,9 +121,7 @@ static bool read_header(rt_csv *c)
     return c->columns > 0;
 }
 
-/* ---- files ---- */
-
-/* A path that is no regular file might never end, or never begin. */
+/* Opens a regular file; other files, such as pipes, might block. */
 static bool open_file(rt_csv *c, const char *folder, const char *name)
 {
     const rt_status fits = rt_path_join(c->path, folder, name);

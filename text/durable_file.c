@@ -30,7 +30,7 @@ rt_status rt_output_check(const char *path, bool overwrite, const char *const *i
 {
     struct stat facts;
     if (stat(path, &facts))
-        return rt_ok(); /* opening it tells what is wrong */
+        return rt_ok(); /* opening the file reports the error */
     if (S_ISDIR(facts.st_mode))
         return rt_error(RT_CONFIG, "%.900s: a folder is there; name a file", path);
     if (!S_ISREG(facts.st_mode))
@@ -87,8 +87,7 @@ static bool synchronise(int descriptor)
     return result == 0;
 }
 
-/* A new name is on the disk once its folder is. Some file systems cannot
- * synchronise a folder and say EINVAL: there is nothing to wait for then. */
+/* Ignores EINVAL, which some file systems return because they cannot synchronize a folder. */
 rt_status rt_durable_names(const char *path)
 {
     char folder[RT_PATH_SIZE];
@@ -193,8 +192,8 @@ bool rt_folder_holds_only(const char *path, const char *const *names)
 
 /* ---- staging folders ---- */
 
-/* Removes the files that a staging folder can have, finished or not, and the folder. If that fails,
- * `what` is in the way. */
+/* Removes the files of a staging folder, finished or not, and the folder. On an error, `what` is
+ * the path that cannot be removed. */
 static bool remove_staging(const char *path, const char *const *names, char what[RT_PATH_SIZE])
 {
     static const char *const endings[] = {"", RT_TEMPORARY_SUFFIX};
@@ -210,7 +209,7 @@ static bool remove_staging(const char *path, const char *const *names, char what
     return !rmdir(path);
 }
 
-/* The staging folder's name beside the folder; false if it has none. */
+/* Writes the name of the staging folder beside the folder. Returns false if there is none. */
 static bool name_beside(const rt_durable_folder *f, char beside[RT_PATH_SIZE])
 {
     const char *name = rt_path_name(f->path);
@@ -219,7 +218,7 @@ static bool name_beside(const rt_durable_folder *f, char beside[RT_PATH_SIZE])
     return *name && length < RT_PATH_SIZE;
 }
 
-/* Removes the files that a killed program left. */
+/* Removes the staging folders that a killed program left. */
 static rt_status remove_left(const rt_durable_folder *f)
 {
     char beside[RT_PATH_SIZE], what[RT_PATH_SIZE];
@@ -229,9 +228,9 @@ static rt_status remove_left(const rt_durable_folder *f)
     return rt_ok();
 }
 
-/* ---- beginning ---- */
+/* ---- opening ---- */
 
-/* A folder has no place among files that are replaced. */
+/* Checks that no folder has the name of a file to be replaced. */
 static rt_status check_names(const rt_durable_folder *f)
 {
     char path[RT_PATH_SIZE];
@@ -248,7 +247,7 @@ static rt_status check_names(const rt_durable_folder *f)
     return rt_ok();
 }
 
-/* A folder that may be seen by some alone stays one. */
+/* Creates the staging folder with the permissions of the folder, which may be restricted. */
 static rt_status make_staging(rt_durable_folder *f)
 {
     struct stat older, newer;
@@ -276,9 +275,9 @@ rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const c
     return status.code ? status : make_staging(f);
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
-/* Leaves nothing that was made. */
+/* Removes everything that was created. */
 static rt_status discard(const rt_durable_folder *f, rt_status status)
 {
     char what[RT_PATH_SIZE];
@@ -287,8 +286,8 @@ static rt_status discard(const rt_durable_folder *f, rt_status status)
     return status;
 }
 
-/* Returns whether the folder may be the working directory of this program, which would find itself
- * in the older one. */
+/* Returns whether the folder may be the working directory of this program, which would then be in
+ * the old folder. */
 static bool is_working_folder(const char *path)
 {
     struct stat here, there;
@@ -296,8 +295,8 @@ static bool is_working_folder(const char *path)
            (here.st_dev == there.st_dev && here.st_ino == there.st_ino);
 }
 
-/* Exchanges the folder with the new one, which cannot be in it meanwhile. False if it stays as it
- * is. */
+/* Exchanges the folder with the staging folder, which is moved beside it first. Returns false if
+ * the folder is unchanged. */
 static bool exchange(rt_durable_folder *f, const char *beside)
 {
     if (!rt_folder_holds_only(f->path, f->names) || is_working_folder(f->path) ||
@@ -310,7 +309,7 @@ static bool exchange(rt_durable_folder *f, const char *beside)
     return false;
 }
 
-/* Moves the file of that name, or its absence. */
+/* Moves the file with the name, or removes the old one if there is no new file. */
 static rt_status move(const rt_durable_folder *f, const char *name)
 {
     char from[RT_PATH_SIZE], to[RT_PATH_SIZE];
@@ -324,7 +323,8 @@ static rt_status move(const rt_durable_folder *f, const char *name)
     return unlink(to) && errno != ENOENT ? cannot("remove", to) : rt_ok();
 }
 
-/* Without the last of the names nobody takes the folder for a whole one. */
+/* Moves all files. The last name is removed first, so that an incomplete folder is
+ * not recognized. */
 static rt_status move_all(const rt_durable_folder *f)
 {
     char last[RT_PATH_SIZE];
@@ -356,7 +356,7 @@ rt_status rt_durable_folder_close(rt_durable_folder *f, rt_status status)
     if (!name_beside(f, beside) || !exchange(f, beside))
         return move_all(f);
     status = rt_durable_names(f->path);
-    if (!status.code) /* what stays of the older files is removed by the next program */
+    if (!status.code) /* the next writer removes old files that remain */
         remove_staging(beside, f->names, what);
     return status;
 }

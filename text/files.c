@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A path in a message leaves room for the rest of it. */
+/* A path in a message, truncated to leave room for the message. */
 #define PATH "%.800s"
 
-/* Returns whether a file is named for an option, such as --vocab, and not for a key. */
+/* Returns whether a file is given by an option, such as --vocab, and not by a key. */
 static bool is_option(const char *key)
 {
     return *key == '-';
@@ -40,7 +40,7 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size)
     return rt_ok();
 }
 
-/* Reads up to `size` bytes; *got says how many there were. */
+/* Reads up to `size` bytes; *got receives their number. */
 static rt_status read_file(const char *key, const char *path, unsigned char *to, size_t size,
                            size_t *got)
 {
@@ -77,7 +77,7 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     if (size > RT_FILES_LIMIT)
         return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %zu", path, key,
                         is_option(key) ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
-    unsigned char *bytes = rt_alloc(size + 1, 1); /* one more tells of a file that has grown */
+    unsigned char *bytes = rt_alloc(size + 1, 1); /* one more, to detect a file that has grown */
     if (!bytes)
         return rt_out_of_memory(key);
     status = read_file(key, path, bytes, size + 1, &got);

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* ---- before Jansson sees it ---- */
-
 typedef struct scanning {
     const char *name;
     int line;
@@ -13,7 +11,7 @@ typedef struct scanning {
     int values, most_values;
 } scanning;
 
-/* The byte behind a string, whose first quote is at `at`; `end` if it does not end. */
+/* Returns the byte after a string, whose first quote is at `at`; `end` if it is not closed. */
 static char *skip_string(char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++)
@@ -30,14 +28,14 @@ static bool is_digit(char c)
 static const char most_in_63_bits[] = "9223372036854775807";
 static const char most_in_64_bits[] = "18446744073709551615";
 
-/* Returns whether so many digits are above a number, if the first of them is no 0. */
+/* Returns whether `count` digits, without a leading 0, are above a number. */
 static bool is_above(const char *digits, size_t count, const char *most)
 {
     const size_t size = strlen(most);
     return count > size || (count == size && memcmp(digits, most, size) > 0);
 }
 
-/* Changes a whole number as the header says. */
+/* Changes an integer as described in the header. */
 static void settle_whole(char *digits, size_t count, bool negative)
 {
     const size_t size = strlen(most_in_63_bits);
@@ -53,7 +51,7 @@ static void settle_whole(char *digits, size_t count, bool negative)
     }
 }
 
-/* Returns the byte behind a number, which may be changed. */
+/* Returns the byte after a number, which may be changed. */
 static char *settle_number(char *at, const char *end)
 {
     const bool negative = *at == '-';
@@ -106,7 +104,7 @@ static rt_status scan(scanning *s, char *at, const char *end)
     return status;
 }
 
-/* Jansson passes over some, and who keeps the text keeps it up to the first. */
+/* Refuses zero bytes, because Jansson skips some, and a C string would end there. */
 static rt_status refuse_zero(const char *name, const char *bytes, size_t size)
 {
     const char *zero = memchr(bytes, '\0', size);
@@ -115,8 +113,6 @@ static rt_status refuse_zero(const char *name, const char *bytes, size_t size)
         line += *at == '\n';
     return zero ? rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line) : rt_ok();
 }
-
-/* ---- Jansson ---- */
 
 static rt_status cannot_parse(const char *name, const json_error_t *error)
 {

@@ -1,11 +1,10 @@
 #ifndef ROTOR_TEXT_JSON_H
 #define ROTOR_TEXT_JSON_H
 
-/* JSON of strangers, by Jansson: with limits on what it may take, and without what it lets pass
- * that is no JSON, or none that the formats here allow.
+/* Untrusted JSON, parsed by Jansson, with limits on memory and depth, and stricter where Jansson
+ * accepts invalid JSON or the file formats differ.
  *
- * Jansson keeps its own memory (malloc). Errors are RT_DATA, begin with `name` and tell the line;
- * RT_MEMORY. */
+ * Jansson uses malloc. Errors are RT_DATA, begin with `name` and tell the line; RT_MEMORY. */
 
 #include "core/status.h"
 
@@ -14,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Brackets within brackets, as in serde_json, which Hugging Face reads with. */
+/* Maximum depth of brackets, as in serde_json, which Hugging Face uses. */
 enum { RT_JSON_DEPTH = 127 };
 
-/* An object, to be given back with json_decref. A key that comes twice is refused, and so is NUL in
- * a string, and a text with more than `values` values, each of which takes up to 250 bytes. The
- * bytes are changed where Jansson and the formats differ on whole numbers: -0, which it takes for
- * 0, is read as -1; those from 2^63 to 2^64-1, which it does not take, as 2^63-1; and larger ones
- * as numbers that are not whole. */
+/* Parses an object, which the caller releases with json_decref. Refused are duplicate keys, NUL in
+ * a string, and texts with more than `values` values, each of which takes up to 250 bytes. The
+ * bytes are changed where Jansson and the formats differ in integers: -0 (0 for Jansson) is read as
+ * -1; 2^63 ... 2^64-1 (an error for Jansson) as 2^63-1; integers above that, or below -(2^63-1), as
+ * real numbers without their last two digits. */
 rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes,
                         size_t size) RT_MUST_CHECK;
 

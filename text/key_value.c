@@ -119,8 +119,8 @@ static bool read_seed(const rt_key *key, const char *value, void *options)
     return true;
 }
 
-/* The precision of the build may make another number of it: a small one is then 0, a large one
- * infinite, and 0.9999999999 is 1. */
+/* Returns whether a number stays valid in the precision of the build, where a small one may become
+ * 0, a large one infinite, and 0.9999999999 may become 1. */
 static bool in_range_as_real(const rt_range *range, double number)
 {
     const double held = (double)(real)number;
@@ -133,7 +133,7 @@ static bool read_number(const rt_key *key, const char *value, void *options)
     if (!rt_number_read(value, &number) || !in_range(&key->range, number) ||
         !in_range_as_real(&key->range, number))
         return false;
-    *(double *)place_of(key, options) = number + 0.0; /* makes -0 a 0 */
+    *(double *)place_of(key, options) = number + 0.0; /* changes -0 to 0 */
     return true;
 }
 
@@ -152,8 +152,8 @@ static bool read_word(const rt_key *key, const char *value, void *options)
     return true;
 }
 
-/* Returns whether a value has a comment sign that a reader of INI files, or a person, takes for the
- * start of a comment. */
+/* Returns whether a value contains a sign that an INI parser, or a person, takes for the start of a
+ * comment. */
 static bool holds_comment(const char *value)
 {
     if (*value == ';' || *value == '#')
@@ -180,14 +180,14 @@ static bool read_text(const rt_key *key, const char *value, void *options)
     return true;
 }
 
-/* A list of any type while it is read. */
+/* A list of any type while it is parsed. */
 typedef struct list {
     rt_lengths lengths;
     rt_layer_words words;
     double factors[RT_MOST_FACTORS];
 } list;
 
-/* Reads one item of a list; false if the key does not accept it. */
+/* Parses one item of a list. Returns false if the key does not accept it. */
 static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
 {
     char text[RT_NUMBER_SIZE];
@@ -213,7 +213,7 @@ static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
     }
 }
 
-/* Reads a list, which may be empty. */
+/* Parses a list, which may be empty. */
 static bool read_list(const rt_key *key, const char *value, void *options)
 {
     list read = {.words.count = 0};
@@ -276,7 +276,7 @@ static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
         rt_writer_add(problem, "; did you mean '%s'?", nearest.name);
 }
 
-/* Returns whether the heap had no room for the copy of a text or a list. */
+/* Returns whether the heap was exhausted for the copy of a text or a list. */
 static bool lacks_copy(const rt_key *key, const char *value, void *options)
 {
     const void *place = place_of(key, options);
@@ -301,7 +301,7 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
     return false;
 }
 
-/* The items of a list with commas between. A list begins with the number of its items. */
+/* Writes the items of a list, comma-separated. Each list struct begins with the number of items. */
 static void write_list(const rt_key *key, const void *place, char text[RT_VALUE_SIZE])
 {
     const int count = *(const int *)place;
@@ -354,7 +354,7 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
 
 void rt_key_value_set(const rt_key *key, const char *value, void *options)
 {
-    if (key->type == RT_KEY_TEXT) { /* a copy could fail */
+    if (key->type == RT_KEY_TEXT) { /* without a copy, which could fail */
         *(const char **)place_of(key, options) = *value ? value : NULL;
         return;
     }
@@ -370,7 +370,7 @@ void rt_key_value_copy(const rt_key *key, void *to, const void *from)
     memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
 }
 
-/* Values that are not the same bytes may be equal: a list has bytes behind its items, texts are
+/* Compares the bytes, then the written values: a list has bytes after its items, and texts are
  * pointers. */
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
 {

@@ -1,33 +1,33 @@
 #ifndef ROTOR_TEXT_KEY_VALUE_H
 #define ROTOR_TEXT_KEY_VALUE_H
 
-/* Values of keys as text, by a row of a table of keys (core/key.h). `options` is the struct that
- * the table is of. */
+/* Values of keys as text, parsed and written by rows of a key table (core/key.h). `options` is the
+ * struct of the table. */
 
 #include "core/key.h"
 #include "text/writer.h"
 
-/* "section.name" in `text`, or the name alone of what is in no section; returns it. */
+/* Writes "section.name", or only the name of a key without a section. Returns `text`. */
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);
 
-/* The row of that full name; NULL if the table has none. */
+/* Returns the row with a full name; NULL if there is none. */
 const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name);
 
-/* Returns whether the key is one of these names, "section.name"; NULL ends the list. */
+/* Returns whether the key is one of these full names; NULL-terminated. */
 bool rt_key_is_one_of(const rt_key *key, const char *const *names);
 
 /* Describes the values of a key: "from 1 to 64", "> 0 and < 1", "yes, no", "post, pre". */
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE]);
 
-/* Sets the key. False, with the reason in `problem` and the options unchanged, if it does not
- * accept the value: "must be a number > 0; got 'x'". If the heap is exhausted, problem->failed. */
+/* Parses a value and sets the key. Returns false, with the options unchanged, if the key does not
+ * accept the value; `problem` then has the reason: "must be a number > 0; got 'x'". If the heap is
+ * exhausted, also returns false and sets problem->failed. */
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem);
 
-/* Sets the key to a constant of the program, which the key accepts and a text of which is borrowed.
- */
+/* Sets the key to a constant of the program, which the key must accept; a text is borrowed. */
 void rt_key_value_set(const rt_key *key, const char *value, void *options);
 
-/* The key's value as it is read; returns `text`. */
+/* Writes the key's value in the form that is parsed. Returns `text`. */
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE]);
 
 /* Copies the key's value; a text or a list is shared. */

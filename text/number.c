@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The calling thread's locale is exchanged for "C" around the C library's own
- * conversions. Without memory for it (which "C" does not take in practice)
- * uselocale(0) leaves the locale as it is. */
+/* Switches the calling thread to the locale "C" for conversions by the C library. If memory is
+ * exhausted (which "C" does not need in practice), uselocale(0) leaves the locale unchanged. */
 typedef struct c_locale {
     locale_t c;
     locale_t before;
@@ -42,7 +41,8 @@ static const char *skip_digits(const char *text)
     return text;
 }
 
-/* [sign] digits [. digits] [e [sign] digits], with a digit on one side of the point. */
+/* Checks the form [sign] digits [. digits] [e [sign] digits], with a digit on one side of the
+ * point. */
 bool rt_number_is_decimal(const char *text)
 {
     const char *whole = skip_sign(text);
@@ -121,8 +121,6 @@ const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value
         snprintf(text, RT_NUMBER_SIZE, "%.4g", value);
     return text;
 }
-
-/* ---- lists ---- */
 
 const char *rt_list_take(const char *list, rt_list_item *item)
 {

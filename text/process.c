@@ -22,8 +22,8 @@
 
 /* ---- inherited state ---- */
 
-/* A file that is opened while a standard stream is closed would take its place, and get what
- * is printed. Results that are printed to a closed stream must fail: it is not written to. */
+/* Occupies closed standard streams, because the next opened file would take their place and receive
+ * printed text. They are read-only, so that printing results to a closed stream fails. */
 static void occupy_standard_streams(void)
 {
     int fd;
@@ -83,7 +83,7 @@ void rt_process_exec(char *const *arguments)
     execvp(arguments[0], arguments);
 }
 
-/* 0 as long as the child has not ended, below 0 if it cannot be waited for. */
+/* Waits for a child. Returns 0 while it runs, a negative number if it cannot be waited for. */
 static pid_t collect(pid_t child, int *how, int options)
 {
     const int exit_code_1 = 1 << 8;
@@ -106,8 +106,6 @@ bool rt_process_ended(pid_t child, int *how)
     return collect(child, how, WNOHANG) != 0;
 }
 
-/* ---- the name ---- */
-
 const char *rt_program_name(void)
 {
     static const char *const names[] = {"train", "rotor"};
@@ -122,7 +120,7 @@ const char *rt_program_name(void)
 
 /* ---- work in a child ---- */
 
-/* A sanitizer reserves terabytes of addresses, and reports on the standard error. */
+/* A sanitizer reserves terabytes of addresses, and reports on standard error. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -136,14 +134,14 @@ const char *rt_program_name(void)
 #endif
 
 enum {
-    CLOCK_FACTOR = 3,         /* seconds of the clock for one of the processor */
-    AFTER_SIGNAL = 1,         /* seconds that are left to a child once a signal came */
+    CLOCK_FACTOR = 3,         /* seconds of wall-clock time per second of processor time */
+    AFTER_SIGNAL = 1,         /* seconds left to a child after a signal */
     LEAST_SECONDS = 10,       /* for the smallest file */
-    BYTES_A_SECOND = 8 << 20, /* for what a larger one has more */
+    BYTES_A_SECOND = 8 << 20, /* in addition, for larger files */
     BROKEN = 1                /* exit code of a child that could not answer */
 };
 
-/* Header of a message in the pipe, which `size` bytes follow: the answer, or an error message. */
+/* Header of a message in the pipe, followed by `size` bytes: the answer, or an error message. */
 typedef struct header {
     uint64_t code;
     uint64_t size;
@@ -166,7 +164,7 @@ static void lower(int resource, rlim_t to)
     setrlimit(resource, &limit);
 }
 
-/* The addresses that the process has already, in bytes; 0 if that is not known. */
+/* Returns the address space of the process in bytes; 0 if unknown. */
 static size_t addresses(void)
 {
     char text[32] = "";
@@ -178,7 +176,7 @@ static size_t addresses(void)
     return got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* A crash is nobody's business but the parent's, whatever handlers a program has. */
+/* Resets the handlers of crash signals, because only the parent reports a crash. */
 static void crash_quietly(void)
 {
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
@@ -213,7 +211,7 @@ static void leave_descriptors(int one, int other)
     close_between(high > STDERR_FILENO ? high + 1 : STDERR_FILENO + 1, INT32_MAX);
 }
 
-/* Tells which lines ran, in a build that counts them. */
+/* Writes the counters of a coverage build. */
 extern void __gcov_dump(void) __attribute__((weak));
 
 static _Noreturn void be_child(rt_child_work *work, void *context, const rt_child_limits *limits,
@@ -240,9 +238,9 @@ static _Noreturn void be_child(rt_child_work *work, void *context, const rt_chil
 typedef struct listener {
     int from;
     struct timespec deadline;
-    bool interrupted; /* by a signal that has a handler */
+    bool interrupted; /* by a signal with a handler */
     bool late;
-    bool ended; /* there is nothing more to come */
+    bool ended; /* the end of the pipe was reached */
 } listener;
 
 static struct timespec in_seconds(unsigned seconds)
@@ -261,7 +259,7 @@ static long long milliseconds_to(struct timespec deadline)
     return left > 0 ? left : 0;
 }
 
-/* A user who sends a signal does not wait until a time limit is over. */
+/* Shortens the deadline, because a user who sends a signal does not wait for the time limit. */
 static void hurry(listener *l)
 {
     if (!l->interrupted)
@@ -269,7 +267,7 @@ static void hurry(listener *l)
     l->interrupted = true;
 }
 
-/* The number of bytes read: fewer than asked for at the end or the deadline. */
+/* Returns the number of bytes read: fewer than `size` only at the end or the deadline. */
 static size_t listen_for(listener *l, void *to, size_t size)
 {
     size_t done = 0;
@@ -300,7 +298,7 @@ static rt_status nonsense(void)
     return rt_error(RT_CHECK, "the parser returned an invalid reply");
 }
 
-/* A message is printed; bytes that would control a terminal are not. */
+/* Returns the error of the child, without control characters for the terminal. */
 static rt_status told_status(uint64_t code, char *message)
 {
     for (char *c = message; *c; c++)
@@ -335,8 +333,8 @@ static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned 
     return h.code ? told_status(h.code, message) : rt_ok();
 }
 
-/* An answer counts only if the child then ended well. A child that was killed while it wrote did
- * not finish its answer. */
+/* Returns the final status. An answer counts only if the child then ended normally; a child killed
+ * while writing did not finish its answer. */
 static rt_status judge(rt_status said, const listener *l, const rt_child_limits *limits, int how)
 {
     if (l->late && l->interrupted)
@@ -350,9 +348,9 @@ static rt_status judge(rt_status said, const listener *l, const rt_child_limits 
     return said;
 }
 
-/* The pipe ends when the child does, and what is ending cannot be killed any more: this is for a
- * child that is late, talks nonsense, or has closed the pipe. Where a program has its children not
- * waited for (SIGCHLD ignored), what the child said has to do. */
+/* Reads the answer and ends the child. A child whose pipe has closed is already ending, so SIGKILL
+ * only affects a child that is late, sends invalid data, or closed the pipe itself. If the child
+ * cannot be waited for (SIGCHLD ignored), its answer counts. */
 static rt_status hear(pid_t child, int from, const rt_child_limits *limits,
                       unsigned char **answer_new, size_t *size)
 {

@@ -1,8 +1,7 @@
 #ifndef ROTOR_TEXT_PROCESS_H
 #define ROTOR_TEXT_PROCESS_H
 
-/* Processes: the state that a process inherits, and child processes. The only place that forks and
- * waits. */
+/* Processes: inherited state, and child processes. Only this module forks and waits. */
 
 #include "core/status.h"
 
@@ -10,74 +9,72 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Makes inherited state normal, whatever the program that started this one has left:
+/* Normalizes the state inherited from the parent process:
  *
  *     signal mask       empty
- *     SIGCHLD           its default: where it is ignored, children cannot be waited for
- *     SIGPIPE           its default: who prints to a reader that has gone ends
- *     SIGXFSZ           ignored: a file that may not grow (ulimit -f) is an error of the write
- *     descriptors 0-2   open; one that was closed reads nothing and refuses to be written to
+ *     SIGCHLD           default: if it is ignored, children cannot be waited for
+ *     SIGPIPE           default: printing to a closed pipe ends the program
+ *     SIGXFSZ           ignored: exceeding ulimit -f is an error of the write
+ *     descriptors 0-2   open; a closed one becomes empty and not writable
  *
- * Other ignored signals stay ignored: nohup and shells ignore some for a program in the
+ * Other ignored signals stay ignored, because nohup and shells ignore some for a program in the
  * background. */
 void rt_process_normalize(void);
 
-/* fork, with normal state in the child, which gets the signal `ending` when its parent ends, even
- * if that was before it could ask for it. */
+/* Forks, with normalized state in the child, which gets the signal `ending` when its parent ends,
+ * even if the parent has already ended. */
 pid_t rt_process_fork(int ending);
 
-/* Becomes the program arguments[0] of the PATH, with the state that a shell would give it. Returns
- * only if that cannot be. */
+/* Replaces the process by the program arguments[0] of the PATH, with the state that a shell would
+ * give it. Returns only on an error. */
 void rt_process_exec(char *const *arguments);
 
-/* Waits for the end of a child; *how is what waitpid says of it. False if it cannot be waited for;
- * *how is then the exit code 1. */
+/* Waits for the end of a child; *how receives the wait status. Returns false, with the exit code 1
+ * in *how, if the child cannot be waited for. */
 bool rt_process_wait(pid_t child, int *how);
 
-/* Returns whether a child has ended, and its wait status. A child that cannot be waited for has
- * ended with the exit code 1. */
+/* Returns whether a child has ended, and its wait status. A child that cannot be waited for counts
+ * as ended with the exit code 1. */
 bool rt_process_ended(pid_t child, int *how);
 
-/* The signals that ask a program to stop: SIGINT, SIGTERM, SIGUSR1, and SIGHUP unless it is
- * ignored, as nohup does. Returns their number. */
+/* Lists the signals that ask a program to stop: SIGINT, SIGTERM, SIGUSR1, and SIGHUP unless it is
+ * ignored, as under nohup. Returns their number. */
 enum { RT_STOP_SIGNALS = 4 };
 int rt_process_stop_signals(int numbers[RT_STOP_SIGNALS]);
 
-/* Returns the name under which the program was started, which its messages begin with: train where
- * it was built, rotor where it is installed; the same in both precisions, without "-f64". */
+/* Returns the name under which the program was started, for its messages: train in a build, rotor
+ * if installed, without the suffix "-f64" of the double build. */
 const char *rt_program_name(void);
 
-/* ---- files of strangers ---- */
-
-/* Runs a function in a child process and brings back its answer: for the parsing of files that
- * somebody else wrote, on which a library may crash, or from which it may never return.
+/* Runs a function in a child process and returns its answer, to parse untrusted files on which a
+ * library may crash or hang.
  *
- * The child is a fork. It calls more than POSIX allows in the fork of a process with several
- * threads, so whoever parses a file does it before threads are started. Threads of OpenBLAS
- * are no obstacle: it stops them before every fork. Nothing is trusted that the child says:
- * its answer is bytes to be checked, of a limited size.
+ * The child is a fork that calls more functions than POSIX allows after the fork of a process with
+ * several threads, so files must be parsed before threads start. Threads of OpenBLAS are no
+ * problem, because it stops them before every fork. The answer of the child is untrusted bytes of
+ * limited size.
  *
- * A child ends with its parent, however that ends. It has none of its descriptors but the one
- * that it is given, and its standard streams lead nowhere. */
+ * A child ends with its parent. It has no descriptors except the one that it is given, and its
+ * standard streams lead to /dev/null. */
 
 /* Runs in the child. Returns a block from rt_alloc, or a status of RT_MEMORY, RT_IO, RT_DATA or
- * RT_CHECKPOINT. Changes and allocations of memory are not seen outside. */
+ * RT_CHECKPOINT. The parent does not see other changes of memory. */
 typedef rt_status rt_child_work(void *context, unsigned char **answer_new, size_t *size);
 
 typedef struct rt_child_limits {
-    size_t memory;    /* bytes beyond what the process has; not with sanitizers */
-    size_t answer;    /* bytes of the longest answer */
-    unsigned seconds; /* of the processor, and three times as many of the clock */
-    int keep;         /* a descriptor that the work needs, -1 for none */
+    size_t memory;    /* bytes in addition to those of the process; not with sanitizers */
+    size_t answer;    /* maximum size of the answer, in bytes */
+    unsigned seconds; /* of processor time; three times as many of wall-clock time */
+    int keep;         /* descriptor that the work needs; -1: none */
 } rt_child_limits;
 
-/* The status of the work, and its answer in a block that the caller frees. RT_CHECK, with a
- * message to be put behind "it is damaged: ", if the child crashed, came to a limit, or answered
- * what it must not. RT_IO if there can be no child, or a signal came while waiting for it. */
+/* Returns the status of the work, and its answer in a block that the caller frees. RT_CHECK, with a
+ * message to follow "it is damaged: ", if the child crashed, exceeded a limit, or returned an
+ * invalid answer. RT_IO if no child can be started, or a signal interrupted the wait. */
 rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits *limits,
                        unsigned char **answer_new, size_t *size) RT_MUST_CHECK;
 
-/* Seconds in which any sound file of so many bytes is read, also by a slow machine. */
+/* Returns the seconds in which even a slow machine reads any valid file of this size. */
 unsigned rt_child_seconds(size_t bytes);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    LONGEST = 40, /* a longer name resembles nothing */
+    LONGEST = 40, /* longer names are not compared */
     COST_OF_EDIT = 2,
     COST_OF_INITIALS = 3,
     COST_OF_PART = 5,
@@ -17,7 +17,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Capitals and hyphens are what a mistaken name has most often. */
+/* Returns a character in lower case, with hyphens and blanks as underscores, the most frequent
+ * mistakes. */
 static char plain(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -35,8 +36,8 @@ static bool copy_plain(char copy[LONGEST + 1], const char *name)
     return true;
 }
 
-/* Letters to change, insert, delete or swap with their neighbour (optimal string
- * alignment). row[i % 3][j] is the distance between the first i and j letters. */
+/* Returns the number of letters to change, insert, delete or swap with their neighbour (optimal
+ * string alignment). row[i % 3][j] is the distance between the first i and j letters. */
 static int edits(const char *a, const char *b)
 {
     int row[3][LONGEST + 1];
@@ -78,8 +79,8 @@ static bool is_part(const char *part, const char *words)
     return false;
 }
 
-/* Initials count where they were written: those of a known name are the initials of very many
- * words, lr of lora_rank. */
+/* Returns the cost of a mistake. Initials count only in the written name, because those of a known
+ * name match very many words, such as lr and lora_rank. */
 static int cost_between(const char *written, const char *known)
 {
     const int a = (int)strlen(written), b = (int)strlen(known);

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TEXT_SUGGEST_H
 #define ROTOR_TEXT_SUGGEST_H
 
-/* "did you mean": the nearest of some names to what somebody wrote.
+/* "did you mean": finds the name nearest to a mistyped one.
  *
  *     rt_nearest nearest = {.written = "learnig_rate"};
  *     for each name
@@ -11,16 +11,16 @@
 
 typedef struct rt_nearest {
     const char *written;
-    const char *name; /* NULL while nothing is near */
+    const char *name; /* NULL until a name is near */
     int cost;
 } rt_nearest;
 
-/* Near is: a few letters wrong, missing, too many or swapped (up to a third of the longer name);
- * the initials of its words (wd for weight_decay); or whole words that are at least half of the
- * longer name (num_layers for layers). The nearest wins, the first of equals. */
+/* Tries a name. Near are: a few letters wrong, missing, added or swapped (up to a third of the
+ * longer name); the initials of its words (wd for weight_decay); or whole words that are at least
+ * half of the longer name (num_layers for layers). The nearest name wins, the first of equals. */
 void rt_nearest_try(rt_nearest *nearest, const char *name);
 
-/* Tries a name that is also spelled otherwise: learning_rate for lr. */
+/* Tries a name with another spelling: learning_rate for lr. */
 void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name);
 
 #endif

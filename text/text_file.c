@@ -79,7 +79,7 @@ rt_status rt_open_temporary(FILE **file_new, const char *folder, const char *nam
     if (status.code)
         return status;
     snprintf(temporary, RT_TEMPORARY_SIZE, "%s.tmp", path);
-    remove(temporary); /* of a crash; or a link of a stranger's, which must not be followed */
+    remove(temporary); /* left by a crash, or a link that must not be followed */
     *file_new = fopen(temporary, "wx");
     return *file_new ? status : failure(temporary);
 }
@@ -128,8 +128,7 @@ static bool append(rt_lines *l, int c)
     return true;
 }
 
-/* Removes the byte order mark that some programs write before a text, and the return before a
- * newline. */
+/* Removes a byte order mark at the beginning of the text, and a return before the newline. */
 static void trim(rt_lines *l)
 {
     static const char mark[] = "\xef\xbb\xbf";

@@ -9,48 +9,44 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* ---- small files ---- */
+/* Small text files, read and written as a whole, without protection against a power cut (see
+ * rt_durable_text). */
 
-/* Small text files, read and written as a whole; what must survive a power cut is written by
- * rt_durable_text. */
-
-/* Opens a regular file to read it; NULL for whatever else the name may be of, such as a pipe, which
- * would be waited for. errno tells. */
+/* Opens a regular file for reading. NULL, with errno, for anything else, such as a pipe, which
+ * would block. */
 FILE *rt_open_regular(const char *path);
 
-/* Returns whether the path is a folder and no link to one: a link would lead to files of others. */
+/* Returns whether the path is a folder and not a link, which could lead to files of others. */
 bool rt_is_own_folder(const char *path);
 
-/* The text of a regular file of at most 16 MiB, which the caller frees (rt_free); NULL if it cannot
- * be read. */
+/* Reads a regular file of at most 16 MiB into a text, which the caller frees (rt_free); NULL if it
+ * cannot be read. */
 enum { RT_TEXT_FILE_BYTES = 16 << 20 };
 char *rt_read_text(const char *path);
 
-/* Reads at most `most` bytes of a regular file, and their number; there may be zeros among them. */
+/* Reads a regular file of at most `most` bytes, with zeros if it has them. Returns a block that the
+ * caller frees; NULL if it cannot be read. *count receives its size. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
-/* Text of a message about a pointer that git clone leaves where git-lfs is not installed. */
+/* Text of a message about a pointer, which git clone leaves without git-lfs. */
 #define RT_LFS_POINTER                                                                             \
     "it is a git-lfs pointer, not the file itself; fetch the file with: git lfs pull"
 
 /* Returns whether bytes are such a pointer. */
 bool rt_is_lfs_pointer(const char *bytes, size_t size);
 
-/* Opens folder/name.tmp, a new file that is to become folder/name by a rename; both paths are
- * told. Errors as rt_write_text. */
+/* Creates folder/name.tmp, to be renamed to folder/name; returns both paths. Errors as
+ * rt_write_text. */
 enum { RT_TEMPORARY_SIZE = RT_PATH_SIZE + 4 };
 rt_status rt_open_temporary(FILE **file_new, const char *folder, const char *name,
                             char path[RT_PATH_SIZE],
                             char temporary[RT_TEMPORARY_SIZE]) RT_MUST_CHECK;
 
-/* Writes folder/name, of what can be drawn again, under a temporary name first, so that an older
- * file of that name stays until the new one is complete. RT_IO; RT_CONFIG if the path is too
- * long. */
+/* Writes folder/name under a temporary name first, so that an older file stays until the new one is
+ * complete; for files that can be written again. RT_IO; RT_CONFIG if the path is too long. */
 rt_status rt_write_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
 
-/* ---- lines of a stream ---- */
-
-/* The lines of a stream, each as soon as it is there.
+/* The lines of a stream, each as soon as it is complete.
  *
  *     rt_lines lines = {.from = stdin};
  *     while (rt_lines_next(&lines))
@@ -58,23 +54,23 @@ rt_status rt_write_text(const char *folder, const char *name, const char *text) 
  *     ... lines.status ...
  *     rt_lines_free(&lines);
  *
- * Lines end in "\n" or "\r\n", which are no part of them; the last end may be missing, and a byte
- * order mark before the first line is passed over. */
+ * Lines end in "\n" or "\r\n", which are removed; the last end may be missing. A byte order mark
+ * before the first line is skipped. */
 
 enum { RT_LINE_LIMIT = 1 << 20 }; /* bytes */
 
 typedef struct rt_lines {
     FILE *from;
-    int most;    /* bytes of the longest line; 0: RT_LINE_LIMIT */
-    char *bytes; /* of the line, with a zero behind them; until the next one */
-    size_t size; /* a line may have zeros in it */
+    int most;    /* maximum size of a line in bytes; 0: RT_LINE_LIMIT */
+    char *bytes; /* of the line, zero-terminated, valid until the next line */
+    size_t size; /* a line may contain zeros */
     size_t room;
-    size_t start;     /* bytes of the stream before the line */
-    size_t read;      /* bytes of the stream up to its end */
+    size_t start;     /* offset of the line in the stream */
+    size_t read;      /* bytes of the stream up to the end of the line */
     long number;      /* of the line, from 1 */
-    bool ended;       /* the line has an end */
-    rt_status status; /* why reading ended too early: RT_ARGUMENT, a line that is longer than the
-                         limit; RT_IO, RT_MEMORY */
+    bool ended;       /* the line ended in a newline */
+    rt_status status; /* error that ended reading: RT_ARGUMENT, a line beyond the limit; RT_IO,
+                         RT_MEMORY */
 } rt_lines;
 
 bool rt_lines_next(rt_lines *lines);

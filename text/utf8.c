@@ -22,7 +22,7 @@ size_t rt_utf8_count(const unsigned char *text, size_t bytes)
 {
     size_t count = 0;
     for (size_t at = 0; at < bytes; at++)
-        count += (text[at] & 0xc0) != 0x80; /* all but the bytes that continue a character */
+        count += (text[at] & 0xc0) != 0x80; /* all but continuation bytes */
     return count;
 }
 
@@ -110,8 +110,8 @@ const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_S
 
 /* ---- a stream ---- */
 
-/* Returns whether a character begins with the bytes that are held, or is them. The bytes that may
- * follow a beginning are one range, which has 0x80 in it or 0xbf. */
+/* Returns whether the held bytes are a character or the beginning of one. The bytes that may follow
+ * a beginning are one range, which contains 0x80 or 0xbf. */
 static bool is_beginning(const rt_utf8_stream *s)
 {
     static const int ends[] = {0x80, 0xbf};
@@ -130,7 +130,7 @@ static void put_byte(rt_utf8_stream *s, unsigned char byte)
 {
     int32_t character;
     s->held[s->count++] = byte;
-    if (!is_beginning(s)) { /* what was held before is one, and the byte begins another or none */
+    if (!is_beginning(s)) { /* the earlier bytes are invalid; the byte may begin a character */
         s->count--;
         rt_utf8_stream_end(s);
         s->held[s->count++] = byte;

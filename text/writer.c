@@ -45,11 +45,9 @@ void rt_writer_free(rt_writer *w)
     *w = (rt_writer){0};
 }
 
-/* ---- quotes ---- */
-
 enum { LONGEST = RT_QUOTE_SIZE - 6 }; /* two quotes, "..." and the zero */
 
-/* A byte that continues a character in UTF-8. */
+/* Returns whether a byte continues a character in UTF-8. */
 static int continues(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
@@ -70,8 +68,6 @@ const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text)
     return quoted;
 }
 
-/* ---- a file in memory ---- */
-
 bool rt_capture_begin(rt_capture *c)
 {
     *c = (rt_capture){0};
@@ -90,6 +86,6 @@ void rt_capture_free(rt_capture *c)
 {
     if (c->file)
         fclose(c->file);
-    free(c->bytes); /* the C library's */
+    free(c->bytes); /* allocated by the C library */
     *c = (rt_capture){0};
 }

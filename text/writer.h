@@ -1,7 +1,7 @@
 #ifndef ROTOR_TEXT_WRITER_H
 #define ROTOR_TEXT_WRITER_H
 
-/* Text in memory: a text that grows, a quotation for messages, and a file. */
+/* Text in memory: a growing text, quotations for messages, and a file in memory. */
 
 #include "core/status.h"
 
@@ -9,13 +9,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- a text that grows ---- */
-
-/* A text that grows. It starts zeroed. When the heap is exhausted it remembers
- * that and takes no more, so that only the end needs a check. */
+/* A growing text. Starts zeroed. When the heap is exhausted, `failed` is set and further text is
+ * ignored, so that only the end needs a check. */
 
 typedef struct rt_writer {
-    char *bytes; /* ends with a zero; NULL while nothing has been added */
+    char *bytes; /* zero-terminated; NULL while empty */
     size_t length;
     size_t capacity;
     bool failed;
@@ -23,35 +21,31 @@ typedef struct rt_writer {
 
 void rt_writer_add(rt_writer *w, const char *format, ...) RT_PRINTF(2, 3);
 
-/* Hands the bytes to the caller, who frees them with rt_free: "" if nothing was
- * added, NULL when the heap was exhausted. The text is empty afterwards. */
+/* Returns the text, which the caller frees with rt_free: "" if nothing was added, NULL if the heap
+ * was exhausted. The writer is empty afterwards. */
 char *rt_writer_take(rt_writer *w) RT_MUST_CHECK;
 
 void rt_writer_free(rt_writer *w);
 
-/* ---- quotes ---- */
-
 enum { RT_QUOTE_SIZE = 56 };
 
-/* 'what somebody wrote', for a message: cut if it is long, and with a question mark for
- * every control character, so that a file cannot speak to the terminal. Returns `quoted`. */
+/* Quotes user input for a message, truncated if long, with a question mark for every control
+ * character, so that a file cannot control the terminal. Returns `quoted`. */
 const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text);
 
-/* ---- a file in memory ---- */
-
-/* Writes to a file in memory. Starts zeroed. */
+/* A file in memory. Starts zeroed. */
 
 typedef struct rt_capture {
-    FILE *file;  /* to write to; NULL before the beginning and after the end */
-    char *bytes; /* after the end: what was written */
+    FILE *file;  /* to write to; NULL before rt_capture_begin and after rt_capture_end */
+    char *bytes; /* the written bytes, after rt_capture_end */
     size_t size;
 } rt_capture;
 
-/* Both are false when the heap is exhausted. */
+/* Opens, and closes, the file. Returns false if the heap is exhausted. */
 bool rt_capture_begin(rt_capture *c);
 bool rt_capture_end(rt_capture *c);
 
-/* At any time. */
+/* Frees the file and its bytes, in any state. */
 void rt_capture_free(rt_capture *c);
 
 #endif

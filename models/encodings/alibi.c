@@ -1,4 +1,4 @@
-/* ALiBi (Press et al. 2022): a slope for each head times the distance, taken from the scores. */
+/* ALiBi (Press et al. 2022): subtracts a slope for each head times the distance from the scores. */
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"

@@ -1,4 +1,4 @@
-/* Encodings that sort distances into classes. */
+/* Encodings with classes of distances. */
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
@@ -18,7 +18,7 @@ static rt_status make_classes(rt_transformer *m, distance_classes **classes)
     return *classes ? rt_ok() : rt_out_of_memory("the classes of distances");
 }
 
-/* T5 (Raffel et al. 2020): a learned bias of the scores, of each head and class of distances.
+/* T5 (Raffel et al. 2020): a learned bias of the scores for each head and class of distances.
  *
  *     positions.bias.weight   (RT_T5_BUCKETS, heads), shared by the layers */
 
@@ -52,7 +52,7 @@ const rt_encoding rt_encoding_t5 = {.word = "t5",
                                     .start = t5_start,
                                     .scores = t5_scores};
 
-/* Shaw et al. (2018): a learned key of each class of distances, which queries are multiplied with.
+/* Shaw et al. (2018): a learned key for each class of distances, added to the keys.
  *
  *     layers.N.attention.distance_keys.weight   (2 RT_SHAW_REACH + 1, size of a head) */
 

@@ -1,6 +1,6 @@
 #include "models/encodings/encoding.h"
 
-/* No positions: a causal model still sees how many tokens are behind one. */
+/* No positions: a causal model still sees the number of earlier tokens. */
 const rt_encoding rt_encoding_none = {.word = "none"};
 
 #define ROW(constant, row) [constant] = &(row),

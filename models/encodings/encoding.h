@@ -2,34 +2,35 @@
 #define ROTOR_MODELS_ENCODINGS_ENCODING_H
 
 /* A positional encoding. Each row of RT_POSITION_KINDS (models/options.h) names one, which a file
- * of models/encodings/ defines. Model, rules, configuration and checkpoint walk the rows. A
- * function that is NULL has nothing to do. */
+ * of models/encodings/ defines. Model, rules, configuration and checkpoint walk the rows. A NULL
+ * function does nothing. */
 
 #include "core/rules.h"
 #include "models/parts.h"
 
 typedef struct rt_encoding {
     const char *word; /* of position.kind */
-    bool in_layers;   /* each layer learns of positions by itself, or not (position.every) */
-    bool of_scores;   /* changes the scores of attention; linear attention has none */
-    bool has_base;    /* what parameters mean depends on position.base */
-    const char *capacity_key; /* the key that says the capacity */
+    bool in_layers;   /* positions enter in each layer, and can be omitted there (position.every) */
+    bool of_scores;   /* changes the scores of attention, which linear attention does not have */
+    bool has_base;    /* the meaning of the parameters depends on position.base */
+    const char *capacity_key; /* key that sets the capacity */
 
     /* Checks the options of the encoding. */
     void (*check)(const rt_transformer_options *o, rt_rule_sink to);
-    /* The most tokens that a text can have; 0 = no limit. */
+    /* Returns the maximum length of a text in tokens; 0 = no limit. */
     int (*capacity)(const rt_transformer_options *o);
 
-    /* Parameters: of the model, and of a layer that has positions; NULL if there are none. */
+    /* Adds parameters of the model, and of a layer with positions; returns NULL if there
+     * are none. */
     rt_tensor *(*add)(rt_transformer *m);
     rt_tensor *(*add_layer)(rt_transformer *m, int layer);
-    /* Makes encoding.state of a model whose parameters are there. `free` frees what the state
-     * points to, and the model the state. */
+    /* Creates encoding.state after the parameters are allocated. `free` frees the memory that the
+     * state points to, and the model frees the state. */
     rt_status (*start)(rt_transformer *m);
     void (*free)(void *state);
 
-    /* Return the embeddings (B, T, E) with positions, and the rotation of layer l (empty if the
-     * graph has failed); add to the options of its attention. */
+    /* Returns the embeddings (B, T, E) with positions; the rotation of layer l (empty if the graph
+     * has failed); sets options of its attention. */
     rt_tensor *(*embeddings)(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
     rt_layer_rotation (*rotation)(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
     void (*scores)(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options);
@@ -41,10 +42,10 @@ RT_POSITION_KINDS(RT_ENCODING_DECLARATION)
 
 const rt_encoding *rt_encoding_of(const rt_transformer_options *o);
 
-/* Returns whether the encoding has parameters other than theta, which may be fixed or learned. */
+/* Returns whether the encoding has parameters other than theta. */
 bool rt_encoding_has_weights(const rt_transformer_options *o);
 
-/* A weight that is drawn with position.init_std. */
+/* Adds a weight that is drawn with position.init_std. */
 rt_tensor *rt_add_encoding_weight(rt_transformer *m, const char *name, int count, int size);
 
 #endif

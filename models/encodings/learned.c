@@ -1,4 +1,4 @@
-/* A learned table that is added to the embeddings, a row for each position (Gehring et al. 2017).
+/* A learned table, a row for each position, added to the embeddings (Gehring et al. 2017).
  *
  *     embeddings.positions.weight   (position.max_len, embedding_dim) */
 

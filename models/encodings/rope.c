@@ -1,14 +1,12 @@
-/* RoPE (Su et al. 2021): queries and keys that turn by their position times theta, which
- * models/theta.c has. */
+/* RoPE (Su et al. 2021): queries and keys rotated by their position times
+ * theta (models/theta.c). */
 
 #include "models/encodings/encoding.h"
 
 #include <limits.h>
 #include <math.h>
 
-/* ---- rules ---- */
-
-/* Towards keys ahead of a query the decay of xPos would be growth; a score is what decays. */
+/* Checks xPos: it needs scores, and causal ones, because they would grow towards later keys. */
 static void check_xpos(const rt_transformer_options *o, rt_rule_sink to)
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
@@ -38,8 +36,7 @@ static bool has_rotated_window(const rt_transformer_options *o)
     return has;
 }
 
-/* A base of its own is for layers that have a window, and one theta for all layers needs one base.
- */
+/* Checks local_base: it needs layers with a window, and one theta for all layers needs one base. */
 static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
 {
     const double base = o->position.local_base;
@@ -62,7 +59,7 @@ static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
                        base);
 }
 
-/* Checks options that need rotated pairs. */
+/* Returns whether there are rotated pairs, or no option needs them. */
 static bool has_pairs(const rt_transformer_options *o, rt_rule_sink to)
 {
     const bool learns = o->theta.learn;
@@ -76,7 +73,7 @@ static bool has_pairs(const rt_transformer_options *o, rt_rule_sink to)
     return false;
 }
 
-/* The frequencies suit the number of pairs. */
+/* Checks that the frequencies fit the number of pairs. */
 static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
 {
     const rt_frequency_options *frequencies = &o->position.frequencies;
@@ -96,7 +93,7 @@ static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
                        "position.scaling: %s", status.message);
 }
 
-/* A fraction rotates whole pairs. */
+/* Checks that a fraction gives whole pairs. */
 static bool is_fraction(const rt_transformer_options *o, rt_rule_sink to, int pairs)
 {
     const double fraction = o->position.fraction, rotated = fraction * pairs;
@@ -123,7 +120,7 @@ static void check(const rt_transformer_options *o, rt_rule_sink to)
     check_xpos(o, to);
     check_local_base(o, to);
     if (!size)
-        return; /* a rule of all encodings */
+        return; /* a rule of all encodings reports it */
     if (size % 2 && size != o->dim / o->heads)
         rt_rule_broken(to, RT_OPTIONS("position.kind", "model.head_dim"),
                        "position.kind = rope needs heads of even size; model.head_dim = %d", size);
@@ -136,8 +133,6 @@ static void check(const rt_transformer_options *o, rt_rule_sink to)
     else if (is_fraction(o, to, size / 2) && has_pairs(o, to))
         check_frequencies(o, to);
 }
-
-/* ---- the row ---- */
 
 static int capacity(const rt_transformer_options *o)
 {

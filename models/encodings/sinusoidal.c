@@ -1,4 +1,4 @@
-/* Sines and cosines that are added to the embeddings (Vaswani et al. 2017). */
+/* Sines and cosines added to the embeddings (Vaswani et al. 2017). */
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <math.h>
 
-/* The table has at least as many rows as the longest text so far; it grows by as much again, since
- * a text may come token by token. */
+/* Table with at least as many rows as the longest text so far. It doubles as it grows, because a
+ * text may arrive token by token. */
 typedef struct sine_table {
     real *sines; /* (rows, E) */
     int rows;
@@ -25,7 +25,7 @@ static void free_table(void *state)
     rt_free(((sine_table *)state)->sines);
 }
 
-/* Fills the rows of T positions. False: out of memory. */
+/* Fills the rows of T positions. Returns false if memory is exhausted. */
 static bool fill(real *sines, int T, int E, double base)
 {
     const size_t size = (size_t)T * (size_t)E;
@@ -39,7 +39,7 @@ static bool fill(real *sines, int T, int E, double base)
     return true;
 }
 
-/* The sines of at least T positions. */
+/* Returns the sines of at least T positions. */
 static const real *sines_for(const rt_transformer *m, rt_graph *g, int T)
 {
     const rt_transformer_options *o = &m->options;
@@ -59,7 +59,7 @@ static const real *sines_for(const rt_transformer *m, rt_graph *g, int T)
     return sines;
 }
 
-/* x sqrt(E) + sines, as Vaswani et al. have it: at their start the embeddings are far smaller than
+/* Returns x sqrt(E) + sines, as Vaswani et al.: initial embeddings are far smaller than
  * the sines. */
 static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
 {
