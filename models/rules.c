@@ -48,6 +48,7 @@ static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
         CHOICE_OF("model.activation", o->activation, RT_ACTIVATIONS),
         CHOICE_OF("model.attention", o->attention, RT_ATTENTIONS),
         CHOICE_OF("model.head", o->head, RT_HEADS),
+        CHOICE_OF("model.pool", o->pool, RT_POOLINGS),
         CHOICE_OF("position.kind", o->position.kind, RT_POSITION_KINDS),
         CHOICE_OF("position.pairing", o->position.pairing, RT_PAIRINGS),
         CHOICE_OF("position.frequencies", o->position.frequencies.family, RT_FREQUENCIES),

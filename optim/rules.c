@@ -27,7 +27,7 @@ rt_optimizer_settings rt_optimizer_defaults(rt_optimizer_rule rule)
 
 const char *rt_optimizer_rule_word(int rule)
 {
-    return rule < (int)(sizeof rules / sizeof *rules) ? rules[rule]->word : NULL;
+    return rule >= 0 && rule < (int)(sizeof rules / sizeof *rules) ? rules[rule]->word : NULL;
 }
 
 bool rt_moves_as_matrix(const rt_update_rule *rule, const rt_parameter *parameter)

@@ -135,7 +135,10 @@ rt_status rt_folders_make(const char *folder)
 {
     char path[RT_PATH_SIZE];
     struct stat found;
-    snprintf(path, sizeof path, "%s", folder);
+    if (!*folder || snprintf(path, sizeof path, "%s", folder) >= (int)sizeof path) {
+        errno = *folder ? ENAMETOOLONG : ENOENT;
+        return folder_error(folder);
+    }
     for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
         *slash = '\0';
         if (mkdir(path, 0777) && errno != EEXIST)

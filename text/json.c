@@ -1,7 +1,9 @@
 #include "text/json.h"
 
+#include "text/number.h"
 #include "text/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct scanning {
@@ -35,15 +37,25 @@ static bool is_above(const char *digits, size_t count, const char *most)
     return count > size || (count == size && memcmp(digits, most, size) > 0);
 }
 
-/* Changes an integer as described in the header. */
-static void settle_whole(char *digits, size_t count, bool negative)
+/* Writes an integer of at least 19 digits as a real number: 17 of them and an exponent. */
+static void write_as_real(char *digits, size_t count)
+{
+    enum { KEPT = 17 };
+    char exponent[RT_NUMBER_SIZE];
+    const int size = snprintf(exponent, sizeof exponent, "e%zu", count - KEPT);
+    memset(digits + KEPT, ' ', count - KEPT);
+    memcpy(digits + KEPT, exponent, (size_t)size);
+}
+
+/* Changes an integer as described in the header. Jansson refuses one with a leading 0. */
+static void adjust_integer(char *digits, size_t count, bool negative)
 {
     const size_t size = strlen(most_in_63_bits);
     if (negative && count == 1 && *digits == '0') {
         *digits = '1';
-    } else if (is_above(digits, count, most_in_63_bits)) {
-        if (negative || *digits == '0' || is_above(digits, count, most_in_64_bits)) {
-            memcpy(digits + count - 2, "e0", 2);
+    } else if (*digits != '0' && is_above(digits, count, most_in_63_bits)) {
+        if (negative || is_above(digits, count, most_in_64_bits)) {
+            write_as_real(digits, count);
         } else {
             memset(digits, ' ', count);
             memcpy(digits + count - size, most_in_63_bits, size);
@@ -52,7 +64,7 @@ static void settle_whole(char *digits, size_t count, bool negative)
 }
 
 /* Returns the byte after a number, which may be changed. */
-static char *settle_number(char *at, const char *end)
+static char *adjust_number(char *at, const char *end)
 {
     const bool negative = *at == '-';
     char *const digits = at + negative;
@@ -60,7 +72,7 @@ static char *settle_number(char *at, const char *end)
     while (behind < end && is_digit(*behind))
         behind++;
     if (behind == end || (*behind != '.' && *behind != 'e' && *behind != 'E'))
-        settle_whole(digits, (size_t)(behind - digits), negative);
+        adjust_integer(digits, (size_t)(behind - digits), negative);
     else
         while (behind < end && (is_digit(*behind) || strchr("+-.eE", *behind)))
             behind++;
@@ -86,7 +98,7 @@ static rt_status scan(scanning *s, char *at, const char *end)
             continue;
         }
         if (c == '-' || is_digit(c)) {
-            at = settle_number(at, end);
+            at = adjust_number(at, end);
             continue;
         }
         if (c == '[' || c == '{') {

@@ -20,7 +20,7 @@ enum { RT_JSON_DEPTH = 127 };
  * a string, and texts with more than `values` values, each of which takes up to 250 bytes. The
  * bytes are changed where Jansson and the formats differ in integers: -0 (0 for Jansson) is read as
  * -1; 2^63 ... 2^64-1 (an error for Jansson) as 2^63-1; integers above that, or below -(2^63-1), as
- * real numbers without their last two digits. */
+ * real numbers of 17 digits. */
 rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes,
                         size_t size) RT_MUST_CHECK;
 

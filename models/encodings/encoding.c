@@ -13,7 +13,7 @@ const rt_encoding *rt_encoding_of(const rt_transformer_options *o)
 
 const char *rt_encoding_word(int kind)
 {
-    return kind < (int)(sizeof rows / sizeof *rows) ? rows[kind]->word : NULL;
+    return kind >= 0 && kind < (int)(sizeof rows / sizeof *rows) ? rows[kind]->word : NULL;
 }
 
 bool rt_encoding_has_weights(const rt_transformer_options *o)
