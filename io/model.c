@@ -1,4 +1,4 @@
-/* Opening a model, making one, from a text to a row, and from rows to logits. */
+/* Models: opening, creation and saving; rows of texts; logits of rows. */
 
 #include "io/rotor-io.h"
 
@@ -23,12 +23,10 @@
 
 struct rt_model_origin {
     rt_data_options data_options;
-    rt_checkpoint_info info; /* which has the vocabulary and the labels; of a folder, too */
-    rt_data *data;           /* without anything to be drawn: what encodes texts */
+    rt_checkpoint_info info; /* has vocabulary and labels, of a folder too */
+    rt_data *data;           /* encodes texts; nothing can be drawn from it */
     char *warnings;
 };
-
-/* ---- all ---- */
 
 static rt_status begin(rt_model **m, rt_model **model_new)
 {
@@ -54,7 +52,7 @@ static rt_status finish(rt_status status, rt_model *m, rt_model **model_new)
     return status;
 }
 
-/* An error of the options, or of a model with them, is an error of the file that has them. */
+/* Turns an error of the options of a file, or of a model with them, into RT_CHECKPOINT. */
 static rt_status as_checkpoint(rt_status status, const char *path)
 {
     switch (status.code) {
@@ -67,8 +65,8 @@ static rt_status as_checkpoint(rt_status status, const char *path)
     }
 }
 
-/* Opens what the model needs of data: ids of so many words and types of tokens. The data decides of
- * the options what rt_model_options says. */
+/* Opens the data that encodes texts, with so many ids and types of tokens, and sets the options of
+ * the model that follow from it (rt_model_options). */
 static rt_status configure(rt_model *m, rt_transformer_options *options, int words, int types)
 {
     struct rt_model_origin *o = m->origin;
@@ -85,7 +83,7 @@ static rt_status configure(rt_model *m, rt_transformer_options *options, int wor
     return rt_transformer_check(options);
 }
 
-/* ---- a checkpoint ---- */
+/* ---- opening a checkpoint ---- */
 
 typedef struct tally {
     rt_image *image;
@@ -104,8 +102,8 @@ static void count(void *context, const char *path)
     t->numbers += rt_shape_size(shape);
 }
 
-/* Asked before there is a model, which may be as large as a forger likes. In memory every parameter
- * has up to a line of 64 bytes more. */
+/* Checks the size of a model before it is allocated, because a forged file may ask for any size. In
+ * memory every parameter has up to 64 bytes of padding. */
 static rt_status check_size(const rt_transformer_options *options, rt_image *image,
                             const char *path)
 {
@@ -160,9 +158,9 @@ static rt_status open_file(rt_model *m, const char *path)
     return status;
 }
 
-/* ---- a folder of Hugging Face ---- */
+/* ---- opening a folder of Hugging Face ---- */
 
-/* The folder's own, from now on the model's. */
+/* Moves vocabulary and labels of a folder to the model, and copies the warnings. */
 static rt_status take_meaning(rt_model *m, rt_huggingface *imported)
 {
     struct rt_model_origin *o = m->origin;
@@ -212,7 +210,7 @@ static rt_status open_folder(rt_model *m, const char *path)
     return status;
 }
 
-/* ---- a new one ---- */
+/* ---- creating a model ---- */
 
 /* Name of labels without a file, for messages. */
 static const char name_of_new[] = "a new model";
@@ -222,7 +220,7 @@ rt_transformer_options rt_model_defaults(rt_model_kind kind)
     return rt_model_options_of_kind(kind);
 }
 
-/* A zero that a key does not take is its default; what else it does not take is refused. */
+/* Replaces each 0 that its key does not allow by the default, and refuses other invalid values. */
 static rt_status check_keys(const rt_key_table *table, void *options, const void *defaults,
                             void *scratch)
 {
@@ -235,7 +233,7 @@ static rt_status check_keys(const rt_key_table *table, void *options, const void
         const bool taken = rt_key_value_read(key, value, scratch, &problem);
         if (!taken && !strcmp(value, "0"))
             memcpy((char *)options + key->offset, (const char *)defaults + key->offset, key->size);
-        else if (taken) /* texts and lists may go before the model */
+        else if (taken) /* a copy: the caller may free its texts and lists */
             memcpy((char *)options + key->offset, (const char *)scratch + key->offset, key->size);
         else if (problem.failed)
             status = rt_out_of_memory("options");
@@ -278,7 +276,7 @@ static rt_status check_parts(const rt_transformer_options *o, const rt_vocabular
     return rt_transformer_check(o);
 }
 
-/* Copies: what was given may go before the model. */
+/* Copies vocabulary and labels, because the caller may free its own. */
 static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *vocabulary,
                               const rt_labels *labels)
 {
@@ -332,7 +330,7 @@ rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *optio
     return finish(status, m, model_new);
 }
 
-/* ---- either ---- */
+/* ---- opening and closing ---- */
 
 rt_status rt_model_open(rt_model **model_new, const char *path)
 {
@@ -360,9 +358,9 @@ void rt_model_close(rt_model *m)
     rt_free(m);
 }
 
-/* ---- saving, as a checkpoint or as a folder of Hugging Face ---- */
+/* ---- saving ---- */
 
-/* Results of the model as it was opened may no longer hold. */
+/* Returns the info to be saved, without evaluations, because the parameters may have changed. */
 static rt_checkpoint_info info_of(const rt_model *m)
 {
     rt_checkpoint_info info = m->origin->info;
@@ -420,7 +418,7 @@ rt_status rt_model_export(const rt_model *m, const char *folder)
     return rt_huggingface_write(folder, m->transformer, &export);
 }
 
-/* ---- rows ---- */
+/* ---- encoding texts ---- */
 
 void rt_row_free(rt_row *row)
 {
@@ -430,7 +428,7 @@ void rt_row_free(rt_row *row)
     *row = (rt_row){.length = 0};
 }
 
-/* A row of labelled data as long as it is; its arrays are longer. */
+/* Moves the arrays of a batch to a row, and counts its tokens; the arrays may be longer. */
 static void take_row(rt_row *row, rt_batch *batch, bool tokens)
 {
     while (row->length < batch->length && batch->mask[row->length])
@@ -515,7 +513,7 @@ static bool check_rows(rt_graph *g, const rt_row *rows, int count, int *longest)
     return !rt_graph_failed(g);
 }
 
-/* Rows side by side, in memory of the graph. */
+/* Puts rows side by side, padded to T, in memory of the graph. */
 static bool pad_rows(const rt_model *m, rt_graph *g, const rt_row *rows, rt_transformer_input *in)
 {
     const size_t T = (size_t)in->T, size = (size_t)in->B * T;

@@ -1,5 +1,5 @@
-/* Files of llama.cpp: the architectures "llama", which Mistral has too, and "qwen3", as families,
- * whose folders there are none of; their keys; and the file. */
+/* Files of llama.cpp: the architectures "llama", which includes Mistral, and "qwen3" as families
+ * that are only written; their keys; and the file. */
 
 #include "io/gguf/gguf.h"
 
@@ -34,7 +34,7 @@ static bool has_factors(const rt_transformer_options *o)
            f->family != RT_FREQUENCIES_GEOMETRIC;
 }
 
-/* base^(-2i/D) / theta. A theta of 0 is taken for one that turns by nothing a float can hold. */
+/* Fills in base^(-2i/D) / theta; of a theta of almost 0 it is 1e30. */
 static void fill_factors(const void *context, size_t first, size_t count, float *values)
 {
     const rt_folder_theta *theta = context;
@@ -122,7 +122,7 @@ static rt_status check_llama(const rt_family *family, const rt_transformer_optio
     return rt_ok();
 }
 
-/* Its program rotates by base^(-2i/D) and reads no rope_freqs. */
+/* Checks that theta is base^(-2i/D), because llama.cpp reads no rope_freqs for a Qwen3. */
 static rt_status check_qwen3(const rt_family *family, const rt_transformer_options *o)
 {
     const rt_frequency_options *f = &o->position.frequencies;
@@ -167,8 +167,7 @@ static const rt_family *const families[] = {&llama, &qwen3, NULL};
 
 /* ---- the keys ---- */
 
-/* Keys with their values in memory, and how many there are. The stream remembers a heap that is
- * exhausted. */
+/* Keys with their values, and their number. The stream writes to memory and keeps an error. */
 typedef struct gguf_keys {
     FILE *to;
     uint64_t count;
@@ -187,7 +186,7 @@ static void write_string(FILE *to, const char *text, size_t size)
     fwrite(text, 1, size, to);
 }
 
-/* Types of values, as the format numbers them. */
+/* Types of values, with the numbers of the format. */
 typedef enum gguf_type { WHOLE = 4, SIGNED, FLOAT, FLAG, TEXT, LIST } gguf_type;
 
 static FILE *put(gguf_keys *k, const char *key, gguf_type type)
@@ -221,7 +220,7 @@ static void put_text(gguf_keys *k, const char *key, const char *text)
     write_string(put(k, key, TEXT), text, strlen(text));
 }
 
-/* A list, whose values follow: write_string of texts, write_number of 4 bytes of the others. */
+/* Begins a list. The caller writes the values, with write_string or as numbers of 4 bytes. */
 static void put_list(gguf_keys *k, const char *key, gguf_type type, size_t count)
 {
     write_number(put(k, key, LIST), type, 4);
@@ -230,7 +229,7 @@ static void put_list(gguf_keys *k, const char *key, gguf_type type, size_t count
 
 enum { KEY_SIZE = 64 }; /* bytes of the name of a key, with its final zero */
 
-/* Writes "ARCHITECTURE.name", in the room of a key. */
+/* Writes "ARCHITECTURE.name" to `key`, and returns it. */
 static const char *key_of(const rt_family *family, const char *name, char key[KEY_SIZE])
 {
     snprintf(key, KEY_SIZE, "%s.%s", family->type, name);
@@ -272,7 +271,7 @@ static void put_model(gguf_keys *k, const rt_family *family, const rt_transforme
     put_text(k, "general.type", "model");
     if (export->title)
         put_text(k, "general.name", export->title);
-    put_whole(k, "general.file_type", dtype); /* the same numbers there */
+    put_whole(k, "general.file_type", dtype); /* the format has the same numbers */
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         put_whole(k, key_of(family, sizes[i].name, key), (uint32_t)sizes[i].value);
     put_float(k, key_of(family, "attention.layer_norm_rms_epsilon", key), o->norm_eps);
@@ -288,10 +287,8 @@ typedef enum token_type { NORMAL = 1, UNKNOWN, CONTROL, ADDED, UNUSED } token_ty
 #define TOKENIZER      "tokenizer.ggml."
 #define TOKENIZER_CHAT "tokenizer.chat_template"
 
-/* Character that llama.cpp writes for a blank where tokens are characters. */
+/* Character that stands for a blank in llama.cpp if tokens are characters. */
 #define BLANK "\xe2\x96\x81"
-
-/* ---- tokens ---- */
 
 static bool is_added(const rt_vocabulary *v, int32_t id)
 {
@@ -309,8 +306,8 @@ static token_type type_of(const rt_vocabulary *v, int32_t id)
     return is_added(v, id) ? ADDED : NORMAL;
 }
 
-/* Returns the bytes of some bytes as the characters that GPT-2 writes them as, and writes these,
- * unless `to` is NULL. */
+/* Writes bytes as the characters that GPT-2 has for them, unless `to` is NULL. Returns the size of
+ * these characters in bytes. */
 static size_t put_bytes(FILE *to, rt_spelling s)
 {
     size_t length = 0;
@@ -392,7 +389,7 @@ static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
 
 /* ---- how a text is cut ---- */
 
-/* A list of cuts, and the name of the pattern that llama.cpp has for it. */
+/* A sequence of pre-tokenizers, and its name in llama.cpp. */
 typedef struct pattern {
     const char *name;
     bool ignore_merges;
@@ -458,7 +455,7 @@ static rt_status check_vocabulary(const rt_vocabulary *v)
     return rt_ok();
 }
 
-/* ---- all of it ---- */
+/* ---- all keys of the tokenizer ---- */
 
 static void put_id(gguf_keys *k, const char *key, int32_t id)
 {
@@ -466,8 +463,8 @@ static void put_id(gguf_keys *k, const char *key, int32_t id)
         put_whole(k, key, (uint32_t)id);
 }
 
-/* Without these, some other ids would be special there. What ends a text is for the model to know;
- * one that has learned running text never says so. */
+/* Writes the special ids, because llama.cpp makes other ids special if they are missing. The end of
+ * a text is that of the model, if it has learned one, else [SEP] or [CLS]. */
 static rt_status put_special(gguf_keys *k, const rt_vocabulary *v, bool begins)
 {
     const rt_special_ids *s = &v->special;
@@ -485,7 +482,7 @@ static rt_status put_special(gguf_keys *k, const rt_vocabulary *v, bool begins)
     return rt_ok();
 }
 
-/* A folder may have several templates, with names: a list, which llama.cpp does not read. */
+/* Writes the chat template, unless it is a list of several, which llama.cpp does not read. */
 static void put_chat_template(gguf_keys *k, const char *chat_template)
 {
     json_t *text = chat_template ? json_loads(chat_template, JSON_DECODE_ANY, NULL) : NULL;
@@ -522,7 +519,7 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
 
 /* ---- the file ---- */
 
-/* Vectors are F32 always. */
+/* Returns the type of a tensor; vectors are always F32. */
 static rt_gguf_dtype dtype_of(const rt_safetensors_entry *e, rt_gguf_dtype dtype)
 {
     return e->axes > 1 ? dtype : RT_GGUF_F32;
@@ -538,7 +535,7 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The axes are there from the last to the first. */
+/* Writes name, axes, type and offset of each tensor. The format has the last axis first. */
 static void put_tensors(FILE *to, const rt_tensor_list *list, rt_gguf_dtype dtype)
 {
     uint64_t begin = 0;

@@ -1,3 +1,5 @@
+/* Reads config.json: family, options, labels and end tokens. Reads and writes layer_types. */
+
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
@@ -9,7 +11,7 @@
 
 enum { MOST_LABELS = 65536 };
 
-/* ---- what the model is ---- */
+/* ---- family and class ---- */
 
 enum { MOST_WORDS = 32 };
 
@@ -43,7 +45,7 @@ static void read_class(rt_reading *r, rt_huggingface *there)
                            name ? name : "");
 }
 
-/* Keys that change the result of a model of any family and that rotor does not have. */
+/* Keys of all families; most change what a model computes, and rotor supports one value. */
 static const rt_config_word problems[] = {{"single_label_classification", 0}, {0}};
 #define NO_FOLDING "rotor reads ESM-2, and folds no proteins"
 static const rt_config_row all[] = {
@@ -62,7 +64,7 @@ static const rt_config_row all[] = {
     {0},
 };
 
-/* Keys that change no logits in any family: of training, of generation, of what is returned. */
+/* Keys that change no logits in any family: they concern training, generation and outputs. */
 static const char *const unused[] = {
     /* clang-format off */
     "transformers_version", "_name_or_path", "name_or_path", "_commit_hash", "dtype", "torch_dtype",
@@ -82,7 +84,7 @@ static const char *const unused[] = {
     /* clang-format on */
 };
 
-/* Keys of rope_parameters and rope_scaling. */
+/* Known keys of rope_parameters and rope_scaling. */
 static const char *const rope_keys[] = {
     /* clang-format off */
     "rope_type", "type", "rope_theta", "partial_rotary_factor", "factor",
@@ -92,7 +94,7 @@ static const char *const rope_keys[] = {
     /* clang-format on */
 };
 
-/* Sets the options that no key gives or changes. */
+/* Sets the options to what they are before any key is read. */
 static void start_options(const rt_family *family, rt_transformer_options *o)
 {
     *o = (rt_transformer_options){
@@ -121,7 +123,7 @@ static void check_heads(rt_reading *r, const rt_transformer_options *o)
                           o->dim, o->heads, size);
 }
 
-/* ---- for rows of families ---- */
+/* ---- functions for rows of families ---- */
 
 void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there)
 {
@@ -141,9 +143,7 @@ void rt_config_read_padding(rt_reading *r, rt_huggingface *there)
     there->padding_id = id < 0 ? RT_NO_PADDING : id;
 }
 
-/* ---- labels ---- */
-
-/* id2label has a name for each of the numbers from 0 on, as strings. */
+/* Reads id2label, which names each number from 0 on, or else num_labels. */
 static void read_labels(rt_reading *r, rt_huggingface *there)
 {
     json_t *names = rt_reading_find(r, "id2label");
@@ -178,7 +178,7 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
         r->status = rt_out_of_memory("labels");
 }
 
-/* ---- keys that no table has ---- */
+/* ---- unknown keys ---- */
 
 int rt_config_key_sets(const rt_family *family, const char *key)
 {
@@ -195,7 +195,7 @@ int rt_config_key_sets(const rt_family *family, const char *key)
     return sets;
 }
 
-/* Adds the unknown keys of an object to a list; `within` begins their names. */
+/* Adds the unknown keys of an object to a list; `within` is the prefix of their names. */
 static void list_unknown(rt_writer *w, int *count, const rt_family *family, const char *within,
                          json_t *object)
 {
@@ -220,7 +220,7 @@ static void list_unknown(rt_writer *w, int *count, const rt_family *family, cons
         rt_writer_add(w, " and %d more", *count - MOST);
 }
 
-/* Names all keys that no table has in one line. */
+/* Adds one warning with all unknown keys. */
 static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
 {
     rt_writer w = {0};
@@ -235,11 +235,11 @@ static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
     rt_free(names);
 }
 
-/* ---- the tokens that end a text ---- */
+/* ---- tokens that end a text ---- */
 
 #define KEY "eos_token_id"
 
-/* Reads an id, or a list of them; false if one is none of the model's, or there are too many. */
+/* Reads an id or a list of ids. Returns false if one is out of range, or there are too many. */
 static bool read_ids(const json_t *value, int vocab, rt_end_ids *ends)
 {
     const bool list = json_is_array(value);
@@ -256,8 +256,8 @@ static bool read_ids(const json_t *value, int vocab, rt_end_ids *ends)
     return count <= RT_MOST_ENDS;
 }
 
-/* Reads the tokens that end a text, of generation_config.json or, where that has none, of
- * config.json: all of them or, with a warning, none. */
+/* Reads eos_token_id of generation_config.json or, if it has none, of config.json. An invalid value
+ * is ignored with a warning. */
 static rt_status read_ends(rt_huggingface *there, const char *folder, const json_t *config)
 {
     json_t *own = NULL;
@@ -278,7 +278,7 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
     return status;
 }
 
-/* ---- all ---- */
+/* ---- the whole file ---- */
 
 static void read_all(rt_reading *r, rt_huggingface *there)
 {
@@ -323,7 +323,7 @@ rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
 
 /* ---- layer types ---- */
 
-/* The type of layer l as config.json says it, in a list or, in older folders, by a rule. */
+/* Returns the type of layer l, from a list or, in older folders without one, by a rule. */
 static int read_type(rt_reading *r, const json_t *types, int l, bool by_rule)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -364,11 +364,9 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
         rt_reading_refuse(r, "layer_types has sliding_attention, but use_sliding_window and "
                              "sliding_window give no window");
     o->window = sliding ? window : 0;
-    if (sliding && sliding < o->layers) /* else all have a window, or none has one */
+    if (sliding && sliding < o->layers) /* else all layers have a window, or none */
         o->layer_types = types;
 }
-
-/* ---- writing ---- */
 
 void rt_layer_types_put(rt_config_writing *w)
 {

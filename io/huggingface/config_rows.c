@@ -1,3 +1,6 @@
+/* Reads, checks and writes keys of config.json by the tables of a family; finds the family of a
+ * model. */
+
 #include "io/huggingface/family.h"
 
 #include "io/huggingface/private.h"
@@ -93,7 +96,7 @@ void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *w
 #define OPTIONS rt_transformer_options
 RT_KEY_WORDS(head_word, RT_HEADS)
 
-/* Options that follow from other sections of a configuration. */
+/* Options that other sections of a configuration determine. */
 static const rt_key others[] = {
     {"model", "head", CHOICE(head, head_word), "lm", "", RT_FIXED, ALWAYS},
     {"", "token types", WHOLE(token_types, 0, RT_MOST_SIZE), "0", "", RT_FIXED, ALWAYS},
@@ -122,7 +125,7 @@ static const rt_key *key_at(int member)
 static double number_of(const rt_key *key, const rt_transformer_options *o)
 {
     const char *at = (const char *)o + key->offset;
-    if (key->type == RT_KEY_LAYERS) /* the length of a list: rows ask whether there is one */
+    if (key->type == RT_KEY_LAYERS) /* length of a list: rows only distinguish 0 */
         return ((const rt_layer_words *)at)->count;
     if (key->type == RT_KEY_NUMBER)
         return *(const double *)at;
@@ -148,9 +151,9 @@ rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_option
                           o->head_dim, rt_family_article(family->name), family->name);
 }
 
-/* ---- what all models of a family have ---- */
+/* ---- options that all models of a family share ---- */
 
-/* Options of a family unless it has a row or a key of config.json for them. */
+/* Requirements of a family unless it has a row or a key of config.json for the option. */
 static const rt_option_row usual[] = {
     {"model.norm", RT_IS, "pre", "its norms before the blocks"},
     {"model.embedding_norm", RT_IS, "no", "no norm over its embeddings"},
@@ -184,7 +187,7 @@ static bool has_row(const rt_family *family, const char *option)
     return row->key || own->key;
 }
 
-/* The n-th option of a family: those of its rows, then the usual ones; NULL past the last. */
+/* Returns the n-th requirement of a family, its own rows first; NULL past the last. */
 static const rt_option_row *option_of(const rt_family *family, int n)
 {
     for (const rt_option_row *row = family->options; row->key; row++)
@@ -241,7 +244,7 @@ static double read_number(const rt_config_row *row, rt_reading *r)
     return number;
 }
 
-/* Reads the number that norms add to a variance: above 0, at most 1, as model.norm_eps. */
+/* Reads the epsilon of norms: above 0, at most 1, as model.norm_eps. */
 static double read_eps(const rt_config_row *row, rt_reading *r)
 {
     const double eps = rt_reading_above_0(r, row->key, row->initial);
@@ -250,7 +253,7 @@ static double read_eps(const rt_config_row *row, rt_reading *r)
     return eps;
 }
 
-/* Lists the first word of each value. */
+/* Refuses a word; the message lists the first word of each value. */
 static void refuse_word(const rt_config_row *row, rt_reading *r, const char *got)
 {
     const char *list[16];
@@ -265,7 +268,7 @@ static void refuse_word(const rt_config_row *row, rt_reading *r, const char *got
     rt_reading_refuse_word(r, row->key, list, count, row->reason, got);
 }
 
-/* Returns the value of a word; that of the first for one that is refused. */
+/* Returns the value of a word, or of the first word if it is refused. */
 static int read_word(const rt_config_row *row, rt_reading *r)
 {
     const char *word =
@@ -278,8 +281,8 @@ static int read_word(const rt_config_row *row, rt_reading *r)
     return (w->word ? w : row->words)->value;
 }
 
-/* A value is shown unless it has members of its own. Where true is wanted, null is not the default:
- * Python takes it for false. */
+/* Refuses any value but the fixed one; the message shows a value without members. If true is
+ * required, null is not the default but refused: Python takes null for false. */
 static void check_fixed(const rt_config_row *row, rt_reading *r)
 {
     json_t *wanted = json_loads(row->fixed, JSON_DECODE_ANY, NULL);
@@ -292,7 +295,7 @@ static void check_fixed(const rt_config_row *row, rt_reading *r)
         rt_reading_refuse(r, "%s%s%.64s: %s", row->key, shown ? " = " : "", shown ? shown : "",
                           row->reason);
     }
-    free(shown); /* Jansson's */
+    free(shown); /* allocated by Jansson */
     json_decref(wanted);
 }
 
@@ -356,7 +359,7 @@ static const char *word_of(const rt_config_row *row, const rt_transformer_option
     return at->word;
 }
 
-/* NULL: nothing, which is an error of memory where a value is due. */
+/* Creates the value of a row; NULL if the heap is exhausted. */
 static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
 {
     const rt_transformer_options *o = w->options;
@@ -366,7 +369,7 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
         return json_integer(*(const int *)at);
     case RT_CONFIG_NUMBER:
     case RT_CONFIG_EPS:
-        return json_real(*(const double *)at); /* 0.0: Python must read a float */
+        return json_real(*(const double *)at); /* with a point: Python must read a float */
     case RT_CONFIG_POSITIONS:
         return json_integer(w->export->length);
     case RT_CONFIG_FLAG:
@@ -399,11 +402,11 @@ void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
             rt_json_put(&w->object, row->key, value_of(row, w));
 }
 
-/* ---- whether a model can be written ---- */
+/* ---- finding the family of a model ---- */
 
 enum { KIND_MISSED = 1000 };
 
-/* Counts one that cannot be said; the first of them is the status. */
+/* Counts an option that the family cannot express, and keeps the error of the first. */
 static void miss(rt_status *status, int *missed, const rt_family *family, const char *key,
                  const char *wish, const rt_transformer_options *o)
 {

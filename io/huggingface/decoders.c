@@ -1,5 +1,4 @@
-/* The families of decoders: Llama (Touvron et al. 2023) and those that are built as it, and
- * GPT-NeoX. */
+/* Families of decoders: Llama (Touvron et al. 2023), those that are built like it, and GPT-NeoX. */
 
 #include "io/huggingface/private.h"
 
@@ -30,14 +29,14 @@ static const rt_tensor_row llama_tensors[] = {
 };
 #undef LAYER
 
-/* Queries and keys are rotated as they come out of their projections, or of the norms behind these;
- * the model's own rotation is put out by a cosine of 1 and a sine of 0. */
+/* Members of families that are built like Llama. The Python code rotates queries and keys after
+ * their projections or norms; a cosine of 1 and a sine of 0 disable the model's own rotation. */
 #define LIKE_LLAMA(family_name, word)                                                              \
     .name = family_name, .classes = RT_DECODER_CLASSES(word), .prefix = "model.",                  \
     .tensors = llama_tensors, .head_prefixes = RT_KEYS("lm_head.", "score."), .layer_tensors = 9,  \
     .pairing = RT_HALF, .own_theta = llama_py
 
-/* ---- config.json: what several families have ---- */
+/* ---- keys of config.json that several families share ---- */
 
 static const rt_config_word gates[] = {
     {"silu", RT_FFN_SWIGLU},
@@ -47,7 +46,7 @@ static const rt_config_word gates[] = {
     {0},
 };
 
-/* All layers of a class see as far; what tells them apart is of other classes. */
+/* Refuses layers of another type than `wanted`: the layers of these families do not differ. */
 static void check_layer_types(rt_reading *r, const char *wanted)
 {
     const json_t *types = rt_reading_find(r, "layer_types");
@@ -60,7 +59,7 @@ static void check_layer_types(rt_reading *r, const char *wanted)
     }
 }
 
-/* Keys of transformers by which a decoder attends to both sides, or has a head without biases. */
+/* Keys by which a decoder of transformers attends to both sides, or has a head without biases. */
 #define CAUSAL                                                                                     \
     {"is_causal", RT_MUST_BE("true"),                                                              \
      .reason = "a decoder of rotor attends to no token behind its own"},                           \
@@ -68,8 +67,7 @@ static void check_layer_types(rt_reading *r, const char *wanted)
         "token_classification_bias", RT_MUST_BE("true"),                                           \
             .reason = "the head of rotor for labels of tokens has a bias"                          \
     }
-/* 0 stands for as many key heads as heads, and for a head_dim of hidden_size / num_attention_heads.
- */
+/* key_heads = 0: as many as heads. head_size = 0: hidden_size / num_attention_heads. */
 #define SIZES(words, width, ffn_width, layers, heads_count, key_heads, head_size)                  \
     RT_SIZES(words, width, ffn_width, layers, heads_count),                                        \
         {"num_key_value_heads", RT_SIZE(kv_heads), .initial = key_heads,                           \
@@ -93,7 +91,7 @@ static void check_layer_types(rt_reading *r, const char *wanted)
         0                                                                                          \
     }
 
-/* rope_interleaved, is_llama_config and use_mrope stand in published folders. */
+/* Keys without effect; published folders have rope_interleaved, is_llama_config and use_mrope. */
 static const char *const unused[] = {"is_decoder",      "pretraining_tp", "rope_interleaved",
                                      "is_llama_config", "use_mrope",      NULL};
 
@@ -235,7 +233,7 @@ static int qwen_read_window(rt_reading *r, int initial)
     return rt_reading_flag(r, "use_sliding_window", false) && !null ? window : 0;
 }
 
-/* The layers from max_window_layers on have a window. */
+/* Reads the layers with a window; without layer_types those from max_window_layers on. */
 static void read_qwen_layers(rt_reading *r, rt_huggingface *there)
 {
     enum { BEHIND = 28, WINDOW = 4096 };
@@ -327,7 +325,7 @@ static bool read_rotated(rt_reading *r, const json_t *list, int l, int interval)
     return json_integer_value(number) == 1;
 }
 
-/* In older folders without layer_types, the layers without positions have the window. */
+/* Reads the layers with positions and, without layer_types, gives the window to the others. */
 static void read_smollm3_layers(rt_reading *r, rt_huggingface *there)
 {
     enum { INTERVAL = 4 };
@@ -384,7 +382,7 @@ const rt_family rt_family_smollm3 = {
     LIKE_LLAMA("SmolLM3", "SmolLM3"),
 };
 
-/* ---- GPT-NeoX (Black et al. 2022), of which Pythia (Biderman et al. 2023) is ---- */
+/* ---- GPT-NeoX (Black et al. 2022), the family of Pythia (Biderman et al. 2023) ---- */
 
 #define LAYER "gpt_neox.layers.N."
 static const rt_tensor_row neox_tensors[] = {
@@ -461,5 +459,5 @@ const rt_family rt_family_gpt_neox = {
     .config = neox_config,
     .unused = RT_KEYS("is_decoder", "rope_theta", "partial_rotary_factor"),
     .check = check_neox,
-    .own_theta = gpt_neox_py, /* rotates queries and keys as they come out of their matrix */
+    .own_theta = gpt_neox_py, /* rotates queries and keys after their projection */
 };

@@ -1,6 +1,6 @@
-/* The families of encoders: RoFormer (Su et al. 2021), ESM-2 (Lin et al. 2023), which reads
- * proteins, and ModernBERT (Warner et al. 2024), whose layers see all tokens or a window, and have
- * a base of theta by which of these they do. */
+/* Families of encoders: RoFormer (Su et al. 2021), ESM-2 (Lin et al. 2023) for proteins, and
+ * ModernBERT (Warner et al. 2024), with layers that attend to all tokens or to a window, each type
+ * with its base. */
 
 #include "io/huggingface/private.h"
 
@@ -21,7 +21,7 @@ static const rt_family_class roformer_classes[] = {
     {0},
 };
 
-/* A row of zeros, as transformers cannot be without token types. */
+/* Describes one row of zeros, because transformers requires token types. */
 static void make_types(rt_safetensors_entry *e, const rt_beside *from)
 {
     e->axes = 2;
@@ -49,7 +49,7 @@ static const rt_tensor_row roformer_tensors[] = {
     {LM "transform.dense", .here = {"head.dense"}, .when = rt_when_lm},
     {LM "transform.LayerNorm", .here = {"head.norm"}},
     {LM "decoder.weight", .here = {RT_OUTPUT_NAME}, .when = rt_when_lm, .spare = true},
-    /* of two biases, this is the one that is used */
+    /* transformers uses this one of two biases */
     {LM "decoder.bias", .here = {RT_OUTPUT_BIAS_NAME}, .when = rt_when_lm,
      .written = rt_when_untied, .spare = true},
     {LM "bias", .here = {RT_OUTPUT_BIAS_NAME}, .when = rt_when_lm, .spare = true},
@@ -101,7 +101,7 @@ static void roformer_read_padding(rt_reading *r, rt_huggingface *there)
         none ? RT_NO_PADDING : rt_reading_whole(r, "pad_token_id", 0, 0, there->options.vocab - 1);
 }
 
-/* Only a decoder attends by it. */
+/* Checks is_causal of a decoder; encoders do not use the key. */
 static void check_causal(rt_reading *r, rt_huggingface *there)
 {
     const json_t *value = json_object_get(r->json, "is_causal");
@@ -110,7 +110,7 @@ static void check_causal(rt_reading *r, rt_huggingface *there)
                              "attends to no token behind its own");
 }
 
-/* The default of transformers, so that a short training leaves room for longer texts. */
+/* Returns at least the default of transformers, for texts longer than those of training. */
 int rt_roformer_rows(const rt_huggingface_export *export)
 {
     enum { INITIAL = 1536 };
@@ -180,7 +180,7 @@ const rt_family rt_family_roformer = {
 
 /* ---- ESM: tensors ---- */
 
-/* A head that predicts contacts from attention: transformers draws it where it is missing. */
+/* Describes a head that predicts contacts from attention, which transformers would draw. */
 static void make_contacts(rt_safetensors_entry *e, const rt_beside *from)
 {
     e->axes = 2;
@@ -202,7 +202,7 @@ static void fill_theta(const void *context, size_t first, size_t count, float *v
         values[n] = (float)theta->mean[first + n];
 }
 
-/* By which transformers rotates, whatever rope_theta is. */
+/* Describes inv_freq, by which transformers rotates, whatever rope_theta is. */
 static void make_theta(rt_safetensors_entry *e, const rt_beside *from)
 {
     e->axes = 1;
@@ -211,7 +211,7 @@ static void make_theta(rt_safetensors_entry *e, const rt_beside *from)
     e->context = from->theta;
 }
 
-/* A norm whose weight and bias transformers 5 calls gamma and beta. */
+/* Rows of a norm, whose weight and bias transformers 5 calls gamma and beta. */
 #define NORM(there_name, here_name)                                                                \
     {there_name, .here = {here_name}},                                                             \
         {there_name ".gamma", .here = {here_name ".weight"}, .written = rt_never},                 \
@@ -243,7 +243,7 @@ static const rt_tensor_row esm_tensors[] = {
     {"classifier.dense", .here = {"head.dense"}, .when = rt_when_sequence},
     {"classifier.out_proj", .here = {"head.classifier"}, .when = rt_when_sequence},
     {"classifier", .here = {"head.classifier"}, .when = rt_when_token},
-    /* buffers, and what only other classes use */
+    /* buffers, and tensors that only other classes use */
     {"esm.embeddings.position_ids", .spare = true},
     {"esm.embeddings.position_embeddings.weight", .spare = true},
     {"esm.pooler.dense", .spare = true},
@@ -282,8 +282,8 @@ static rt_status check_esm(const rt_family *family, const rt_transformer_options
     return rt_ok();
 }
 
-/* Sets *same if the buffers of the folder, by which transformers rotates, are theta. `numbers` is
- * scratch memory for as many pairs. */
+/* Sets *same if theta agrees with the buffers of the folder, by which transformers rotates.
+ * `numbers` is scratch memory for `pairs` values. */
 static rt_status compare_buffers(const rt_huggingface *there, const double *theta, double *numbers,
                                  int pairs, bool *same)
 {
@@ -309,8 +309,8 @@ static rt_status compare_buffers(const rt_huggingface *there, const double *thet
     return status;
 }
 
-/* Takes rotor_theta, if inv_freq was made of it. Without it rope_theta holds, of which inv_freq, a
- * buffer that some folders have rounded, may differ. */
+/* Uses rotor_theta if inv_freq was made from it, else rope_theta. inv_freq, a buffer that some
+ * folders have rounded, may differ from rope_theta. */
 static rt_status settle_esm(rt_huggingface *there)
 {
     const rt_folder_theta *written = &there->files->written;
@@ -423,7 +423,7 @@ const rt_family rt_family_esm = {
                     "precision of a float, without any code.",
     .mean_theta = "transformers has one theta for all: `inv_freq` is made of the mean, and is not "
                   "what the model was trained with.",
-    .own_theta = esm_py, /* rotates queries and keys as they come out of their maps */
+    .own_theta = esm_py, /* rotates queries and keys after their projections */
 };
 
 /* ---- ModernBERT: tensors ---- */
@@ -486,7 +486,7 @@ static rt_status check_modernbert(const rt_family *family, const rt_transformer_
 
 /* ---- ModernBERT: config.json ---- */
 
-/* The last map of a head for labels has a bias in any case. */
+/* Reads the biases of projections. The last projection of a head for labels always has one. */
 static void read_bias(rt_reading *r, rt_huggingface *there)
 {
     rt_transformer_options *o = &there->options;
@@ -513,8 +513,8 @@ static void put_bias(rt_config_writing *w)
     rt_json_put(&w->object, "decoder_bias", json_boolean(bias != RT_BIAS_NONE));
 }
 
-/* Without a list, every third layer sees all tokens, from layer 0 on. A token sees `local_attention
- * / 2` others on either side, or `sliding_window`; the window is one more. */
+/* Reads the layers with a window; without layer_types all but every third, from layer 0 on. A token
+ * sees `local_attention / 2` or `sliding_window` others on either side; the window is one more. */
 static void read_layers(rt_reading *r, rt_huggingface *there)
 {
     enum { EVERY = 3, ATTENTION = 128 };
@@ -527,7 +527,7 @@ static void read_layers(rt_reading *r, rt_huggingface *there)
     rt_layer_types_read(r, there, around + 1, by_rule);
 }
 
-/* The rule by which older versions of transformers know the layers, where there is one. */
+/* Returns N if every N-th layer attends to all tokens, the rule of older versions; else 0. */
 static int rule_of(const rt_transformer_options *o)
 {
     for (int every = 1; every <= o->layers; every++) {
@@ -561,7 +561,7 @@ static const rt_config_word gates[] = {
 
 static const rt_config_word poolings[] = {{"cls", RT_POOL_FIRST}, {"mean", RT_POOL_MEAN}, {0}};
 
-/* Dropouts of their own that rotor has not. */
+/* Writes the dropouts of transformers for which rotor has a single one. */
 static void put_dropouts(rt_config_writing *w)
 {
     static const char *const keys[] = {"embedding_dropout", "mlp_dropout", "classifier_dropout"};
@@ -618,5 +618,5 @@ const rt_family rt_family_modernbert = {
     .mean_theta = "transformers has one theta for layers with a window and one for the others: "
                   "`rope_parameters` in config.json is made of their means, and is not what the "
                   "model was trained with.",
-    .own_theta = modernbert_py, /* rotates queries and keys as they come out of their matrix */
+    .own_theta = modernbert_py, /* rotates queries and keys after their projection */
 };

@@ -1,4 +1,4 @@
-/* A folder as it is written: config.json, the tokenizer, the model card, the tensors. */
+/* Writes a folder: config.json, the files of the tokenizer, the model card and the tensors. */
 
 #include "io/huggingface/private.h"
 
@@ -24,13 +24,13 @@ void rt_config_put_tied(rt_config_writing *w)
                 json_boolean(o->head != RT_HEAD_LM || o->tie_embeddings));
 }
 
-/* Ids alone have no meaning that transformers should know of. */
+/* Creates an id; null without a vocabulary, because plain ids have no meaning for transformers. */
 static json_t *id_of(const rt_vocabulary *v, int id)
 {
     return v && id >= 0 ? json_integer(id) : json_null();
 }
 
-/* A number, or a list where there are several. */
+/* Creates the ids that end a text: a number, or a list if there are several. */
 static json_t *ends_of(const rt_vocabulary *v)
 {
     const int count = v ? v->ends.count : 0;
@@ -139,10 +139,7 @@ static char *config_text(const rt_tensor_list *list, const rt_huggingface_export
     return text;
 }
 
-/* ---- tokenizer_config.json ---- */
-
-/* With the class named, transformers does not take RoFormerTokenizer, which needs other packages.
- */
+/* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
 {
     rt_json_object made = rt_json_object_new();
@@ -166,7 +163,7 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
 
 /* ---- the model card ---- */
 
-/* A text of others on one line of Markdown, in which it means nothing but itself. */
+/* Adds a text from outside on one line of Markdown, escaped. */
 static void put_plain(rt_writer *w, const char *text)
 {
     char character[RT_UTF8_SIZE];
@@ -245,7 +242,7 @@ static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *e
                       levels[export->vocabulary->level]);
 }
 
-/* Adds the text as code, if possible. */
+/* Adds a text as code if it has no backtick and no newline. */
 static void put_code(rt_writer *w, const char *text)
 {
     if (strchr(text, '`') || strchr(text, '\n'))
@@ -254,7 +251,7 @@ static void put_code(rt_writer *w, const char *text)
         rt_writer_add(w, "`%s`", text);
 }
 
-/* The token that begins a text, as its vocabulary writes it, and its id. */
+/* Adds the token that begins a text, as its vocabulary writes it, and its id. */
 static void put_begin_token(rt_writer *w, const rt_huggingface_export *export)
 {
     const rt_vocabulary *v = export->vocabulary;
@@ -268,9 +265,9 @@ static void put_begin_token(rt_writer *w, const rt_huggingface_export *export)
     }
 }
 
-/* Returns whether the tokenizer of an exported language model goes on putting a token behind a
- * text: that of an encoder does, since transformers' users expect it, though rotor trains on texts
- * without it. A text that a decoder is to continue has no end. */
+/* Returns whether the tokenizer of an exported language model puts a token after a text. That of an
+ * encoder does, because users of transformers expect it, although rotor trains without this token.
+ * A text that a decoder continues has no end. */
 static bool keeps_end(const rt_transformer_options *o, const rt_vocabulary *v)
 {
     return !o->causal && v->bpe && v->bpe->last != RT_NO_ID;
@@ -306,7 +303,7 @@ static void put_begin_remedy(rt_writer *w, const rt_transformer_options *o,
                       export->bare ? "1" : "");
 }
 
-/* Describes how a text begins that is to be continued, or whose masks are to be filled. */
+/* Describes how the input of a language model begins. */
 static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
                                const rt_huggingface_export *export)
 {
@@ -321,7 +318,7 @@ static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
     rt_writer_add(w, ".\n");
 }
 
-/* At the beginning of a sentence. */
+/* Returns "A" or "An", for the beginning of a sentence. */
 static const char *article(const char *name)
 {
     return strcmp(rt_family_article(name), "an") ? "A" : "An";
@@ -350,19 +347,19 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
     return rt_writer_take(&w);
 }
 
-/* ---- the tensors of a model, by the rows of its family: where numbers come from ---- */
+/* ---- numbers of the tensors ---- */
 
-/* The parts of a tensor. */
+/* Parameters that a tensor consists of. */
 typedef struct source {
-    char name[RT_NAME_SIZE]; /* there */
+    char name[RT_NAME_SIZE]; /* of the tensor in the folder */
     int parts, columns;      /* of the tensor */
     rt_tensor_map maps[RT_MOST_PARTS];
     const real *values[RT_MOST_PARTS];
-    const real *factors[RT_MOST_PARTS]; /* of the heads that the rows make; or NULL */
+    const real *factors[RT_MOST_PARTS]; /* factors of heads for the rows of a part, or NULL */
     int head_size;
 } source;
 
-/* Factors of heads go into the queries that they multiply. */
+/* Returns a number of a part. Queries are multiplied by the factors of their heads. */
 static real value_of(const source *s, int part, size_t index)
 {
     const real *factors = s->factors[part];
@@ -390,7 +387,7 @@ static void fill_values(const void *context, size_t first, size_t count, float *
     }
 }
 
-/* ---- the list ---- */
+/* ---- list of tensors ---- */
 
 static rt_status refuse(const rt_tensor_list *l, const char *parameter)
 {
@@ -433,7 +430,7 @@ static rt_status add_tensor(rt_tensor_list *l, const rt_tensor_place *place, con
     return rt_ok();
 }
 
-/* The tensors that begin with a parameter; it is in one that is written. */
+/* Adds the tensors whose first part is a parameter. RT_CONFIG if no tensor has the parameter. */
 static rt_status add_tensors(rt_tensor_list *l, const rt_parameter *p)
 {
     const rt_transformer_options *o = &l->model->options;
@@ -449,7 +446,7 @@ static rt_status add_tensors(rt_tensor_list *l, const rt_parameter *p)
     return status.code || found ? status : refuse(l, p->name);
 }
 
-/* Adds the tensors that are no parameters of the model, once or for each layer. */
+/* Adds the tensors that are not parameters of the model, once or for each layer. */
 static void add_beside(rt_tensor_list *l, int positions)
 {
     const rt_transformer_options *o = &l->model->options;
@@ -472,7 +469,7 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
                               const rt_transformer *model, int positions)
 {
     const rt_parameters *p = &model->parameters;
-    size_t most = 0; /* a row is of a weight and a bias of each layer at most */
+    size_t most = 0; /* a row has at most a weight and a bias of each layer */
     *l = (rt_tensor_list){.family = family, .model = model};
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
         most += 2 * (size_t)(rt_tensor_row_is_of_layers(row) ? model->options.layers : 1);
@@ -501,16 +498,16 @@ void rt_tensor_list_close(rt_tensor_list *list)
 
 /* ---- the folder ---- */
 
-/* Bytes of a file that is kept. */
+/* Largest size in bytes of a file that is kept. */
 enum { MOST_KEPT = 16 << 20 };
 
-/* Files of a model: those that are written, and those of an older model that would contradict it.
- * Other programs know a folder by its config.json, which comes last. */
+/* Files that are written, and those of an older model that would contradict them. config.json comes
+ * last, because other programs recognize a folder by it. */
 static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX, RT_HF_VOCAB, RT_HF_TOKENIZER,
                                     RT_HF_PIECES,    RT_HF_MAP,        RT_HF_ADDED, RT_HF_GENERATE,
                                     RT_HF_CARD,      RT_HF_CONFIG,     NULL};
 
-/* A name that is a file's says that a file is wanted. */
+/* Refuses the name of a file, which shows that the user expects a file. */
 static rt_status check_name(const char *folder)
 {
     static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5"};
@@ -544,8 +541,8 @@ static rt_status check_folder(const char *folder, bool overwrite)
 
 /* ---- an older model in the folder ---- */
 
-/* Finds out whether the folder has a model with the vocabulary that is exported, or one without any
- * of as many ids: what its files say of tokens is true of the new model. RT_MEMORY. */
+/* Finds out whether the folder has a model with the exported vocabulary, or without one and with as
+ * many ids: its other files about tokens are then valid for the new model. RT_MEMORY. */
 static rt_status find_same_tokens(bool *same, const char *folder, const rt_transformer *model,
                                   const rt_huggingface_export *export)
 {
@@ -567,7 +564,7 @@ static rt_status find_same_tokens(bool *same, const char *folder, const rt_trans
     return status.code == RT_MEMORY ? status : rt_ok();
 }
 
-/* Copies a file into the new model, if it is there. */
+/* Copies a file of the folder into the new model, if it exists. */
 static rt_status keep_file(const rt_durable_folder *to, const char *name)
 {
     char path[RT_PATH_SIZE], *bytes;
@@ -638,8 +635,8 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
                        : rt_durable_given(to->staging, RT_HF_CONFIG, config_text(list, export));
 }
 
-/* Writes all files. Of an older model with the same tokens the chat template is kept, unless the
- * export has one, and the files that rotor does not write. */
+/* Writes all files. From an older model with the same tokens, keeps the files that rotor does not
+ * write and, unless the export has one, the chat template. */
 static rt_status write_files(const rt_durable_folder *to, const rt_family *family,
                              const rt_transformer *model, const rt_huggingface_export *export)
 {

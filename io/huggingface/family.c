@@ -1,4 +1,4 @@
-/* The families that rotor reads and writes, and what holds for all of them. */
+/* The list of families; conditions, names and numbers of their tensors. */
 
 #include "io/huggingface/family.h"
 
@@ -40,8 +40,8 @@ int rt_family_pairs(const rt_family *family, const rt_transformer_options *o)
     return family->pairs_rotated ? rt_transformer_pairs(o) : rt_transformer_head_dim(o) / 2;
 }
 
-/* Returns the place in rotor's model of the feature, of a head of D, that has the place `feature`
- * in the family's order. Pairs stay together; rotated pairs come first. */
+/* Returns the index in rotor's order of the feature, of a head of D, with the index `feature` in
+ * the family's order. Pairs stay together; rotated pairs come first. */
 static int feature_here(const rt_family *family, const rt_transformer_options *o, int feature)
 {
     const int pairs = rt_transformer_pairs(o);
@@ -64,7 +64,7 @@ static bool features_differ(const rt_family *family, const rt_transformer_option
     return false;
 }
 
-/* ---- the table of tensors, read in both directions: conditions of rows ---- */
+/* ---- conditions of rows ---- */
 
 #define CONDITION(name, value)                                                                     \
     bool name(const rt_transformer_options *o)                                                     \
@@ -86,7 +86,7 @@ CONDITION(rt_never, false)
 
 /* ---- names ---- */
 
-/* A layer's number as a name has it. */
+/* Number of a layer, as a part of a name. */
 typedef struct number {
     const char *at;
     int digits;
@@ -97,8 +97,7 @@ static bool is_number(const char *pattern)
     return pattern[0] == 'N' && pattern[1] == '.';
 }
 
-/* Returns the part of a name behind a pattern: "", ".weight" or ".bias"; NULL if it does not match.
- */
+/* Returns the end of a name after a pattern: "", ".weight" or ".bias". NULL: no match. */
 static const char *behind(const char *pattern, const char *name, number *layer)
 {
     *layer = (number){"", 0};
@@ -115,7 +114,7 @@ static const char *behind(const char *pattern, const char *name, number *layer)
     return !*name || !strcmp(name, ".weight") || !strcmp(name, ".bias") ? name : NULL;
 }
 
-/* Writes what the pattern makes of a layer and an end; false if that is too long. */
+/* Writes a pattern with a layer and an ending. Returns false if the name is too long. */
 static bool fill_in(const char *pattern, number layer, const char *end, char name[RT_NAME_SIZE])
 {
     const char *at = pattern;
@@ -192,9 +191,9 @@ bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, co
     return is_rotation(there);
 }
 
-/* ---- the numbers ---- */
+/* ---- maps of numbers ---- */
 
-/* Features of values are rotated only if the model says so. */
+/* Returns the axis with rotated features. Values are rotated only with position.rotate_value. */
 static rt_features features_of(const rt_transformer_options *o, const char *parameter)
 {
     static const char *const rotated[] = {"layers.N.attention.query", "layers.N.attention.key",

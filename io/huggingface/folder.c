@@ -1,4 +1,4 @@
-/* The folder of a model of Hugging Face: formats that are refused, its tensors, and opening. */
+/* Opening a folder: refused formats, files with tensors, the names of tensors, and size checks. */
 
 #include "io/huggingface/private.h"
 
@@ -20,10 +20,10 @@
 
 enum { CLASS_SIZE = 64 };
 
-/* Names of torch.save's files, for the whole model or its parts. */
+/* Files of torch.save, with the whole model or with the names of its parts. */
 static const char pytorch[] = "pytorch_model.bin", pytorch_index[] = "pytorch_model.bin.index.json";
 
-/* The class of the model, as config.json names it: a word of Python. */
+/* Writes the model class of config.json, if it is an identifier, or else a general one. */
 static void read_class(const char *folder, char name[CLASS_SIZE])
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -47,8 +47,8 @@ static rt_status refuse_pytorch(const char *folder)
                     folder, name, name, folder, folder);
 }
 
-/* The model in a folder of the Hub's cache, models--OWNER--NAME or its snapshots: the first of its
- * snapshots that has a config.json. */
+/* Finds the first snapshot with a config.json in a folder of the Hub's cache, models--OWNER--NAME
+ * or its folder of snapshots. Returns false if there is none. */
 static bool find_snapshot(char path[RT_PATH_SIZE], const char *folder)
 {
     static const char inner[] = "/snapshots";
@@ -63,7 +63,7 @@ static bool find_snapshot(char path[RT_PATH_SIZE], const char *folder)
         if (!found && names[i]->d_name[0] != '.')
             found = !rt_path_join(path, snapshots, names[i]->d_name).code &&
                     rt_folder_has(path, RT_HF_CONFIG);
-        free(names[i]); /* of scandir */
+        free(names[i]); /* allocated by scandir */
     }
     free(names);
     return found;
@@ -91,8 +91,8 @@ static bool begins(const char *bytes, size_t size, size_t at, const char *with)
     return size >= at + strlen(with) && !memcmp(bytes + at, with, strlen(with));
 }
 
-/* The header of safetensors is JSON behind 8 bytes with its size; torch.save writes a zip
- * archive. */
+/* Refuses a file by its first bytes. A safetensors file has JSON after 8 bytes with its size;
+ * torch.save writes a zip archive. */
 static rt_status refuse_file(const char *path, const char *bytes, size_t size)
 {
     char folder[RT_PATH_SIZE];
@@ -126,7 +126,7 @@ rt_status rt_huggingface_refuse_format(const char *path)
     return refuse_file(path, bytes, size);
 }
 
-/* ---- the tensors, by their names ---- */
+/* ---- files with tensors ---- */
 
 static rt_status open_file(rt_weights *w, const char *folder, const char *name)
 {
@@ -137,8 +137,6 @@ static rt_status open_file(rt_weights *w, const char *folder, const char *name)
     w->count += !status.code;
     return status;
 }
-
-/* ---- several files ---- */
 
 static rt_status check_name(const char *name)
 {
@@ -170,7 +168,7 @@ static rt_status open_named(rt_weights *w, const char *folder, const char *name)
     return open_file(w, folder, name);
 }
 
-/* Checks that the files have just the tensors of the index. */
+/* Checks that the files have exactly the tensors of the index. */
 static rt_status compare(const rt_weights *w, const json_t *map)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -255,7 +253,7 @@ bool rt_huggingface_of_head(const rt_family *f, const char *name)
     return false;
 }
 
-/* A name without the prefix, in a folder that has none. */
+/* Returns a name, without its prefix if the folder has none. */
 static const char *bare_name(const rt_huggingface *there, const char *name)
 {
     const char *before = there->files->family->prefix;
@@ -297,9 +295,9 @@ const rt_safetensor *rt_huggingface_find(const rt_huggingface *there, const char
     return found || !tied ? found : find(there, RT_TOKENS_NAME, place);
 }
 
-/* ---- whether the decoder is tied to the embeddings ---- */
+/* ---- tied decoders ---- */
 
-/* Compares the numbers of two tensors of the same shape. */
+/* Sets *same if two tensors have the same shape and numbers. */
 static rt_status compare_numbers(const rt_safetensor *a, const rt_safetensor *b, bool *same)
 {
     enum { BLOCK = 512 };
@@ -318,7 +316,7 @@ static rt_status compare_numbers(const rt_safetensor *a, const rt_safetensor *b,
     return rt_ok();
 }
 
-/* If both are there and differ, the one that a tied decoder would not have, says so and which. */
+/* Sets *differ if the folder has both tensors and they differ, and warns which one is used. */
 static rt_status warn_of(rt_huggingface *there, const char *used, const char *tied, bool *differ)
 {
     const rt_safetensor *a = rt_huggingface_tensor(there, used);
@@ -334,7 +332,7 @@ static rt_status warn_of(rt_huggingface *there, const char *used, const char *ti
     return status;
 }
 
-/* Finds out whether the folder's decoder is tied to its embeddings. */
+/* Determines whether the decoder is tied: not if its matrix differs from the embeddings. */
 static rt_status settle_decoder(rt_huggingface *there)
 {
     const rt_family *f = there->files->family;
@@ -369,11 +367,9 @@ bool rt_is_huggingface(const char *path)
            (has_file(path, RT_WEIGHTS_FILE) || has_file(path, RT_WEIGHTS_INDEX));
 }
 
-/* ---- before there is a model ---- */
-
-/* A model cannot have many more numbers than the folder has, whatever config.json says: what it
- * has beside them is theta, and the head that a RoFormerModel lacks, which is smaller than the
- * encoder. */
+/* Checks the size of a model before it is allocated: whatever config.json says, it cannot have many
+ * more numbers than the folder. Only theta is added, and the head that a base model lacks, which is
+ * smaller than the encoder. */
 static rt_status check_size(const rt_huggingface *there)
 {
     enum { GAP = 16 };

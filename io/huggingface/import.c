@@ -1,3 +1,5 @@
+/* Opens a folder as a run needs it: vocabulary, labels, data options. Compares models. */
+
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
@@ -11,7 +13,7 @@
 
 /* ---- labels ---- */
 
-/* Sorts the labels, of which no two may have one name, and finds the place that each class had. */
+/* Sorts the labels, whose names must differ, and finds the place of each class in the folder. */
 static rt_status sort_labels(rt_huggingface *m, rt_text_span *names, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -47,10 +49,9 @@ static rt_status read_labels(rt_huggingface *m)
     return status;
 }
 
-/* ---- what it reads ---- */
+/* ---- data options ---- */
 
-/* A length that rotor trained with is kept; a few positions, of a model of others, are not a
- * length. */
+/* Least max_position_embeddings that counts as a length, except in folders that rotor wrote. */
 enum { LEAST_POSITIONS = 8 };
 
 static void find_data(rt_huggingface *m)
@@ -64,10 +65,10 @@ static void find_data(rt_huggingface *m)
         m->data.mask_id = m->options.mask_id;
 }
 
-/* ---- the folder ---- */
+/* ---- vocabulary ---- */
 
-/* Finds out whether a token is put before a text, and behind one with a label. A tokenizer of BPE
- * does so if its template has one, others always. What rotor has trained with is what it wrote. */
+/* Determines whether a token is put before a text, and after one with a label. A BPE tokenizer does
+ * so if its template has one, others always. For a folder that rotor wrote, config.json says so. */
 static void find_frame(rt_huggingface *m)
 {
     const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
@@ -77,8 +78,8 @@ static void find_frame(rt_huggingface *m)
     }
 }
 
-/* The mask of the vocabulary hides tokens, that of config.json scales the others: of a model that
- * scales they must be the same. */
+/* Checks that mask_token_id is the mask of the vocabulary. The latter hides tokens. The former
+ * scales embeddings with token_dropout, which therefore requires both to be equal. */
 static rt_status check_mask(rt_huggingface *m)
 {
     static const char differ[] =
@@ -98,7 +99,7 @@ static rt_status check_mask(rt_huggingface *m)
     return rt_ok();
 }
 
-/* Tokenizers of decoders are of many kinds: one that rotor has not leaves the ids. */
+/* Reads the vocabulary. A decoder whose tokenizer is refused reads ids only. */
 static rt_status read_vocabulary(rt_huggingface *m, const char *folder, const char **warning)
 {
     rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->level, warning);
@@ -136,7 +137,7 @@ static rt_status check_vocabulary(const rt_huggingface *m)
                     words, m->vocabulary->count);
 }
 
-/* The vocabulary knows from now on what ends a text. Rows behind its last token are of no token. */
+/* Adds the tokens that end a text to the vocabulary, except ids beyond its last token. */
 static void take_ends(rt_huggingface *m)
 {
     const rt_end_ids *ends = &m->ends;
@@ -177,9 +178,9 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
     return status;
 }
 
-/* ---- another model ---- */
+/* ---- differences between models ---- */
 
-/* A list, and a key that says as much of all layers, are the same. */
+/* Returns whether the same layers have positions, by a list or by position.every. */
 static bool same_positions(const rt_transformer_options *a, const rt_transformer_options *b)
 {
     for (int l = 0; l < b->layers; l++)
@@ -188,8 +189,8 @@ static bool same_positions(const rt_transformer_options *a, const rt_transformer
     return true;
 }
 
-/* Keys by which a model computes something else. Layers and widths need no look: with others, the
- * weights do not fit. */
+/* Keys that change what a model computes. Layers and widths are not among them, because weights of
+ * other sizes do not fit. */
 static const char *const computing[] = {"model.norm",       "model.norm_eps",
                                         "model.activation", "model.attention",
                                         "model.ffn",        "model.causal",

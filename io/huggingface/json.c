@@ -29,7 +29,7 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
     *bytes_new = NULL;
     if (status.code)
         return status;
-    errno = ENOMEM; /* what rt_alloc does not say */
+    errno = ENOMEM; /* rt_alloc does not set it */
     *bytes_new = rt_read_bytes(path, most, size);
     if (*bytes_new && rt_is_lfs_pointer(*bytes_new, *size)) {
         rt_free(*bytes_new);
@@ -153,7 +153,7 @@ json_t *rt_json_numbers(const double *values, int count)
 
 enum { INDENT = 2 };
 
-/* A list of numbers, or of such lists. */
+/* Returns whether a list, of numbers or of such lists up to `depth`, is written on one line. */
 static bool is_row(const json_t *list, int depth)
 {
     const json_t *first = json_array_get(list, 0);
@@ -167,7 +167,7 @@ static void begin_line(FILE *to, int indent)
         fputc(' ', to);
 }
 
-/* Begins an item of a list or an object, on a line of its own unless it stands in a row. */
+/* Begins an item of a list or an object, on a line of its own unless the list is a row. */
 static void begin_item(FILE *to, bool first, bool row, int indent)
 {
     fputs(first ? "" : row ? ", " : ",", to);
@@ -175,8 +175,7 @@ static void begin_item(FILE *to, bool first, bool row, int indent)
         begin_line(to, indent);
 }
 
-/* Writes a value; false if the heap is exhausted. Brackets are as deep as those who made the value
- * put them. */
+/* Writes a value of rotor's own, which is not deep. Returns false if the heap is exhausted. */
 static bool write_value(FILE *to, json_t *value, int indent)
 {
     const bool object = json_is_object(value), row = !object && is_row(value, 1);
@@ -231,6 +230,6 @@ char *rt_json_dumped(const json_t *value, size_t flags, const char *end)
     rt_writer w = {0};
     if (text)
         rt_writer_add(&w, "%s%s", text, end);
-    free(text); /* Jansson's */
+    free(text); /* allocated by Jansson */
     return text ? rt_writer_take(&w) : NULL;
 }

@@ -1,3 +1,5 @@
+/* Loads the values of a folder into a model. */
+
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
@@ -8,17 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One seed for what a folder lacks: two imports are the same. */
+/* Fixed seed for the head that a folder lacks, so that two imports are equal. */
 enum { SEED_OF_HEAD = 1 };
 
 typedef struct loading {
     const rt_huggingface *there;
     const rt_transformer *model;
-    bool has_head; /* the folder's head has the parameters of the model's, and must be sound */
-    bool head;     /* and is taken */
+    bool has_head; /* the folder has the parameters of the model's head, which must be valid */
+    bool head;     /* the head of the folder is used */
 } loading;
 
-/* ---- whether it fits ---- */
+/* ---- checks ---- */
 
 static rt_status compare_heads(const loading *l)
 {
@@ -48,8 +50,7 @@ static rt_status compare_heads(const loading *l)
     return rt_ok();
 }
 
-/* The folder need not have the head; theta is read otherwise, and no folder has factors of heads.
- */
+/* Returns whether a parameter must be a tensor: not theta, factors of heads, or a missing head. */
 static bool is_wanted(const loading *l, const rt_parameter *p)
 {
     return p->role != RT_ROLE_THETA && p->role != RT_ROLE_FACTOR &&
@@ -101,7 +102,7 @@ static rt_status check_tensor(const loading *l, const rt_parameter *p)
     return rt_ok();
 }
 
-/* Returns whether a tensor of the folder has a place in the model or beside it. */
+/* Returns whether a tensor of the folder belongs to the model or is ignored. */
 static bool is_known(const loading *l, const char *name)
 {
     const rt_family *f = l->there->files->family;
@@ -114,7 +115,7 @@ static bool is_known(const loading *l, const char *name)
            rt_tensor_is_known(f, l->model, whole);
 }
 
-/* A name as a message has it: whole, unless it could do something to a terminal. */
+/* Returns a name for a message, quoted if it is too long or could control a terminal. */
 static const char *show_name(char quoted[RT_QUOTE_SIZE], const char *name)
 {
     const char *at = name;
@@ -158,11 +159,11 @@ static rt_status check_finite(const rt_safetensor *t, const real *values, size_t
     return rt_ok();
 }
 
-/* Puts the numbers of a tensor, of which a parameter is a part or stands in another order, to where
- * the model has them. */
+/* Reads a parameter that is a part of a tensor, or that stands in another order there. */
 static rt_status read_mapped(const rt_safetensor *t, const rt_tensor_map *map, real *values)
 {
-    const bool is_matrix = t->axes > 1; /* a vector, which is a column, is read at once */
+    const bool is_matrix =
+        t->axes > 1; /* a vector is a column of the map, and one row of the file */
     const size_t row_size = (size_t)t->shape[t->axes - 1];
     const size_t rows = (size_t)t->count / row_size;
     size_t index;
@@ -191,7 +192,7 @@ static rt_status read_values(const loading *l, const rt_parameter *p, real *valu
     return status.code ? status : check_finite(t, values, count);
 }
 
-/* Reads a parameter of a head that is not taken, which must be sound all the same. */
+/* Reads a parameter of a head that is not used, to check it. */
 static rt_status try_values(const loading *l, const rt_parameter *p)
 {
     real *values = rt_alloc_unset(rt_size(&p->tensor), sizeof *values);
@@ -224,8 +225,8 @@ static void draw_missing(const loading *l)
 
 /* ---- theta ---- */
 
-/* Sets *same if the fixed theta of the folder and of the model are equal in every layer with
- * positions, at lengths on both sides of an original length, and so at all. */
+/* Sets *same if both models have the same fixed theta in all layers with positions. Lengths on both
+ * sides of each original length are compared, which suffices for all lengths. */
 static rt_status compare_fixed(const loading *l, bool *same)
 {
     const rt_frequency_options *a = &l->there->options.position.frequencies;
@@ -252,8 +253,8 @@ static rt_status compare_fixed(const loading *l, bool *same)
     return one && other ? rt_ok() : rt_out_of_memory("theta");
 }
 
-/* Returns whether a model that learns theta has the shape of the folder's theta, and writes that
- * theta. */
+/* Writes the folder's theta in the layout of a model that learns theta. Returns false if its shape
+ * does not allow that. */
 static bool spread_theta(const loading *l, double *theta)
 {
     const rt_transformer_options *a = &l->there->options, *b = &l->model->options;
@@ -279,7 +280,7 @@ static bool spread_theta(const loading *l, double *theta)
     return true;
 }
 
-/* Checks a theta whose logarithm is learned. */
+/* Returns RT_CHECKPOINT if a value of theta has no logarithm but the model learns it. */
 static rt_status check_above_0(const loading *l, const double *theta)
 {
     const rt_transformer_options *o = &l->model->options;
@@ -299,8 +300,8 @@ static rt_status check_above_0(const loading *l, const double *theta)
     return rt_ok();
 }
 
-/* Finds the theta of the folder, in a new block, for a model that learns theta and takes it; else
- * NULL. */
+/* Finds theta of the folder for a model that learns theta, in a new block that the caller frees;
+ * NULL if it does not fit. Of a fixed theta, only sets *taken if both are equal. */
 static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
 {
     const rt_transformer_options *b = &l->model->options;
@@ -319,9 +320,9 @@ static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
     return status;
 }
 
-/* ---- all ---- */
+/* ---- loading ---- */
 
-/* Row i of a parameter of the head becomes what row places[i] was. */
+/* Sorts the rows of a parameter of the head: row i becomes the old row places[i]. */
 static rt_status sort_rows(const rt_huggingface *there, rt_tensor *t)
 {
     const size_t rows = (size_t)there->options.labels, size = rt_size(t), width = size / rows;
@@ -342,7 +343,7 @@ static bool has_same_head(const rt_huggingface *there, const rt_transformer_opti
            (o->head == RT_HEAD_LM || there->options.labels == o->labels);
 }
 
-/* The classes of the head stand in the order of the labels' bytes. */
+/* Sorts the classes of the head by the bytes of their labels. */
 static rt_status sort_head(const rt_huggingface *there, rt_transformer *model)
 {
     rt_status status = sort_rows(there, model->head.classifier.weight);
@@ -382,7 +383,8 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **mod
         status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
     if (!status.code)
         status = rt_huggingface_load(there, *model_new, true, &taken);
-    if (!status.code && there->theta) /* a report counts from here, as from any start */
+    if (!status.code &&
+        there->theta) /* reports measure the drift of theta from here, as from any start */
         rt_transformer_theta(*model_new, rt_transformer_theta_start(*model_new));
     if (status.code) {
         rt_transformer_free(*model_new);

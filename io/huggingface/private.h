@@ -19,11 +19,11 @@
 #define RT_HF_CHAT      "chat_template.jinja"
 #define RT_HF_CHAT_KEY  "chat_template" /* in tokenizer_config.json */
 
-/* Words of a model card that rotor wrote. */
+/* Mark of a model card that rotor wrote. */
 #define RT_CARD_MARK "trained with rotor"
 
-/* Keys of config.json: data.level of the vocabulary, data.length; data.begin and data.end if they
- * are none. */
+/* Keys of config.json that rotor adds: data.level of the vocabulary, data.length, and data.begin
+ * and data.end if they are none. */
 #define RT_HF_LEVEL  "rotor_level"
 #define RT_HF_BEGIN  "rotor_begin"
 #define RT_HF_END    "rotor_end"
@@ -32,33 +32,33 @@
 #define RT_WEIGHTS_FILE  "model.safetensors"
 #define RT_WEIGHTS_INDEX "model.safetensors.index.json"
 
-/* Number of files that a process can have open, with a margin. */
+/* Limit of files with weights, with a margin to the files that a process can open. */
 enum { RT_MOST_WEIGHT_FILES = 512 };
 
-/* The tensors of a folder: those of model.safetensors or, if there is none, of the files that
- * model.safetensors.index.json names. Every file must have just the tensors that the index gives
- * it, and lie in the folder itself. Errors as in safetensors.h and json.h. */
+/* Tensors of a folder, in model.safetensors or, if there is none, in the files that
+ * model.safetensors.index.json names. A file must lie in the folder itself and have exactly the
+ * tensors that the index assigns to it. Errors as in safetensors.h and json.h. */
 typedef struct rt_weights {
     rt_safetensors **files;
     int count;
 } rt_weights;
 
-/* rt_weights_close is to be called in any case. */
+/* Opens the files of a folder. Call rt_weights_close even after an error. */
 rt_status rt_weights_open(rt_weights *weights, const char *folder) RT_MUST_CHECK;
 void rt_weights_close(rt_weights *weights);
 
-/* The key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,
- * "theta": [[[...], ...], ...]}, radians a position by layer, head and pair, where layers or heads
- * share them a list of one; with "local_base" if there is one. */
+/* Key of config.json with all learned theta: {"scope": "layer", "form": "log", "base": 10000,
+ * "theta": [[[...], ...], ...]}, in radians per position by layer, head and pair. A list has one
+ * item where layers or heads share theta. "local_base" is optional. */
 #define RT_HF_THETA "rotor_theta"
 
 struct rt_huggingface_files {
-    const rt_family *const *families; /* that are read */
+    const rt_family *const *families; /* families that are recognized */
     const rt_family *family;
     rt_weights weights;
-    bool prefixed;                /* the names of the base model begin with the family's prefix */
+    bool prefixed;                /* tensor names begin with the prefix of the family */
     rt_folder_theta written;      /* rotor_theta */
-    rt_frequency_options sliding; /* of the layers with a window, where they have their own */
+    rt_frequency_options sliding; /* of layers with a window, where they have their own */
     rt_writer warnings;
 };
 
@@ -67,168 +67,164 @@ struct rt_huggingface_files {
 /* Points there->warnings to the lines that were added. */
 rt_status rt_huggingface_warnings(rt_huggingface *there) RT_MUST_CHECK;
 
-/* rt_huggingface_open with a list of families of the caller's. */
+/* Opens a folder as rt_huggingface_open does, with other families. */
 rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
                                  const rt_family *const *families) RT_MUST_CHECK;
 
-/* Fills what config.json says. */
+/* Reads config.json into the members of `there`. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
 
-/* The sets of a family's tables that a key of config.json is in; 0 for a key that no table has. */
+/* Sets of a family's tables, as bits, that have a key of config.json; 0: the key is unknown. */
 enum {
-    RT_KEY_READ = 1,    /* its value is taken */
-    RT_KEY_REFUSED = 2, /* unless it is neutral */
-    RT_KEY_UNUSED = 4   /* it changes no logits */
+    RT_KEY_READ = 1,    /* the value is used */
+    RT_KEY_REFUSED = 2, /* any value but a neutral one is refused */
+    RT_KEY_UNUSED = 4   /* the value changes no logits */
 };
 int rt_config_key_sets(const rt_family *family, const char *key);
 
-/* Reads rotor_theta, if it is there. */
+/* Reads rotor_theta, if config.json has it. */
 void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_folder_theta *t);
 
 /* Returns whether a tensor belongs to the head, by its name in the folder. */
 bool rt_huggingface_of_head(const rt_family *family, const char *name);
 
-/* The name that the tensor of a parameter has in the folder; the parameter's own if it has none
- * there. */
+/* Returns the folder's name for the tensor of a parameter; `parameter` if the family has none. */
 const char *rt_huggingface_name(const rt_huggingface *there, const char *parameter,
                                 char name[RT_NAME_SIZE]);
 
-/* The tensor of that name there, which may lack its prefix in the folder; NULL if there is none. */
+/* Returns a tensor by its name, whose prefix the folder may lack; NULL if it is missing. */
 const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const char *name);
 
-/* The tensor that holds a parameter of rotor's, and where in it; none for theta and for what the
- * folder lacks. A decoder that is tied is the words, and its bias, where there are two, that which
- * is used. */
+/* Returns the tensor that holds a parameter of rotor, and finds its place in it; NULL for theta and
+ * for what the folder lacks. For a tied decoder it is the token embedding; of two biases of the
+ * decoder, the one that transformers uses. */
 const rt_safetensor *rt_huggingface_find(const rt_huggingface *there, const char *parameter,
                                          rt_tensor_place *place);
 
-/* Takes rotor_theta, if there is one and it fits, as the theta of the model: learned, without a
- * scaling. If it does not fit `other`, the part of the folder that rotor makes of it, adds the
- * warning that `used` is used. */
+/* Uses rotor_theta, if there is one and it fits, as the learned theta of the model, without a
+ * scaling. If it does not fit `other`, a part of the folder, warns that `used` is used. */
 void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
                                  const char *used);
 
-/* Layers over which a mean is taken. */
+/* Layers over which theta is averaged. */
 typedef enum rt_theta_layers {
     RT_THETA_OF_ALL,
     RT_THETA_OF_FULL,
     RT_THETA_OF_SLIDING
 } rt_theta_layers;
 
-/* Computes the mean of theta over heads and the layers of a type, or over all layers where there
- * are none of it: (pairs), with zeros for the pairs that are not rotated. */
+/* Computes the mean of theta over heads and over the layers of a type, or over all layers if there
+ * are none: (pairs), with zeros for pairs that are not rotated. */
 void rt_folder_theta_mean(const rt_folder_theta *t, const rt_transformer_options *o,
                           rt_theta_layers layers, int pairs, double *mean);
 
 /* ---- writing ---- */
 
-/* rt_huggingface_write of the first of the families that can. */
+/* Writes a folder as rt_huggingface_write does, with other families. */
 rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *model,
                                   const rt_huggingface_export *export,
                                   const rt_family *const *families) RT_MUST_CHECK;
 
-/* Computes the effective theta of a model in that family; to be freed in any case. A fixed theta
- * has the shape of scope model. */
+/* Computes the effective theta of a model for a family. A fixed theta has one row, or one for each
+ * layer if layers differ. RT_NONFINITE. Free it even after an error. */
 rt_status rt_folder_theta_of(const rt_family *family, const rt_transformer *model,
                              rt_folder_theta *theta) RT_MUST_CHECK;
 void rt_folder_theta_free(rt_folder_theta *theta);
 
-/* The tensors that are written of a model: its parameters, and what the family has beside them. To
- * be closed in any case. */
+/* Tensors that are written for a model: its parameters and the additional tensors of the family. */
 typedef struct rt_tensor_list {
     const rt_family *family;
     const rt_transformer *model;
     rt_safetensors_entry *entries;
     int count;
-    struct source *sources; /* what the entries are made of */
+    struct source *sources; /* contexts of the entries */
     rt_folder_theta theta;
 } rt_tensor_list;
+
+/* Lists the tensors. RT_CONFIG names a parameter that the family lacks. Close it in any case. */
 rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
                               const rt_transformer *model, int positions) RT_MUST_CHECK;
 void rt_tensor_list_close(rt_tensor_list *list);
 
-/* The text of tokenizer_config.json, which the caller frees; NULL if the heap is exhausted. */
+/* Returns the text of tokenizer_config.json, which the caller frees; NULL if that fails. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
 
-/* The key rotor_theta. */
+/* Writes the key rotor_theta. */
 void rt_put_theta(rt_json_object *to, const rt_transformer_options *o,
                   const rt_folder_theta *theta);
 
 /* ---- for rows of config.json ---- */
 
-/* tie_word_embeddings of a family with heads that have no decoder. */
+/* Writes tie_word_embeddings: true for a head without a decoder. */
 void rt_config_put_tied(rt_config_writing *w);
 
-/* pad_token_id, or -1, as old files have it, for none. */
+/* Reads pad_token_id; null or, in old files, -1 means none. */
 void rt_config_read_padding(rt_reading *r, rt_huggingface *there);
 
-/* head_dim of a family whose heads have hidden_size / num_attention_heads features: it can say
- * nothing else. The row stands behind those of sizes. */
+/* Refuses a head_dim other than hidden_size / num_attention_heads. Follows the rows of sizes. */
 void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there);
 
-/* bos_token_id, eos_token_id and pad_token_id, where the vocabulary has them. */
+/* Writes bos_token_id, eos_token_id and pad_token_id; null for tokens that do not exist. */
 void rt_config_put_special_ids(rt_config_writing *w);
 
-/* Writes the special ids of an encoder: bos_token_id and cls_token_id, eos_token_id and
- * sep_token_id, pad_token_id. */
+/* Writes bos_token_id, cls_token_id, eos_token_id, sep_token_id and pad_token_id of an encoder. */
 void rt_config_put_encoder_ids(rt_config_writing *w);
 
-/* pad_token_id of a family whose models must have one. */
+/* Writes pad_token_id of a family that requires one. */
 void rt_config_put_padding(rt_config_writing *w);
 
-/* Returns the number of rows of the table of sines that is written with a RoFormer:
- * max_position_embeddings. */
+/* Returns the rows of the table of a RoFormer that is written: max_position_embeddings. */
 int rt_roformer_rows(const rt_huggingface_export *export);
 
-/* The words of hidden_act for plain feed-forward blocks. */
+/* Words of hidden_act for feed-forward blocks without gates. */
 extern const rt_config_word rt_roformer_activations[];
 
 /* ---- sines.c: the table of sines of a RoFormer ---- */
 
-/* The table of sines that a RoFormer of Hugging Face keeps among its weights and turns its heads
- * by: row m has sin(m theta_i) for all pairs i, then cos(m theta_i).
+/* The table of sines that a RoFormer of Hugging Face keeps among its weights and is rotated by: row
+ * m has sin(m theta_i) for all pairs i, then cos(m theta_i).
  *
- * Whatever theta made the table can be read off it. Angles that differ by a whole turn a position
- * make the same table: of those the theta is given that is between -pi / 2 and 3 pi / 2. */
+ * Theta is computed from the table. Values of theta that differ by a multiple of 2 pi make the same
+ * table; the result is the one between -pi / 2 and 3 pi / 2. */
 typedef struct rt_sine_table {
     double *values; /* (rows, 2 pairs) */
     int rows;
     int pairs;
-    rt_dtype dtype; /* that it was rounded to */
+    rt_dtype dtype; /* type to which the values were rounded */
 } rt_sine_table;
 
-/* Theta of a table, whose last pairs may be 0. If `base` is not 0, the pairs before them are
+/* Properties of the theta of a table. If `base` is not 0, the first `rotated` values are
  * base^(-i / rotated), within the rounding of the table. */
 typedef struct rt_table_theta {
-    int rotated; /* pairs before those that are 0 to the end */
+    int rotated; /* number of pairs before the zeros at the end */
     double base;
 } rt_table_theta;
 
-/* Finds theta, (pairs). RT_CHECKPOINT, which begins with `name`, if no theta makes this table. */
+/* Computes theta, (pairs), of a table. RT_CHECKPOINT, which names `name`, if no theta makes it. */
 rt_status rt_sine_table_theta(const rt_sine_table *table, const char *name, double *theta,
                               rt_table_theta *found) RT_MUST_CHECK;
 
-/* Returns whether these theta make the table, within its rounding. */
+/* Returns whether theta makes the table, within its rounding. */
 bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
 
 #define RT_HF_TABLE "roformer.encoder.embed_positions.weight"
 
-/* settle_theta and make of a family whose folders have the table. */
+/* Determines theta of a folder by its table (settle_theta). Describes the table (make). */
 rt_status rt_sine_table_settle(rt_huggingface *there) RT_MUST_CHECK;
 void rt_sine_table_make(rt_safetensors_entry *e, const rt_beside *from);
 
 /* ---- layer_types of config.json: which layers have a window ---- */
 
-/* A list with an item for each layer; NULL if there is none. RT_CHECKPOINT in r if it has another
- * length. */
+/* Returns a list with an item for each layer; NULL if the key is missing. Sets RT_CHECKPOINT in `r`
+ * for another length. */
 const json_t *rt_layer_list(rt_reading *r, const char *key, int layers);
 
-/* Sets the window, 0 = none, and the layers that have it: those that the list calls
- * sliding_attention or, in a folder without one, those of `by_rule`. RT_CHECKPOINT in r for other
+/* Sets the window, 0 = none, and the layers that have it: those with sliding_attention in
+ * layer_types or, if the key is missing, those of `by_rule`. Sets RT_CHECKPOINT in `r` for other
  * types, and for sliding layers without a window. */
 void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const bool *by_rule);
 
-/* Writes the list. */
+/* Writes layer_types. */
 void rt_layer_types_put(rt_config_writing *w);
 
 /* Returns whether a layer has a window. */
@@ -238,12 +234,11 @@ bool rt_layer_slides(const rt_transformer_options *o, int layer);
 
 /* ---- theta.c: families without theta among the tensors ----
  *
- * Theta follows from rope_parameters in config.json, or from rope_theta and rope_scaling, as
- * transformers before version 5 had them. */
+ * Theta follows from rope_parameters in config.json or, before version 5 of transformers, from
+ * rope_theta and rope_scaling. */
 
-/* The rows of config.json, behind those of sizes; for most models the number of positions, which
- * is that of a folder that has none, means nothing but a length to begin with. The further keys are
- * those of base and fraction in older folders. */
+/* Rows of config.json, to be placed after those of sizes. For most models max_position_embeddings
+ * is only an initial length. Further arguments are older keys of base and fraction. */
 enum { RT_MOST_POSITIONS = 1 << 30 };
 #define RT_ROPE_PARAMETERS(positions)                                                              \
     RT_ROPE_PARAMETERS_BASED(positions, "rope_theta", "partial_rotary_factor")
@@ -256,20 +251,21 @@ enum { RT_MOST_POSITIONS = 1 << 30 };
             .also = RT_KEYS("rope_scaling", "original_max_position_embeddings", __VA_ARGS__)       \
     }
 
-/* Reads the frequencies. RT_CHECKPOINT in r names the key of what rotor has not. */
+/* Reads the frequencies. Sets RT_CHECKPOINT in `r` with the key of an unsupported value. */
 void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there);
 
-/* Writes them, and max_position_embeddings that goes with them in transformers. */
+/* Writes the frequencies, and the max_position_embeddings that transformers needs with them. */
 void rt_rope_parameters_put(rt_config_writing *w);
 
-/* RT_CONFIG if they cannot say what the model turns by. */
+/* Returns RT_CONFIG if rope_parameters cannot express theta of the model. */
 rt_status rt_rope_parameters_check(const rt_family *family,
                                    const rt_transformer_options *o) RT_MUST_CHECK;
 
-/* Takes rotor_theta if rope_parameters were made of it. */
+/* Uses rotor_theta if rope_parameters were made from it. RT_CHECKPOINT if the scalings of layers
+ * with and without a window differ. */
 rt_status rt_rope_parameters_settle(rt_huggingface *there) RT_MUST_CHECK;
 
-/* Returns whether theta is the theta of transformers, to the precision of its floats. */
+/* Returns whether theta agrees with the theta of transformers, to the precision of a float. */
 bool rt_theta_is_near(const double *theta, const double *table, int pairs);
 
 /* ---- options of decoders ---- */
@@ -282,7 +278,7 @@ bool rt_theta_is_near(const double *theta, const double *table, int pairs);
         "model.causal", RT_IS, "yes", "causal attention"                                           \
     }
 
-/* Options of all families that are built as Llama. */
+/* Options of all families that are built like Llama. */
 #define RT_LLAMA_OPTIONS                                                                           \
     RT_DECODER_OPTIONS, {"model.norm_kind", RT_IS, "rms", "RMS norms"},                            \
     {                                                                                              \

@@ -1,3 +1,5 @@
+/* Reads and writes safetensors files. */
+
 #include "io/huggingface/safetensors.h"
 
 #include "core/memory.h"
@@ -27,12 +29,12 @@ static const char metadata_key[] = "__metadata__";
 enum { LENGTH_BYTES = 8, BLOCK = 2048 };
 
 struct rt_safetensors {
-    FILE *stream; /* read by its descriptor alone */
+    FILE *stream; /* only its descriptor is used */
     char *name;
-    uint64_t room;          /* bytes behind the header */
-    rt_safetensor *tensors; /* by name */
+    uint64_t room;          /* bytes after the header */
+    rt_safetensor *tensors; /* sorted by name */
     size_t count;
-    uint64_t *shapes; /* shapes and names of the tensors */
+    uint64_t *shapes; /* memory of all shapes, as `names` of all names */
     char *names;
 };
 
@@ -45,7 +47,7 @@ static rt_status refuse(const rt_safetensor *t, const char *what)
                     what);
 }
 
-/* A whole number from 0 on; Jansson tells 20 from 20.0. */
+/* Reads a whole number from 0 on; Jansson distinguishes 20 from 20.0. */
 static bool read_whole(const json_t *json, uint64_t *value)
 {
     if (!json_is_integer(json) || json_integer_value(json) < 0)
@@ -64,8 +66,8 @@ static rt_status read_dtype(const json_t *json, rt_safetensor *t)
     return refuse(t, word ? "its dtype is none of the format's" : "it has no dtype");
 }
 
-/* The number of elements and their bytes. As in the format's own library, an axis of 0 excuses
- * those behind it, however long, but not those before it. */
+/* Computes the number of elements and of bytes. As in the format's own library, axes after an axis
+ * of 0 may have any length, but those before it must not overflow. */
 static rt_status measure(rt_safetensor *t)
 {
     uint64_t bits;
@@ -118,14 +120,14 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- all tensors ---- */
 
 static int by_place(const void *one, const void *other)
 {
     const rt_safetensor *a = one, *b = other;
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
-    return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* what is empty comes first */
+    return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* empty tensors come first */
 }
 
 static int by_name(const void *one, const void *other)
@@ -134,7 +136,7 @@ static int by_name(const void *one, const void *other)
     return strcmp(a->name, b->name);
 }
 
-/* In the order of their places each must begin where the one before it ends. */
+/* Checks that each tensor begins where the one before it ends. Then sorts tensors by name. */
 static rt_status check_cover(rt_safetensors *file)
 {
     uint64_t end = 0;
@@ -170,7 +172,6 @@ static rt_status check_metadata(const rt_safetensors *file, json_t *json)
     return rt_ok();
 }
 
-/* Reads the tensors of a header. */
 static rt_status read_tensors(rt_safetensors *file, json_t *header)
 {
     const char *key;
@@ -207,7 +208,7 @@ static rt_status read_tensors(rt_safetensors *file, json_t *header)
 
 /* ---- opening ---- */
 
-/* Reads from a place of the file; fewer bytes than asked for are an error. */
+/* Reads bytes from an offset on. Fewer bytes than requested are an error. */
 static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes, size_t size)
 {
     char *to = bytes;
@@ -228,8 +229,7 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
-/* Returns whether the bytes of the length are letters. As a length they would exceed 10^18 bytes.
- */
+/* Returns whether the bytes of the length are text. As a length they would exceed 10^18 bytes. */
 static bool is_text(const unsigned char bytes[LENGTH_BYTES])
 {
     for (int i = 0; i < LENGTH_BYTES; i++)
@@ -332,7 +332,7 @@ void rt_safetensors_close(rt_safetensors *file)
     rt_free(file);
 }
 
-/* ---- the list ---- */
+/* ---- access to tensors ---- */
 
 const char *rt_safetensors_name(const rt_safetensors *file)
 {
@@ -375,7 +375,7 @@ static double float_of(uint32_t bits)
     return (double)value;
 }
 
-/* IEEE 754 binary16: 1 bit of sign, 5 of exponent (biased by 15), 10 of fraction. */
+/* Converts IEEE 754 binary16: 1 bit of sign, 5 of exponent (biased by 15), 10 of fraction. */
 static double half_of(uint32_t bits)
 {
     const double sign = bits & 0x8000 ? -1 : 1;
@@ -460,14 +460,14 @@ size_t rt_entry_count(const rt_safetensors_entry *e)
     return count;
 }
 
-/* All tensors are F32 and so aligned alike: what is left of the library's order is the name. */
+/* Compares names. The library sorts by alignment before that, but all tensors are F32. */
 static int by_entry_name(const void *one, const void *other)
 {
     const rt_safetensors_entry *const *a = one, *const *b = other;
     return strcmp((*a)->name, (*b)->name);
 }
 
-/* Names are those of parameters: no character of theirs needs an escape. */
+/* Writes the header. Names are those of parameters: no character needs an escape. */
 static void write_header(rt_writer *w, const rt_safetensors_entry *const *sorted, int count)
 {
     uint64_t begin = 0;
@@ -486,14 +486,14 @@ static void write_header(rt_writer *w, const rt_safetensors_entry *const *sorted
         rt_writer_add(w, " ");
 }
 
-/* The nearest half, ties to even; infinity for what is too large. */
+/* Converts to the nearest half, ties to even; infinity if the value is too large. */
 static uint32_t half_bits(uint32_t bits, float value)
 {
     const uint32_t sign = bits >> 16 & 0x8000;
     float size = fabsf(value);
     if (size >= 65520)
         return sign | 0x7c00;
-    if (size < 0x1p-14f) { /* a multiple of 2^-24, which this sum rounds to */
+    if (size < 0x1p-14f) { /* a multiple of 2^-24, to which this sum rounds */
         size += 0.5f;
         memcpy(&bits, &size, sizeof bits);
         return sign | (bits & 0x7ff);

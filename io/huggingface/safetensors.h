@@ -3,15 +3,14 @@
 
 /* The file format safetensors: a header that names tensors, then their numbers.
  *
- *   8 bytes   N, little endian, at most 100,000,000
- *   N bytes   JSON, UTF-8: {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
- *             ..., "__metadata__": {"key": "value"}}
- *   the rest  numbers, little endian, row-major, each tensor where its offsets say
+ *     8 bytes   N, little endian, at most 100,000,000
+ *     N bytes   JSON, UTF-8: {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+ *               ..., "__metadata__": {"key": "value"}}
+ *     the rest  numbers, little endian, row-major, each tensor at its offsets
  *
- * A file is read only if its tensors cover the rest exactly: no hole, no overlap, nothing behind;
- * and if no name comes twice. The header is checked as a whole when the file is opened; numbers
- * are read when they are asked for, a few at a time, so that a file that shrinks meanwhile is an
- * error and no crash.
+ * The tensors must cover the rest exactly, without a hole or an overlap, and no name may occur
+ * twice. The header is checked when a file is opened. Numbers are read on request, a few at a time:
+ * a file that shrinks meanwhile is an error, not a crash.
  *
  * Errors are RT_CHECKPOINT and begin with the file's name without its folder; RT_MEMORY. */
 
@@ -23,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Stored types of numbers, and the bits of one number. */
+/* Types of the numbers in a file, and the bits of one number. */
 #define RT_DTYPES(X)                                                                               \
     X(RT_DTYPE_F64, "F64", 64)                                                                     \
     X(RT_DTYPE_F32, "F32", 32)                                                                     \
@@ -61,8 +60,8 @@ typedef struct rt_safetensor {
     rt_dtype dtype;
     int axes;
     const uint64_t *shape;
-    uint64_t count; /* of its numbers */
-    uint64_t begin; /* of its bytes in the file */
+    uint64_t count; /* number of elements */
+    uint64_t begin; /* offset of the first byte in the file */
     uint64_t bytes;
 } rt_safetensor;
 
@@ -70,27 +69,24 @@ typedef struct rt_safetensor {
 rt_status rt_safetensors_open(rt_safetensors **file_new, const char *path) RT_MUST_CHECK;
 void rt_safetensors_close(rt_safetensors *file);
 
-/* The file's name without its folder. */
+/* Returns the file's name without its folder. */
 const char *rt_safetensors_name(const rt_safetensors *file);
 
-/* The tensors in the order of their names; NULL past the last, or if there is none of that
- * name. */
+/* Returns the i-th tensor in the order of names, or the tensor of a name; NULL if there is none. */
 const rt_safetensor *rt_safetensors_at(const rt_safetensors *file, size_t i);
 const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name);
 
-/* "(2, 3)" for a message; many axes are cut. Returns the text. */
+/* Writes a shape for a message, "(2, 3)", with at most three axes. Returns `text`. */
 const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FILE_SIZE]);
 
-/* Reads `count` numbers of a tensor from the given one on. F64, F32, F16 and BF16 alone are read
- * as numbers; in the float build F64 is rounded. */
+/* Reads `count` numbers of a tensor, of type F64, F32, F16 or BF16, from number `first` on. The
+ * float build rounds F64. */
 rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t count,
                                  double *values) RT_MUST_CHECK;
 rt_status rt_safetensors_reals(const rt_safetensor *t, uint64_t first, size_t count,
                                real *values) RT_MUST_CHECK;
 
-/* ---- writing ---- */
-
-/* Writes `count` numbers of a tensor from the given one on to `values`. */
+/* Writes `count` numbers of a tensor to `values`, from number `first` on. */
 typedef void rt_safetensors_fill(const void *context, size_t first, size_t count, float *values);
 
 typedef struct rt_safetensors_entry {
@@ -101,18 +97,17 @@ typedef struct rt_safetensors_entry {
     const void *context;
 } rt_safetensors_entry;
 
-/* Writes a file durably (RT_IO), all tensors as F32, in both builds, whatever order they are in:
- * the order in the file is that of the format's own library. The metadata is {"format": "pt"}:
- * numbers lie as PyTorch lays them. RT_NONFINITE names a tensor with a number that no float holds.
- */
+/* Writes a file durably (RT_IO), with all tensors as F32 in both builds, in the order in which the
+ * format's own library sorts them. The metadata is {"format": "pt"}: the layout of PyTorch.
+ * RT_NONFINITE names a tensor with a number that is not finite as a float. */
 rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries,
                                int count) RT_MUST_CHECK;
 
-/* Returns how many numbers an entry has. */
+/* Returns the number of elements of an entry. */
 size_t rt_entry_count(const rt_safetensors_entry *e);
 
-/* Writes the numbers of an entry, as halves or floats. RT_NONFINITE for one that is not finite as
- * that type, whose name is for the message; RT_IO. */
+/* Writes the numbers of an entry, as halves or floats. RT_NONFINITE for a number that is not finite
+ * in this type, which the message calls `type`; RT_IO. */
 rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, bool halves,
                          const char *type) RT_MUST_CHECK;
 

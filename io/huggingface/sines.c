@@ -1,5 +1,5 @@
-/* The table of sines that a RoFormer of Hugging Face keeps among its weights and rotates its heads
- * by: theta is read off it, and it is written. */
+/* The table of sines that a RoFormer of Hugging Face keeps among its weights and is rotated by:
+ * theta is computed from it, and it is written. */
 
 #include "io/huggingface/private.h"
 
@@ -22,8 +22,7 @@ static double cosine_at(const rt_sine_table *t, int m, int i)
     return sine_at(t, m, t->pairs + i);
 }
 
-/* The relative error that rounding makes at most, with something to spare. A table of F64 is one
- * of floats that somebody has converted. */
+/* Returns a bound of the relative rounding error. F64 is assumed to be converted from floats. */
 static double rounding_of(rt_dtype dtype)
 {
     switch (dtype) {
@@ -42,7 +41,7 @@ static double smallest_step(rt_dtype dtype)
     return dtype == RT_DTYPE_F16 ? ldexp(1, -24) : 1e-30;
 }
 
-/* ---- whether theta makes the table ---- */
+/* ---- comparing theta with a table ---- */
 
 static bool is_rounded(const rt_sine_table *t, double stored, double exact, double slack)
 {
@@ -55,7 +54,7 @@ static bool is_narrow(const rt_sine_table *t)
     return t->dtype == RT_DTYPE_BF16 || t->dtype == RT_DTYPE_F16;
 }
 
-/* A narrow table is often rounded from one whose angles were computed as floats. */
+/* Returns whether theta makes pair i. Angles of narrow tables were often computed as floats. */
 static bool pair_is_of(const rt_sine_table *t, int i, double theta)
 {
     const double slack = is_narrow(t) ? 2e-7 : 1e-15; /* radians a position */
@@ -81,15 +80,15 @@ static double angle_at(const rt_sine_table *t, int m, int i)
     return atan2(sine_at(t, m, i), cosine_at(t, m, i));
 }
 
-/* The angle of row m that is nearest to m theta. */
+/* Returns the angle of row m that is nearest to m theta. */
 static double unwrapped(const rt_sine_table *t, int m, int i, double theta)
 {
     const double angle = angle_at(t, m, i);
     return angle + 2 * pi * round((m * theta - angle) / (2 * pi));
 }
 
-/* From the first row, which leaves no doubt of whole turns, to the last, each telling the turns of
- * the next; then the line through all angles, in which their rounding averages out. */
+/* Computes theta of a pair. Row 1 has no whole turns, and the estimate from each row gives those of
+ * the next. A line through all angles then averages out their rounding. */
 static double theta_of_pair(const rt_sine_table *t, int i)
 {
     double theta = angle_at(t, 1, i), product = 0, squares = 0;
@@ -104,7 +103,7 @@ static double theta_of_pair(const rt_sine_table *t, int i)
     return product / squares;
 }
 
-/* ---- a base ---- */
+/* ---- geometric theta ---- */
 
 static bool is_geometric(const rt_sine_table *t, int rotated, double base, double *theta)
 {
@@ -115,8 +114,8 @@ static bool is_geometric(const rt_sine_table *t, int rotated, double base, doubl
     return true;
 }
 
-/* A table that was computed in another way than by rounding what is exact is still that of a base
- * if the theta that were read off it say so. */
+/* Returns whether theta of a table is close to a geometric theta. This accepts tables that were not
+ * made by rounding exact values. */
 static bool is_near(const double *found, const double *theta, int rotated)
 {
     for (int i = 0; i < rotated; i++)
@@ -125,7 +124,7 @@ static bool is_near(const double *found, const double *theta, int rotated)
     return true;
 }
 
-/* The base that the last pair tells, with so many digits; 0 if that is none. */
+/* Rounds a base to so many digits. Returns 0 if that is not a base. */
 static double rounded_base(double base, int digits)
 {
     char text[RT_NUMBER_SIZE];
@@ -134,7 +133,7 @@ static double rounded_base(double base, int digits)
     return isfinite(base) && rt_number_read(text, &rounder) && rounder > 1 ? rounder : 0;
 }
 
-/* 10000, or the roundest base that fits. */
+/* Returns 10000, or the base with the fewest digits that fits; 0 if none does. */
 static double find_base(const rt_sine_table *t, int rotated, const double *found, double *theta)
 {
     const double ten_thousand = 10000;
@@ -190,9 +189,7 @@ rt_status rt_sine_table_theta(const rt_sine_table *t, const char *name, double *
     return rt_ok();
 }
 
-/* ---- reading ----
- *
- * It is read for the theta that it was made of, unless rotor_theta has them. */
+/* ---- reading ---- */
 
 static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
 {
@@ -212,7 +209,7 @@ static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
     return rt_safetensors_doubles(t, 0, (size_t)t->count, table->values);
 }
 
-/* Takes the base that made the table or, if no base did, learns the theta that are read off it. */
+/* Uses the base that made the table or, if there is none, learns the theta of the table. */
 static rt_status take_table(rt_huggingface *there, const rt_sine_table *table, double *theta)
 {
     rt_transformer_options *o = &there->options;
@@ -233,8 +230,7 @@ static rt_status take_table(rt_huggingface *there, const rt_sine_table *table, d
     return rt_ok();
 }
 
-/* What rotor has written is taken if it makes this table: its numbers say more than the table, and
- * it can have more of them. */
+/* Prefers rotor_theta if it makes this table: it is more precise and may have more values. */
 rt_status rt_sine_table_settle(rt_huggingface *there)
 {
     const rt_folder_theta *written = &there->files->written;
@@ -264,7 +260,7 @@ rt_status rt_sine_table_settle(rt_huggingface *there)
 
 /* ---- writing ---- */
 
-/* The table of sines, (positions, 2 pairs). */
+/* Fills in the table of sines, (positions, 2 pairs). */
 static void fill_sines(const void *context, size_t first, size_t count, float *values)
 {
     const rt_folder_theta *s = context;

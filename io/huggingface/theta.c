@@ -1,4 +1,4 @@
-/* The theta of a folder: rotor_theta, the key of config.json with all learned theta, and
+/* Theta of a folder: rotor_theta, the key of config.json with all learned theta, and
  * rope_parameters, from which theta follows in families without theta among the tensors. */
 
 #include "io/huggingface/private.h"
@@ -46,7 +46,7 @@ void rt_folder_theta_mean(const rt_folder_theta *t, const rt_transformer_options
         rt_folder_theta_mean(t, o, RT_THETA_OF_ALL, pairs, mean);
 }
 
-/* A fixed theta is written once, or for each layer if they differ. */
+/* Returns the shape of theta in a folder. A fixed theta has one row, or one for each layer. */
 static rt_shape shape_of(const rt_transformer_options *o)
 {
     const rt_shape all = rt_transformer_rotation_shape(o);
@@ -141,8 +141,8 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, r
                           layers, t->shape.axis[1], t->shape.axis[2]);
 }
 
-/* Takes rotor_theta in place of the frequencies that were made of it. The factor of cosines and
- * sines stays. */
+/* Uses rotor_theta in place of the frequencies that were made from it, but keeps their factor of
+ * cosines and sines. */
 static void take_theta(rt_huggingface *there)
 {
     rt_folder_theta *t = &there->files->written;
@@ -176,7 +176,7 @@ void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *o
                       used);
 }
 
-/* By layer and head. */
+/* Creates a list of theta by layer and head. */
 static json_t *list_theta(const rt_folder_theta *t)
 {
     const int *axis = t->shape.axis;
@@ -208,11 +208,11 @@ void rt_put_theta(rt_json_object *to, const rt_transformer_options *o, const rt_
 
 /* ---- rope_parameters: reading ---- */
 
-/* Types of transformers in the order of rt_scaling; ntk is another base there. */
+/* Types of transformers in the order of rt_scaling; ntk is written as another base. */
 static const char *const scaling_types[] = {"default", "linear",   "default", "yarn",
                                             "dynamic", "longrope", "llama3",  NULL};
 
-/* Types of layers, each with its parameters in families whose layers differ. */
+/* Types of layers, which have their own parameters in families whose layers differ. */
 static const char *const layer_types[] = {"full_attention", "sliding_attention"};
 enum { FULL, SLIDING, LAYER_TYPES };
 
@@ -264,8 +264,7 @@ static double read_magnitude(rt_reading *p, rt_scaling scaling, double scale)
     return (0.1 * over * log(scale) + 1) / (0.1 * under * log(scale) + 1);
 }
 
-/* The length before the scaling, if it matters: a key of the model counts before that of the
- * scaling. */
+/* Reads the length before the scaling, if it matters; the model's key overrides the scaling's. */
 static int read_original(rt_reading *r, rt_reading *p, rt_scaling scaling, int max_positions)
 {
     static const char key[] = "original_max_position_embeddings";
@@ -316,14 +315,14 @@ static const char *old_fraction(const rt_rope_rules *rules)
     return rules->old_fraction ? rules->old_fraction : "partial_rotary_factor";
 }
 
-/* A key that counts in the scaling, and outside, where older folders have it. */
+/* Reads a number by its key in the scaling or, in older folders, by a key outside. */
 static double read_both(rt_reading *r, rt_reading *p, const char *key, const char *old,
                         double initial)
 {
     return rt_reading_above_0(p, key, rt_reading_above_0(r, old, initial));
 }
 
-/* The features of a head that are rotated, as a share of all: whole pairs. */
+/* Reads the fraction of the features of a head that are rotated: whole pairs. */
 static double read_fraction(rt_reading *r, rt_reading *p, const rt_rope_rules *rules,
                             const rt_huggingface *there)
 {
@@ -345,7 +344,7 @@ static double read_fraction(rt_reading *r, rt_reading *p, const rt_rope_rules *r
     return (double)rotated / size;
 }
 
-/* Reads the frequencies of one object; `within` begins the names of its keys in messages. */
+/* Reads the frequencies of one object; `within` is the prefix of its keys in messages. */
 static rt_frequency_options read_one(rt_reading *r, const json_t *parameters, const char *within,
                                      const rt_rope_rules *rules, rt_huggingface *there)
 {
@@ -363,8 +362,8 @@ static rt_frequency_options read_one(rt_reading *r, const json_t *parameters, co
     return o;
 }
 
-/* rope_scaling holds for layers of both types. In a folder without rope_parameters transformers
- * starts with a rope_type, which a `type` of rope_scaling does not change. */
+/* Reads the frequencies of a type of layers. rope_scaling overrides them for both types. In a
+ * folder without rope_parameters, rope_type is default, and `type` of rope_scaling is ignored. */
 static rt_frequency_options read_of_type(rt_reading *r, rt_huggingface *there, int type,
                                          const rt_rope_rules *rules)
 {
@@ -387,7 +386,7 @@ static rt_frequency_options read_of_type(rt_reading *r, rt_huggingface *there, i
     return o;
 }
 
-/* A base for all layers if they all have a window, or none. */
+/* Reads the frequencies of both types. The layers have one base if all have a window, or none. */
 static void read_of_types(rt_reading *r, rt_huggingface *there)
 {
     const rt_rope_rules *rules = &there->files->family->rope;
@@ -401,7 +400,7 @@ static void read_of_types(rt_reading *r, rt_huggingface *there)
         o->position.local_base = sliding.base;
 }
 
-/* rope_scaling comes first where it is not empty. */
+/* Reads rope_scaling if it is not empty, else rope_parameters. */
 void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
 {
     const rt_family *family = there->files->family;
@@ -430,7 +429,7 @@ bool rt_theta_is_near(const double *theta, const double *table, int pairs)
     return true;
 }
 
-/* Sets *fits if rope_parameters were made of rotor_theta. */
+/* Sets *fits if rope_parameters were made from rotor_theta. */
 static rt_status compare_written(const rt_huggingface *there, bool *fits)
 {
     const rt_folder_theta *t = &there->files->written;
@@ -474,7 +473,7 @@ rt_status rt_rope_parameters_settle(rt_huggingface *there)
 
 /* ---- rope_parameters: writing ---- */
 
-/* Returns whether theta must be written number by number: it is learned, or no scaling has it. */
+/* Returns whether theta must be listed pair by pair: it is learned, or no scaling expresses it. */
 static bool lists_theta(const rt_family *family, const rt_transformer_options *o)
 {
     return o->theta.learn || rt_transformer_pairs(o) < rt_family_pairs(family, o) ||
@@ -498,8 +497,7 @@ rt_status rt_rope_parameters_check(const rt_family *family, const rt_transformer
     return rt_ok();
 }
 
-/* A factor for each pair of base^(-2i/D) / factor = theta. There is none for a theta of 0, which
- * is taken for one that turns by nothing a float can hold. */
+/* Creates a factor for each pair: base^(-2i/D) / theta; of a theta of almost 0 it is 1e38. */
 static json_t *own_factors(double base, const double *theta, int pairs)
 {
     const double nothing = 1e38;
@@ -511,14 +509,14 @@ static json_t *own_factors(double base, const double *theta, int pairs)
     return rt_json_numbers(factors, pairs);
 }
 
-/* A number that Python reads as a float. */
+/* Writes a number that Python reads as a float. */
 static void put_float(rt_json_object *p, const char *key, double value)
 {
     rt_json_put(p, key, json_real(value));
 }
 
-/* Writes all but the last members, type and base: theta in one list for texts of any length, or, if
- * it is NULL, the scaling. Returns the max_position_embeddings that goes with them. */
+/* Writes all members but type and base: theta as one list for texts of any length, or the scaling
+ * if it is NULL. Returns the max_position_embeddings that transformers needs with them. */
 static int put_scaling(rt_json_object *p, const rt_frequency_options *f, const double *theta,
                        int pairs, int positions)
 {
@@ -547,7 +545,7 @@ static int put_scaling(rt_json_object *p, const rt_frequency_options *f, const d
     }
     if (yarn || (lists && (!theta || magnitude != 1)))
         put_float(p, "attention_factor", magnitude);
-    /* transformers warn of any other length that the original times the factor */
+    /* transformers warns unless this is the original length times the factor */
     if (yarn)
         return stretched < RT_MOST_SIZE && stretched == floor(stretched) ? (int)stretched
                                                                          : f->original_len;
@@ -556,8 +554,7 @@ static int put_scaling(rt_json_object *p, const rt_frequency_options *f, const d
     return scaling == RT_SCALING_DYNAMIC ? f->original_len : positions;
 }
 
-/* The base of the frequencies in transformers. The scaling ntk is another base, once and for all.
- */
+/* Returns the base in transformers, where the scaling ntk is another base. */
 static double base_of(const rt_config_writing *w, const rt_frequency_options *f)
 {
     const int pairs = w->theta->pairs;
@@ -566,8 +563,8 @@ static double base_of(const rt_config_writing *w, const rt_frequency_options *f)
     return f->base * pow(f->scale, pairs / (pairs - 1.0));
 }
 
-/* Writes one object of frequencies or, where theta must be listed, of the mean of theta; returns
- * the max_position_embeddings that goes with it. */
+/* Writes one object of frequencies or, if theta must be listed, of mean theta. Returns the
+ * max_position_embeddings that transformers needs with it. */
 static int put_one(rt_config_writing *w, rt_json_object *to, const char *key,
                    const rt_frequency_options *f, const double *mean)
 {
@@ -605,7 +602,7 @@ static int put_of_types(rt_config_writing *w)
     return positions;
 }
 
-/* Before version 5, transformers looked for them, and for rope_scaling, outside. */
+/* Writes one object for all layers, and the keys of transformers before version 5. */
 static int put_for_all(rt_config_writing *w)
 {
     const rt_rope_rules *rules = &w->family->rope;

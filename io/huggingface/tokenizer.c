@@ -1,4 +1,4 @@
-/* The vocabulary and the chat template of a folder, read and written. */
+/* Reads and writes the files of a tokenizer, and reads the chat template of a folder. */
 
 #include "io/huggingface/tokenizer.h"
 
@@ -14,9 +14,9 @@
 
 #define PIECES RT_HF_PIECES
 
-/* ---- how a text is cut into words ---- */
+/* ---- words ---- */
 
-/* The words must be those of BERT: ideographs apart, accents gone with the capitals. */
+/* Returns whether words are in lower case. Ideographs must be words; accents go with capitals. */
 static bool read_words(rt_reading *r, const char *lower_key, const char *ideographs_key)
 {
     const bool lowercase = rt_reading_flag(r, lower_key, true);
@@ -29,22 +29,22 @@ static bool read_words(rt_reading *r, const char *lower_key, const char *ideogra
     return lowercase;
 }
 
-/* Contents of tokenizer_config.json, which may be missing. */
+/* Settings of tokenizer_config.json, which may be missing. */
 typedef struct word_settings {
-    bool leaves_words; /* to tokenizer.json, if there is one */
+    bool leaves_words; /* tokenizer.json decides, if there is one */
     bool of_esm, of_bert;
     bool lowercase;
     const char *warning;
 } word_settings;
 
-/* A string of a key; "" for any other value. */
+/* Returns the string of a key; "" for any other value. */
 static const char *word_of(const json_t *object, const char *key)
 {
     const char *word = json_string_value(json_object_get(object, key));
     return word ? word : "";
 }
 
-/* The class that transformers would take; without one it is taken for BERT's. */
+/* Reads the class of the tokenizer; without one it is BERT's. */
 static void read_class(rt_reading *r, word_settings *s)
 {
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
@@ -87,7 +87,7 @@ static rt_status read_settings(const char *folder, word_settings *s)
 
 /* ---- tokenizer.json ---- */
 
-/* Refuses a part whose type is another than that of BERT. */
+/* Refuses a part of another type. */
 static void check_type(rt_reading *r, const char *name, const char *type, const char *others)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -106,7 +106,7 @@ static void expect_word(rt_reading *r, const char *key, const char *wish)
         rt_reading_refuse(r, "%s is %s; '%s' alone is read", key, rt_quote(quoted, word), wish);
 }
 
-/* Reads how a tokenizer.json cuts a text into words, and a word into pieces. */
+/* Reads how a tokenizer.json of WordPiece cuts texts, and finds its pieces. */
 static rt_status read_cutting(const json_t *tokenizer, word_settings *s, json_t **vocab)
 {
     rt_reading r = {.json = json_object_get(tokenizer, "model"), .file = PIECES};
@@ -196,12 +196,12 @@ static bool is_bpe(const json_t *tokenizer)
     return type ? !strcmp(type, "BPE") : json_object_get(model, "merges") != NULL;
 }
 
-/* ---- what tokens are for ---- */
+/* ---- roles of tokens ---- */
 
-/* The keys of tokenizer_config.json, each with its id; of two keys for one the last counts. */
+/* Keys of tokenizer_config.json, each with its id; of two keys for one id the last counts. */
 static const struct {
     const char *key;
-    size_t id; /* its place in rt_special_ids */
+    size_t id; /* offset in rt_special_ids */
 } roles[] = {{"cls_token", offsetof(rt_special_ids, cls)},
              {"sep_token", offsetof(rt_special_ids, sep)},
              {"bos_token", offsetof(rt_special_ids, cls)},
@@ -209,14 +209,14 @@ static const struct {
              {"pad_token", offsetof(rt_special_ids, pad)},
              {"mask_token", offsetof(rt_special_ids, mask)},
              {"unk_token", offsetof(rt_special_ids, unknown)}};
-enum { ROLES = sizeof roles / sizeof *roles, UNKNOWN = ROLES - 1 /* which tokenizer.json tells */ };
+enum { ROLES = sizeof roles / sizeof *roles, UNKNOWN = ROLES - 1 /* set by tokenizer.json */ };
 
 static int32_t *id_of(rt_special_ids *ids, int role)
 {
     return (int32_t *)((char *)ids + roles[role].id);
 }
 
-/* The id that is written so; RT_NO_ID if there is none. */
+/* Returns the id of a token by its text; RT_NO_ID if there is none. */
 static int32_t find_id(const rt_vocabulary *v, const char *text)
 {
     const rt_added_token *added = rt_bpe_added(v->bpe, text, RT_NO_ID);
@@ -231,8 +231,7 @@ static int32_t find_id(const rt_vocabulary *v, const char *text)
     return RT_NO_ID;
 }
 
-/* Returns the text of a token, which is a string or an object with one as its content; NULL if it
- * is neither. */
+/* Returns the text of a token: a string, or the content of an object; NULL if there is none. */
 static const char *text_of(const json_t *token)
 {
     return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
@@ -249,7 +248,7 @@ static rt_status read_role(const rt_vocabulary *v, const json_t *config, const c
     if (!text)
         return rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s must be a token or null", key);
     *id = find_id(v, text);
-    if (*id == RT_NO_ID && !strcmp(key, "pad_token")) /* which is never looked at */
+    if (*id == RT_NO_ID && !strcmp(key, "pad_token")) /* rotor never uses it */
         return rt_ok();
     return *id != RT_NO_ID
                ? rt_ok()
@@ -266,7 +265,7 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     rt_status status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
     for (int i = 0; i < UNKNOWN && !status.code; i++)
         status = read_role(v, config, roles[i].key, id_of(&ids, i));
-    if (v->bpe->first != RT_NO_ID) /* which is put there, whatever it is called */
+    if (v->bpe->first != RT_NO_ID) /* by the template, whatever the key says */
         ids.cls = v->bpe->first;
     if (!status.code)
         status = rt_bpe_know(v, RT_HF_TOKENIZER, &ids);
@@ -274,14 +273,13 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     return status;
 }
 
-/* ---- vocab.json and merges.txt, in which tokenizers of GPT-2's kind were kept before
- * tokenizer.json: made into one as transformers does it ---- */
+/* ---- vocab.json and merges.txt: made into a tokenizer.json as in transformers ---- */
 
-/* How a class of transformers cuts texts. */
+/* Rules by which a class of transformers cuts texts. */
 typedef struct tokenizer_class {
     const char *name, *model_type;
     bool nfc;
-    const char *pattern; /* by which words are cut; NULL: that of ByteLevel */
+    const char *pattern; /* pattern of words; NULL: that of ByteLevel */
 } tokenizer_class;
 
 #define QWEN2_PATTERN                                                                              \
@@ -295,15 +293,14 @@ static const tokenizer_class classes[] = {
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-/* A file of the folder as JSON, NULL if it is not there. */
+/* Parses a file of the folder; NULL if it is missing. */
 static rt_status read_object(json_t **object_new, const char *folder, const char *name)
 {
     *object_new = NULL;
     return rt_folder_has(folder, name) ? rt_json_read_file(object_new, folder, name) : rt_ok();
 }
 
-/* By tokenizer_class, which may end in "Fast", or else by model_type; GPT-2's for what names none.
- */
+/* Finds the class by tokenizer_class, with or without "Fast", or model_type; default: GPT-2's. */
 static rt_status find_class(const tokenizer_class **class, const char *folder,
                             const json_t *settings)
 {
@@ -335,7 +332,7 @@ static rt_status find_class(const tokenizer_class **class, const char *folder,
     return status;
 }
 
-/* The lines of merges.txt as a list; the first line may be a version. */
+/* Reads the lines of merges.txt as a list, except the version. */
 static rt_status read_merges(json_t **list_new, const char *folder)
 {
     char *text;
@@ -388,7 +385,7 @@ static void add_token(json_t *list, const char *text, json_int_t id, const json_
                                     special));
 }
 
-/* The tokens of added_tokens_decoder, whose keys are ids. */
+/* Adds the tokens of added_tokens_decoder, whose keys are ids. */
 static void add_decoder(json_t *list, json_t *settings)
 {
     const char *number;
@@ -402,7 +399,7 @@ static void add_decoder(json_t *list, json_t *settings)
     }
 }
 
-/* The tokens for the ends of a text and the like, if they have an id. */
+/* Adds the special tokens that an object names and that have an id; NULL: the default. */
 static void add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
 {
     static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token",
@@ -444,7 +441,7 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
     return status;
 }
 
-/* Takes over vocab, merges and added. */
+/* Creates the JSON of a tokenizer. Takes over vocab, merges and added. */
 static json_t *assemble(const tokenizer_class *class, const json_t *settings, json_t *vocab,
                         json_t *merges, json_t *added)
 {
@@ -475,8 +472,8 @@ static json_t *assemble(const tokenizer_class *class, const json_t *settings, js
                      "model", model);
 }
 
-/* Makes a tokenizer.json of vocab.json and merges.txt, with the tokens of tokenizer_config.json,
- * special_tokens_map.json and added_tokens.json. The caller frees it. */
+/* Makes the text of a tokenizer.json from vocab.json, merges.txt, and the tokens of
+ * tokenizer_config.json, special_tokens_map.json and added_tokens.json. The caller frees it. */
 static rt_status file_of_merges(char **text_new, const char *folder)
 {
     const tokenizer_class *class = NULL;
@@ -558,8 +555,7 @@ static bool has_line(const char *text, size_t size, const char *line)
     return false;
 }
 
-/* Returns whether a vocab.txt is that of ESM: by its class, or without one by its special tokens.
- */
+/* Returns whether a vocab.txt is ESM's: by its class or, without one, by its special tokens. */
 static bool is_of_esm(const word_settings *s, const char *text, size_t size)
 {
     if (s->of_esm || s->of_bert)
@@ -616,15 +612,15 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     return status;
 }
 
-/* ---- what is put around a text ---- */
+/* ---- tokens around a text ---- */
 
-/* Ids that the post-processor has to put around a text; RT_NO_ID: none. */
+/* Ids that the post-processor must put around a text; RT_NO_ID: none. */
 typedef struct framing {
     const rt_vocabulary *v;
     int32_t first, last;
 } framing;
 
-/* A special token as it is written. */
+/* Creates the text of a token. */
 static json_t *written(const rt_vocabulary *v, int32_t id)
 {
     const rt_added_token *added = rt_bpe_added(v->bpe, NULL, id);
@@ -632,7 +628,7 @@ static json_t *written(const rt_vocabulary *v, int32_t id)
     return added ? json_stringn(added->text, added->size) : json_stringn(s.bytes, s.size);
 }
 
-/* Adds to a template the text of that name or, without one, a token, unless it is none. */
+/* Adds to a template the text of that name or, if it is NULL, a token unless it is RT_NO_ID. */
 static bool put_part(json_t *list, const framing *f, int32_t id, const char *text, int type)
 {
     if (!text && id == RT_NO_ID)
@@ -656,7 +652,7 @@ static bool put_meaning(json_t *tokens, const framing *f, int32_t id)
     return put;
 }
 
-/* "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". */
+/* Creates the templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". */
 static json_t *template_of(const framing *f)
 {
     json_t *single = json_array(), *pair = json_array(), *tokens = json_object();
@@ -681,7 +677,7 @@ static bool is_template(const json_t *part)
     return type && !strcmp(type, "TemplateProcessing");
 }
 
-/* The post-processor with another template; of more than it, what else it does stays. */
+/* Creates a post-processor with another template; other parts of a sequence stay. */
 static json_t *processor_of(const json_t *old, const framing *f)
 {
     const json_t *parts = json_object_get(old, "processors"), *part;
@@ -703,11 +699,11 @@ static json_t *processor_of(const json_t *old, const framing *f)
     return made;
 }
 
-/* Returns the file with another post-processor. */
+/* Returns the text of the file with another post-processor. */
 static char *reframe(const framing *f)
 {
     json_t *tokenizer = NULL;
-    char *file = rt_copy_text(f->v->bpe->file), *text = NULL; /* which parsing may change */
+    char *file = rt_copy_text(f->v->bpe->file), *text = NULL; /* a copy, which parsing changes */
     if (file && !rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file)).code &&
         !json_object_set_new(tokenizer, "post_processor",
                              processor_of(json_object_get(tokenizer, "post_processor"), f)))
@@ -727,7 +723,7 @@ char *rt_tokenizer_bpe_file(const rt_vocabulary *v, rt_frame frame)
 
 /* ---- the chat template ---- */
 
-/* A text as JSON. What is no UTF-8 is no template. */
+/* Reads a file as a JSON string; NULL if it cannot be read or is not UTF-8. */
 static rt_status template_of_file(char **template_new, const char *folder)
 {
     char *bytes;
@@ -763,12 +759,11 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
     return status;
 }
 
-/* ---- writing ---- */
-
 void rt_tokenizer_bpe_put(rt_json_object *to, const rt_vocabulary *v)
 {
     rt_special_ids ids = v->special;
-    const bool masks = ids.mask != RT_NO_ID; /* an encoder's, whose keys for both ends are others */
+    const bool masks =
+        ids.mask != RT_NO_ID; /* an encoder, which has keys of its own for both ends */
     rt_json_put(to, "tokenizer_class", json_string("PreTrainedTokenizerFast"));
     for (int i = masks ? 0 : 2; i < ROLES; i++) {
         const int32_t id = *id_of(&ids, i);
