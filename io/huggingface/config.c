@@ -50,7 +50,7 @@ static const rt_config_word problems[] = {{"single_label_classification", 0}, {0
 #define NO_FOLDING "rotor reads ESM-2, and folds no proteins"
 static const rt_config_row all[] = {
     {"model_type", .also = RT_KEYS("architectures", "id2label", "num_labels", "eos_token_id",
-                                   RT_HF_LENGTH, RT_HF_BEGIN, RT_HF_LEVEL, RT_HF_THETA)},
+                                   RT_HF_LENGTH, RT_HF_BEGIN, RT_HF_END, RT_HF_LEVEL, RT_HF_THETA)},
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
     {"is_encoder_decoder", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION},
     {"problem_type", RT_ONE_WORD(problems), .reason = "rotor has no other"},

@@ -510,7 +510,8 @@ static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX, RT_HF_VOC
 /* Refuses the name of a file, which shows that the user expects a file. */
 static rt_status check_name(const char *folder)
 {
-    static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5"};
+    static const char *const endings[] = {".safetensors", ".bin", ".pt",  ".pth",
+                                          ".onnx",        ".h5",  ".gguf"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (rt_path_ends_in(folder, endings[i]) || !strcmp(folder, endings[i]))
             return rt_error(RT_CONFIG,

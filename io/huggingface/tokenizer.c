@@ -6,7 +6,9 @@
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/words.h"
 #include "io/huggingface/private.h"
+#include "text/number.h"
 #include "text/text_file.h"
+#include "text/utf8.h"
 #include "text/writer.h"
 
 #include <stdlib.h>
@@ -337,25 +339,28 @@ static rt_status read_merges(json_t **list_new, const char *folder)
 {
     char *text;
     size_t size;
-    bool failed = false;
     *list_new = NULL;
     rt_status status = rt_folder_read(&text, &size, folder, RT_HF_MERGES, RT_BPE_BYTES);
     if (status.code)
         return status;
     json_t *list = json_array();
-    for (char *line = text, *end = text + size; line < end && !failed;) {
+    if (rt_utf8_valid((unsigned char *)text, size) < size)
+        status = rt_error(RT_CHECKPOINT, RT_HF_MERGES ": byte %zu is not UTF-8",
+                          rt_utf8_valid((unsigned char *)text, size));
+    for (char *line = text, *end = text + size; line < end && !status.code;) {
         char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t length = (size_t)((newline ? newline : end) - line);
         char *next = line + length + 1;
         length -= length && line[length - 1] == '\r';
-        if (length && strncmp(line, "#version", 8) != 0)
-            failed = json_array_append_new(list, json_stringn(line, length)) != 0;
+        if (length && strncmp(line, "#version", 8) != 0 &&
+            json_array_append_new(list, json_stringn(line, length)))
+            status = rt_out_of_memory(RT_HF_MERGES);
         line = next;
     }
     rt_free(text);
-    if (failed) {
+    if (status.code) {
         json_decref(list);
-        return rt_error(RT_CHECKPOINT, RT_HF_MERGES ": a line is not UTF-8, or memory is short");
+        return status;
     }
     *list_new = list;
     return list ? rt_ok() : rt_out_of_memory(RT_HF_MERGES);
@@ -364,78 +369,105 @@ static rt_status read_merges(json_t **list_new, const char *folder)
 /* ---- added tokens ---- */
 
 /* Adds a token in the order of ids, unless it is there. */
-static void add_token(json_t *list, const char *text, json_int_t id, const json_t *flags,
-                      bool special)
+static rt_status add_token(json_t *list, const char *text, json_int_t id, const json_t *flags,
+                           bool special)
 {
     const json_t *normalized = json_object_get(flags, "normalized"), *token;
     size_t i, at = 0;
     json_array_foreach(list, i, token)
     {
         if (!strcmp(json_string_value(json_object_get(token, "content")), text))
-            return;
+            return rt_ok();
         at += json_integer_value(json_object_get(token, "id")) < id;
     }
-    json_array_insert_new(list, at,
-                          json_pack("{s:I,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content", text,
-                                    "single_word",
-                                    json_is_true(json_object_get(flags, "single_word")), "lstrip",
-                                    json_is_true(json_object_get(flags, "lstrip")), "rstrip",
-                                    json_is_true(json_object_get(flags, "rstrip")), "normalized",
-                                    normalized ? json_is_true(normalized) : !special, "special",
-                                    special));
+    if (json_array_insert_new(
+            list, at,
+            json_pack("{s:I,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content", text, "single_word",
+                      json_is_true(json_object_get(flags, "single_word")), "lstrip",
+                      json_is_true(json_object_get(flags, "lstrip")), "rstrip",
+                      json_is_true(json_object_get(flags, "rstrip")), "normalized",
+                      normalized ? json_is_true(normalized) : !special, "special", special)))
+        return rt_out_of_memory(PIECES);
+    return rt_ok();
 }
 
 /* Adds the tokens of added_tokens_decoder, whose keys are ids. */
-static void add_decoder(json_t *list, json_t *settings)
+static rt_status add_decoder(json_t *list, json_t *settings)
 {
     const char *number;
     json_t *token;
+    rt_status status = rt_ok();
     json_object_foreach(json_object_get(settings, "added_tokens_decoder"), number, token)
     {
         const char *text = json_string_value(json_object_get(token, "content"));
+        char quoted[RT_QUOTE_SIZE];
+        int64_t id;
+        if (!rt_whole_read(number, &id))
+            return rt_error(RT_CHECKPOINT,
+                            RT_HF_TOKENIZER ": added_tokens_decoder: %s is not an id",
+                            rt_quote(quoted, number));
         if (text)
-            add_token(list, text, strtoll(number, NULL, 10), token,
-                      json_is_true(json_object_get(token, "special")));
+            status =
+                add_token(list, text, id, token, json_is_true(json_object_get(token, "special")));
+        if (status.code)
+            return status;
     }
+    return status;
 }
 
 /* Adds the special tokens that an object names and that have an id; NULL: the default. */
-static void add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
+static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
 {
+    rt_status status = rt_ok();
     static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token",
                                        "sep_token", "cls_token", "mask_token"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !status.code; i++) {
         const json_t *found = json_object_get(of, keys[i]);
         const char *text = of ? text_of(found) : "<|endoftext|>";
         const json_t *id = text ? json_object_get(vocab, text) : NULL;
         if (text && !id)
             id = json_object_get(added, text);
         if (json_is_integer(id))
-            add_token(list, text, json_integer_value(id), found, true);
+            status = add_token(list, text, json_integer_value(id), found, true);
     }
+    return status;
+}
+
+/* Adds the tokens of added_tokens.json, which maps texts to ids. */
+static rt_status add_map(json_t *list, json_t *added)
+{
+    const char *text;
+    json_t *id;
+    json_object_foreach(added, text, id)
+    {
+        char quoted[RT_QUOTE_SIZE];
+        if (!json_is_integer(id))
+            return rt_error(RT_CHECKPOINT, RT_HF_ADDED ": %s has no integer as its id",
+                            rt_quote(quoted, text));
+        const rt_status status = add_token(list, text, json_integer_value(id), NULL, false);
+        if (status.code)
+            return status;
+    }
+    return rt_ok();
 }
 
 static rt_status find_added(json_t **list_new, const char *folder, json_t *settings,
                             const json_t *vocab)
 {
     json_t *list = *list_new = json_array(), *added = NULL, *map = NULL;
-    const char *text;
-    json_t *id;
     rt_status status = list ? read_object(&added, folder, RT_HF_ADDED) : rt_out_of_memory(PIECES);
     if (!status.code)
         status = read_object(&map, folder, RT_HF_MAP);
-    if (!status.code) {
-        add_decoder(list, settings);
-        if (settings)
-            add_named(list, settings, vocab, added);
-        if (map)
-            add_named(list, map, vocab, added);
-        add_named(list, NULL, vocab, added); /* the default of all classes */
-        json_object_foreach(added, text, id)
-        {
-            add_token(list, text, json_integer_value(id), NULL, false);
-        }
-    }
+    if (!status.code)
+        status = add_decoder(list, settings);
+    if (!status.code && settings)
+        status = add_named(list, settings, vocab, added);
+    if (!status.code && map)
+        status = add_named(list, map, vocab, added);
+    if (!status.code)
+        status = add_named(list, NULL, vocab, added); /* the default of all classes */
+    if (!status.code)
+        status = add_map(list, added);
     json_decref(added);
     json_decref(map);
     return status;
