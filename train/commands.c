@@ -27,10 +27,10 @@
 
 /* ---- --decay ---- */
 
-enum { FARTHEST = 256 }; /* distance of the last row, at least */
+enum { FARTHEST = 256 }; /* distance of the last row, or more */
 
-/* Computes the initial theta, (count, pairs): of all layers, or of those that see all tokens and of
- * those that have a window, if their theta starts from different bases. */
+/* Computes the initial theta, (count, pairs), which the caller frees: of all layers or, if sliding
+ * layers have another base, of layers that see all tokens and of sliding layers; or NULL. */
 static double *find_starts(const rt_transformer_options *o, int *count)
 {
     const int pairs = rt_transformer_pairs(o);
@@ -47,7 +47,7 @@ static double *find_starts(const rt_transformer_options *o, int *count)
     return theta;
 }
 
-/* Prints the table of the initial theta and of the learned ones, if there are any. */
+/* Prints the table of the initial theta and of learned ones, if there are any. */
 static rt_status print_table(FILE *to, const rt_config *config, const rt_checkpoint_theta *l)
 {
     const rt_transformer_options *o = &config->model;
@@ -93,15 +93,13 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found)
                                      "above 0: nothing is rotated");
     if (!status.code && found->image) {
         status = rt_checkpoint_read_theta(found->image, &learned);
-        found->image = NULL; /* closed */
+        found->image = NULL; /* the checkpoint is closed */
     }
     if (!status.code)
         status = print_table(to, config, &learned);
     rt_checkpoint_theta_free(&learned);
     return status;
 }
-
-/* ---- --encode ---- */
 
 rt_status rt_encode_command(const rt_config *config, const rt_arguments *arguments)
 {
@@ -132,7 +130,7 @@ static const double between_lines = 60;    /* elsewhere */
 
 /* Progress of --train-tokenizer. */
 typedef struct showing {
-    const char *path; /* of the text that is counted; NULL: pairs are merged */
+    const char *path; /* counted text; NULL: pairs are merged */
     bool terminal;
     double last;
 } showing;
@@ -169,7 +167,6 @@ static rt_status count_texts(rt_word_counts *counts, const rt_arguments *argumen
     return status;
 }
 
-/* Prints a tokenizer.json or a vocab.txt. */
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
 {
     const bool pieces = arguments->wordpiece;
@@ -207,7 +204,7 @@ rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
 static const struct {
     const char *name;    /* word after --init */
     const char *purpose; /* for messages */
-    const char *ini;     /* content of the file */
+    const char *ini;     /* contents of the file */
 } templates[] = {
     {"gpt", "a decoder that continues a text", gpt_ini},
     {"classify", "an encoder that labels texts", classify_ini},
@@ -244,7 +241,7 @@ rt_status rt_init_command(const rt_arguments *arguments)
 
 /* ---- --report ---- */
 
-/* Draws the report of a run: without attention maps if its data or checkpoints are gone. */
+/* Draws the report of a run, without attention maps if its data or checkpoints are missing. */
 static rt_status report_run(const rt_arguments *arguments, const char *folder)
 {
     char path[RT_PATH_SIZE];
@@ -283,8 +280,8 @@ static rt_exit report_one(const rt_arguments *arguments, const char *folder)
     return rt_exit_of(status.code);
 }
 
-/* Writes the reports of the runs of a sweep that have begun. Stops at a failure: most likely it
- * concerns all runs, such as a missing gnuplot. */
+/* Draws the reports of those runs of a sweep that have begun. Stops at a failure, since it probably
+ * concerns all runs, like a missing gnuplot. */
 static rt_exit report_members(const rt_arguments *arguments)
 {
     char path[RT_PATH_SIZE];
@@ -292,7 +289,7 @@ static rt_exit report_members(const rt_arguments *arguments)
     rt_exit code = RT_EXIT_DONE;
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
     for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
-        int first = 0; /* row that names the run: one report of it is enough */
+        int first = 0; /* first row with the name of the run, whose report is drawn once */
         while (strcmp(runs.list[first].cells[0], runs.list[i].cells[0]))
             first++;
         if (first < i || rt_path_join(path, runs.list[i].folder, "config.ini").code ||
@@ -305,7 +302,7 @@ static rt_exit report_members(const rt_arguments *arguments)
     return code;
 }
 
-/* Returns the size of a file in the folder; -1 if there is none. */
+/* Returns the size of a file in a folder; -1 if there is no such file. */
 static off_t size_of(const char *folder, const char *name)
 {
     char path[RT_PATH_SIZE];
@@ -313,8 +310,8 @@ static off_t size_of(const char *folder, const char *name)
     return !rt_path_join(path, folder, name).code && !stat(path, &found) ? found.st_size : -1;
 }
 
-/* Writes the report whenever the run has recorded something new, and once after its end. A run that
- * has results writes its own report. A failure is ignored until the end: it may be temporary. */
+/* Draws the report whenever the run has recorded something new, and once after its end. A run that
+ * has results draws its own report. Earlier failures are ignored, because they may be temporary. */
 static rt_exit watch(const rt_arguments *arguments)
 {
     const struct timespec moment = {1, 0};
@@ -325,7 +322,7 @@ static rt_exit watch(const rt_arguments *arguments)
                 rt_program_name());
         return RT_EXIT_CONFIG;
     }
-    rt_arguments silent = *arguments; /* from the second time on */
+    rt_arguments silent = *arguments; /* from the second report on */
     silent.quiet = true;
     while (rt_run_folder_busy(folder)) {
         const off_t size = size_of(folder, "metrics.csv");

@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Prints a text that the caller owns, and frees it. */
+/* Prints a text and frees it. Returns RT_EXIT_FAILURE for NULL. */
 static rt_exit print_text(FILE *to, char *text)
 {
     if (text)
@@ -28,7 +28,7 @@ static rt_exit print_text(FILE *to, char *text)
     return text ? RT_EXIT_DONE : RT_EXIT_FAILURE;
 }
 
-/* Prints the help on the section or key that is named, else all of it. */
+/* Prints the help on a section or key; without one, all of it. */
 static rt_exit print_help(const char *part)
 {
     char *text = part ? rt_config_help_on(part) : NULL;
@@ -40,8 +40,8 @@ static rt_exit print_help(const char *part)
     return print_text(stdout, rt_config_help());
 }
 
-/* Prints the message of a status, and returns its exit code. In a world, where all processes have
- * the status, process 0 alone prints it. */
+/* Prints the error of a status and returns its exit code. In a world, all processes have the same
+ * status, and only process 0 prints it. */
 static rt_exit conclude(const rt_world *world, rt_status status)
 {
     if (status.code && rt_world_rank(world) == 0)
@@ -49,7 +49,7 @@ static rt_exit conclude(const rt_world *world, rt_status status)
     return rt_exit_of(status.code);
 }
 
-/* Checks the configuration and the data, and prints the most memory of each phase, beyond the
+/* Checks the configuration and the data, and prints the largest memory of each phase beyond the
  * program and its data. */
 static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 {
@@ -67,7 +67,7 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 
 /* ---- the configuration ---- */
 
-/* Opens the checkpoint that is named, or that of the run of the configuration. */
+/* Opens the checkpoint of --checkpoint, or that of the configuration's run. */
 static rt_status find_model(rt_found *found, const rt_arguments *arguments, const rt_config *config)
 {
     const rt_which_checkpoint which = arguments->best   ? RT_CHECKPOINT_BEST
@@ -79,7 +79,7 @@ static rt_status find_model(rt_found *found, const rt_arguments *arguments, cons
     return status;
 }
 
-/* Opens the checkpoint that is named, and loads its configuration. */
+/* Opens the checkpoint of --checkpoint and loads its configuration. */
 static rt_status load_checkpoint(rt_config *config, rt_found *found, const rt_arguments *arguments,
                                  char **errors)
 {
@@ -92,8 +92,8 @@ static rt_status load_checkpoint(rt_config *config, rt_found *found, const rt_ar
     return status;
 }
 
-/* Loads the configuration file. With `sweep` NULL, a sweep in the file is ignored. Process 0 of a
- * world alone needs the folder of train.init_from; the others receive its configuration. */
+/* Loads the configuration file; with `sweep` NULL, ignores a sweep in the file. In a world only
+ * process 0 reads the folder of train.init_from, and broadcasts its configuration. */
 static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep,
                            char **errors)
 {
@@ -115,7 +115,7 @@ static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_
     return status.code ? status : broadcast;
 }
 
-/* Loads the configuration file; without one, that of the checkpoint, which `found` has then. */
+/* Loads the configuration file or, without one, the checkpoint's, which `found` then has open. */
 static rt_exit load(rt_config *config, rt_found *found, const rt_arguments *arguments,
                     rt_sweep *sweep)
 {
@@ -192,7 +192,7 @@ static rt_exit obey(const rt_arguments *arguments)
         break;
     }
     const bool prints = arguments->command == RT_COMMAND_PRINT_CONFIG;
-    /* The other commands use what all runs of a sweep share. */
+    /* Other commands use what all runs of a sweep share. */
     const bool knows_sweeps =
         prints || arguments->command == RT_COMMAND_TRAIN || arguments->command == RT_COMMAND_CHECK;
     rt_exit code = load(&config, &found, arguments, knows_sweeps ? &sweep : NULL);
@@ -206,7 +206,7 @@ static rt_exit obey(const rt_arguments *arguments)
     return code;
 }
 
-/* Returns the exit code; results that could not be printed are a failure. */
+/* Returns the exit code, or RT_EXIT_FAILURE if results could not be printed. */
 static rt_exit end(rt_exit code)
 {
     struct rlimit space;
@@ -214,15 +214,15 @@ static rt_exit end(rt_exit code)
         fprintf(stderr, "%s: the results could not be printed\n", rt_program_name());
         code = code ? code : RT_EXIT_FAILURE;
     }
-    /* OpenBLAS waits at its end for a thread that it started when it was loaded; where address
-     * space is short, that thread still asks for its buffer and never ends. */
+    /* At exit OpenBLAS waits for a thread that it started when it was loaded. If address space is
+     * short, that thread still requests its buffer and never ends. */
     if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
         _exit(code);
     return code;
 }
 
-/* Ends the program if the limit on its address space (ulimit -v) leaves less than OpenBLAS
- * allocates when it is loaded. The C library does not know the name of the program yet. */
+/* Ends the program if the limit of its address space (ulimit -v) leaves less than OpenBLAS
+ * allocates when it is loaded. The C library does not know the program's name yet. */
 static void check_address_space(int argc, char **argv, char **environment)
 {
     struct rlimit space;
@@ -237,14 +237,13 @@ static void check_address_space(int argc, char **argv, char **environment)
     _exit(RT_EXIT_CONFIG);
 }
 
-/* Signals that may be ignored when the program starts: by nohup, or by a shell for a background
- * job. */
+/* Signals that may be ignored at the start of the program, by nohup or a shell's background job. */
 static const int inherited_signals[] = {SIGHUP, SIGINT, SIGQUIT};
 enum { INHERITED_SIGNALS = sizeof inherited_signals / sizeof *inherited_signals };
 static bool was_ignored[INHERITED_SIGNALS];
 
-/* Runs before the constructors of all libraries. One of those that Open MPI 5 loads (PSM2) handles
- * signals from then on, also those that were ignored. */
+/* Runs before the constructors of all libraries. A library that Open MPI 5 loads (PSM2) handles
+ * signals from then on, even ignored ones. */
 static void start(int argc, char **argv, char **environment)
 {
     struct sigaction now;
@@ -263,7 +262,7 @@ static void ignore_signals_again(void)
 typedef void initializer(int argc, char **argv, char **environment);
 __attribute__((section(".preinit_array"), used)) static initializer *const before_libraries = start;
 
-/* Trains, in the world of processes that a launcher started. */
+/* Trains, in a world if a launcher started several processes. */
 static rt_exit obey_in_world(rt_arguments *arguments)
 {
     rt_status status = rt_kernels_begin_early(arguments);
@@ -302,7 +301,7 @@ int main(int argc, char **argv)
     if (status.code)
         return end(conclude(NULL, status));
     if (!first && arguments.command != RT_COMMAND_TRAIN)
-        return RT_EXIT_DONE; /* process 0 alone does anything but train */
+        return RT_EXIT_DONE; /* only training uses several processes */
     arguments.revision = ROTOR_REVISION;
     arguments.ancestry = &ancestry;
     if (arguments.command == RT_COMMAND_HELP)

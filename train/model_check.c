@@ -12,7 +12,7 @@
 enum { SEQUENCES = 2 };
 
 static const double tolerance = 1e-7;
-static const double nothing = 1e-10; /* a gradient that is zero but for rounding */
+static const double nothing = 1e-10; /* gradients up to this are zero but for rounding */
 
 typedef struct model_check {
     const rt_config *config;
@@ -27,13 +27,13 @@ typedef struct model_check {
 static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
 {
     const model_check *c = context;
-    (void)inputs; /* they are the parameters, which the model knows */
+    (void)inputs; /* the parameters, which the model has */
     rt_graph_set_random(g, c->config->run.seed, 0, 0);
     rt_graph_set_recomputes(g, c->config->train.recompute == RT_RECOMPUTE_LAYERS);
     return rt_batch_loss(c->model, g, &c->sequences, c->sequences.labels, NULL);
 }
 
-/* Uniform in [-0.5, 0.5], around 1 for the weights of norms; theta from 0.1 to 0.6. */
+/* Redraws a parameter uniformly within 0.5 of 0, or of 1 for norm weights; theta in 0.1 to 0.6. */
 static void redraw(rt_parameter *p, uint32_t number, rt_theta_form form)
 {
     const rt_random random = {1, number, RT_STREAM_CHECK};
@@ -76,8 +76,8 @@ static rt_status prepare(model_check *c)
     return rt_ok();
 }
 
-/* Returns the worse of the results of both checks of a parameter. A direction without an element
- * free of kinks says nothing against elements that were judged. */
+/* Returns the worse of the results of both checks of a parameter. If no element of the direction
+ * was free of kinks, it does not outweigh elements that were judged. */
 static const rt_gradcheck_result *worse_of(const rt_gradcheck_result *elements,
                                            const rt_gradcheck_result *direction)
 {
@@ -98,8 +98,8 @@ static const char *words_for(const rt_gradcheck_result *r)
                                            : "ok";
 }
 
-/* Adds what was found for one parameter, and prints it unless `to` is NULL. A wrong parameter
- * outranks all that are right. */
+/* Adds the result of one parameter, and prints it unless `to` is NULL. A wrong parameter is worse
+ * than all right ones. */
 static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter *p,
                           const rt_gradcheck_result *elements, const rt_gradcheck_result *direction)
 {
@@ -126,14 +126,14 @@ static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter
                 found->numeric);
 }
 
-/* Returns whether the check came to verdicts, good or bad. */
+/* Returns whether the check has verdicts, good or bad. */
 static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *results)
 {
     return !status.code || (status.code == RT_CHECK && results[0].verdict);
 }
 
-/* Compares some elements of every parameter one by one, and all of them along a random direction.
- * Prints a table unless `to` is NULL. */
+/* Compares some elements of every parameter one by one, and all along a random direction. Prints a
+ * table unless `to` is NULL. */
 static rt_status compare(FILE *to, model_check *c, int samples, rt_model_check_result *r)
 {
     const rt_parameters *p = &c->model->parameters;

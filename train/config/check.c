@@ -19,17 +19,17 @@ static int later(int a, int b)
     return a > b ? a : b;
 }
 
-/* The contradicting keys, "section.key" each. */
+/* Contradicting keys, "section.key" each. */
 #define KEYS RT_OPTIONS
 
-/* Sets `origin` to the latest origin of the keys; that of an inherited value is train.init_from.
- * Returns false if a value was refused. */
+/* Sets `origin` to the latest origin of the keys; the origin of an inherited value is
+ * train.init_from. Returns false if a key has a bad value. */
 static bool find_latest(const rt_config_errors *errors, const char *const *keys, int *origin)
 {
     for (; *keys; keys++) {
         const int i = rt_key_find(*keys);
         if (i < 0)
-            continue; /* an option without a key: the data sets it */
+            continue; /* an option without a key, which the data sets */
         if (errors->bad[i])
             return false;
         const bool inherited = errors->origin[i] == RT_FROM_MODEL;
@@ -38,7 +38,7 @@ static bool find_latest(const rt_config_errors *errors, const char *const *keys,
     return true;
 }
 
-/* Complains of keys that contradict each other, unless a value of them was refused. */
+/* Adds an error about keys that contradict each other, unless one has a bad value. */
 static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
     RT_PRINTF(3, 4);
 static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
@@ -76,7 +76,7 @@ static void check_run(const rt_config *config, rt_config_errors *errors)
 }
 
 /* Checks the options of the model, and that its encoding has positions for the longest sequence.
- * Options that the data sets are assumed to be valid. */
+ * Options that the data will set are given valid values. */
 static void check_model(const rt_config *config, rt_config_errors *errors)
 {
     char value[RT_VALUE_SIZE];
@@ -96,7 +96,7 @@ static void check_model(const rt_config *config, rt_config_errors *errors)
                    "theta.init_from and theta.init both set the initial theta; give only one");
 }
 
-/* Returns whether the command line says what is predicted: a trained run may have any objective. */
+/* Returns whether the command line sets what is predicted; a trained run may have any objective. */
 static bool names_objective(const rt_config *config)
 {
     static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
@@ -111,7 +111,7 @@ typedef struct length_errors {
     int length;
 } length_errors;
 
-/* Complains of a rule that is broken at a length of train.eval_lengths. */
+/* Adds an error for a rule that is broken at a length of train.eval_lengths. */
 static void contradict_length(void *context, const char *const *options, const char *message)
 {
     const length_errors *l = context;
@@ -122,8 +122,8 @@ static void contradict_length(void *context, const char *const *options, const c
                            message);
 }
 
-/* Checks the attention mask against the objective, since no token may see its own answer, and the
- * data at the length of training and, if that is valid, at those of evaluations. */
+/* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
+ * Also checks the attention mask against the objective, because no token may see its answer. */
 static void check_data(const rt_config *config, bool without_data, bool trained,
                        rt_config_errors *errors)
 {
@@ -228,7 +228,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
 
 /* ---- train.freeze ---- */
 
-/* Parses the N of "layers.N", where `word` is "layers.". Returns false for another part. */
+/* Parses the N of "layers.N", where `word` is "layers.". Returns false for any other part. */
 static bool read_layer(const char *part, const char *word, int64_t *layer)
 {
     const size_t length = strlen(word);
@@ -237,7 +237,7 @@ static bool read_layer(const char *part, const char *word, int64_t *layer)
            rt_whole_read(part + length, layer);
 }
 
-/* Takes the first part of a list; one that is too long matches none. Returns the rest. */
+/* Copies the first part of a list; one that is too long matches no part. Returns what follows. */
 enum { PART_SIZE = 32 };
 static const char *take_part(const char *list, char part[PART_SIZE])
 {

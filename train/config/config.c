@@ -11,21 +11,21 @@
 
 enum { SECTION_SIZE = 32 };
 
-/* Kind of section that the lines of the file are in. */
+/* Kind of section of the current line. */
 typedef enum place { BEFORE_SECTIONS, IN_UNKNOWN, IN_KEYS, IN_SWEEP, IN_VARIANT } place;
 
 typedef struct loading {
     const rt_config_source *source;
     bool trained;      /* something was trained with the configuration */
-    bool used;         /* a trained model is used with it */
-    bool of_model;     /* it is that of the model: data.file may be missing */
+    bool used;         /* a trained model is used */
+    bool of_model;     /* it is the configuration of the model: data.file may be missing */
     bool fixed;        /* overrides cannot change the model */
-    bool untrusted;    /* of files only a regular one is opened */
-    rt_config written; /* values as they were written; zeros stay */
+    bool untrusted;    /* only regular files are opened */
+    rt_config written; /* values as written, including zeros */
     rt_config late;    /* overrides that apply after the trained model is resolved */
     rt_config_errors errors;
-    bool has_sweep; /* a [sweep] or [variant] was seen */
-    bool placed;    /* run.dir and run.name were taken from the folder of the run */
+    bool has_sweep; /* a [sweep] or [variant] was found */
+    bool placed;    /* run.dir and run.name are those of the folder of the run */
     place place;
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
@@ -52,7 +52,7 @@ static void enter_section(loading *l, int line, const char *name)
         rt_config_unknown_section(&l->errors, line, name);
 }
 
-/* The keys of an unknown section are not judged. */
+/* Sets a key, or adds a line of a sweep or variant. Keys of an unknown section are ignored. */
 static void read_pair(loading *l, int line, const char *written, const char *value)
 {
     rt_sweep *sweep = l->source->sweep;
@@ -92,7 +92,7 @@ static void read_lines(loading *l, const char *bytes, size_t size)
 
 /* ---- the command line ---- */
 
-/* Copies the text without blanks at both ends, truncated to the size. */
+/* Copies the text without leading and trailing blanks, truncated to `size`. */
 static void copy_trimmed(char *copy, size_t size, const char *text, size_t length)
 {
     while (length && *text == ' ') {
@@ -131,7 +131,7 @@ static void read_override(loading *l, const char *text)
     } else if (l->overridden[i]) {
         rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s is given twice", name);
     } else {
-        /* in a use, what may differ from the trained model waits until that is resolved */
+        /* a value that may differ from the trained model is applied after the model is resolved */
         const bool late = l->used && (rt_key_at_use(i) || l->fixed);
         l->overridden[i] = true;
         rt_config_set_key(late ? &l->late : &l->written, i, value, RT_FROM_COMMAND_LINE,
@@ -139,7 +139,7 @@ static void read_override(loading *l, const char *text)
     }
 }
 
-/* Applies the settings of one run of a sweep, which were validated before. */
+/* Applies the settings of one run of a sweep, which were checked before. */
 static void read_settings(loading *l, const char *lines)
 {
     char line[RT_KEY_NAME_SIZE + RT_VALUE_SIZE];
@@ -174,8 +174,8 @@ static void name_after_file(loading *l, const char *path)
     rt_config_set_key(&l->written, i, *name ? name : "model", RT_FROM_DEFAULT, &l->errors);
 }
 
-/* Sets run.dir and run.name to the folder that the configuration of a run is in, unless these keys
- * do not accept its path. */
+/* Sets run.dir and run.name to the folder of a run's own configuration, unless these keys do not
+ * accept the path. */
 static void take_run_folder(loading *l)
 {
     static const char *const names[] = {"run.dir", "run.name"};
@@ -199,9 +199,7 @@ static void take_run_folder(loading *l)
 
 /* ---- loading ---- */
 
-/* Reads the written values. Returns false, with a complaint, without a file that is a
- * configuration.
- */
+/* Reads the values as written. Returns false, with an error, if there is no configuration file. */
 static bool read_source(loading *l)
 {
     const rt_config_source *source = l->source;
@@ -230,7 +228,7 @@ static bool read_source(loading *l)
 }
 
 /* Inherits values from the model of train.init_from. Returns false if the configuration cannot be
- * checked further: *status or the errors say why. */
+ * checked further: *status or the errors give the reason. */
 static bool inherit(loading *l, rt_status *status)
 {
     const rt_config_source *source = l->source;
@@ -257,7 +255,7 @@ static rt_status resolve(loading *l, rt_config *config)
         rt_config_resolve_use(config, &l->written, &l->late, &l->errors);
         rt_config_find_files(config, &l->errors);
     }
-    /* a key without effect in one run of a sweep may have one in another */
+    /* a key without effect in one run of a sweep may have an effect in another */
     const bool one = !l->source->settings && !l->has_sweep;
     if (sweeps)
         status = rt_sweep_resolve(sweep, config, &l->errors);
@@ -266,8 +264,7 @@ static rt_status resolve(loading *l, rt_config *config)
     return status;
 }
 
-/* Returns the first error, and all of them in *list, unless that is NULL; `otherwise` if there is
- * none. */
+/* Returns the first error, or `otherwise` if there is none. *list, unless NULL, gets all errors. */
 static rt_status report(rt_config_errors *errors, char **list, rt_status otherwise)
 {
     const int more = errors->count - RT_MOST_CONFIG_ERRORS;

@@ -1,12 +1,11 @@
 #ifndef ROTOR_TRAIN_CONFIG_CONFIG_H
 #define ROTOR_TRAIN_CONFIG_CONFIG_H
 
-/* The configuration of a run: the options of every layer, read from an INI file and the command
- * line. All keys are rows of one table (keys.c); reading, checking, printing and the reference walk
- * it.
+/* The configuration of a run: the options of all modules, read from an INI file and the command
+ * line. All keys are rows of one table (keys.c), from which reading, checking, printing and the
+ * reference follow.
  *
- * The caller frees returned texts (rt_free); they are NULL when the heap is exhausted.
- */
+ * The caller frees returned texts (rt_free); they are NULL when the heap is exhausted. */
 
 #include "core/choice.h"
 #include "core/parameters.h"
@@ -25,18 +24,17 @@ enum {
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1,
     RT_FROM_SWEEP = -2,
-    RT_FROM_MODEL = -3, /* that of train.init_from */
-    RT_FROM_OWN = -4 /* that of the checkpoint or folder in use; any other origin is a line of the
-                        file */
+    RT_FROM_MODEL = -3, /* inherited from the model of train.init_from */
+    RT_FROM_OWN = -4 /* of the checkpoint or folder in use; other origins are lines of the file */
 };
 
-/* Kernels of matrix products: the fastest of the processor, or those of every processor with AVX2,
- * whose results are bitwise identical. */
+/* Kernels of matrix products: native are the fastest of the processor; portable ones run on every
+ * processor with AVX2 and give bitwise identical results on all of them. */
 #define RT_KERNELS(X) X(RT_KERNELS_NATIVE, "native") X(RT_KERNELS_PORTABLE, "portable")
 typedef enum rt_kernels { RT_KERNELS(RT_CHOICE_VALUE) } rt_kernels;
 
 typedef struct rt_run_options {
-    const char *name; /* texts are shared copies (core/memory.h), NULL if they are empty */
+    const char *name; /* texts are shared copies (core/memory.h), NULL if empty */
     const char *dir;
     uint64_t seed;
     int threads; /* 0 = all available */
@@ -51,12 +49,12 @@ typedef struct rt_run_options {
 #define RT_RECOMPUTES(X) X(RT_RECOMPUTE_NONE, "none") X(RT_RECOMPUTE_LAYERS, "layers")
 typedef enum rt_recompute { RT_RECOMPUTES(RT_CHOICE_VALUE) } rt_recompute;
 
-/* Size of train.freeze, with its final zero. */
+/* Size of train.freeze, including the terminating zero. */
 enum { RT_FREEZE_SIZE = 1000 };
 
 typedef struct rt_train_options {
     int steps;
-    int batch_size; /* sequences an optimiser step */
+    int batch_size; /* sequences per optimizer step */
     int shards;     /* a power of two, or 0 = automatic */
     rt_recompute recompute;
     int eval_every;
@@ -65,11 +63,11 @@ typedef struct rt_train_options {
     int keep;
     rt_lengths eval_lengths;
     double target_accuracy; /* 0 = none */
-    int patience;           /* evaluations in a row; 0 = none */
-    double min_delta;       /* of the loss, to be an improvement */
-    const char *init_from;  /* a checkpoint */
-    const char *trunk;      /* a checkpoint whose training is continued */
-    const char *freeze;     /* parts of the model, see rt_freezes */
+    int patience;           /* evaluations in a row without improvement; 0 = none */
+    double min_delta;       /* smallest improvement of the loss that counts */
+    const char *init_from;  /* checkpoint or folder of a model */
+    const char *trunk;      /* checkpoint whose training is continued */
+    const char *freeze;     /* parts that are not trained, see rt_freezes */
 } rt_train_options;
 
 /* Requirement on a learned theta at the end: none, unmoved (near base^(-2i/R)), or unneeded (the
@@ -82,13 +80,13 @@ typedef enum rt_theta_check { RT_THETA_CHECKS(RT_CHOICE_VALUE) } rt_theta_check;
 typedef struct rt_theta_run_options {
     double tolerance; /* largest relative drift that counts as near */
     rt_theta_check check;
-    bool tolerances;       /* measure how far each theta can go */
-    bool log;              /* rows of theta.csv every run.log_every steps */
-    bool cutoffs;          /* measure the loss without the pairs from each on */
-    const char *init_from; /* a CSV with the initial theta */
+    bool tolerances;       /* the tolerance of each theta is measured */
+    bool log;              /* theta.csv has rows every run.log_every steps */
+    bool cutoffs;          /* the loss without the pairs from each index on is measured */
+    const char *init_from; /* CSV file with the initial theta */
 } rt_theta_run_options;
 
-/* The effective configuration: zeros that stand for a value of another key, such as
+/* The effective configuration. Zeros that stand for the value of another key, such as
  * position.original_len = 0 for data.length, are replaced. */
 typedef struct rt_config {
     rt_run_options run;
@@ -97,55 +95,54 @@ typedef struct rt_config {
     rt_optimizer_options optimizer;
     rt_train_options train;
     rt_theta_run_options theta;
-    const char *file;        /* path of the file */
-    int origin[RT_MAX_KEYS]; /* of each key: RT_FROM_... or a line of the file */
-    bool idle[RT_MAX_KEYS];  /* keys that are set, not at their default, and have no effect */
+    const char *file;        /* path of the configuration file */
+    int origin[RT_MAX_KEYS]; /* origin of each key: RT_FROM_... or a line of the file */
+    bool idle[RT_MAX_KEYS];  /* keys that are set, differ from their default and have no effect */
 } rt_config;
 
-/* The model that train.init_from names, or the run that started from it. */
+/* The model of train.init_from, whose keys are inherited, or the existing run that began there. */
 typedef struct rt_ancestor {
-    const rt_config *config; /* NULL: it has none */
+    const rt_config *config; /* NULL: there is no ancestor */
     const char *name;        /* for messages */
-    bool own;                /* the run itself: every key that is not written comes from it */
+    bool own;                /* the existing run itself: its values need not fit written keys */
     bool imported;           /* a Hugging Face folder */
     bool wordless;           /* a Hugging Face folder without a vocabulary */
 } rt_ancestor;
 
-/* Finds the ancestor of a configuration whose paths are absolute; the finder owns it. */
+/* Finds the ancestor of a configuration whose paths are absolute. *found is owned by the finder. */
 typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_ancestor *found);
 
-/* The errors of a configuration, see private.h. */
+/* Errors of a configuration, see private.h. */
 typedef struct rt_config_errors rt_config_errors;
 
 /* Source of a configuration. */
 typedef struct rt_config_source {
-    const char *path;             /* of the file; with a text: its name in messages */
-    const char *text;             /* content of the file; NULL to read it */
-    const char *const *overrides; /* "section.key=value" of the command line, or NULL */
+    const char *path;             /* path of the file; with `text`: name in messages */
+    const char *text;             /* content of the file; NULL: the file is read */
+    const char *const *overrides; /* "section.key=value" of the command line; or NULL */
     int override_count;
-    const char *settings;   /* "section.key=value" lines of one run of a sweep, or NULL */
-    bool to_use;            /* a checkpoint is used with it: overrides of rt_key_at_use come last */
-    struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: they are skipped */
+    const char *settings;   /* "section.key=value" lines of one run of a sweep; or NULL */
+    bool to_use;            /* a trained model is used: overrides of rt_key_at_use apply last */
+    struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: both are skipped */
     rt_ancestor_finder *find_ancestor; /* NULL: nothing is inherited */
-    void *finder;                      /* its context */
+    void *finder;                      /* context of find_ancestor */
 } rt_config_source;
 
-/* Reads, resolves and checks the configuration of a training. A written key without effect is an
- * error. On RT_CONFIG, *errors lists everything that is wrong, a line each, and the message is the
- * first of them. Otherwise *errors is NULL. Without `errors` the list is not returned.
+/* Reads, resolves and checks the configuration of a training. A key that is set without effect is
+ * an error. On RT_CONFIG, *errors lists all errors, one per line, and the message is the first of
+ * them; otherwise *errors is NULL. `errors` may be NULL.
  *
- * With a sweep, keys are only checked one by one: each run of the sweep is loaded with its settings
- * and checked then.
+ * With a sweep, keys are only checked one by one. Each run of the sweep is checked when it is
+ * loaded with its settings.
  *
- * A config.ini beside a folder `checkpoints` belongs to the run there: its run.dir and run.name are
- * replaced by those of the folder.
+ * A config.ini beside a folder `checkpoints` belongs to the run in its folder: run.dir and run.name
+ * follow from the path of that folder, unless they are overridden.
  *
- * With a finder, keys of the model that are not written are inherited from the model that
- * train.init_from names. An error of the finder is returned, unless every key of the model is
- * written.
+ * With a finder, keys of the model that are not set are inherited from the model of
+ * train.init_from. An error of the finder is returned, unless every key of the model is set.
  *
  * A path in data.file, data.vocab_file, train.init_from or train.trunk is relative to the folder of
- * the file that names it, on the command line to the working directory. */
+ * the file that contains it or, on the command line, to the working directory. */
 rt_status rt_config_load(rt_config *config, const rt_config_source *source,
                          char **errors) RT_MUST_CHECK;
 
@@ -157,75 +154,74 @@ rt_status rt_config_load_run(rt_config *config, const char *path, const char *te
 /* Loads FOLDER/config.ini, the configuration of a run. */
 rt_status rt_config_load_folder(rt_config *config, const char *folder) RT_MUST_CHECK;
 
-/* Loads the configuration of a trained model, to use it. Keys without effect are accepted,
- * data.file may be missing, and overrides of keys of the model must repeat its values unless it is
- * imported from a Hugging Face folder. */
+/* Loads the configuration of a trained model, to use the model. Keys without effect are accepted,
+ * and data.file may be missing. Overrides of keys of the model must repeat its values, unless the
+ * model is imported from a Hugging Face folder. */
 rt_status rt_config_load_model(rt_config *config, const rt_config_source *source, bool imported,
                                char **errors) RT_MUST_CHECK;
 
-/* Reads the written values alone: nothing is inherited, resolved or checked together. */
+/* Reads the values that are set, without inheriting, resolving or checking them together. */
 rt_status rt_config_read(rt_config *config, const rt_config_source *source) RT_MUST_CHECK;
 
-/* Computes the default of every key, as it follows from the other keys of the configuration. */
+/* Computes the default of every key, which may follow from other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
 
-/* Returns the length of the longest sequences of the run, in training or in evaluation. */
+/* Returns the length of the longest sequence, in tokens, in training or in evaluation. */
 int rt_config_longest(const rt_config *config);
 
-/* Writes the configuration as an INI file: every key that has an effect. Loading it gives the same
- * text again. */
+/* Writes every key that has an effect as an INI file, which loads as the same text again. */
 char *rt_config_ini(const rt_config *config);
 
-/* Writes every key that has an effect and is not at its default, as the default follows from the
- * other keys: the origin of its value, its name and the value, in columns. */
+/* Writes every key that has an effect and differs from its default (rt_config_implied), in columns:
+ * origin of the value, name, value. */
 char *rt_config_origins(const rt_config *config);
 
-/* Writes "section.key = value" for each key that the command line set. */
+/* Writes "section.key = value" for each key that the command line sets. */
 char *rt_config_overrides(const rt_config *config);
 
-/* Returns whether a run that has taken all its steps is to take more. */
+/* Returns whether the configuration `now` adds steps to a run that has taken all of its own. */
 bool rt_config_extends(const rt_config *run, int step, const rt_config *now);
 
-/* Kind of continuation of a run. An extended run may have another schedule of the learning rate, a
- * branch also another theta. */
+/* Kind of continuation of a run. An extended run may change the schedule of the learning rate, a
+ * branch also theta. */
 typedef enum rt_continuation { RT_RESUMED, RT_EXTENDED, RT_BRANCHED } rt_continuation;
 
-/* Writes every key that prevents the run from being continued under another configuration, a line
- * each with both values; "" if there is none. */
+/* Writes every key that prevents the run from being continued under another configuration, one per
+ * line with both values; "" if there is none. */
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how);
 
-/* Returns RT_CONFIG, with these keys, if there are any; `folder` is that of the run. */
+/* Returns RT_CONFIG, with the lines of rt_config_differences, if there are any. `folder` is the
+ * folder of the run. */
 rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now,
                             const char *folder) RT_MUST_CHECK;
 
-/* Writes the keys in which an extended run differs: "train.steps 100 -> 200, ...". */
+/* Writes the keys that an extension of the run changes: "train.steps 100 -> 200, ...". */
 char *rt_config_extension(const rt_config *run, const rt_config *now);
 
-/* Resolves data.begin = auto and data.end = auto to those of a model. */
+/* Replaces data.begin = auto and data.end = auto by the values of a model. */
 void rt_config_frame_as(rt_config *config, const rt_data_options *model);
 
 /* Copies the values that the run resolved at its start: the horizon of the schedule, unless
- * `config` sets it, and data.begin and data.end. */
+ * `config` sets it, data.begin and data.end. */
 void rt_config_continue(rt_config *config, const rt_config *run);
 
-/* Returns the full name of the key that a word names with or without its section, here or in
- * another program: "optimizer.lr" for "lr" and for "learning-rate"; NULL if it names none. Sets
- * *elsewhere if it is a name of another program, whose values may have another unit. */
+/* Returns the full name of the key that a word means, with or without section, in rotor or in
+ * another program: "optimizer.lr" for "lr" and "learning-rate". NULL for an unknown word. Sets
+ * *elsewhere if the name is of another program, whose values may have another unit. */
 const char *rt_config_key_meant(const char *word, bool *elsewhere);
 
-/* Write all keys with their defaults: lines for --help, a Markdown table for the manual. */
+/* Writes all keys with their defaults for --help. */
 char *rt_config_help(void);
 
-/* Writes the lines of one section, or what one key, "section.name", means, takes and needs; "" if
- * there is neither. */
+/* Writes the help on the keys of one section, or on one key, "section.name", with its values and
+ * needs; "" for any other word. rt_config_reference writes all keys as a Markdown table. */
 char *rt_config_help_on(const char *part);
 char *rt_config_reference(void);
 
 /* ---- models without a configuration ---- */
 
 /* Writes a model of Hugging Face as an INI file: the sections model, position and theta, and the
- * keys of the data but for its files. The caller frees it (rt_free); NULL when the heap is
- * exhausted. */
+ * keys of the data except its files. The caller frees the text; NULL if the heap is exhausted. */
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data);
 
 /* ---- train.freeze ----
@@ -237,7 +233,7 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
  *     head         the layers that compute logits from hidden states; tied weights are embeddings
  *     theta        every learned theta */
 
-/* Returns RT_CONFIG, naming the part, if a model with so many layers lacks one. */
+/* Returns RT_CONFIG, naming the part, if a model with so many layers lacks one of the parts. */
 rt_status rt_freeze_check(const char *parts, int layers) RT_MUST_CHECK;
 
 /* Returns whether the parameter belongs to one of the parts. */
@@ -246,18 +242,18 @@ bool rt_freezes(const char *parts, const rt_parameter *parameter);
 /* ---- past schedules ----
  *
  * The schedules that a run had before it was extended, as CSV: until_step, lr, schedule,
- * min_lr_ratio, schedule_steps; one row for each, in their order. */
+ * min_lr_ratio, schedule_steps; one row for each schedule, in their order. */
 
-/* Adds the schedule of `before`, which ends at `step`, unless `o` has the same. Returns RT_CONFIG
- * if the table is full. */
+/* Appends the schedule of `before`, which ends at `step`, unless `o` has the same. Returns
+ * RT_CONFIG if the table is full. */
 rt_status rt_past_schedules_add(rt_optimizer_options *o, const rt_optimizer_options *before,
                                 int step) RT_MUST_CHECK;
 
-/* Writes the table. With steps > 0 the present schedule is its last row, until that step. The
- * caller frees it; NULL when the heap is exhausted. */
+/* Writes the table. With steps > 0 the current schedule is its last row, until that step. The
+ * caller frees the text; NULL if the heap is exhausted. */
 char *rt_past_schedules_write(const rt_optimizer_options *o, int steps);
 
-/* Parses the table. Returns RT_CONFIG if it is malformed or does not end before `step`. */
+/* Parses the table. Returns RT_CONFIG if it is malformed or a schedule ends after `step`. */
 rt_status rt_past_schedules_read(rt_optimizer_options *o, const char *table,
                                  int64_t step) RT_MUST_CHECK;
 

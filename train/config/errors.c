@@ -44,7 +44,7 @@ void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
 {
     const rt_key *key = rt_key_at(i);
     rt_writer problem = {0};
-    /* The command line can clear a text or a list of the file. */
+    /* the command line can clear a text or a list of the file */
     if (!*value && (origin != RT_FROM_COMMAND_LINE || *key->initial))
         rt_writer_add(&problem, "has no value");
     else if (rt_key_read(key, value, config, &problem)) {
@@ -118,8 +118,8 @@ const char *rt_config_key_meant(const char *word, bool *elsewhere)
     return NULL;
 }
 
-/* Returns the number of the key with the nearest name here or in another program, inside the
- * section or outside; -1 if none is near. */
+/* Returns the number of the key with the nearest name, in rotor or in another program, inside or
+ * outside the section; -1 if none is near. */
 static int nearest_key(const char *written, const char *section, bool inside)
 {
     rt_nearest nearest = {.written = written};
@@ -140,7 +140,7 @@ static int nearest_key(const char *written, const char *section, bool inside)
 }
 
 /* Suggests the same name in another section, else the nearest name in this section, else the
- * nearest in another, else lists the keys of this section. */
+ * nearest name in another section, else lists the keys of this section. */
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
                            const char *written)
 {

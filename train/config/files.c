@@ -25,7 +25,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Removes the blanks at both ends of a text that ends at `end`. */
+/* Removes the blanks at both ends of a text; `end` is its end. */
 static char *trim(char *text, char *end)
 {
     while (end > text && is_blank(end[-1]))
@@ -36,7 +36,7 @@ static char *trim(char *text, char *end)
     return text;
 }
 
-/* Describes what is wrong with the line; `written`, unless NULL, is quoted. */
+/* Describes an error in the line; quotes `written` unless it is NULL. */
 static void set_problem(rt_ini *ini, const char *what, const char *written)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -44,8 +44,7 @@ static void set_problem(rt_ini *ini, const char *what, const char *written)
              written ? rt_quote(quoted, written) : "");
 }
 
-/* Reads a line without its end. Returns false at the end of the file. An invalid line is left
- * empty. */
+/* Reads a line without its newline; an invalid line is empty. Returns false at the file's end. */
 static bool read_line(rt_ini *ini)
 {
     const size_t left = (size_t)(ini->end - ini->at);
@@ -154,11 +153,11 @@ static void complain_of_folder(rt_config_errors *errors, const char *path)
         rt_config_complain(errors, RT_FROM_DEFAULT, "is a folder; a CONFIG.ini is expected");
 }
 
-/* ---- files that are no configuration ---- */
+/* ---- files that are not configurations ---- */
 
-enum { LOOKED_AT = 1 << 16 }; /* bytes at the start of a file */
+enum { LOOKED_AT = 1 << 16 }; /* bytes checked at the start of a file */
 
-/* Returns whether a known section is in the text, or at least half of its lines are pairs. */
+/* Returns whether the text has a known section, or not more wrong lines than pairs. */
 static bool is_ini(const char *text, size_t size)
 {
     static const char variant[] = "variant ";
@@ -175,7 +174,7 @@ static bool is_ini(const char *text, size_t size)
     return section || problems <= pairs;
 }
 
-/* Returns whether the heading of a table names a column `label`. */
+/* Returns whether the heading of a table has a column `label`. */
 static bool is_labelled(const char *text)
 {
     static const char label[] = "label", between[] = "\t,\r\n";
@@ -191,8 +190,8 @@ static bool begins(const char *bytes, size_t size, const char *with)
     return size >= strlen(with) && !memcmp(bytes, with, strlen(with));
 }
 
-/* Complains of a file that is no INI file. `bytes`, the start of the file, are followed by a zero.
- */
+/* Adds an error about a file that is not an INI file. `bytes`, the start of the file, end with a
+ * zero. Returns whether it has added an error. */
 static bool complain_of_file(rt_config_errors *errors, const char *path, const char *bytes,
                              size_t size)
 {
@@ -254,7 +253,7 @@ char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untru
 
 /* ---- the folder of a run ---- */
 
-/* Splits a path into its folder, "." if it names none, and the name behind the last slash. */
+/* Splits a path into its folder, "." if it has none, and the name after the last slash. */
 static bool split(const char *path, char folder[RT_PATH_SIZE], char name[RT_PATH_SIZE])
 {
     const char *last = rt_path_name(path);
@@ -277,8 +276,7 @@ bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PAT
 
 /* ---- paths ---- */
 
-/* Adds folder/path, with every leading ./ and ../ resolved: the folder has no symbolic
- * link, so ".." is its parent. */
+/* Adds folder/path with every leading ./ and ../ resolved; `folder` has no symbolic links. */
 static void add_path(rt_writer *list, const char *folder, const char *path)
 {
     size_t length = strlen(folder);
@@ -299,8 +297,8 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
     rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
 }
 
-/* Makes the path of a key absolute, or those of a list: relative to the folder of the file, or on
- * the command line to the working directory. */
+/* Makes the path of a key, or the paths of a list, absolute: relative to the folder of the file, or
+ * on the command line to the working directory. */
 static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool several)
 {
     const int i = rt_key_find(name), origin = config->origin[i];

@@ -144,7 +144,7 @@ const rt_renamed *rt_renamed_find(const char *key, const char *value)
 
 /* ---- all tables as one ---- */
 
-/* The tables and the offsets of their options in an rt_config. */
+/* Tables, and offsets of their options in an rt_config. */
 static const struct {
     const rt_key_table *table;
     size_t offset;
@@ -153,11 +153,11 @@ static const struct {
               {&rt_data_keys, offsetof(rt_config, data)},
               {&rt_optimizer_keys, offsetof(rt_config, optimizer)}};
 
-/* The sections, in the order of the reference. */
+/* Sections, in the order of the reference. */
 static const char *const sections[] = {"run",  "model",     "position", "theta",
                                        "data", "optimizer", "train"};
 
-/* The rows of all tables, with offsets in an rt_config. */
+/* Rows of all tables, with offsets in an rt_config. */
 static struct {
     rt_key keys[RT_MAX_KEYS];
     char names[RT_MAX_KEYS][RT_KEY_NAME_SIZE];
@@ -242,8 +242,8 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
 
 /* ---- conditions ---- */
 
-/* The key in question, and the keys whose needs led to it: two keys that need each other count
- * together. */
+/* Key whose conditions are evaluated, and the keys whose needs led to it. Two keys that need each
+ * other are effective together. */
 typedef struct question {
     int key;
     const struct question *before;
@@ -257,7 +257,7 @@ static bool is_asked(const question *q, int key)
     return false;
 }
 
-/* Returns whether the key of the need has the needed value, whether it counts or not. */
+/* Returns whether the key of a need has the needed value, effective or not. */
 static bool has_value(const rt_need *need, int number, const rt_config *config)
 {
     const rt_key *key = rt_key_at(number);
@@ -315,8 +315,8 @@ static void write_need(rt_writer *w, const rt_need *need)
         rt_writer_add(w, "%s%s", !i ? "" : need->words[i + 1] ? ", " : " or ", need->words[i]);
 }
 
-/* Writes the needs of a key. If a needed value was written for a key that has no effect itself, the
- * needs of that key are written instead. `config` and `written` may be NULL. */
+/* Writes the needs of a key. If a needed value was written for a key without effect, writes the
+ * needs of that key instead. `config` and `written` may be NULL. */
 static void report_needs(rt_writer *w, question q, const rt_config *config,
                          const rt_config *written)
 {

@@ -9,7 +9,7 @@
 
 enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
 
-/* Adds what the key means and, of a choice, its values. */
+/* Adds the meaning of a key and, for a choice, its values. */
 static void add_meaning(rt_writer *w, const rt_key *key)
 {
     char values[RT_VALUES_SIZE];
@@ -18,7 +18,7 @@ static void add_meaning(rt_writer *w, const rt_key *key)
         rt_writer_add(w, " (%s)", rt_key_values(key, values));
 }
 
-/* Adds the meaning of the key as comments of at most COMMENT_WIDTH columns. */
+/* Adds the meaning of a key as comments of at most COMMENT_WIDTH columns. */
 static void add_comment(rt_writer *w, const rt_key *key)
 {
     enum { COMMENT_WIDTH = 96 };
@@ -39,8 +39,8 @@ static void add_comment(rt_writer *w, const rt_key *key)
     rt_writer_free(&meaning);
 }
 
-/* An empty value cannot be read back; its line is written as a comment. run.name is always written:
- * its default is the name of the file. */
+/* Comments out a key without a value, which cannot be read back. Always writes run.name, whose
+ * default is the name of the file. */
 void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool explained)
 {
     char value[RT_VALUE_SIZE];
@@ -98,7 +98,7 @@ bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
     return step >= run->train.steps && now->train.steps > run->train.steps;
 }
 
-/* Returns whether the key may differ in such a continuation. */
+/* Returns whether the key may change in such a continuation. */
 static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how)
 {
     if (key->change == RT_MAY_DIFFER || key->change == RT_HOW_LONG)
@@ -112,7 +112,7 @@ static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how
            (!strcmp(key->section, "position") && now->model.position.kind == RT_POSITION_NONE);
 }
 
-/* Returns RUN/checkpoints/FILE, the end of the path of a checkpoint. */
+/* Returns RUN/checkpoints/FILE, the end of a checkpoint's path. */
 static const char *end_of_path(const char *path)
 {
     const char *end = path + strlen(path);
@@ -127,7 +127,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
     char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     rt_writer w = {0};
     rt_config continued = *now, implied_by_run, implied_by_now;
-    /* the folder of a trunk of the same name may have been moved */
+    /* the folder of the same trunk may have been moved */
     const char *one = run->train.trunk, *other = now->train.trunk;
     const bool same_trunk = one && other && !strcmp(end_of_path(one), end_of_path(other));
     rt_config_continue(&continued, run);
@@ -135,7 +135,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
     rt_config_implied(&implied_by_now, &continued);
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        /* Where the value follows from other keys in both, the others are listed. */
+        /* If the value follows from other keys in both, those keys are listed instead. */
         const bool follows = key->change != RT_WHEN_EXTENDED && rt_key_follows(i) &&
                              rt_key_value_equal(key, run, &implied_by_run) &&
                              rt_key_value_equal(key, &continued, &implied_by_now);
@@ -272,8 +272,8 @@ char *rt_config_reference(void)
     return rt_writer_take(&w);
 }
 
-/* Returns whether a key is one of the model that has a value, or one of the data that belongs to
- * the model. data.vocab is written even without effect: another task may need the number of ids. */
+/* Returns whether a key of the model has a value, or a key of the data belongs to the model.
+ * data.vocab is written even without effect, because another task may need the number of ids. */
 static bool is_of_model(int i, const rt_config *config, const rt_config *defaults)
 {
     const rt_key *key = rt_key_at(i);
@@ -309,13 +309,13 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
     return rt_writer_take(&w);
 }
 
-/* Keys whose values are the columns of a row; train.steps is its last step. */
+/* Keys whose values are the columns of a row. train.steps is its last step. */
 static const char *const columns[] = {"train.steps", "optimizer.lr", "optimizer.schedule",
                                       "optimizer.min_lr_ratio", "optimizer.schedule_steps"};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 static const char heading[] = "until_step,lr,schedule,min_lr_ratio,schedule_steps\n";
 
-/* Returns whether the schedules are the same; a constant rate has no horizon and no final ratio. */
+/* Returns whether two schedules are equal; a constant rate has no horizon and no final ratio. */
 static bool is_same(const rt_optimizer_options *a, const rt_optimizer_options *b)
 {
     const bool constant = a->schedule == RT_SCHEDULE_CONSTANT;
@@ -363,7 +363,7 @@ char *rt_past_schedules_write(const rt_optimizer_options *o, int steps)
     return rt_writer_take(&w);
 }
 
-/* Parses one row; returns the start of the next, NULL if the row is malformed. */
+/* Parses a row. Returns the start of the next row, or NULL if the row is malformed. */
 static const char *read_row(const char *row, rt_past_schedule *s)
 {
     rt_config c = {0};

@@ -3,12 +3,11 @@
 
 /* Parts of loading a configuration, in their order:
  *
- *   files.c    parses lines; recognizes files that are no configuration; finds paths
+ *   files.c    parses lines; recognizes files that are not configurations; resolves paths
  *   config.c   sets the written values: file, command line, sweep, folder of the run
- *   errors.c   collects everything that is wrong; suggests names
+ *   errors.c   collects all errors; suggests names
  *   resolve.c  inherited values, defaults, zeros that stand for a value of another key
- *   check.c    contradictions between keys; keys without effect
- */
+ *   check.c    contradictions between keys; keys without effect */
 
 #include "train/config/keys.h"
 
@@ -16,31 +15,30 @@
 
 /* ---- errors ---- */
 
-enum { RT_MOST_CONFIG_ERRORS = 100 }; /* that are printed; all are counted */
+enum { RT_MOST_CONFIG_ERRORS = 100 }; /* limit of printed errors; all are counted */
 
-/* All errors of a configuration, a line each. */
+/* All errors of a configuration, one per line. */
 struct rt_config_errors {
     const char *file;
     rt_writer lines;
     int count;
     bool bad[RT_MAX_KEYS]; /* keys whose value was refused */
-    const int *origin;     /* of each key, while keys are checked together */
+    const int *origin;     /* origin of each key, while keys are checked together */
 };
 
 /* Adds "file:line: text", "command line: text" or, with RT_FROM_DEFAULT, "file: text". */
 void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
     RT_PRINTF(3, 4);
 
-/* Returns where a value that is no default comes from: "command line", "sweep", "train.init_from",
- * "theta.ini:3". */
+/* Returns the origin of a value other than a default: "command line", "sweep", "theta.ini:3". */
 enum { RT_PLACE_SIZE = RT_PATH_SIZE + 16 };
 const char *rt_config_place(const rt_config *config, int i, char text[RT_PLACE_SIZE]);
 
-/* Sets the key and its origin, or complains of the value and marks the key as bad. */
+/* Sets the key and its origin. Adds an error and marks the key as bad if it refuses the value. */
 void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
                        rt_config_errors *errors);
 
-/* Complain of an unknown name and suggest a similar one. */
+/* Adds an error about an unknown name, and suggests a similar one. */
 void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written);
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
                            const char *written);
@@ -51,13 +49,13 @@ typedef struct rt_renamed {
     const char *key;
     const char *value; /* former name */
     const char *now;   /* present name */
-    bool is_read;      /* whether the former value is accepted: config.ini of older runs has it */
+    bool is_read;      /* the former value is accepted, because config.ini of older runs has it */
 } rt_renamed;
 
 /* Returns the i-th row; NULL past the last. */
 const rt_renamed *rt_renamed_at(int i);
 
-/* Returns the row of a value of a key; NULL if it was never renamed. */
+/* Returns the row of a value of a key; NULL if the value was never renamed. */
 const rt_renamed *rt_renamed_find(const char *key, const char *value);
 
 /* ---- the INI file ---- */
@@ -68,47 +66,46 @@ enum { RT_INI_LARGEST_FILE = 1 << 24 };
 
 typedef enum rt_ini_kind { RT_INI_OTHER, RT_INI_SECTION, RT_INI_PAIR } rt_ini_kind;
 
-/* A reader of an INI file: set `at` and `end`, all else zero. White space around a line, a key and
- * a value is ignored, also before a key; so is a byte order mark. A comment starts with ; or # at
- * the start of a line, or with ; after white space. */
+/* A reader of an INI file. Starts with `at` and `end` set and all else zero. White space around a
+ * line, a key and a value is ignored, as is a byte order mark. A comment starts with ; or # at the
+ * start of a line, or with ; after white space. */
 typedef struct rt_ini {
-    const char *at, *end; /* unread bytes; those beyond RT_INI_LARGEST_FILE are an error */
+    const char *at, *end; /* unread bytes; more than RT_INI_LARGEST_FILE bytes are an error */
     size_t read;
-    int line;         /* number of the present line, from 1 */
-    rt_ini_kind kind; /* of the line; RT_INI_OTHER if it is empty or invalid */
-    const char *name; /* of the section or key, until the next line; NULL for a broken header */
+    int line;         /* number of the current line, from 1 */
+    rt_ini_kind kind; /* kind of the line; RT_INI_OTHER if it is empty or invalid */
+    const char *name; /* name of the section or key, until the next line; NULL if broken */
     const char *value;
-    char problem[160]; /* what is wrong with the line; "" */
+    char problem[160]; /* error in the line; "" */
     char bytes_of_line[RT_INI_LONGEST_LINE + 1];
 } rt_ini;
 
 /* Reads the next line. Returns false at the end. */
 bool rt_ini_next(rt_ini *ini);
 
-/* Reads a file, of which at most one byte more than RT_INI_LARGEST_FILE, into a block that the
- * caller frees; a file that cannot be read is empty, with a complaint. NULL, with a complaint, if
- * the path names something other than an INI file: a run, a checkpoint, a text; or if the heap is
- * exhausted. The complaint says what to type instead. Text is taken for an INI file if a known
- * section is in it or if at least half of its lines are sections or `key = value`. Pipes and
- * devices are taken for INI files; they are refused if the file is untrusted. */
+/* Reads at most RT_INI_LARGEST_FILE + 1 bytes of a file into a block that the caller frees. A file
+ * that cannot be read gives an error and is treated as empty. Returns NULL, with an error that says
+ * what to type instead, if the path names something other than an INI file: a run, a checkpoint, a
+ * text. Also returns NULL if the heap is exhausted. Text counts as an INI file if it has a known
+ * section, or if at least half of its lines are sections or `key = value`. Pipes and devices count
+ * as INI files, but cannot be read if the file is untrusted. */
 char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size);
 
 /* ---- paths ---- */
 
 /* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
- * run, wherever its folder has been moved. Returns false for every other file. */
+ * run, also if its folder has been moved. Returns false for every other file. */
 bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE]);
 
-/* Makes the paths of all keys absolute: relative to the folder of the configuration, or to the
- * working directory if the command line set them. */
+/* Makes the paths of all keys absolute. They are relative to the folder of the configuration or, if
+ * the command line sets them, to the working directory. */
 void rt_config_find_files(rt_config *config, rt_config_errors *errors);
 
 /* ---- effective values ---- */
 
-/* A configuration is resolved in one pass: values that were written, inherited values, defaults
- * that follow from other keys, keys without effect, zeros that stand for values of other keys. The
- * options of the model are resolved once: a trained model that is used at another data.length keeps
- * its theta and tables. */
+/* A configuration is resolved in one pass: written values, inherited values, defaults that follow
+ * from other keys, keys without effect, zeros that stand for values of other keys. The options of
+ * the model are resolved once: a model used at another data.length keeps its theta and tables. */
 
 /* Sets every key to the default of its row. */
 void rt_config_initial(rt_config *config);
@@ -118,41 +115,41 @@ void rt_config_initial(rt_config *config);
  * configuration that the runs of a sweep share, written zeros stay: each run resolves its own. */
 void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared);
 
-/* Applies `late`, the overrides of the command line when a trained model is used, to the effective
- * and the written configuration, and resolves what depends on them. Complains of a key that must
- * not differ from the trained model (rt_key_at_use). */
+/* Applies `late`, the overrides of the command line in the use of a trained model, to the effective
+ * and the written configuration, and resolves what depends on them. Adds an error for a key that
+ * must not differ from the trained model (rt_key_at_use). */
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
                            rt_config_errors *errors);
 
 /* Returns whether a zero of the key stands for a value that follows from other keys. */
 bool rt_key_follows(int key);
 
-/* Returns whether the key may be set when a trained model is used: it changes neither the model's
+/* Returns whether the key may change in the use of a trained model: it changes neither the model's
  * theta nor its tables. */
 bool rt_key_at_use(int key);
 
-/* Copies keys that nobody set from the model that train.init_from names: its architecture (model.*,
+/* Copies keys that are not set from the model of train.init_from: its architecture (model.*,
  * position.*, theta.learn, scope and form), vocabulary (data.level, lowercase and vocab) and
- * objective. Their origin becomes RT_FROM_MODEL. A written key may differ as long as the parameters
- * of one model fit the other. Returns false, with one complaint that lists all keys that do not. */
+ * objective. Their origin becomes RT_FROM_MODEL. A written value may differ if the parameters of
+ * one model fit the other. Returns false, with one error that lists all keys that do not fit. */
 bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors);
 
-/* Returns whether the value of any key could still come from the model of train.init_from. */
+/* Returns whether any key could still inherit its value from the model of train.init_from. */
 bool rt_config_is_open(const rt_config *config);
 
-/* Writes the keys as an INI file: those that have an effect or, of the configuration that the runs
- * of a sweep share, all, of which those that were not set are comments. With `explained`, the
- * meaning of each key is a comment above it. */
+/* Writes the keys that have an effect as an INI file. In the configuration that the runs of a sweep
+ * share, writes all keys; those that are not set are comments. With `explained`, a comment above
+ * each key gives its meaning. */
 void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool explained);
 
 /* ---- checks ---- */
 
-/* Complains of every contradiction between keys, at the line of the later one. Keys that were
- * refused are left out; with `without_data`, data.file may be missing. Values that a run was
- * trained with are not judged.
+/* Adds an error for every contradiction between keys, at the line of the later one. Skips keys with
+ * bad values and, with `without_data`, a missing data.file. Values that a run was trained with are
+ * accepted.
  *
- * Without another error, complains of keys of `written` that have no effect, of a trained run only
- * of those of the command line; NULL: they are accepted. */
+ * If there are no other errors, adds an error for each key of `written` without effect; for a
+ * trained run only for keys of the command line. `written` may be NULL: all are accepted. */
 void rt_config_check(const rt_config *config, const rt_config *written, bool without_data,
                      bool trained, rt_config_errors *errors);
 

@@ -25,7 +25,7 @@ void rt_config_initial(rt_config *config)
         rt_key_value_set(key, key->initial, config);
 }
 
-/* Computes the defaults that model.kind, data.task and optimizer.kind imply; zeros stay. */
+/* Computes the defaults that follow from model.kind, data.task and optimizer.kind; zeros stay. */
 static void find_defaults(rt_config *defaults, const rt_config *config)
 {
     const rt_key *key;
@@ -55,7 +55,7 @@ bool rt_key_follows(int key)
 
 enum {
     MOST_SHARDS = 16,
-    FEWEST_TOKENS = 512 /* in an automatic micro-batch */
+    FEWEST_TOKENS = 512 /* tokens in an automatic micro-batch */
 };
 
 static int automatic_shards(const rt_config *c)
@@ -90,8 +90,7 @@ static void mark_idle(rt_config *config, const rt_config *written, const rt_conf
                           !rt_key_value_equal(rt_key_at(i), written, defaults);
 }
 
-/* The conditions of keys depend on no zero, so keys without effect are found before zeros are
- * replaced. */
+/* Finds keys without effect before it replaces zeros, because no condition depends on a zero. */
 void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared)
 {
     rt_config initial, defaults;
@@ -142,7 +141,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
     for (int i = 0; (key = rt_key_at(i)); i++) {
         if (late->origin[i] == RT_FROM_DEFAULT || rt_key_at_use(i))
             continue;
-        other = *config; /* with zeros replaced, an override may repeat the value of the model */
+        other = *config; /* with zeros replaced, since an override may repeat the model's value */
         rt_key_value_copy(key, &other, late);
         resolve_zeros(&other);
         if (!rt_key_value_equal(key, config, &other))
@@ -205,7 +204,7 @@ void rt_config_continue(rt_config *config, const rt_config *run)
 
 /* ---- inherited values ---- */
 
-/* The configuration of the ancestor is effective: it has no zeros. */
+/* The configuration of an ancestor is effective: it has no zeros. */
 
 #define ONE_OF(key, ...) rt_key_is_one_of(key, RT_OPTIONS(__VA_ARGS__))
 
@@ -227,8 +226,8 @@ static bool reads_text(const rt_config *c)
     return rt_data_task_labelled(c->data.task) || !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
-/* position.kind and position.scaling precede the keys that depend on them in the table, so both are
- * already inherited here. */
+/* Returns whether a position key can be inherited. position.kind and position.scaling precede the
+ * keys that depend on them in the table, so both are already inherited here. */
 static bool position_goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
 {
     const rt_position_options *here = &c->model.position;
@@ -267,7 +266,7 @@ static bool data_goes_with(const rt_config *c, const rt_ancestor *from, const rt
                                                                             : text && text_there;
 }
 
-/* Returns whether the model's value is meaningful with the written keys. */
+/* Returns whether the model's value is meaningful together with the written keys. */
 static bool goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
@@ -285,8 +284,8 @@ static bool goes_with(const rt_config *c, const rt_ancestor *from, const rt_key 
     return here->attention == there->attention || !ONE_OF(key, "model.attention_dropout");
 }
 
-/* Returns whether the parameters of the model there fit a model with the written value, whose
- * zeros are replaced in `effective`. */
+/* Returns whether the parameters of the ancestor's model fit a model with the written value;
+ * `effective` has its zeros replaced. */
 static bool fits(const rt_config *c, const rt_ancestor *from, const rt_key *key,
                  const rt_config *effective)
 {
@@ -308,7 +307,7 @@ static bool fits(const rt_config *c, const rt_ancestor *from, const rt_key *key,
                !(from->imported || rt_encoding_has_weights(here) || rt_encoding_has_weights(there));
     if (ONE_OF(key, "position.max_len"))
         return equal || kind != RT_POSITION_LEARNED || there->position.kind != kind;
-    if (ONE_OF(key, "data.lowercase")) /* a lowercase vocabulary may also be used as it is */
+    if (ONE_OF(key, "data.lowercase")) /* a lowercase vocabulary can also be used unchanged */
         return equal || from->config->data.lowercase || !data_goes_with(c, from, key);
     return equal || !ONE_OF(key, "data.level", "data.vocab") || !data_goes_with(c, from, key);
 }
@@ -347,7 +346,7 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
     return good;
 }
 
-/* Empty lists and keys without effect are never written, so they do not count as open. */
+/* Ignores empty lists and keys without effect, which are never written. */
 bool rt_config_is_open(const rt_config *config)
 {
     const rt_key *key;

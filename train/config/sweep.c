@@ -18,7 +18,7 @@ bool rt_sweep_requested(const rt_sweep *s)
     return s->axis_count || s->variant_count;
 }
 
-/* Returns the value that a variant, which may be NULL, sets a key to; NULL if it does not. */
+/* Returns the value of a key in a variant, which may be NULL; NULL if it is not set there. */
 static const char *variant_value(const rt_variant *variant, int key)
 {
     for (int i = 0; variant && i < variant->count; i++)
@@ -27,9 +27,9 @@ static const char *variant_value(const rt_variant *variant, int key)
     return NULL;
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
-/* Returns the number of the key; -1, with a complaint, if a sweep cannot vary it. */
+/* Returns the number of the key; -1, with an error, if a sweep cannot vary it. */
 static int find_key(const char *name, int origin, const char *where, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -50,7 +50,7 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
     return -1;
 }
 
-/* Returns a shared copy of the value if the key accepts it; otherwise NULL, with a complaint. */
+/* Returns a shared copy of the value; NULL, with an error, if the key does not accept it. */
 static const char *accept(int key, int origin, const char *value, rt_config_errors *errors)
 {
     const int before = errors->count;
@@ -64,7 +64,7 @@ static const char *accept(int key, int origin, const char *value, rt_config_erro
     return copy;
 }
 
-/* Returns whether the axis has the value, which its key accepts, however it is written. */
+/* Returns whether the axis already has the value, perhaps written differently. */
 static bool has_value(const rt_axis *axis, const char *value, rt_config_errors *errors)
 {
     rt_config one = {.file = NULL}, other = {.file = NULL};
@@ -99,8 +99,8 @@ static void add_values(rt_axis *axis, const char *values, rt_config_errors *erro
     }
 }
 
-/* Sets the origin of a setting. Returns false, with a complaint, if there was an earlier one,
- * unless the command line replaces the file. */
+/* Sets the origin of a setting. Returns false, with an error, if the setting was given before; but
+ * the command line may override the file. */
 static bool set_origin(int *origin, int now, const char *name, rt_config_errors *errors)
 {
     if (!*origin || (*origin > 0 && now == RT_FROM_COMMAND_LINE)) {
@@ -247,7 +247,7 @@ const char *rt_sweep_value(const rt_sweep *s, int run, int axis)
     return s->axes[axis].values[run / combinations(s, axis + 1) % s->axes[axis].count];
 }
 
-/* Returns the value that a run of the sweep has for a key; NULL if the sweep does not set it. */
+/* Returns the value of a key in a run of the sweep; NULL if the sweep does not set it. */
 static const char *value_of(const rt_sweep *s, int run, int key)
 {
     for (int i = 0; i < s->axis_count; i++)
@@ -265,7 +265,7 @@ static const char *seed_of(const rt_sweep *s, int run)
     return seed ? seed : "";
 }
 
-/* Returns the number of a seed among those of the trunks; seed_count if it is none of them. */
+/* Returns the index of a seed among the seeds of trunks; seed_count if it is not among them. */
 static int number_of_seed(const rt_sweep *s, const char *seed)
 {
     int i = 0;
@@ -279,7 +279,7 @@ int rt_sweep_trunk_of(const rt_sweep *s, int run)
     return rt_sweep_count(s) + number_of_seed(s, seed_of(s, run));
 }
 
-/* Lists the seeds of the runs, and finds the largest number of steps of any run. */
+/* Lists the seeds of the runs, and finds the largest number of steps of a run. */
 static void survey_runs(rt_sweep *s, const rt_config *config)
 {
     const int steps = rt_key_find("train.steps");
@@ -339,7 +339,7 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
                            s->trunk_steps);
 }
 
-/* Makes a path that is relative to the working directory absolute. */
+/* Makes a path absolute that is relative to the working directory. */
 static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
 {
     char here[RT_PATH_SIZE];
@@ -350,8 +350,8 @@ static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
     return rt_path_join(path, here, relative);
 }
 
-/* Makes the paths of trunks absolute: that of a checkpoint of the command line and, since the path
- * of a trunk is read relative to the file, the folder of the sweep. */
+/* Makes the paths of trunks absolute: a checkpoint of the command line, and the folder of the
+ * sweep, because the path of a trunk is read relative to the file. */
 static rt_status find_trunks(rt_sweep *s, const rt_run_options *o)
 {
     char path[RT_PATH_SIZE];
@@ -407,8 +407,8 @@ static void add_settings(rt_writer *w, const rt_sweep *s, int run)
         rt_writer_add(w, "%s=%s\n", rt_key_name(s->axes[i].key), rt_sweep_value(s, run, i));
 }
 
-/* Returns a digest that distinguishes runs whose names would be equal or too long. It depends on
- * the settings, not on the number of the run, which changes when the sweep grows. */
+/* Returns a digest for runs whose names would be equal or too long. It depends on the settings, not
+ * on the number of the run, which changes when the sweep grows. */
 static unsigned digest(const rt_sweep *s, int run)
 {
     rt_writer w = {0};
@@ -476,7 +476,7 @@ char *rt_sweep_overrides(const rt_sweep *s, int run)
 
 /* ---- the sweep as a file ---- */
 
-/* Writes "name = values". Paths are made absolute; `config` has what they depend on. */
+/* Writes "name = values". Makes paths absolute, which depend on `config`. */
 static void write_setting(rt_writer *w, const char *name, int key, const char *const *values,
                           int count, const rt_config *config, rt_config_errors *errors)
 {

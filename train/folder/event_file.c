@@ -15,7 +15,7 @@ static const char prefix[] = "events.out.tfevents.";
 
 enum { MOST_BYTES = 2048, TAG_SIZE = 64 };
 
-/* Part of a record. */
+/* Buffer for a part of a record. */
 typedef struct bytes {
     unsigned char at[MOST_BYTES];
     size_t count;
@@ -23,7 +23,7 @@ typedef struct bytes {
 
 /* ---- records ---- */
 
-/* Castagnoli's polynomial, reflected: RFC 3720. */
+/* Returns the CRC-32C: Castagnoli's polynomial, reflected (RFC 3720). */
 static uint32_t crc32c(const unsigned char *at, size_t count)
 {
     uint32_t crc = UINT32_MAX;
@@ -42,15 +42,15 @@ static void put_integer(bytes *b, uint64_t value, int size)
         b->at[b->count++] = (unsigned char)(value >> 8 * i);
 }
 
-/* Appends a masked checksum, as the format has it: a checksum of bytes that contain checksums would
- * be weak. */
+/* Appends a masked checksum, as the format requires: a plain checksum of bytes that contain
+ * checksums would be weak. */
 static void put_checksum(bytes *b, const unsigned char *at, size_t count)
 {
     const uint32_t crc = crc32c(at, count);
     put_integer(b, (uint32_t)((crc >> 15 | crc << 17) + 0xa282ead8u), 4);
 }
 
-/* ---- messages of protocol buffers: a field is its number and kind, and a value ---- */
+/* ---- protocol buffers: a field is its number and kind, and a value ---- */
 
 enum { VARINT = 0, EIGHT_BYTES = 1, LENGTH_AND_BYTES = 2, FOUR_BYTES = 5 };
 enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };
@@ -78,8 +78,8 @@ static void put_bytes(bytes *b, unsigned number, const void *at, size_t count)
         put_integer(b, from[i], 1);
 }
 
-/* Writes an event of now, and of a step unless that is 0, with a field of bytes. A record is the
- * length of the event, the event, and a checksum behind each. */
+/* Writes an event with the current time, a step unless it is 0, and a field of bytes. A record is
+ * the length of the event and the event, each followed by a checksum. */
 static bool write_event(FILE *file, int64_t step, unsigned number, const void *at, size_t count)
 {
     bytes event = {.count = 0}, head = {.count = 0}, tail = {.count = 0};
@@ -108,7 +108,7 @@ static bool write_event(FILE *file, int64_t step, unsigned number, const void *a
 rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)
 {
     static const char version[] = "brain.Event:2";
-    /* makes readers drop this step and later ones of earlier files */
+    /* readers drop this step and later ones of earlier files */
     static const unsigned char start[] = {SESSION_STATUS << 3 | VARINT, SESSION_START};
     char host[64] = "", name[160], path[RT_PATH_SIZE];
     *f = (rt_event_file){.file = NULL};

@@ -24,9 +24,7 @@ rt_exit rt_exit_of(rt_code code)
                                    : RT_EXIT_FAILURE;
 }
 
-/* ---- result.csv ---- */
-
-static const char last_row[] = "end"; /* a file without it was cut off */
+static const char last_row[] = "end"; /* missing in a truncated file */
 
 void rt_results_free(rt_results *r)
 {
@@ -34,7 +32,7 @@ void rt_results_free(rt_results *r)
     *r = (rt_results){0};
 }
 
-/* Returns whether a name is valid; other characters would need quoting wherever names appear. */
+/* Returns whether a name is valid; other characters would need quoting where names appear. */
 static bool is_name(const char *name)
 {
     size_t length = 0;

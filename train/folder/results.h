@@ -1,15 +1,15 @@
 #ifndef ROTOR_TRAIN_FOLDER_RESULTS_H
 #define ROTOR_TRAIN_FOLDER_RESULTS_H
 
-/* The results of a run in its folder: its exit code, and result.csv (names with a number each, so
- * that runs can be compared without their logs). */
+/* Results of a run in its folder: exit codes, and result.csv, whose named numbers allow runs to be
+ * compared without their logs. */
 
 #include "core/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Exit codes of the program, which result.csv keeps as well. */
+/* Exit codes of the program, which result.csv contains as well. */
 typedef enum rt_exit {
     RT_EXIT_DONE = 0,
     RT_EXIT_FAILURE = 1,
@@ -24,18 +24,16 @@ typedef enum rt_exit {
 
 rt_exit rt_exit_of(rt_code code);
 
-/* ---- result.csv ---- */
-
-/* Names of results. */
+/* Names of results in result.csv. */
 #define RT_RESULT_STEPS               "steps"
 #define RT_RESULT_LOSS                "eval_loss"
 #define RT_RESULT_ACCURACY            "eval_accuracy"
-#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte" /* of text, for next-token prediction */
-#define RT_RESULT_LABEL_ACCURACY      "accuracy"      /* eval_accuracy, of labelled data */
-#define RT_RESULT_MACRO_F1            "macro_f1"      /* likewise; see train/step/measurements.h */
-#define RT_RESULT_LOSS_AT             "eval_loss_at_" /* followed by another length */
+#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte"     /* of next-token prediction */
+#define RT_RESULT_LABEL_ACCURACY      "accuracy"          /* of labelled data */
+#define RT_RESULT_MACRO_F1            "macro_f1"          /* of labelled data (rt_macro_score) */
+#define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* followed by a length */
 #define RT_RESULT_ACCURACY_AT         "eval_accuracy_at_" /* likewise */
-#define RT_RESULT_DIVERGED            "diverged_above"    /* the limit; only of a diverged run */
+#define RT_RESULT_DIVERGED            "diverged_above"    /* limit, if exceeded */
 #define RT_RESULT_NEAR                "theta_near"
 #define RT_RESULT_DRIFT               "theta_max_drift"
 #define RT_RESULT_MEAN_DRIFT          "theta_mean_drift"
@@ -43,29 +41,29 @@ rt_exit rt_exit_of(rt_code code);
 #define RT_RESULT_DRIFT_FROM_START    "theta_max_drift_from_start"
 #define RT_RESULT_COSINE              "theta_cosine"
 #define RT_RESULT_NEEDED              "theta_needed"
-#define RT_RESULT_RESET_LOSS          "theta_reset_loss" /* with its initial theta */
+#define RT_RESULT_RESET_LOSS          "theta_reset_loss" /* with initial theta */
 #define RT_RESULT_RESET_ACCURACY      "theta_reset_accuracy"
 #define RT_RESULT_RESET_BASE_LOSS     "theta_reset_base_loss" /* with base^(-2i/R) */
 #define RT_RESULT_RESET_BASE_ACCURACY "theta_reset_base_accuracy"
 #define RT_RESULT_STOPPED_EARLY       "stopped_early" /* 1 or 0; only with train.patience */
-/* only if the results are those of an earlier step, the best evaluation with train.patience */
-#define RT_RESULT_MODEL_STEP "model_step"     /* that step */
-#define RT_RESULT_LAST_LOSS  "last_eval_loss" /* loss of the evaluation after the last step */
+/* only if the results are those of an earlier step, the best one with train.patience */
+#define RT_RESULT_MODEL_STEP "model_step"     /* the earlier step */
+#define RT_RESULT_LAST_LOSS  "last_eval_loss" /* loss after the last step */
 #define RT_RESULT_FIRST_STEP "first_step_with_accuracy_0.99"
 #define RT_RESULT_EXIT_CODE  "exit_code"
 
 enum { RT_RESULT_NAME_SIZE = 40 };
 
 typedef struct rt_result {
-    char name[RT_RESULT_NAME_SIZE]; /* of letters, digits, points and underscores */
+    char name[RT_RESULT_NAME_SIZE]; /* letters, digits, points and underscores */
     double value;                   /* may be NaN or infinite */
 } rt_result;
 
-/* List of results; starts zeroed. `failed` remembers a result that was lost, so that only
- * rt_results_write needs a check. */
+/* List of results; zeroed at the start. `failed` means that a result was lost, so that only
+ * rt_results_write must be checked. */
 typedef struct rt_results {
     int count;
-    size_t room; /* of list */
+    size_t room; /* capacity of `list` */
     rt_result *list;
     bool failed;
 } rt_results;
@@ -74,30 +72,30 @@ void rt_results_free(rt_results *r);
 
 void rt_results_put(rt_results *r, double value, const char *name_format, ...) RT_PRINTF(3, 4);
 
-/* Returns the value of a name; NaN if there is none. */
+/* Returns the value of a result; NaN if it is missing. */
 double rt_results_get(const rt_results *r, const char *name_format, ...) RT_PRINTF(2, 3);
 
-/* Stores a result that is a whole number; false, storing nothing, if there is none. */
+/* Stores a result in *value and returns true, if the result exists and is a whole number. */
 bool rt_results_whole(const rt_results *r, const char *name, int *value);
 
-/* Stores the step of the model that was evaluated; false, storing nothing, if it is not known. */
+/* Stores the step of the evaluated model in *step and returns true, if the step is known. */
 bool rt_results_model_step(const rt_results *r, int *step);
 
-/* Writes result.csv. RT_MEMORY if a result was lost. */
+/* Writes result.csv. Returns RT_MEMORY if a result was lost. */
 rt_status rt_results_write(const rt_results *r, const char *folder) RT_MUST_CHECK;
 
 /* Removes result.csv, for a run that continues. */
 void rt_results_forget(const char *folder);
 
-/* Reads result.csv. False, and empty, if it is missing or truncated. */
+/* Reads result.csv. Returns false, with no results, if it is missing or truncated. */
 bool rt_results_read(rt_results *r, const char *folder);
 
-/* Column of a result in tables over several runs. */
+/* Column of a result in tables of several runs. */
 typedef struct rt_result_view {
-    const char *name;    /* a name that ends in "_" stands for all of this prefix and a number */
-    const char *heading; /* the number of the name, if any, is appended */
+    const char *name;    /* a name that ends in "_" stands for all names of it and a number */
+    const char *heading; /* followed by the number of the name, if there is one */
     int decimals;
-    bool always; /* shown even if no run has it */
+    bool always; /* shown even if no run has the result */
 } rt_result_view;
 
 /* Returns the i-th column; NULL after the last. */

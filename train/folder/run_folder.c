@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files that a run writes beside its checkpoints. Sweeps write the last one as well; each of the
- * others marks a folder as that of a run. */
+/* Files that a run writes beside its checkpoints. Sweeps write the last one as well; any other
+ * marks a folder as that of a run. */
 static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer.json",
                                     "schedules.csv",   "metrics.csv", "timing.csv",
                                     "theta.csv",       "lengths.csv", "result.csv",
@@ -22,11 +22,11 @@ static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer
                                     "usage.csv",       "cutoffs.csv", "report.html"};
 enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
 
-/* The file that marks a folder as that of a sweep. */
+/* File that marks the folder of a sweep. */
 static const char sweep_file[] = "runs.csv";
 
-/* Limit of the length of names below the folder, folders in it included. A run folder whose path
- * leaves less room is refused before anything is created. */
+/* Limit of the length of paths within the folder. A longer path of a run folder is refused before
+ * anything is created. */
 enum { LONGEST_NAME = 96 };
 
 static rt_status failure(const char *path)
@@ -79,11 +79,11 @@ bool rt_is_run_folder(const char *path)
            rt_run_folder_is_sweep(&f);
 }
 
-/* ---- the lock (flock) of a folder ---- */
+/* ---- the lock of a folder (flock) ---- */
 
 enum { PROC_PATH_SIZE = 64, FDINFO_LINE_SIZE = 256 };
 
-/* Checks /proc for a line "lock: 1: FLOCK ADVISORY WRITE ..." of the descriptor. */
+/* Returns whether /proc has a line "lock: 1: FLOCK ADVISORY WRITE ..." for the descriptor. */
 static bool descriptor_has_lock(long process, long descriptor)
 {
     char path[PROC_PATH_SIZE], line[FDINFO_LINE_SIZE];
@@ -97,8 +97,8 @@ static bool descriptor_has_lock(long process, long descriptor)
     return found;
 }
 
-/* Returns the id of another process that holds the lock of a folder; 0 if none is visible, as of
- * processes of other users, containers and hosts. */
+/* Returns the id of another process that holds the lock of a folder. Returns 0 if it is not
+ * visible, like processes of other users, containers and hosts. */
 static int find_lock_holder(const char *folder)
 {
     struct stat wanted, opened;

@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_FOLDER_RUN_FOLDER_H
 #define ROTOR_TRAIN_FOLDER_RUN_FOLDER_H
 
-/* The folder of a run, <run.dir>/<run.name>: creates it, locks it against a second trainer, and
- * clears it of an earlier run on request only. */
+/* The folder of a run, <run.dir>/<run.name>: it is created, locked against a second training, and
+ * cleared of an earlier run only on request. */
 
 #include "io/checkpoint/checkpoint.h"
 
@@ -12,7 +12,7 @@ typedef struct rt_run_folder {
     int lock; /* descriptor of the locked folder; below 0: not locked */
 } rt_run_folder;
 
-/* Fills in the paths, without creating anything. RT_CONFIG if they are too long. */
+/* Computes the paths, and creates nothing. Returns RT_CONFIG if they are too long. */
 rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name) RT_MUST_CHECK;
 
 /* Returns whether the folder has files of a run. */
@@ -21,25 +21,25 @@ bool rt_run_folder_used(const rt_run_folder *f);
 /* Returns whether the folder is that of a sweep, which a run must not use. */
 bool rt_run_folder_is_sweep(const rt_run_folder *f);
 
-/* Returns whether a path is the folder of a run, of a sweep, or of checkpoints: an export must not
- * write another model there. */
+/* Returns whether a path is the folder of a run, of a sweep, or of checkpoints, where an export
+ * must not write a model. */
 bool rt_is_run_folder(const char *path);
 
-/* Locks a folder that exists. RT_CONFIG names the process if another trainer holds the lock. */
+/* Locks an existing folder. Returns RT_CONFIG, naming the process, if another one has the lock. */
 rt_status rt_run_folder_lock(rt_run_folder *f) RT_MUST_CHECK;
 
-/* Creates the folder, those above it and, if asked, the one for checkpoints, and locks it unless
- * that is done. RT_IO if the folder cannot be created or written to. */
+/* Creates the folder, its parents and, on request, the folder of checkpoints. Locks it unless it is
+ * locked. Returns RT_IO if a folder cannot be created. */
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints) RT_MUST_CHECK;
 void rt_run_folder_close(rt_run_folder *f);
 
-/* Returns whether a trainer holds the lock of the folder. */
+/* Returns whether a training holds the lock of the folder. */
 bool rt_run_folder_busy(const char *path);
 
-/* Returns RT_CONFIG, naming the process, if a trainer holds the lock. */
+/* Returns RT_CONFIG, naming the process, if a training holds the lock. */
 rt_status rt_run_folder_idle(const rt_run_folder *f) RT_MUST_CHECK;
 
-/* Removes the files of a run except its figures (rt_figures_clear); other files stay. */
+/* Removes the files of a run except its figures (rt_figures_clear); other files are kept. */
 rt_status rt_run_folder_clear(const rt_run_folder *f) RT_MUST_CHECK;
 
 #endif

@@ -16,10 +16,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* ---- the files of data ---- */
-
 enum { BLOCK = 1 << 18, DIGEST_SIZE = 2 * sizeof(XXH128_canonical_t) + 1 };
-static const off_t most_digested = (off_t)1 << 31; /* bytes: more would delay the first step */
+static const off_t most_digested = (off_t)1 << 31; /* larger files would delay the first step */
 
 static bool digest_stream(FILE *file, char digest[DIGEST_SIZE])
 {
@@ -67,12 +65,10 @@ char *rt_session_data(const rt_data_options *data)
     return rt_writer_take(&w);
 }
 
-/* ---- comparison ---- */
-
 bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int files)
 {
     const char *older = before->text, *newer = now->text;
-    regex_t pattern; /* what add_file writes behind a path */
+    regex_t pattern; /* format of add_file after a path */
     regmatch_t one, other;
     before->length = (int)strlen(older);
     now->length = (int)strlen(newer);
@@ -100,10 +96,7 @@ bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int 
     return differs;
 }
 
-/* ---- the session ---- */
-
-/* Adds a word of the command line so that it can be typed again: in single quotes if a shell would
- * change it. */
+/* Adds a word of the command line, in single quotes if a shell would interpret it. */
 static void add_word(rt_writer *w, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

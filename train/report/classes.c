@@ -17,9 +17,9 @@ enum { MOST_ROWS = 100, WIDEST_MATRIX = 30 };
 typedef struct classes {
     const char *folder;
     rt_labels *labels;
-    rt_class_score *scores; /* of each */
-    rt_class_score *errors; /* the same, but F1 is minus the number of errors of the class */
-    int occurring;          /* classes that occur or are predicted */
+    rt_class_score *scores; /* scores of each class */
+    rt_class_score *errors; /* the same, except F1: minus the number of errors of the class */
+    int occurring;          /* number of classes that occur or are predicted */
 } classes;
 
 static rt_text_span name_of(const char *cell)
@@ -27,8 +27,8 @@ static rt_text_span name_of(const char *cell)
     return (rt_text_span){cell, strlen(cell)};
 }
 
-/* Reads the labels of the table, if it has any. Cells that are no label, or one too many, are
- * skipped. Returns false if memory is short. */
+/* Reads the labels of classes.csv, if there are any. Skips cells that are not labels or exceed the
+ * limit. Returns false if the heap is exhausted. */
 static bool read_labels(classes *c)
 {
     rt_csv csv;
@@ -56,7 +56,7 @@ static int find_label(const classes *c, const rt_csv *csv, const char *column)
     return rt_labels_find(c->labels, name_of(rt_csv_cell(csv, column)));
 }
 
-/* Reads a row of confusion.csv; returns false if it is not complete. */
+/* Reads a row of confusion.csv. Returns false if it is incomplete. */
 static bool read_pair(const classes *c, const rt_csv *csv, int *from, int *to, int *count)
 {
     *from = find_label(c, csv, "true");
@@ -64,8 +64,7 @@ static bool read_pair(const classes *c, const rt_csv *csv, int *from, int *to, i
     return *from >= 0 && *to >= 0 && rt_csv_whole(csv, "count", count);
 }
 
-/* Reads the scores of each class, how often it was predicted, and the errors that it takes part in.
- */
+/* Reads the scores of each class, the number of its predictions, and the errors that involve it. */
 static void read_scores(classes *c)
 {
     rt_csv csv;
@@ -129,7 +128,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds the confusion matrix. A cell is as dark as its share of the row's class. */
+/* Adds the confusion matrix. The shade of a cell is its share of the row's class. */
 static void add_matrix(rt_writer *w, const classes *c)
 {
     rt_csv csv;
@@ -208,7 +207,7 @@ static int surest_first(const void *a, const void *b)
     return (one->line > other->line) - (one->line < other->line);
 }
 
-/* Adds the beginning of a text, up to a whole character. */
+/* Adds a text, truncated at a whole character. */
 static void add_span(rt_writer *w, rt_text_span text)
 {
     char bytes[LONGEST_TEXT + 1];
@@ -221,7 +220,7 @@ static void add_span(rt_writer *w, rt_text_span text)
         rt_writer_add(w, "…");
 }
 
-/* Adds a token in bold with those around it in its sentence. */
+/* Adds a token in bold with the surrounding tokens of its sentence. */
 static void add_sentence(rt_writer *w, const rt_labelled_file *f, size_t at)
 {
     size_t first = at, end = at + 1;
@@ -289,7 +288,7 @@ rt_status rt_report_mistakes(rt_writer *w, const rt_config *config, rt_trainer *
     const bool gone = status.code == RT_DATA;
     if (!status.code)
         status = rt_line_scores_find(&scores, trainer);
-    size_t count = 0; /* of the mistakes, which move to the front */
+    size_t count = 0; /* number of mistakes, which move to the front */
     for (size_t i = 0; i < scores.count && !status.code; i++)
         if (scores.lines[i].label != scores.lines[i].predicted)
             scores.lines[count++] = scores.lines[i];

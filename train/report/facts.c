@@ -10,8 +10,8 @@
 
 /* ---- configuration ---- */
 
-/* Adds a row with the value of a key and, unless it is at its default, the default, which may
- * follow from other keys. With `set_alone`, keys at their defaults are left out. */
+/* Adds a row with the value of a key and, if that differs, the default, which may follow from other
+ * keys. With `set_alone`, omits keys at their defaults. */
 static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_config *config,
                     const rt_config *implied, bool set_alone)
 {
@@ -33,7 +33,7 @@ static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_
     rt_writer_add(w, "</td></tr>\n");
 }
 
-/* Adds a table of the keys that are not at their defaults; `shown`, unless NULL, selects keys. */
+/* Adds a table of the keys that differ from their defaults; `shown`, unless NULL, selects keys. */
 static void add_keys(rt_writer *w, const char *heading, const rt_config *config, const bool *shown)
 {
     const rt_key *key;
@@ -79,9 +79,9 @@ static bool is_unset_schedule(const rt_sweep_runs *runs, int i)
             rt_sweep_setting(runs, "train.steps") < 0);
 }
 
-/* Compares the configurations of the runs with that of the first that has one, `first`, and clears
- * `same` for each key in which they differ. With `column`, only runs with the same cell there are
- * compared. Returns false if no run has a configuration. */
+/* Compares the configurations of the runs with the first one, `first`, and clears `same` for each
+ * key that differs. If `column` >= 0, compares only runs with the same cell in that column. Returns
+ * false if no run has a configuration. */
 static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const rt_sweep_runs *runs,
                              int column)
 {
@@ -106,7 +106,7 @@ void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs)
     rt_config first;
     const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
     memset(same, true, sizeof same);
-    /* a variant may set anything */
+    /* a variant may set any key */
     find_common_keys(same, &first, runs, rt_sweep_setting(runs, "variant"));
     for (int i = 0; rt_key_at(i); i++)
         if (!same[i] && is_unset_schedule(runs, i)) {
@@ -135,7 +135,7 @@ bool rt_timing_open(rt_timing *t, const char *folder)
     return rt_csv_open(&t->csv, folder, "timing.csv");
 }
 
-/* Reads the next row. Returns false behind the last. */
+/* Reads the next row. Returns false after the last row. */
 static bool read_timing(rt_timing *t)
 {
     while (rt_csv_row(&t->csv)) {
@@ -162,7 +162,7 @@ double rt_timing_seconds(rt_timing *t, int step)
     return more && t->step == step ? t->seconds : (double)NAN;
 }
 
-/* Reads the last row. */
+/* Reads up to the last row. */
 static rt_timing read_total(const char *folder)
 {
     rt_timing t;
@@ -183,7 +183,7 @@ static void add_row(rt_writer *w, const char *what, const char *value)
     rt_writer_add(w, "</tr>");
 }
 
-/* Adds "28.0 s", "3 min 20 s", "2 h 5 min". */
+/* Adds "28.0 s", "3 min 20 s" or "2 h 5 min". */
 static void write_seconds(rt_writer *w, double seconds)
 {
     char text[RT_NUMBER_SIZE];
@@ -197,7 +197,7 @@ static void write_seconds(rt_writer *w, double seconds)
 }
 
 /* Adds the sessions of a run from timing.csv, see train/folder/session.h. The program and the data
- * are told where they are others than before. */
+ * are added only if they have changed. */
 static void add_sessions(rt_writer *w, const char *folder)
 {
     enum { MOST_SESSIONS = 100, CHANGING = 2 };
@@ -230,8 +230,8 @@ static void add_sessions(rt_writer *w, const char *folder)
         rt_writer_free(&last[i]);
 }
 
-/* Adds the version, the processor and the end of the section. All that differs between two runs of
- * the same bytes is one line of the file, so that reports can be compared without it. */
+/* Adds the version, the processor and the end of the section. Everything that differs between two
+ * equal runs is in one line, so that reports can be compared without it. */
 static void end_machine(rt_writer *w)
 {
     char text[256], line[256], processor[128] = "";

@@ -5,7 +5,7 @@
 #include "train/report/private.h"
 #include "train/step/observers.h"
 
-#include "figures_gp.h" /* of figures.gp, made by CMake */
+#include "figures_gp.h" /* made from figures.gp by CMake */
 
 #include <ctype.h>
 #include <dirent.h>
@@ -28,7 +28,7 @@ enum {
     NO_START = 126,
     NO_PROGRAM = 127,
     ENDLESS = -1
-}; /* exit codes of the child, as of a shell */
+}; /* exit codes of the child, like those of a shell */
 
 static void fail(rt_figures *f, const char *path)
 {
@@ -66,8 +66,8 @@ void rt_figures_quote(rt_writer *w, const char *text)
     rt_writer_add(w, "'");
 }
 
-/* Adds sections of figures.gp to a script, by their names with blanks between them. A section
- * begins with a line "#: name". */
+/* Adds sections of figures.gp to a script, by their names, separated by blanks. A section begins
+ * with a line "#: name". */
 static void add_sections(rt_writer *script, const char *names)
 {
     for (const char *name = names; name && *name; name += strspn(name, " ")) {
@@ -132,8 +132,8 @@ void rt_figure_range_take(rt_figure_range *range, double value)
     range->most = fmax(range->most, value);
 }
 
-/* Adds the tics of the range: multiples of powers of ten by the digits of the set, such as "125".
- * Returns how many there are; w may be NULL. */
+/* Adds the tics of the range: multiples of powers of ten by the digits of a set such as "125".
+ * Returns their number; w may be NULL. */
 static int add_log_tics(rt_writer *w, const char *digits, rt_figure_range range)
 {
     const double rounding = 1e-9;
@@ -153,7 +153,7 @@ static int add_log_tics(rt_writer *w, const char *digits, rt_figure_range range)
 
 void rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
 {
-    static const double wide = 30; /* a solved task spans several powers of ten */
+    static const double wide = 30; /* the loss of a solved task spans several powers of ten */
     if (!(range.least > 0) || !(range.most > wide * range.least))
         return;
     rt_writer_add(w, "set logscale %c\n", axis);
@@ -187,7 +187,7 @@ static _Noreturn void be_gnuplot(const rt_figures *f, int first, int count)
     _exit(NO_PROGRAM);
 }
 
-/* Kills the process group, which includes this process. */
+/* Kills the process group, including this process. */
 static void end_group(int number)
 {
     (void)number;
@@ -201,7 +201,7 @@ static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
     int how;
     struct sigaction action = {.sa_handler = end_group};
     sigemptyset(&action.sa_mask);
-    if (setpgid(0, 0)) /* the group is the program's still */
+    if (setpgid(0, 0)) /* the group is still the program's */
         _exit(NO_START);
     sigaction(SIGTERM, &action, NULL);
     const pid_t gnuplot = rt_process_fork(SIGKILL);
@@ -213,8 +213,8 @@ static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
     _exit(WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE);
 }
 
-/* Draws some of the figures. Returns the exit code of gnuplot, of which NO_START and NO_PROGRAM
- * have a meaning of their own, or ENDLESS if it took too long and was killed with its group. */
+/* Draws some of the figures. Returns the exit code of gnuplot, NO_START, NO_PROGRAM, or ENDLESS if
+ * gnuplot took too long and was killed with its group. */
 static int draw(const rt_figures *f, int first, int count)
 {
     const struct timespec moment = {0, 5000000L};
@@ -253,7 +253,7 @@ rt_status rt_figures_draw(rt_figures *f)
     if (all == NO_PROGRAM)
         return rt_error(RT_IO, "the figures are not drawn: gnuplot is missing (apt install "
                                "gnuplot-nox)");
-    /* gnuplot stops at the first script that fails: draw each figure by itself */
+    /* gnuplot stops at the first script that fails, so each figure is drawn by itself */
     rt_writer failed = {0};
     for (int i = 0, result = EXIT_SUCCESS; i < f->count && result != ENDLESS; i++) {
         result = draw(f, i, 1);
@@ -284,6 +284,6 @@ void rt_figures_clear(const char *folder)
     }
     if (directory) {
         closedir(directory);
-        rmdir(path); /* stays if somebody has put something else there */
+        rmdir(path); /* fails if there are other files */
     }
 }

@@ -2,7 +2,7 @@
 #include "text/text_file.h"
 #include "train/report/private.h"
 
-#include "page_css.h" /* of page.css, made by CMake */
+#include "page_css.h" /* made from page.css by CMake */
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ void rt_html_text(rt_writer *w, const char *text)
     }
 }
 
-/* Marks the pages of this program, in their head. */
+/* Mark of a page of this program, in its head. */
 static const char generator[] = "<meta name=\"generator\" content=\"rotor\">";
 
 void rt_page_begin(rt_writer *w, const char *title, bool watched)
@@ -122,8 +122,7 @@ void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict)
     rt_free(text);
 }
 
-/* Adds the SVG with the names of its parts made unique: gnuplot gives the same names to the parts
- * of every figure. */
+/* Adds the SVG with unique names of its parts: gnuplot uses the same names in every figure. */
 static void add_parts(rt_writer *w, const char *svg, const char *name)
 {
     static const char *const before_names[] = {" id='", " id=\"", "href='#", "url(#"};
@@ -143,8 +142,8 @@ static void add_parts(rt_writer *w, const char *svg, const char *name)
     rt_writer_add(w, "%s", svg);
 }
 
-/* Adds the SVG with titles, which every browser shows, in place of the hypertexts, which need
- * gnuplot's script. The names of plots are dropped. */
+/* Adds the SVG with its hypertexts, which need gnuplot's script, replaced by titles, which every
+ * browser shows. Drops the names of plots. */
 static void add_titles(rt_writer *w, const char *svg, const char *name)
 {
     static const char shows[] = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'",
@@ -167,8 +166,8 @@ static void add_titles(rt_writer *w, const char *svg, const char *name)
     }
 }
 
-/* Adds an SVG of gnuplot without its own title, since the caption stands below. A figure of half
- * the page fits a narrow screen; a wider one is scrolled before its letters become too small. */
+/* Adds an SVG of gnuplot without its title, because the caption is below. A figure of half the page
+ * fits a narrow screen; a wider one scrolls before its letters become too small. */
 static void add_plot(rt_writer *w, const char *svg, const rt_figure *figure)
 {
     enum { SMALLEST_TEXT = 12 };
@@ -193,8 +192,8 @@ static void add_plot(rt_writer *w, const char *svg, const rt_figure *figure)
     rt_writer_add(w, "</div>");
 }
 
-/* Returns the SVG that gnuplot has drawn, past the XML declaration, in a text that the caller
- * frees. NULL if it is missing or incomplete. */
+/* Returns the SVG that gnuplot has drawn, after the XML declaration, in a text that the caller
+ * frees; NULL if it is missing or incomplete. */
 static const char *read_svg(const rt_figures *f, const rt_figure *figure, char **text_new)
 {
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
@@ -205,8 +204,8 @@ static const char *read_svg(const rt_figures *f, const rt_figure *figure, char *
     return svg && strstr(svg, "</svg>") ? svg : NULL;
 }
 
-/* Adds a figure or, if it has a choice, the plots of all figures that share its place and the
- * buttons to choose one; nothing if none was drawn. */
+/* Adds a figure or, if it has a choice, the plots of all figures that share its place with buttons
+ * to choose one. Adds nothing if none was drawn. */
 static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *first)
 {
     rt_writer buttons = {0}, plots = {0};

@@ -24,8 +24,8 @@ static bool has_same(const char *key, const rt_data_options *a, const rt_data_op
     return rt_key_value_equal(rt_keys_find(&rt_data_keys, key), a, b);
 }
 
-/* Returns whether both predict the same vocabulary, one text or, without a text, a number of ids.
- * Labels have none. */
+/* Returns whether both runs predict the same vocabulary: the same text or, without one, the same
+ * number of ids. Labels have no vocabulary. */
 static bool has_same_vocabulary(const rt_data_options *a, const char *text_a,
                                 const rt_data_options *b, const char *text_b)
 {
@@ -36,8 +36,8 @@ static bool has_same_vocabulary(const rt_data_options *a, const char *text_a,
     return !text_a && !text_b && a->vocab == b->vocab;
 }
 
-/* Returns in what two runs differ so that their losses are not comparable; NULL if in nothing. With
- * data.eval_file the training data may differ. */
+/* Returns the difference that makes the losses of two runs incomparable; NULL if there is none.
+ * With data.eval_file the training data may differ. */
 static const char *find_difference(const rt_data_options *a, const rt_data_options *b)
 {
     if (a->task != b->task)
@@ -95,8 +95,8 @@ rt_ranking rt_report_rank(const rt_sweep_runs *runs)
 
 /* ---- Student's t ---- */
 
-/* Returns the density of s, the standard deviation of a sample over the true one, with nu degrees
- * of freedom: nu s^2 has the chi-squared distribution. */
+/* Returns the density of s, the ratio of the sample standard deviation to the true one, with nu
+ * degrees of freedom: nu s^2 has the chi-squared distribution. */
 static double deviation_density(double s, double nu)
 {
     const double at_zero = nu == 1 ? 0 : -INFINITY;
@@ -110,8 +110,8 @@ static double normal_tail(double z)
     return 0.5 * erfc(z / sqrt(2));
 }
 
-/* Returns P(|T| > t) of the noncentral t with mean `shift`: the integral over s of
- * P(|Z + shift| > t s), by Simpson's rule over all s that occur. */
+/* Returns P(|T| > t) of the noncentral t with mean `shift`: the integral over s of P(|Z + shift| >
+ * t s), by Simpson's rule over the range where s has weight. */
 static double tails_of_t(double t, double shift, double nu)
 {
     enum { STEPS = 4000 };
@@ -126,8 +126,8 @@ static double tails_of_t(double t, double shift, double nu)
     return sum * step / 3;
 }
 
-/* Returns the number that halves of a range from 0 to `most` lead to: the quantile of t if `t` is
- * 0, else the mean of the noncentral t with 90 % beyond t. */
+/* Bisects the range from 0 to `most` and returns the quantile of t if `t` is 0, else the mean of
+ * the noncentral t that has 90 % beyond t. */
 static double halve(double most, double t, double nu)
 {
     enum { HALVINGS = 45 };
@@ -147,13 +147,13 @@ rt_student rt_student_of(int count)
     if (count < 2)
         return (rt_student){count, NAN, NAN};
     const double nu = count - 1;
-    const double t = halve(20, 0, nu); /* the quantile is 12.7 for one degree of freedom */
+    const double t = halve(20, 0, nu); /* 12.7 for one degree of freedom */
     return (rt_student){count, t / sqrt(count), halve(40, t, nu) / sqrt(count)};
 }
 
 /* ---- pairs ---- */
 
-/* Returns whether two runs agree in all settings but one. */
+/* Returns whether two runs agree in all settings except one. */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 {
     for (int i = s->exit_column - 1; i > 0; i--)
@@ -162,8 +162,8 @@ static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
     return true;
 }
 
-/* Finds the differences of the loss between `value` and `against`; returns their number. A run has
- * one partner at most, the first. */
+/* Lists the differences of the loss between `value` and `against`, and returns their number. Each
+ * run has at most one partner, the first. */
 static int find_pairs(const rt_sweep_runs *s, int column, const char *value, const char *against,
                       double *differences)
 {
@@ -193,7 +193,7 @@ static bool is_first(const rt_sweep_runs *s, int column, int run)
     return true;
 }
 
-/* Returns the mean change of the loss over all values of train.steps whose double is there, too. */
+/* Returns the mean change of the loss over all values of train.steps whose double also occurs. */
 static double find_doubling(const rt_sweep_runs *s, double *scratch)
 {
     double sum = 0;
@@ -211,8 +211,8 @@ static double find_doubling(const rt_sweep_runs *s, double *scratch)
     return count ? sum / count : (double)NAN;
 }
 
-/* Summarises paired differences. `t` keeps the factors of the previous call, which often has as
- * many pairs. */
+/* Summarizes paired differences. `t` caches the factors of the previous call, which often had the
+ * same number of pairs. */
 static rt_difference difference_of(const double *values, int count, rt_student *t)
 {
     const rt_summary s = rt_summarise(values, count);
@@ -231,8 +231,8 @@ static bool is_apart(const rt_difference *d)
     return d->low > 0 || d->high < 0;
 }
 
-/* Lists the differences between the first value of each key and every other. Returns false if
- * memory is short. */
+/* Lists the differences between the first value of each key and every other. Returns false if the
+ * heap is exhausted. */
 static bool list_differences(rt_paired *p, const rt_sweep_runs *s, double *scratch)
 {
     size_t capacity = 0;
@@ -332,8 +332,7 @@ bool rt_sweep_best_is_apart(const rt_sweep_best *best)
     return best->row >= 0 && !best->same && !best->unknown;
 }
 
-/* Adds the settings of a row; the name of its first run if `named`, or if all rows have these
- * settings. */
+/* Adds the settings of a row, or its first run's name if `named` or if all settings are equal. */
 static void add_row_name(rt_writer *w, const rt_sweep_runs *s, int row, bool named)
 {
     const size_t before = w->length;
@@ -370,14 +369,14 @@ void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_sweep_b
     rt_writer_add(w, "\n");
 }
 
-/* ---- lines, a section of a page, and a file ---- */
+/* ---- lines, section of a page, and file ---- */
 
 double rt_paired_compute(const rt_paired *p, double difference)
 {
     return p->doubling < 0 ? exp2(difference / p->doubling) - 1 : (double)NAN;
 }
 
-/* Returns the compute in percent; NaN for train.steps, which are compute themselves. */
+/* Returns the compute in percent; NaN for train.steps, which is compute itself. */
 static double compute_of(const rt_paired *p, const rt_paired_difference *d, double difference)
 {
     return strcmp(d->key, "train.steps") ? 100 * rt_paired_compute(p, difference) : (double)NAN;
@@ -413,7 +412,7 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
 
 void rt_paired_page(rt_writer *w, const rt_paired *p)
 {
-    const bool has_compute = p->doubling < 0; /* the sweep measures what twice the steps gain */
+    const bool has_compute = p->doubling < 0; /* runs with twice the steps have a lower loss */
     int pairs = 0;
     for (int i = 0; i < p->count; i++)
         pairs += p->list[i].loss.count;

@@ -15,8 +15,7 @@ bool rt_reports_are_off(void)
 
 /* ---- figures ---- */
 
-/* Columns of training.csv, those of metrics.csv and the seconds, for gnuplot, which counts from 1.
- */
+/* Columns of training.csv, from 1 as in gnuplot: columns of metrics.csv, and the seconds. */
 static const char *const columns[] = {NULL,        "step",          "loss",
                                       "eval_loss", "eval_accuracy", "lr",
                                       "grad_norm", "accuracy",      "theta_grad_norm",
@@ -37,9 +36,9 @@ enum {
 
 /* Contents of training.csv that figures show. */
 typedef struct training {
-    rt_figure_range ranges[COLUMNS]; /* of each column; of norms, which may be 0, of those above */
-    double best[COLUMNS];            /* row of the best evaluation; its loss is infinite: none */
-    rt_status status;                /* of the table */
+    rt_figure_range ranges[COLUMNS]; /* of each column; of norms, which may be 0, only above 0 */
+    double best[COLUMNS];            /* row of the best evaluation; an infinite loss: none */
+    rt_status status;                /* status of the table */
 } training;
 
 static void take_row(training *t, const double row[COLUMNS])
@@ -60,8 +59,8 @@ static void add_cells(rt_writer *w, const double row[COLUMNS])
     }
 }
 
-/* Writes training.csv for the scripts below, with numbers alone, and timing.csv, the same rows with
- * their seconds: all else is the same whenever a run is repeated. */
+/* Writes training.csv for the scripts, with numbers only, and timing.csv, the same rows with their
+ * seconds, so that only timing.csv differs between equal runs. */
 static training write_training(rt_figures *f, const char *folder)
 {
     training t = {.best = {[EVAL_LOSS] = INFINITY}};
@@ -110,10 +109,10 @@ typedef struct run_figure {
         int y;            /* column */
         const char *with; /* gnuplot options; NULL: no curve */
     } curves[2];
-    bool fits; /* y shows the range of its values, and is logarithmic where that is wide */
+    bool fits; /* y shows the range of its values, on a logarithmic scale if that is wide */
 } run_figure;
 
-/* The figures of a training, in their order; those of theta follow the first FIRST_FIGURES. */
+/* Figures of a training, in their order. The figures of theta follow the first FIRST_FIGURES. */
 enum { FIRST_FIGURES = 4, RUN_FIGURES = 6 };
 #define FIGURE(...)                                                                                \
     {                                                                                              \
@@ -188,7 +187,7 @@ static void add_run_figure(rt_figures *f, const training *t, const run_figure *g
     rt_writer_free(&plots);
 }
 
-/* Returns whether the run is about theta: its usage by the pairs is drawn. */
+/* Returns whether the usage of the pairs is drawn, because the run is about theta. */
 static bool is_about_theta(const rt_config *c)
 {
     return c->model.position.kind == RT_POSITION_ROPE &&
@@ -273,8 +272,8 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
         rt_writer_add(w, "accuracy 0.99 was first reached at step %d\n", first);
 }
 
-/* Adds the verdict on theta from the model itself or, without the model of that step, from the
- * results; then the resets that the run has recorded. */
+/* Adds the verdict on theta from the model or, if there is no model of that step, from the results.
+ * Then adds the resets that the run has recorded. */
 static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
 {
     static const char *const resets[][3] = {{RT_THETA_INIT_PLACE, RT_RESULT_RESET_LOSS,
@@ -302,7 +301,7 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
     }
 }
 
-/* Explains the words of the verdict. */
+/* Explains the terms of the verdict. */
 static void explain_theta(rt_writer *w, const rt_config *c)
 {
     rt_writer_add(w,
@@ -323,8 +322,8 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   c->data.length - 1, c->theta.tolerance);
 }
 
-/* Adds the verdict box and, of labelled data, the classes. A run that has not ended has no results,
- * and its tables of classes are those of an earlier end. */
+/* Adds the verdict box and, for labelled data, the classes. A run that has not ended has no
+ * results, and its tables of classes are from an earlier end. */
 static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer,
                         const training *t)
 {
@@ -335,7 +334,7 @@ static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt
     const bool evaluated = ended && !isnan(rt_results_get(&r, RT_RESULT_LOSS));
     const double accuracy = ended ? rt_results_get(&r, RT_RESULT_ACCURACY) : 0;
     const double near = rt_results_get(&r, RT_RESULT_NEAR);
-    /* a run that reached its target can have a best evaluation with a lower accuracy */
+    /* a run that reached its target may have a best evaluation with a lower accuracy */
     const bool missed = accuracy < c->train.target_accuracy &&
                         rt_results_get(&r, RT_RESULT_EXIT_CODE) != RT_EXIT_DONE;
     const bool bad = !evaluated || missed || !isnan(rt_results_get(&r, RT_RESULT_DIVERGED));

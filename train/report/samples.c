@@ -20,7 +20,8 @@ static const char *special_name(const rt_special_ids *special, int32_t id)
                                     : HIDDEN;
 }
 
-/* Returns whether a visible character begins here; sets the number of bytes to skip in any case. */
+/* Returns whether the text begins with a visible character or newline. Sets the number of bytes to
+ * skip in any case. */
 static bool is_seen(const char *text, size_t length, size_t *size)
 {
     int32_t character;
@@ -30,7 +31,7 @@ static bool is_seen(const char *text, size_t length, size_t *size)
     return seen;
 }
 
-/* Writes the sign for a character or for a byte that is none; returns its number of bytes. */
+/* Writes the symbol for a character, or for a byte that is not one. Returns the size of either. */
 static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
 {
     size_t step = 1;
@@ -46,7 +47,7 @@ static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
     return step;
 }
 
-/* Writes the signs of as many characters as fit into the label. */
+/* Writes the symbols of at most `most` characters, as many as fit into the label. */
 static const char *write_signs(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size,
                                int most)
 {
@@ -76,7 +77,7 @@ static bool is_visible(const char *bytes, size_t size)
 
 const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data, int32_t id)
 {
-    enum { MOST_CHARACTERS = 7 }; /* of a token that is no piece */
+    enum { MOST_CHARACTERS = 7 }; /* of a token that is not a BPE piece */
     size_t size;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
     const char *token = rt_vocabulary_decode(vocabulary, id, &size), *name = HIDDEN;
@@ -107,7 +108,7 @@ static void add_token(rt_writer *bytes, const rt_data *data, const char *token, 
         token += 2;
     else if (pieces)
         rt_writer_add(bytes, " ");
-    rt_writer_add(bytes, "%s", *token ? token : "\1"); /* neither can be seen */
+    rt_writer_add(bytes, "%s", *token ? token : "\1"); /* both are invisible */
 }
 
 void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
@@ -141,11 +142,11 @@ typedef struct sampling {
     rt_transformer *model;
     rt_graph *g;
     rt_labelled_batch b; /* one sequence */
-    rt_session *session; /* of continuations */
-    real *next;          /* (V): their logits */
+    rt_session *session; /* session of continuations */
+    real *next;          /* (V): logits of continuations */
 } sampling;
 
-/* Returns the most likely token that is no special token. */
+/* Returns the most likely token that is not special. */
 static int32_t most_likely(const rt_vocabulary *v, real *logits)
 {
     const rt_tensor row = rt_tensor_of(logits, NULL, RT_SHAPE_OF(v->count));
@@ -160,8 +161,7 @@ static void add_tokens(sampling *s, const char *element, const int32_t *ids, int
     rt_writer_add(s->page, "</%s>", element);
 }
 
-/* Adds a text with its predicted labels. Tokens between labels are as drawn: masked tokens have
- * labels. */
+/* Adds a text with its predicted labels. Only masked tokens have labels; others are as drawn. */
 static rt_status fill_masks(sampling *s)
 {
     const int32_t *ids = s->b.batch.ids;
@@ -185,7 +185,7 @@ static rt_status fill_masks(sampling *s)
     return rt_graph_status(s->g);
 }
 
-/* Replaces the second half of the sequence by the continuation of the first, and adds both. */
+/* Replaces the second half of the sequence by a continuation of the first half, and adds both. */
 static rt_status continue_text(sampling *s)
 {
     const int half = s->b.batch.length / 2, rest = s->b.batch.length - half;
@@ -245,29 +245,29 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
 
 enum {
     MOST_TOKENS = 64,
-    MOST_NAMED = 20, /* tokens, as many as have room for their labels */
+    MOST_NAMED = 20, /* limit of tokens with labels */
     LABEL_SPACE = 11,
-    NAME_SIZE = 52, /* of their names */
+    NAME_SIZE = 52, /* space for their names */
     MOST_LAYERS = 4,
     MOST_HEADS = 8,
     MOST_NUMBERS = 1 << 25, /* a report must not need more memory than the training */
-    GAP = 28,               /* points of the figure, as all below: for the title of a map */
+    GAP = 28,               /* in points of the figure, also below: space for the title of a map */
     LEFT = 52,
     BELOW = 52,
     RIGHT = 56
 };
 
-/* The part of the model that is shown, the size of a map, and the margins on the left and below. */
+/* Shown part of the model, size of a map, and margins on the left and below. */
 typedef struct view {
     int layers, heads, tokens, size, left, below;
-    int length;          /* of the sequence, of whose tokens the first are shown */
-    bool named;          /* the tokens of a text stand at the axes, in place of numbers */
-    bool chosen;         /* the sequence is the longest of some */
-    real *probabilities; /* (layers, heads of the model, T, T), T that of the configuration */
-    size_t of_layer;     /* probabilities of a layer */
+    int length;          /* tokens of the sequence, of which the first are shown */
+    bool named;          /* the axes show tokens of a text instead of numbers */
+    bool chosen;         /* the sequence is the longest of several */
+    real *probabilities; /* (layers, heads of the model, T, T), where T is data.length */
+    size_t of_layer;     /* number of probabilities of a layer */
 } view;
 
-/* Writes the maps with two empty lines between them, as gnuplot's `index` wants them. */
+/* Writes the maps with two empty lines between them, as gnuplot's `index` requires. */
 static void write_maps(rt_figures *f, const view *v)
 {
     rt_writer w = {0};
@@ -284,8 +284,8 @@ static void write_maps(rt_figures *f, const view *v)
     rt_figures_write(f, "attention.csv", &w);
 }
 
-/* Adds the figure. All maps have one scale, of the root of the probability: attention that is
- * spread over many keys can be seen beside attention to one. `tics` are the tokens, or NULL. */
+/* Adds the figure. All maps use one scale, of the root of the probability, so that attention to
+ * many keys is visible beside attention to one. `tics` are the tokens, or NULL. */
 static void add_maps(rt_figures *f, const view *v, const rt_config *config, const char *tics)
 {
     const struct {
@@ -317,8 +317,8 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
     rt_writer_free(&cut);
 }
 
-/* Chooses as many layers as fit into memory, at most MOST_LAYERS. T is the whole sequence, since a
- * row sums to 1 over all keys. */
+/* Chooses as many layers as fit into memory, at most MOST_LAYERS. Memory is for the whole sequence,
+ * because a row sums to 1 over all keys. */
 static view choose_view(const rt_config *config, const rt_data *data)
 {
     const rt_transformer_options *o = &config->model;
@@ -334,7 +334,7 @@ static view choose_view(const rt_config *config, const rt_data *data)
               .chosen = rt_data_varies(data)};
     while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
         v.layers--;
-    /* up to three in half of the page; a map of its own is not made huge */
+    /* up to three maps in half of the page; a single map is limited in size */
     const int width = v.heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
     v.size = (width - v.left - RIGHT) / v.heads - GAP / 3;
     v.size = v.size < 180 ? v.size : 180;
@@ -344,7 +344,7 @@ static view choose_view(const rt_config *config, const rt_data *data)
 }
 
 /* Draws the first evaluation sequence or, if sequences differ in length, the longest of the first
- * few, since some may have a token or two. */
+ * few, because some may have only one or two tokens. */
 static void draw_long(rt_labelled_batch *b, const rt_data *data)
 {
     enum { TRIED = 16 };
@@ -388,7 +388,7 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
         return;
     rt_labelled_batch b;
     rt_writer tics = {0};
-    real **kept = rt_alloc((size_t)o->layers, sizeof *kept); /* NULL: not kept */
+    real **kept = rt_alloc((size_t)o->layers, sizeof *kept); /* NULL: not stored */
     rt_status status = rt_labelled_batch_new(&b, 1, config->data.length, NULL);
     v.of_layer = (size_t)o->heads * T * T;
     v.probabilities = rt_alloc((size_t)v.layers * v.of_layer, sizeof(real));

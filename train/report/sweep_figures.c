@@ -22,10 +22,10 @@ static bool is_in_bits(const rt_ranking *ranking)
 
 enum { MOST_CURVES = 28, LABEL_SIZE = 41, VALUES = 2 };
 
-/* The values of a run at some x, such as the loss and the accuracy of a step. */
+/* Values of a run at some x, such as the loss and the accuracy of a step. */
 typedef struct point {
     int x;
-    double values[VALUES]; /* NaN: none */
+    double values[VALUES]; /* NaN: missing */
 } point;
 
 typedef struct points {
@@ -35,17 +35,17 @@ typedef struct points {
     bool failed;
 } points;
 
-/* Figures over the same points. */
+/* Figures of the same points. */
 typedef struct group {
-    const char *data;                                /* file that the figures are drawn from */
-    enum { METRICS, TIMING, THETA, RESULTS } source; /* tables that the points come from */
-    const char *column;                              /* of the second value of each step */
-    const char *over;                                /* what the mean is taken over */
+    const char *data;                                /* file from which the figures are drawn */
+    enum { METRICS, TIMING, THETA, RESULTS } source; /* tables from which the points are read */
+    const char *column;                              /* column of the second value of each step */
+    const char *over;                                /* runs over which the mean is taken */
     const char *options;                             /* variables of the section "curves" */
-    bool beside; /* x is the second value; the points are averaged by step */
+    bool beside; /* x is the second value, and points are averaged by step */
     struct {
-        const char *name, *what, *axes; /* NULL behind the last */
-        const char *choice;             /* as in rt_figure */
+        const char *name, *what, *axes; /* NULL after the last */
+        const char *choice;             /* see rt_figure */
     } figures[VALUES];
 } group;
 
@@ -98,7 +98,7 @@ typedef struct curves {
     int count;
     bool cut, failed;
     double farthest;       /* largest second value of a point */
-    rt_figure_range means; /* of the first value */
+    rt_figure_range means; /* range of the means of the first value */
     char labels[MOST_CURVES][LABEL_SIZE];
     rt_writer data;
 } curves;
@@ -114,7 +114,7 @@ static void add_point(points *p, point one)
 }
 
 /* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or the
- * seconds of timing.csv. x: step. */
+ * seconds of timing.csv, with the step as x. */
 static void read_steps(points *p, const char *folder, const group *g, double unit)
 {
     rt_csv metrics;
@@ -135,8 +135,7 @@ static void read_steps(points *p, const char *folder, const group *g, double uni
     rt_csv_close(&timing.csv);
 }
 
-/* Reads how far a learned theta is from base^(-2i/R), as the logarithm of their ratio, in all
- * layers and heads. x: pair. */
+/* Reads the logarithm of learned theta / base^(-2i/R) in all layers and heads; x is the pair. */
 static void read_theta(points *p, const char *folder)
 {
     rt_csv theta;
@@ -151,8 +150,7 @@ static void read_theta(points *p, const char *folder)
     rt_csv_close(&theta);
 }
 
-/* Reads loss and accuracy at each length of train.eval_lengths from the results of a run. x:
- * length. */
+/* Reads loss and accuracy at each length of train.eval_lengths from results; x is the length. */
 static void read_lengths(points *p, const rt_sweep_runs *runs, int run, double unit)
 {
     static const char loss[] = RT_RESULT_LOSS_AT;
@@ -174,7 +172,7 @@ static void read_lengths(points *p, const rt_sweep_runs *runs, int run, double u
 
 static void read_run(points *p, const rt_sweep_runs *runs, int run, const group *g, bool bits)
 {
-    /* bits per byte that a nat per token is; 1 where losses are nats */
+    /* bits per byte of one nat per token; 1 if losses are in nats */
     const double unit =
         bits ? rt_sweep_number(runs, run, rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE)) /
                    rt_sweep_number(runs, run, rt_sweep_column(runs, RT_RESULT_LOSS))
@@ -187,8 +185,8 @@ static void read_run(points *p, const rt_sweep_runs *runs, int run, const group 
         read_steps(p, runs->list[run].folder, g, unit);
 }
 
-/* Labels a row by its settings or, if they are too long for the key, by the name of a single run,
- * truncated to whole characters. */
+/* Labels a row by its settings or, if they are too long, a single run by its name, truncated at a
+ * whole character. Returns false if the heap is exhausted. */
 static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row)
 {
     static const char more[] = "…";
@@ -215,7 +213,7 @@ static int by_x(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Writes the columns x and, for each value, mean and deviation. Extends the range by the means of
+/* Writes columns with x and, for each value, mean and deviation. Extends the range to the means of
  * the first value. */
 static bool write_curve(rt_writer *w, points *p, rt_figure_range *means)
 {
@@ -245,7 +243,7 @@ static bool write_curve(rt_writer *w, points *p, rt_figure_range *means)
     return true;
 }
 
-/* Adds the curve of a row, if its runs have points. */
+/* Adds the curve of a row if its runs have points. */
 static void add_curve(curves *c, const rt_sweep_runs *runs, int row, const group *g, bool bits)
 {
     points p = {.count = 0};
@@ -338,9 +336,9 @@ typedef struct swept {
     bool numeric;
     const char *values[MOST_VALUES];
     int value_count;
-    rt_figure_range means;   /* of the results */
-    int series[MOST_SERIES]; /* a row of each series: rows that differ in this setting alone */
-    int series_count;        /* 0: all runs are one */
+    rt_figure_range means;   /* range of the mean results */
+    int series[MOST_SERIES]; /* a row of each series: rows that differ only in this setting */
+    int series_count;        /* 0: all runs are one series */
 } swept;
 
 static int ascending(const void *a, const void *b)
@@ -350,7 +348,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Finds the values of the setting; returns false if there are too many. */
+/* Finds the values of the setting. Returns false if there are too many. */
 static bool find_values(swept *s)
 {
     s->numeric = true;
@@ -371,7 +369,7 @@ static bool find_values(swept *s)
     return true;
 }
 
-/* Returns where a value stands on the axis. */
+/* Returns the position of a value on the axis. */
 static double position_of(const swept *s, int value)
 {
     return s->numeric ? rt_csv_value(s->values[value]) : value;
@@ -383,7 +381,7 @@ static bool is_logarithmic(const swept *s)
     return s->numeric && least > 0 && most >= 8 * least;
 }
 
-/* Returns a place on the axis to the right of x, by a share of the axis. */
+/* Returns a position on the axis to the right of x, by a share of the axis. */
 static double right_of(const swept *s, double x, double share)
 {
     const double least = position_of(s, 0), most = position_of(s, s->value_count - 1);
@@ -415,7 +413,7 @@ static void find_series(swept *s)
     }
 }
 
-/* Collects the results of a series with a value, a number for each run; returns their number. */
+/* Collects the results of a series at a value, one number per run, and returns their number. */
 static int collect_value(const swept *s, int series, int value, double *results)
 {
     int count = 0;
@@ -427,9 +425,8 @@ static int collect_value(const swept *s, int series, int value, double *results)
     return count;
 }
 
-/* Writes two blocks for each series: x, mean, deviation and runs; x and the result of each run.
- * Series stand beside each other on the axis, a little apart. Returns whether several values have
- * points. */
+/* Writes two blocks for each series: x, mean, deviation and number of runs; then x and the result
+ * of each run. Offsets the series on the axis. Returns whether several values have results. */
 static bool write_points(rt_writer *w, swept *s)
 {
     const int all = s->series_count ? s->series_count : 1;
@@ -463,7 +460,7 @@ static bool write_points(rt_writer *w, swept *s)
     return several;
 }
 
-/* Names the values of the setting, unless there are too many numbers. */
+/* Adds the values of the setting as tics, unless there are too many numbers. */
 static void add_values(rt_writer *w, const swept *s)
 {
     rt_writer_add(w, "set xlabel ");

@@ -38,7 +38,7 @@ static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_sweep_
                                                         : RT_VERDICT_GOOD);
 }
 
-/* ---- the table over all runs ---- */
+/* ---- the table of all runs ---- */
 
 /* Returns whether no row has a value in the column. */
 static bool is_empty(const rt_sweep_table *t, int column)
@@ -49,7 +49,7 @@ static bool is_empty(const rt_sweep_table *t, int column)
     return t->rows > 1;
 }
 
-/* Adds the cells of a row. Settings and names may be long and are wrapped. */
+/* Adds the cells of a row. Settings and names, which may be long, are wrapped. */
 static void add_cells(rt_writer *w, const rt_sweep_table *t, int row)
 {
     for (int c = 0; c < t->columns; c++) {
@@ -67,7 +67,7 @@ static void add_cells(rt_writer *w, const rt_sweep_table *t, int row)
     }
 }
 
-/* Adds the table. The best row is in bold if it is told apart from every other. */
+/* Adds the table. The best row is bold if its difference from every other row is significant. */
 static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_sweep_best *best,
                       const rt_ranking *ranking)
 {
@@ -117,8 +117,8 @@ static void explain_columns(rt_writer *w, const rt_sweep_runs *runs)
 
 /* ---- the runs ---- */
 
-/* Adds the name of a run, with a link to its report if the page lies beside the run. Characters
- * with a meaning in URLs are escaped as %XX. */
+/* Adds the name of a run, linked to its report if the page is in the parent of the run's folder.
+ * Special characters of URLs are escaped as %XX. */
 static void add_name(rt_writer *w, const rt_sweep_run *run, bool linked)
 {
     const char *name = run->cells[0];
@@ -190,8 +190,8 @@ static rt_status add_differences(rt_writer *w, const rt_sweep_runs *runs)
     return status;
 }
 
-/* Writes the page of the runs. The figures are drawn in the folder. A comparison has a `file`, and
- * does not lie beside its runs. */
+/* Writes the page of the runs, and draws its figures in the folder. A comparison has a `file`,
+ * outside of the folders of its runs. */
 static rt_status write_page(const rt_sweep_runs *runs, const char *folder, const char *title,
                             const char *file)
 {
@@ -236,9 +236,9 @@ rt_status rt_sweep_report_write(const char *folder, const char *title)
     return status;
 }
 
-/* ---- a comparison: the page of a sweep of which the runs lie elsewhere ---- */
+/* ---- a comparison: the page of a sweep whose runs are in other folders ---- */
 
-/* A run that is compared. Its name is that of its folder, made unique. */
+/* A compared run. Its name is that of its folder, made unique. */
 typedef struct member {
     char path[RT_PATH_SIZE];
     char name[RT_RUN_NAME_SIZE + 16];
@@ -247,15 +247,15 @@ typedef struct member {
     rt_results results;
 } member;
 
-/* The runs, and a temporary folder for their table, runs.csv, and their figures. */
+/* Compared runs, and a temporary folder for their table, runs.csv, and their figures. */
 typedef struct comparison {
     int count;
     member *list[RT_MOST_COMPARED];
-    enum { HIDDEN, VALUE, FILE_NAME } shown[RT_MAX_KEYS]; /* of each key, in the table */
+    enum { HIDDEN, VALUE, FILE_NAME } shown[RT_MAX_KEYS]; /* form of each key in the table */
     char folder[RT_PATH_SIZE];
 } comparison;
 
-/* Returns the run of that name; NULL if there is none. */
+/* Returns the run with a name; NULL if there is none. */
 static const member *find_member(const comparison *c, const char *name)
 {
     for (int i = 0; i < c->count; i++)
@@ -294,7 +294,7 @@ static rt_status add_run(comparison *c, const char *folder)
     return rt_ok();
 }
 
-/* A sweep stands for those of its runs that have begun. */
+/* Adds a run, or those runs of a sweep that have begun. */
 static rt_status add_folder(comparison *c, const char *folder)
 {
     char config[RT_PATH_SIZE];
@@ -311,8 +311,8 @@ static rt_status add_folder(comparison *c, const char *folder)
     return status;
 }
 
-/* Returns whether the runs differ in a key that decides results. A key that follows from other keys
- * in every run is left out, unless it is of the data or model.kind. */
+/* Returns whether the runs differ in a key that affects results. Ignores a key that follows from
+ * other keys in every run, except model.kind and keys of the data. */
 static bool differs(const comparison *c, int key)
 {
     const rt_key *k = rt_key_at(key);
@@ -325,7 +325,7 @@ static bool differs(const comparison *c, int key)
     return rt_key_decides(k) && different && !follows;
 }
 
-/* Returns whether different files of a key have different names: then the name is enough. */
+/* Returns whether different files of a key have different names, so that the names are enough. */
 static bool names_suffice(const comparison *c, const rt_key *k)
 {
     char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
@@ -339,7 +339,7 @@ static bool names_suffice(const comparison *c, const rt_key *k)
     return true;
 }
 
-/* Adds the name, the settings that are shown and the exit code of a run, or their headings. */
+/* Adds the name, the shown settings and the exit code of a run, or their headings. */
 static void add_row(rt_writer *w, const void *context, int run)
 {
     const comparison *c = context;
@@ -393,7 +393,7 @@ static void remove_folder(const comparison *c)
     rmdir(c->folder);
 }
 
-/* Makes the temporary folder, and writes the page. */
+/* Creates the temporary folder, and writes the page. */
 static rt_status write_comparison(comparison *c, const char *file)
 {
     char title[64];

@@ -46,7 +46,7 @@ const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int
 
 /* ---- reading ---- */
 
-/* Copies the cells into one block, the texts behind the pointers. */
+/* Copies the cells into one block, with the texts after the pointers. */
 static char **copy_cells(char *const *cells, int count)
 {
     size_t size = 0;
@@ -75,7 +75,7 @@ static bool add_run(rt_sweep_runs *s, const rt_csv *csv, const char *folder)
     return s->list[s->count++].folder != NULL;
 }
 
-/* Returns whether a column is a setting that can set rows apart: any but the seed. */
+/* Returns whether a column is a setting that can distinguish rows: any except the seed. */
 static bool can_set_apart(const rt_sweep_runs *s, int column)
 {
     return column > 0 && column < s->exit_column && strcmp(s->names[column], "run.seed") != 0;
@@ -122,7 +122,7 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
         if (in_memory && (strcmp(csv.names[0], "run") != 0 || s->exit_column == s->columns))
             status = rt_error(RT_IO, "%s/runs.csv: not the table of the runs of a sweep", folder);
         while (!status.code && in_memory && rt_csv_row(&csv)) {
-            const char *name = csv.cells[0]; /* of a folder in that of the sweep */
+            const char *name = csv.cells[0]; /* name of a folder in that of the sweep */
             if (*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
                 in_memory = add_run(s, &csv, folder);
         }
@@ -156,7 +156,7 @@ bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config)
 void rt_sweep_runs_csv(rt_writer *w, int count, rt_run_writer *write_run,
                        rt_run_results *results_of, const void *context)
 {
-    rt_results names = {0}; /* in the order in which runs first have them */
+    rt_results names = {0}; /* in the order of their first appearance */
     for (int run = 0; run < count; run++) {
         const rt_results *r = results_of(context, run);
         for (int i = 0; i < r->count; i++)
@@ -300,7 +300,7 @@ static bool any_run_has(const rt_sweep_runs *s, int column)
     return false;
 }
 
-/* Returns whether a view stands for all results of a prefix and a number. */
+/* Returns whether a view stands for all results with a prefix and a number. */
 static bool is_family(const rt_result_view *view)
 {
     return view->name[strlen(view->name) - 1] == '_';
@@ -356,7 +356,7 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
     }
 }
 
-/* Returns how many bytes of a cell are printed. */
+/* Returns the number of printed bytes of a cell. */
 static int printed_bytes(const char *cell)
 {
     enum { LONGEST = 50 };
@@ -414,7 +414,7 @@ void rt_sweep_table_free(rt_sweep_table *t)
     *t = (rt_sweep_table){0};
 }
 
-/* Control characters become question marks: settings may come from an untrusted file. */
+/* Prints question marks for control characters, since settings may be from an untrusted file. */
 void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
 {
     int widths[t->columns];
@@ -436,7 +436,7 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
     }
 }
 
-/* Adds a cell of sweep.csv for each setting but the seed. */
+/* Adds a cell of sweep.csv for each setting except the seed. */
 static void add_settings(rt_writer *w, const rt_sweep_runs *s, char *const *cells)
 {
     for (int i = 0; i < s->exit_column; i++)

@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_REPORT_SWEEP_RUNS_H
 #define ROTOR_TRAIN_REPORT_SWEEP_RUNS_H
 
-/* The runs of a sweep as its runs.csv lists them, their table, and statistics over them. Runs that
- * differ in run.seed alone are one row of the table. */
+/* Runs of a sweep as listed in runs.csv, their table, and statistics over them. Runs that differ
+ * only in run.seed are one row of the table. */
 
 #include "text/csv.h"
 #include "train/config/config.h"
@@ -13,16 +13,16 @@
 /* ---- a number over several runs ---- */
 
 typedef struct rt_summary {
-    int count;        /* of values that are not NaN */
+    int count;        /* number of values that are not NaN */
     double mean;      /* NaN without values */
     double deviation; /* of a sample, sqrt(sum (x - mean)^2 / (count - 1)); NaN below two */
 } rt_summary;
 
-/* Summarises the values that are not NaN. */
+/* Summarizes the values that are not NaN. */
 rt_summary rt_summarise(const double *values, int count);
 
-/* Writes "0.0123 ± 0.0004 (2 of 3)" for two of three runs that have the number, "0.0123" for a
- * single run, "-" for none. Returns the text. */
+/* Writes "0.0123 ± 0.0004 (2 of 3)" if two of three runs have the number, "0.0123" for a single
+ * run, "-" if none has it. Returns the text. */
 enum { RT_SUMMARY_SIZE = 128 };
 const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int decimals,
                             int runs);
@@ -30,56 +30,56 @@ const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int
 /* ---- the runs ---- */
 
 typedef struct rt_sweep_run {
-    char **cells; /* of all columns; the first is its name */
+    char **cells; /* cells of all columns; the first is its name */
     char *folder; /* path of its folder */
-    int next;     /* next run of its row; -1 behind the last */
+    int next;     /* next run of its row; -1 after the last */
 } rt_sweep_run;
 
 typedef struct rt_sweep_row {
-    int first, last; /* of its runs */
+    int first, last; /* its first and last run */
 } rt_sweep_row;
 
 typedef struct rt_sweep_runs {
     int columns;
-    int exit_column; /* columns 1 ... exit_column - 1 are settings, those behind it results */
-    char **names;    /* of the columns */
+    int exit_column; /* columns 1 ... exit_column - 1 are settings, later ones results */
+    char **names;    /* names of the columns */
     int count, row_count;
-    size_t capacity; /* of the list */
+    size_t capacity; /* capacity of the list */
     rt_sweep_run *list;
     rt_sweep_row *rows;
     double *values; /* scratch memory for rt_sweep_summary */
 } rt_sweep_runs;
 
-/* Reads FOLDER/runs.csv; the folder of a run is FOLDER/NAME. A folder without the file has no runs.
- * rt_sweep_runs_free is called in any case. */
+/* Reads FOLDER/runs.csv; the folder of a run is FOLDER/NAME. Without the file there are no runs.
+ * The caller calls rt_sweep_runs_free also after an error. */
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
 
 /* Adds runs.csv: a row for each run, and a column for each result that some run has. `write_run`
- * adds the name, the settings and the exit code of a run or, for run -1, their headings. */
+ * adds the name, the settings and the exit code of a run; for run -1 their headings. */
 typedef void rt_run_writer(rt_writer *w, const void *context, int run);
 typedef const rt_results *rt_run_results(const void *context, int run);
 void rt_sweep_runs_csv(rt_writer *w, int count, rt_run_writer *write_run,
                        rt_run_results *results_of, const void *context);
 
-/* Loads the configuration of a run; returns false if it has none. */
+/* Loads the configuration of a run. Returns false if that fails. */
 bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config);
 
-/* Returns whether a column sets rows apart: a setting other than the seed with different values. */
+/* Returns whether a column is a setting, other than the seed, with several values. */
 bool rt_sweep_differs(const rt_sweep_runs *s, int column);
 
-/* Returns the column of a result, or of a setting; -1 if there is none. */
+/* Returns the column of a result or of a setting; -1 if there is no such column. */
 int rt_sweep_column(const rt_sweep_runs *s, const char *name);
 int rt_sweep_setting(const rt_sweep_runs *s, const char *name);
 
-/* Returns the result of a run as a number; NaN if there is none, as in column -1. */
+/* Returns the result of a run as a number; NaN if it is missing, and for column -1. */
 double rt_sweep_number(const rt_sweep_runs *s, int run, int column);
 
-/* Summarises a result over the runs of a row; column -1 has no values. */
+/* Summarizes a result over the runs of a row; column -1 has no values. */
 rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column);
 
-/* Adds the settings of a row that differ, "kind=rope, lr=0.001", or the name of a variant. Leaves
- * out one column (0: none) and, unless they are `shown`, empty values. */
+/* Adds the settings in which a row differs from others, "kind=rope, lr=0.001", or the name of a
+ * variant. Omits column `left_out` (0: none) and, unless `shown`, empty values. */
 void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int left_out, bool shown);
 
 typedef struct rt_endings {
@@ -89,47 +89,47 @@ typedef struct rt_endings {
 
 rt_endings rt_sweep_endings(const rt_sweep_runs *s, int row);
 
-/* All runs in a few words. */
+/* Summary of all runs. */
 typedef struct rt_sweep_verdict {
     rt_endings endings;
-    int learned, near;    /* runs that learn theta; of them, those whose theta stayed near */
-    int reset, dependent; /* runs whose theta was reset; of them, those that depend on it */
-    double drift;         /* the largest */
-    const char *farthest; /* name of the run with that drift; NULL if there is none */
+    int learned, near;    /* runs that learn theta, and those of them whose theta stayed near */
+    int reset, dependent; /* runs whose theta was reset, and those of them that depend on theta */
+    double drift;         /* largest drift */
+    const char *farthest; /* name of the run with that drift; or NULL */
 } rt_sweep_verdict;
 
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s);
 
-/* Adds the lines on theta, if some runs learn it. */
+/* Adds the lines on theta if some runs learn it. */
 void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v);
 
-/* ---- their table: a row for the runs that differ in the seed alone ---- */
+/* ---- the table: one row for runs that differ only in the seed ---- */
 
-/* Order of the columns: first the settings, which are few in a sweep, or first the names of the
- * runs and last the settings. */
+/* Order of the columns: first the settings, which are few in a sweep, or first the names of runs
+ * and last the settings. */
 typedef enum rt_sweep_order { RT_SETTINGS_FIRST, RT_RESULTS_FIRST } rt_sweep_order;
 
 typedef enum rt_column_kind {
     RT_COLUMN_NAMES,   /* names of the runs */
-    RT_COLUMN_SETTING, /* a setting that differs */
+    RT_COLUMN_SETTING, /* setting that differs */
     RT_COLUMN_RUNS,    /* number of runs */
     RT_COLUMN_RESULT
 } rt_column_kind;
 
 typedef struct rt_table_column {
     rt_column_kind kind;
-    int source;                 /* column of the runs; -1: they have none */
-    const rt_result_view *view; /* of a result */
+    int source;                 /* column of the runs; -1: none */
+    const rt_result_view *view; /* view of a result */
 } rt_table_column;
 
 typedef struct rt_sweep_table {
-    int columns, rows; /* the first row has the headings */
+    int columns, rows; /* including the row of headings */
     rt_table_column *list;
     char **cells; /* row after row */
 } rt_sweep_table;
 
-/* Makes the table of the settings that differ and of the results that rt_result_view_at names.
- * rt_sweep_table_free is called in any case. */
+/* Makes the table of the settings that differ and of the results of rt_result_view_at. The caller
+ * calls rt_sweep_table_free also after an error. */
 rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *runs,
                               rt_sweep_order order) RT_MUST_CHECK;
 void rt_sweep_table_free(rt_sweep_table *t);
@@ -137,55 +137,54 @@ void rt_sweep_table_free(rt_sweep_table *t);
 /* Prints the table with aligned columns; long cells are truncated. */
 void rt_sweep_table_print(FILE *to, const rt_sweep_table *t);
 
-/* Adds the same rows with all settings and results, as sweep.csv has them. */
+/* Adds sweep.csv: the same rows with all settings and results. */
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *runs);
 
 /* ---- ranking ---- */
 
-/* Losses are comparable if they answer the same question on the same data with the same
- * vocabulary. Bits per byte are comparable across vocabularies. */
+/* Ranking of rows. Losses are comparable for the same task, data and vocabulary. Bits per byte are
+ * comparable across vocabularies. */
 typedef struct rt_ranking {
-    const char *result; /* RT_RESULT_LOSS or RT_RESULT_BITS_PER_BYTE, the lower the better; NULL if
-                           the rows cannot be ranked */
-    const char *differ; /* what the runs differ in then: "objectives" */
+    const char *result; /* RT_RESULT_LOSS or RT_RESULT_BITS_PER_BYTE, lower is better; NULL if the
+                           rows cannot be ranked */
+    const char *differ; /* what the runs then differ in: "objectives" */
 } rt_ranking;
 
-/* Ranks the runs whose folders have a configuration. */
+/* Chooses the ranking of those runs whose folders have a configuration. */
 rt_ranking rt_report_rank(const rt_sweep_runs *runs);
 
 /* ---- paired differences ---- */
 
-/* Factors for the mean of `count` normal numbers, in standard deviations of the sample; NaN below
- * two numbers. */
+/* Factors for the mean of `count` normally distributed numbers, in sample standard deviations; NaN
+ * below two numbers. */
 typedef struct rt_student {
     int count;
     double interval; /* half of the 95 % interval of the mean: t(0.975, count - 1) / sqrt(count) */
-    double detectable; /* smallest true mean that a two-sided test at 5 % finds with a probability
-                          of 90 %, by the noncentral t distribution */
+    double detectable; /* smallest true mean that a two-sided test at 5 % detects with 90 % power,
+                          by the noncentral t distribution */
 } rt_student;
 
 rt_student rt_student_of(int count);
 
-/* Mean of paired differences with its 95 % interval by Student's t, NaN below two pairs. */
+/* Mean of paired differences, and its 95 % interval by Student's t, NaN below two pairs. */
 typedef struct rt_difference {
-    int count;         /* of pairs */
+    int count;         /* number of pairs */
     double mean;       /* NaN without pairs */
     double low, high;  /* interval */
-    double detectable; /* smallest difference that this design shows with 90 %; NaN likewise */
+    double detectable; /* smallest difference that is detected with 90 % power; or NaN */
 } rt_difference;
 
-/* The row with the lowest mean of the ranked result, against every other row: runs of two rows with
- * the same seed are a pair. */
+/* The row with the lowest mean of the ranked result, compared with every other row. Runs of two
+ * rows with the same seed are a pair. */
 typedef struct rt_sweep_best {
-    int row;           /* -1: the rows cannot be ranked, or there is one alone */
-    double mean;       /* of its result */
+    int row;           /* -1: the rows cannot be ranked, or there is only one */
+    double mean;       /* mean of its result */
     int others;        /* number of other rows with a result */
-    int same;          /* number of rows that are not told apart: the interval includes 0 */
-    int unknown;       /* number of rows without an interval */
-    int rival;         /* row with the lowest mean of those that are not told apart or, if there are
-                          none, of all others */
-    double rival_mean; /* of the result of the rival */
-    rt_difference from_rival; /* of the rival's result from the best, above 0 */
+    int same;          /* number of those whose difference has an interval that includes 0 */
+    int unknown;       /* number of those without an interval */
+    int rival;         /* row with the lowest mean of the `same` ones, or else of all others */
+    double rival_mean; /* mean of the rival's result */
+    rt_difference from_rival; /* rival's result minus the best, above 0 */
 } rt_sweep_best;
 
 rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranking);
@@ -198,9 +197,9 @@ bool rt_sweep_best_is_apart(const rt_sweep_best *best);
 void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_sweep_best *best,
                           const rt_ranking *ranking, rt_sweep_order order);
 
-/* Two runs are a pair if they agree in every setting but one, the seed included: both have drawn
- * the same weights and batches. Pairs of one seed at several values of another key are not
- * independent of each other; the intervals treat them as if they were. */
+/* Paired difference for two values of a key. Two runs are a pair if all other settings, including
+ * the seed, are equal: they have drawn the same weights and batches. Pairs of one seed at several
+ * values of another key are not independent, but the intervals treat them as if they were. */
 typedef struct rt_paired_difference {
     const char *key, *value, *against; /* texts of the runs; `against` is the key's first value */
     rt_difference loss;                /* loss(value) - loss(against) */
@@ -209,20 +208,20 @@ typedef struct rt_paired_difference {
 typedef struct rt_paired {
     rt_paired_difference *list;
     int count;
-    int seeds;       /* number of seeds; 0: run.seed does not set the runs apart */
-    double doubling; /* change of the loss by twice the steps; NaN if the sweep has no such runs */
+    int seeds;       /* number of seeds; 0: the runs do not differ in run.seed */
+    double doubling; /* change of the loss by twice the steps; NaN if no runs have them */
 } rt_paired;
 
-/* Computes all differences. rt_paired_free is called in any case, before the runs are freed. */
+/* Computes all differences. The caller calls rt_paired_free in any case, before it frees `runs`. */
 rt_status rt_paired_make(rt_paired *paired, const rt_sweep_runs *runs) RT_MUST_CHECK;
 void rt_paired_free(rt_paired *paired);
 
-/* Returns how much more compute a difference of the loss is worth: 0.034 is 3.4 % more steps. NaN
+/* Returns the compute that a difference of the loss is worth: 0.034 for 3.4 % more steps. NaN
  * unless twice the steps lower the loss. */
 double rt_paired_compute(const rt_paired *paired, double difference);
 
-/* Adds the differences as lines of text, as a table of a page, or as paired.csv. The first two add
- * nothing if there is no pair. */
+/* Adds the differences as lines of text, as a table of a page, or as paired.csv. Without pairs, the
+ * first two add nothing. */
 void rt_paired_report(rt_writer *w, const rt_paired *paired);
 void rt_paired_page(rt_writer *w, const rt_paired *paired);
 void rt_paired_csv(rt_writer *w, const rt_paired *paired);

@@ -9,28 +9,28 @@
 
 enum {
     MOST_LAYERS = 32,
-    MOST_CURVES = 128, /* of decay */
+    MOST_CURVES = 128, /* decay curves */
     MOST_PANELS = 6,
-    ALL = -1,           /* the number of a layer or head where one theta is for all of them */
-    THETA_HEIGHT = 420, /* of the two figures that stand side by side */
+    ALL = -1,           /* layer or head if all of them share one theta */
+    THETA_HEIGHT = 420, /* height of the two figures that are side by side */
     PANEL_HEIGHT = 210,
     USAGE_HEIGHT = 240,
     KEY_ROW_HEIGHT = 17,
-    NEAREST_END = 64, /* of the distances r of a decay curve */
+    NEAREST_END = 64, /* limits of the largest distance r of a decay curve */
     FARTHEST_END = 256
 };
 
 /* ---- layers ---- */
 
-/* The layers of a table that are shown, and the rows of each for gnuplot. */
+/* Shown layers of a table, and the rows of each for gnuplot. */
 typedef struct layers {
     int count;
-    bool cut; /* the table has more */
+    bool cut; /* the table has more layers */
     int list[MOST_LAYERS];
     rt_writer rows[MOST_LAYERS];
 } layers;
 
-/* Returns the index of a layer in the list, which it is added to; -1 if the list is full. */
+/* Returns the index of a layer in the list, to which the layer is added; -1 if the list is full. */
 static int layer_of(layers *l, int number)
 {
     for (int i = 0; i < l->count; i++)
@@ -44,14 +44,14 @@ static int layer_of(layers *l, int number)
     return l->count++;
 }
 
-/* Returns the height of a figure whose key has so many titles. */
+/* Returns the height of a figure with so many titles in its key. */
 static int height_with_key(int height, int titles)
 {
     enum { TITLES_IN_A_ROW = 4 };
     return height + (titles - 1) / TITLES_IN_A_ROW * KEY_ROW_HEIGHT;
 }
 
-/* Returns a block for each layer, as gnuplot's `index` wants them; empties the rows. */
+/* Returns a block for each layer, as gnuplot's `index` requires, and empties the rows. */
 static rt_writer take_blocks(layers *l)
 {
     rt_writer w = {0};
@@ -63,7 +63,7 @@ static rt_writer take_blocks(layers *l)
     return w;
 }
 
-/* Adds a figure with NAME.csv, unless it has no layers; empties the data and the script. */
+/* Adds a figure with NAME.csv, unless it has no layers, and empties the data and the script. */
 static void add_layer_figure(rt_figures *f, const char *name, const char *caption, const layers *l,
                              int width, int height, rt_writer *data, rt_writer *script)
 {
@@ -90,18 +90,18 @@ static void add_layer_figure(rt_figures *f, const char *name, const char *captio
 typedef struct theta_row {
     int layer, head, pair;
     double theta, start;
-    double geometric, turns, use; /* of theta_final.csv; may not be finite */
-    double down, up;              /* likewise, its tolerances */
+    double geometric, turns, use; /* only in theta_final.csv; may not be finite */
+    double down, up;              /* tolerances, only in theta_final.csv; may not be finite */
 } theta_row;
 
-/* Reads a whole number, or ALL. */
+/* Reads a whole number, or ALL. Returns false for anything else. */
 static bool read_number_or_all(const rt_csv *csv, const char *name, int *number)
 {
     *number = ALL;
     return !strcmp(rt_csv_cell(csv, name), "all") || rt_csv_whole(csv, name, number);
 }
 
-/* Returns whether the row has a theta and its place. */
+/* Reads a row. Returns false if it lacks theta, its initial value or its place. */
 static bool read_theta_row(const rt_csv *csv, theta_row *row)
 {
     row->theta = rt_csv_number(csv, "theta");
@@ -160,13 +160,13 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
 
 /* ---- theta at the end ---- */
 
-/* The theta of a layer, or of one of its heads: a range of the rows. */
+/* Theta of a layer, or of one of its heads: a range of rows. */
 typedef struct theta_curve {
-    int layer; /* in `layers` */
+    int layer; /* index in `layers` */
     int first, pairs;
 } theta_curve;
 
-/* The rows of theta_final.csv that have base^(-2i/R). */
+/* Rows of theta_final.csv that have base^(-2i/R). */
 typedef struct final_theta {
     int count;
     size_t capacity;
@@ -174,14 +174,14 @@ typedef struct final_theta {
     double *start, *end; /* theta of each row */
     layers layers;
     double lowest, highest; /* theta / base^(-2i/R) - 1 */
-    bool elsewhere;         /* some theta did not start from base^(-2i/R) */
+    bool elsewhere;         /* some theta did not start at base^(-2i/R) */
     bool by_head;
     int most_pairs;
-    int curve_count; /* of the thetas that have a decay curve */
+    int curve_count; /* number of decay curves */
     theta_curve curves[MOST_CURVES];
 } final_theta;
 
-/* Adds a row to its decay curve. The rows of a theta follow each other. */
+/* Adds a row to its decay curve. The rows of a theta are consecutive. */
 static void add_to_curve(final_theta *f, int n, int layer)
 {
     const theta_row *row = &f->rows[n], *before = row - 1;
@@ -250,7 +250,7 @@ static void add_theta(rt_figures *f, final_theta *end)
                      &w);
 }
 
-/* Writes the distances r and, for each curve, start and end. Returns the largest value. */
+/* Writes r and, for each curve, the initial and the final decay. Returns the largest decay. */
 static double write_decay(rt_writer *w, const final_theta *end, const rt_config *c)
 {
     const int twice = 2 * c->data.length;
@@ -273,8 +273,8 @@ static double write_decay(rt_writer *w, const final_theta *end, const rt_config 
     return highest;
 }
 
-/* Adds a list of columns of decay.csv for each panel: those of theta at the end, or of theta at the
- * start; a start that all heads share is drawn once. */
+/* Adds a list of columns of decay.csv for each panel: the columns of the final or of the initial
+ * theta. An initial theta that all heads share is drawn once. */
 static void add_columns(rt_writer *w, const final_theta *end, int panels, bool last)
 {
     rt_writer_add(w, "array %s[panels] = [", last ? "learned" : "initial");
@@ -316,7 +316,7 @@ static void add_decay(rt_figures *f, final_theta *end, const rt_config *config)
                      columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, &data, &w);
 }
 
-/* Draws the range of each theta in which the model works as well, and the learned theta in it. */
+/* Draws the range in which each theta does not harm the model, and the learned theta in it. */
 static void add_tolerances(rt_figures *f, const final_theta *end)
 {
     enum { FARTHEST = 1 }; /* on the axis */
@@ -342,8 +342,8 @@ static void add_tolerances(rt_figures *f, const final_theta *end)
                      &l, RT_FIGURE_WIDTH, height_with_key(RT_FIGURE_HEIGHT, l.count), &data, &w);
 }
 
-/* Draws the wavelengths of each pair, over the distance that attention reaches, before and after
- * the training, and its usage over the mean of its theta's pairs. */
+/* Draws the wavelengths of each pair, relative to the distance that attention reaches, before and
+ * after the training, and its usage relative to the mean of its theta's pairs. */
 static void add_wavelengths(rt_figures *f, const final_theta *end)
 {
     layers l = {.count = 0};
@@ -452,7 +452,7 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
 
 /* ---- usage ---- */
 
-/* Draws the loss with the slower pairs switched off. The row with all pairs has no turns. */
+/* Draws the loss with the slower pairs switched off. The row of all pairs has no turns. */
 static void add_cutoffs(rt_figures *f, const char *folder)
 {
     double whole = (double)NAN;
@@ -485,7 +485,7 @@ static void add_cutoffs(rt_figures *f, const char *folder)
     rt_writer_free(&data);
 }
 
-/* Draws a panel for each measure of a pair, over the mean of its head's pairs. */
+/* Draws a panel for each measure of a pair, relative to the mean of its head's pairs. */
 void rt_report_usage(rt_figures *f, const char *folder)
 {
     layers l = {.count = 0};

@@ -48,7 +48,7 @@ rt_status rt_theta_list(rt_theta_entry **list_new, int *count, const rt_transfor
 
 typedef struct measures {
     double drift, grid, phase, turns;
-    double moved; /* of the parameter itself, theta or ln theta */
+    double moved; /* change of the parameter itself, theta or ln theta */
 } measures;
 
 static measures measure(const rt_config *c, int layer, double theta, double from)
@@ -67,13 +67,13 @@ static measures measure(const rt_config *c, int layer, double theta, double from
 
 static void keep_worst(rt_theta_worst *worst, double value, const rt_theta_entry *e, double grid)
 {
-    if (!(value <= worst->value) && !isnan(worst->value)) /* nothing is worse than a NaN */
+    if (!(value <= worst->value) && !isnan(worst->value)) /* NaN is the worst value */
         *worst = (rt_theta_worst){value, e->layer, e->head, e->pair, grid, e->theta};
 }
 
 rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const rt_config *config)
 {
-    double product = 0, squares = 0, geometric_squares = 0; /* of logarithms */
+    double product = 0, squares = 0, geometric_squares = 0; /* sums over logarithms */
     rt_theta_entry *list;
     int count;
     rt_status status = rt_theta_list(&list, &count, model);
@@ -102,14 +102,14 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
 
 /* ---- text ---- */
 
-/* Writes the number of a layer or head, or "all" where they share a theta. */
+/* Writes the number of a layer or head, or "all" if all of them share a theta. */
 static const char *number_or_all(char text[16], int number)
 {
     snprintf(text, 16, number < 0 ? "all" : "%d", number);
     return text;
 }
 
-/* "layer 0, head 1, i 2; 0.09 grid steps" */
+/* Adds "layer 0, head 1, i 2; 0.09 grid steps". */
 static void report_place(rt_writer *w, const rt_theta_worst *worst)
 {
     char layer[16];
@@ -156,14 +156,14 @@ void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset
 
 /* ---- the table ---- */
 
-/* A printed table. */
+/* State of printing the table. */
 typedef struct printing {
     rt_writer text;
     const rt_config *config;
-    const rt_theta_tolerance *tolerances; /* or NULL */
-    double reach;                         /* how far Adam could have gone */
-    const char *mover;                    /* name of an optimizer with such a bound, or NULL */
-    bool crossed;                         /* some theta is 0 or below */
+    const rt_theta_tolerance *tolerances; /* borrowed; or NULL */
+    double reach;                         /* farthest movement possible with Adam */
+    const char *mover;                    /* name of an optimizer with such a bound; or NULL */
+    bool crossed;                         /* some theta is not positive */
 } printing;
 
 static void add_cell(rt_writer *w, int width, int decimals, double x, bool defined)
@@ -199,8 +199,7 @@ static void print_row(printing *p, const rt_theta_entry *e, const rt_theta_toler
     p->crossed |= crossed;
 }
 
-/* Explains the columns. Turns refer to the distance that attention reaches, which may differ by
- * layer. */
+/* Explains the columns. Turns are over the distance of attention, which may differ by layer. */
 static void print_notes(printing *p)
 {
     const rt_config *c = p->config;
@@ -236,7 +235,7 @@ static void print_notes(printing *p)
     rt_writer_add(w, "\n");
 }
 
-/* Returns the first step that moved theta: in a branch, theta may have been added late. */
+/* Returns the first step that moved theta: a branch may have added theta late. */
 static int first_step(const rt_transformer *model)
 {
     const rt_parameters *p = &model->parameters;
@@ -312,17 +311,15 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
     return rt_writer_take(&w);
 }
 
-/* ---- the usage of pairs ---- */
-
 char *rt_usage_csv(const rt_transformer *model, const rt_usage *usage, int length)
 {
-    enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS }; /* behind layer,head,i */
+    enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS }; /* after layer,head,i */
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const size_t count = rt_shape_size(shape);
     const int pairs = rt_transformer_pairs(o);
     double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
-    double *columns[COLUMNS]; /* of the pairs of a head */
+    double *columns[COLUMNS]; /* values of the pairs of a head */
     rt_writer w = {0};
     if (!theta)
         return NULL;
@@ -331,7 +328,7 @@ char *rt_usage_csv(const rt_transformer *model, const rt_usage *usage, int lengt
     rt_transformer_rotation(model, length, theta);
     rt_writer_add(&w, "layer,head,i,theta,turns,use,query,key,query_mean,key_mean\n");
     for (int row = 0; row < shape.axis[0] * o->heads; row++) {
-        const int n = row / o->heads, h = row % o->heads; /* of the layers that have pairs */
+        const int n = row / o->heads, h = row % o->heads; /* of layers that have pairs */
         const int kv = n * o->kv_heads + h / (o->heads / o->kv_heads);
         const int layer = rt_transformer_theta_layer(o, n);
         const int reach = rt_transformer_reach(o, layer, length);

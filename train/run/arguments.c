@@ -20,17 +20,17 @@
 /* Type of the member of rt_arguments that an option sets. */
 typedef enum option_sets {
     SETS_NOTHING,
-    SETS_FLAG,   /* bool: true */
+    SETS_FLAG,   /* bool: set to true */
     SETS_TEXT,   /* const char *: the value, never empty */
     SETS_ANY,    /* const char *: the value, which may be empty */
     SETS_INT,    /* int: the value, from low to high */
-    SETS_INT64,  /* int64_t: likewise */
-    SETS_CHOICE, /* int or enumeration: the number of the value in `words` */
-    SETS_NUMBER, /* double: likewise */
-    SETS_KEY     /* a key of the configuration, named by `key` */
+    SETS_INT64,  /* int64_t: the value, from low to high */
+    SETS_CHOICE, /* int or enumeration: index of the value in `words` */
+    SETS_NUMBER, /* double: the value, from low to high */
+    SETS_KEY     /* the key of the configuration that `key` names */
 } option_sets;
 
-/* A row of the table. A new option is a row, and the member of rt_arguments that it sets. */
+/* A row of the table. A new option needs a row, and the member of rt_arguments that it sets. */
 typedef struct option_row {
     const char *name;
     const char *value; /* placeholder in --help; NULL: the option takes no value */
@@ -38,16 +38,15 @@ typedef struct option_row {
     size_t at; /* offset of the member */
     double low, high;
     const char *range;        /* possible values, for messages: "a number >= 0" */
-    const char *const *words; /* of a choice, up to a NULL */
+    const char *const *words; /* words of a choice, up to a NULL */
     const char *key;          /* "run.threads" */
-    rt_command command;       /* requested command; RT_COMMAND_TRAIN: none */
-    const char
-        *operands;    /* meaning of all operands of the command: "texts"; NULL: a configuration */
-    unsigned with;    /* COMMAND_BIT of the commands that the option goes with; 0: all */
-    const char *note; /* end of the message that names these commands; or NULL */
-    const char *against; /* name of an option that contradicts this one; or NULL */
-    const char *group;   /* heading above the option in --help; NULL: that of the row before */
-    const char *help;    /* lines of at most 59 characters */
+    rt_command command;       /* command of the option; RT_COMMAND_TRAIN: none */
+    const char *operands; /* meaning of the command's operands: "texts"; NULL: a configuration */
+    unsigned with;        /* COMMAND_BIT of the commands that accept the option; 0: all */
+    const char *note;     /* end of the error that names these commands; or NULL */
+    const char *against;  /* name of an option that excludes this one; or NULL */
+    const char *group;    /* heading above the option in --help; NULL: that of the row before */
+    const char *help;     /* lines of at most 59 characters */
 } option_row;
 
 enum { MOST_TOKENS = 1000000 };
@@ -281,11 +280,11 @@ bool rt_arguments_use_model(const rt_arguments *a)
 
 /* ---- parsing ---- */
 
-enum { FIRST_OPTION = 256 }; /* value for getopt_long, beyond every character */
+enum { FIRST_OPTION = 256 }; /* first value for getopt_long, above every character */
 
 static rt_status set_command(rt_arguments *a, const option_row *row)
 {
-    /* --help and --version answer whatever else is there. */
+    /* --help and --version take precedence over other commands. */
     if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
         return rt_ok();
     if (a->command != RT_COMMAND_TRAIN && a->command != row->command &&
@@ -295,7 +294,7 @@ static rt_status set_command(rt_arguments *a, const option_row *row)
     return rt_ok();
 }
 
-/* Returns the error for an option that is unknown, lacks its value or takes none. */
+/* Returns the error for an option that is unknown, lacks its value or accepts no value. */
 static rt_status refuse(const char *written, bool known, bool lacks_value)
 {
     rt_nearest nearest = {.written = written + strspn(written, "-")};
@@ -330,8 +329,8 @@ static rt_status add_override(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
-/* Returns whether a text names a file, or a folder by a path with '/' before any '=': the folders
- * of the runs of a sweep contain '='. */
+/* Returns whether a text names a file, or a folder with a '/' before any '=', since names of run
+ * folders in a sweep contain '='. */
 static bool is_path(const char *text)
 {
     struct stat found;
@@ -340,9 +339,8 @@ static bool is_path(const char *text)
             (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
 }
 
-/* Takes an operand: another run after --report, a text after --train-tokenizer. An
- * operand with '=' sets a key, unless it names a file or a folder. The other operand is the
- * configuration. */
+/* Stores an operand: a further run of --report, a text of --train-tokenizer, an override if it
+ * contains '=' and names no file or folder, the configuration, or the file of --encode. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
     const option_row *command = row_of(a->command);
@@ -451,7 +449,7 @@ static void name_commands(unsigned commands, char *text, size_t size)
     }
 }
 
-/* Returns RT_CONFIG if a given option does not go with the command or contradicts another. */
+/* Returns RT_CONFIG if an option does not apply to the command or excludes another option. */
 static rt_status check_pairs(const rt_arguments *a, const bool *given)
 {
     char commands[RT_MESSAGE_SIZE];
@@ -523,7 +521,7 @@ static rt_status check_together(const rt_arguments *a)
 
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
 {
-    struct option options[ROWS + 1] = {{0}}; /* ends with a zeroed one */
+    struct option options[ROWS + 1] = {{0}}; /* the last one is zero */
     bool given[ROWS] = {false};
     rt_status status = rt_ok();
     int found;
@@ -539,9 +537,9 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         options[i] = (struct option){.name = rows[i].name,
                                      .has_arg = rows[i].value ? required_argument : no_argument,
                                      .val = FIRST_OPTION + i};
-    optind = 0; /* starts over, also for a second command line in one process */
+    optind = 0; /* resets getopt_long for a further command line in one process */
     opterr = 0;
-    /* '-': operands are returned in their place, as option 1 */
+    /* '-': operands are returned in their order, as option 1 */
     while (!status.code && (found = getopt_long(argc, argv, "-:h", options, NULL)) != -1) {
         if (found == 1) {
             status = take_operand(a, optarg);

@@ -33,44 +33,44 @@ typedef enum rt_command {
 enum { RT_MOST_OVERRIDES = 128, RT_MOST_OTHERS = 127 };
 
 typedef struct rt_arguments {
-    int argc; /* all of it, as it was written */
+    int argc; /* the whole command line, as given */
     char **argv;
-    const char *revision; /* of the program's sources; "" if unknown */
+    const char *revision; /* revision of the program's sources; "" if unknown */
     rt_command command;
     const char *config; /* path of the INI file; NULL: that of the checkpoint, or none is needed */
     const char *overrides[RT_MOST_OVERRIDES];
     int override_count;
-    const char *checkpoint; /* of --checkpoint: a file or a folder; or NULL */
-    const char *report;     /* the folder of --report, or NULL */
+    const char *checkpoint; /* file or folder of --checkpoint; or NULL */
+    const char *report;     /* folder of --report; or NULL */
     const char
-        *others[RT_MOST_OTHERS]; /* the folders that it is compared with; texts of a tokenizer */
+        *others[RT_MOST_OTHERS]; /* further folders of --report; texts of --train-tokenizer */
     int other_count;
-    int tokenizer;       /* number of tokens of --train-tokenizer; 0: not given */
-    int wordpiece;       /* of --level: 1 for wordpiece */
-    bool mask;           /* the tokenizer has [MASK] */
-    bool lowercase;      /* its texts are read in lower case */
-    const char *init;    /* the name of a template (train/templates/), or NULL */
-    const char *encode;  /* the file that --encode writes, or NULL */
-    const char *watch;   /* the folder of --watch, whose report is drawn until the run ends */
-    const char *output;  /* the file of a comparison or of vectors, or NULL */
-    const char *embed;   /* the file of --embed, "-" for standard input, or NULL */
-    rt_pooling pooling;  /* of --embed */
-    int layer;           /* of --embed; below 0: not given */
-    const char *predict; /* the text of --predict, or NULL */
-    const char *export;  /* the folder or file of --export, or NULL */
+    int tokenizer;      /* number of tokens of --train-tokenizer; 0: not given */
+    int wordpiece;      /* --level: 1 for wordpiece */
+    bool mask;          /* --mask: the tokenizer has [MASK] */
+    bool lowercase;     /* --lowercase: the texts of the tokenizer are lowercased */
+    const char *init;   /* template of --init (train/templates/); or NULL */
+    const char *encode; /* file that --encode writes; or NULL */
+    const char *watch;  /* folder of --watch, whose report is redrawn until the run ends; or NULL */
+    const char *output; /* --output: file of a comparison or of vectors; or NULL */
+    const char *embed;  /* file of --embed, "-" for standard input; or NULL */
+    rt_pooling pooling; /* --pool, for --embed */
+    int layer;          /* --layer, for --embed; below 0: not given */
+    const char *predict; /* text of --predict; or NULL */
+    const char *export;  /* folder or file of --export; or NULL */
     int dtype;           /* an rt_gguf_dtype; below 0: not given */
-    const char *theta;   /* of --theta (rt_run_change_theta), or NULL */
+    const char *theta;   /* --theta (rt_run_change_theta); or NULL */
     double temperature;  /* below 0: not given */
     double top_p;        /* 0: not given */
     int top_k;           /* 0: not given */
-    const char *stop;    /* of --stop, or NULL */
+    const char *stop;    /* stop sequence of --stop; or NULL */
     int64_t seed;        /* below 0: not given */
-    int tokens;          /* that --predict adds; 0: not given */
-    bool jsonl;          /* answers as objects of JSON */
-    bool special;        /* special tokens in the texts of --predict and --eval are tokens */
-    bool per_line;       /* --eval tells of each line */
-    bool best;           /* of a folder the checkpoint of the best evaluation */
-    bool last;           /* use the newest checkpoint of a run that had train.patience, too */
+    int tokens;          /* limit of generated tokens; 0: not given */
+    bool jsonl;          /* --jsonl: answers are JSON objects */
+    bool special;        /* --special: special tokens in texts are tokens */
+    bool per_line;       /* --eval prints a table of lines */
+    bool best;           /* --best: the best checkpoint of a folder is used */
+    bool last;           /* --last: the newest checkpoint is used, even with train.patience */
     bool resume;
     bool overwrite;
     bool trap;
@@ -78,13 +78,13 @@ typedef struct rt_arguments {
     bool quiet;
     bool no_color;
     char threads[64];             /* --threads as an override */
-    struct rt_world *world;       /* the processes that train; NULL: this one alone */
-    struct rt_helper *helper;     /* of a process of a world */
-    struct rt_ancestry *ancestry; /* finds the models that runs start from */
+    struct rt_world *world;       /* processes that train together; NULL: a single process */
+    struct rt_helper *helper;     /* helper of this process in a world; or NULL */
+    struct rt_ancestry *ancestry; /* cache of the models that runs start from */
 } rt_arguments;
 
-/* Parses a command line. The result points into argv and into itself. Returns RT_CONFIG with the
- * reason if the command line is malformed or its options do not go together. */
+/* Parses a command line. The result points into argv and into itself. Returns RT_CONFIG, with the
+ * reason, if the command line is malformed or its options exclude each other. */
 rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv) RT_MUST_CHECK;
 
 /* Returns the option of a command without its dashes: "eval". */

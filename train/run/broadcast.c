@@ -1,6 +1,6 @@
-/* Starts a run in the processes of a world: they compare their configurations, programs, processors
- * and data; process 0 opens the run as a single process does, and sends the vocabulary and the
- * labels of its data to the others, which open the same data. */
+/* Starts a run in the processes of a world. They compare their configurations, programs, processors
+ * and data. Process 0 opens the run like a single process, and broadcasts the vocabulary and the
+ * labels of its data; the other processes open the same data with them. */
 
 #include "train/run/state.h"
 
@@ -29,17 +29,17 @@ rt_status rt_pass_text(rt_world *world, char **text)
     return status;
 }
 
-/* Meaning of a model, and what the configuration leaves to it. */
+/* Facts about the model of process 0, beside its texts. */
 typedef struct meaning {
     rt_vocabulary_kind kind;
     int words, types;
     rt_begin begin, end;
 } meaning;
 
-/* Texts beside it: the files of the vocabulary and of the labels, or NULL. */
+/* Texts of process 0: files of the vocabulary and of the labels, or NULL. */
 enum { VOCABULARY, LABELS, TEXTS };
 
-/* Sends the meaning of process 0. */
+/* Broadcasts the vocabulary, labels and resolved values of process 0. */
 static rt_status pass_meaning(rt_world *world, meaning *m, char *texts[TEXTS])
 {
     rt_world_broadcast(world, m, sizeof *m);
@@ -79,14 +79,14 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
     return status;
 }
 
-/* Opens the data of process 0, with its meaning. */
+/* Opens the data with the vocabulary and labels of process 0. */
 static rt_status open_received_data(rt_run *r, const meaning *m, char *const texts[TEXTS])
 {
     const char *vocabulary = texts[VOCABULARY], *labels = texts[LABELS];
     rt_status status = rt_ok();
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
-    o.vocab_file = NULL; /* it has been read by process 0 */
+    o.vocab_file = NULL; /* process 0 has read the file */
     if (vocabulary)
         status = rt_vocabulary_read(&r->vocabulary, m->kind, "the vocabulary of process 0",
                                     (const unsigned char *)vocabulary, strlen(vocabulary));
@@ -124,7 +124,7 @@ void rt_run_assist(rt_run *r)
 
 /* ---- comparing the processes ---- */
 
-/* Returns the settings of every run of a sweep; "" for a single run. */
+/* Returns the settings of all runs of a sweep; "" for a single run, NULL without memory. */
 static char *write_sweep(const rt_sweep *sweep)
 {
     rt_writer text = {0};
@@ -145,7 +145,7 @@ typedef struct fact {
     char *text; /* NULL: the heap is exhausted */
 } fact;
 
-/* Compares facts in their order, and frees their texts. */
+/* Compares the facts in their order between processes, and frees their texts. */
 static rt_status compare_facts(rt_world *world, const fact *facts, int count)
 {
     rt_status status = rt_ok();

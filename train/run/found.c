@@ -41,8 +41,8 @@ void rt_found_close(rt_found *found)
     found->imported = NULL;
 }
 
-/* Replaces the newest checkpoint of a folder by that of the best evaluation, which may be the same,
- * if that is asked for or the run stops early, so that its last steps are no improvement. */
+/* Replaces the newest checkpoint of a folder by that of the best evaluation, if `which` is
+ * RT_CHECKPOINT_BEST or the run has train.patience: then its last steps are no improvement. */
 static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_checkpoint which)
 {
     rt_checkpoint_info info;
@@ -69,7 +69,7 @@ static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_ch
     return status;
 }
 
-/* Returns the error for a folder without a checkpoint. For a sweep it names runs. */
+/* Returns the error for a folder without a checkpoint. The error for a sweep names its runs. */
 static rt_status no_checkpoint(const char *folder)
 {
     enum { SHOWN = 3 };
@@ -125,8 +125,8 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
 
 /* ---- the configuration of a checkpoint ---- */
 
-/* Returns the configuration as a text. For a folder of Hugging Face and a checkpoint that no run
- * has saved, it follows from the options of the model. */
+/* Writes the configuration of a checkpoint as text. For a Hugging Face folder and for a checkpoint
+ * without a configuration, it follows from the options of the model. The caller frees the text. */
 static rt_status write_own(const rt_found *found, char **text_new)
 {
     rt_checkpoint_info info = {0};
@@ -152,8 +152,7 @@ static rt_status write_own(const rt_found *found, char **text_new)
     return status;
 }
 
-/* Loads the configuration from its text, with the overrides of the command line unless that is
- * NULL. */
+/* Loads the configuration from its text, with the overrides of `arguments` unless NULL. */
 static rt_status load_text(rt_config *config, const rt_found *found, const char *text,
                            const rt_arguments *arguments, char **errors)
 {
@@ -163,7 +162,7 @@ static rt_status load_text(rt_config *config, const rt_found *found, const char 
                                      .override_count = arguments ? arguments->override_count : 0};
     const rt_status status = rt_config_load_model(config, &source, found->imported != NULL, errors);
     for (int i = 0; !status.code && i < RT_MAX_KEYS; i++)
-        if (config->origin[i] > 0) /* a line of a text that is no file */
+        if (config->origin[i] > 0) /* the text is not a file */
             config->origin[i] = RT_FROM_OWN;
     return status;
 }
@@ -213,7 +212,7 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
             *found = a->found;
             return rt_out_of_memory("a configuration");
         }
-        /* a run that exists already has its own configuration */
+        /* an existing run has its own configuration */
         const bool own = (rt_arguments_use_model(a->arguments) || a->arguments->resume) &&
                          !rt_run_folder_name(&folder, config->run.dir, config->run.name).code &&
                          !rt_config_load_folder(a->last, folder.path).code;
@@ -233,7 +232,7 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
     return status;
 }
 
-/* A configuration is broadcast as a text: programs of other versions have other structures. */
+/* Broadcasts the configuration as text, since other program versions have other structs. */
 rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world)
 {
     const bool first = rt_world_rank(world) == 0;

@@ -1,6 +1,6 @@
-/* Measurements on the pairs and heads of a trained model: the share of queries and keys in each
- * pair (usage.csv), the loss without the slower pairs (cutoffs.csv), and attention by distance; and
- * theta from elsewhere: of a CSV file, for theta.init_from, and of --theta for an evaluation. */
+/* Measurements of pairs and heads of a trained model: the share of queries and keys in each pair
+ * (usage.csv), the loss without the slower pairs (cutoffs.csv), and attention by distance. Also
+ * theta from other sources: a CSV file, for theta.init_from, and --theta, for an evaluation. */
 
 #include "train/run/state.h"
 
@@ -20,15 +20,15 @@
 
 /* ---- a table of theta ---- */
 
-/* Parser of a table of theta. */
+/* State of reading a table of theta. */
 typedef struct reading {
     const char *path;
     const rt_transformer_options *model;
     rt_shape shape;                 /* layers, heads, pairs */
-    bool share_layers, share_heads; /* layers, heads share one learned theta */
-    bool positive;                  /* theta must be positive: it is kept as a logarithm */
-    double *theta;                  /* result; NaN where none was read yet */
-    int last_step;                  /* in column step; -1: no such column */
+    bool share_layers, share_heads; /* all layers, all heads share one learned theta */
+    bool positive;                  /* theta must be positive, because its logarithm is stored */
+    double *theta;                  /* result; NaN where no theta was read yet */
+    int last_step;                  /* last value of column step; -1: there is no such column */
 } reading;
 
 static rt_status open_table(rt_csv *csv, const char *path)
@@ -56,7 +56,7 @@ static rt_status refuse_cell(const reading *r, const rt_csv *csv, const char *na
                     rt_quote(quoted, rt_csv_cell(csv, name)));
 }
 
-/* Parses a cell as a range: one number below `count`, or all of them. */
+/* Parses a cell as the range *first ... *end - 1: one number below `count`, or all of them. */
 static rt_status read_range(const reading *r, const rt_csv *csv, const char *name, int count,
                             bool shared, int *first, int *end)
 {
@@ -123,7 +123,7 @@ static rt_status take_row(reading *r, const rt_csv *csv)
                                 : refuse_cell(r, csv, "layer", "of a layer that has positions");
 }
 
-/* Reads a table into `theta`, of `shape` layers, heads and pairs. */
+/* Reads a table into `theta`, (layers, heads, pairs) by `shape`. Returns RT_CONFIG or RT_MEMORY. */
 static rt_status read_file(const char *path, const rt_transformer_options *model, rt_shape shape,
                            bool positive, double *theta)
 {
@@ -139,7 +139,7 @@ static rt_status read_file(const char *path, const rt_transformer_options *model
     rt_status status = rt_ok();
     for (int n = 0; n < count; n++)
         theta[n] = (double)NAN;
-    for (int pass = 0; pass < 2 && !status.code; pass++) { /* the first finds the last step */
+    for (int pass = 0; pass < 2 && !status.code; pass++) { /* the first pass finds the last step */
         rt_csv csv = {0};
         int step;
         status = open_table(&csv, path);
@@ -178,8 +178,7 @@ rt_status rt_theta_file_read(const char *path, const rt_transformer *model, doub
 
 /* ---- --theta ---- */
 
-/* Sets the initial theta of a learned theta, and factors 1 of a fixed one, which has never changed.
- */
+/* Writes the initial theta of a learned theta, or factors 1 for a fixed theta. */
 static void set_start(const rt_transformer *model, double *numbers, bool *factors)
 {
     const double *start = rt_transformer_theta_start(model);
@@ -202,7 +201,7 @@ static void switch_off(double *factors, const rt_transformer_options *o, int K)
         factors[i] = i % pairs < (size_t)K;
 }
 
-/* Parses "12" or "0.5turns", and switches off the pairs from that on, or of fewer turns. */
+/* Parses "12" or "0.5turns": switches off the pairs from that index on, or with fewer turns. */
 static rt_status set_off(const char *argument, const rt_transformer *model, int length,
                          double *factors)
 {
@@ -238,7 +237,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     return rt_ok();
 }
 
-/* Resolves the word of --theta: numbers in the place of theta, or its factors. */
+/* Resolves a value of --theta to numbers that replace theta, or to factors of theta. */
 static rt_status find_other_theta(rt_theta_change *change, double *numbers, const char *what,
                                   const rt_transformer *model, int length)
 {
@@ -274,7 +273,7 @@ static rt_status find_other_theta(rt_theta_change *change, double *numbers, cons
     return rt_ok();
 }
 
-/* Prints a line on the effective theta of a model in texts of `length` tokens: the range of |theta|
+/* Prints a line on the effective theta of a model at sequence length `length`: the range of |theta|
  * above 0, and how many pairs of a head rotate. */
 static rt_status print_theta(FILE *to, const char *what, const rt_transformer *model, int length)
 {
@@ -337,7 +336,7 @@ rt_status rt_run_change_theta(rt_run *r)
 
 /* ---- measurements ---- */
 
-/* Writes a table of the usage of pairs over the evaluation data, which the caller frees. Returns
+/* Writes a table of the use of pairs over the evaluation data, which the caller frees. Returns
  * RT_CONFIG, with the reason, if the model has no such pairs. */
 static rt_status write_usage(char **text_new, const rt_run *r)
 {
@@ -352,8 +351,8 @@ static rt_status write_usage(char **text_new, const rt_run *r)
     return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
 }
 
-/* Writes, as write_usage, a table of the attention of each head to each distance: a row for each
- * layer, head and distance. */
+/* Writes a table of the attention of each head by distance, with a row for each layer, head and
+ * distance. The caller frees the table. Returns RT_CONFIG if the model has no such weights. */
 static rt_status write_distances(char **text_new, const rt_run *r)
 {
     rt_attention_distances d;
@@ -387,8 +386,8 @@ rt_status rt_run_print_instrument(rt_run *r)
     return status;
 }
 
-/* Writes cutoffs.csv: the loss without the pairs from K on, for every K, and the most turns of pair
- * K in any layer and head. */
+/* Writes cutoffs.csv: for every K, the loss without the pairs from K on, and the largest number of
+ * turns of pair K in any layer and head. */
 static rt_status record_cutoffs(rt_run *r, bool *stopped)
 {
     const rt_transformer_options *o = &r->state->model->options;

@@ -68,10 +68,8 @@ rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments)
                : status;
 }
 
-/* ---- slower kernels ---- */
-
-/* Kernels of OpenBLAS, with the speed of products of 1024 x 1024 x 1024 in float that `bench peak`
- * measures, relative to those for AVX2. */
+/* Kernels of OpenBLAS, with the speed of float products of 1024 x 1024 x 1024 (`bench peak`)
+ * relative to the kernels for AVX2. */
 typedef struct core {
     const char *name;
     const char *set;

@@ -1,30 +1,29 @@
 #ifndef ROTOR_TRAIN_RUN_KERNELS_H
 #define ROTOR_TRAIN_RUN_KERNELS_H
 
-/* The kernels of a run, run.kernels.
+/* Kernels of a run, run.kernels.
  *
  * OpenBLAS chooses its kernels when it is loaded, by the processor or by OPENBLAS_CORETYPE. For
- * portable kernels the program sets that variable and starts itself again by execve, with the same
- * arguments. */
+ * portable kernels the program sets that variable and restarts itself with the same arguments. */
 
 #include "train/config/config.h"
 #include "train/run/arguments.h"
 
-/* Uses the row kernels that ROTOR_ROW_KERNELS names, for tests: SSE2, AVX2 or AVX-512. Returns
- * RT_CONFIG if there are none of that name, or the processor lacks them. */
+/* Selects the row kernels of ROTOR_ROW_KERNELS, for tests: SSE2, AVX2 or AVX-512. Returns RT_CONFIG
+ * if the name is unknown or the processor lacks the kernels. */
 rt_status rt_kernels_of_environment(void) RT_MUST_CHECK;
 
-/* Selects the kernels of the configuration. Does not return if the program must be started again,
- * so call it before anything is printed or read from standard input, before MPI starts, and while
- * only OpenBLAS has threads. Returns RT_CONFIG if the processor or OpenBLAS lacks the kernels. */
+/* Selects the kernels of the configuration. Does not return if the program must be restarted. Call
+ * it before anything is printed or read from standard input, before MPI starts, and while only
+ * OpenBLAS has threads. Returns RT_CONFIG if the processor or OpenBLAS lacks the kernels. */
 rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* Calls rt_kernels_begin for the given configuration file; errors in the file are reported when it
- * is loaded. For a training, before the processes of a world know of each other. */
+/* Calls rt_kernels_begin for the given configuration file, before the processes of a world know of
+ * each other. Ignores errors in the file, which are reported when it is loaded. */
 rt_status rt_kernels_begin_early(const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* Selects the kernels, the engine and the math of matrix products. Returns RT_CONFIG if this build
- * or processor lacks them. */
+ * or processor lacks one of them. */
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* Writes a warning and returns true if the kernels are slower than the processor's best. */

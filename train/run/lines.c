@@ -1,8 +1,8 @@
 /* Commands that read a text line by line: --embed and --eval --per-line.
  *
- * Each line is laid out as if it were alone: as a row of labelled data (data/example_text.h), or as
- * running text begins, cut to data.length. A line goes through the model by itself, so that its
- * result has the same bits whatever lines are beside it and however many threads there are. */
+ * Each line is processed by itself, as a row of labelled data (data/example_text.h) or as the start
+ * of a running text, truncated to data.length. So its result is bitwise identical whatever the
+ * other lines are, for any number of threads. */
 
 #include "train/run/state.h"
 
@@ -26,20 +26,20 @@
 /* A line as the input of a model. */
 typedef struct text_row {
     int32_t *ids, *types; /* types: NULL if there are none */
-    int count;            /* 0: the line has no token */
+    int count;            /* 0: the line has no tokens */
 } text_row;
 
 /* A text file that is read line by line, and its rows. */
 typedef struct text_rows {
     const rt_data *data;
-    const char *name;  /* of the file, for messages */
-    int32_t last;      /* running text: token behind a text; RT_NO_ID: none */
-    bool may_be_empty; /* an empty line has a row of no tokens */
+    const char *name;  /* name of the file, for messages */
+    int32_t last;      /* running text: token appended to a text; RT_NO_ID: none */
+    bool may_be_empty; /* an empty line gives a row without tokens */
     rt_lines lines;
     rt_labelled_batch example; /* labelled data */
-    text_row *rows;            /* of each line */
+    text_row *rows;            /* row of each line */
     size_t count, room;
-    long cut; /* lines that are longer than data.length */
+    long cut; /* lines longer than data.length */
     rt_unknown unknown;
 } text_rows;
 
@@ -69,7 +69,7 @@ static rt_status read_labelled(text_rows *r, text_row *row)
     return status;
 }
 
-/* Puts ids between the tokens that begin and end a text, cut to data.length. */
+/* Puts ids between the tokens that begin and end a text, truncated to data.length. */
 static rt_status frame(text_rows *r, text_row *row, const int32_t *ids, int count)
 {
     const bool begins = rt_data_begins(r->data), ends = r->last != RT_NO_ID;
@@ -124,9 +124,8 @@ static rt_status read_line(text_rows *r)
     return rt_data_labels(r->data) ? read_labelled(r, row) : read_running(r, row);
 }
 
-/* Opens a file, or standard input for "-", and reads all lines. Returns RT_DATA for a file or a
- * line that cannot be read, a line without a token, and a file without a line; RT_CONFIG if the
- * data has no texts. */
+/* Opens a file, or standard input for "-", and reads all lines. Returns RT_DATA for a file or line
+ * that cannot be read, a line without a token, or no lines; RT_CONFIG for data without text. */
 static rt_status read_lines(text_rows *r, const char *path)
 {
     const bool standard = !strcmp(path, "-");
@@ -175,11 +174,11 @@ static void report_cut_lines(rt_run *r, long cut)
 
 /* ---- embeddings ---- */
 
-enum { MOST_AT_ONCE = 1024 }; /* lines whose vectors are computed before they are printed */
+enum { MOST_AT_ONCE = 1024 }; /* lines whose vectors are computed before any is printed */
 
 typedef struct embedding {
     rt_pooling pool;
-    int layer; /* 0: the embeddings; -1: the last, after the final norm */
+    int layer; /* 0: the embeddings; -1: the last layer, after the final norm */
     const text_row *rows;
     int dim;
     real *vectors; /* (rows, dim) */
@@ -226,8 +225,7 @@ static rt_status print_vectors(rt_trainer *trainer, embedding *e, const text_row
     return status;
 }
 
-/* Writes the vectors to the file --output: an array of NumPy or, of HDF5, the dataset /embeddings.
- */
+/* Writes the vectors to the file of --output: a NumPy array, or the HDF5 dataset /embeddings. */
 static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows)
 {
     const char *path = r->arguments->output;
@@ -315,13 +313,13 @@ static rt_status print_labelled(rt_trainer *trainer)
 }
 
 typedef struct text_score {
-    double loss; /* sum over the tokens */
+    double loss; /* summed over the tokens */
     int tokens;
 } text_score;
 
 typedef struct scoring {
     const rt_data *data;
-    bool ends; /* rows end with a token that is not of the line */
+    bool ends; /* rows end with a token that is not part of the line */
     const text_row *rows;
     text_score *scores;
 } scoring;
@@ -389,7 +387,7 @@ static rt_status print_scores(const text_rows *rows, rt_trainer *trainer)
 static rt_status print_text(rt_run *r)
 {
     const char *path = r->config->data.eval_file;
-    const bool masked = r->config->data.objective == RT_OBJECTIVE_MLM; /* and sees later tokens */
+    const bool masked = r->config->data.objective == RT_OBJECTIVE_MLM; /* later tokens are seen */
     text_rows rows = {.data = r->data,
                       .last = masked ? rt_run_last_token(r) : RT_NO_ID,
                       .may_be_empty = true};

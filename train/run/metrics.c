@@ -15,15 +15,14 @@
 
 enum { COLUMN_NAME_SIZE = 64 };
 
-/* Older rows that stay: those of steps before `step`, and those of that step if it was due. A step
- * that was evaluated only because a run ended there has no evaluation: cells in columns eval_...
- * are emptied. */
+/* Earlier rows that are kept: rows of steps before `step`, and the row of that step if it was due.
+ * If that step was evaluated only as the last of a run, its cells eval_... are emptied. */
 typedef struct kept_rows {
-    int step; /* 0: no row stays */
+    int step; /* 0: no row is kept */
     bool due, evaluated;
 } kept_rows;
 
-/* Writes a row in the order of the columns of `header`, which may differ from that of the file. */
+/* Writes a row in the order of the columns of `header`, which may differ from the file's order. */
 static rt_status copy_row(const rt_csv *row, FILE *to, const char *header, bool evaluated)
 {
     char name[COLUMN_NAME_SIZE];
@@ -42,8 +41,8 @@ static rt_status copy_row(const rt_csv *row, FILE *to, const char *header, bool 
     return status;
 }
 
-/* Opens folder/name for appending. A new file begins with the header, and older rows take the order
- * of its columns. */
+/* Opens folder/name for appending. Writes a new file with the header, and with kept rows in the
+ * order of its columns. */
 static rt_status open_table(rt_step_table *table, const char *folder, const char *name,
                             const char *header, kept_rows kept)
 {
@@ -65,7 +64,7 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
             if (step < kept.step || (step == kept.step && kept.due))
                 status = copy_row(&csv, new_file, header, step < kept.step || kept.evaluated);
         }
-        if (csv.status.code) /* so that no rows are lost; only a missing file has none */
+        if (csv.status.code) /* rows must not be lost: only a missing file has none */
             status = csv.status;
         rt_csv_close(&csv);
     }
@@ -80,7 +79,7 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
     return rt_ok();
 }
 
-/* Appends to the current row; "\n" ends a row, which is then flushed. */
+/* Appends to the current row. A final "\n" ends the row and flushes the file. */
 static void add(rt_step_table *table, const char *format, ...) RT_PRINTF(2, 3);
 static void add(rt_step_table *table, const char *format, ...)
 {
@@ -97,8 +96,8 @@ static void add(rt_step_table *table, const char *format, ...)
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session)
 {
-    /* The last step of a run is recorded whatever its number; a run that goes on past it must not
-     * show that it once ended there. */
+    /* The last step of a run is always recorded. If the run is continued, its tables must not show
+     * that it once ended there. */
     const bool evaluated = finished_steps % config->train.eval_every == 0;
     const bool logged = finished_steps % config->run.log_every == 0;
     char path[RT_PATH_SIZE];

@@ -1,53 +1,51 @@
 #ifndef ROTOR_TRAIN_RUN_METRICS_H
 #define ROTOR_TRAIN_RUN_METRICS_H
 
-/* Records of a training: metrics.csv and theta.csv, which hold the same bytes for the same seed;
- * timing.csv, with the times; and with run.tensorboard the scalars of metrics.csv for TensorBoard.
- */
+/* Records of a training: metrics.csv and theta.csv, with the same bytes for the same seed;
+ * timing.csv, with the times; and, with run.tensorboard, scalars for TensorBoard. */
 
 #include "train/folder/event_file.h"
 #include "train/step/trainer.h"
 
 #include <stdio.h>
 
-/* A CSV file whose first column is the step. A run that continues from a checkpoint truncates it to
- * the rows that an uninterrupted run would have by then, and appends. */
+/* A CSV file whose first column is the step. When a run continues from a checkpoint, the file is
+ * truncated to the rows that an uninterrupted run would have by then, and then appended to. */
 typedef struct rt_step_table {
     FILE *file;
     const char *name; /* for messages */
     bool failed;      /* a row could not be written */
-    int last;         /* largest step of the older rows, kept or not; -1: there were none */
+    int last;         /* largest step of earlier rows, kept or not; -1: there were none */
 } rt_step_table;
 
 typedef struct rt_metrics {
     const rt_config *config;
     rt_step_table metrics, theta, timing;
     rt_event_file events; /* of run.tensorboard */
-    const char *session;  /* cells of timing.csv that its next row has; NULL: empty ones */
-    long tokens;          /* computed since the clock was started */
+    const char *session;  /* session cells of the next row of timing.csv; NULL: empty cells */
+    long tokens;          /* tokens since the clock was started */
     bool warned;
 } rt_metrics;
 
-/* Opens the files in the folder; after `finished_steps` steps, earlier rows stay. `session` are the
- * cells of rt_session_cells, or NULL; they must be there until a step has been recorded. */
+/* Opens the files in a folder, and keeps earlier rows up to `finished_steps`. `session` are the
+ * cells of rt_session_cells, or NULL; they are borrowed until a step has been recorded. */
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session) RT_MUST_CHECK;
 
-/* Records a step if it is due. `evaluation` is NULL if there was none. */
+/* Records a step if it is due. `evaluation` is NULL if the step was not evaluated. */
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state,
                           const rt_step_result *result, const rt_evaluation *evaluation,
                           double seconds) RT_MUST_CHECK;
 
-/* Records the values of theta at this step. */
+/* Records the current values of theta. */
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state) RT_MUST_CHECK;
 
-/* Returns the name of a file that could not be written, once; else NULL. */
+/* Returns the name of a file that could not be written, the first time; else NULL. */
 const char *rt_metrics_failure(rt_metrics *m);
 
 void rt_metrics_close(rt_metrics *m);
 
-/* Returns the first step in the metrics.csv of a folder whose evaluation reached the accuracy; NaN
- * if none did. */
+/* Returns the first step in metrics.csv whose evaluation reached the accuracy; NaN if none did. */
 double rt_metrics_first_step(const char *folder, double accuracy);
 
 #endif

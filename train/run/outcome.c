@@ -1,4 +1,4 @@
-/* The outcome of a run: evaluated, printed on stdout and recorded in the run folder. */
+/* The outcome of a run: evaluation, lines on stdout, and records in the run folder. */
 
 #include "train/run/state.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double nearly_all = 0.99; /* accuracy that RT_RESULT_FIRST_STEP asks for */
+static const double nearly_all = 0.99; /* accuracy of RT_RESULT_FIRST_STEP */
 
 rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *e, int64_t *confusion)
 {
@@ -27,8 +27,6 @@ rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *e, int64_t *confusion)
                           e->loss);
 }
 
-/* ---- the outcome ---- */
-
 void rt_outcome_free(rt_outcome *o)
 {
     rt_results_free(&o->results);
@@ -39,16 +37,16 @@ void rt_outcome_free(rt_outcome *o)
 
 /* ---- classes of labelled data ---- */
 
-enum { SHOWN = 20 }; /* rows of the printed table */
+enum { SHOWN = 20 }; /* largest number of printed rows */
 
-/* Returns the number of characters, of which nearly all are one column wide. */
+/* Returns the number of characters; nearly all are one column wide. */
 static int width_of(const char *text)
 {
     return (int)rt_utf8_count((const unsigned char *)text, strlen(text));
 }
 
-/* Computes the scores, prints the line of the macro F1 and the table of the classes that occur or
- * are predicted, or of those with the lowest F1. */
+/* Computes the scores. Prints the macro F1 and a table of the classes that occur or are predicted,
+ * or of those with the lowest F1. */
 static void report_classes(rt_outcome *o)
 {
     static const char heading[] = "label";
@@ -75,7 +73,7 @@ static void report_classes(rt_outcome *o)
     rt_results_put(&o->results, macro.f1, RT_RESULT_MACRO_F1);
 }
 
-/* Writes the table of all classes, and the confusion matrix as a list of the pairs that occur. */
+/* Writes the table of all classes, and the nonzero cells of the confusion matrix. */
 static rt_status record_classes(const rt_outcome *o, const char *folder)
 {
     const int classes = o->labels->count;
@@ -106,7 +104,7 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
 
 /* ---- evaluation ---- */
 
-/* Evaluates at the trained length. For labelled data, also counts the confusion of the classes. */
+/* Evaluates at the trained length. For labelled data also fills the confusion matrix. */
 static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
 {
     const rt_config *c = r->config;
@@ -167,8 +165,8 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
 
 /* ---- the learned theta ---- */
 
-/* Finds the tolerances of all pairs: in the folder, if it may have them (`known`) and none is
- * missing; otherwise they are measured. */
+/* Returns the tolerances of all pairs from theta_final.csv, if `known` and none is missing there;
+ * otherwise measures them. */
 static rt_status find_tolerances(rt_outcome *o, const rt_run *r, bool known)
 {
     const size_t count = rt_transformer_theta_count(&r->state->model->options);
@@ -197,7 +195,7 @@ static rt_status find_tolerances(rt_outcome *o, const rt_run *r, bool known)
 }
 
 /* Evaluates the model with theta reset to its initial value and, if that is `elsewhere`, also to
- * base^(-2i/R). Prints the effects, and adds them to the results. */
+ * base^(-2i/R). Prints the effects and adds them to the results. Results in `before` are reused. */
 static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_run *r,
                              bool elsewhere)
 {
@@ -265,12 +263,12 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
 rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
 {
     const rt_config *c = r->config;
-    rt_results before = {0}; /* of a run that had ended at the step of the model */
+    rt_results before = {0}; /* results of a run that had ended at the step of the model */
     int step;
     if (c->model.theta.learn && r->ended_before && rt_results_read(&before, r->folder.path) &&
         !(rt_results_model_step(&before, &step) && step == r->state->step))
         rt_results_free(&before);
-    if (c->model.theta.learn && c->theta.tolerances && !before.count) { /* which can take long */
+    if (c->model.theta.learn && c->theta.tolerances && !before.count) { /* it can take long */
         const size_t count = rt_transformer_theta_count(&r->state->model->options);
         rt_run_note(
             r, "measuring how far each of %zu theta can change: up to %zu evaluations of one batch",
@@ -282,8 +280,6 @@ rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
     rt_results_free(&before);
     return status;
 }
-
-/* ---- recording ---- */
 
 rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
 {

@@ -15,7 +15,7 @@
 
 /* ---- answers in JSON ---- */
 
-enum { DIGITS = 6 }; /* of a number in JSON */
+enum { DIGITS = 6 }; /* precision of a number in JSON */
 
 json_t *rt_answer_string(const char *bytes, size_t size)
 {
@@ -44,52 +44,52 @@ rt_status rt_answer_print(FILE *to, json_t *answer)
     if (!line)
         return rt_out_of_memory("an answer");
     fprintf(to, "%s\n", line);
-    free(line); /* Jansson's, which is malloc's */
+    free(line); /* allocated by Jansson, with malloc */
     return rt_ok();
 }
 
 /* ---- a text ---- */
 
-/* Prints the predictions for texts that have begun: several for a continuation, else one. */
+/* Prints the predictions for texts that have begun: several for continuations, else one. */
 typedef struct prediction prediction;
 typedef rt_status predictor(prediction *p, int count);
 
-/* A text that is predicted for, and buffers that later texts use again. */
+/* Prediction for a text, with buffers that are reused for later texts. */
 struct prediction {
     FILE *to;
     predictor *predict;
     rt_transformer *model;
     const rt_data *data;
     const rt_vocabulary *vocabulary; /* NULL: texts are token ids */
-    int special_ids;                 /* then: the first so many ids are never predicted */
+    int special_ids;                 /* for token ids: this many first ids are never predicted */
     const rt_predict_options *o;
-    rt_sampler *sampler; /* masks, continuation; one for all texts */
+    rt_sampler *sampler; /* masks, continuation; shared by all texts */
     rt_graph *g;
     const char *text; /* current text */
     size_t size;
-    size_t start;       /* bytes before the text in its stream */
-    rt_unknown unknown; /* unknown tokens of the text, by bytes in it */
+    size_t start;       /* byte offset of the text in its stream */
+    rt_unknown unknown; /* unknown tokens, by byte offset in the text */
     bool cut;
-    double *probabilities; /* (V) of masks, special tokens included; or of labels */
-    rt_labelled_batch row; /* classes, tags */
-    int32_t *ids;          /* masks, continuation: tokens of the text, [CLS] first */
-    int count;             /* of ids */
-    size_t room;           /* of ids */
-    real *logits;          /* (V), masks, continuation */
-    bool full, ended;      /* continuation: the context was full; and the text ended there */
+    double *probabilities; /* (V) for masks, including special tokens; or of the labels */
+    rt_labelled_batch row; /* labels */
+    int32_t *ids;          /* masks, continuation: tokens of the text, with [CLS] first */
+    int count;             /* number of ids */
+    size_t room;           /* capacity of ids */
+    real *logits;          /* (V): masks, continuation */
+    bool full, ended;      /* continuation: the context was full; the text ended there */
     char *line;            /* copy of the line; or NULL */
     rt_session *session;   /* continuation */
-    rt_utf8_stream stream; /* continuation: to the output, or to `captured` */
+    rt_utf8_stream stream; /* continuation: writes to the output, or to `captured` */
     rt_capture captured;   /* output that is printed later */
-    char *tail;            /* newest bytes, up to the length of --stop */
+    char *tail;            /* newest bytes, as many as --stop has */
     size_t tail_used;
-    int added;       /* number of tokens */
+    int added;       /* number of added tokens */
     bool done;       /* the continuation is complete */
-    const char *end; /* of a complete continuation: token, that ends a text, stop, or length */
+    const char *end; /* end of a complete continuation: "token", "stop" or "length" */
 };
 
-/* Initializes a prediction as a copy of `shared`, with a graph and buffers of its own. To be freed
- * in any case. */
+/* Initializes a prediction as a copy of `shared`, with its own graph and buffers. The caller frees
+ * it, also after an error. */
 static rt_status prediction_new(prediction *p, const prediction *shared)
 {
     *p = *shared;
@@ -138,7 +138,7 @@ static rt_status append_id(prediction *p, int32_t id)
     return rt_ok();
 }
 
-/* Parses the text as token ids with blanks between them, for a model without a vocabulary. */
+/* Parses the text as token ids separated by blanks, for a model without a vocabulary. */
 static rt_status parse_ids(prediction *p)
 {
     static const char blanks[] = " \t\r\n";
@@ -165,7 +165,7 @@ static rt_status parse_ids(prediction *p)
     return status;
 }
 
-/* Encodes the text as p->ids, and counts its masks. */
+/* Encodes the text to p->ids, and counts its masks. */
 static rt_status encode_text(prediction *p, int *masks)
 {
     *masks = 0;
@@ -180,7 +180,7 @@ static rt_status encode_text(prediction *p, int *masks)
 
 /* ---- labelled data ---- */
 
-/* Returns an answer about the text, or a word of it, with its most likely label. */
+/* Returns an answer for the text, or a word of it, with its most likely label. */
 static json_t *label_answer(const prediction *p, const char *key, const char *text, size_t size,
                             int label)
 {
@@ -190,8 +190,7 @@ static json_t *label_answer(const prediction *p, const char *key, const char *te
                      rt_answer_number(p->probabilities[label]));
 }
 
-/* Prints the most likely label of the text, or of every token; a token that was cut off has none.
- */
+/* Prints the most likely label of the text, or of every token that was not truncated. */
 static rt_status predict_labels(prediction *p, int count)
 {
     (void)count;
@@ -246,10 +245,10 @@ static rt_status predict_labels(prediction *p, int count)
 
 /* ---- masks ---- */
 
-enum { SHOWN = 5 }; /* most likely tokens that are printed for a mask */
+enum { SHOWN = 5 }; /* most likely tokens printed for a mask */
 
-/* Computes the prediction for the token at `place`: p->probabilities of all tokens, and p->logits,
- * where special tokens, which are not chosen, have -infinity. */
+/* Computes p->probabilities of all tokens at position `place`, and p->logits, in which special
+ * tokens are -infinity because they are not chosen. */
 static rt_status compute_mask(prediction *p, int32_t place)
 {
     rt_graph_clear(p->g);
@@ -265,8 +264,7 @@ static rt_status compute_mask(prediction *p, int32_t place)
     return status;
 }
 
-/* Prints the most likely tokens of a mask, as they stand in the vocabulary. Overwrites p->logits.
- */
+/* Prints the most likely tokens of a mask as in the vocabulary. Overwrites p->logits. */
 static void print_likely(FILE *to, prediction *p, int number)
 {
     const rt_tensor row = rt_tensor_of(p->logits, NULL, RT_SHAPE_OF(p->vocabulary->count));
@@ -297,7 +295,7 @@ static void print_filled(FILE *to, const prediction *p, const int32_t *filled)
             t++;
         const rt_spelling s = rt_vocabulary_spell(p->vocabulary, filled[t]);
         rt_utf8_stream_put(&stream, rest, (size_t)(found.at - rest));
-        /* the text has its own spaces */
+        /* the text contains the space */
         const size_t blank = s.size && *s.bytes == ' ' && found.at > p->text && found.at[-1] == ' ';
         rt_utf8_stream_put(&stream, s.bytes + blank, s.size - blank);
         rest = found.at + found.size;
@@ -307,7 +305,7 @@ static void print_filled(FILE *to, const prediction *p, const int32_t *filled)
     rt_utf8_stream_end(&stream);
 }
 
-/* Draws a token for every mask, each from the text as it was given. Appends each to `masks`, or
+/* Draws a token for every mask, independently of the other masks. Appends each token to `masks`, or
  * prints the most likely tokens to `lines`. */
 static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE *lines)
 {
@@ -334,7 +332,7 @@ static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE 
     return status;
 }
 
-/* Prints the text with its masks filled, and the most likely tokens of each. */
+/* Prints the text with its masks filled, and the most likely tokens of each mask. */
 static rt_status predict_masks(prediction *p, int count)
 {
     (void)count;
@@ -348,7 +346,7 @@ static rt_status predict_masks(prediction *p, int count)
     if (status.code)
         return status;
     json_t *answers = jsonl ? json_array() : NULL;
-    rt_capture captured = {0}; /* the filled text of an object; lines that follow a plain text */
+    rt_capture captured = {0}; /* filled text of a JSON answer, or the lines below a plain answer */
     int32_t *filled = rt_alloc((size_t)p->count, sizeof *filled);
     if (!filled || (jsonl && !answers) || !rt_capture_begin(&captured))
         status = rt_out_of_memory("a prediction");
@@ -376,8 +374,8 @@ static rt_status predict_masks(prediction *p, int count)
 
 /* ---- continuation: the context ---- */
 
-/* Returns the most tokens that the model is given: as many as it was trained on. Only
- * position.scaling = dynamic is made for more. */
+/* Returns the size of the context: the length of training, or the number of positions if that is
+ * smaller; unlimited only with position.scaling = dynamic. */
 static int context_of(const prediction *p)
 {
     const int length = rt_data_length(p->data), positions = p->o->positions;
@@ -386,9 +384,9 @@ static int context_of(const prediction *p)
     return positions && positions < length ? positions : length;
 }
 
-/* Truncates a text that exceeds the context: one that is too long to its newest tokens that fit,
- * one that has grown to its newest half, so that most tokens still cost one row. Keeps the first
- * token if it begins every text. Sets *end, and keeps all, if the model has no more positions. */
+/* Truncates a text that exceeds the context: a new text to the newest tokens that fit, a grown text
+ * to its newest half, so that most tokens still cost one row. Keeps the first token if it begins
+ * every text. Sets *end, and truncates nothing, if the model has no more positions. */
 static rt_status fit_context(prediction *p, bool *end)
 {
     const int context = context_of(p), read = rt_session_count(p->session);
@@ -410,14 +408,14 @@ static rt_status fit_context(prediction *p, bool *end)
     return rt_session_keep(p->session, 0);
 }
 
-/* Feeds the new tokens to the model; p->logits are those of the next token. */
+/* Feeds the new tokens to the model. Writes the logits of the next token to p->logits. */
 static rt_status read_new(prediction *p)
 {
     const int read = rt_session_count(p->session);
     return rt_session_feed(p->session, p->ids + read, p->count - read, 1, p->logits);
 }
 
-/* Reads the text, up to the logits of the first token to add. */
+/* Encodes and feeds the text, up to the logits of the first token to add. */
 static rt_status begin_continuation(prediction *p)
 {
     const char *stop = p->o->stop;
@@ -446,8 +444,7 @@ static rt_status begin_continuation(prediction *p)
 
 /* ---- continuation: the output ---- */
 
-/* Writes a token. Returns whether --stop was reached, perhaps within the token, or writing failed.
- */
+/* Writes a token. Returns whether --stop was reached, also within the token, or writing failed. */
 static bool write_token(prediction *p, int32_t id)
 {
     char number[16];
@@ -471,8 +468,7 @@ static bool write_token(prediction *p, int32_t id)
     return fflush(p->stream.to) || stop;
 }
 
-/* Prints the captured output of a text, with `jsonl` as an answer, and sends further output to
- * p->to. */
+/* Prints the captured output of a text, with `jsonl` as an answer. Later output goes to p->to. */
 static rt_status print_captured(prediction *p)
 {
     rt_capture *c = &p->captured;
@@ -493,7 +489,7 @@ static rt_status print_captured(prediction *p)
     return status;
 }
 
-/* Draws token number n from the logits, adds it, and finds whether the text ends with it. */
+/* Draws token n from the logits and adds it. Sets p->done if the text ends with it. */
 static rt_status add_token(prediction *p, int n)
 {
     int32_t id;
@@ -523,10 +519,10 @@ static rt_status add_token(prediction *p, int n)
 
 /* ---- continuation: several texts ---- */
 
-enum { MOST_BATCHED = 16 }; /* texts that are continued together */
+enum { MOST_BATCHED = 16 }; /* texts that are continued in one batch */
 
-/* Feeds the new tokens of all texts to the model: those of texts that have grown by one token in
- * one pass, those of a text that was truncated alone. `logits` has room for all texts. */
+/* Feeds the new tokens of all texts to the model: texts that have grown by one token in one pass,
+ * each truncated text alone. `logits` has room for all texts. */
 static rt_status feed_texts(prediction *p, int count, real *logits)
 {
     const size_t V = (size_t)p->model->options.vocab;
@@ -554,8 +550,8 @@ static rt_status feed_texts(prediction *p, int count, real *logits)
     return status;
 }
 
-/* Continues the texts together, each as if it were alone. A text is written as it grows once those
- * before it are complete, and captured until then; a JSON object is printed when it is complete. */
+/* Continues the texts in a batch, each as if it were alone. The first incomplete text is written as
+ * it grows; later texts are captured until then. A JSON answer is printed when it is complete. */
 static rt_status predict_continuations(prediction *p, int count)
 {
     const size_t V = (size_t)p->model->options.vocab;
@@ -590,7 +586,7 @@ static rt_status predict_continuations(prediction *p, int count)
 
 /* ---- texts ---- */
 
-/* Begins the next text, which has `start` bytes before it in its stream. */
+/* Begins the next text, at byte offset `start` of its stream. */
 static rt_status begin_text(prediction *p, const char *text, size_t size, size_t start)
 {
     p->text = text;
@@ -615,13 +611,13 @@ static rt_status begin_line(prediction *p, const rt_lines *line)
     return begin_text(p, p->line, line->size, line->start);
 }
 
-/* Answers the lines of a stream in batches: of a file that is continued several together, else each
- * before the next one is read: somebody may wait for the answer. Stops early if nothing can be
- * printed, which is reported at the end of the program. */
+/* Answers the lines of a stream: in batches if a file is continued, else each line before the next
+ * is read, because someone may wait for the answer. Stops early if the output fails, which is
+ * reported at the end of the program. */
 static rt_status answer_lines(const prediction *shared, rt_predicted *total)
 {
     rt_lines lines = {.from = shared->o->from};
-    const double most_bytes = 1 << 30; /* limit on the keys and values of a batch */
+    const double most_bytes = 1 << 30; /* limit of the keys and values of a batch */
     const int context = context_of(shared);
     const bool continues = shared->predict == predict_continuations;
     prediction *p = rt_alloc(MOST_BATCHED, sizeof *p);
@@ -631,7 +627,7 @@ static rt_status answer_lines(const prediction *shared, rt_predicted *total)
     int made = 0;
     for (bool more = p != NULL; more;) {
         int count = 0;
-        double bytes = 0; /* about the most that the texts will take */
+        double bytes = 0; /* estimate for the texts of the batch */
         while (!status.code && count < (continues && is_file ? MOST_BATCHED : 1) &&
                bytes < most_bytes && (more = rt_lines_next(&lines))) {
             if (made == count)
@@ -723,7 +719,7 @@ rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_option
     const struct {
         const char *name;
         bool given;
-        bool growth, draw; /* has an effect only if the text grows, or a token is drawn */
+        bool growth, draw; /* effective only if the text grows, or a token is drawn */
     } options[] = {{"tokens", a->tokens > 0, true, false},
                    {"stop", a->stop != NULL, true, false},
                    {"temperature", a->temperature >= 0, false, false},

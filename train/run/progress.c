@@ -46,7 +46,7 @@ static int terminal_width(void)
     return !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : DEFAULT_WIDTH;
 }
 
-/* 75 -> "1:15", 3700 -> "1:01:40". */
+/* Formats 75 as "1:15" and 3700 as "1:01:40". */
 static void write_time(char text[24], double seconds)
 {
     const long s = seconds < 359999 ? (long)(seconds + 0.5) : 359999;
@@ -56,7 +56,7 @@ static void write_time(char text[24], double seconds)
         snprintf(text, 24, "%ld:%02ld", s / 60, s % 60);
 }
 
-/* Writes all numbers, or those that fit 80 columns: the loss of the batches, smoothed, and the
+/* Writes all numbers, or only those that fit 80 columns: the smoothed loss of batches and the
  * newest evaluation. */
 static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r,
                           bool all)
@@ -94,7 +94,7 @@ static void write_bar(char *text, int width, double share, bool color)
     sprintf(text, "%s]", color ? "\033[0m" : "");
 }
 
-/* Updates the line on the terminal, cut to its width, so that it never wraps. */
+/* Updates the line on the terminal, truncated to its width so that it never wraps. */
 static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
 {
     char count[64], numbers[LINE_SIZE], bar[WIDEST_BAR + 32] = "";
@@ -243,7 +243,7 @@ void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *
         length = snprintf(path, RT_PATH_SIZE, "%s/rotor", cache);
     else if (home && *home == '/')
         length = snprintf(path, RT_PATH_SIZE, "%s/.cache/rotor", home);
-    /* without a folder, or if its path is too long, texts stay in memory */
+    /* texts stay in memory without a folder, or if its path is too long */
     if (!o->cache && length > 0 && length < RT_PATH_SIZE)
         o->cache = rt_intern_text(path);
     if (from && rt_whole_read(from, &bytes) && bytes > 0)

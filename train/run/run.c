@@ -1,13 +1,13 @@
 /* The life of a run:
  *
- *     start    afresh, perhaps with the values of another model; as a branch of another run; or
+ *     start    afresh, perhaps with the parameters of another model; as a branch of another run; or
  *              resumed from its own checkpoint, perhaps extended to more steps (start.c)
- *     steps    after each an evaluation, the records and a checkpoint, where they are due
+ *     steps    each followed by an evaluation, records and a checkpoint, if they are due
  *     end      all steps are taken, train.target_accuracy is reached or train.patience has run
  *              out: the results are printed and recorded (outcome.c), and the report is drawn
  *     stop     by a signal, after the current step: a checkpoint is saved, and --resume continues
- *     failure  a loss that is not finite is recorded as the result; before data that cannot be read
- *              a checkpoint is saved
+ *     failure  a loss that is not finite is recorded as the result; if data cannot be read, a
+ *              checkpoint is saved
  *
  * A run that has ended and is resumed takes no step: it is evaluated again. */
 
@@ -26,14 +26,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the end that follows from an evaluation ---- */
+/* ---- end of training ---- */
 
 static bool reached_target(const rt_train_options *o, const rt_evaluation *evaluation)
 {
     return o->target_accuracy > 0 && evaluation->accuracy >= o->target_accuracy;
 }
 
-/* Sets r->finished and r->stopped_early after a step. `evaluation` is NULL if there was none. */
+/* Sets r->finished and r->stopped_early after a step. `evaluation` may be NULL. */
 static void find_end(rt_run *r, const rt_evaluation *evaluation)
 {
     const rt_train_options *o = &r->config->train;
@@ -43,7 +43,7 @@ static void find_end(rt_run *r, const rt_evaluation *evaluation)
     r->finished |= r->stopped_early;
 }
 
-/* Sets r->finished and r->stopped_early for a run that was opened, and reports an end. */
+/* Sets r->finished and r->stopped_early for a run that was opened, and reports why it has ended. */
 static rt_status find_earlier_end(rt_run *r)
 {
     rt_train_options *o = &r->config->train;
@@ -60,10 +60,10 @@ static rt_status find_earlier_end(rt_run *r)
                         step, o->steps);
         else
             rt_run_note(r, "nothing is left to train: the run has taken %d steps", step);
-        o->steps = step; /* reports give the steps that were taken */
+        o->steps = step; /* reports show the steps that were taken */
         return status;
     }
-    /* The target is checked at the same steps as in a run that was never interrupted. */
+    /* The target is checked at the same steps as in an uninterrupted run. */
     if (step && o->target_accuracy > 0 && step % o->eval_every == 0) {
         status = rt_trainer_evaluate(r->trainer, r->config->data.length, o->eval_batches,
                                      &evaluation, NULL);
@@ -90,8 +90,8 @@ static rt_status find_earlier_end(rt_run *r)
 
 /* ---- the steps ---- */
 
-/* Writes config.ini, with the kernels as a comment, which are not keys; schedules.csv for a run
- * whose schedule was changed by an extension; and the vocabulary. */
+/* Writes config.ini, with a comment on the kernels, which are not keys; schedules.csv, if an
+ * extension changed the schedule; and the vocabulary. */
 static rt_status write_files(const rt_run *r)
 {
     const rt_optimizer_options *o = &r->config->optimizer;
@@ -110,8 +110,8 @@ static rt_status write_files(const rt_run *r)
     return status.code ? status : rt_durable_given(folder, rt_vocabulary_file(vocabulary), text);
 }
 
-/* Prints the size of the model and of a step, and warns of slow kernels and of steps at a learning
- * rate of 0; with --quiet only if the run is extended: the schedule of a fresh run was chosen. */
+/* Prints the size of the model and of a step. Warns of slow kernels, and of steps at a learning
+ * rate of 0. With --quiet, only warns, and only of such steps in an extended run. */
 static void describe(rt_run *r)
 {
     const rt_config *c = r->config;
@@ -133,8 +133,8 @@ static void describe(rt_run *r)
         rt_zero_rate_warn(&r->progress, c, zero_rate, "");
 }
 
-/* Saves a checkpoint if it is due. A failure is a warning, and the save is tried again every
- * run.log_every steps; but parameters that are not finite end the run. */
+/* Saves a checkpoint if it is due. A failure is a warning, and the save is repeated every
+ * run.log_every steps. Returns RT_NONFINITE if a parameter is not finite, which ends the run. */
 static rt_status save_if_due(rt_run *r, bool due)
 {
     const bool again = r->unsaved;
@@ -148,7 +148,7 @@ static rt_status save_if_due(rt_run *r, bool due)
     return rt_ok();
 }
 
-/* Evaluates, records and saves after a step. */
+/* Evaluates, records and saves after a step, if they are due. */
 static rt_status after_step(rt_run *r, const rt_step_result *result)
 {
     rt_evaluation evaluation;
@@ -174,14 +174,14 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     if (!status.code)
         find_end(r, due ? &evaluation : NULL);
     r->stopping = rt_stop_requested();
-    rt_stop_watch(NULL, 0); /* a disk may take its time */
+    rt_stop_watch(NULL, 0); /* no limit: a disk may be slow */
     if (!status.code)
         status = save_if_due(r, r->finished || r->stopping || best ||
                                     step % c->train.checkpoint_every == 0);
     return status;
 }
 
-/* Takes steps until the end, or a stop. */
+/* Takes steps until the end or a stop. */
 static rt_status loop(rt_run *r)
 {
     rt_status status = rt_ok();
@@ -200,8 +200,8 @@ static rt_status loop(rt_run *r)
     return status;
 }
 
-/* Takes the remaining steps, and records them. A loss that is not finite is the result of the run;
- * before data became unreadable the steps taken are saved. */
+/* Takes the remaining steps, and records them. A loss that is not finite is recorded as the result.
+ * If data cannot be read, saves a checkpoint of the steps taken. */
 static rt_status take_steps(rt_run *r)
 {
     rt_outcome o = {0};
@@ -250,7 +250,7 @@ static rt_exit stopped(rt_run *r)
     return RT_EXIT_STOPPED;
 }
 
-/* Draws the report. A failure is only a message. */
+/* Draws the report. A failure is only printed. */
 static void report(rt_run *r)
 {
     if (rt_reports_are_off())
@@ -262,8 +262,8 @@ static void report(rt_run *r)
                    r->folder.path);
 }
 
-/* Replaces the model by that of the best evaluation, which the results of a run with
- * train.patience are of. A checkpoint that cannot be loaded leaves the last model. */
+/* Loads the model of the best evaluation, to which the results of a run with train.patience refer.
+ * Keeps the last model, with a warning, if the checkpoint cannot be loaded. */
 static void take_best(rt_run *r)
 {
     const int best = (int)r->evaluations.best_step;
@@ -287,9 +287,8 @@ static void take_best(rt_run *r)
     rt_trainer_share(r->trainer);
 }
 
-/* Prints the last lines: the perplexity of a language model and the bits for each byte of its text,
- * the best evaluation if it was better than the last one, the profile, the folder, an early stop.
- */
+/* Prints the last lines: perplexity and bits per byte of a language model, the best evaluation if
+ * it was better than the last one, the profile, the folder, and an early stop. */
 static void print_end(const rt_run *r, const rt_outcome *o)
 {
     const rt_evaluations *e = &r->evaluations;
@@ -339,7 +338,7 @@ static rt_exit conclude(rt_run *r)
         print_end(r, &o);
     rt_outcome_free(&o);
     if (!status.code && !o.stopped) {
-        rt_trainer_dismiss(r->trainer); /* the rest is done by process 0 alone */
+        rt_trainer_dismiss(r->trainer); /* process 0 does the remaining work alone */
         rt_world_leave(r->world);
         status = rt_run_record_instruments(r, &o.stopped);
     }

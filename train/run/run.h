@@ -1,8 +1,8 @@
 #ifndef ROTOR_TRAIN_RUN_RUN_H
 #define ROTOR_TRAIN_RUN_RUN_H
 
-/* A run from the first step to the last line on stdout, and the uses of a trained one. Messages go
- * to stderr. A returned rt_exit is the exit code of the process. */
+/* A run from the first step to the last line on stdout, and the uses of a trained model. Messages
+ * go to stderr. An rt_exit is the exit code of the process. */
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/huggingface.h"
@@ -12,81 +12,74 @@
 #include "train/step/memory.h"
 #include "train/world/world.h"
 
-/* ---- the checkpoint that a command names, and its configuration ---- */
-
 /* Choice among the checkpoints of a folder. */
 typedef enum rt_which_checkpoint {
     RT_CHECKPOINT_OF_RUN, /* best evaluation if the run had train.patience, else the newest */
     RT_CHECKPOINT_LAST,   /* newest */
-    RT_CHECKPOINT_TRUNK,  /* newest, with the states of its optimizer */
+    RT_CHECKPOINT_TRUNK,  /* newest, including optimizer states */
     RT_CHECKPOINT_BEST    /* best evaluation */
 } rt_which_checkpoint;
 
-/* A checkpoint that was found: an image, or a folder of Hugging Face. */
+/* An open checkpoint: an image, or a folder of Hugging Face. */
 typedef struct rt_found {
     rt_image *image;
     rt_huggingface *imported;
     int64_t step;
     char path[RT_PATH_SIZE];
-    int64_t
-        newest; /* step of the newest checkpoint, if the best evaluation is used instead; or 0 */
-    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that is skipped */
+    int64_t newest; /* step of the newest checkpoint, if the best one is used instead; or 0 */
+    char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that was skipped */
 } rt_found;
 
 void rt_found_close(rt_found *found);
 
 /* Opens the checkpoint at `named`: a file, the folder of a run, its folder of checkpoints, or a
- * folder of Hugging Face. NULL: the checkpoint of the run of the configuration. Returns
- * RT_CHECKPOINT if there is none. The caller closes `found`, after an error as well. */
+ * folder of Hugging Face. If `named` is NULL, opens the checkpoint of the configuration's run.
+ * Returns RT_CHECKPOINT if there is none. The caller closes `found`, also after an error. */
 rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
                              const rt_config *config) RT_MUST_CHECK;
 
-/* Sets the optimizer, and whether tokens begin and end a text, as a model was trained with. */
+/* Copies the optimizer section of a trained model, and its values for data.begin and end = auto. */
 void rt_found_train_as(rt_config *config, const rt_config *own);
 
-/* Loads the configuration of a checkpoint with the overrides of the command line, unless that is
- * NULL; the optimizer section stays the checkpoint's. Returns RT_CHECKPOINT if its configuration
- * cannot be read; RT_CONFIG with *errors as rt_config_load if the overrides do not fit (NULL: the
- * list is not needed). The checkpoint stays open. */
+/* Loads the configuration of a checkpoint with the overrides of the command line, unless
+ * `arguments` is NULL; the optimizer section stays the checkpoint's. Returns RT_CHECKPOINT if its
+ * configuration cannot be read; RT_CONFIG, with *errors as in rt_config_load, if the overrides do
+ * not fit. `errors` may be NULL. The checkpoint stays open. */
 rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors) RT_MUST_CHECK;
 
-/* ---- the model of train.init_from, whose configuration is needed before there is a run ---- */
-
-/* Cache of the newest result: the runs of a sweep mostly start from one model. A run that is
- * resumed or used needs no model: its own config.ini has the values of the model, and the folder of
- * the model may be gone. */
+/* Cache of the newest model of train.init_from, since the runs of a sweep mostly start from one
+ * model. A run that is resumed or used does not read the model: its own config.ini has the values
+ * of the model, whose folder may be gone. */
 typedef struct rt_ancestry {
     const rt_arguments *arguments;
-    rt_config *last; /* configuration of the newest model, to be freed; NULL: none was found */
+    rt_config *last; /* configuration of the newest model, owned; NULL: none was found */
     rt_ancestor found;
-    bool received; /* from process 0, the only one that looks */
+    bool received; /* received from process 0, the only one that searches */
 } rt_ancestry;
 
-/* Finds the model, as a callback of rt_config_source with the ancestry as context. */
+/* Finds the model of train.init_from, as rt_config_source.find_ancestor with an rt_ancestry. */
 rt_ancestor_finder rt_ancestry_find;
 
-/* Sends the result of process 0 to the other processes of a world. Each of them calls this once. */
+/* Broadcasts the result of process 0. Every process of a world calls it once. */
 rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world) RT_MUST_CHECK;
 
-/* ---- the runs ---- */
-
-/* Checks what rt_run_train checks before the first step: data, memory, the checkpoint that the run
- * starts from or resumes. Creates nothing. Checks for a used run folder only if the command is
- * training. Returns the memory that the run needs in `need`, unless that is NULL. */
+/* Checks what rt_run_train checks before the first step: data, memory, and the checkpoint that the
+ * run starts from or resumes. Creates nothing. Checks for an existing run folder only if the
+ * command is training. Returns the memory that the run needs in *need, unless `need` is NULL. */
 rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments,
                        rt_memory_need *need) RT_MUST_CHECK;
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments);
 
-/* Uses a model that was found: --eval, --usage, --distances, --predict, --embed, --export. With a
+/* Uses a trained model: --eval, --usage, --distances, --predict, --embed, --export. With a
  * CONFIG.ini, the checkpoint is used with its own configuration and the overrides of the command
- * line; without one, `config` is its configuration. Takes the content of `found` over. */
+ * line; without one, `config` is its configuration. Takes ownership of the contents of `found`. */
 rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments *arguments);
 
-/* Compares what must be the same at all processes of a world before they begin: the program, the
- * configuration, the sweep, the kernels, the data. Returns the first difference at every process:
- * RT_CONFIG, or RT_DATA for the files of data. */
+/* Compares what must be the same in all processes of a world before they begin: program,
+ * configuration, sweep, kernels, data. Returns the first difference in every process: RT_CONFIG, or
+ * RT_DATA for data files. */
 rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
                            const rt_arguments *arguments) RT_MUST_CHECK;
 

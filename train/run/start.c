@@ -1,6 +1,6 @@
-/* Starts a run: from a checkpoint of its own, which it resumes and may extend to more steps; as a
- * branch, which continues the training of another run, its trunk, with another theta or learning
- * rate; or afresh, with the parameters of train.init_from and the theta of theta.init_from. */
+/* Starts a run: from its own checkpoint, perhaps extended to more steps; as a branch, which
+ * continues the training of another run, its trunk, with another theta or learning rate; or afresh,
+ * with the parameters of train.init_from and the theta of theta.init_from. */
 
 #include "train/run/state.h"
 
@@ -21,8 +21,8 @@
 
 /* ---- resuming ---- */
 
-/* Checks whether the run that left r->found can be resumed with the present configuration: only
- * some keys may change. Returns RT_CONFIG with a list of the differences. */
+/* Checks whether the run of r->found can be resumed with the current configuration: only some keys
+ * may change. Returns RT_CONFIG with a list of the differences. */
 static rt_status compare_with_checkpoint(rt_run *r)
 {
     rt_checkpoint_info info;
@@ -45,8 +45,8 @@ static rt_status compare_with_checkpoint(rt_run *r)
     return status;
 }
 
-/* Finds the newest checkpoint of a run that is resumed; r->before stays NULL without one. A folder
- * with anything of a run is locked before, so that no other process can write a newer one. */
+/* Opens the newest checkpoint of a run to resume; without one, r->before stays NULL. A folder with
+ * files of a run is locked first, so that no other process can write a newer checkpoint. */
 static rt_status find_own(rt_run *r)
 {
     rt_checkpoint_found newest = {0};
@@ -64,7 +64,7 @@ static rt_status find_own(rt_run *r)
     return compare_with_checkpoint(r);
 }
 
-/* Adds the former schedule of a run that is extended, and reports the changes. */
+/* Records the former schedule of a run that is extended, and reports the changes. */
 static rt_status extend(rt_run *r)
 {
     rt_config *c = r->config;
@@ -85,8 +85,8 @@ static rt_status extend(rt_run *r)
     return status;
 }
 
-/* Starts a run without a checkpoint. Returns RT_CONFIG if another process wrote one after the
- * search and before the lock. */
+/* Starts a run without a checkpoint. Returns RT_CONFIG if another process wrote a checkpoint
+ * between the search and the lock. */
 static rt_status start_afresh(rt_run *r)
 {
     int64_t *steps = NULL;
@@ -103,7 +103,7 @@ static rt_status start_afresh(rt_run *r)
     return status;
 }
 
-/* Loads the checkpoint that the run continues from, and reports the changes of an extension. */
+/* Loads the checkpoint that the run continues from, and reports an extension. */
 static rt_status resume(rt_run *r)
 {
     if (!r->before)
@@ -148,7 +148,7 @@ rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64
     return status;
 }
 
-/* Returns whether the branch changes a key that decides where theta starts. */
+/* Returns whether the branch changes a key that determines the initial theta. */
 static bool starts_anew(const rt_config *trunk, const rt_config *branch)
 {
     static const char *const keys[] = {"theta.init", "theta.init_sigma", "theta.init_from"};
@@ -164,8 +164,8 @@ static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *w
         rt_run_note(r, "%s: %d, the first is %s", what, rest->count, rest->first);
 }
 
-/* Resets the optimizer states of parameters that the trunk froze and the branch trains: they have
- * seen no gradient. */
+/* Resets the optimizer states of parameters that the trunk froze and the branch trains, because
+ * they have received no gradient. */
 static void thaw(rt_run *r, const rt_config *trunk)
 {
     const rt_parameters *p = &r->state->model->parameters;
@@ -211,8 +211,8 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
     return status;
 }
 
-/* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of the steps before.
- * Returns RT_CONFIG if it is that of this run, which a branch must not replace. */
+/* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of earlier steps. Returns
+ * RT_CONFIG if FOLDER is that of this run, which a branch must not replace. */
 static rt_status find_trunk_folder(rt_run *r)
 {
     static const char folder[] = "/checkpoints/";
@@ -231,7 +231,7 @@ static rt_status find_trunk_folder(rt_run *r)
                : rt_ok();
 }
 
-/* Opens a checkpoint or a folder of Hugging Face that the run starts from. */
+/* Opens the checkpoint or Hugging Face folder that the run starts from. */
 static rt_status find_model(rt_run *r, const char *path, rt_which_checkpoint which)
 {
     rt_status status = rt_find_checkpoint(&r->found, path, which, NULL);
@@ -299,12 +299,12 @@ static rt_status start_from_folder(rt_run *r, bool has_head)
     return status;
 }
 
-/* Takes the parameters of train.init_from. */
+/* Copies the parameters of train.init_from, if it is set. */
 static rt_status start_from(rt_run *r)
 {
     if (!r->config->train.init_from)
         return rt_ok();
-    /* The head of the model is taken if it has the classes of the data. */
+    /* The head is copied if its classes are those of the data. */
     const bool has_head = rt_labels_equal(rt_data_labels(r->data), r->labels);
     if (r->found.imported)
         return start_from_folder(r, has_head);
@@ -331,14 +331,14 @@ static rt_status prepare(rt_run *r)
     if (r->config->train.trunk) {
         status = branch(r);
     } else {
-        if (origin) /* before the trainer has threads */
+        if (origin) /* before the trainer starts threads */
             status = find_model(r, origin, RT_CHECKPOINT_LAST);
         if (!status.code)
             status = rt_run_open(r, false);
         if (!status.code)
             status = start_from(r);
     }
-    /* a branch may have the theta of its trunk */
+    /* a branch may keep the theta of its trunk */
     if (status.code || r->theta != RT_BRANCH_FRESH || !path)
         return status;
     rt_transformer *model = r->state->model;
@@ -350,10 +350,10 @@ static rt_status prepare(rt_run *r)
     return status;
 }
 
-/* ---- the tables of an earlier part of the run ---- */
+/* ---- tables of earlier steps ---- */
 
-/* Warns if the files of data are not those of the newest session in timing.csv. The vocabulary,
- * which is the last file, does not count: that of the checkpoint is used. */
+/* Warns if the data files differ from those of the newest session in timing.csv. The vocabulary,
+ * the last file, is ignored: the run uses that of its checkpoint. */
 static void warn_of_data(rt_run *r, const char *data)
 {
     rt_csv timing;
@@ -413,7 +413,7 @@ static void warn_of_tables(rt_run *r)
     warn_of_rows(r, &r->metrics.theta, before->theta.log ? due : evaluated);
 }
 
-/* Copies a table of the trunk, of which the rows before the branch are kept later. */
+/* Copies a table of the trunk; opening it later truncates it to the rows before the branch. */
 static rt_status copy_table(rt_run *r, const char *name, bool wanted)
 {
     char path[RT_PATH_SIZE];
@@ -470,7 +470,7 @@ static rt_status refuse_used_folder(const rt_run *r)
 }
 
 /* Opens what a run needs, before anything is created. Returns every error of a configuration that
- * cannot be trained, apart from errors of creating the run folder. */
+ * cannot be trained, except errors of creating the run folder. */
 static rt_status open_run(rt_run *r)
 {
     rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);

@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the evaluations of a run ---- */
-
 bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss)
 {
     e->loss = loss;
@@ -73,8 +71,8 @@ rt_status rt_run_print(rt_writer *w)
 
 /* ---- data and trainer ---- */
 
-/* Checks that the tokens of the model and of the data are the same; with `own`, a model that is
- * resumed or used, also the classes. `path` names the model. */
+/* Checks that the model and the data have the same tokens; with `own`, for a model that is resumed
+ * or used, also the same classes. Returns RT_CHECKPOINT, naming the model by `path`, if not. */
 static rt_status check_meaning(const rt_run *r, const char *path, bool own)
 {
     const rt_vocabulary *tokens = rt_data_vocabulary(r->data);
@@ -127,8 +125,7 @@ static rt_status read_meaning(rt_run *r)
     return status.code ? status : rt_checkpoint_tables(image, &r->words, &r->types);
 }
 
-/* Reports texts that are unknown, cut or short, and token ids that the file and rotor give
- * different meanings. */
+/* Reports unknown, truncated or short texts, and token ids whose meaning differs in the file. */
 static void report_data(rt_run *r)
 {
     const int length = r->config->data.length;
@@ -163,7 +160,7 @@ static void report_data(rt_run *r)
                     texts.count > 1 ? " each" : "");
 }
 
-/* Warns if data.vocab_file is no longer the vocabulary of the run. A missing file is no change. */
+/* Warns if data.vocab_file is no longer the vocabulary of the run. A missing file is ignored. */
 static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
 {
     unsigned char *bytes;
@@ -203,9 +200,9 @@ static rt_status open_data(rt_run *r, bool own)
     rt_opening_begin(&opening, &o, r->config, r->world, a->quiet);
     if (own && a->resume && !status.code)
         compare_vocabulary_file(r, &o);
-    if (own) /* the vocabulary of the checkpoint is used, even if the file has changed */
+    if (own) /* the checkpoint's vocabulary is used, even if the file has changed */
         o.vocab_file = NULL;
-    /* a fresh run has the labels of its own file */
+    /* a fresh run uses the labels of its own file */
     const rt_data_meaning known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types};
     if (!status.code)
         status = !reads_data(r) ? rt_data_open_without(&r->data, &r->config->data, known)
@@ -233,7 +230,7 @@ static rt_status check_lengths(const rt_run *r)
     return rt_ok();
 }
 
-/* `blank`: the parameters are going to be loaded. */
+/* Checks the memory and creates the trainer; `blank`: its parameters are going to be loaded. */
 static rt_status make_trainer(rt_run *r, bool blank)
 {
     const rt_arguments *a = r->arguments;
@@ -266,7 +263,7 @@ rt_status rt_run_open(rt_run *r, bool own)
     rt_status status = open_data(r, own);
     if (!status.code && reads_data(r))
         status = check_lengths(r);
-    /* A branch has parameters that its trunk lacks; a resumed run is trained. */
+    /* A branch has parameters that its trunk lacks, and a resumed run is trained. */
     const bool blank = own && !r->branches && !r->arguments->resume;
     return status.code ? status : make_trainer(r, blank);
 }
@@ -359,7 +356,7 @@ rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool co
     return rt_ok();
 }
 
-/* A folder of Hugging Face has taken no step. */
+/* Loads the model of r->found; a Hugging Face folder is at step 0. */
 rt_status rt_run_load(rt_run *r)
 {
     if (r->found.imported) {
@@ -376,7 +373,7 @@ rt_status rt_run_load(rt_run *r)
     }
     rt_checkpoint_info info = {0};
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    if (!r->arguments->resume) /* the states are only read for training */
+    if (!r->arguments->resume) /* optimizer states are only read for training */
         model.rule = NULL;
     rt_status status = rt_checkpoint_load(r->found.image, &model, &info);
     r->found.image = NULL;

@@ -11,24 +11,24 @@ enum { EXIT_SECOND_INTERRUPT = 130 };
 static volatile sig_atomic_t requested;
 static volatile sig_atomic_t interrupted;
 
-/* Read by the handlers; written by the training thread, which is the one that they interrupt. */
+/* State of the handlers, also written by the training thread, which they interrupt. */
 static const atomic_long *volatile watched;
 static volatile sig_atomic_t patience;
 static volatile long seen;
-static volatile sig_atomic_t unchanged; /* seconds */
+static volatile sig_atomic_t unchanged; /* seconds without progress */
 
 static void ask(int number)
 {
     if (number == SIGINT && interrupted)
         _exit(EXIT_SECOND_INTERRUPT);
     interrupted |= number == SIGINT;
-    if (!requested) /* later signals must not put the alarm off */
+    if (!requested) /* later signals must not delay the alarm */
         alarm(1);
     requested = number;
 }
 
-/* Handles the alarm of every second after the signal. An alarm before it was set by the process
- * that started this program, and requests a stop as well. */
+/* Handles SIGALRM every second after the signal. An alarm before the signal was set by the process
+ * that started this program, and requests a stop too. */
 static void look(int number)
 {
     static const char message[] = ": the step does not end: stopped without a checkpoint\n";
@@ -41,7 +41,7 @@ static void look(int number)
     const long now = progress ? atomic_load(progress) : 0;
     unchanged = progress && now == seen ? unchanged + 1 : 0;
     seen = now;
-    if (unchanged > patience) { /* which stays 0 while nothing is watched */
+    if (unchanged > patience) { /* patience is 0 while nothing is watched */
         ssize_t written = write(STDERR_FILENO, name, strlen(name));
         written = write(STDERR_FILENO, message, strlen(message));
         (void)written;

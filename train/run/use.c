@@ -1,4 +1,4 @@
-/* The uses of a trained model: --eval, --usage, --distances, --predict, --embed and --export. */
+/* Uses of a trained model: --eval, --usage, --distances, --predict, --embed and --export. */
 
 #include "train/run/state.h"
 
@@ -14,8 +14,8 @@
 
 /* ---- the model ---- */
 
-/* Resolves the configuration of a use with a CONFIG.ini: that of the run, with the keys of the
- * command line; with --checkpoint, the given one. */
+/* Resolves the configuration of a use with a CONFIG.ini: the configuration of the run with the
+ * overrides of the command line or, with --checkpoint, the given one. */
 static rt_status configure(rt_run *r)
 {
     rt_config own;
@@ -56,7 +56,7 @@ static bool on_command_line(const rt_config *c, const char *key)
 }
 
 /* Checks the options that depend on the data, and applies --special. Labelled data always reads
- * special tokens as tokens, and ids have no text. */
+ * special tokens as tokens, and token ids have no text. */
 static rt_status check_options(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
@@ -112,7 +112,7 @@ static rt_status predict(rt_run *r)
     rt_predict_options o = rt_predict_arguments(r->arguments, r->config);
     rt_predicted predicted;
     const int32_t last = rt_run_last_token(r);
-    if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* masks alone */
+    if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* for masked texts only */
         o.last = &last;
     o.crew = rt_workers_crew(rt_trainer_workers(r->trainer), 0);
     o.positions = rt_transformer_capacity(&r->state->model->options);
@@ -125,8 +125,6 @@ static rt_status predict(rt_run *r)
         report_predicted(r, &predicted, o.positions);
     return status;
 }
-
-/* ---- evaluations ---- */
 
 static rt_status evaluate(rt_run *r)
 {
@@ -155,8 +153,8 @@ static rt_status evaluate(rt_run *r)
 
 /* ---- --export ---- */
 
-/* Adds the facts of a model card: the length of its training, the results in result.csv if the run
- * ended at this checkpoint, and the drift of its theta. */
+/* Adds the facts of a model card: the length of the training, the results in result.csv if the run
+ * ended at this checkpoint, and the drift of theta. */
 static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
     rt_results results = {0};
@@ -206,8 +204,7 @@ static rt_status export_model(const rt_run *r)
     if (!status.code && !text)
         status = rt_out_of_memory("a model card");
     if (!status.code) {
-        /* max_position_embeddings of a folder that rotor did not write stays, unless the user gives
-         * data.length */
+        /* max_position_embeddings of another program stays unless data.length is given */
         const bool kept = there && !there->own && data->length == there->data.length;
         const int positions = kept ? there->max_positions : 0;
         rt_huggingface_export export = {.vocabulary = vocabulary,
@@ -240,8 +237,6 @@ static rt_status export_model(const rt_run *r)
     return status;
 }
 
-/* ---- the command ---- */
-
 rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments *arguments)
 {
     rt_config own = *config;
@@ -262,7 +257,7 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
     if (!status.code)
         status = rt_run_load(&r);
     if (own.origin[rt_key_find("theta.tolerances")] != RT_FROM_COMMAND_LINE)
-        own.theta.tolerances = false; /* the run has measured them; an evaluation is quick */
+        own.theta.tolerances = false; /* the run has measured them, and an evaluation is quick */
     if (!status.code && (arguments->command != RT_COMMAND_EVAL || arguments->per_line))
         rt_run_note(&r, "checkpoint: %s, step %d", r.found.path, r.state->step);
     if (!status.code)

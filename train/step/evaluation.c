@@ -12,9 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- a batch ---- */
-
-/* Counts the predicted class of each label. */
+/* Counts the labels of each class (row) by their predicted class (column). */
 static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32_t *wanted)
 {
     const size_t classes = (size_t)rt_columns(logits);
@@ -77,16 +75,16 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
 
 typedef struct model_jobs {
     rt_trainer *trainer;
-    const rt_parts *parts; /* of an evaluation; NULL: the jobs have no sequences */
+    const rt_parts *parts; /* parts of an evaluation; NULL: the jobs have no sequences */
     rt_model_job *run;
     void *context;
     int first; /* number of the first job */
     pthread_mutex_t lock;
-    rt_status failure; /* of the failed job with the lowest number, ... */
-    int failed;        /* ... and its number */
+    rt_status failure; /* status of the failed job with the lowest number */
+    int failed;        /* number of that job */
 } model_jobs;
 
-/* Draws the sequences of a part into a batch that has room for a full one. */
+/* Draws the sequences of a part into a batch with room for a full part. */
 static void draw_part(const rt_parts *p, int number, rt_labelled_batch *batch)
 {
     const long first = (long)number * p->rows, left = p->sequences - first;
@@ -178,12 +176,12 @@ rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run,
 typedef struct part {
     rt_batch_result result;
     long labels;
-    long bytes; /* of text, that the labels stand for; below 0: unknown */
+    long bytes; /* bytes of text that the labels stand for; below 0: unknown */
 } part;
 
 typedef struct evaluation {
     rt_parts parts;
-    part *results; /* of the parts of all processes */
+    part *results; /* results of the parts of all processes */
 } evaluation;
 
 /* Counts the bytes of text that the labels stand for; -1 if unknown. */
@@ -234,7 +232,7 @@ static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
     return rt_ok();
 }
 
-/* Each place counts its own confusions, whose sum does not depend on their order. */
+/* Evaluates with one confusion matrix per place: their sum does not depend on their order. */
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
                                      int64_t *confusion)
 {

@@ -68,7 +68,7 @@ int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int
 
 typedef struct line_scoring {
     const rt_data *data;
-    pthread_mutex_t lock; /* guards the scores, which sequences append in any order */
+    pthread_mutex_t lock; /* guards the scores, which jobs append in any order */
     rt_line_scores *scores;
     size_t capacity;
 } line_scoring;
@@ -83,7 +83,7 @@ double rt_logits_loss(const real *logits, int columns, int wanted)
     return most + log(sum) - (double)logits[wanted];
 }
 
-/* Returns the end of the list, with room for so many lines; NULL if the heap is exhausted. */
+/* Returns the end of the list, grown by `count` lines; NULL if the heap is exhausted. */
 static rt_line_score *append_lines(line_scoring *f, int count)
 {
     rt_line_scores *s = f->scores;
@@ -95,7 +95,7 @@ static rt_line_score *append_lines(line_scoring *f, int count)
     return lines + s->count - count;
 }
 
-/* Labelled tokens of a sentence are consecutive lines of the file. */
+/* Scores the labels of a sequence, which are consecutive lines of the file. */
 static rt_status score_sequence(void *context, int number, const rt_labelled_batch *b,
                                 rt_transformer *model, rt_graph *g)
 {
@@ -160,11 +160,11 @@ bool rt_theta_reset_hurts(const rt_theta_reset *r)
     const double rounding = 1e-12;
     const double least_accuracy = r->accuracy - 0.01 - rounding;
     const double most_loss = (r->accuracy < 0.9 ? r->loss : 1.5 * r->loss) + 0.01;
-    return !(r->reset_accuracy >= least_accuracy && r->reset_loss <= most_loss); /* also for NaN */
+    return !(r->reset_accuracy >= least_accuracy && r->reset_loss <= most_loss); /* true for NaN */
 }
 
-/* Copies the parameters that hold theta to `kept`, or back from it; NULL: only counts. Returns how
- * many numbers they are. */
+/* Copies the parameters that hold theta to `kept`, or without `keep` back; with a NULL `kept` only
+ * counts. Returns the number of elements. */
 static size_t copy_theta(rt_parameters *p, real *kept, bool keep)
 {
     size_t count = 0;
@@ -203,7 +203,7 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
     rt_free(kept);
     if (status.code != RT_NONFINITE)
         return status;
-    *result = (rt_evaluation){.loss = (double)NAN}; /* --trap has found it */
+    *result = (rt_evaluation){.loss = (double)NAN}; /* an error of --trap */
     return rt_ok();
 }
 
@@ -212,18 +212,17 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
 typedef struct search {
     rt_trainer *trainer;
     int length;
-    double *theta; /* of the model; one of them changes for an evaluation */
+    double *theta; /* theta of the model, of which an evaluation changes one */
     rt_evaluation own;
     int (*stop)(void); /* or NULL */
 } search;
 
-/* Steps of ln theta that are tried outwards, until one hurts. */
+/* Steps of ln theta that are tried outwards until one harms the model. */
 static const double rungs[] = {0.03, 0.1, 0.3, 1, RT_THETA_FARTHEST};
-static const double nearest = 0.003; /* lower end of the range below the first rung */
+static const double nearest = 0.003; /* lower end of the range below the first step */
 _Static_assert(sizeof rungs / sizeof *rungs <= RT_THETA_EVALUATIONS, "the last rung is reached");
 
-/* Finds the largest step of the n-th theta, in the direction `sign`, that does not hurt the model.
- */
+/* Finds the largest harmless step of the n-th theta in the direction `sign`. */
 static rt_status find_tolerance(const search *s, size_t n, int sign, double *tolerance)
 {
     const double theta = s->theta[n];
@@ -268,8 +267,8 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
 
 /* ---- usage of pairs ---- */
 
-/* Usages of parts that are computed at the same time, one for each place. Their sums are added in
- * the order of the parts. */
+/* Usages of parts that are computed at the same time, one for each place. They are added to the sum
+ * in the order of the parts. */
 typedef struct usage_round {
     rt_usage *usages;
     int places;
@@ -324,7 +323,7 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 
 /* ---- distances of attention ---- */
 
-/* Distances with the weights of one sequence at a time, (heads, T, T) of each layer. */
+/* Sums by distance, and the weights of one sequence at a time, (heads, T, T) for each layer. */
 typedef struct attended {
     rt_attention_distances *sum;
     real **weights;
@@ -337,7 +336,7 @@ static void add_head(double *sum, const real *weights, const uint8_t *mask, int 
             sum[abs(i - j)] += (double)weights[i * T + j];
 }
 
-/* Computes the weights of a sequence, and adds them. */
+/* Computes the weights of a sequence and adds them to the sums. */
 static rt_status add_attended(void *context, int number, const rt_labelled_batch *batch,
                               rt_transformer *model, rt_graph *g)
 {
@@ -356,7 +355,7 @@ static rt_status add_attended(void *context, int number, const rt_labelled_batch
     return status;
 }
 
-/* Scales the weights of each head to sum 1. */
+/* Scales the shares of each head to sum to 1. */
 static void divide_by_sums(rt_attention_distances *d)
 {
     for (int n = 0; n < d->layers * d->heads; n++) {
@@ -391,7 +390,7 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
         weights[l] = each + (size_t)l * size;
     rt_parts parts;
     rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
-    for (int i = 0; i < parts.count && !status.code; i++) /* in order: the sums are rounded */
+    for (int i = 0; i < parts.count && !status.code; i++) /* in order: sums are rounded */
         status = rt_parts_run(&parts, i, i + 1, add_attended, &(attended){d, weights});
     rt_parts_free(&parts);
     rt_free(each);

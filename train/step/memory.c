@@ -15,10 +15,10 @@
 
 static const double giga = 1e9;
 
-/* Stack of a thread without a limit, and of a thread of OpenBLAS. */
+/* Stack of a thread without a limit, and of a thread of OpenBLAS, in bytes. */
 static const double usual_stack = 8 << 20;
 
-/* Returns the soft limit of a resource; INFINITY without one. */
+/* Returns the soft limit of a resource; INFINITY without a limit. */
 static double limit_of(int resource)
 {
     struct rlimit limit;
@@ -28,7 +28,7 @@ static double limit_of(int resource)
 
 /* ---- labels ---- */
 
-/* Number of tokens that are drawn to count labels, and limit of the length of a drawn sequence. */
+/* Number of tokens drawn to count labels; also the largest length of a drawn sequence. */
 enum { SAMPLED = 1 << 14 };
 
 /* Estimates the mean and the variance of the number of labels of a sequence. */
@@ -76,7 +76,7 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
 
 /* ---- passes ---- */
 
-/* Runs forward on a batch, and backward if `records`, in a dry graph. */
+/* Runs forward and, if `records`, backward on a batch in a dry graph. */
 static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool records)
 {
     const rt_config *c = t->config;
@@ -92,8 +92,8 @@ static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool
     return records ? rt_graph_backward(g, loss) : rt_graph_status(g);
 }
 
-/* Shards of this process have at most two sizes, each of which fills the chunks of an arena
- * differently. */
+/* Runs one step for each size of shard. This process has shards of at most two sizes, which fill
+ * the chunks of an arena differently. */
 static rt_status dry_step(rt_trainer *t, rt_graph *g)
 {
     rt_status status = rt_ok();
@@ -107,7 +107,7 @@ static rt_status dry_step(rt_trainer *t, rt_graph *g)
     return status;
 }
 
-/* Evaluates at all lengths of a run; *batches is the size of the largest batch. */
+/* Evaluates at all lengths of a run; *batches is the size of the largest batch in bytes. */
 static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
 {
     const rt_config *c = t->config;
@@ -153,7 +153,7 @@ static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
     return status;
 }
 
-/* Counts the numbers of this process that have no such state, whose memory is never touched. */
+/* Counts the elements in this process without such a state; its memory is never touched. */
 static size_t numbers_without(const rt_trainer *t, int state)
 {
     const bool has_all = rt_world_rank(t->world) == 0;
@@ -200,10 +200,10 @@ rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt
 
 /* ---- bytes of each phase ---- */
 
-/* Bytes of a checkpoint beside the numbers, for each tensor and for the file: measured. */
+/* Bytes of a checkpoint beside its numbers, for each tensor and for the file, as measured. */
 static const double bytes_of_tensor = 2800, bytes_of_file = 1 << 20;
 
-/* Address space that the C library reserves for the heap of a thread. */
+/* Address space that the C library reserves for the heap of a thread, in bytes. */
 static const double heap_of_thread = 64 << 20;
 
 /* Returns the bytes of the graphs of all places, with scratch memory of threads and engine. */
@@ -234,9 +234,9 @@ static double trainer_bytes(const rt_dry_run *r)
     return bytes;
 }
 
-/* Fills the phases of a training, in memory or in address space. A checkpoint is built in memory,
- * written, and then read back into memory and compared parameter by parameter, after the trainer
- * has returned the working memory of a step (rt_trainer_rest), but not its address space. */
+/* Computes the phases of a training, in memory or in address space. After the trainer has released
+ * the working memory of a step (rt_trainer_rest), but not its address space, a checkpoint is built
+ * in memory, written, read back and compared parameter by parameter. */
 static void find_training(double *at, const rt_dry_run *r, double threads, bool saves, bool space)
 {
     const double kept = trainer_bytes(r) + threads;
@@ -248,11 +248,11 @@ static void find_training(double *at, const rt_dry_run *r, double threads, bool 
     at[RT_PHASE_SAVE] = trained + written - (space ? 0 : rested);
 }
 
-/* Fills the uses of a checkpoint, of which every parameter is first read into a buffer and checked.
- * A resumed run holds the checkpoint in memory until the values and the states are read. A use of
- * the model lets a child process read it, which returns a list of the values
- * (io/checkpoint/image.h); then the process holds the list and the values. The address space is
- * that of the whole trainer, of which memory touches the values and what is counted here. */
+/* Computes the uses of a checkpoint. Each parameter is read into a buffer and checked before it is
+ * used. A resumed run holds the checkpoint in memory until values and states are read. For other
+ * uses a child process reads it and returns a list of the values (io/checkpoint/image.h); then the
+ * process holds the list and the values. The address space is that of the whole trainer, of which
+ * only the values and what is counted here are touched. */
 static void find_uses(double *at, const rt_dry_run *r, double threads, bool space)
 {
     const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
@@ -291,7 +291,7 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
 
 /* ---- control groups ---- */
 
-/* Folder of the control groups of a version, and name of the file with the limit of a group. */
+/* Folder of the control groups of a version, and name of the file with a group's limit. */
 typedef struct hierarchy {
     int version;
     const char *folder, *file;
@@ -301,7 +301,7 @@ static const hierarchy hierarchies[] = {{1, "/sys/fs/cgroup/memory", "memory.lim
                                         {2, "/sys/fs/cgroup", "memory.max"},
                                         {2, "/sys/fs/cgroup/unified", "memory.max"}};
 
-/* Without a limit, version 1 reports a number of this size, version 2 a word. */
+/* Limit from which there is none: version 1 reports a number of this size, version 2 a word. */
 static const double no_limit = 0x1p62;
 
 static double read_limit(const char *path)
@@ -314,8 +314,8 @@ static double read_limit(const char *path)
     return is_number && limit < no_limit ? limit : (double)INFINITY;
 }
 
-/* Reads the limits of a group and of all groups above it. In a container, the folders of groups
- * outside are missing, and the root is the group of the container. */
+/* Reads the limits of a group and of all groups above it. In a container, the folders of outer
+ * groups are missing, and the root is the group of the container. */
 static void read_group_limits(rt_memory_limits *limits, const char *root, const hierarchy *h,
                               const char *group)
 {
@@ -333,7 +333,7 @@ static void read_group_limits(rt_memory_limits *limits, const char *root, const 
     }
 }
 
-/* A line is "5:cpu,memory:/a/b" or, of version 2, "0::/a/b". */
+/* Reads the groups of the process from lines "5:cpu,memory:/a/b" or, in version 2, "0::/a/b". */
 static void read_groups(rt_memory_limits *limits, const char *root)
 {
     char line[RT_PATH_SIZE];
@@ -355,9 +355,7 @@ static void read_groups(rt_memory_limits *limits, const char *root)
         fclose(file);
 }
 
-/* ---- this process ---- */
-
-/* Reads /proc/self/statm (proc(5)): pages of address space, of memory, and of data with stack. */
+/* Reads /proc/self/statm (proc(5)), in pages: address space, resident memory, data with stack. */
 void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
 {
     const double page = (double)sysconf(_SC_PAGESIZE);
@@ -379,7 +377,7 @@ void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
 
 /* ---- address space of OpenBLAS ---- */
 
-/* Returns the number of threads that OpenBLAS is going to have in this environment. */
+/* Returns the number of threads that OpenBLAS will start in this environment. */
 static int openblas_threads(char **environment)
 {
     static const char *const names[] = {"OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=",
@@ -415,7 +413,7 @@ rt_status rt_address_space_check(char **environment)
 
 /* ---- comparison with the limits ---- */
 
-/* Returns the largest need of a use, and its phase: bytes beyond those of the process. */
+/* Returns the largest need of a use beyond the memory of the process, in bytes, and its phase. */
 static double largest_need(const double *at, rt_memory_use use, double freed,
                            rt_memory_phase *phase)
 {
@@ -433,8 +431,8 @@ static double largest_need(const double *at, rt_memory_use use, double freed,
     return most;
 }
 
-/* Formats "parameters and moments 1.6, 6 blocks of gradients 3.2, activations 70.2", in
- * gigabytes. */
+/* Formats the parts of a need in gigabytes: "parameters and moments 1.6, 6 blocks of gradients 3.2,
+ * activations 70.2". */
 static void format_parts(char *text, size_t size, const rt_memory_need *need, rt_memory_use use,
                          rt_memory_phase phase)
 {
@@ -499,8 +497,6 @@ static rt_status compare_need(const rt_memory_need *need, rt_memory_use use, dou
                             limits.data);
     return rt_ok();
 }
-
-/* ---- the check ---- */
 
 rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const rt_data *data,
                           rt_world *world, rt_memory_use use, double freed)

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* ---- clock ---- */
-
-/* Weak: the test of the progress line has a clock of its own. */
+/* Weak symbol: the test of the progress line has its own clock. */
 __attribute__((weak)) double rt_seconds(void)
 {
     struct timespec now;
@@ -35,7 +33,7 @@ static void expect_finite(const rt_node *n, const real *x, const rt_tensor *of, 
                       i, rt_shape_text(of), (double)x[i]);
 }
 
-/* In bf16 an exponent of all ones is infinite or no number. */
+/* Returns the index of the first infinity or NaN in bf16: its exponent bits are all ones. */
 static size_t first_nonfinite_rounded(const uint16_t *x, size_t size)
 {
     enum { EXPONENT = 0x7f80 };
@@ -75,15 +73,15 @@ static double size_of(const rt_tensor *x)
     return x ? (double)rt_size(x) : 0;
 }
 
-/* Additions and multiplications of the ops that do most of them; of the others, one for each
- * element. Backward of a product makes two. */
+/* Returns the additions and multiplications of products and attention; for other ops, one per
+ * element. Backward of a product computes two products. */
 static double flops_of(const rt_node *n, bool backward)
 {
     const rt_tensor *first = n->in[0], *out = n->out;
     const double products = backward ? 2 : 1;
     if (n->op == &rt_op_linear || n->op == &rt_op_linear_activation || n->op == &rt_op_matmul)
         return products * 2 * size_of(out) * rt_columns(first);
-    if (n->op == &rt_op_attention) /* backward forms the scores once more */
+    if (n->op == &rt_op_attention) /* backward computes the scores once more */
         return (backward ? 10 : 4) * size_of(first) * n->in[1]->shape[1];
     if (n->op == &rt_op_linear_attention)
         return products * 4 * size_of(first) * n->in[2]->shape[3];

@@ -1,18 +1,18 @@
 #ifndef ROTOR_TRAIN_STEP_OBSERVERS_H
 #define ROTOR_TRAIN_STEP_OBSERVERS_H
 
-/* Observers of a graph that computes: the first number that is not finite (--trap), and the time of
- * each op (--profile); and the clock of all measurements. */
+/* Observers of the computation of a graph: the first number that is not finite (--trap), and the
+ * time of each op (--profile); and the clock of all measurements. */
 
 #include "core/graph.h"
 
 #include <stdio.h>
 
-/* Returns the seconds of a monotonic clock; only differences have a meaning. */
+/* Returns the seconds of a monotonic clock. Only differences are meaningful. */
 double rt_seconds(void);
 
-/* Fails the graph with RT_NONFINITE, and names the op, when a result or a gradient has a NaN or
- * an infinity. Needs no context. */
+/* Fails the graph with RT_NONFINITE and names the op if a result or a gradient has a NaN or an
+ * infinity. Needs no context. */
 extern const rt_observer rt_trap;
 
 /* Time, calls and work of each op. One for each thread; zeroed at the start. */
@@ -20,7 +20,7 @@ enum { RT_MOST_PROFILED = 64 };
 
 typedef struct rt_profile_entry {
     const rt_op *op;
-    long calls[2]; /* forward, backward, as all below */
+    long calls[2]; /* forward, backward; also below */
     double seconds[2];
     double bytes[2];
     double flops[2];
@@ -29,7 +29,7 @@ typedef struct rt_profile_entry {
 typedef struct rt_profile {
     int count;
     rt_profile_entry list[RT_MOST_PROFILED];
-    double start; /* of the current op */
+    double start; /* start of the current op, in seconds */
 } rt_profile;
 
 rt_observer rt_profile_observer(rt_profile *profile);

@@ -1,9 +1,9 @@
 #ifndef ROTOR_TRAIN_STEP_PRIVATE_H
 #define ROTOR_TRAIN_STEP_PRIVATE_H
 
-/* The parts of a trainer, for the files of this folder: trainer.c creates and frees it, step.c
- * takes a step and sends orders to the processes of a world, shares.c sums gradients, evaluation.c
- * evaluates, measurements.c measures a trained model, memory.c counts its memory. */
+/* Parts of a trainer, for the files of this folder: trainer.c creates and frees it, step.c takes a
+ * step and sends orders to the processes of a world, shares.c sums gradients, evaluation.c
+ * evaluates, measurements.c measures a trained model, memory.c estimates its memory. */
 
 #include "core/memory.h"
 #include "core/real.h"
@@ -16,11 +16,10 @@
 
 /* ---- shares.c: the tree of sums ----
  *
- * Gradients are summed in a fixed binary tree of pairs, whoever computes them, where and when. A
- * process takes its shards in their order, in groups, each shard into a block of its own, and adds
- * all complete pairs after every group: so few blocks are needed, and the largest nodes of the tree
- * that lie in its range of shards are left. The nodes of all processes, taken in the order of their
- * shards, add up to the same sum. */
+ * Gradients are summed in a fixed binary tree of pairs, whoever computes them. A process takes its
+ * shards in order, in groups, each shard into its own block, and adds all complete pairs after each
+ * group. So few blocks are needed, and only the largest nodes of the tree within its range of
+ * shards are left. The nodes of all processes, in the order of shards, add up to the same sum. */
 
 /* Node of the tree: the sum of shards `first` ... `end` - 1, in a block of gradients. */
 typedef struct rt_subtree {
@@ -34,13 +33,12 @@ typedef struct rt_summation {
     int to, from;
 } rt_summation;
 
-/* Limit of the number of nodes: two of each level, and a level for each bit of the number of
- * shards. */
+/* Limit of the number of nodes: two per level, and one level per bit of the number of shards. */
 enum { RT_MOST_SUBTREES = 64 };
 
-/* Adjacent nodes that wait for their other halves. */
+/* Adjacent nodes whose other halves are still missing. */
 typedef struct rt_subtrees {
-    int shards; /* of the whole tree */
+    int shards; /* shards of the whole tree */
     int count;
     rt_subtree at[RT_MOST_SUBTREES];
 } rt_subtrees;
@@ -51,17 +49,17 @@ int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums);
 
 /* Plan for one shard. */
 typedef struct rt_leaf {
-    int block; /* of its gradient */
-    int sums;  /* number of sums that this shard and those before it allow */
+    int block; /* block of its gradient */
+    int sums;  /* number of sums that are possible once this shard is computed */
 } rt_leaf;
 
-/* Plans the shards first ... end - 1 in groups: fills their leaves and the list of sums, and leaves
- * the nodes. Returns the number of blocks. */
+/* Plans the shards first ... end - 1 in groups. Fills in their leaves, the list of sums, and the
+ * nodes that are left. Returns the number of blocks. */
 int rt_subtrees_plan(rt_subtrees *nodes, int first, int end, int group, rt_leaf *leaves,
                      rt_summation *sums);
 
-/* Returns the number of shards of a group: two per worker, so that a delayed worker does not delay
- * the others. */
+/* Returns the number of shards of a group, a power of two: at least two per worker, unless there
+ * are fewer shards, so that a delayed worker does not delay the others. */
 int rt_summation_group(int shards, int workers);
 
 /* Adds `other` to `sum`, element by element. */
@@ -69,48 +67,48 @@ void rt_sum_add(real *sum, const real *other, size_t size);
 
 /* ---- shares.c: shares of processes ----
  *
- * Each rank sends to every other rank that rank's slice of the nodes that it has left. It reduces
- * its own slice of all nodes in the order of the tree, updates its parameters, and sends these to
- * all. If every rank leaves one node, it sends 2 (P-1)/P of the gradients, the minimum. (Thakur,
+ * Each rank sends to every other rank that rank's slice of its remaining nodes. It reduces its own
+ * slice of all nodes in the order of the tree, updates its parameters, and sends these to all. If
+ * every rank has one node left, it sends 2 (P-1)/P of the gradients, the minimum. (Thakur,
  * Rabenseifner and Gropp 2005: a reduce-scatter by pairs, then a gather.) */
 
-/* Slices of parameters and gradients. A single process has all of them. */
+/* Slices of parameters and gradients. A single process has one slice, everything. */
 typedef struct rt_shares {
     rt_world *world;
-    int rank, size;       /* of this process, and of the world */
-    int first, count;     /* spans of this process, ... */
-    size_t start, length; /* ... and their numbers in the block of parameters */
-    size_t *shards;       /* (size + 1): the first shard of each process */
-    size_t *spans;        /* the first span of each */
-    size_t *numbers;      /* the first number of each in the block of parameters */
+    int rank, size;       /* rank of this process, and size of the world */
+    int first, count;     /* spans of this process */
+    size_t start, length; /* slice of this process in the parameter block */
+    size_t *shards;       /* (size + 1): first shard of each process */
+    size_t *spans;        /* (size + 1): first span of each process */
+    size_t *numbers;      /* (size + 1): first element of each process in the parameter block */
     const rt_span *parts; /* all spans */
-    int node_count;       /* number of nodes that all processes leave, in the order of shards */
-    int *owners;          /* of each node */
+    int node_count;       /* number of nodes left by all processes, in the order of shards */
+    int *owners;          /* rank of the owner of each node */
     real *received;       /* nodes of other processes, in the slice of this process */
-    real **nodes;         /* slice of this process, of each node */
-    rt_summation *sums;   /* of nodes */
+    real **nodes;         /* slice of each node in this process */
+    rt_summation *sums;   /* sums of nodes */
     int sum_count;
-    rt_parcel *sent, *taken; /* of each step */
+    rt_parcel *sent, *taken; /* parcels of each step */
     int sent_count, taken_count;
 } rt_shares;
 
-/* Assigns shards to processes; then rt_shares_divide assigns the spans of a block of `numbers`
- * parameters. The spans are borrowed, and so are the gradients of the nodes that this process
- * leaves, in their order. With the account of a dry run (else NULL), memory for the nodes of other
- * processes is reserved. RT_CONFIG if there are too many parameters for a world. */
+/* Assigns shards to processes. rt_shares_divide then assigns the spans of a parameter block of
+ * `numbers` elements. The spans are borrowed, as are `left`, the gradients of the nodes that this
+ * process has left, in their order. In a dry run, memory for nodes of other processes is reserved
+ * in `account` (else NULL). Returns RT_CONFIG if there are too many parameters for a world. */
 rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards) RT_MUST_CHECK;
 rt_status rt_shares_divide(rt_shares *s, const rt_span *spans, int count, size_t numbers,
                            real *const *left, rt_account *account) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
 
-/* Returns the first of `count` consecutive items of the process `rank` of `size`. */
+/* Returns the first of `count` consecutive items that process `rank` of `size` processes gets. */
 int rt_share_start(int count, int size, int rank);
 
-/* In a world, reduces the nodes of all processes to the gradient of the slice of this process, and
- * computes the squares of all spans. */
+/* Reduces, in a world, the nodes of all processes to the gradient of the slice of this process, and
+ * computes the sum of squares of every span. */
 void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares);
 
-/* Moves the slices of a state from all processes to process 0, or back. */
+/* Moves the slices of an optimizer state from all processes to process 0, or back. */
 void rt_shares_move(const rt_shares *s, real *state, bool to_first);
 
 /* ---- the trainer ---- */
@@ -129,96 +127,95 @@ typedef struct rt_shard {
     rt_status status;
 } rt_shard;
 
-/* Graph of one job at a time. A step or an evaluation has as many jobs at once as there are places.
- */
+/* Graph of one job at a time. There are as many jobs at the same time as there are places. */
 typedef struct rt_place {
     rt_graph *graph;
     atomic_bool taken;
 } rt_place;
 
 struct rt_trainer {
-    /* of the whole training */
+    /* whole training */
     const rt_config *config;
     const rt_data *data;
     rt_world *world;
-    rt_account *account;   /* of a dry run; NULL */
-    int (*stop)(void);     /* returns whether this process was asked to stop; or NULL */
-    void (*on_stop)(void); /* called by process 0 if another one was; or NULL */
+    rt_account *account;   /* account of a dry run; or NULL */
+    int (*stop)(void);     /* nonzero once this process was asked to stop; or NULL */
+    void (*on_stop)(void); /* called in process 0 if another process was asked to stop; or NULL */
     const rt_update_rule *rule;
     rt_training_state state;
-    uint16_t *rounded; /* the parameters in bf16, with run.math = bf16 */
+    uint16_t *rounded; /* parameters in bf16, with run.math = bf16 */
 
     /* threads */
     rt_workers *workers;
-    int threads;    /* of a step: rt_threads_of */
+    int threads;    /* threads of a step: rt_threads_of */
     real **scratch; /* scratch memory of each thread for updates of matrices */
     rt_place *places;
     int place_count;
-    rt_profile *profiles; /* of each place; NULL without --profile */
+    rt_profile *profiles; /* profile of each place; NULL without --profile */
 
     /* shards and the sum of their gradients */
-    int shards;                 /* of all processes */
-    int first_shard, end_shard; /* of this process */
-    rt_shard *shard;            /* of all processes; those of others have no sequences */
-    rt_shard_result *results;   /* of all shards */
+    int shards;                 /* number of shards of all processes */
+    int first_shard, end_shard; /* shards of this process */
+    rt_shard *shard;            /* (shards); shards of other processes have no sequences */
+    rt_shard_result *results;   /* (shards) */
     int group;                  /* number of shards between two sums */
-    int blocks;                 /* of gradients */
-    rt_transformer **models;    /* of each block; they share the values of the first */
-    rt_leaf *leaves;            /* of all shards; planned are those of this process */
-    rt_summation *sums;         /* of blocks */
-    rt_subtrees nodes;          /* that this process leaves */
+    int blocks;                 /* number of blocks of gradients */
+    rt_transformer **models;    /* model of each block; all share the values of the first */
+    rt_leaf *leaves;            /* (shards); only leaves of this process are planned */
+    rt_summation *sums;         /* sums of blocks */
+    rt_subtrees nodes;          /* nodes that this process has left */
     rt_span *spans;
     int span_count;
-    double *squares; /* of the summed gradient, of each span */
+    double *squares; /* sum of squares of the gradient of each span */
     rt_shares shares;
 
     /* the current step */
     rt_rates rates;
     double divisor; /* number of labels */
-    int first;      /* first shard of the current group, and the sums after it */
+    int first;      /* first shard of the current group; its sums follow */
     int first_sum, end_sum;
-    bool last;    /* whether the group is the last one, and no other process adds anything */
-    double scale; /* of the gradient: clipping */
+    bool last;    /* the group is the last one, and no other process adds anything */
+    double scale; /* factor of the gradient, for clipping */
 };
 
-/* Returns how many shards a process computes at the same time; further threads help with parts. */
+/* Returns how many shards a process computes at the same time; more threads help with parts. */
 int rt_trainer_places(const rt_config *config, const rt_world *world);
 
-/* Acquires a place for a job of a worker, with the crew of the worker, and releases it. */
+/* Acquires a place for a job of a worker, with the worker's crew; rt_trainer_leave releases it. */
 int rt_trainer_enter(rt_trainer *t, int worker);
 void rt_trainer_leave(rt_trainer *t, int place);
 
-/* Creates a trainer as rt_trainer_new, without communication in the world: the processes may have
- * different errors. To be freed with rt_trainer_end, which gives no order to other processes. */
+/* Creates a trainer as rt_trainer_new, but without communication: the processes of a world may have
+ * different errors. The caller frees it with rt_trainer_end, which sends no order to others. */
 rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config,
                                const rt_data *data,
                                const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_end(rt_trainer *t);
 
-/* Evaluates, in every process of a world, as rt_trainer_evaluate. */
+/* Evaluates as rt_trainer_evaluate; called in every process of a world. */
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
                                      int64_t *confusion) RT_MUST_CHECK;
 
 /* ---- evaluation.c: parts of the evaluation data ---- */
 
-/* The first sequences of the evaluation data, cut into parts of some rows. The cut depends on the
- * configuration alone. */
+/* The first sequences of the evaluation data, cut into parts of `rows` sequences. The cut depends
+ * on the configuration alone. */
 typedef struct rt_parts {
     rt_trainer *trainer;
     long sequences;
-    int rows;                   /* of a full part */
+    int rows;                   /* sequences of a full part */
     int count;                  /* number of parts */
-    rt_labelled_batch *batches; /* of each place */
+    rt_labelled_batch *batches; /* batch of each place */
 } rt_parts;
 
-/* Cuts the sequences of so many batches, or of all (0), into parts of `rows` sequences; 0: as many
- * as the first shard has. Holds the parameters (rt_trainer_hold) until rt_parts_free, which is to
- * be called in any case. */
+/* Cuts the sequences of so many batches, or of all (0), into parts of `rows` sequences, or (0) as
+ * many as the first shard has. Holds the parameters (rt_trainer_hold) until rt_parts_free, which
+ * must be called also after an error. */
 rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches) RT_MUST_CHECK;
 void rt_parts_free(rt_parts *p);
 
-/* Does the job of the parts first ... end - 1, each with its sequences. Returns RT_DATA if they
- * could not be read, else the status of the failed part with the lowest number. */
+/* Runs the job of each part first ... end - 1 with its sequences. Returns RT_DATA if they could not
+ * be read, else the status of the failed part with the lowest number. */
 rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *job,
                        void *context) RT_MUST_CHECK;
 

@@ -13,8 +13,7 @@ RT_ROW_KERNEL(rt_sum_add, (real *restrict sum, const real *restrict other, size_
         sum[k] += other[k];
 }
 
-/* Returns whether a and b are the two halves of a node. At the end of the shards, the second half
- * may be smaller. */
+/* Returns whether a and b are the two halves of a node. After the last shard, b may be smaller. */
 static bool are_halves(const rt_subtrees *nodes, const rt_subtree *a, const rt_subtree *b)
 {
     const bool full = a->level == b->level || (b->end == nodes->shards && b->level < a->level);
@@ -75,8 +74,6 @@ int rt_subtrees_plan(rt_subtrees *nodes, int first, int end, int group, rt_leaf 
     return blocks;
 }
 
-/* ---- shares of processes ---- */
-
 int rt_share_start(int count, int size, int rank)
 {
     return (int)((long)count * rank / size);
@@ -84,7 +81,7 @@ int rt_share_start(int count, int size, int rank)
 
 /* ---- sharing out ---- */
 
-/* Gives every process whole spans of about the same number of parameters. */
+/* Assigns whole spans to each process, about the same number of parameters each. */
 static void share_spans(rt_shares *s, int count)
 {
     const int size = s->size;
@@ -107,7 +104,7 @@ static void share_spans(rt_shares *s, int count)
     s->length = s->numbers[s->rank + 1] - s->start;
 }
 
-/* Lists the nodes that each process leaves, and the order of their sums. */
+/* Lists the nodes that each process has left, and the order of their sums. */
 static void plan_nodes(rt_shares *s, int shards)
 {
     rt_subtrees all = {.shards = shards};
@@ -124,8 +121,8 @@ static void plan_nodes(rt_shares *s, int shards)
     }
 }
 
-/* Plans the parcels of a step: `left` are the gradients of the nodes that this process leaves. The
- * nodes of other processes are received one after the other. */
+/* Plans the parcels of a step. `left` are the gradients of the nodes that this process has left.
+ * The nodes of other processes are received one after the other. */
 static rt_status plan_parcels(rt_shares *s, real *const *left, rt_account *account)
 {
     int own = 0;
@@ -225,9 +222,7 @@ void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares)
     rt_world_gather(s->world, squares, s->spans, sizeof *squares);
 }
 
-/* ---- moments ---- */
-
-/* Process 0 holds all moments, the others hold their share alone. */
+/* Moves slices: process 0 stores all moments, the others only their own slice. */
 void rt_shares_move(const rt_shares *s, real *moments, bool to_first)
 {
     const int rank = s->rank, size = s->size;

@@ -1,12 +1,12 @@
-/* One step of training: take_step, at the end of the passes 1 to 5 that it calls.
+/* One step of training: take_step, after the passes 1 to 5 that it calls.
  *
  * A batch is cut into shards, which the workers (threads) of all processes compute. The gradient of
  * a shard does not depend on who computes it, and gradients are summed in the order of one tree
  * (shares.c). Every process updates its slice of the parameters. With a single process, rt_world_*
  * and rt_shares_* do nothing.
  *
- * Below the step are the orders by which process 0 of a world tells the others what all do
- * together; without a world an order does nothing. */
+ * Below the step are the orders with which process 0 of a world controls the others; without a
+ * world an order does nothing. */
 
 #include "train/step/private.h"
 
@@ -27,7 +27,7 @@ static void draw_shard(void *context, int job, int worker)
 /* Draws the sequences of the step, and counts the labels and tokens of all shards. */
 static rt_status draw_batch(rt_trainer *t)
 {
-    int64_t counts[3] = {0}; /* labels, processes that have failed, processes asked to stop */
+    int64_t counts[3] = {0}; /* labels, failed processes, processes asked to stop */
     rt_workers_run(t->workers, draw_shard, t, t->end_shard - t->first_shard);
     rt_status status = rt_data_status(t->data);
     for (int i = t->first_shard; i < t->end_shard; i++) {
@@ -50,7 +50,7 @@ static rt_status draw_batch(rt_trainer *t)
 
 /* ---- 2. forward, backward, and the sums of this process ---- */
 
-enum { ZEROED = 1 << 18 }; /* size of a part */
+enum { ZEROED = 1 << 18 }; /* elements of a part */
 
 static void zero_part(void *context, int part, void *room)
 {
@@ -113,7 +113,7 @@ static void sum_span(void *context, int job, int worker)
         t->squares[job] = rt_sum_of_squares(gradients_of(t, 0, part), part->size);
 }
 
-/* Computes the shards of this process in groups, and adds them up to nodes of the tree. */
+/* Differentiates the shards of this process in groups, and adds them up to nodes of the tree. */
 static rt_status differentiate_shards(rt_trainer *t)
 {
     t->end_sum = 0;
@@ -132,7 +132,7 @@ static rt_status differentiate_shards(rt_trainer *t)
     return rt_engine_status();
 }
 
-/* ---- 3. the sum over processes ---- */
+/* ---- 3. sum over processes ---- */
 
 /* Gathers the results of all shards, and sums the gradients of all processes. */
 static void sum_processes(rt_trainer *t)
@@ -164,7 +164,7 @@ static void measure_step(const rt_trainer *t, rt_step_result *result)
     result->theta_grad_norm = sqrt(theta_squares);
 }
 
-/* Names the first parameter whose gradient is not finite. */
+/* Returns the error for a step that is not finite, with the name of the first such gradient. */
 static rt_status name_nonfinite(const rt_trainer *t, double loss)
 {
     const rt_parameters *p = &t->state.model->parameters;
@@ -195,7 +195,7 @@ static void update_span(void *context, int job, int worker)
     rt_update_span(&u, parameter, part, p->values + part->offset, states, t->shares.nodes[0] + at);
 }
 
-/* Clips the gradient, updates the slice of this process, and gathers those of all. */
+/* Clips the gradient, updates the slice of this process, and gathers the slices of all. */
 static void update_parameters(rt_trainer *t, double grad_norm)
 {
     t->scale = rt_clip_factor(grad_norm, t->config->optimizer.settings.clip_norm);
@@ -205,7 +205,7 @@ static void update_parameters(rt_trainer *t, double grad_norm)
 
 /* ---- the step ---- */
 
-/* Takes a step, in every process of a world. */
+/* Takes a step; called in every process of a world. */
 static rt_status take_step(rt_trainer *t, rt_step_result *result)
 {
     *result = (rt_step_result){.lr = t->rates.lr};
@@ -234,13 +234,12 @@ typedef enum order { STEP, EVALUATE, SHARE, COLLECT, END } order;
 
 typedef struct order_message {
     order order;
-    rt_rates rates;      /* of a step: process 0 knows the earlier schedules of the run */
-    int length, batches; /* of an evaluation, ... */
-    bool confusion;      /* ... and whether it counts confusions */
+    rt_rates rates;      /* rates of a step: process 0 knows the earlier schedules of the run */
+    int length, batches; /* of an evaluation */
+    bool confusion;      /* the evaluation counts confusions */
 } order_message;
 
-/* Broadcasts theta, which may change between two orders: process 0 also evaluates with other
- * thetas. */
+/* Broadcasts theta, which process 0 may have changed since the last order. */
 static void share_theta(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
@@ -271,7 +270,7 @@ static void share_state(rt_trainer *t)
     move_states(t, false);
 }
 
-/* Does what process 0 orders, in every process. The results belong to a step or an evaluation. */
+/* Carries out an order of process 0, in every process. `step` or `evaluation` gets the result. */
 static rt_status obey(rt_trainer *t, const order_message *m, rt_step_result *step,
                       rt_evaluation *evaluation, int64_t *confusion)
 {
@@ -348,9 +347,7 @@ void rt_trainer_free(rt_trainer *t)
     rt_trainer_end(t);
 }
 
-/* ---- the other processes ---- */
-
-/* Failures are ignored here: process 0 gets them as well, and decides. */
+/* Follows the orders of process 0. Failures are ignored: process 0 receives them and decides. */
 void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
 {
     const size_t classes = (size_t)rt_data_classes(t->data);

@@ -37,14 +37,14 @@ static rt_status check_world(const rt_config *c, const rt_world *world)
 
 /* ---- parameters in bf16 ---- */
 
-/* With recomputation, which saves memory, each product of a step rounds the weight that it reads. A
- * blank model is used, not trained. */
+/* Returns whether parameters are kept in bf16. With recomputation, which saves memory, each product
+ * of a step rounds its weight instead. A blank model is used, not trained. */
 static bool holds_rounded(const rt_config *c, bool blank)
 {
     return c->run.math == RT_MATH_BF16 && (blank || c->train.recompute == RT_RECOMPUTE_NONE);
 }
 
-/* Rounds a parameter; frozen parameters too, which are in no span. */
+/* Rounds a parameter, also a frozen one, which has no span. */
 static void round_parameter(void *context, int job, int worker)
 {
     const rt_trainer *t = context;
@@ -68,9 +68,7 @@ void rt_trainer_release(void)
     rt_engine_hold(NULL, NULL, 0);
 }
 
-/* ---- places ---- */
-
-/* Prefers the place of the worker's number, whose memory is in the cache of the worker. */
+/* Acquires the place with the worker's number, whose memory is in its cache, or any free place. */
 int rt_trainer_enter(rt_trainer *t, int worker)
 {
     int place = worker % t->place_count;
@@ -99,8 +97,7 @@ static rt_status make_shard(rt_trainer *t, int number)
     return status;
 }
 
-/* Frozen parameters get no gradient. They are in no span, so that they are not updated and do not
- * count in the norm. */
+/* Excludes frozen parameters from gradients and spans, so from updates and from the norm. */
 static void freeze(rt_trainer *t)
 {
     for (int i = 0; i < t->blocks; i++)
@@ -145,7 +142,7 @@ static rt_status make_spans(rt_trainer *t)
     return rt_shares_divide(&t->shares, t->spans, t->span_count, p->block_size, left, t->account);
 }
 
-/* Process 0 holds all states, because it writes the checkpoints. */
+/* Allocates the optimizer states: all of them in process 0, which writes the checkpoints. */
 static rt_status make_states(rt_trainer *t)
 {
     const size_t size = t->shares.rank ? t->shares.length : t->state.model->parameters.block_size;
@@ -155,7 +152,7 @@ static rt_status make_states(rt_trainer *t)
     return rt_ok();
 }
 
-/* Creates the models of all blocks, which share the values of the first. */
+/* Creates the models of all blocks; they share the values of the first. */
 static rt_status make_models(rt_trainer *t, bool blank)
 {
     const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
@@ -205,7 +202,7 @@ static rt_status make_state(rt_trainer *t, bool blank)
     return status.code ? status : make_states(t);
 }
 
-/* Starts the threads; creates the graphs of all places, and the scratch memory of all threads. */
+/* Starts the threads; creates the graph of each place and the scratch memory of each thread. */
 static rt_status make_workers(rt_trainer *t, int threads)
 {
     const size_t size = rt_update_room(t->rule, &t->state.model->parameters);

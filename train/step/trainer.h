@@ -1,20 +1,19 @@
 #ifndef ROTOR_TRAIN_STEP_TRAINER_H
 #define ROTOR_TRAIN_STEP_TRAINER_H
 
-/* One optimiser step, and evaluation: bitwise identical for any number of threads and processes.
+/* One optimizer step, and evaluation. Results are bitwise identical for any number of threads and
+ * processes.
  *
- * The batch of a step is cut into shards of whole sequences; the cut depends on the
- * configuration alone. A shard is computed by one thread from beginning to end, with
- * gradients of its own; threads without a shard help with the parts of its ops, whose borders
- * depend on shapes alone. The gradients of the shards are summed in a fixed binary tree
- * (shares.c), span by span of the parameter block; clipping and the update use
- * the same spans.
+ * The batch of a step is cut into shards (micro-batches) of whole sequences; the cut depends on the
+ * configuration alone. One thread computes a shard from beginning to end, with its own gradients.
+ * Threads without a shard help with parts of its ops, whose borders depend on shapes alone. The
+ * gradients of the shards are summed in a fixed binary tree (shares.c), span by span of the
+ * parameter block. Clipping and the update use the same spans.
  *
- * With several processes (ranks), each rank differentiates some of the shards, sums the gradients
- * of some of the parameters in the order of the same tree, and updates these. Rank 0 decides what
- * is done: its trainer is used like that of a single process. Ranks > 0 run a worker loop,
- * rt_trainer_serve, which follows rank 0.
- */
+ * With several processes (ranks), each rank differentiates some of the shards. It reduces the
+ * gradients of its slice of the parameters in the order of the same tree, and updates that slice.
+ * Rank 0 decides what is done; its trainer is used like that of a single process. Ranks > 0 run a
+ * worker loop, rt_trainer_serve, which follows rank 0. */
 
 #include "data/data.h"
 #include "data/labelled_batch.h"
@@ -29,23 +28,23 @@
 
 typedef struct rt_batch_result {
     double loss;    /* summed over the labels */
-    size_t correct; /* labels that were predicted */
+    size_t correct; /* correctly predicted labels */
 } rt_batch_result;
 
-/* Returns the input of the model for a batch. */
+/* Returns the model input for a batch. It points into the batch. */
 rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
 
-/* Computes the logits of the labelled positions, (labels, V) or (B, classes). Returns NULL if the
- * graph has failed. There must be at least one label. */
+/* Computes the logits of the labelled tokens, (labels, V), or of each sequence, (B, classes), of a
+ * batch with at least one label. Returns NULL if the graph has failed. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
-/* Computes the logits of one position of a text, (1, V); of all positions, (count, V), for NULL.
- * Returns NULL if the graph has failed. */
+/* Computes the logits of one token of a text, (1, V), or with a NULL `position` of all tokens,
+ * (count, V). Returns NULL if the graph has failed. */
 rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
                           const int32_t *position);
 
-/* Computes the summed loss over `divisor`, for backward. Returns NULL if the graph has failed.
- * There must be at least one label. `result` may be NULL, and must be with a dry graph. */
+/* Computes the loss, summed over at least one label and divided by `divisor`, for backward. Fills
+ * in `result` unless it is NULL, as it must be in a dry graph. Returns NULL if the graph failed. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 
@@ -53,18 +52,18 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
 
 typedef struct rt_trainer rt_trainer;
 
-/* State of a training between two steps, which a checkpoint keeps. */
+/* State of a training between two steps, as a checkpoint stores it. */
 typedef struct rt_training_state {
     int step; /* finished steps */
     int64_t sequences;
     rt_transformer *model;
-    real *states[RT_MOST_STATES]; /* of the optimizer, in the layout of the parameters; NULL
-                                     beyond the number of its rule; see rt_trainer_collect */
+    real *states[RT_MOST_STATES]; /* optimizer states, laid out like the parameters
+                                     (rt_trainer_collect); NULL beyond the number of its rule */
 } rt_training_state;
 
 typedef struct rt_step_result {
     double loss;            /* mean over the labels of the step */
-    double accuracy;        /* part of the labels that were predicted */
+    double accuracy;        /* fraction of the labels that were predicted correctly */
     double grad_norm;       /* before clipping */
     double theta_grad_norm; /* part of theta; 0 if theta is fixed */
     double lr;
@@ -76,91 +75,92 @@ typedef struct rt_evaluation {
     double accuracy;
     long labels;
     long sequences;
-    long bytes; /* of text of the labels; 0: unknown (see rt_vocabulary_bytes) */
+    long bytes; /* bytes of text that the labels stand for; 0: unknown (rt_vocabulary_bytes) */
 } rt_evaluation;
 
 /* Returns the number of threads of a process: run.threads or, if that is 0, its share of the
- * processors that it may use. */
+ * available processors. */
 int rt_threads_of(const rt_config *config, const rt_world *world);
 
 /* Options of rt_trainer_new. */
 typedef struct rt_trainer_options {
-    rt_world *world; /* borrowed; all processes have the same configuration and data. NULL: a single
-                        process */
-    bool blank;      /* the model is blank (models/transformer.h), to be loaded */
-    rt_account *account; /* of a dry run (core/memory.h): large memory is reserved, and the trainer
-                            takes no step; NULL: allocated */
-    int threads;         /* that are started; 0: rt_threads_of */
-    void (*on_stop)(void); /* called by a step or an evaluation of process 0 if another process was
+    rt_world *world;       /* borrowed; NULL: a single process */
+    bool blank;            /* the parameters are going to be loaded (models/transformer.h) */
+    rt_account *account;   /* account of a dry run (core/memory.h), which reserves memory and takes
+                              no step; or NULL */
+    int threads;           /* threads to start; 0: rt_threads_of */
+    void (*on_stop)(void); /* called in process 0 by a step or an evaluation if another process was
                               asked to stop; or NULL */
 } rt_trainer_options;
 
-/* Creates a trainer; without options (NULL) that of a single process. Configuration and data are
- * borrowed; `data` must match the configuration. In a world, all processes return the first error
- * of any. When the trainer of process 0 is freed, rt_trainer_serve of the others returns. */
+/* Creates a trainer for a configuration and matching data, both borrowed; without options (NULL)
+ * that of a single process. All processes of a world need the same configuration and data, and
+ * return the first error of any. rt_trainer_free of process 0 ends the others' rt_trainer_serve. */
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
 
-/* Runs the worker loop of ranks > 0: follows rank 0 until rank 0 ends it. `stop` returns whether
- * this process was asked to stop. */
+/* Runs the worker loop of ranks > 0, which follows rank 0 until rank 0 ends it. `stop` returns
+ * nonzero once this process was asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
-/* For rank 0; no-ops in a single process. rt_trainer_share broadcasts its step, parameters and
- * optimizer states to all ranks: call it after changing parameters between two steps (an
- * evaluation broadcasts theta itself). rt_trainer_collect gathers the states of all ranks, of which
- * it otherwise has its own share only. rt_trainer_dismiss ends the worker loops; rank 0 then
- * evaluates alone and takes no more steps. */
+/* Synchronizes the ranks of a world. Rank 0 calls these functions; in a single process they do
+ * nothing. rt_trainer_share broadcasts the step and the parameters, and sends each rank its slice
+ * of the optimizer states: call it after changing parameters between two steps (an evaluation
+ * broadcasts theta itself). rt_trainer_collect updates the states of rank 0 with the slices of all
+ * ranks. rt_trainer_dismiss ends the worker loops: rank 0 evaluates alone from then on. */
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
 void rt_trainer_dismiss(rt_trainer *trainer);
 
-/* Returns the working memory of steps and evaluations to the system until the next one, so that
- * a save has room. */
+/* Releases the working memory of steps and evaluations to the system until the next one, to make
+ * room for a save. */
 void rt_trainer_rest(rt_trainer *trainer);
 
 rt_training_state *rt_trainer_state(rt_trainer *trainer);
 const rt_data *rt_trainer_data(const rt_trainer *trainer);
 
-/* Takes the next step. RT_NONFINITE if the loss or a gradient is not finite, RT_DATA if
- * the data could not be read: then no parameter has changed. */
+/* Takes the next step. Returns RT_NONFINITE if the loss or a gradient is not finite, and RT_DATA if
+ * the data could not be read or has no label. No parameter has changed then. */
 rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_CHECK;
 
-/* Evaluates on the first `batches` batches of the evaluation set (0: all of it), or fewer if it is
- * small, in sequences of `length` tokens. For a model with classes, `confusion` (classes, classes),
- * unless it is NULL, gets the number of labels of each class (row) that were predicted as each
- * class (column). */
+/* Evaluates the first `batches` batches of the evaluation set (0: all of it), or fewer if it is
+ * smaller, in sequences of `length` tokens. For a model with classes, `confusion` (classes,
+ * classes), unless it is NULL, receives the number of labels of each class (row) that were
+ * predicted as each class (column). */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
                               int64_t *confusion) RT_MUST_CHECK;
 
-/* Does one of several jobs, which depends on its number alone, on any of the threads: `model` has
- * the values of the trained one, the graph is cleared and does not record. `batch` holds the
- * sequences of a job that is a part of an evaluation; NULL for rt_trainer_run_jobs. */
+/* One of several independent jobs, on any of the threads; its result depends on its number alone.
+ * `model` has the values of the trained model; `g` is empty and does not record. `batch` holds the
+ * sequences of a part of an evaluation; it is NULL in rt_trainer_run_jobs. */
 typedef rt_status rt_model_job(void *context, int job, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g);
 
-/* Does job 0 ... jobs - 1 in this process, on its threads. Returns the status of the failed job
+/* Runs jobs 0 ... jobs - 1 on the threads of this process. Returns the status of the failed job
  * with the lowest number. */
 rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *context,
                               int jobs) RT_MUST_CHECK;
 
-/* Calls rt_transformer_change_theta for all models. For a single process. */
+/* Calls rt_transformer_change_theta for all models, in a single process. */
 void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
 
-/* Observes the graphs from now on: `trap` fails a step with a number that is not finite and names
- * the op, `profile` measures every op. With neither, observation ends and its measurements stay. */
+/* Starts or stops observers of the graphs. `trap` fails a step at the first number that is not
+ * finite and names the op; `profile`, without `trap`, measures every op. With neither, observation
+ * ends and its measurements are kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
-/* Returns the bytes that profiled ops have read and written, each input and result once a pass. */
+/* Returns the bytes that profiled ops have read and written: each input and result once in forward
+ * and twice, with its gradient, in backward. */
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
-/* With run.math = bf16, rt_trainer_hold rounds the parameters once for all products until
+/* Rounds the parameters to bf16 once for all products, with run.math = bf16, until
  * rt_trainer_release; they must not change in between. Steps and evaluations call both. */
 void rt_trainer_hold(rt_trainer *trainer);
 void rt_trainer_release(void);
 
-/* Returns the threads, for other work between steps. */
+/* Returns the threads of the trainer, for other work between steps. */
 rt_workers *rt_trainer_workers(rt_trainer *trainer);
 
 #endif

@@ -8,32 +8,31 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Number of times that a thread looks for work before it sleeps: the passes of a step follow each
- * other within microseconds, and waking a thread takes tens of them. */
+/* Number of times that a thread looks for work before it sleeps. The passes of a step follow each
+ * other within microseconds, but waking a thread takes tens of microseconds. */
 enum { PATIENCE = 2000, ALIGNMENT = 64 };
 
 /* Pieces of work, jobs or parts, that several threads may take while the queue is open. A thread
- * counts itself in `helpers` and reads the other fields only if it then sees the queue open. The
- * thread that opened the queue closes it, and waits until there are no helpers. */
+ * increments `helpers`, and reads the other fields only if it then finds the queue open. The thread
+ * that opened the queue closes it, and waits until there are no helpers. */
 typedef struct queue {
     _Alignas(ALIGNMENT) rt_job job; /* NULL: the pieces are parts */
     rt_part *part;
-    size_t scratch_size; /* of a part */
+    size_t scratch_size; /* scratch memory of a part, in bytes */
     void *context;
     int count;
     int most;           /* limit of the number of helpers */
-    atomic_int next;    /* piece */
+    atomic_int next;    /* next piece */
     atomic_int helpers; /* other threads at work */
     atomic_bool open;
 } queue;
 
-/* A thread. */
 typedef struct worker {
-    queue parts; /* of its job */
+    queue parts; /* parts of its job */
     rt_workers *all;
     int number;
     pthread_t thread;
-    void *scratch; /* for parts of other workers */
+    void *scratch; /* scratch memory for parts of other workers */
     size_t scratch_size;
     rt_crew crew;
 } worker;
@@ -43,17 +42,15 @@ struct rt_workers {
     worker *list;
     int count;
     int started;         /* threads beside the caller's */
-    atomic_uint notices; /* counts up when there may be work */
+    atomic_uint notices; /* incremented when there may be work */
     atomic_int sleepers;
-    atomic_long progress; /* pieces done since the start */
+    atomic_long progress; /* finished pieces */
     rt_run_watch watch;
     atomic_bool stop;
 
     pthread_mutex_t mutex; /* guards sleeping only */
     pthread_cond_t wake;
 };
-
-/* ---- notices ---- */
 
 static void notify(rt_workers *w)
 {
@@ -65,7 +62,7 @@ static void notify(rt_workers *w)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* Waits until there is a later notice than the one that was seen. */
+/* Waits until there is a notice after `seen`. */
 static void await_notice(rt_workers *w, unsigned seen)
 {
     for (int i = 0; i < PATIENCE; i++) {
@@ -83,7 +80,7 @@ static void await_notice(rt_workers *w, unsigned seen)
 
 /* ---- working ---- */
 
-/* Runs pieces until none is left. Returns whether there was any. */
+/* Runs pieces until none is left. Returns whether it ran any. */
 static bool run_pieces(queue *q, worker *me, void *scratch)
 {
     bool any = false;
@@ -99,7 +96,7 @@ static bool run_pieces(queue *q, worker *me, void *scratch)
     return any;
 }
 
-/* Grows the scratch memory of a thread. A thread that gets no memory leaves the parts to others. */
+/* Grows the scratch memory of a thread. Returns false, to leave parts to others, if that fails. */
 static bool grow_scratch(worker *me, size_t bytes)
 {
     if (me->scratch_size >= bytes)
@@ -110,7 +107,7 @@ static bool grow_scratch(worker *me, size_t bytes)
     return me->scratch;
 }
 
-/* Returns whether any piece was done. */
+/* Helps with the pieces of a queue. Returns whether it ran any. */
 static bool help_with(queue *q, worker *me)
 {
     bool helped = false;
@@ -125,7 +122,7 @@ static bool help_with(queue *q, worker *me)
     return helped;
 }
 
-/* Prefers jobs, which are larger than the parts of a running job. Returns whether any was done. */
+/* Helps with jobs or else with parts, which are smaller. Returns whether it ran any. */
 static bool help(worker *me)
 {
     rt_workers *w = me->all;
@@ -167,8 +164,7 @@ static void end_run(const rt_workers *w)
         w->watch.end(w->watch.context);
 }
 
-/* Does all pieces of a queue, with the help of other threads if there are several; helpers may
- * still be at work at its end. */
+/* Runs all pieces of a queue with the help of other threads, which may still work at the end. */
 static void run_queue(queue *q, worker *me, void *scratch)
 {
     atomic_store(&q->next, 0);
@@ -179,8 +175,6 @@ static void run_queue(queue *q, worker *me, void *scratch)
     run_pieces(q, me, scratch);
     atomic_store(&q->open, false);
 }
-
-/* ---- parts ---- */
 
 static void run_parts(void *threads, rt_part *part, void *context, int count, rt_part_room room)
 {
@@ -242,7 +236,7 @@ const atomic_long *rt_workers_progress(const rt_workers *w)
 
 /* ---- life ---- */
 
-/* Signals are for the thread that trains, so the others start with all of them blocked. */
+/* Starts threads with all signals blocked, because signals are for the thread that trains. */
 static int start_threads(rt_workers *w)
 {
     sigset_t all, before;

@@ -1,5 +1,4 @@
-/* The members of a sweep before they are trained: their configurations, keys without effect in all
- * of them. */
+/* Runs of a sweep before they are trained: configurations, and keys without effect in any run. */
 
 #include "train/sweep/private.h"
 
@@ -55,7 +54,7 @@ rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, in
     return status;
 }
 
-/* Checks a branch whose trunk is still to be trained. */
+/* Checks a branch whose trunk is not trained yet. */
 static rt_status check_branch(const rt_sweep *sweep, const rt_arguments *arguments, int run,
                               const rt_config *branch)
 {
@@ -83,18 +82,18 @@ rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *argument
 
 /* Effect of a key that is set in one place: the file, an axis or a variant. */
 typedef struct sweep_effect {
-    bool idle;   /* it has no effect in some run, where it is not at its default */
+    bool idle;   /* it has no effect in some run, where it differs from its default */
     bool counts; /* it has an effect in some run */
     int origin;
 } sweep_effect;
 
 typedef struct sweep_effects {
-    sweep_effect of_file[RT_MAX_KEYS]; /* and of the command line */
+    sweep_effect of_file[RT_MAX_KEYS]; /* of the file and the command line */
     sweep_effect of_axes[RT_MOST_AXES];
     sweep_effect of_variants[RT_MOST_VARIANTS][RT_MOST_SETTINGS];
 } sweep_effects;
 
-/* Returns the entry of the place that sets the key of the run. */
+/* Returns the entry of the place that sets the key in a run. */
 static sweep_effect *effect_of(sweep_effects *e, const rt_sweep *s, int run, int key)
 {
     const rt_variant *variant = rt_sweep_variant(s, run);
@@ -121,7 +120,8 @@ static void add_effects(sweep_effects *effects, const rt_sweep *sweep, int run,
     }
 }
 
-/* Reports the key after its place: "file:line", "command line" or, of a variant, the file alone. */
+/* Reports a key without effect, with its place: "file:line", "command line" or, for a variant, the
+ * file. Returns 1 if it has reported the key, else 0. */
 static int report_effect(FILE *to, const sweep_effect *at, const char *file, int origin,
                          const char *where, int key)
 {
@@ -158,8 +158,6 @@ static int report_effects(FILE *to, const sweep_effects *effects, const rt_sweep
     }
     return count;
 }
-
-/* ---- validation ---- */
 
 rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
 {

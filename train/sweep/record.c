@@ -1,5 +1,4 @@
-/* The files of a sweep: runs.csv, sweep.csv, paired.csv and growth.csv; its table on the terminal.
- */
+/* Files of a sweep, runs.csv, sweep.csv, paired.csv and growth.csv, and its printed table. */
 
 #include "train/sweep/private.h"
 
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A sweep that is recorded. */
+/* Context of add_run and results_of. */
 typedef struct recorded {
     const rt_sweep *sweep;
     const rt_sweep_result *results;
@@ -96,9 +95,7 @@ rt_status rt_sweep_record(FILE *to, const char *folder, const rt_sweep *s,
     return status;
 }
 
-/* ---- growth ---- */
-
-/* Returns the number of runs of the earlier call. */
+/* Returns the number of runs in the runs.csv of an earlier call. */
 static int count_before(const char *folder)
 {
     rt_csv csv;

@@ -27,32 +27,31 @@ typedef struct sweep_run {
     const rt_sweep *sweep;
     const rt_arguments *arguments;
     rt_run_folder folder;
-    rt_sweep_result *runs;    /* those of the sweep, and behind them the trunks */
-    rt_sweep_workers workers; /* of a world */
+    rt_sweep_result *runs;    /* runs of the sweep, followed by the trunks */
+    rt_sweep_workers workers; /* used in a world */
     bool requested;           /* another process of the world was asked to stop */
-    int count, trunks;        /* numbers of the trunks follow those of the runs */
+    int count, trunks;        /* numbers of runs and of trunks */
     int running, ended;
-    int jobs, threads; /* threads of each job */
+    int jobs, threads; /* threads of each run */
     double start;
     rt_progress progress;
     bool signalled;
     int zero_rates;          /* runs that would take steps at a learning rate of 0 */
-    int zero_run, zero_from; /* the first of them, and its first such step */
-    rt_config zero_config;   /* its configuration */
+    int zero_run, zero_from; /* first such run, and its first such step */
+    rt_config zero_config;   /* configuration of that run */
 } sweep_run;
 
 /* ---- one run ---- */
 
-/* Loads the configuration of a run again, after all runs have been loaded once, and names its
- * folder. */
+/* Loads the configuration of a run again, after a first load of all runs, and names its folder. */
 static rt_status load_again(const sweep_run *r, int run, rt_config *config, rt_run_folder *folder)
 {
     const rt_status status = rt_sweep_load(r->sweep, r->arguments, run, config, NULL);
     return status.code ? status : rt_run_folder_name(folder, config->run.dir, config->run.name);
 }
 
-/* Sets the state of a run with results to RT_RUN_ENDED if it needs no more steps. Returns RT_CONFIG
- * if the results are those of another configuration. */
+/* Reads the results of a run, and sets its state to RT_RUN_ENDED if it needs no more steps. Returns
+ * RT_CONFIG if the results are those of another configuration. */
 static rt_status look_for_results(sweep_run *r, int run)
 {
     rt_sweep_result *result = &r->runs[run];
@@ -78,7 +77,7 @@ static rt_status look_for_results(sweep_run *r, int run)
     return status;
 }
 
-/* Returns the steps of the results of a run; 0 without results. */
+/* Returns the steps in the results of a run; 0 without results. */
 static int steps_taken(const char *folder)
 {
     rt_results results;
@@ -91,8 +90,8 @@ static int steps_taken(const char *folder)
     return steps;
 }
 
-/* Counts a run that is to be trained in that folder, if it would take steps at a learning rate of
- * 0. With --quiet, only a run that is extended under its former schedule counts. */
+/* Counts a run to be trained in that folder if it would take steps at a learning rate of 0. With
+ * --quiet, counts only a run that is extended under its former schedule. */
 static void count_zero_rate(sweep_run *r, int run, const rt_config *config, const char *folder)
 {
     rt_config own = *config, before;
@@ -122,8 +121,8 @@ static void warn_of_zero_rates(sweep_run *r)
     rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from, where);
 }
 
-/* Checks that a run that has not begun can begin, and that no other process trains a run that has.
- * A run that has begun and cannot continue fails alone. */
+/* Checks that no other process trains the run and that a new run can begin. A run that has begun
+ * and cannot continue fails alone. */
 static rt_status check_member(sweep_run *r, int run)
 {
     rt_config config;
@@ -153,7 +152,7 @@ static bool print_to_log(const sweep_run *r, const char *name)
     return printed;
 }
 
-/* The life of the process that trains a run: one that was interrupted goes on. */
+/* Trains a run in its own process, or continues it if it was interrupted. */
 static rt_exit be_member(const sweep_run *r, rt_config *config)
 {
     rt_arguments own = *r->arguments;
@@ -165,7 +164,7 @@ static rt_exit be_member(const sweep_run *r, rt_config *config)
     return fflush(stdout) && !code ? RT_EXIT_FAILURE : code;
 }
 
-/* The text is that of rt_sweep_workers: name, threads, settings. */
+/* Parses the text of start in workers.c: name, threads, settings. */
 int rt_sweep_member(const void *context, const char *text)
 {
     sweep_run r = {.arguments = context};
@@ -199,7 +198,7 @@ static rt_status start_run(sweep_run *r, int run)
         if (started->process == 0) {
             rt_config config;
             rt_run_folder folder;
-            rt_run_folder_close(&r->folder); /* the sweep alone holds its lock */
+            rt_run_folder_close(&r->folder); /* only the sweep holds its lock */
             _exit(load_again(r, run, &config, &folder).code ? RT_EXIT_FAILURE
                                                             : be_member(r, &config));
         }
@@ -238,7 +237,7 @@ static const char *ending_of(const rt_sweep_result *result)
     }
 }
 
-/* A line about a run that has ended: the `number`-th, or a trunk. */
+/* Prints a line on a run that has ended: number `number`, or a trunk. */
 static void report_end(sweep_run *r, int run, int number, const char *how)
 {
     char name[RT_RUN_NAME_SIZE], place[32] = "trunk";
@@ -255,7 +254,7 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
                         name, how, result->exit_code, r->folder.path, name);
 }
 
-/* The runs that are not trained again. */
+/* Reports the runs that are reused. */
 static void report_taken(sweep_run *r)
 {
     for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
@@ -299,7 +298,7 @@ static void collect(sweep_run *r)
     }
 }
 
-/* A signal for this process alone is for the runs as well. */
+/* Passes a stop signal of this process on to the runs. */
 static void pass_signal_on(sweep_run *r)
 {
     if (r->arguments->world || !rt_stop_requested() || r->signalled)
@@ -310,7 +309,7 @@ static void pass_signal_on(sweep_run *r)
             kill(r->runs[run].process, SIGTERM);
 }
 
-/* Trains the pending runs from `next` to `end`. */
+/* Trains the pending runs `next` ... `end` - 1. */
 static rt_status make_runs(sweep_run *r, int next, int end)
 {
     const struct timespec moment = {0, WAIT_MS * 1000000L};
@@ -332,7 +331,7 @@ static rt_status make_runs(sweep_run *r, int next, int end)
     return status;
 }
 
-/* The trunks that runs wait for, before these. */
+/* Trains the trunks, which runs wait for, before the runs. */
 static rt_status make_trunks(sweep_run *r)
 {
     char name[RT_RUN_NAME_SIZE];
@@ -347,7 +346,7 @@ static rt_status make_trunks(sweep_run *r)
     return status;
 }
 
-/* Returns whether a run still has to begin at its trunk. */
+/* Returns whether a run has yet to begin from its trunk. */
 static bool needs_trunk(const sweep_run *r, int run)
 {
     rt_config config;
@@ -358,7 +357,7 @@ static bool needs_trunk(const sweep_run *r, int run)
            !rt_run_folder_used(&folder);
 }
 
-/* A trunk that no run begins at is not made again, nor looked at. */
+/* Marks trunks from which no run begins as ended: they are neither trained nor checked. */
 static void choose_trunks(sweep_run *r)
 {
     bool wanted[RT_MOST_AXIS_VALUES > RT_MOST_VARIANTS ? RT_MOST_AXIS_VALUES : RT_MOST_VARIANTS] = {
@@ -390,7 +389,7 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
         status =
             rt_error(RT_CONFIG, "%s holds a single run: choose another run.name", r->folder.path);
     if (!status.code)
-        status = rt_run_folder_idle(&r->folder); /* before its runs: who stops it, stops them */
+        status = rt_run_folder_idle(&r->folder); /* first: stopping the sweep stops its runs */
     for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
         status = look_for_results(r, run);
     if (!status.code)
@@ -457,7 +456,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     return RT_EXIT_STOPPED;
 }
 
-/* Validates and trains the sweep at process 0, or in a process alone. */
+/* Validates and trains the sweep, in process 0 or in a single process. */
 static rt_exit train_validated(sweep_run *r, const rt_config *base)
 {
     if (r->arguments->world && r->sweep->jobs > 1) {

@@ -1,23 +1,23 @@
 #ifndef ROTOR_TRAIN_SWEEP_RUNS_H
 #define ROTOR_TRAIN_SWEEP_RUNS_H
 
-/* Makes the runs of a sweep, each in a process of its own, sweep.jobs at a time, in folders
- * below that of the sweep. What is finished is not done again, what was interrupted goes on.
- * Prints one table on stdout.
+/* Trains the runs of a sweep, sweep.jobs at a time, each in its own process and in a folder below
+ * that of the sweep. Reuses finished runs and continues interrupted ones. Prints one table on
+ * stdout.
  *
- * In a world, every process trains one run at a time, and process 0 does all else. */
+ * In a world, every process trains one run at a time, and process 0 does everything else. */
 
 #include "train/config/sweep.h"
 #include "train/run/run.h"
 
-/* Returns the exit code of the first run that failed; RT_EXIT_STOPPED after a signal. */
+/* Trains the sweep. Returns the exit code of the first failed run, RT_EXIT_STOPPED if stopped. */
 rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_arguments *arguments);
 
-/* A rt_helper_job with the arguments as its context: the life of a process that trains a run. */
+/* Trains a run in its own process, as an rt_helper_job with the arguments as its context. */
 int rt_sweep_member(const void *arguments, const char *text);
 
-/* Loads every run and checks its data, without training. RT_CONFIG lists what is wrong on
- * stderr. */
+/* Loads every run without training it; with --check also checks its data. Lists errors and keys
+ * without effect on stderr. Returns the exit code of the first error, or RT_EXIT_CONFIG. */
 rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments);
 
 #endif

@@ -8,14 +8,14 @@
 
 /* Report of one process in a round. */
 typedef struct report {
-    int ended;  /* the run that ended, or RT_NO_RUN */
-    int how;    /* its status of waitpid */
-    int stop;   /* whether the process was asked to stop */
-    int broken; /* whether its helper cannot start runs */
+    int ended;  /* run that ended, or RT_NO_RUN */
+    int how;    /* wait status of that run (waitpid) */
+    int stop;   /* 1: the process was asked to stop */
+    int broken; /* 1: its helper cannot start runs */
 } report;
 
 enum { WAIT_MS = 30 };
-enum { CONTINUE, STOP, END }; /* order of process 0 to all */
+enum { CONTINUE, STOP, END }; /* orders of process 0 to all processes */
 
 rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *helper,
                                const rt_sweep *sweep, int threads)
@@ -30,7 +30,7 @@ rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *
     rt_status status =
         rt_world_agree(world, h->runs && h->next ? rt_ok() : rt_out_of_memory("a sweep"));
     if (status.code)
-        h->world = NULL; /* the other processes do not take part in rounds */
+        h->world = NULL; /* the other processes take no part in rounds */
     return status;
 }
 
@@ -42,7 +42,7 @@ int rt_sweep_workers_count(const rt_sweep_workers *h)
     return count;
 }
 
-/* Starts a run in the helper: sends its name, threads and settings, a line each. */
+/* Starts a run in the helper with the lines of its text: name, threads and settings. */
 static bool start(rt_sweep_workers *h, int run)
 {
     char name[RT_RUN_NAME_SIZE];
@@ -66,7 +66,7 @@ void rt_sweep_workers_give(rt_sweep_workers *h, int run)
         }
 }
 
-/* Takes part in one round of all processes. Returns false when process 0 sent END. */
+/* Takes part in a round of all processes. Returns false if process 0 sent END. */
 static bool round_of_all(rt_sweep_workers *h, int what, bool stop, report *reports)
 {
     const int size = rt_world_size(h->world), rank = rt_world_rank(h->world);
@@ -116,7 +116,7 @@ void rt_sweep_workers_serve(rt_sweep_workers *h, int (*stop)(void))
     const struct timespec moment = {0, WAIT_MS * 1000000L};
     report reports[rt_world_size(h->world)];
     while (round_of_all(h, CONTINUE, stop(), reports))
-        nanosleep(&moment, NULL); /* waiting for a message would keep a processor busy */
+        nanosleep(&moment, NULL); /* waiting in MPI would keep a processor busy */
 }
 
 void rt_sweep_workers_free(rt_sweep_workers *h)

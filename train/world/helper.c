@@ -16,11 +16,11 @@
 
 struct rt_helper {
     pid_t process;
-    int to, from; /* pipes */
-    pid_t job;    /* under way, or 0 */
+    int to, from; /* pipes to and from the helper */
+    pid_t job;    /* running job, or 0 */
 };
 
-/* Reads all bytes; false at the end of the pipe or on an error. */
+/* Reads all bytes. Returns false at the end of the pipe or on an error. */
 static bool read_all(int fd, void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
@@ -34,8 +34,8 @@ static bool read_all(int fd, void *data, size_t size)
 
 /* ---- the helper process ---- */
 
-/* Blocks SIGCHLD and the signals that ask for a stop, so that wait_for gets both: a stop is for the
- * job, and the helper stays to report the job's end. */
+/* Blocks SIGCHLD and the signals that request a stop, so that wait_for receives both. A stop ends
+ * the job; the helper continues, to report the end of the job. */
 static sigset_t block_signals(void)
 {
     int numbers[RT_STOP_SIGNALS];
@@ -49,7 +49,7 @@ static sigset_t block_signals(void)
     return blocked;
 }
 
-/* Drops the signals that came while there was no job. */
+/* Discards the signals that arrived while there was no job. */
 static void forget_signals(const sigset_t *blocked)
 {
     const struct timespec now = {0};
@@ -69,8 +69,8 @@ static int wait_for(pid_t job, const sigset_t *blocked)
     return how;
 }
 
-/* Runs jobs until the other end of the pipe is closed. The replies for each job are its process, an
- * int below 0 if there is none, and its wait status. A job gets SIGTERM if the helper ends. */
+/* Runs jobs until the other end of the pipe is closed. Replies for each job with its process, an
+ * int below 0 if it could not be started, and its wait status. Its end sends SIGTERM to a job. */
 static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, const void *context)
 {
     size_t size;
@@ -93,7 +93,7 @@ static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, co
     }
 }
 
-/* ---- the process that uses it ---- */
+/* ---- the process that uses the helper ---- */
 
 rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helper_job *job,
                           const void *context)
@@ -103,7 +103,7 @@ rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helpe
     rt_helper *h = rt_alloc(1, sizeof *h);
     if (!h)
         return rt_out_of_memory("a helper");
-    /* Closed on exec: a daemon that MPI starts must not keep them. */
+    /* closed by exec: a daemon that MPI starts must not keep the pipes */
     const bool first = !pipe2(pipes, O_CLOEXEC), second = first && !pipe2(pipes + 2, O_CLOEXEC);
     h->process = second ? rt_process_fork(SIGKILL) : -1;
     if (h->process == 0) {

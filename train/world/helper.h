@@ -2,9 +2,8 @@
 #define ROTOR_TRAIN_WORLD_HELPER_H
 
 /* A child process that runs jobs, one at a time, each in a process of its own. It is started before
- * MPI, and therefore forks without the threads and the memory of MPI. A signal that asks the helper
- * to stop goes to the job as SIGTERM; the helper itself ends with the process that started it.
- */
+ * MPI, so that it forks without the threads and memory of MPI. It passes a signal that requests a
+ * stop to the job as SIGTERM, and ends with the process that started it. */
 
 #include "core/status.h"
 
@@ -12,24 +11,24 @@
 
 typedef struct rt_helper rt_helper;
 
-/* Runs in the process of a job, whose exit code it returns. */
+/* Runs in the process of a job. Returns the exit code of that process. */
 typedef int rt_helper_job(const void *context, const char *text);
 
-/* Starts a helper. `listen` sets the handlers of signals, which jobs inherit: a signal for a job
- * that has just been started reaches one. RT_IO if there can be no process. */
+/* Starts a helper. `listen` sets the signal handlers, which jobs inherit, so that a signal to a new
+ * job reaches a handler. Returns RT_IO if the process cannot be started. */
 rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helper_job *job,
                           const void *context) RT_MUST_CHECK;
 
-/* Waits until the helper has finished its job, and ends it. NULL is allowed. */
+/* Waits until the helper has finished its job, and ends the helper, which may be NULL. */
 void rt_helper_end(rt_helper *helper);
 
-/* Starts a job with this text. Returns false if that fails. */
+/* Starts a job with a text. Returns false if that fails. */
 bool rt_helper_start(rt_helper *helper, const char *text);
 
 /* Sends a signal to the running job. */
 void rt_helper_signal(rt_helper *helper, int number);
 
-/* Returns whether the job has ended, and its wait status (waitpid) in *how. */
+/* Returns whether the job has ended. Sets *how to its wait status (waitpid). */
 bool rt_helper_ended(rt_helper *helper, int *how);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { HOST_SIZE = 256 };
 
-/* Processors of a process: processes with equal locations share them. */
+/* Processors of a process. Processes with equal locations share them. */
 typedef struct location {
     char host[HOST_SIZE];
     uint64_t processors; /* rt_processors_digest */
@@ -24,12 +24,12 @@ typedef struct location {
 
 struct rt_world {
     int rank, size;
-    location *locations; /* of every process */
+    location *locations; /* location of every process */
     bool left;
-    double sent; /* bytes */
+    double sent; /* sent bytes */
 };
 
-/* ---- environment of launchers: mpirun of Open MPI, those of PMI, and srun of Slurm ---- */
+/* ---- environment of launchers: Open MPI's mpirun, PMI launchers, and Slurm's srun ---- */
 
 static int number_of(const char *const *names, int fallback)
 {
@@ -43,8 +43,8 @@ static int number_of(const char *const *names, int fallback)
     return fallback;
 }
 
-/* srun sets SLURM_STEP_NUM_TASKS; SLURM_NTASKS alone is also there in a batch script, which has
- * started nothing. */
+/* Reads SLURM_STEP_NUM_TASKS, which srun sets: SLURM_NTASKS is also set in a batch script, which
+ * has started nothing. */
 int rt_world_launched_size(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
@@ -63,7 +63,7 @@ int rt_world_launched_rank(void)
 
 #ifdef RT_MPI
 
-/* Bytes of one call of MPI, which counts by int. */
+/* Limit of the bytes of one MPI call, which counts by int. */
 static const size_t most_at_once = (size_t)1 << 30;
 
 static location location_of_this_process(void)
@@ -77,8 +77,8 @@ static location location_of_this_process(void)
     return here;
 }
 
-/* Starts MPI; its size is 0 if that fails. Without its launcher, MPI_Init would make a single
- * process of each, or wait for ever. */
+/* Starts MPI. Sets the size to 0 if that fails. Without its launcher, MPI_Init would start each
+ * process as a world of its own, or wait forever. */
 static rt_status start_mpi(rt_world *w, int launched)
 {
     const location here = location_of_this_process();
@@ -304,7 +304,7 @@ rt_status rt_world_agree(rt_world *world, rt_status mine)
     const int size = rt_world_size(world), rank = rt_world_rank(world);
     if (size == 1)
         return mine;
-    /* The statuses are gathered only if one of them is a failure. */
+    /* statuses are gathered only if there is a failure */
     if (!rt_world_any(world, mine.code != RT_OK))
         return rt_ok();
     rt_status all[size];
@@ -322,7 +322,7 @@ rt_status rt_world_agree(rt_world *world, rt_status mine)
     return all[first];
 }
 
-/* Names the first line that differs. */
+/* Returns the error that names the first line that differs. */
 static rt_status report_difference(rt_world *world, rt_code code, const char *what,
                                    const char *first, const char *here, const char *advice)
 {
@@ -361,10 +361,10 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
 
 /* ---- processors ---- */
 
-enum { FIRST_SIZE = 1024, LARGEST_SIZE = 1 << 20 }; /* processors */
+enum { FIRST_SIZE = 1024, LARGEST_SIZE = 1 << 20 }; /* numbers of processors */
 
 /* Returns the set of usable processors, which the caller frees; NULL if it is unknown. The kernel
- * refuses a set that is smaller than its own, and does not report the size. */
+ * rejects a set that is smaller than its own, and does not report the size. */
 static cpu_set_t *usable_processors(size_t *bytes)
 {
     cpu_set_t *set = NULL;
