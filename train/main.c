@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     }
     status = rt_kernels_of_environment();
     if (status.code)
-        return end(conclude(NULL, status));
+        return first ? end(conclude(NULL, status)) : RT_EXIT_CONFIG;
     if (!first && arguments.command != RT_COMMAND_TRAIN)
         return RT_EXIT_DONE; /* only training uses several processes */
     arguments.revision = ROTOR_REVISION;

@@ -23,7 +23,7 @@ rt_status rt_pass_text(rt_world *world, char **text)
     if (rt_world_rank(world) != 0)
         *text = bytes ? rt_alloc(bytes, 1) : NULL;
     rt_status status =
-        rt_world_agree(world, bytes && !*text ? rt_out_of_memory("what a run means") : rt_ok());
+        rt_world_agree(world, bytes && !*text ? rt_out_of_memory("the vocabulary and labels of a run") : rt_ok());
     if (!status.code && bytes)
         rt_world_broadcast(world, *text, bytes);
     return status;

@@ -412,6 +412,8 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
         switch_off(factors, o, K);
         status = rt_theta_evaluate(r->trainer, length, r->config->train.eval_batches, NULL,
                                    K < pairs ? &change : NULL, &e);
+        if (status.code)
+            break;
         for (int h = 0; h < shape.axis[0] * heads && K < pairs; h++) {
             const int layer = rt_transformer_theta_layer(o, h / heads);
             turns = fmax(turns, rt_theta_turns(theta[h * pairs + K],

@@ -86,5 +86,8 @@ int rt_stop_requested(void)
 
 void rt_stop_request(void)
 {
-    requested = requested ? requested : SIGTERM;
+    if (requested)
+        return;
+    alarm(1);
+    requested = SIGTERM;
 }
