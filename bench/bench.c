@@ -32,7 +32,7 @@ void bench_sizes(const bench_command *c, int argc, char **argv, int *n)
             bench_need(rt_error(RT_CONFIG,
                                 "'%s' is no NAME=NUMBER of this benchmark; bench --help lists them",
                                 argv[a]));
-        else if (!rt_whole_read(number + 1, &whole) || whole < 1 || whole > LARGEST_SIZE)
+        else if (!rt_integer_parse(number + 1, &whole) || whole < 1 || whole > LARGEST_SIZE)
             bench_need(rt_error(RT_CONFIG, "%s must be a whole number from 1 to %d; got '%s'", name,
                                 LARGEST_SIZE, number + 1));
         else

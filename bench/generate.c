@@ -143,7 +143,7 @@ static void begin(generation *w, rt_transformer_options options, const int *n)
     bench_need(rt_transformer_new(&w->model, &options, 1, NULL));
     for (int i = 0; i < w->texts; i++) {
         bench_need(rt_session_new(&w->sessions[i], w->model, 0));
-        rt_session_set_crew(w->sessions[i], rt_workers_crew(w->workers, 0));
+        rt_session_set_threads(w->sessions[i], rt_workers_threads(w->workers, 0));
     }
     w->ids = bench_alloc((size_t)w->prompt, sizeof *w->ids);
     w->logits = bench_alloc((size_t)w->texts * (size_t)n[VOCAB], sizeof *w->logits);

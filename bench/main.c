@@ -154,11 +154,11 @@ static const char *set_option(const char *name, const char *text)
         return good ? NULL : "float or bf16";
     }
     if (!strcmp(name, "--threads")) {
-        good = rt_whole_read(text, &whole) && whole >= 1 && whole <= MOST_THREADS;
+        good = rt_integer_parse(text, &whole) && whole >= 1 && whole <= MOST_THREADS;
         bench.threads = good ? (int)whole : 0;
     } else {
         double *value = !strcmp(name, "--seconds") ? &bench.seconds : &bench.since;
-        good = rt_number_read(text, value) && *value > 0;
+        good = rt_number_parse(text, value) && *value > 0;
     }
     return good ? NULL : "a number above 0";
 }

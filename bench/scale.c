@@ -117,11 +117,11 @@ static prediction predict(double threads, double barrier)
 /* ---- measuring ---- */
 
 /* Waits until both threads arrive. */
-static void meet(void *context, int part, void *room)
+static void meet(void *context, int part, void *scratch)
 {
     atomic_int *there = context;
     (void)part;
-    (void)room;
+    (void)scratch;
     atomic_fetch_add(there, 1);
     while (atomic_load(there) < 2)
         sched_yield();
@@ -133,11 +133,11 @@ static double measure_barrier(void)
     rt_workers *workers;
     bench_times times = {.count = 0};
     bench_need(rt_workers_new(&workers, 2));
-    const rt_crew *crew = rt_workers_crew(workers, 0);
+    const rt_threads *threads = rt_workers_threads(workers, 0);
     for (int i = 0; i < BENCH_MOST_TIMES; i++) {
         atomic_int there = 0;
         const double start = rt_seconds();
-        crew->run(crew->threads, meet, &there, 2, (rt_part_room){NULL, 0});
+        threads->run(threads->runner, meet, &there, 2, (rt_part_scratch){NULL, 0});
         bench_add(&times, NULL, rt_seconds() - start);
     }
     rt_workers_free(workers);

@@ -129,11 +129,11 @@ size_t rt_arena_space(const rt_arena *arena)
     return space;
 }
 
-void rt_arena_rest(rt_arena *arena)
+void rt_arena_return_pages(rt_arena *arena)
 {
     rt_arena_clear(arena);
     for (rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next)
-        rt_memory_rest(chunk->bytes, chunk->size);
+        rt_memory_return_pages(chunk->bytes, chunk->size);
 }
 
 void rt_arena_free(rt_arena *arena)

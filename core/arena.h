@@ -47,7 +47,7 @@ size_t rt_arena_touched(const rt_arena *arena);
 size_t rt_arena_space(const rt_arena *arena);
 
 /* Releases all memory and returns its pages to the system until the next use. */
-void rt_arena_rest(rt_arena *arena);
+void rt_arena_return_pages(rt_arena *arena);
 
 /* Frees all chunks. */
 void rt_arena_free(rt_arena *arena);

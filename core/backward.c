@@ -12,7 +12,7 @@ real *rt_grad_or_fresh(const rt_node *n, int i, real *beta)
     x->reached = true;
     if (!x->grad) {
         *beta = 0;
-        x->grad = rt_block_lend(n->graph, rt_size(x));
+        x->grad = rt_block_borrow(n->graph, rt_size(x));
     }
     return n->graph->arena.dry ? NULL : x->grad;
 }
@@ -81,7 +81,7 @@ void rt_grad_pass(const rt_node *n, int i)
 
 static void recompute_backward(const rt_node *n);
 
-void rt_graph_walk(rt_graph *g)
+void rt_graph_run_backward(rt_graph *g)
 {
     for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
         if (!n->out->grad && !n->out->rounded_grad)
@@ -117,11 +117,11 @@ rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *ups
     if (status.code)
         return status;
     g->used_up = true;
-    output->grad = rt_block_lend(g, rt_size(output));
+    output->grad = rt_block_borrow(g, rt_size(output));
     if (!output->grad)
         return rt_graph_status(g);
     rt_memory_copy(output->grad, upstream, rt_size(output) * sizeof(real));
-    rt_graph_walk(g);
+    rt_graph_run_backward(g);
     return rt_graph_status(g);
 }
 
@@ -144,7 +144,7 @@ typedef struct segment_args {
 
 /* Adds the gradient of the segment's copy of x to the gradient of x, or copies it to `fresh`, a new
  * one. The copy's gradient lies behind the mark and is about to be released; `fresh` does not. */
-static void hand_on(rt_tensor *x, const rt_tensor *own, real *fresh)
+static void pass_segment_gradient(rt_tensor *x, const rt_tensor *own, real *fresh)
 {
     if (!own->grad)
         return;
@@ -183,7 +183,7 @@ static void go_back(rt_graph *g, const rt_node *n, rt_tensor *own)
     if (!y || rt_graph_failed(g))
         return;
     y->grad = n->out->grad;
-    rt_graph_walk(g);
+    rt_graph_run_backward(g);
     y->grad = NULL;
 }
 
@@ -193,7 +193,7 @@ static void recompute_backward(const rt_node *n)
     rt_tensor *x = n->in[0], own = *x;
     rt_node *const newest = g->newest;
     spare *const spares = g->spares, *const empty = g->empty;
-    real *fresh = x->wants_grad && !x->grad ? rt_block_lend(g, rt_size(x)) : NULL;
+    real *fresh = x->wants_grad && !x->grad ? rt_block_borrow(g, rt_size(x)) : NULL;
     const rt_arena_mark mark = rt_graph_here(g);
     if (x->wants_grad && !x->grad && !fresh)
         return;
@@ -205,7 +205,7 @@ static void recompute_backward(const rt_node *n)
     g->spares = g->empty = NULL;
     go_back(g, n, &own);
     if (!rt_graph_failed(g))
-        hand_on(x, &own, fresh);
+        pass_segment_gradient(x, &own, fresh);
     g->newest = newest;
     g->spares = spares;
     g->empty = empty;
@@ -219,8 +219,8 @@ static const rt_op recompute = {.name = "recompute", .backward = recompute_backw
 rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, const void *context,
                               size_t size)
 {
-    if (!RT_TAKES(g, "recompute", RT_INPUT(x)) ||
-        !rt_graph_given(g, "recompute", "segment", segment ? g : NULL))
+    if (!RT_CHECK_INPUTS(g, "recompute", RT_INPUT(x)) ||
+        !rt_graph_check_argument(g, "recompute", "segment", segment ? g : NULL))
         return NULL;
     segment_args *args = rt_graph_memory(g, 1, sizeof *args);
     void *own = rt_graph_memory(g, size, 1);

@@ -47,7 +47,7 @@ static rt_status measure(rt_curve *f, void *context, const stencil *s, double st
     }
     for (int i = 0; i + 3 < POINTS; i++) {
         const double third = value[i + 3] - value[i] - 3 * (value[i + 2] - value[i + 1]);
-        e->roughness = rt_worse(e->roughness, fabs(third / step));
+        e->roughness = rt_larger_error(e->roughness, fabs(third / step));
     }
     return rt_ok();
 }
@@ -267,7 +267,7 @@ static rt_status difference(void *context, double distance, double *result)
 /* Returns the magnitude by which errors of an input are divided. */
 static double scale_of(const check *c, const rt_gradcheck_result *r)
 {
-    return rt_worse(r->largest, c->o.floor);
+    return rt_larger_error(r->largest, c->o.floor);
 }
 
 static void keep_worst(rt_gradcheck_result *r, double analytic, double numeric, size_t index,
@@ -354,7 +354,7 @@ static void look_at_gradient(const rt_tensor *x, size_t output, rt_gradcheck_res
 {
     for (size_t k = 0, size = rt_size(x); k < size; k++) {
         const double gradient = (double)x->grad[k];
-        r->largest = rt_worse(r->largest, fabs(gradient));
+        r->largest = rt_larger_error(r->largest, fabs(gradient));
         if (!isfinite(gradient))
             keep_worst(r, gradient, 0, k, output);
     }

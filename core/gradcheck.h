@@ -100,7 +100,7 @@ rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, d
                         rt_slope *slope) RT_MUST_CHECK;
 
 /* Returns the larger of two errors, or NaN if one of them is NaN, which fmax and > would drop. */
-static inline double rt_worse(double a, double b)
+static inline double rt_larger_error(double a, double b)
 {
     return a <= b || isnan(b) ? b : a;
 }

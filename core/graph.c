@@ -49,10 +49,10 @@ void rt_graph_clear(rt_graph *g)
     g->used_up = false;
 }
 
-void rt_graph_rest(rt_graph *g)
+void rt_graph_return_pages(rt_graph *g)
 {
     rt_graph_clear(g);
-    rt_arena_rest(&g->arena);
+    rt_arena_return_pages(&g->arena);
 }
 
 rt_arena_mark rt_graph_here(const rt_graph *g)
@@ -101,14 +101,14 @@ bool rt_graph_recomputes(const rt_graph *g)
     return g->recomputes && g->record;
 }
 
-void rt_graph_set_crew(rt_graph *g, const rt_crew *crew)
+void rt_graph_set_threads(rt_graph *g, const rt_threads *threads)
 {
-    g->crew = crew && crew->run ? crew : NULL;
+    g->threads = threads && threads->run ? threads : NULL;
 }
 
-const rt_crew *rt_graph_crew(const rt_graph *g)
+const rt_threads *rt_graph_threads(const rt_graph *g)
 {
-    return g->crew;
+    return g->threads;
 }
 
 void rt_graph_observe(rt_graph *g, rt_observer observer)
@@ -201,7 +201,7 @@ static const char *flaw_of(const rt_input *in)
     return NULL;
 }
 
-bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count)
+bool rt_graph_check_inputs(rt_graph *g, const char *op, const rt_input *inputs, int count)
 {
     for (int i = 0; i < count && !rt_graph_failed(g); i++) {
         const rt_input *in = inputs + i;
@@ -215,7 +215,7 @@ bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int cou
     return !rt_graph_failed(g);
 }
 
-bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *argument)
+bool rt_graph_check_argument(rt_graph *g, const char *op, const char *name, const void *argument)
 {
     if (!argument)
         rt_graph_fail(g, RT_ARGUMENT, "[%s] %s is NULL", op, name);
@@ -252,7 +252,7 @@ void *rt_scratch(const rt_node *n)
 
 /* ---- blocks of numbers ---- */
 
-real *rt_block_lend(rt_graph *g, size_t size)
+real *rt_block_borrow(rt_graph *g, size_t size)
 {
     for (spare **link = &g->spares; *link; link = &(*link)->next) {
         spare *found = *link;
@@ -306,7 +306,7 @@ static bool take_scratch(const rt_node *n, rt_pass pass)
     char *scratch = bytes ? rt_graph_scratch(g, bytes, 1) : NULL;
     note_largest(&g->part, size.part);
     note_largest(&g->library, size.library);
-    g->part_room = (rt_part_room){size.part && scratch ? scratch + aligned : NULL, size.part};
+    g->part_scratch = (rt_part_scratch){size.part && scratch ? scratch + aligned : NULL, size.part};
     return !bytes || scratch;
 }
 
@@ -375,7 +375,7 @@ rt_tensor *rt_graph_apply(rt_graph *g, const rt_op *op, rt_shape shape, rt_tenso
         return rt_graph_fail(g, RT_SHAPE, "[%s] a result of shape %s is empty or too large",
                              op->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
     void *own_args = rt_graph_memory(g, args_size, 1);
-    real *data = rt_block_lend(g, size);
+    real *data = rt_block_borrow(g, size);
     rt_node *node = data ? rt_node_new(g, op, shape, inputs, count, data) : NULL;
     if (!node || !own_args)
         return NULL;
@@ -432,7 +432,7 @@ bool rt_graph_needs_numbers(const rt_graph *g, const rt_tensor *x)
     return true;
 }
 
-void rt_graph_give_back(rt_graph *g, rt_tensor *x)
+void rt_graph_release(rt_graph *g, rt_tensor *x)
 {
     if (rt_graph_failed(g) || !x || !x->data || rt_graph_needs_numbers(g, x))
         return;
@@ -456,14 +456,14 @@ void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts)
 {
     const rt_graph *g = n->graph;
     for (int i = 0; i < parts && !(g && g->arena.dry); i++)
-        part(context, i, g ? g->part_room.own : NULL);
+        part(context, i, g ? g->part_scratch.own : NULL);
 }
 
 void rt_node_share(const rt_node *n, rt_part *part, void *context, int parts)
 {
     const rt_graph *g = n->graph;
-    if (parts > 1 && g && g->crew && !g->arena.dry)
-        g->crew->run(g->crew->threads, part, context, parts, g->part_room);
+    if (parts > 1 && g && g->threads && !g->arena.dry)
+        g->threads->run(g->threads->runner, part, context, parts, g->part_scratch);
     else
         rt_node_do(n, part, context, parts);
 }

@@ -17,11 +17,11 @@
  */
 
 #include "core/arena.h"
-#include "core/crew.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/status.h"
 #include "core/tensor.h"
+#include "core/threads.h"
 
 typedef struct rt_graph rt_graph;
 typedef struct rt_node rt_node;
@@ -40,7 +40,7 @@ void rt_graph_free(rt_graph *g);
 void rt_graph_clear(rt_graph *g);
 
 /* Clears the graph and returns its memory to the system until the next use. */
-void rt_graph_rest(rt_graph *g);
+void rt_graph_return_pages(rt_graph *g);
 
 /* Sets whether ops add nodes to the tape. Default: on; evaluation turns it off. */
 void rt_graph_record(rt_graph *g, bool on);
@@ -48,8 +48,8 @@ bool rt_graph_records(const rt_graph *g);
 
 /* Sets the threads that run the parts of large ops (borrowed). With NULL, the default, the calling
  * thread computes the same parts alone. */
-void rt_graph_set_crew(rt_graph *g, const rt_crew *crew);
-const rt_crew *rt_graph_crew(const rt_graph *g);
+void rt_graph_set_threads(rt_graph *g, const rt_threads *threads);
+const rt_threads *rt_graph_threads(const rt_graph *g);
 
 /* Turns dropout on until the next clear, and sets its random numbers; `shard` distinguishes graphs
  * of the same step. Without this call, as in evaluation, dropout does nothing. */
@@ -58,7 +58,7 @@ void rt_graph_set_random(rt_graph *g, uint64_t seed, uint32_t step, uint32_t sha
 /* Releases the numbers of a result x if no backward needs them (rt_graph_needs_numbers); otherwise
  * does nothing. The next result or gradient of that size reuses the memory, and ops refuse x. No
  * later forward may read x, the tensor that x views or its other views. */
-void rt_graph_give_back(rt_graph *g, rt_tensor *x);
+void rt_graph_release(rt_graph *g, rt_tensor *x);
 
 /* Returns whether the backward of a recorded op may read the numbers of x. True for a leaf and for
  * a result without a gradient. */
@@ -117,7 +117,7 @@ size_t rt_graph_peak(const rt_graph *g);
 typedef struct rt_graph_need {
     size_t touched; /* memory that was used in any step */
     size_t space;   /* address space */
-    size_t part;    /* scratch memory of each thread of a crew, in addition */
+    size_t part;    /* scratch memory of each thread, in addition */
     size_t
         library; /* memory of the engine of products for the largest op, in addition: an estimate */
 } rt_graph_need;
@@ -174,18 +174,18 @@ typedef struct rt_input {
 /* Returns whether an op can use its inputs: each is a tensor with a shape and memory. Otherwise
  * fails the graph, with a message such as "[op] x is NULL". Every constructor calls this before it
  * reads an input. */
-bool rt_graph_takes(rt_graph *g, const char *op, const rt_input *inputs, int count);
+bool rt_graph_check_inputs(rt_graph *g, const char *op, const rt_input *inputs, int count);
 
-/* Inputs for RT_TAKES. RT_FACTOR: a factor of products, which may be bf16-only. */
+/* Inputs for RT_CHECK_INPUTS. RT_FACTOR: a factor of products, which may be bf16-only. */
 #define RT_INPUT(x)    ((rt_input){.name = #x, .tensor = x})
 #define RT_OPTIONAL(x) ((rt_input){.name = #x, .tensor = x, .optional = true})
 #define RT_FACTOR(x)   ((rt_input){.name = #x, .tensor = x, .rounded = true})
-#define RT_TAKES(g, op, ...)                                                                       \
-    rt_graph_takes(g, op, (const rt_input[]){__VA_ARGS__},                                         \
-                   (int)(sizeof((const rt_input[]){__VA_ARGS__}) / sizeof(rt_input)))
+#define RT_CHECK_INPUTS(g, op, ...)                                                                \
+    rt_graph_check_inputs(g, op, (const rt_input[]){__VA_ARGS__},                                  \
+                          (int)(sizeof((const rt_input[]){__VA_ARGS__}) / sizeof(rt_input)))
 
 /* Returns whether an argument of another type is not NULL. Otherwise fails the graph. */
-bool rt_graph_given(rt_graph *g, const char *op, const char *name, const void *argument);
+bool rt_graph_check_argument(rt_graph *g, const char *op, const char *name, const void *argument);
 
 /* Returns a result of the op: creates the tensor, computes it and puts it on the tape. The
  * arguments are copied. NULL if the graph has failed. */

@@ -21,9 +21,9 @@ struct rt_graph {
     spare *empty;  /* unused records, whose blocks are in use */
     void *scratch;
     size_t scratch_size;
-    rt_part_room part_room; /* of the current pass: that of this thread */
-    size_t part;            /* largest scratch memory of a part, in bytes */
-    size_t library;         /* largest memory of the engine for an op, in bytes */
+    rt_part_scratch part_scratch; /* of the current pass: that of this thread */
+    size_t part;                  /* largest scratch memory of a part, in bytes */
+    size_t library;               /* largest memory of the engine for an op, in bytes */
     rt_status status;
     rt_random random;
     uint32_t shard;
@@ -31,7 +31,7 @@ struct rt_graph {
     bool recomputes;
     bool drops;   /* dropout is on */
     bool used_up; /* a backward has consumed the tape */
-    const rt_crew *crew;
+    const rt_threads *threads;
     rt_observer observer;
 };
 
@@ -54,10 +54,10 @@ rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *co
                      int count, real *data);
 
 /* Runs backward for all nodes of the tape, from the newest on. */
-void rt_graph_walk(rt_graph *g);
+void rt_graph_run_backward(rt_graph *g);
 
 /* Borrows a block of `size` numbers, and returns it for the next borrower of the same size. */
-real *rt_block_lend(rt_graph *g, size_t size);
+real *rt_block_borrow(rt_graph *g, size_t size);
 void rt_block_return(rt_graph *g, real *block, size_t size);
 
 #endif

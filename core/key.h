@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef enum rt_key_type {
-    RT_KEY_WHOLE,   /* int */
+    RT_KEY_INTEGER, /* int */
     RT_KEY_SEED,    /* uint64_t, 0 ... 2^63-1 */
     RT_KEY_NUMBER,  /* double */
     RT_KEY_YES_NO,  /* bool */
@@ -97,7 +97,7 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
     }
 
 #define WHOLE(member, low, high)                                                                   \
-    RT_KEY_WHOLE, RT_TYPED(int, member), {low, high, false, false}, NULL
+    RT_KEY_INTEGER, RT_TYPED(int, member), {low, high, false, false}, NULL
 #define SEED(member)         RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, NULL
 #define NUMBER(member, ...)  RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, NULL
 #define YES_NO(member)       RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, NULL

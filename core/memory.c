@@ -167,7 +167,7 @@ void rt_free(void *memory)
     free(memory);
 }
 
-void rt_memory_rest(void *memory, size_t bytes)
+void rt_memory_return_pages(void *memory, size_t bytes)
 {
     if (rt_memory_is_present(memory) && bytes >= LARGE_BLOCK)
         drop_pages(memory, bytes);

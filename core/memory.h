@@ -37,7 +37,7 @@ const char *rt_intern_text(const char *text);
 
 /* Returns the pages of unused memory to the system, as far as possible. The contents are arbitrary
  * afterwards. */
-void rt_memory_rest(void *memory, size_t bytes);
+void rt_memory_return_pages(void *memory, size_t bytes);
 
 /* Reserved memory, which replaces the memory of a run in a dry run. It is counted, but not
  * allocated: its addresses start at RT_RESERVED (2^55 on a 64-bit machine), where nothing is

@@ -92,12 +92,12 @@ typedef struct rt_data rt_data;
 typedef struct rt_labels rt_labels;
 
 /* Vocabulary, labels and table sizes of an existing model. */
-typedef struct rt_data_meaning {
+typedef struct rt_data_of_model {
     const rt_vocabulary *vocabulary; /* NULL: from data.vocab_file or else from the text */
     const rt_labels *labels;         /* NULL: from data.file */
     int ids;   /* rows of the token embedding: lower bound of rt_data_vocab for text */
     int types; /* rows of the token type embedding: lower bound of rt_data_types */
-} rt_data_meaning;
+} rt_data_of_model;
 
 /* Returns the name of a task ("copy", "reverse", ...), NULL past the last. */
 const char *rt_data_task_name(int task);
@@ -152,20 +152,20 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
 /* Opens the data as rt_data_open does, for a model. Labelled data gets the classes of
  * meaning.labels and their numbers; RT_DATA names the line of an unknown label. */
 rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o,
-                          rt_data_meaning meaning) RT_MUST_CHECK;
+                          rt_data_of_model meaning) RT_MUST_CHECK;
 
 /* Opens the data for evaluation only: rt_data_training must not be called. With data.eval_file,
  * data.file is not read and may be "". A text shorter than a window becomes one shorter sequence,
  * and labelled data needs no training rows. */
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
-                                  rt_data_meaning meaning) RT_MUST_CHECK;
+                                  rt_data_of_model meaning) RT_MUST_CHECK;
 
 /* Returns whether the data was opened for evaluation only. */
 bool rt_data_is_for_evaluation(const rt_data *data);
 
 /* Opens a source that has a vocabulary but no data, to encode texts of the caller. */
-rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
-                               rt_data_meaning meaning) RT_MUST_CHECK;
+rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
+                               rt_data_of_model meaning) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 
 /* Returns the number of token ids, special ones included. */

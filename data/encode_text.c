@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/documents.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
     if (stat(path, &file.facts))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
-    rt_text_file *list = rt_grow(t->list, &t->room, t->count + 1, sizeof *list);
+    rt_text_file *list = rt_grow(t->list, &t->capacity, t->count + 1, sizeof *list);
     if (list)
         t->list = list;
     file.path = list ? rt_copy_text(path) : NULL;
@@ -144,7 +144,7 @@ rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_lev
 typedef struct part {
     const rt_text_encoding *e;
     unsigned char *bytes;
-    size_t at, size, room; /* at: offset in the text */
+    size_t at, size, capacity; /* at: offset in the text */
     rt_id_list ids;
     rt_unknown unknown;
     rt_status status;
@@ -204,12 +204,13 @@ static void *encode_part(void *context)
 /* Reads more of a part, up to `size` bytes. A text in one part gets memory of exactly that size. */
 static rt_status read_more(part *p, size_t size, bool whole)
 {
-    unsigned char *bytes = whole ? rt_alloc_unset(size, 1) : rt_grow(p->bytes, &p->room, size, 1);
+    unsigned char *bytes =
+        whole ? rt_alloc_unset(size, 1) : rt_grow(p->bytes, &p->capacity, size, 1);
     if (!bytes)
         return rt_out_of_memory("a part of a text");
     if (whole) {
         rt_free(p->bytes);
-        p->room = size;
+        p->capacity = size;
     }
     p->bytes = bytes;
     rt_status status = read_text(p->e->text, p->at + p->size, size - p->size, bytes + p->size);

@@ -20,7 +20,7 @@ typedef struct rt_text_file {
 typedef struct rt_text_files {
     const char *key; /* key that names the files (borrowed) */
     rt_text_file *list;
-    size_t count, room;
+    size_t count, capacity;
     size_t bytes;
 } rt_text_files;
 

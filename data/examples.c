@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/task.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 
 #include <string.h>
 
@@ -324,12 +324,12 @@ void rt_example_put(const rt_data *data, const rt_examples *all, const rt_exampl
 {
     const rt_text_frame frame = rt_data_frame(data);
     const int32_t *ids = all->ids + x->first;
-    const int room = row.length - around_of(data, x), half = room / 2;
-    int count = smaller(x->count, room), second = x->second;
+    const int capacity = row.length - around_of(data, x), half = capacity / 2;
+    int count = smaller(x->count, capacity), second = x->second;
     if (second) { /* a longer text may use what a shorter one leaves of its half */
         if (second > half)
-            second = smaller(second, x->count < room - half ? room - x->count : half);
-        count = smaller(x->count, room - second);
+            second = smaller(second, x->count < capacity - half ? capacity - x->count : half);
+        count = smaller(x->count, capacity - second);
     }
     const int first = put_special(row, 0, frame.first, 0);
     const int at = put_text(frame, row, first, ids, count, 0);

@@ -46,14 +46,14 @@ static const char *take(const char *list, bool any_set, rt_data_file *file, size
 {
     char name[ITEM_SIZE];
     rt_list_item item;
-    const char *rest = rt_list_take(list, &item);
+    const char *rest = rt_list_parse(list, &item);
     rt_list_item_copy(item, name, sizeof name);
     *file = (rt_data_file){.weight = 1};
     char *star = find_weight(name);
     if (star) {
         *star = '\0';
         file->weighted = true;
-        if (!rt_number_read(star + 1 + strspn(star + 1, " "), &file->weight))
+        if (!rt_number_parse(star + 1 + strspn(star + 1, " "), &file->weight))
             file->weight = 0;
     }
     for (size_t end = strlen(name); star && end && name[end - 1] == ' '; end--)

@@ -53,7 +53,7 @@ static size_t mark_size(const rt_labelled_file *f)
 
 static rt_labelled_text *add_text(rt_labelled_file *f)
 {
-    rt_labelled_text *texts = rt_grow(f->texts, &f->room, f->count + 1, sizeof *texts);
+    rt_labelled_text *texts = rt_grow(f->texts, &f->capacity, f->count + 1, sizeof *texts);
     if (!texts)
         return NULL;
     f->texts = texts;
@@ -92,7 +92,7 @@ static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t
 /* Parses the next cell of a row. `place` is its index, from 0. */
 static rt_status take_cell(reading *r, int place, rt_cell *cell)
 {
-    char *stop = rt_cell_take(r->at, r->end, r->separator, cell);
+    char *stop = rt_cell_parse(r->at, r->end, r->separator, cell);
     if (!stop)
         return rt_error(RT_DATA,
                         PLACE "the quote that column %d begins with is not closed at the end of "

@@ -27,7 +27,7 @@ typedef struct rt_labelled_file {
     bool tokens;
     bool pairs;
     rt_labelled_text *texts; /* at least one */
-    size_t count, room;
+    size_t count, capacity;
 } rt_labelled_file;
 
 /* Returns whether a path ends in .tsv or .csv. */

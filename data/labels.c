@@ -1,7 +1,7 @@
 #include "data/labels.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "text/writer.h"
 
 #include <stdlib.h>

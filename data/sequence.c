@@ -8,7 +8,7 @@
 #include "data/file_list.h"
 #include "data/task.h"
 #include "data/token_cache.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
 #include <stdio.h>
@@ -54,13 +54,13 @@ typedef struct group {
 typedef struct groups {
     rt_data *data;
     group *list;
-    size_t count, room, training; /* training: groups of data.file, which come first */
-    bool mixture;                 /* data.file has weights */
+    size_t count, capacity, training; /* training: groups of data.file, which come first */
+    bool mixture;                     /* data.file has weights */
 } groups;
 
 static group *add_group(groups *g, const char *key, const rt_data_file *file)
 {
-    group *list = rt_grow(g->list, &g->room, g->count + 1, sizeof *list);
+    group *list = rt_grow(g->list, &g->capacity, g->count + 1, sizeof *list);
     if (!list)
         return NULL;
     g->list = list;
@@ -376,7 +376,7 @@ static rt_status finish_file(rt_token_writer *w, const char *path, bool hdf5, rt
     rt_durable_file file;
     if (!hdf5)
         return rt_token_writer_close(w, status);
-    status = rt_durable_settle(&w->file, status);
+    status = rt_durable_sync(&w->file, status);
     if (!status.code) {
         status = rt_durable_open(&file, path);
         if (!status.code && !rt_token_dataset_write(file.temporary, w))
@@ -405,7 +405,7 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
         status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
                           rt_data_task_name(o->task));
     if (!status.code)
-        status = rt_data_open_without(&data, o, (rt_data_meaning){.vocabulary = NULL});
+        status = rt_data_open_encoder(&data, o, (rt_data_of_model){.vocabulary = NULL});
     if (status.code)
         return status;
     snprintf(ids, sizeof ids, "%s%s", path, hdf5 ? ".ids" : "");

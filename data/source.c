@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/task.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -10,10 +10,10 @@
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        const rt_vocabulary *vocabulary)
 {
-    return rt_data_open_as(data_new, o, (rt_data_meaning){.vocabulary = vocabulary});
+    return rt_data_open_as(data_new, o, (rt_data_of_model){.vocabulary = vocabulary});
 }
 
-static rt_data *new_data(const rt_data_options *o, rt_data_meaning meaning)
+static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data = rt_alloc(1, sizeof *data);
     if (data) {
@@ -38,7 +38,7 @@ static void make_room_for_ids(rt_data *data)
         data->vocab = data->meaning.ids;
 }
 
-static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning,
+static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning,
                            bool evaluation_only)
 {
     *data_new = NULL;
@@ -59,13 +59,13 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
     return status;
 }
 
-rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_meaning meaning)
+rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
 {
     return open_data(data_new, o, meaning, false);
 }
 
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
-                                  rt_data_meaning meaning)
+                                  rt_data_of_model meaning)
 {
     rt_data_options own = *o;
     if (own.eval_file)
@@ -73,8 +73,8 @@ rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
     return open_data(data_new, &own, meaning, true);
 }
 
-rt_status rt_data_open_without(rt_data **data_new, const rt_data_options *o,
-                               rt_data_meaning meaning)
+rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
+                               rt_data_of_model meaning)
 {
     rt_data *data = *data_new = new_data(o, meaning);
     if (!data)

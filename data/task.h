@@ -105,7 +105,7 @@ struct rt_data {
     int vocab;
     rt_special_ids special;
     rt_windows windows;              /* text and tokens */
-    rt_data_meaning meaning;         /* as passed by the caller */
+    rt_data_of_model meaning;        /* as passed by the caller */
     const rt_vocabulary *vocabulary; /* text: the given one or `own`; else NULL */
     rt_vocabulary *own;
     rt_unknown unknown[RT_PARTS]; /* text: unknown parts of its files */

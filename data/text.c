@@ -4,7 +4,7 @@
 #include "data/documents.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
 void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to)

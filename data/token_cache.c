@@ -85,7 +85,7 @@ static rt_status put_text(const entry *e, const char *ending, const char *text)
     snprintf(name, sizeof name, "%s%s", e->name, ending);
     digest_text(digest, text);
     rt_writer_add(&w, "%s\n%s", digest, text);
-    return rt_durable_given(e->o->cache, name, rt_writer_take(&w));
+    return rt_durable_write_and_free(e->o->cache, name, rt_writer_take(&w));
 }
 
 /* Returns the text of an entry, which the caller frees; NULL if it is missing or damaged. */
@@ -359,7 +359,7 @@ typedef struct writing_ids {
     const ids_entry *m;
     rt_token_writer writer;
     rt_token_sums sums;
-    size_t room;          /* capacity of sums */
+    size_t capacity;      /* capacity of sums */
     XXH3_state_t *sum;    /* checksum of the current block */
     size_t filled;        /* bytes in the current block */
     XXH3_state_t *digest; /* digest of the current text file */
@@ -369,7 +369,7 @@ typedef struct writing_ids {
 
 static rt_status end_block(writing_ids *w)
 {
-    uint64_t *list = rt_grow(w->sums.list, &w->room, w->sums.count + 1, sizeof *list);
+    uint64_t *list = rt_grow(w->sums.list, &w->capacity, w->sums.count + 1, sizeof *list);
     if (!list)
         return rt_out_of_memory("checksums");
     w->sums.list = list;

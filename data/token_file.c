@@ -316,7 +316,7 @@ static void close_run(rt_token_run *f)
 /* Returns a new run after the others, still to be filled; NULL if memory is exhausted. */
 static rt_token_run *new_run(rt_token_runs *runs)
 {
-    rt_token_run **list = rt_grow(runs->list, &runs->room, runs->count + 1, sizeof *list);
+    rt_token_run **list = rt_grow(runs->list, &runs->capacity, runs->count + 1, sizeof *list);
     rt_token_run *run = list ? rt_alloc(1, sizeof *run) : NULL;
     if (list)
         runs->list = list;

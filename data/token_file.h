@@ -17,7 +17,7 @@
 /* List of runs. It starts zeroed. */
 typedef struct rt_token_runs {
     struct rt_token_run **list;
-    size_t count, room;
+    size_t count, capacity;
     size_t tokens; /* sum over all runs */
 } rt_token_runs;
 

@@ -22,9 +22,9 @@ size_t rt_id_width(int vocab)
     return vocab <= UINT16_MAX + 1 ? sizeof(uint16_t) : sizeof(int32_t);
 }
 
-void rt_id_list_reserve(rt_id_list *list, size_t room)
+void rt_id_list_reserve(rt_id_list *list, size_t capacity)
 {
-    void *ids = list->failed ? NULL : rt_grow(list->ids, &list->room, room, list->width);
+    void *ids = list->failed ? NULL : rt_grow(list->ids, &list->capacity, capacity, list->width);
     if (ids)
         list->ids = ids;
     else
@@ -34,8 +34,8 @@ void rt_id_list_reserve(rt_id_list *list, size_t room)
 void rt_id_list_add(void *context, int32_t id)
 {
     rt_id_list *list = context;
-    if (list->count == list->room)
-        rt_id_list_reserve(list, list->room + 1);
+    if (list->count == list->capacity)
+        rt_id_list_reserve(list, list->capacity + 1);
     if (list->failed)
         return;
     if (list->width == sizeof(uint16_t))

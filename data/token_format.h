@@ -13,14 +13,14 @@
 typedef struct rt_id_list {
     void *ids;
     size_t width; /* bytes per id, see rt_id_width */
-    size_t count, room;
+    size_t count, capacity;
     bool failed; /* memory is exhausted */
 } rt_id_list;
 
 size_t rt_id_width(int vocab);
 
 /* Grows the list to hold `room` ids; sets `failed` if memory is exhausted. */
-void rt_id_list_reserve(rt_id_list *list, size_t room);
+void rt_id_list_reserve(rt_id_list *list, size_t capacity);
 
 /* Appends an id to an rt_id_list (an rt_id_taker). */
 void rt_id_list_add(void *list, int32_t id);

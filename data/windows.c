@@ -123,7 +123,7 @@ static size_t least_window(const rt_data *data)
 
 static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, double weight)
 {
-    rt_window_text *list = rt_grow(texts->list, &texts->room, texts->count + 1, sizeof *list);
+    rt_window_text *list = rt_grow(texts->list, &texts->capacity, texts->count + 1, sizeof *list);
     if (!list)
         return rt_out_of_memory("the files of data");
     texts->list = list;

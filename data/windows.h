@@ -49,7 +49,7 @@ typedef struct rt_window_text {
 /* List of spans. It starts zeroed. */
 typedef struct rt_window_texts {
     rt_window_text *list;
-    size_t count, room;
+    size_t count, capacity;
 } rt_window_texts;
 
 /* Training parts: all of data.file, or each file of a mixture. Evaluation texts: the files of

@@ -70,8 +70,8 @@ static rt_status as_checkpoint(rt_status status, const char *path)
 static rt_status configure(rt_model *m, rt_transformer_options *options, int words, int types)
 {
     struct rt_model_origin *o = m->origin;
-    const rt_data_meaning meaning = {o->info.vocabulary, o->info.labels, words, types};
-    rt_status status = rt_data_open_without(&o->data, &o->data_options, meaning);
+    const rt_data_of_model meaning = {o->info.vocabulary, o->info.labels, words, types};
+    rt_status status = rt_data_open_encoder(&o->data, &o->data_options, meaning);
     if (status.code)
         return status;
     *options = rt_model_options(options, o->data);

@@ -140,7 +140,7 @@ static void fill_factors(real *factors, const rt_transformer_input *in, int mask
 static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_tensor *x,
                               const rt_transformer_input *in)
 {
-    if (!RT_TAKES(g, "token_dropout", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "token_dropout", RT_INPUT(x)))
         return NULL;
     const int rows = in->B * in->T;
     if (x->ndim != 3 || x->shape[0] != in->B || x->shape[1] != in->T)
@@ -188,7 +188,7 @@ static rt_tensor *rotate(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                           const rt_linear_form_options *o)
 {
-    if (!rt_graph_given(g, "linear_form", "options", o))
+    if (!rt_graph_check_argument(g, "linear_form", "options", o))
         return NULL;
     rt_linear_attention_options options = {.causal = o->causal,
                                            .key_mask = o->key_mask,
@@ -250,7 +250,7 @@ static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotat
     rt_tensor *turned = rotation ? rt_rope(g, x, rotation) : x;
     rt_tensor *y = rt_for_products(g, turned);
     if (y != turned)
-        rt_graph_give_back(g, x);
+        rt_graph_release(g, x);
     return y;
 }
 
@@ -333,7 +333,7 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
     const int turns = turns_of(in);
     const heads h = heads_of(p, g, x);
     if (in->usage && is_rotated(p) && h.query && h.key)
-        rt_usage_see(in->usage, o, p->l, in, h.query, h.key);
+        rt_usage_add_layer(in->usage, o, p->l, in, h.query, h.key);
     rt_tensor *all = NULL;
     for (int i = 0; i < turns; i++) {
         const heads part = {rt_kv_part(g, h.query, i, turns), rt_kv_part(g, h.key, i, turns),
@@ -442,8 +442,8 @@ static const turning *find_turnings(rt_transformer *m, rt_graph *g, const rt_tra
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const rt_transformer_options *o = &m->options;
-    if (!rt_graph_given(g, "roformer", "input", in) || !is_made(m, g) || !caches_fit(m, g, in) ||
-        !spans_fit(m, g, in))
+    if (!rt_graph_check_argument(g, "roformer", "input", in) || !is_made(m, g) ||
+        !caches_fit(m, g, in) || !spans_fit(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
     const turning *turnings = find_turnings(m, g, in);

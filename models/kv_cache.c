@@ -87,7 +87,7 @@ void rt_kv_cache_drop(rt_kv_cache *c)
         rt_kv_layer *layer = c->layers + l;
         rt_free(layer->keys);
         layer->keys = layer->values = NULL;
-        layer->room = 0;
+        layer->capacity = 0;
     }
     rt_kv_cache_clear(c);
 }
@@ -125,22 +125,22 @@ static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, real *keys, real
 static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
 {
     const int behind = seen(layer, c->count);
-    if (c->count - layer->first <= layer->room - T)
+    if (c->count - layer->first <= layer->capacity - T)
         return true;
-    if (layer->window && layer->room - T >= 2 * behind) {
+    if (layer->window && layer->capacity - T >= 2 * behind) {
         move_last(c, layer, layer->keys, layer->values, behind);
         return true;
     }
-    const int room = behind < INT_MAX / 2 - T ? 2 * (behind + T) : INT_MAX;
-    real *keys = rt_alloc_unset((size_t)room, 2 * c->row * sizeof *keys);
+    const int capacity = behind < INT_MAX / 2 - T ? 2 * (behind + T) : INT_MAX;
+    real *keys = rt_alloc_unset((size_t)capacity, 2 * c->row * sizeof *keys);
     if (!keys)
         return false;
-    real *values = keys + (size_t)room * c->row;
+    real *values = keys + (size_t)capacity * c->row;
     move_last(c, layer, keys, values, behind);
     rt_free(layer->keys);
     layer->keys = keys;
     layer->values = values;
-    layer->room = room;
+    layer->capacity = capacity;
     return true;
 }
 
@@ -156,7 +156,7 @@ static rt_tensor *leaf(rt_graph *g, real *rows, const rt_tensor *like, int count
 const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
 {
     rt_kv_layer *layer = c->layers + l;
-    if (!RT_TAKES(g, "cache", RT_INPUT(*k), RT_INPUT(*v)))
+    if (!RT_CHECK_INPUTS(g, "cache", RT_INPUT(*k), RT_INPUT(*v)))
         return NULL;
     const int T = (*k)->shape[1];
     if (!make_room(c, layer, T))

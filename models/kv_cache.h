@@ -11,7 +11,7 @@
 
 typedef struct rt_kv_layer {
     real *keys, *values;   /* (room, G, D) each: of the tokens `first`, first + 1, ... */
-    int first, room;       /* tokens */
+    int first, capacity;   /* tokens */
     int window;            /* 0 = none */
     rt_linear_state state; /* of linear attention */
 } rt_kv_layer;

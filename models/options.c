@@ -47,7 +47,7 @@ rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int l
     return frequencies;
 }
 
-bool rt_layers_start_apart(const rt_transformer_options *o)
+bool rt_layers_differ_in_base(const rt_transformer_options *o)
 {
     const double base = rt_layer_frequencies(o, -1).base;
     bool apart = false;

@@ -183,7 +183,7 @@ rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int layer);
 rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int layer);
 
 /* Returns whether layers with positions differ in their frequencies. */
-bool rt_layers_start_apart(const rt_transformer_options *o);
+bool rt_layers_differ_in_base(const rt_transformer_options *o);
 
 /* Returns D, also for unresolved options; 0 without heads. */
 int rt_transformer_head_dim(const rt_transformer_options *o);

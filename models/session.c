@@ -17,13 +17,13 @@ struct rt_session {
     int capacity;
     int regime;   /* rt_frequencies_regime of the cached tokens */
     int32_t *ids; /* with longrope and dynamic: all tokens read */
-    int room;
+    int id_capacity;
     bool again; /* the cached tokens must be read again, together with the new ones */
 };
 
-void rt_session_set_crew(rt_session *s, const rt_crew *crew)
+void rt_session_set_threads(rt_session *s, const rt_threads *threads)
 {
-    rt_graph_set_crew(s->g, crew);
+    rt_graph_set_threads(s->g, threads);
 }
 
 static rt_status check_model(const rt_transformer_options *o, int capacity)
@@ -149,7 +149,7 @@ static bool rereads(const rt_session *s)
 static rt_status remember(rt_session *s, const int32_t *ids, int count)
 {
     const int all = s->cache.count + count;
-    if (all > s->room) {
+    if (all > s->id_capacity) {
         int32_t *larger = rt_alloc_unset(2 * (size_t)all, sizeof *larger);
         if (!larger)
             return rt_out_of_memory("the tokens of a session");
@@ -157,7 +157,7 @@ static rt_status remember(rt_session *s, const int32_t *ids, int count)
             memcpy(larger, s->ids, (size_t)s->cache.count * sizeof *larger);
         rt_free(s->ids);
         s->ids = larger;
-        s->room = 2 * all;
+        s->id_capacity = 2 * all;
     }
     memcpy(s->ids + s->cache.count, ids, (size_t)count * sizeof *ids);
     return rt_ok();

@@ -28,7 +28,7 @@ void rt_session_free(rt_session *session);
 
 /* Sets the threads for products with the weights; NULL: the calling thread. Results are bitwise
  * identical. */
-void rt_session_set_crew(rt_session *session, const rt_crew *crew);
+void rt_session_set_threads(rt_session *session, const rt_threads *threads);
 
 /* Appends tokens to the text and computes the logits of the last `wanted` of them:
  *
@@ -48,7 +48,7 @@ rt_status rt_session_feed(rt_session *session, const int32_t *ids, int count, in
  *   ids       (count), one for each
  *   logits    (count, V)
  *
- * Uses the crew of the first session. RT_ARGUMENT as rt_session_feed, with the number of the
+ * Uses the threads of the first session. RT_ARGUMENT as rt_session_feed, with the number of the
  * session. RT_MEMORY: all sessions are then empty. */
 rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
                                real *logits) RT_MUST_CHECK;

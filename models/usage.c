@@ -89,8 +89,9 @@ static void see_heads(rt_pair_sum *sums, const rt_transformer_options *o,
     }
 }
 
-void rt_usage_see(rt_usage *u, const rt_transformer_options *o, int l,
-                  const rt_transformer_input *in, const rt_tensor *query, const rt_tensor *key)
+void rt_usage_add_layer(rt_usage *u, const rt_transformer_options *o, int l,
+                        const rt_transformer_input *in, const rt_tensor *query,
+                        const rt_tensor *key)
 {
     const int pairs = rt_transformer_pairs(o), n = rt_layer_number(o, l);
     if (!pairs)

@@ -30,8 +30,9 @@ void rt_usage_add(rt_usage *sum, const rt_usage *usage);
 /* Adds the tokens of a batch: before the layers, their number; in layer l, which has positions,
  * queries (B, T, H, D) and keys (B, T, G, D). */
 void rt_usage_count(rt_usage *usage, const rt_transformer_input *input);
-void rt_usage_see(rt_usage *usage, const rt_transformer_options *options, int l,
-                  const rt_transformer_input *input, const rt_tensor *query, const rt_tensor *key);
+void rt_usage_add_layer(rt_usage *usage, const rt_transformer_options *options, int l,
+                        const rt_transformer_input *input, const rt_tensor *query,
+                        const rt_tensor *key);
 
 /* Computes, for one head, the mean length of each pair, and the length of its mean over the tokens,
  * each divided by its mean over all pairs of the head; 0 without tokens. */

@@ -151,7 +151,7 @@ rt_activation_values *rt_activation_kernel(rt_graph *g, const char *op, rt_activ
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind)
 {
     if (!rt_activation_kernel(g, "activate", kind) ||
-        !RT_TAKES(g, kinds[kind].op->name, RT_INPUT(x)))
+        !RT_CHECK_INPUTS(g, kinds[kind].op->name, RT_INPUT(x)))
         return NULL;
     activation_args args = {kinds[kind].values, rt_graph_numbers(g, rt_size(x), sizeof(real))};
     return RT_APPLY(g, kinds[kind].op, rt_tensor_shape(x), &args, x);
@@ -247,7 +247,7 @@ const rt_op rt_op_glu = {.name = "glu",
 rt_tensor *rt_glu(rt_graph *g, rt_tensor *gate, rt_tensor *x, rt_activation kind)
 {
     const activation_args args = {rt_activation_kernel(g, "glu", kind), NULL};
-    if (!args.values || !RT_TAKES(g, "glu", RT_INPUT(gate), RT_INPUT(x)))
+    if (!args.values || !RT_CHECK_INPUTS(g, "glu", RT_INPUT(gate), RT_INPUT(x)))
         return NULL;
     if (!rt_same_shape(gate, x))
         return rt_graph_fail(g, RT_SHAPE, "[glu] gate and x must have one shape; got %s, %s",

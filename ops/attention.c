@@ -35,11 +35,11 @@ typedef struct attention_args {
 } attention_args;
 
 /* Scratch memory for one pack at a time. */
-typedef struct room {
+typedef struct scratch {
     real *p, *ds;   /* scores, head by head; ds for backward only */
     real *delta;    /* a number for each row of scores */
     real *distance; /* distance terms of a tile */
-} room;
+} scratch;
 
 /* Places of operands of several products. */
 enum { QUERIES, KEYS, GRADIENTS, SCORE_GRADIENTS };
@@ -128,27 +128,27 @@ static size_t size_of(extent e)
     return e.tiles * e.tile + e.rows + e.distance;
 }
 
-static room room_of(extent e, void *memory)
+static scratch scratch_of(extent e, void *memory)
 {
     real *all = memory;
-    return (room){.p = all,
-                  .ds = all + (e.tiles - 1) * e.tile,
-                  .delta = all + e.tiles * e.tile,
-                  .distance = all + e.tiles * e.tile + e.rows};
+    return (scratch){.p = all,
+                     .ds = all + (e.tiles - 1) * e.tile,
+                     .delta = all + e.tiles * e.tile,
+                     .distance = all + e.tiles * e.tile + e.rows};
 }
 
 /* ---- forward ---- */
 
 /* Adds one key tile for a block of queries: out += e^(S - m) V, with the running m and l. */
-static void forward_tile(real *out, const room *w, const attention_args *args, const rt_pack *a,
+static void forward_tile(real *out, const scratch *w, const attention_args *args, const rt_pack *a,
                          rt_tile t, bool first)
 {
     real factor[TILE];
     rt_pack_score(w->p, w->distance, a, t);
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++) {
         const size_t row = rt_pack_row(a, n) + (size_t)t.i;
-        rt_attention_soften(w->p + (size_t)n * scores_of(t), t.rows, t.columns, args->shift + row,
-                            args->inverse + row, factor);
+        rt_attention_online_softmax(w->p + (size_t)n * scores_of(t), t.rows, t.columns,
+                                    args->shift + row, args->inverse + row, factor);
         if (!first)
             rt_attention_scale(out + rt_pack_offset(a, a->out_step, n), a->out_stride, t.rows, a->E,
                                factor);
@@ -184,7 +184,7 @@ static void end_rows(real *out, real *m, real *l, const rt_pack *a, int rows, bo
     rt_attention_scale(out, a->out_stride, rows, a->E, l);
 }
 
-static void forward_block(real *out, const room *w, const attention_args *args, const rt_pack *a,
+static void forward_block(real *out, const scratch *w, const attention_args *args, const rt_pack *a,
                           int i)
 {
     const int rows = smaller(TILE, a->Tq - i), heads = rt_pack_heads(a);
@@ -209,7 +209,7 @@ static void forward_block(real *out, const room *w, const attention_args *args, 
 }
 
 /* Computes all probabilities of one head for the caller's array. */
-static void show(const rt_pack *a, const room *w, const attention_args *args)
+static void show(const rt_pack *a, const scratch *w, const attention_args *args)
 {
     const size_t row = rt_pack_row(a, 0);
     real *p = a->o->probabilities + row * (size_t)a->Tk;
@@ -235,7 +235,7 @@ static rt_result result_at(const rt_pack *a, real *first, rt_operand as, int t)
 }
 
 /* Recomputes the weights of a tile from the numbers that forward saved. */
-static void weigh(const room *w, const attention_args *args, const rt_pack *a, rt_tile t)
+static void weigh(const scratch *w, const attention_args *args, const rt_pack *a, rt_tile t)
 {
     rt_pack_score(w->p, w->distance, a, t);
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++) {
@@ -245,8 +245,8 @@ static void weigh(const room *w, const attention_args *args, const rt_pack *a, r
     }
 }
 
-static void backward_values(real *dv, const room *w, const attention_args *args, const rt_pack *a,
-                            rt_operand dout, rt_tile t)
+static void backward_values(real *dv, const scratch *w, const attention_args *args,
+                            const rt_pack *a, rt_operand dout, rt_tile t)
 {
     const real *weights = w->p;
     if (a->o->dropout > 0) {
@@ -259,7 +259,7 @@ static void backward_values(real *dv, const room *w, const attention_args *args,
 }
 
 /* Computes the gradient of the scores in w->ds. */
-static void backward_scores(const room *w, const attention_args *args, const rt_pack *a,
+static void backward_scores(const scratch *w, const attention_args *args, const rt_pack *a,
                             rt_operand dout, rt_tile t)
 {
     const rt_operand ds = as_operand(w->ds, a, t);
@@ -269,7 +269,7 @@ static void backward_scores(const room *w, const attention_args *args, const rt_
     rt_attention_score_gradient(w->ds, w->p, rt_pack_heads(a) * t.rows, t.columns, w->delta);
 }
 
-static void backward_tile(const room *w, const attention_args *args, const rt_pack *a,
+static void backward_tile(const scratch *w, const attention_args *args, const rt_pack *a,
                           const gradients *d, rt_operand dout, rt_tile t)
 {
     const real scale = (real)a->o->scale;
@@ -290,8 +290,8 @@ static void backward_tile(const room *w, const attention_args *args, const rt_pa
                 result_at(a, d->dk, a->k, t.j));
 }
 
-static void backward_block(const rt_node *node, const room *w, const rt_pack *a, const gradients *d,
-                           int i)
+static void backward_block(const rt_node *node, const scratch *w, const rt_pack *a,
+                           const gradients *d, int i)
 {
     const attention_args *args = node->args;
     const int rows = smaller(TILE, a->Tq - i);
@@ -320,7 +320,7 @@ static size_t begin_of(rt_operand first, const rt_tensor *x)
 }
 
 /* Computes the gradients of a pack; `all` are those of the inputs. */
-static void backward_pack(const rt_node *node, const room *w, const rt_pack *pack,
+static void backward_pack(const rt_node *node, const scratch *w, const rt_pack *pack,
                           const gradients *all)
 {
     const rt_tensor *q = node->in[0], *k = node->in[1], *v = node->in[2];
@@ -386,7 +386,7 @@ static void forward_part(void *context, int part, void *memory)
 {
     const packs_pass *p = context;
     const rt_pack a = pack_at(p->node, &p->order, part / p->blocks);
-    const room w = room_of(p->extent, memory);
+    const scratch w = scratch_of(p->extent, memory);
     const int i = part % p->blocks * TILE;
     forward_block(p->node->out->data + a.out + (size_t)i * (size_t)a.out_stride, &w, p->node->args,
                   &a, i);
@@ -397,7 +397,7 @@ static void show_part(void *context, int part, void *memory)
 {
     const packs_pass *p = context;
     const rt_pack a = pack_at(p->node, &p->order, part);
-    const room w = room_of(p->extent, memory);
+    const scratch w = scratch_of(p->extent, memory);
     for (int n = 0, heads = rt_pack_heads(&a); n < heads; n++) {
         const rt_pack one = rt_pack_single(&a, n);
         show(&one, &w, p->node->args);
@@ -445,7 +445,7 @@ static void attention_forward(const rt_node *n)
 static void backward_part(void *context, int part, void *memory)
 {
     const packs_pass *p = context;
-    const room w = room_of(p->extent, memory);
+    const scratch w = scratch_of(p->extent, memory);
     for (int i = part * p->order.run; i < (part + 1) * p->order.run; i++) {
         const rt_pack a = pack_at(p->node, &p->order, i);
         backward_pack(p->node, &w, &a, &p->all);

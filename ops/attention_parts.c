@@ -194,11 +194,11 @@ static void terms_backward(const real *ds, real *scratch, const terms *d)
                 rt_rows_at(d->q, d->stride), 1, rt_result_at(d->dkeys, d->D));
 }
 
-void rt_pack_distance_backward(const real *ds, real *room, real *dq, const rt_pack *a, rt_tile t)
+void rt_pack_distance_backward(const real *ds, real *scratch, real *dq, const rt_pack *a, rt_tile t)
 {
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++, ds += t.rows * t.columns) {
         const terms d = terms_of(a, t, n, dq);
-        terms_backward(ds, room, &d);
+        terms_backward(ds, scratch, &d);
     }
 }
 
@@ -235,12 +235,12 @@ static void hide_masked(real *restrict s, const uint8_t *restrict mask, int colu
 }
 
 /* Adds distances and masks to the scores of head n. */
-static void finish(real *s, real *room, const rt_pack *a, rt_tile t, int n)
+static void finish(real *s, real *scratch, const rt_pack *a, rt_tile t, int n)
 {
     const rt_attention_options *o = a->o;
     if (o->distances) {
         const terms d = terms_of(a, t, n, NULL);
-        add_terms(s, room, &d);
+        add_terms(s, scratch, &d);
     }
     if (!o->slopes && !o->causal && !o->window && !o->key_mask)
         return;
@@ -259,18 +259,18 @@ static void finish(real *s, real *room, const rt_pack *a, rt_tile t, int n)
     }
 }
 
-void rt_pack_score(real *s, real *room, const rt_pack *a, rt_tile t)
+void rt_pack_score(real *s, real *scratch, const rt_pack *a, rt_tile t)
 {
     const size_t size = (size_t)t.rows * (size_t)t.columns;
     rt_gemm((rt_sizes){t.rows, t.columns, a->D}, (real)a->o->scale, t.q, rt_transposed(t.k), 0,
             (rt_result){s, t.columns, {size * (size_t)a->size.inner, size}, a->size});
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++)
-        finish(s + (size_t)n * size, room, a, t, n);
+        finish(s + (size_t)n * size, scratch, a, t, n);
 }
 
 /* ---- rows of a tile ---- */
 
-RT_ROW_KERNEL(rt_attention_soften,
+RT_ROW_KERNEL(rt_attention_online_softmax,
               (real *restrict s, int rows, int columns, real *restrict m, real *restrict l,
                real *restrict factor),
               (s, rows, columns, m, l, factor))
@@ -362,8 +362,8 @@ static bool distances_fit(rt_graph *g, const rt_attention_options *o, int H, int
 {
     const rt_tensor *bias = o->distance_bias, *keys = o->distance_keys;
     const int classes = o->distances ? o->distances->classes : 0;
-    if (!RT_TAKES(g, "attention", {"distance_bias", bias, .optional = true},
-                  {"distance_keys", keys, .optional = true}))
+    if (!RT_CHECK_INPUTS(g, "attention", {"distance_bias", bias, .optional = true},
+                         {"distance_keys", keys, .optional = true}))
         return false;
     if (o->distances && !are_classes(o->distances))
         rt_graph_fail(g, RT_ARGUMENT,
@@ -391,9 +391,9 @@ static bool are_finite(rt_graph *g, const char *name, const double *position, in
 bool rt_attention_fits(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const rt_tensor *v,
                        const rt_attention_options *o)
 {
-    if (!RT_TAKES(g, "attention", RT_FACTOR(q), RT_FACTOR(k), RT_FACTOR(v)) ||
-        !rt_graph_given(g, "attention", "options", o) ||
-        (o->distance_keys && !RT_TAKES(g, "attention", RT_INPUT(q))))
+    if (!RT_CHECK_INPUTS(g, "attention", RT_FACTOR(q), RT_FACTOR(k), RT_FACTOR(v)) ||
+        !rt_graph_check_argument(g, "attention", "options", o) ||
+        (o->distance_keys && !RT_CHECK_INPUTS(g, "attention", RT_INPUT(q))))
         return false;
     if (!fit(q, k, v))
         rt_graph_fail(

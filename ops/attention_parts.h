@@ -52,13 +52,14 @@ rt_pack rt_pack_single(const rt_pack *a, int n);
 /* Returns the offset of the matrix of head n, in elements. */
 size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n);
 
-/* Computes the scores of a tile, head by head; -infinity where the key is not visible. `room` has
- * (rows, classes) numbers, for distances. */
-void rt_pack_score(real *s, real *room, const rt_pack *a, rt_tile t);
+/* Computes the scores of a tile, head by head; -infinity where the key is not visible. `scratch`
+ * has (rows, classes) numbers, for distances. */
+void rt_pack_score(real *s, real *scratch, const rt_pack *a, rt_tile t);
 
 /* Adds the gradients of the distance terms, given the gradient ds of a tile's scores. dq is at
  * token 0, or NULL. */
-void rt_pack_distance_backward(const real *ds, real *room, real *dq, const rt_pack *a, rt_tile t);
+void rt_pack_distance_backward(const real *ds, real *scratch, real *dq, const rt_pack *a,
+                               rt_tile t);
 
 /* Passes over the rows of a tile of scores, or of a factor of their products: a row for each query.
  * Scores s, weights p and their gradients have `columns` keys per row and no gaps. */
@@ -72,7 +73,7 @@ static inline real rt_finite_or_zero(real x)
 
 /* Computes s = e^(s - m), with the running maximum m and sum l of every row. `factor` receives the
  * factor by which earlier sums shrink. */
-void rt_attention_soften(real *s, int rows, int columns, real *m, real *l, real *factor);
+void rt_attention_online_softmax(real *s, int rows, int columns, real *m, real *l, real *factor);
 
 /* Computes the weights s = e^(s - shift) inverse, from the numbers that forward saved. */
 void rt_attention_weigh(real *s, int rows, int columns, const real *shift, const real *inverse);

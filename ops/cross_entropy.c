@@ -173,8 +173,8 @@ const rt_op rt_op_cross_entropy = {.name = "cross_entropy",
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor)
 {
-    if (!RT_TAKES(g, "cross_entropy", RT_INPUT(logits)) ||
-        !rt_graph_given(g, "cross_entropy", "labels", labels))
+    if (!RT_CHECK_INPUTS(g, "cross_entropy", RT_INPUT(logits)) ||
+        !rt_graph_check_argument(g, "cross_entropy", "labels", labels))
         return NULL;
     if (!(divisor > 0 && divisor < INFINITY) || !(smoothing >= 0 && smoothing < 1))
         return rt_graph_fail(g, RT_ARGUMENT,

@@ -68,7 +68,7 @@ const rt_op rt_op_dropout = {.name = "dropout",
 
 rt_tensor *rt_dropout(rt_graph *g, rt_tensor *x, double p)
 {
-    if (!RT_TAKES(g, "dropout", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "dropout", RT_INPUT(x)))
         return NULL;
     if (!(p >= 0 && p < 1))
         return rt_graph_fail(g, RT_ARGUMENT, "[dropout] p must be in [0, 1); got %g", p);

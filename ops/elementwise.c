@@ -67,7 +67,7 @@ const rt_op rt_op_add = {.name = "add", .forward = add_forward, .backward = add_
 
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    if (!RT_TAKES(g, "add", RT_INPUT(x), RT_INPUT(y)))
+    if (!RT_CHECK_INPUTS(g, "add", RT_INPUT(x), RT_INPUT(y)))
         return NULL;
     if (!repeats(x, y))
         return refuse(g, "add", x, y);
@@ -107,7 +107,7 @@ const rt_op rt_op_multiply = {.name = "multiply",
 
 rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    if (!RT_TAKES(g, "multiply", RT_INPUT(x), RT_INPUT(y)))
+    if (!RT_CHECK_INPUTS(g, "multiply", RT_INPUT(x), RT_INPUT(y)))
         return NULL;
     if (!repeats(x, y))
         return refuse(g, "multiply", x, y);
@@ -138,7 +138,7 @@ const rt_op rt_op_scale = {.name = "scale", .forward = scale_forward, .backward 
 
 rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor)
 {
-    if (!RT_TAKES(g, "scale", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "scale", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_scale, rt_tensor_shape(x), &factor, x);
 }
@@ -165,7 +165,7 @@ const rt_op rt_op_exp = {.name = "exp", .forward = exp_forward, .backward = exp_
 
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x)
 {
-    if (!RT_TAKES(g, "exp", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "exp", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_exp, rt_tensor_shape(x), RT_NO_ARGS, x);
 }
@@ -219,7 +219,7 @@ const rt_op rt_op_scale_heads = {.name = "scale_heads",
 
 rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors)
 {
-    if (!RT_TAKES(g, "scale_heads", RT_INPUT(x), RT_INPUT(factors)))
+    if (!RT_CHECK_INPUTS(g, "scale_heads", RT_INPUT(x), RT_INPUT(factors)))
         return NULL;
     if (x->ndim < 2 || factors->ndim != 1 || factors->shape[0] != x->shape[x->ndim - 2])
         return rt_graph_fail(g, RT_SHAPE,

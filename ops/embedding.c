@@ -39,13 +39,13 @@ static void embedding_forward(const rt_node *n)
 /* Parts have columns, because several rows of the result may be the same row of the table. */
 enum { COLUMNS = 64 };
 
-static void add_columns(void *context, int part, void *room)
+static void add_columns(void *context, int part, void *scratch)
 {
     const rt_node *n = context;
     const embedding_args *a = n->args;
     const size_t width = (size_t)rt_columns(n->out), first = (size_t)part * COLUMNS;
     const size_t count = width - first < COLUMNS ? width - first : COLUMNS;
-    (void)room;
+    (void)scratch;
     for (size_t r = 0, rows = rt_rows(n->out); r < rows; r++) {
         real *restrict row = n->in[0]->grad + (size_t)a->ids[r] * width + first;
         const real *restrict g = n->out->grad + r * width + first;
@@ -69,7 +69,8 @@ rt_tensor *rt_embedding(rt_graph *g, rt_tensor *table, const int32_t *ids, rt_sh
                         int padding)
 {
     const size_t count = rt_shape_size(shape);
-    if (!RT_TAKES(g, "embedding", RT_INPUT(table)) || !rt_graph_given(g, "embedding", "ids", ids))
+    if (!RT_CHECK_INPUTS(g, "embedding", RT_INPUT(table)) ||
+        !rt_graph_check_argument(g, "embedding", "ids", ids))
         return NULL;
     if (table->ndim != 2)
         return rt_graph_fail(g, RT_SHAPE, "[embedding] table must be (V, C); got %s",

@@ -59,7 +59,7 @@ rt_status rt_engine_graph_status(const rt_graph *g)
 }
 
 /* Fills the result of a failed product with NaN, so that it is not mistaken for a result. */
-static void spoil(const rt_product *p)
+static void fill_with_nan(const rt_product *p)
 {
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++)
@@ -98,7 +98,7 @@ static void multiply(const rt_product *p)
         !p->c.batch.inner)
         each(p, rt_openblas_multiply);
     else if (!rt_onednn_multiply(p, math))
-        each(p, spoil);
+        each(p, fill_with_nan);
 }
 
 void rt_gemm(rt_sizes s, real alpha, rt_operand a, rt_operand b, real beta, rt_result c)

@@ -63,7 +63,8 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
 {
     if (level)
         *level = NULL;
-    if (!RT_TAKES(g, "key_exp", RT_INPUT(x)) || !rt_graph_given(g, "key_exp", "level", level))
+    if (!RT_CHECK_INPUTS(g, "key_exp", RT_INPUT(x)) ||
+        !rt_graph_check_argument(g, "key_exp", "level", level))
         return NULL;
     if (x->ndim != 4)
         return rt_graph_fail(g, RT_SHAPE, "[key_exp] x must be (B, T, H, D); got %s",

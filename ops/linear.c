@@ -154,12 +154,12 @@ static void begin_panel(const rt_node *n, rt_panel p)
         rt_rows_fill(y, bias->data + p.column, rows, columns, stride);
 }
 
-static void forward_part(void *context, int part, void *room)
+static void forward_part(void *context, int part, void *scratch)
 {
     const forward_pass *pass = context;
     const rt_tensor *out = pass->node->out;
     const rt_panel p = rt_panel_at(pass->cut, (int)rt_rows(out), rt_columns(out), part);
-    (void)room;
+    (void)scratch;
     if (pass->beta != 0)
         begin_panel(pass->node, p);
     multiply_panel(pass, p);
@@ -213,10 +213,10 @@ static void dweight_panel(const backward_pass *b, int number)
                     (size_t)out);
 }
 
-static void backward_part(void *context, int part, void *room)
+static void backward_part(void *context, int part, void *scratch)
 {
     const backward_pass *b = context;
-    (void)room;
+    (void)scratch;
     if (part < b->of_dx.count)
         dx_panel(b, part);
     else
@@ -234,7 +234,7 @@ static bool begin_backward(const rt_node *n, backward_pass *b)
 }
 
 /* Computes the gradients of the inputs; dy is the gradient of the linear map. */
-static void hand_back(backward_pass *b, rt_operand dy)
+static void compute_input_gradients(backward_pass *b, rt_operand dy)
 {
     const rt_node *n = b->node;
     const rt_tensor *x = n->in[0], *weight = n->in[1];
@@ -286,7 +286,7 @@ static void linear_backward(const rt_node *n)
                          .stride = rt_columns(y),
                          .stored = y->rounded_grad,
                          .rounded = y->rounded_grad};
-        hand_back(&b, rounded(n, dy, rt_size(y), GRADIENTS));
+        compute_input_gradients(&b, rounded(n, dy, rt_size(y), GRADIENTS));
     }
     rt_grad_pass(n, 3); /* last: it may move the gradient of the result away */
 }
@@ -307,13 +307,13 @@ static void activate(const rt_node *n, size_t first, size_t rows, size_t columns
 {
     const linear_args *a = n->args;
     const rt_tensor *bias = n->in[2];
-    real room[BLOCK], *y = n->out->data + first;
+    real scratch[BLOCK], *y = n->out->data + first;
     if (bias)
-        rt_rows_add(room, y, bias->data + first % (size_t)rt_columns(n->out), rows, columns,
+        rt_rows_add(scratch, y, bias->data + first % (size_t)rt_columns(n->out), rows, columns,
                     columns);
     else
-        memcpy(room, y, rows * columns * sizeof *room);
-    a->values(y, a->derivative + first, room, rows * columns);
+        memcpy(scratch, y, rows * columns * sizeof *scratch);
+    a->values(y, a->derivative + first, scratch, rows * columns);
     if (a->rounded_result)
         rt_engine_round(a->rounded_result + first, y, rows * columns);
 }
@@ -364,7 +364,7 @@ static void linear_activation_backward(const rt_node *n)
     rt_node_rows(n, size, 1, derive_span, &pass);
     rt_operand dy = rt_rows_at(n->out->grad, rt_columns(n->out));
     dy.rounded = pass.rounded;
-    hand_back(&b, dy);
+    compute_input_gradients(&b, dy);
 }
 
 const rt_op rt_op_linear_activation = {.name = "linear_activation",
@@ -378,7 +378,7 @@ const rt_op rt_op_linear_activation = {.name = "linear_activation",
 static bool fits(rt_graph *g, const rt_op *op, const rt_tensor *x, const rt_tensor *weight,
                  const rt_tensor *bias)
 {
-    if (!RT_TAKES(g, op->name, RT_FACTOR(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
+    if (!RT_CHECK_INPUTS(g, op->name, RT_FACTOR(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
         return false;
     if (weight->ndim != 2 || x->ndim < 1 || rt_columns(x) != weight->shape[1])
         rt_graph_fail(g, RT_SHAPE, "[%s] x must be (..., I), weight (O, I); got %s, %s", op->name,
@@ -406,7 +406,8 @@ rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bi
 rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
                           rt_tensor *bias)
 {
-    if (!fits(g, &rt_op_linear, x, weight, bias) || !RT_TAKES(g, "linear", RT_INPUT(residual)))
+    if (!fits(g, &rt_op_linear, x, weight, bias) ||
+        !RT_CHECK_INPUTS(g, "linear", RT_INPUT(residual)))
         return NULL;
     const rt_shape shape = result_shape(x, weight);
     if (!rt_shapes_equal(rt_tensor_shape(residual), shape))
@@ -463,13 +464,13 @@ static const rt_op op_round = {.name = "round",
 
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x)
 {
-    if (!RT_TAKES(g, op_round.name, RT_FACTOR(x)))
+    if (!RT_CHECK_INPUTS(g, op_round.name, RT_FACTOR(x)))
         return NULL;
     if (!x->data || !rt_gemm_rounds() || !rt_graph_records(g) || rt_graph_needs_numbers(g, x))
         return x;
     void *rounded = x->rounded ? x->rounded : rounded_numbers(g, rt_size(x));
     rt_tensor *y = rounded ? rt_graph_apply_rounded(g, &op_round, x, rounded) : NULL;
     if (y)
-        rt_graph_give_back(g, x);
+        rt_graph_release(g, x);
     return y;
 }

@@ -45,7 +45,7 @@ typedef struct head {
 } head;
 
 /* Scratch memory of a head. */
-typedef struct room {
+typedef struct scratch {
     real *sum;     /* (D + 1, E): S and s, or R and r */
     real *key;     /* (CHUNK, D): keys of a chunk, zero where masked */
     real *scaled;  /* (CHUNK, D): keys or queries, each multiplied by a factor */
@@ -53,7 +53,7 @@ typedef struct room {
     real *dweight; /* (CHUNK, CHUNK) */
     real *g;       /* (CHUNK, E): G */
     real *row;     /* (D) */
-} room;
+} scratch;
 
 /* Tokens start ... start + size - 1. */
 typedef struct chunk {
@@ -148,7 +148,7 @@ static real sum_keys(const head *a, real *z, real count, int j)
     return count + 1;
 }
 
-static void divide_by_denominator(const head *a, room w, real *y, real *inverse)
+static void divide_by_denominator(const head *a, scratch w, real *y, real *inverse)
 {
     real count = a->known ? a->known_below[a->D] : 0;
     begin_sum(w.row, a->known ? a->known_below : NULL, (size_t)a->D);
@@ -175,7 +175,7 @@ static real below_gradient(const head *a, int i)
            product(row_of(a->dy, i, a->v_stride), row_of(a->y, i, a->v_stride), a->E);
 }
 
-static void below_queries_backward(const head *a, room w)
+static void below_queries_backward(const head *a, scratch w)
 {
     memset(w.row, 0, (size_t)a->D * sizeof *w.row);
     for (int j = 0; !a->o->causal && j < a->Tk; j++)
@@ -187,7 +187,7 @@ static void below_queries_backward(const head *a, room w)
     }
 }
 
-static void below_keys_backward(const head *a, room w)
+static void below_keys_backward(const head *a, scratch w)
 {
     memset(w.row, 0, (size_t)a->D * sizeof *w.row);
     for (int i = 0; !a->o->causal && i < a->Tq; i++)
@@ -206,7 +206,7 @@ static void below_keys_backward(const head *a, room w)
 /* ---- numerator ---- */
 
 /* Sets w.key to the keys of a chunk, zero where masked. */
-static void take_keys(const head *a, room w, chunk c)
+static void take_keys(const head *a, scratch w, chunk c)
 {
     for (int j = 0; j < c.size; j++) {
         real *to = w.key + (size_t)j * (size_t)a->D;
@@ -217,7 +217,7 @@ static void take_keys(const head *a, room w, chunk c)
 }
 
 /* Adds the keys of a chunk, which are in w.key, to S and s. */
-static void sum_chunk(const head *a, room w, chunk c)
+static void sum_chunk(const head *a, scratch w, chunk c)
 {
     const real faded = fade(a, c.start - 1, last_of(c));
     real *s = w.sum + (size_t)a->D * (size_t)a->E;
@@ -250,7 +250,7 @@ static void mask_weights(const head *a, real *x, chunk c, real constant)
 }
 
 /* Computes w.weight, the weights of the keys of a chunk for its queries. */
-static void weigh_chunk(const head *a, room w, chunk c)
+static void weigh_chunk(const head *a, scratch w, chunk c)
 {
     rt_gemm((rt_sizes){c.size, c.size, a->D}, 1, rows_at(a->q, c.start, a->stride),
             rt_transposed(packed(w.key, a->D)), 0, rt_result_at(w.weight, c.size));
@@ -258,7 +258,7 @@ static void weigh_chunk(const head *a, room w, chunk c)
 }
 
 /* Computes y = q S + s for the queries of a chunk, faded from token `last`. */
-static void apply_sum(const head *a, room w, real *y, chunk c, int last)
+static void apply_sum(const head *a, scratch w, real *y, chunk c, int last)
 {
     const real *s = w.sum + (size_t)a->D * (size_t)a->E;
     real *first = y + (size_t)c.start * (size_t)a->v_stride;
@@ -271,7 +271,7 @@ static void apply_sum(const head *a, room w, real *y, chunk c, int last)
     }
 }
 
-static void forward_head(const head *a, room w, real *y, real *inverse)
+static void forward_head(const head *a, scratch w, real *y, real *inverse)
 {
     const size_t size = (size_t)(a->D + 1) * (size_t)a->E;
     begin_sum(w.sum, a->known, size);
@@ -297,7 +297,7 @@ static void forward_head(const head *a, room w, real *y, real *inverse)
 }
 
 /* Sets w.g to G of the queries of a chunk. */
-static void take_gradients(const head *a, room w, chunk c)
+static void take_gradients(const head *a, scratch w, chunk c)
 {
     for (int i = 0; i < c.size; i++) {
         real *to = w.g + (size_t)i * (size_t)a->E;
@@ -307,7 +307,7 @@ static void take_gradients(const head *a, room w, chunk c)
 }
 
 /* Computes w.dweight, the gradients of the weights inside a chunk, given w.g. */
-static void weigh_gradients(const head *a, room w, chunk c)
+static void weigh_gradients(const head *a, scratch w, chunk c)
 {
     rt_gemm((rt_sizes){c.size, c.size, a->E}, 1, packed(w.g, a->E),
             rt_transposed(rows_at(a->v, c.start, a->v_stride)), 0, rt_result_at(w.dweight, c.size));
@@ -315,7 +315,7 @@ static void weigh_gradients(const head *a, room w, chunk c)
 }
 
 /* Computes dq += G S^T, faded from token `last`. Overwrites w.g. */
-static void queries_of_sum(const head *a, room w, chunk c, int last)
+static void queries_of_sum(const head *a, scratch w, chunk c, int last)
 {
     for (int i = 0; i < c.size; i++)
         multiply_row(w.g + (size_t)i * (size_t)a->E, fade(a, last, c.start + i), a->E);
@@ -324,7 +324,7 @@ static void queries_of_sum(const head *a, room w, chunk c, int last)
             rt_result_at(a->dq + (size_t)c.start * (size_t)a->stride, a->stride));
 }
 
-static void queries_backward(const head *a, room w)
+static void queries_backward(const head *a, scratch w)
 {
     memset(w.sum, 0, (size_t)(a->D + 1) * (size_t)a->E * sizeof *w.sum);
     for (int start = 0; start < a->Tk; start += CHUNK) {
@@ -348,7 +348,7 @@ static void queries_backward(const head *a, room w)
 }
 
 /* Adds the queries of a chunk, with G in w.g, to R and r, faded to token `last`. */
-static void sum_queries(const head *a, room w, chunk c, int last)
+static void sum_queries(const head *a, scratch w, chunk c, int last)
 {
     const real faded = fade(a, last, last_of(c));
     real *r = w.sum + (size_t)a->D * (size_t)a->E;
@@ -365,7 +365,7 @@ static void sum_queries(const head *a, room w, chunk c, int last)
 }
 
 /* Computes dk += V R^T and dv += k R + r for the keys of a chunk, which are in w.key. */
-static void keys_of_sum(const head *a, room w, chunk c)
+static void keys_of_sum(const head *a, scratch w, chunk c)
 {
     const real *r = w.sum + (size_t)a->D * (size_t)a->E;
     rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, rows_at(a->v, c.start, a->v_stride),
@@ -386,7 +386,7 @@ static void keys_of_sum(const head *a, room w, chunk c)
 }
 
 /* Adds the gradients of the keys and values of a chunk that come from its own queries. */
-static void keys_of_chunk(const head *a, room w, chunk c)
+static void keys_of_chunk(const head *a, scratch w, chunk c)
 {
     if (a->dv) {
         weigh_chunk(a, w, c);
@@ -402,7 +402,7 @@ static void keys_of_chunk(const head *a, room w, chunk c)
     }
 }
 
-static void keys_backward(const head *a, room w)
+static void keys_backward(const head *a, scratch w)
 {
     memset(w.sum, 0, (size_t)(a->D + 1) * (size_t)a->E * sizeof *w.sum);
     for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK) {
@@ -470,10 +470,10 @@ static rt_scratch_size linear_attention_scratch(const rt_node *n, rt_pass pass)
     return (rt_scratch_size){.part = numbers * sizeof(real)};
 }
 
-static room room_of(const rt_node *n, void *memory)
+static scratch scratch_of(const rt_node *n, void *memory)
 {
     const size_t D = (size_t)n->in[0]->shape[3], E = (size_t)n->in[2]->shape[3];
-    room w = {.sum = memory};
+    scratch w = {.sum = memory};
     w.key = w.sum + (D + 1) * E;
     w.scaled = w.key + CHUNK * D;
     w.weight = w.scaled + CHUNK * D;
@@ -500,7 +500,7 @@ static void forward_part(void *context, int part, void *memory)
     const linear_args *args = n->args;
     const int b = part / n->out->shape[2], h = part % n->out->shape[2];
     const head a = head_of(n, b, h);
-    forward_head(&a, room_of(n, memory), gradient_at(n->out->data, n->out, b, h),
+    forward_head(&a, scratch_of(n, memory), gradient_at(n->out->data, n->out, b, h),
                  args->inverse + inverse_offset(n, b, h));
 }
 
@@ -519,7 +519,7 @@ static void backward_part(void *context, int part, void *memory)
     const backward_pass *p = context;
     const rt_node *n = p->node;
     const linear_args *args = n->args;
-    const room w = room_of(n, memory);
+    const scratch w = scratch_of(n, memory);
     const int b = part / n->out->shape[2], h = part % n->out->shape[2];
     head a = head_of(n, b, h);
     a.dq = gradient_at(p->grad[0], n->in[0], b, h);
@@ -581,9 +581,9 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options)
 {
-    if (!RT_TAKES(g, "linear_attention", RT_INPUT(q), RT_INPUT(k), RT_INPUT(v),
-                  RT_INPUT(denominator_q), RT_INPUT(denominator_k)) ||
-        !rt_graph_given(g, "linear_attention", "options", options))
+    if (!RT_CHECK_INPUTS(g, "linear_attention", RT_INPUT(q), RT_INPUT(k), RT_INPUT(v),
+                         RT_INPUT(denominator_q), RT_INPUT(denominator_k)) ||
+        !rt_graph_check_argument(g, "linear_attention", "options", options))
         return NULL;
     if (!fit(q, k, v, options->causal) || !rt_same_shape(q, denominator_q) ||
         !rt_same_shape(k, denominator_k))

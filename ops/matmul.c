@@ -54,7 +54,7 @@ const rt_op rt_op_matmul = {.name = "matmul",
 
 rt_tensor *rt_matmul(rt_graph *g, rt_tensor *a, rt_tensor *b)
 {
-    if (!RT_TAKES(g, "matmul", RT_INPUT(a), RT_INPUT(b)))
+    if (!RT_CHECK_INPUTS(g, "matmul", RT_INPUT(a), RT_INPUT(b)))
         return NULL;
     bool fits = a->ndim >= 2 && (b->ndim == 2 || b->ndim == a->ndim) &&
                 rt_columns(a) == b->shape[b->ndim - 2];

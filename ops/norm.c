@@ -196,7 +196,7 @@ static rt_tensor *apply_norm(rt_graph *g, const rt_op *op, rt_tensor *x, rt_tens
 
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
 {
-    if (!RT_TAKES(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
+    if (!RT_CHECK_INPUTS(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
         return NULL;
     if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x) ||
         (bias && !rt_same_shape(weight, bias)))
@@ -209,7 +209,7 @@ rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor
 
 rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
 {
-    if (!RT_TAKES(g, "rms_norm", RT_INPUT(x), RT_INPUT(weight)))
+    if (!RT_CHECK_INPUTS(g, "rms_norm", RT_INPUT(x), RT_INPUT(weight)))
         return NULL;
     if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x))
         return rt_graph_fail(g, RT_SHAPE, "[rms_norm] x must be (..., C), weight (C); got %s, %s",
@@ -277,7 +277,7 @@ const rt_op rt_op_normalize = {.name = "normalize",
 
 rt_tensor *rt_normalize(rt_graph *g, rt_tensor *x)
 {
-    if (!RT_TAKES(g, "normalize", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "normalize", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_normalize, rt_tensor_shape(x), RT_NO_ARGS, x);
 }

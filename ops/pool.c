@@ -74,7 +74,7 @@ const rt_op rt_op_pool = {.name = "pool", .forward = pool_forward, .backward = p
 rt_tensor *rt_pool(rt_graph *g, rt_tensor *x, rt_pooling kind, const uint8_t *key_mask)
 {
     const pooling args = {kind, key_mask};
-    if (!RT_TAKES(g, "pool", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "pool", RT_INPUT(x)))
         return NULL;
     if (x->ndim != 3)
         return rt_graph_fail(g, RT_SHAPE, "[pool] x must be (B, T, C); got %s", rt_shape_text(x));

@@ -242,8 +242,8 @@ const rt_op rt_op_rope = {.name = "rope",
 
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *r)
 {
-    if (!rt_graph_given(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
-        !RT_TAKES(g, "rope", RT_INPUT(x)))
+    if (!rt_graph_check_argument(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
+        !RT_CHECK_INPUTS(g, "rope", RT_INPUT(x)))
         return NULL;
     if (x->ndim != 4 || r->pairs > x->shape[3] / 2)
         return rt_graph_fail(g, RT_SHAPE, "[rope] x must be (B, T, H, D) with D >= %lld; got %s",

@@ -135,7 +135,7 @@ static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, rt_positions positions)
 {
-    if (!RT_TAKES(g, "rope", RT_INPUT(theta)))
+    if (!RT_CHECK_INPUTS(g, "rope", RT_INPUT(theta)))
         return NULL;
     if (theta->ndim < 1 || theta->ndim > 2)
         return rt_graph_fail(g, RT_SHAPE, "[rope] theta must be (R/2) or (G, R/2); got %s",
@@ -192,7 +192,7 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
     const rt_tensor *theta = r->theta;
     const bool known = (r->pairing == RT_INTERLEAVED || r->pairing == RT_HALF) &&
                        (r->form == RT_THETA_LOG || r->form == RT_THETA_RAW);
-    if (!RT_TAKES(g, "rope", {"theta", theta, .optional = true}))
+    if (!RT_CHECK_INPUTS(g, "rope", {"theta", theta, .optional = true}))
         return false;
     if (!known || r->sequences < 1 || r->length < 1 || r->heads < 1 || r->pairs < 0 ||
         !r->position || !r->cosine || !r->sine)
@@ -209,7 +209,7 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions)
 {
-    if (!rt_graph_given(g, "rope", "theta", theta))
+    if (!rt_graph_check_argument(g, "rope", "theta", theta))
         return NULL;
     const int heads = shape.axis[0], pairs = shape.axis[1], T = positions.T;
     const int sequences = sequences_of(positions);
@@ -356,7 +356,7 @@ static void fill_decayed(rt_graph *g, const table_rows *t, const rt_rotation *r,
 
 rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, double scale)
 {
-    if (!rt_graph_given(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
+    if (!rt_graph_check_argument(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
         !is_decay(g, r, T, scale))
         return NULL;
     table_rows t = {.count = (size_t)r->sequences * (size_t)T, .columns = r->heads * r->pairs};

@@ -9,7 +9,7 @@ const rt_op rt_op_reshape = {.name = "reshape", .backward = reshape_backward};
 
 rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape)
 {
-    if (!RT_TAKES(g, "reshape", RT_FACTOR(x)))
+    if (!RT_CHECK_INPUTS(g, "reshape", RT_FACTOR(x)))
         return NULL;
     if (rt_shape_size(shape) != rt_size(x))
         return rt_graph_fail(g, RT_SHAPE, "[reshape] %s does not have the size of %s",
@@ -71,7 +71,8 @@ const rt_op rt_op_permute = {.name = "permute",
 
 rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order)
 {
-    if (!RT_TAKES(g, "permute", RT_INPUT(x)) || !rt_graph_given(g, "permute", "order", order))
+    if (!RT_CHECK_INPUTS(g, "permute", RT_INPUT(x)) ||
+        !rt_graph_check_argument(g, "permute", "order", order))
         return NULL;
     permute_args args = {{0}};
     rt_shape shape = {.ndim = x->ndim};
@@ -115,14 +116,14 @@ const rt_op rt_op_mean = {.name = "mean", .forward = reduce_forward, .backward =
 rt_tensor *rt_sum(rt_graph *g, rt_tensor *x)
 {
     const double divisor = 1;
-    if (!RT_TAKES(g, "sum", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "sum", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_sum, RT_SCALAR, &divisor, x);
 }
 
 rt_tensor *rt_mean(rt_graph *g, rt_tensor *x)
 {
-    if (!RT_TAKES(g, "mean", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "mean", RT_INPUT(x)))
         return NULL;
     const double divisor = (double)rt_size(x);
     return RT_APPLY(g, &rt_op_mean, RT_SCALAR, &divisor, x);

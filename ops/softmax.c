@@ -53,7 +53,7 @@ const rt_op rt_op_softmax = {.name = "softmax",
 
 rt_tensor *rt_softmax(rt_graph *g, rt_tensor *x)
 {
-    if (!RT_TAKES(g, "softmax", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "softmax", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
 }
@@ -103,7 +103,7 @@ const rt_op rt_op_log_softmax = {.name = "log_softmax",
 
 rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x)
 {
-    if (!RT_TAKES(g, "log_softmax", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "log_softmax", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_log_softmax, rt_tensor_shape(x), RT_NO_ARGS, x);
 }

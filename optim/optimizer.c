@@ -10,7 +10,7 @@ struct rt_optimizer {
     rt_optimizer_settings settings;
     const rt_update_rule *rule;
     real *states[RT_MOST_STATES]; /* in the layout of the parameters */
-    real *room;                   /* scratch memory for a matrix */
+    real *scratch;                /* scratch memory for a matrix */
     int64_t step;                 /* steps taken */
 };
 
@@ -55,11 +55,11 @@ static rt_status check_settings(const rt_optimizer_settings *s)
 
 static rt_status make_memory(rt_optimizer *o)
 {
-    const size_t room = rt_update_room(o->rule, o->parameters);
+    const size_t scratch = rt_update_scratch(o->rule, o->parameters);
     for (int i = 0; i < o->rule->state_count; i++)
         if (!(o->states[i] = rt_alloc(o->parameters->block_size, sizeof(real))))
             return rt_out_of_memory("the optimizer's states");
-    if (room && !(o->room = rt_alloc_unset(room, sizeof(real))))
+    if (scratch && !(o->scratch = rt_alloc_unset(scratch, sizeof(real))))
         return rt_out_of_memory("the optimizer's room for a matrix");
     return rt_ok();
 }
@@ -91,7 +91,7 @@ void rt_optimizer_free(rt_optimizer *o)
         return;
     for (int i = 0; i < RT_MOST_STATES; i++)
         rt_free(o->states[i]);
-    rt_free(o->room);
+    rt_free(o->scratch);
     rt_free(o);
 }
 
@@ -122,7 +122,7 @@ static rt_status measure(const rt_optimizer *o, double *norm)
 static void move(rt_optimizer *o, int parameter, rt_update u)
 {
     const rt_parameters *p = o->parameters;
-    u.room = o->room;
+    u.scratch = o->scratch;
     for (size_t k = 0; k < spans_of(o, p->list[parameter]); k++) {
         const rt_span part = rt_span_at(o->rule, p, parameter, k);
         real *states[RT_MOST_STATES] = {0};

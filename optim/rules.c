@@ -88,15 +88,15 @@ void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_
         rule->span(u, value, states, gradient, part->size);
 }
 
-size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p)
+size_t rt_update_scratch(const rt_update_rule *rule, const rt_parameters *p)
 {
     size_t most = 0;
     for (int i = 0; i < p->count; i++) {
         if (!rt_moves_as_matrix(rule, p->list[i]))
             continue;
         const rt_shape shape = rt_tensor_shape(&p->list[i]->tensor);
-        const size_t room = rule->matrix_room(shape.axis[0], shape.axis[1]);
-        most = room > most ? room : most;
+        const size_t scratch = rule->matrix_scratch(shape.axis[0], shape.axis[1]);
+        most = scratch > most ? scratch : most;
     }
     return most;
 }

@@ -27,7 +27,7 @@ typedef struct rt_update {
     double decay;
     double gradient_scale; /* factor of the gradient, for clipping */
     int64_t step;          /* t */
-    real *room;            /* scratch memory for a matrix, rt_update_room numbers; or NULL */
+    real *scratch;         /* scratch memory for a matrix, rt_update_scratch numbers; or NULL */
 } rt_update;
 
 /* State of a rule between steps, one number for each number of a parameter; initially 0. */
@@ -50,10 +50,11 @@ typedef struct rt_update_rule {
     void (*span)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                  const real *gradient, size_t size);
     /* Updates a matrix of a layer as a whole (see RT_ROLE_MATRIX), with the first matrix_states of
-     * the states and matrix_room numbers of scratch memory. NULL: matrices are updated by spans. */
+     * the states and matrix_scratch numbers of scratch memory. NULL: matrices are updated by spans.
+     */
     void (*matrix)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                    const real *gradient, int rows, int columns);
-    size_t (*matrix_room)(int rows, int columns);
+    size_t (*matrix_scratch)(int rows, int columns);
     int matrix_states;
 } rt_update_rule;
 
@@ -93,7 +94,7 @@ void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_
 
 /* Returns the maximum scratch memory, in numbers, for a parameter of the list; 0 if none is updated
  * as a matrix. */
-size_t rt_update_room(const rt_update_rule *rule, const rt_parameters *p);
+size_t rt_update_scratch(const rt_update_rule *rule, const rt_parameters *p);
 
 /* Returns the sum of squares of one span. */
 double rt_sum_of_squares(const real *x, size_t size);

@@ -179,11 +179,11 @@ static size_t muon_room(int rows, int columns)
     return 2 * r * c + 2 * least * least;
 }
 
-static wide wide_in(real *room, int rows, int columns)
+static wide wide_in(real *scratch, int rows, int columns)
 {
     wide w = {.rows = rows < columns ? rows : columns, .columns = rows < columns ? columns : rows};
     w.size = (size_t)rows * (size_t)columns;
-    w.x = room;
+    w.x = scratch;
     w.next = w.x + w.size;
     w.gram = w.next + w.size;
     w.factor = w.gram + (size_t)w.rows * (size_t)w.rows;
@@ -214,7 +214,7 @@ static void move_by_muon(const rt_update *u, real *value, real *const states[RT_
     enum { STEPS = 5 };
     const double least_norm = 1e-7;
     const bool is_tall = rows > columns;
-    wide w = wide_in(u->room, rows, columns);
+    wide w = wide_in(u->scratch, rows, columns);
     muon_mean(states[0], is_tall ? w.next : w.x, gradient, w.size, (real)u->gradient_scale,
               (real)u->settings->muon_momentum);
     if (is_tall)
@@ -236,5 +236,5 @@ const rt_update_rule rt_rule_muon = {.word = "muon",
                                      .bounded_by = "Adam",
                                      .span = adamw_span,
                                      .matrix = move_by_muon,
-                                     .matrix_room = muon_room,
+                                     .matrix_scratch = muon_room,
                                      .matrix_states = 1};

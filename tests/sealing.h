@@ -3,15 +3,15 @@
 
 /* Whole files of one's own in one call: bytes that are sealed, an image that was built. */
 
+#include "io/checkpoint/checksummed.h"
 #include "io/checkpoint/image.h"
-#include "io/checkpoint/sealed.h"
 
 static inline rt_status write_sealed(const char *path, const void *bytes, size_t size)
 {
     rt_durable_file file;
     rt_status status = rt_durable_open(&file, path);
     if (!status.code)
-        status = rt_sealed_write(&file, bytes, size);
+        status = rt_checksummed_write(&file, bytes, size);
     return rt_durable_close(&file, status);
 }
 

@@ -41,7 +41,7 @@ static char *unquote(char *from, char *end, rt_cell *cell)
     return NULL;
 }
 
-char *rt_cell_take(char *from, char *end, rt_separator separator, rt_cell *cell)
+char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell)
 {
     *cell = (rt_cell){.bytes = from};
     if (separator != RT_COMMA || from == end || *from != '"') {
@@ -94,7 +94,7 @@ static int cut(char *line, size_t length, char **cells, int most)
         return 0;
     for (char *next = line; next; count++) {
         rt_cell cell;
-        char *stop = count < most ? rt_cell_take(next, end, RT_COMMA, &cell) : NULL;
+        char *stop = count < most ? rt_cell_parse(next, end, RT_COMMA, &cell) : NULL;
         if (!stop)
             return 0;
         next = stop < end ? stop + 1 : NULL;
@@ -178,7 +178,7 @@ const char *rt_csv_cell(const rt_csv *c, const char *name)
 double rt_csv_value(const char *cell)
 {
     double x;
-    if (rt_number_read(cell, &x))
+    if (rt_number_parse(cell, &x))
         return x;
     if (!strcmp(cell, "inf"))
         return (double)INFINITY;
@@ -193,7 +193,7 @@ double rt_csv_number(const rt_csv *c, const char *name)
 bool rt_csv_whole(const rt_csv *c, const char *name, int *value)
 {
     int64_t x;
-    if (!rt_whole_read(rt_csv_cell(c, name), &x) || x < 0 || x > INT_MAX)
+    if (!rt_integer_parse(rt_csv_cell(c, name), &x) || x < 0 || x > INT_MAX)
         return false;
     *value = (int)x;
     return true;

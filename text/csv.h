@@ -25,7 +25,7 @@ typedef struct rt_cell {
  * the cell: a separator, the newline of the row ('\n', or the '\r' of "\r\n"), or `end`. NULL, with
  * the bytes changed, if the opening quote is never closed or the cell continues after the closing
  * one. */
-char *rt_cell_take(char *from, char *end, rt_separator separator, rt_cell *cell);
+char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell);
 
 /* Reads the tables of runs and sweeps row by row, with access by column names.
  *

@@ -103,7 +103,7 @@ rt_status rt_durable_names(const char *path)
     return status;
 }
 
-rt_status rt_durable_settle(rt_durable_file *file, rt_status status)
+rt_status rt_durable_sync(rt_durable_file *file, rt_status status)
 {
     if (file->descriptor < 0)
         return status;
@@ -131,7 +131,7 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
 {
     if (!file->made)
         return status;
-    status = rt_durable_settle(file, status);
+    status = rt_durable_sync(file, status);
     if (file->direct) {
         file->made = false;
         return status;
@@ -159,7 +159,7 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
     return rt_durable_close(&file, status);
 }
 
-rt_status rt_durable_given(const char *folder, const char *name, char *text)
+rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text)
 {
     const rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory(name);
     rt_free(text);

@@ -46,7 +46,7 @@ rt_status rt_durable_write(rt_durable_file *file, const void *bytes, size_t size
 
 /* Synchronizes the file (RT_IO) if the status is RT_OK, and closes the descriptor, so that the
  * temporary file can be read before rt_durable_close renames it. Returns the first error. */
-rt_status rt_durable_settle(rt_durable_file *file, rt_status status) RT_MUST_CHECK;
+rt_status rt_durable_sync(rt_durable_file *file, rt_status status) RT_MUST_CHECK;
 
 /* Synchronizes and renames the file if the status is RT_OK. Otherwise, or if a step fails (RT_IO),
  * removes the new file and leaves the old one unchanged; only the last step, synchronizing the
@@ -64,7 +64,7 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
 
 /* Writes and frees a text. RT_MEMORY if it is NULL, as from rt_writer_take when the heap was
  * exhausted. */
-rt_status rt_durable_given(const char *folder, const char *name, char *text) RT_MUST_CHECK;
+rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text) RT_MUST_CHECK;
 
 /* Files that are replaced together. They are written into a staging folder, which replaces the old
  * folder when all are on the disk: after a failure or a kill, all old files or all new files are

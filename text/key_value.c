@@ -104,7 +104,7 @@ static void *place_of(const rt_key *key, void *options)
 static bool read_whole(const rt_key *key, const char *value, void *options)
 {
     int64_t whole;
-    if (!rt_whole_read(value, &whole) || !in_range(&key->range, (double)whole))
+    if (!rt_integer_parse(value, &whole) || !in_range(&key->range, (double)whole))
         return false;
     *(int *)place_of(key, options) = (int)whole;
     return true;
@@ -113,7 +113,7 @@ static bool read_whole(const rt_key *key, const char *value, void *options)
 static bool read_seed(const rt_key *key, const char *value, void *options)
 {
     int64_t whole;
-    if (!rt_whole_read(value, &whole) || whole < 0)
+    if (!rt_integer_parse(value, &whole) || whole < 0)
         return false;
     *(uint64_t *)place_of(key, options) = (uint64_t)whole;
     return true;
@@ -130,7 +130,7 @@ static bool in_range_as_real(const rt_range *range, double number)
 static bool read_number(const rt_key *key, const char *value, void *options)
 {
     double number;
-    if (!rt_number_read(value, &number) || !in_range(&key->range, number) ||
+    if (!rt_number_parse(value, &number) || !in_range(&key->range, number) ||
         !in_range_as_real(&key->range, number))
         return false;
     *(double *)place_of(key, options) = number + 0.0; /* changes -0 to 0 */
@@ -203,10 +203,10 @@ static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
         return true;
     case RT_KEY_FACTORS:
         return at < RT_MOST_FACTORS && rt_list_item_copy(item, text, sizeof text) &&
-               rt_number_read(text, &to->factors[at]) && in_range(&key->range, to->factors[at]);
+               rt_number_parse(text, &to->factors[at]) && in_range(&key->range, to->factors[at]);
     default:
         if (at == RT_MOST_LENGTHS || !rt_list_item_copy(item, text, sizeof text) ||
-            !rt_whole_read(text, &whole) || !in_range(&key->range, (double)whole))
+            !rt_integer_parse(text, &whole) || !in_range(&key->range, (double)whole))
             return false;
         to->lengths.at[at] = (int)whole;
         return true;
@@ -221,7 +221,7 @@ static bool read_list(const rt_key *key, const char *value, void *options)
     rt_list_item item;
     int count = 0;
     for (const char *rest = *value ? value : NULL; rest; count++) {
-        rest = rt_list_take(rest, &item);
+        rest = rt_list_parse(rest, &item);
         if (!read_item(key, item, count, &read))
             return false;
     }
@@ -238,7 +238,7 @@ static bool read_list(const rt_key *key, const char *value, void *options)
     return true;
 }
 
-static const char *const type_names[] = {[RT_KEY_WHOLE] = "a whole number ",
+static const char *const type_names[] = {[RT_KEY_INTEGER] = "a whole number ",
                                          [RT_KEY_SEED] = "a whole number ",
                                          [RT_KEY_NUMBER] = "a number ",
                                          [RT_KEY_LENGTHS] = "",
@@ -247,7 +247,7 @@ static const char *const type_names[] = {[RT_KEY_WHOLE] = "a whole number ",
                                          [RT_KEY_YES_NO] = "one of ",
                                          [RT_KEY_CHOICE] = "one of "};
 
-static void tell_wish(const rt_key *key, rt_writer *problem)
+static void write_expected(const rt_key *key, rt_writer *problem)
 {
     char values[RT_VALUES_SIZE];
     if (key->type == RT_KEY_TEXT)
@@ -257,18 +257,18 @@ static void tell_wish(const rt_key *key, rt_writer *problem)
         rt_writer_add(problem, "must be %s%s", type_names[key->type], rt_key_values(key, values));
 }
 
-static void tell_hint(const rt_key *key, const char *value, rt_writer *problem)
+static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
 {
     double number;
     rt_nearest nearest = {.written = value};
     const char *(*word)(int) = words_of(key);
     for (int i = 0; word && word(i); i++)
         rt_nearest_try(&nearest, word(i));
-    if (key->type == RT_KEY_NUMBER && rt_number_read(value, &number) &&
+    if (key->type == RT_KEY_NUMBER && rt_number_parse(value, &number) &&
         in_range(&key->range, number))
         rt_writer_add(problem, ", which is %g in " RT_PRECISION, (double)(real)number);
     else if (key->type == RT_KEY_NUMBER && rt_number_is_decimal(value) &&
-             !rt_number_read(value, &number))
+             !rt_number_parse(value, &number))
         rt_writer_add(problem, ", which is outside of the range of a double");
     else if (holds_comment(value))
         rt_writer_add(problem, "; a comment after a value starts with ' ;'");
@@ -287,17 +287,17 @@ static bool lacks_copy(const rt_key *key, const char *value, void *options)
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
     static bool (*const readers[])(const rt_key *, const char *, void *) = {
-        [RT_KEY_WHOLE] = read_whole,  [RT_KEY_SEED] = read_seed,   [RT_KEY_NUMBER] = read_number,
-        [RT_KEY_YES_NO] = read_word,  [RT_KEY_CHOICE] = read_word, [RT_KEY_LENGTHS] = read_list,
-        [RT_KEY_FACTORS] = read_list, [RT_KEY_LAYERS] = read_list, [RT_KEY_TEXT] = read_text};
+        [RT_KEY_INTEGER] = read_whole, [RT_KEY_SEED] = read_seed,   [RT_KEY_NUMBER] = read_number,
+        [RT_KEY_YES_NO] = read_word,   [RT_KEY_CHOICE] = read_word, [RT_KEY_LENGTHS] = read_list,
+        [RT_KEY_FACTORS] = read_list,  [RT_KEY_LAYERS] = read_list, [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
     if (readers[key->type](key, value, options)) {
         problem->failed |= lacks_copy(key, value, options);
         return !problem->failed;
     }
-    tell_wish(key, problem);
+    write_expected(key, problem);
     rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
-    tell_hint(key, value, problem);
+    write_hint(key, value, problem);
     return false;
 }
 
@@ -326,7 +326,7 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
     const void *place = (const char *)options + key->offset;
     const char *word;
     switch (key->type) {
-    case RT_KEY_WHOLE:
+    case RT_KEY_INTEGER:
         snprintf(text, RT_VALUE_SIZE, "%d", *(const int *)place);
         break;
     case RT_KEY_SEED:

@@ -61,7 +61,7 @@ bool rt_number_is_decimal(const char *text)
     return has_digit && !*end;
 }
 
-bool rt_number_read(const char *text, double *value)
+bool rt_number_parse(const char *text, double *value)
 {
     if (!rt_number_is_decimal(text))
         return false;
@@ -73,7 +73,7 @@ bool rt_number_read(const char *text, double *value)
     return fits;
 }
 
-bool rt_whole_read(const char *text, int64_t *value)
+bool rt_integer_parse(const char *text, int64_t *value)
 {
     const char *digits = skip_sign(text);
     const char *end = skip_digits(digits);
@@ -122,7 +122,7 @@ const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value
     return text;
 }
 
-const char *rt_list_take(const char *list, rt_list_item *item)
+const char *rt_list_parse(const char *list, rt_list_item *item)
 {
     const size_t end = strcspn(list, ",");
     const size_t blanks = strspn(list, " ");
@@ -147,7 +147,7 @@ bool rt_list_has(const char *list, const char *text)
 {
     rt_list_item item;
     while (list) {
-        list = rt_list_take(list, &item);
+        list = rt_list_parse(list, &item);
         if (rt_list_item_is(item, text))
             return true;
     }

@@ -15,11 +15,11 @@ bool rt_number_is_decimal(const char *text);
 /* Parses a decimal number, with a point in every locale. Returns false unless the whole text is one
  * decimal number that fits a double: no hexadecimal, nan, inf, 1e999 or 1e-999, nothing before or
  * after it. */
-bool rt_number_read(const char *text, double *value);
+bool rt_number_parse(const char *text, double *value);
 
 /* Parses an integer: digits with an optional sign. Returns false if the text is not one or does not
  * fit. */
-bool rt_whole_read(const char *text, int64_t *value);
+bool rt_integer_parse(const char *text, int64_t *value);
 
 /* Writes the shortest text that parses as the same number. Returns `text`. */
 const char *rt_number_write(char text[RT_NUMBER_SIZE], double value);
@@ -42,7 +42,7 @@ typedef struct rt_list_item {
 } rt_list_item;
 
 /* Parses the first item. Returns the text after its comma, NULL after the last item. */
-const char *rt_list_take(const char *list, rt_list_item *item);
+const char *rt_list_parse(const char *list, rt_list_item *item);
 
 bool rt_list_item_is(rt_list_item item, const char *text);
 

@@ -293,7 +293,7 @@ static size_t listen_for(listener *l, void *to, size_t size)
     return done;
 }
 
-static rt_status nonsense(void)
+static rt_status invalid_answer(void)
 {
     return rt_error(RT_CHECK, "the parser returned an invalid reply");
 }
@@ -311,7 +311,7 @@ static rt_status told_status(uint64_t code, char *message)
     case RT_CHECKPOINT:
         return rt_error((rt_code)code, "%s", message);
     default:
-        return nonsense();
+        return invalid_answer();
     }
 }
 
@@ -323,13 +323,13 @@ static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned 
     if (listen_for(l, &h, sizeof h) < sizeof h)
         return rt_error(RT_CHECK, "the parser returned no reply");
     if (h.size > (h.code ? sizeof message - 1 : limits->answer))
-        return nonsense();
+        return invalid_answer();
     if (!h.code && !(*answer_new = rt_alloc_unset((size_t)h.size, 1)))
         return rt_out_of_memory("what was read of a file");
     *size = (size_t)h.size;
     if (listen_for(l, h.code ? (void *)message : *answer_new, *size) < *size ||
         listen_for(l, &more, 1))
-        return nonsense();
+        return invalid_answer();
     return h.code ? told_status(h.code, message) : rt_ok();
 }
 
@@ -351,8 +351,8 @@ static rt_status judge(rt_status said, const listener *l, const rt_child_limits 
 /* Reads the answer and ends the child. A child whose pipe has closed is already ending, so SIGKILL
  * only affects a child that is late, sends invalid data, or closed the pipe itself. If the child
  * cannot be waited for (SIGCHLD ignored), its answer counts. */
-static rt_status hear(pid_t child, int from, const rt_child_limits *limits,
-                      unsigned char **answer_new, size_t *size)
+static rt_status read_answer(pid_t child, int from, const rt_child_limits *limits,
+                             unsigned char **answer_new, size_t *size)
 {
     listener l = {.from = from, .deadline = in_seconds(CLOCK_FACTOR * limits->seconds)};
     const rt_status said = listen_to(&l, limits, answer_new, size);
@@ -375,7 +375,7 @@ rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits
     const int problem = errno;
     close(ends[1]);
     rt_status status = child < 0 ? rt_error(RT_IO, "cannot start a process: %s", strerror(problem))
-                                 : hear(child, ends[0], limits, answer_new, size);
+                                 : read_answer(child, ends[0], limits, answer_new, size);
     close(ends[0]);
     if (status.code) {
         rt_free(*answer_new);

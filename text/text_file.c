@@ -107,7 +107,7 @@ rt_status rt_write_text(const char *folder, const char *name, const char *text)
 
 static bool make_room(rt_lines *l, size_t size)
 {
-    char *bytes = rt_grow(l->bytes, &l->room, size, 1);
+    char *bytes = rt_grow(l->bytes, &l->capacity, size, 1);
     if (bytes)
         l->bytes = bytes;
     else
@@ -122,7 +122,7 @@ static bool append(rt_lines *l, int c)
         l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
         return false;
     }
-    if ((!l->bytes || l->size == l->room) && !make_room(l, l->size + 1))
+    if ((!l->bytes || l->size == l->capacity) && !make_room(l, l->size + 1))
         return false;
     l->bytes[l->size++] = (char)c;
     return true;

@@ -64,7 +64,7 @@ typedef struct rt_lines {
     int most;    /* maximum size of a line in bytes; 0: RT_LINE_LIMIT */
     char *bytes; /* of the line, zero-terminated, valid until the next line */
     size_t size; /* a line may contain zeros */
-    size_t room;
+    size_t capacity;
     size_t start;     /* offset of the line in the stream */
     size_t read;      /* bytes of the stream up to the end of the line */
     long number;      /* of the line, from 1 */

@@ -36,7 +36,7 @@ static double *find_starts(const rt_transformer_options *o, int *count)
     const int pairs = rt_transformer_pairs(o);
     rt_frequency_options of[2] = {rt_layer_frequencies(o, -1)};
     *count = 1;
-    if (rt_layers_start_apart(o)) {
+    if (rt_layers_differ_in_base(o)) {
         *count = 2;
         of[0] = of[1] = o->position.frequencies;
         of[1].base = o->position.local_base;
@@ -158,8 +158,8 @@ static rt_status count_texts(rt_word_counts *counts, const rt_arguments *argumen
         s->path = arguments->others[i];
         status = rt_file_read("--train-tokenizer", s->path, &bytes, &size);
         if (!status.code)
-            status = rt_word_counts_add(counts, rt_workers_crew(workers, 0), s->path, bytes, size,
-                                        progress);
+            status = rt_word_counts_add(counts, rt_workers_threads(workers, 0), s->path, bytes,
+                                        size, progress);
         rt_free(bytes);
     }
     s->path = NULL;

@@ -289,7 +289,7 @@ int main(int argc, char **argv)
     ignore_signals_again();
     rt_process_normalize(); /* before anything is opened */
     rt_arguments arguments;
-    rt_ancestry ancestry = {.arguments = &arguments};
+    rt_init_model_cache ancestry = {.arguments = &arguments};
     rt_status status = rt_arguments_parse(&arguments, argc, argv);
     const bool first = rt_world_launched_rank() == 0;
     if (status.code) {

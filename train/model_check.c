@@ -104,7 +104,7 @@ static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter
                           const rt_gradcheck_result *elements, const rt_gradcheck_result *direction)
 {
     const rt_gradcheck_result *found = worse_of(elements, direction);
-    const double error = rt_worse(elements->error, direction->error);
+    const double error = rt_larger_error(elements->error, direction->error);
     const bool wrong = found->verdict != RT_GRADIENT_RIGHT;
     char place[32] = "along a random direction";
     if ((wrong && !r->wrong) || (wrong == (r->wrong > 0) && !(error <= r->worst_error)) ||
@@ -114,7 +114,7 @@ static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter
     }
     r->parameters++;
     r->wrong += wrong;
-    r->error = rt_worse(r->error, error);
+    r->error = rt_larger_error(r->error, error);
     if (!to)
         return;
     fprintf(to, "%-62s %9zu  %9.2e  %9.2e  %s\n", p->name, rt_size(&p->tensor), found->largest,

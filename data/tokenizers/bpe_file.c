@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/characters.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "text/json.h"
 
 #include <inttypes.h>
@@ -455,7 +455,7 @@ static int32_t find_piece(reading *r, size_t number, const char *piece)
 
 /* Reads a merge: a list of two pieces, or a text with a space between them. Of duplicates the last
  * one is valid, as in tokenizers. `text` is scratch memory. */
-static bool read_merge(reading *r, size_t number, const json_t *json, char **text, size_t *room)
+static bool read_merge(reading *r, size_t number, const json_t *json, char **text, size_t *capacity)
 {
     const char *whole = json_string_value(json), *space = whole ? strchr(whole, ' ') : NULL;
     const char *left = whole ? whole : json_string_value(json_array_get(json, 0));
@@ -464,7 +464,7 @@ static bool read_merge(reading *r, size_t number, const json_t *json, char **tex
         return refuse(r, "model.merges[%zu] must be two pieces, as a list or with a space between",
                       number);
     const size_t left_size = whole ? (size_t)(space - whole) : strlen(left);
-    char *larger = rt_grow(*text, room, left_size + strlen(right) + 1, 1);
+    char *larger = rt_grow(*text, capacity, left_size + strlen(right) + 1, 1);
     if (!larger)
         return run_out(r);
     *text = larger;
@@ -493,11 +493,11 @@ static bool read_merges(reading *r)
 {
     const json_t *list = json_object_get(r->model, "merges");
     char *text = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     bool read = json_is_array(list) || refuse(r, "model.merges must be a list");
     for (size_t i = 0; i < json_array_size(list) && read; i++)
         read = is_heading(json_array_get(list, i)) ||
-               read_merge(r, i, json_array_get(list, i), &text, &room);
+               read_merge(r, i, json_array_get(list, i), &text, &capacity);
     rt_free(text);
     return read;
 }

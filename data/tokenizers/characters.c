@@ -235,7 +235,7 @@ typedef struct forming {
     rt_form form;
     int32_t *list; /* part of the text that no other character joins */
     int32_t *sorted;
-    size_t count, room, sorted_room;
+    size_t count, capacity, sorted_capacity;
     unsigned char *to;
     size_t size;
 } forming;
@@ -256,9 +256,9 @@ bool rt_normal_form_is_plain(rt_form form, const unsigned char *text, size_t byt
 
 static bool make_room(forming *f)
 {
-    int32_t *list = rt_grow(f->list, &f->room, f->count + COMPATIBLE_SIZE, sizeof *list);
+    int32_t *list = rt_grow(f->list, &f->capacity, f->count + COMPATIBLE_SIZE, sizeof *list);
     f->list = list ? list : f->list;
-    int32_t *sorted = rt_grow(f->sorted, &f->sorted_room, f->room, sizeof *sorted);
+    int32_t *sorted = rt_grow(f->sorted, &f->sorted_capacity, f->capacity, sizeof *sorted);
     f->sorted = sorted ? sorted : f->sorted;
     return list && sorted;
 }

@@ -80,7 +80,7 @@ static bool append(rt_byte_map *map, const void *bytes, size_t size)
     map->starts = starts;
     if (!number)
         starts[0] = 0;
-    char *to = rt_grow(map->bytes, &map->room, starts[number] + size + 1, 1);
+    char *to = rt_grow(map->bytes, &map->byte_capacity, starts[number] + size + 1, 1);
     if (!to)
         return false;
     map->bytes = to;

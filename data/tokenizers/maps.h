@@ -14,11 +14,11 @@
 typedef struct rt_byte_map {
     int32_t count;
     struct rt_byte_slot *slots;
-    size_t slot_count; /* a power of two */
-    size_t *starts;    /* (count + 1): offset of each string in `bytes` */
-    size_t capacity;   /* of starts */
-    char *bytes;       /* zero-terminated strings */
-    size_t room;       /* size of `bytes` */
+    size_t slot_count;    /* a power of two */
+    size_t *starts;       /* (count + 1): offset of each string in `bytes` */
+    size_t capacity;      /* of starts */
+    char *bytes;          /* zero-terminated strings */
+    size_t byte_capacity; /* size of `bytes` */
 } rt_byte_map;
 
 void rt_byte_map_free(rt_byte_map *map);

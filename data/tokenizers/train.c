@@ -64,9 +64,9 @@ static bool count_lines(const portion *p, rt_word_part *part)
     return true;
 }
 
-static void count_portion(void *context, int number, void *room)
+static void count_portion(void *context, int number, void *scratch)
 {
-    (void)room;
+    (void)scratch;
     portion *p = (portion *)context + number;
     rt_word_part *part = p->counts->part + number;
     p->failed = !(p->counts->wordpiece ? count_bert_words(p, part) : count_lines(p, part));
@@ -78,8 +78,8 @@ enum { PORTION = 1 << 21 }; /* bytes, extended to the end of a line */
 
 /* Counts as much of a text as all parts take at once. Returns its bytes, 0 if memory is exhausted.
  */
-static size_t count_round(rt_word_counts *counts, const rt_crew *crew, const unsigned char *text,
-                          size_t bytes)
+static size_t count_round(rt_word_counts *counts, const rt_threads *threads,
+                          const unsigned char *text, size_t bytes)
 {
     portion portions[RT_WORD_PARTS];
     bool failed = false;
@@ -90,24 +90,24 @@ static size_t count_round(rt_word_counts *counts, const rt_crew *crew, const uns
         portions[i] = (portion){.counts = counts, .text = text + at, .bytes = size};
         at += size;
     }
-    if (crew)
-        crew->run(crew->threads, count_portion, portions, RT_WORD_PARTS, (rt_part_room){0});
+    if (threads)
+        threads->run(threads->runner, count_portion, portions, RT_WORD_PARTS, (rt_part_scratch){0});
     for (int i = 0; i < RT_WORD_PARTS; i++) {
-        if (!crew)
+        if (!threads)
             count_portion(portions, i, NULL);
         failed |= portions[i].failed;
     }
     return failed ? 0 : at;
 }
 
-rt_status rt_word_counts_add(rt_word_counts *counts, const rt_crew *crew, const char *name,
+rt_status rt_word_counts_add(rt_word_counts *counts, const rt_threads *threads, const char *name,
                              const unsigned char *text, size_t bytes,
                              const rt_train_progress *progress)
 {
     rt_status status =
         rt_utf8_check(counts->wordpiece ? "a vocabulary" : "a tokenizer", name, text, bytes);
     for (size_t at = 0, done; at < bytes && !status.code; at += done) {
-        done = count_round(counts, crew, text + at, bytes - at);
+        done = count_round(counts, threads, text + at, bytes - at);
         if (!done)
             status = rt_out_of_memory("the words of a text");
         if (progress)

@@ -4,8 +4,8 @@
 /* Training of tokenizers: counts the words of texts, then merges the most frequent pairs of
  * neighbouring pieces. */
 
-#include "core/crew.h"
 #include "core/status.h"
+#include "core/threads.h"
 #include "data/tokenizers/maps.h"
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 /* Counts of the words of texts.
  *
  *     rt_word_counts counts = {.wordpiece = ...};
- *     rt_status status = rt_word_counts_add(&counts, crew, name, text, bytes, NULL);
+ *     rt_status status = rt_word_counts_add(&counts, threads, name, text, bytes, NULL);
  *     ...
  *     if (!status.code)
  *         status = rt_tokenizer_train(&counts, ...);
@@ -46,9 +46,9 @@ typedef struct rt_word_counts {
     rt_word_part part[RT_WORD_PARTS];
 } rt_word_counts;
 
-/* Counts the words of a text. RT_DATA, which begins with `name`, if it is not UTF-8. Without a crew
- * (NULL) the parts are counted serially. `progress` counts bytes; it may be NULL. */
-rt_status rt_word_counts_add(rt_word_counts *counts, const rt_crew *crew, const char *name,
+/* Counts the words of a text. RT_DATA, which begins with `name`, if it is not UTF-8. Without a
+ * threads (NULL) the parts are counted serially. `progress` counts bytes; it may be NULL. */
+rt_status rt_word_counts_add(rt_word_counts *counts, const rt_threads *threads, const char *name,
                              const unsigned char *text, size_t bytes,
                              const rt_train_progress *progress) RT_MUST_CHECK;
 void rt_word_counts_free(rt_word_counts *counts);

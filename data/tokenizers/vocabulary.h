@@ -31,13 +31,44 @@
  *
  * Errors are RT_DATA and begin with `name`, the name of the file. */
 
+#include "core/choice.h"
 #include "core/real.h"
 #include "core/status.h"
-#include "data/tokenizers/level.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Kind of tokens of a text: bytes, code points of UTF-8, pieces of words as in BERT, runs of bytes
+ * joined by byte pair encoding, or residues of a protein as in ESM. */
+#define RT_LEVELS(X)                                                                               \
+    X(RT_LEVEL_BYTE, "byte")                                                                       \
+    X(RT_LEVEL_CHAR, "char")                                                                       \
+    X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe") X(RT_LEVEL_RESIDUE, "residue")
+typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
+
+enum { RT_NO_ID = -1 };
+
+/* Ids of the special tokens. */
+typedef struct rt_special_ids {
+    int32_t pad, cls, mask, sep; /* RT_NO_ID is possible at level bpe only, and not for pad */
+    int32_t unknown;             /* RT_NO_ID: unknown parts of a text have no id */
+} rt_special_ids;
+
+/* Default ids: of toy tasks, of files of token ids, and of the levels byte and char. */
+extern const rt_special_ids rt_default_special_ids;
+
+/* Number of special tokens. Their indices follow the order of rt_special_ids. */
+enum { RT_SPECIAL_TOKENS = 5 };
+
+/* Returns the text of special token i: "[PAD]" or, at level residue, "<pad>". */
+const char *rt_special_token(rt_level level, int i);
+
+/* Returns a pointer to the id of special token i. */
+int32_t *rt_special_id(rt_special_ids *ids, int i);
+
+/* Returns whether [PAD] has an id that is not also that of [CLS] or [SEP]. */
+bool rt_vocabulary_pads(const rt_special_ids *ids);
 
 /* Characters or words that are not in a vocabulary and are encoded as [UNK]. */
 typedef struct rt_unknown {
@@ -102,21 +133,6 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
  * begins with `name`, if the text is not UTF-8 or has too many characters. */
 rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
                                 const unsigned char *text, size_t bytes) RT_MUST_CHECK;
-
-/* Fills `ordinary` from `kinds`. Returns whether there is an ordinary token. */
-bool rt_vocabulary_list_ordinary(rt_vocabulary *v);
-
-/* Allocates one cleared flag per code point, to collect the characters of texts that are read in
- * parts. The caller frees it. NULL if memory is exhausted. */
-bool *rt_characters_new(void) RT_MUST_CHECK;
-
-/* Sets the flags `seen` of the characters of a part, which must be UTF-8. */
-void rt_characters_see(void *seen, const unsigned char *text, size_t bytes);
-
-/* Creates the vocabulary of the characters whose flags are set, in ascending order. RT_DATA, which
- * begins with `name`, if there are more than RT_CHARACTERS_LIMIT. */
-rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
-                                const bool *seen) RT_MUST_CHECK;
 
 void rt_vocabulary_free(rt_vocabulary *vocabulary);
 

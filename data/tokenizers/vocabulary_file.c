@@ -5,8 +5,8 @@
 #include "core/memory.h"
 #include "data/batch.h"
 #include "data/tokenizers/bpe.h"
-#include "data/tokenizers/level.h"
 #include "data/tokenizers/pieces.h"
+#include "data/tokenizers/tokens.h"
 
 #include <assert.h>
 #include <inttypes.h>

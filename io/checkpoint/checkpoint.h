@@ -127,16 +127,16 @@ rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* Parameters that only one side has, or has in another shape. */
-typedef struct rt_checkpoint_rest {
+typedef struct rt_parameter_difference {
     int count;
     char first[RT_NAME_SIZE];
-} rt_checkpoint_rest;
+} rt_parameter_difference;
 
 /* Result of rt_checkpoint_start_from: theta was read; parameters of the model that kept their
  * values; datasets of the checkpoint that were not used. */
 typedef struct rt_checkpoint_start {
     bool theta;
-    rt_checkpoint_rest fresh, left;
+    rt_parameter_difference fresh, left;
 } rt_checkpoint_start;
 
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
@@ -162,7 +162,7 @@ typedef enum rt_branch_theta {
 
 typedef struct rt_checkpoint_branched {
     rt_branch_theta theta;
-    rt_checkpoint_rest fresh, left; /* parameters of the model alone, and of the trunk alone */
+    rt_parameter_difference fresh, left; /* parameters of the model alone, and of the trunk alone */
 } rt_checkpoint_branched;
 
 /* Fills a model that continues the training of another (the trunk) with its own theta or positions,
@@ -238,17 +238,17 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
                                 const rt_checkpoint_info *info, int keep) RT_MUST_CHECK;
 
-typedef struct rt_checkpoint_found {
+typedef struct rt_newest_checkpoint {
     bool found;
     int64_t step;
     rt_image *image; /* if found; the caller reads or closes it */
     char path[RT_PATH_SIZE];
     char warnings[RT_MESSAGE_SIZE]; /* one line for each newer checkpoint that was skipped */
-} rt_checkpoint_found;
+} rt_newest_checkpoint;
 
 /* Opens the newest valid checkpoint whose step agrees with its name. A folder without checkpoints
  * is RT_OK with found = false. RT_CHECKPOINT if no checkpoint is valid. */
 rt_status rt_checkpoint_newest(const char *folder, rt_parse parse,
-                               rt_checkpoint_found *found) RT_MUST_CHECK;
+                               rt_newest_checkpoint *found) RT_MUST_CHECK;
 
 #endif

@@ -153,7 +153,7 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
         rt_key_full_name(key, name);
         rt_key_value_write(key, options, value);
         switch (key->type) {
-        case RT_KEY_WHOLE:
+        case RT_KEY_INTEGER:
             rt_image_put_integer(image, group, name, *(const int *)at);
             break;
         case RT_KEY_SEED:
@@ -187,7 +187,7 @@ static void get_value(rt_image *image, const char *group, const rt_key *key,
     rt_shape shape;
     rt_key_full_name(key, name);
     switch (key->type) {
-    case RT_KEY_WHOLE:
+    case RT_KEY_INTEGER:
         snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
         break;
     case RT_KEY_SEED:
@@ -269,7 +269,7 @@ static void get_line(rt_image *image, char *line, int64_t most, const rt_paramet
         *blank = '\0';
     rt_parameter *parameter = rt_parameters_find(p, line);
     const bool known = parameter || use == RT_JOINED_TAKE_KNOWN;
-    if (!known || !blank || !rt_whole_read(blank + 1, &since) || since < 1 || since > most)
+    if (!known || !blank || !rt_integer_parse(blank + 1, &since) || since < 1 || since > most)
         rt_image_fail(image, RT_CHECKPOINT,
                       "joined must be lines of a parameter and of a step from 1 to %" PRId64
                       "; got '%.100s%s%.20s'",

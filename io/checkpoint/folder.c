@@ -129,15 +129,15 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
 
 /* Appends a line to the warnings: why a checkpoint was skipped and what is tried next. A line that
  * does not fit is dropped. */
-static void warn(rt_checkpoint_found *found, const char *reason, const int64_t *next)
+static void warn(rt_newest_checkpoint *found, const char *reason, const int64_t *next)
 {
-    size_t used = strlen(found->warnings), room = sizeof found->warnings - used;
+    size_t used = strlen(found->warnings), capacity = sizeof found->warnings - used;
     char name[FILE_NAME_SIZE] = "";
     if (next)
         write_name(name, *next, "");
-    int length = snprintf(found->warnings + used, room, "%s%s%s%s", used ? "\n" : "", reason,
+    int length = snprintf(found->warnings + used, capacity, "%s%s%s%s", used ? "\n" : "", reason,
                           next ? "; falling back to " : "", name);
-    if ((size_t)length >= room)
+    if ((size_t)length >= capacity)
         found->warnings[used] = '\0';
 }
 
@@ -154,7 +154,7 @@ static rt_status inspect(rt_image *image, int64_t step)
 }
 
 static rt_status try_each(const char *folder, rt_parse parse, const int64_t *steps, int count,
-                          rt_checkpoint_found *found)
+                          rt_newest_checkpoint *found)
 {
     rt_status newest = rt_ok();
     for (int i = 0; i < count; i++) {
@@ -179,11 +179,11 @@ static rt_status try_each(const char *folder, rt_parse parse, const int64_t *ste
                     count, newest.message);
 }
 
-rt_status rt_checkpoint_newest(const char *folder, rt_parse parse, rt_checkpoint_found *found)
+rt_status rt_checkpoint_newest(const char *folder, rt_parse parse, rt_newest_checkpoint *found)
 {
     int64_t *steps;
     int count;
-    *found = (rt_checkpoint_found){0};
+    *found = (rt_newest_checkpoint){0};
     rt_status status = list_names(folder, "", &steps, &count);
     if (count)
         status = try_each(folder, parse, steps, count, found);

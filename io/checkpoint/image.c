@@ -1,7 +1,7 @@
 #include "io/checkpoint/image_private.h"
 
 #include "core/memory.h"
-#include "io/checkpoint/sealed.h"
+#include "io/checkpoint/checksummed.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,11 +63,11 @@ void rt_image_fail_as(rt_image *image, rt_status status)
 /* Creates a file in the format of HDF5 1.8 (superblock 2): the memory of a newer one is not a valid
  * file. Properties that need a superblock extension, such as a smaller chunk index, stay unset
  * because the extension stores the time. */
-static hid_t create_file(held *h, const char *unique)
+static hid_t create_file(hdf5_handles *h, const char *unique)
 {
-    hid_t creation = hold(h, H5Pcreate(H5P_FILE_CREATE));
-    hid_t access = hold(h, H5Pcreate(H5P_FILE_ACCESS));
-    if (H5Pset_userblock(creation, RT_SEAL_SIZE) < 0 ||
+    hid_t creation = keep_handle(h, H5Pcreate(H5P_FILE_CREATE));
+    hid_t access = keep_handle(h, H5Pcreate(H5P_FILE_ACCESS));
+    if (H5Pset_userblock(creation, RT_CHECKSUM_BLOCK_SIZE) < 0 ||
         H5Pset_obj_track_times(creation, false) < 0 ||
         H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) < 0 ||
         H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0)
@@ -84,9 +84,9 @@ rt_image *rt_image_new(void)
         return NULL;
     rt_prepare_hdf5();
     snprintf(unique, sizeof unique, "image of rotor at %p", (void *)image);
-    held h = {0};
+    hdf5_handles h = {0};
     image->file = create_file(&h, unique);
-    let_go(&h);
+    release_handles(&h);
     if (image->file < 0)
         rt_image_fail(image, RT_MEMORY, "HDF5 cannot make a file in memory");
     return image;
@@ -123,7 +123,7 @@ rt_status rt_image_write(rt_image *image, rt_durable_file *file)
     if (size <= 0)
         return rt_error(RT_MEMORY, "HDF5 cannot complete %s in memory", file->path);
     const unsigned char *bytes = *(unsigned char **)memory;
-    return rt_sealed_write(file, bytes + RT_SEAL_SIZE, (size_t)size);
+    return rt_checksummed_write(file, bytes + RT_CHECKSUM_BLOCK_SIZE, (size_t)size);
 }
 
 /* ---- writing ---- */
@@ -150,8 +150,8 @@ static hid_t text_type(const char *text)
  * create them, but would store the time. */
 static hid_t make_group(hid_t file, const char *path, size_t length)
 {
-    held lists = {0};
-    hid_t creation = hold(&lists, H5Pcreate(H5P_GROUP_CREATE));
+    hdf5_handles lists = {0};
+    hid_t creation = keep_handle(&lists, H5Pcreate(H5P_GROUP_CREATE));
     H5Pset_obj_track_times(creation, false);
     hid_t group = H5Gopen2(file, "/", H5P_DEFAULT);
     for (const char *part = path, *end = path + length; part < end;) {
@@ -163,13 +163,13 @@ static hid_t make_group(hid_t file, const char *path, size_t length)
         part += size + 1;
         if (!size)
             continue;
-        held parent = {.handles = {group}, .count = 1};
+        hdf5_handles parent = {.handles = {group}, .count = 1};
         group = H5Lexists(group, name, H5P_DEFAULT) > 0
                     ? H5Oopen(group, name, H5P_DEFAULT)
                     : H5Gcreate2(group, name, H5P_DEFAULT, creation, H5P_DEFAULT);
-        let_go(&parent);
+        release_handles(&parent);
     }
-    let_go(&lists);
+    release_handles(&lists);
     return group;
 }
 
@@ -178,12 +178,13 @@ static void put_attribute(rt_image *image, const char *group, const char *name, 
 {
     if (rt_image_failed(image))
         return;
-    held h = {0};
-    hid_t owner = hold(&h, make_group(image->file, group, strlen(group)));
-    hid_t space = hold(&h, H5Screate(H5S_SCALAR));
-    hid_t attribute = hold(&h, H5Acreate2(owner, name, in_file, space, H5P_DEFAULT, H5P_DEFAULT));
+    hdf5_handles h = {0};
+    hid_t owner = keep_handle(&h, make_group(image->file, group, strlen(group)));
+    hid_t space = keep_handle(&h, H5Screate(H5S_SCALAR));
+    hid_t attribute =
+        keep_handle(&h, H5Acreate2(owner, name, in_file, space, H5P_DEFAULT, H5P_DEFAULT));
     bool written = H5Awrite(attribute, in_memory, value) >= 0;
-    if (!let_go(&h) || !written)
+    if (!release_handles(&h) || !written)
         cannot_put(image, name);
 }
 
@@ -206,10 +207,10 @@ void rt_image_put_word(rt_image *image, const char *group, const char *name, con
 {
     if (rt_image_failed(image))
         return;
-    held h = {0};
-    hid_t type = hold(&h, text_type(word));
+    hdf5_handles h = {0};
+    hid_t type = keep_handle(&h, text_type(word));
     put_attribute(image, group, name, type, type, word);
-    let_go(&h);
+    release_handles(&h);
 }
 
 /* Halves the longest axis until a chunk is small enough. Returns the bytes of the chunk. */
@@ -231,9 +232,9 @@ static hsize_t cut_chunk(hsize_t chunk[RT_MAX_AXES], int ndim, const hsize_t *ax
 }
 
 /* Returns the properties of a dataset. Fletcher32 needs chunks, and chunks need an element. */
-static hid_t dataset_creation(held *h, int ndim, const hsize_t *axes, size_t element)
+static hid_t dataset_creation(hdf5_handles *h, int ndim, const hsize_t *axes, size_t element)
 {
-    hid_t creation = hold(h, H5Pcreate(H5P_DATASET_CREATE));
+    hid_t creation = keep_handle(h, H5Pcreate(H5P_DATASET_CREATE));
     hsize_t chunk[RT_MAX_AXES];
     bool good = H5Pset_obj_track_times(creation, false) >= 0;
     if (ndim > 0 && cut_chunk(chunk, ndim, axes, element) > 0)
@@ -246,15 +247,16 @@ static void put_dataset(rt_image *image, const char *path, hid_t in_file, hid_t 
 {
     if (rt_image_failed(image))
         return;
-    held h = {0};
+    hdf5_handles h = {0};
     const char *leaf = strrchr(path, '/') + 1;
-    hid_t group = hold(&h, make_group(image->file, path, (size_t)(leaf - path)));
-    hid_t space = hold(&h, ndim ? H5Screate_simple(ndim, axes, NULL) : H5Screate(H5S_SCALAR));
+    hid_t group = keep_handle(&h, make_group(image->file, path, (size_t)(leaf - path)));
+    hid_t space =
+        keep_handle(&h, ndim ? H5Screate_simple(ndim, axes, NULL) : H5Screate(H5S_SCALAR));
     hid_t creation = dataset_creation(&h, ndim, axes, H5Tget_size(in_file));
-    hid_t dataset =
-        hold(&h, H5Dcreate2(group, leaf, in_file, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    hid_t dataset = keep_handle(&h, H5Dcreate2(group, leaf, in_file, space, H5P_DEFAULT, creation,
+                                               H5P_DEFAULT));
     bool written = H5Dwrite(dataset, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
-    if (!let_go(&h) || !written)
+    if (!release_handles(&h) || !written)
         cannot_put(image, path);
 }
 
@@ -293,10 +295,10 @@ void rt_image_put_text(rt_image *image, const char *path, const char *text)
 {
     if (rt_image_failed(image))
         return;
-    held h = {0};
-    hid_t type = hold(&h, text_type(text));
+    hdf5_handles h = {0};
+    hid_t type = keep_handle(&h, text_type(text));
     put_dataset(image, path, type, type, 0, NULL, text);
-    let_go(&h);
+    release_handles(&h);
 }
 
 void rt_image_put_bytes(rt_image *image, const char *path, const void *bytes, size_t size)

@@ -2,9 +2,9 @@
 #define ROTOR_IO_CHECKPOINT_IMAGE_H
 
 /* An HDF5 file in memory: built and written, or read if its checksum is right
- * (io/checkpoint/sealed.h). HDF5 never touches the disk and never sees an unverified byte. Since a
- * checksum can be forged, HDF5 parses untrusted files in a child process. The file is readable by
- * h5py, h5ls and h5dump. It stores no times: equal content gives equal bytes.
+ * (io/checkpoint/checksummed.h). HDF5 never touches the disk and never sees an unverified byte.
+ * Since a checksum can be forged, HDF5 parses untrusted files in a child process. The file is
+ * readable by h5py, h5ls and h5dump. It stores no times: equal content gives equal bytes.
  *
  * The first failure sticks: later calls do nothing and return empty values, so callers check
  * rt_image_status once. NULL stands for an image that could not be allocated and may be passed to
@@ -44,7 +44,7 @@ void rt_image_close(rt_image *image);
 /* Returns the size in bytes of an image that was read; 0 for NULL. */
 size_t rt_image_size(const rt_image *image);
 
-/* Writes an image from rt_image_new to an open file. Errors as rt_sealed_write. */
+/* Writes an image from rt_image_new to an open file. Errors as rt_checksummed_write. */
 rt_status rt_image_write(rt_image *image, rt_durable_file *file) RT_MUST_CHECK;
 
 rt_status rt_image_status(const rt_image *image) RT_MUST_CHECK;

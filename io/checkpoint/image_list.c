@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "io/checkpoint/sealed.h"
+#include "io/checkpoint/checksummed.h"
 #include "text/process.h"
 
 #include <stdio.h>
@@ -13,15 +13,15 @@
 /* Callbacks that let HDF5 read a file in the caller's memory instead of copying it twice: each
  * allocation or copy returns the same bytes. */
 
-static void *lend(size_t size, H5FD_file_image_op_t operation, void *bytes)
+static void *borrow_bytes(size_t size, H5FD_file_image_op_t operation, void *bytes)
 {
     (void)size;
     (void)operation;
     return bytes;
 }
 
-static void *leave(void *to, const void *from, size_t size, H5FD_file_image_op_t operation,
-                   void *bytes)
+static void *keep_bytes(void *to, const void *from, size_t size, H5FD_file_image_op_t operation,
+                        void *bytes)
 {
     (void)from;
     (void)size;
@@ -39,7 +39,7 @@ static void *refuse_to_grow(void *memory, size_t size, H5FD_file_image_op_t oper
     return NULL;
 }
 
-static herr_t take_back(void *memory, H5FD_file_image_op_t operation, void *bytes)
+static herr_t forget_borrowed(void *memory, H5FD_file_image_op_t operation, void *bytes)
 {
     (void)memory;
     (void)operation;
@@ -52,7 +52,7 @@ static void *same_bytes(void *bytes)
     return bytes;
 }
 
-static herr_t end_loan(void *bytes)
+static herr_t free_borrowed(void *bytes)
 {
     (void)bytes;
     return 0;
@@ -60,15 +60,17 @@ static herr_t end_loan(void *bytes)
 
 /* Opens borrowed bytes as a file with a unique name, because the core driver identifies files by
  * name. */
-static hid_t lend_to_hdf5(unsigned char *bytes, size_t size)
+static hid_t open_borrowed_bytes(unsigned char *bytes, size_t size)
 {
     char unique[64];
     hid_t file = H5I_INVALID_HID, access = H5Pcreate(H5P_FILE_ACCESS);
-    H5FD_file_image_callbacks_t loan = {lend,       leave,    refuse_to_grow, take_back,
-                                        same_bytes, end_loan, bytes};
+    H5FD_file_image_callbacks_t borrowing = {borrow_bytes,   keep_bytes,
+                                             refuse_to_grow, forget_borrowed,
+                                             same_bytes,     free_borrowed,
+                                             bytes};
     snprintf(unique, sizeof unique, "image of rotor at %p", (void *)bytes);
     if (H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) >= 0 &&
-        H5Pset_file_image_callbacks(access, &loan) >= 0 &&
+        H5Pset_file_image_callbacks(access, &borrowing) >= 0 &&
         H5Pset_file_image(access, bytes, size) >= 0)
         file = H5Fopen(unique, H5F_ACC_RDONLY, access);
     if (access >= 0)
@@ -154,7 +156,7 @@ static rt_item_kind attribute_kind(hid_t type, hid_t *memory, size_t *size)
 static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *info, void *context)
 {
     list *l = context;
-    held h = {0};
+    hdf5_handles h = {0};
     char at_name[RT_WORD_SIZE];
     unsigned char value[RT_WORD_SIZE];
     size_t size;
@@ -163,13 +165,13 @@ static herr_t list_attribute(hid_t owner, const char *name, const H5A_info_t *in
         strlen(name) >= sizeof at_name - 1)
         return 0;
     snprintf(at_name, sizeof at_name, "@%s", name);
-    const hid_t attribute = hold(&h, H5Aopen(owner, name, H5P_DEFAULT));
-    const hid_t space = hold(&h, H5Aget_space(attribute));
-    const hid_t type = hold(&h, H5Aget_type(attribute));
+    const hid_t attribute = keep_handle(&h, H5Aopen(owner, name, H5P_DEFAULT));
+    const hid_t space = keep_handle(&h, H5Aget_space(attribute));
+    const hid_t type = keep_handle(&h, H5Aget_type(attribute));
     const rt_item_kind kind = attribute_kind(type, &memory, &size);
     const bool read = kind != RT_ITEM_OTHER && H5Sget_simple_extent_npoints(space) == 1 &&
                       H5Aread(attribute, memory, value) >= 0;
-    let_go(&h);
+    release_handles(&h);
     if (!read)
         return 0;
     void *to = add_item(l, at_name, (rt_item){.kind = kind, .value_size = size});
@@ -232,10 +234,10 @@ static bool fits(const rt_item *item, size_t width, size_t limit, uint64_t *byte
 /* Returns the item of a dataset: its axes, and its kind if the file holds all of its bytes. */
 static rt_item describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
 {
-    held h = {0};
+    hdf5_handles h = {0};
     rt_item item = {.kind = RT_ITEM_OTHER, .ndim = RT_MAX_AXES + 1};
     hsize_t axes[RT_MAX_AXES] = {0};
-    const hid_t space = hold(&h, H5Dget_space(dataset));
+    const hid_t space = keep_handle(&h, H5Dget_space(dataset));
     const int ndim = H5Sget_simple_extent_ndims(space);
     if (ndim >= 0 && ndim <= RT_MAX_AXES && H5Sget_simple_extent_dims(space, axes, NULL) == ndim &&
         H5Sget_simple_extent_type(space) != H5S_NULL)
@@ -249,7 +251,7 @@ static rt_item describe(const list *l, hid_t dataset, hid_t type, hid_t *memory)
         item.kind = kind;
         item.value_size = bytes;
     }
-    let_go(&h);
+    release_handles(&h);
     return item;
 }
 
@@ -265,9 +267,9 @@ static bool has_value(const list *l, uint64_t kind)
 
 static herr_t list_dataset(list *l, hid_t dataset)
 {
-    held h = {0};
+    hdf5_handles h = {0};
     hid_t memory = H5I_INVALID_HID;
-    const hid_t type = hold(&h, H5Dget_type(dataset));
+    const hid_t type = keep_handle(&h, H5Dget_type(dataset));
     rt_item item = describe(l, dataset, type, &memory);
     const bool valued = has_value(l, item.kind);
     if (!valued)
@@ -276,7 +278,7 @@ static herr_t list_dataset(list *l, hid_t dataset)
     const bool read =
         to && (!valued || H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0) &&
         list_attributes(l, dataset);
-    let_go(&h);
+    release_handles(&h);
     return read ? 0 : fail(l, " cannot be read");
 }
 
@@ -341,7 +343,7 @@ static herr_t list_group(list *l, hid_t group)
  * RT_CHECKPOINT in place of RT_IO. */
 static rt_status read_named_file(const char *path, unsigned char **bytes, size_t *size)
 {
-    rt_status status = rt_sealed_read(path, bytes, size);
+    rt_status status = rt_checksummed_read(path, bytes, size);
     if (status.code == RT_IO)
         status.code = RT_CHECKPOINT;
     return status;
@@ -363,7 +365,7 @@ static rt_status list_file(void *context, unsigned char **list_new, size_t *size
     if (!l->bytes)
         return rt_out_of_memory(image->name);
     rt_prepare_hdf5();
-    image->file = lend_to_hdf5(image->bytes, bytes);
+    image->file = open_borrowed_bytes(image->bytes, bytes);
     const hid_t root = H5Gopen2(image->file, "/", H5P_DEFAULT);
     if (root < 0)
         rt_image_fail(image, RT_CHECKPOINT, "HDF5 cannot open it");

@@ -19,19 +19,19 @@ enum { RT_HDF5_GROWTH = 1 << 20 };
 
 /* HDF5 handles to be released at the end of a call. A function of HDF5 fails if it gets a failed
  * handle, so only the last of a chain is checked. */
-typedef struct held {
+typedef struct hdf5_handles {
     hid_t handles[8];
     int count;
-} held;
+} hdf5_handles;
 
-static inline hid_t hold(held *h, hid_t handle)
+static inline hid_t keep_handle(hdf5_handles *h, hid_t handle)
 {
     h->handles[h->count++] = handle;
     return handle;
 }
 
 /* Releases the handles. Returns false if one could not be closed; data may then be unwritten. */
-static inline bool let_go(held *h)
+static inline bool release_handles(hdf5_handles *h)
 {
     bool good = true;
     while (h->count > 0) {

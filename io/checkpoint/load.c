@@ -143,7 +143,7 @@ typedef struct reading {
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     int block_count;
     const rt_checkpoint_block *visited;
-    rt_checkpoint_rest fresh, left;
+    rt_parameter_difference fresh, left;
     double *theta_start; /* new initial theta, unless theta is fresh */
 } reading;
 
@@ -263,7 +263,7 @@ static bool takes(const reading *r, const rt_parameter *parameter)
            ((r->head || parameter->part != RT_PART_HEAD) && is_there(r, parameter));
 }
 
-static void count(rt_checkpoint_rest *rest, const char *name)
+static void count(rt_parameter_difference *rest, const char *name)
 {
     if (!rest->count++)
         snprintf(rest->first, sizeof rest->first, "%s", name);

@@ -106,7 +106,7 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
     if (!status.code)
         status = rt_image_write(image, &file);
     rt_image_close(image); /* reading back needs as much memory */
-    status = rt_durable_settle(&file, status);
+    status = rt_durable_sync(&file, status);
     if (!status.code)
         status = read_back(file.temporary, model);
     return rt_durable_close(&file, status);

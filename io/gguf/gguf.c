@@ -47,7 +47,7 @@ static void fill_factors(const void *context, size_t first, size_t count, float 
     }
 }
 
-static void make_factors(rt_safetensors_entry *e, const rt_beside *from)
+static void make_factors(rt_safetensors_entry *e, const rt_extra_source *from)
 {
     e->axes = 1;
     e->shape[0] = from->theta->pairs;

@@ -220,7 +220,7 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
     if (row->rule == RT_SAME_AS)
         return value == number_of(key_of(row->value), o);
     rt_key_value_set(key, row->value, &wanted);
-    return key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER
+    return key->type == RT_KEY_INTEGER || key->type == RT_KEY_NUMBER
                ? value <= number_of(key, &wanted)
                : value == number_of(key, &wanted);
 }

@@ -22,7 +22,7 @@ static const rt_family_class roformer_classes[] = {
 };
 
 /* Describes one row of zeros, because transformers requires token types. */
-static void make_types(rt_safetensors_entry *e, const rt_beside *from)
+static void make_types(rt_safetensors_entry *e, const rt_extra_source *from)
 {
     e->axes = 2;
     e->shape[0] = 1;
@@ -160,7 +160,7 @@ const rt_family rt_family_roformer = {
     .pairing = RT_INTERLEAVED,
     .options = roformer_options,
     .config = roformer_config,
-    .settle_theta = rt_sine_table_settle,
+    .resolve_theta = rt_sine_table_resolve,
     .shared_theta = "`encoder.embed_positions.weight` is its table, so transformers rotates by it "
                     "without any code.",
     .mean_theta = "transformers has one table for all: `encoder.embed_positions.weight` is made of "
@@ -181,14 +181,14 @@ const rt_family rt_family_roformer = {
 /* ---- ESM: tensors ---- */
 
 /* Describes a head that predicts contacts from attention, which transformers would draw. */
-static void make_contacts(rt_safetensors_entry *e, const rt_beside *from)
+static void make_contacts(rt_safetensors_entry *e, const rt_extra_source *from)
 {
     e->axes = 2;
     e->shape[0] = 1;
     e->shape[1] = from->options->layers * from->options->heads;
 }
 
-static void make_contact_bias(rt_safetensors_entry *e, const rt_beside *from)
+static void make_contact_bias(rt_safetensors_entry *e, const rt_extra_source *from)
 {
     (void)from;
     e->axes = 1;
@@ -203,7 +203,7 @@ static void fill_theta(const void *context, size_t first, size_t count, float *v
 }
 
 /* Describes inv_freq, by which transformers rotates, whatever rope_theta is. */
-static void make_theta(rt_safetensors_entry *e, const rt_beside *from)
+static void make_theta(rt_safetensors_entry *e, const rt_extra_source *from)
 {
     e->axes = 1;
     e->shape[0] = from->theta->pairs;
@@ -311,7 +311,7 @@ static rt_status compare_buffers(const rt_huggingface *there, const double *thet
 
 /* Uses rotor_theta if inv_freq was made from it, else rope_theta. inv_freq, a buffer that some
  * folders have rounded, may differ from rope_theta. */
-static rt_status settle_esm(rt_huggingface *there)
+static rt_status resolve_esm(rt_huggingface *there)
 {
     const rt_folder_theta *written = &there->files->written;
     const rt_transformer_options *o = &there->options;
@@ -418,7 +418,7 @@ const rt_family rt_family_esm = {
     .config = esm_config,
     .unused = RT_KEYS("is_causal", "hidden_act", "vocab_list"),
     .check = check_esm,
-    .settle_theta = settle_esm,
+    .resolve_theta = resolve_esm,
     .shared_theta = "`inv_freq` of its layers is theta, so transformers rotates by it, to the "
                     "precision of a float, without any code.",
     .mean_theta = "transformers has one theta for all: `inv_freq` is made of the mean, and is not "
@@ -474,7 +474,7 @@ static rt_status check_modernbert(const rt_family *family, const rt_transformer_
     const rt_status status = rt_check_head_dim(family, o);
     if (status.code)
         return status;
-    if (!o->theta.learn && rt_layers_start_apart(o) &&
+    if (!o->theta.learn && rt_layers_differ_in_base(o) &&
         (f->family != RT_FREQUENCIES_GEOMETRIC || 2 * rt_transformer_pairs(o) < o->head_dim))
         return rt_error(RT_CONFIG,
                         "position.frequencies and position.fraction cannot be exported with "

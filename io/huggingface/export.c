@@ -447,10 +447,10 @@ static rt_status add_tensors(rt_tensor_list *l, const rt_parameter *p)
 }
 
 /* Adds the tensors that are not parameters of the model, once or for each layer. */
-static void add_beside(rt_tensor_list *l, int positions)
+static void add_extra_tensors(rt_tensor_list *l, int positions)
 {
     const rt_transformer_options *o = &l->model->options;
-    const rt_beside beside = {o, positions, &l->theta};
+    const rt_extra_source beside = {o, positions, &l->theta};
     for (const rt_tensor_row *row = l->family->tensors; row->there; row++) {
         if (!row->make || (row->when && !row->when(o)) ||
             (row->here[0] && rt_parameters_find(&l->model->parameters, row->here[0])))
@@ -484,7 +484,7 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
         if (p->list[i]->role != RT_ROLE_THETA && p->list[i]->role != RT_ROLE_FACTOR)
             status = add_tensors(l, p->list[i]);
     if (!status.code)
-        add_beside(l, positions);
+        add_extra_tensors(l, positions);
     return status;
 }
 
@@ -503,9 +503,10 @@ enum { MOST_KEPT = 16 << 20 };
 
 /* Files that are written, and those of an older model that would contradict them. config.json comes
  * last, because other programs recognize a folder by it. */
-static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX, RT_HF_VOCAB, RT_HF_TOKENIZER,
-                                    RT_HF_PIECES,    RT_HF_MAP,        RT_HF_ADDED, RT_HF_GENERATE,
-                                    RT_HF_CARD,      RT_HF_CONFIG,     NULL};
+static const char *const files[] = {
+    RT_WEIGHTS_FILE,      RT_WEIGHTS_INDEX, RT_HF_VOCAB, RT_HF_TOKENIZER,
+    RT_HF_TOKENIZER_JSON, RT_HF_MAP,        RT_HF_ADDED, RT_HF_GENERATE,
+    RT_HF_CARD,           RT_HF_CONFIG,     NULL};
 
 /* Refuses the name of a file, which shows that the user expects a file. */
 static rt_status check_name(const char *folder)
@@ -623,17 +624,18 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
     const rt_vocabulary *v = export->vocabulary;
     rt_status status = rt_ok();
     if (v)
-        status = rt_durable_given(to->staging, rt_vocabulary_file(v),
-                                  vocabulary_text(&list->model->options, export));
+        status = rt_durable_write_and_free(to->staging, rt_vocabulary_file(v),
+                                           vocabulary_text(&list->model->options, export));
     if (v && !status.code)
-        status =
-            rt_durable_given(to->staging, RT_HF_TOKENIZER, rt_huggingface_tokenizer_text(export));
+        status = rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
+                                           rt_huggingface_tokenizer_text(export));
     if (!status.code)
         status = has_card_of_others(to->path)
                      ? keep_file(to, RT_HF_CARD)
-                     : rt_durable_given(to->staging, RT_HF_CARD, card_text(list, export));
-    return status.code ? status
-                       : rt_durable_given(to->staging, RT_HF_CONFIG, config_text(list, export));
+                     : rt_durable_write_and_free(to->staging, RT_HF_CARD, card_text(list, export));
+    return status.code
+               ? status
+               : rt_durable_write_and_free(to->staging, RT_HF_CONFIG, config_text(list, export));
 }
 
 /* Writes all files. From an older model with the same tokens, keeps the files that rotor does not

@@ -98,7 +98,7 @@ static bool is_number(const char *pattern)
 }
 
 /* Returns the end of a name after a pattern: "", ".weight" or ".bias". NULL: no match. */
-static const char *behind(const char *pattern, const char *name, number *layer)
+static const char *match_pattern(const char *pattern, const char *name, number *layer)
 {
     *layer = (number){"", 0};
     for (; *pattern; pattern++) {
@@ -147,7 +147,7 @@ bool rt_tensor_place_of(rt_tensor_place *place, const rt_family *family,
     number layer;
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
         for (int part = 0; part < RT_MOST_PARTS && row->here[part] && holds(row, o); part++) {
-            const char *end = behind(row->here[part], parameter, &layer);
+            const char *end = match_pattern(row->here[part], parameter, &layer);
             if (!end || n--)
                 continue;
             *place = (rt_tensor_place){.row = row, .part = part};
@@ -182,7 +182,7 @@ bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, co
     char here[RT_NAME_SIZE];
     number layer;
     for (const rt_tensor_row *row = family->tensors; row->there; row++) {
-        const char *end = behind(row->there, there, &layer);
+        const char *end = match_pattern(row->there, there, &layer);
         if (end && holds(row, &model->options) &&
             (row->spare || (row->here[0] && fill_in(row->here[0], layer, end, here) &&
                             rt_parameters_find(&model->parameters, here))))
@@ -202,12 +202,12 @@ static rt_features features_of(const rt_transformer_options *o, const char *para
     number layer;
     const bool values = o->position.rotate_value;
     for (size_t i = 0; i < sizeof rotated / sizeof *rotated; i++)
-        if (behind(rotated[i], parameter, &layer))
+        if (match_pattern(rotated[i], parameter, &layer))
             return RT_FEATURE_ROWS;
-    if (values && behind("layers.N.attention.value", parameter, &layer))
+    if (values && match_pattern("layers.N.attention.value", parameter, &layer))
         return RT_FEATURE_ROWS;
     if (values && !strcmp(parameter + strlen(parameter) - 7, ".weight") &&
-        behind("layers.N.attention.output", parameter, &layer))
+        match_pattern("layers.N.attention.output", parameter, &layer))
         return RT_FEATURE_COLUMNS;
     return RT_NO_FEATURES;
 }
@@ -224,7 +224,7 @@ const rt_parameter *rt_tensor_part(const rt_tensor_place *place, const rt_transf
     number layer;
     if (part == place->part)
         return parameter;
-    const char *end = behind(place->row->here[place->part], parameter->name, &layer);
+    const char *end = match_pattern(place->row->here[place->part], parameter->name, &layer);
     const char *pattern = part < RT_MOST_PARTS ? place->row->here[part] : NULL;
     return end && pattern && fill_in(pattern, layer, end, name)
                ? rt_parameters_find(&model->parameters, name)

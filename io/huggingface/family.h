@@ -52,11 +52,11 @@ struct rt_family;
 struct rt_folder_theta;
 
 /* Sources of a tensor that is not a parameter. `theta` outlives the entry. */
-typedef struct rt_beside {
+typedef struct rt_extra_source {
     const rt_transformer_options *options;
     int positions; /* largest number of positions in a text */
     const struct rt_folder_theta *theta;
-} rt_beside;
+} rt_extra_source;
 
 typedef struct rt_tensor_row {
     const char *there; /* NULL ends a table */
@@ -68,7 +68,7 @@ typedef struct rt_tensor_row {
 
     /* Sets shape, fill and context of a tensor that is written without a parameter, once or for
      * each layer. May be NULL. */
-    void (*make)(rt_safetensors_entry *e, const rt_beside *from);
+    void (*make)(rt_safetensors_entry *e, const rt_extra_source *from);
 } rt_tensor_row;
 
 /* ---- position of a parameter in a folder ---- */
@@ -386,7 +386,7 @@ typedef struct rt_family {
     rt_status (*check)(const struct rt_family *family, const rt_transformer_options *o);
 
     /* Determines theta of a folder. NULL: from rope_parameters. */
-    rt_status (*settle_theta)(rt_huggingface *there);
+    rt_status (*resolve_theta)(rt_huggingface *there);
 
     /* Texts of the model card: why transformers needs no code for a theta that all layers share;
      * what it does with a theta of each layer or head (NULL: as with rope_parameters); and Python

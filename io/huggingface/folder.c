@@ -333,7 +333,7 @@ static rt_status warn_of(rt_huggingface *there, const char *used, const char *ti
 }
 
 /* Determines whether the decoder is tied: not if its matrix differs from the embeddings. */
-static rt_status settle_decoder(rt_huggingface *there)
+static rt_status resolve_tied_decoder(rt_huggingface *there)
 {
     const rt_family *f = there->files->family;
     rt_transformer_options *o = &there->options;
@@ -417,10 +417,10 @@ static rt_status read_folder(rt_huggingface *there, const char *folder)
                     rt_tensor_place_of(&words, files->family, &there->options, RT_TOKENS_NAME, n);
          n++)
         files->prefixed = find_weight(&files->weights, words.name) != NULL;
-    status = files->family->settle_theta ? files->family->settle_theta(there)
-                                         : rt_rope_parameters_settle(there);
+    status = files->family->resolve_theta ? files->family->resolve_theta(there)
+                                          : rt_rope_parameters_resolve(there);
     if (!status.code)
-        status = settle_decoder(there);
+        status = resolve_tied_decoder(there);
     if (!status.code)
         status = check_size(there);
     return status.code ? status : rt_huggingface_warnings(there);

@@ -133,8 +133,8 @@ json_t *rt_json_number(double value)
     char text[RT_NUMBER_SIZE];
     int64_t whole;
     rt_number_write(text, value);
-    return rt_whole_read(text, &whole) && strcmp(text, "-0") ? json_integer(whole)
-                                                             : json_real(value);
+    return rt_integer_parse(text, &whole) && strcmp(text, "-0") ? json_integer(whole)
+                                                                : json_real(value);
 }
 
 json_t *rt_json_numbers(const double *values, int count)
@@ -224,7 +224,7 @@ char *rt_json_text(const rt_json_object *object)
     return text;
 }
 
-char *rt_json_dumped(const json_t *value, size_t flags, const char *end)
+char *rt_json_dump(const json_t *value, size_t flags, const char *end)
 {
     char *text = json_dumps(value, flags);
     rt_writer w = {0};

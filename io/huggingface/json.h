@@ -67,7 +67,7 @@ json_t *rt_json_numbers(const double *values, int count);
 char *rt_json_text(const rt_json_object *object) RT_MUST_CHECK;
 
 /* Returns any JSON as Jansson writes it, and `end`, for the caller to free; NULL if that fails. */
-char *rt_json_dumped(const json_t *value, size_t flags, const char *end);
+char *rt_json_dump(const json_t *value, size_t flags, const char *end);
 
 /* Copies the first character of a text as UTF-8, or U+FFFD. Returns its bytes in the text. */
 size_t rt_next_character(const char *text, char character[RT_UTF8_SIZE], int32_t *code);

@@ -265,7 +265,7 @@ static bool spread_theta(const loading *l, double *theta)
     if (from.axis[2] != pairs || (!one && !rt_shapes_equal(from, to)) ||
         rt_frequencies_magnitude(from_options) !=
             rt_frequencies_magnitude(&b->position.frequencies) ||
-        (!a->theta.learn && b->theta.scope == RT_THETA_MODEL && rt_layers_start_apart(a)))
+        (!a->theta.learn && b->theta.scope == RT_THETA_MODEL && rt_layers_differ_in_base(a)))
         return false;
     for (int n = 0; n < to.axis[0] * rows; n++) {
         const rt_frequency_options frequencies =

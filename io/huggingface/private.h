@@ -6,18 +6,18 @@
 #include "io/huggingface/family.h"
 #include "text/writer.h"
 
-#define RT_HF_CONFIG    "config.json"
-#define RT_HF_VOCAB     "vocab.txt"
-#define RT_HF_TOKENIZER "tokenizer_config.json"
-#define RT_HF_PIECES    "tokenizer.json"
-#define RT_HF_WORDS     "vocab.json"
-#define RT_HF_MERGES    "merges.txt"
-#define RT_HF_GENERATE  "generation_config.json"
-#define RT_HF_MAP       "special_tokens_map.json"
-#define RT_HF_ADDED     "added_tokens.json"
-#define RT_HF_CARD      "README.md"
-#define RT_HF_CHAT      "chat_template.jinja"
-#define RT_HF_CHAT_KEY  "chat_template" /* in tokenizer_config.json */
+#define RT_HF_CONFIG         "config.json"
+#define RT_HF_VOCAB          "vocab.txt"
+#define RT_HF_TOKENIZER      "tokenizer_config.json"
+#define RT_HF_TOKENIZER_JSON "tokenizer.json"
+#define RT_HF_VOCAB_JSON     "vocab.json"
+#define RT_HF_MERGES         "merges.txt"
+#define RT_HF_GENERATE       "generation_config.json"
+#define RT_HF_MAP            "special_tokens_map.json"
+#define RT_HF_ADDED          "added_tokens.json"
+#define RT_HF_CARD           "README.md"
+#define RT_HF_CHAT           "chat_template.jinja"
+#define RT_HF_CHAT_KEY       "chat_template" /* in tokenizer_config.json */
 
 /* Mark of a model card that rotor wrote. */
 #define RT_CARD_MARK "trained with rotor"
@@ -209,9 +209,9 @@ bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
 
 #define RT_HF_TABLE "roformer.encoder.embed_positions.weight"
 
-/* Determines theta of a folder by its table (settle_theta). Describes the table (make). */
-rt_status rt_sine_table_settle(rt_huggingface *there) RT_MUST_CHECK;
-void rt_sine_table_make(rt_safetensors_entry *e, const rt_beside *from);
+/* Determines theta of a folder by its table (resolve_theta). Describes the table (make). */
+rt_status rt_sine_table_resolve(rt_huggingface *there) RT_MUST_CHECK;
+void rt_sine_table_make(rt_safetensors_entry *e, const rt_extra_source *from);
 
 /* ---- layer_types of config.json: which layers have a window ---- */
 
@@ -263,7 +263,7 @@ rt_status rt_rope_parameters_check(const rt_family *family,
 
 /* Uses rotor_theta if rope_parameters were made from it. RT_CHECKPOINT if the scalings of layers
  * with and without a window differ. */
-rt_status rt_rope_parameters_settle(rt_huggingface *there) RT_MUST_CHECK;
+rt_status rt_rope_parameters_resolve(rt_huggingface *there) RT_MUST_CHECK;
 
 /* Returns whether theta agrees with the theta of transformers, to the precision of a float. */
 bool rt_theta_is_near(const double *theta, const double *table, int pairs);

@@ -31,7 +31,7 @@ enum { LENGTH_BYTES = 8, BLOCK = 2048 };
 struct rt_safetensors {
     FILE *stream; /* only its descriptor is used */
     char *name;
-    uint64_t room;          /* bytes after the header */
+    uint64_t data_bytes;    /* bytes after the header */
     rt_safetensor *tensors; /* sorted by name */
     size_t count;
     uint64_t *shapes; /* memory of all shapes, as `names` of all names */
@@ -101,7 +101,7 @@ static rt_status read_offsets(const json_t *json, rt_safetensor *t)
     if (json_array_size(json) != 2 || !read_whole(json_array_get(json, 0), &t->begin) ||
         !read_whole(json_array_get(json, 1), &end))
         return refuse(t, "its data_offsets must be two whole numbers from 0 on");
-    if (end < t->begin || end > t->file->room)
+    if (end < t->begin || end > t->file->data_bytes)
         return refuse(t, "its data_offsets are not in the file");
     if (end - t->begin != t->bytes)
         return refuse(t, "its data_offsets do not fit its shape");
@@ -148,10 +148,10 @@ static rt_status check_cover(rt_safetensors *file)
                                             : "there is a hole before its numbers");
         end += t->bytes;
     }
-    if (end != file->room)
+    if (end != file->data_bytes)
         return rt_error(RT_CHECKPOINT,
                         "%s: its tensors take %" PRIu64 " bytes, behind its header are %" PRIu64,
-                        file->name, end, file->room);
+                        file->name, end, file->data_bytes);
     qsort(file->tensors, file->count, sizeof *file->tensors, by_name);
     return rt_ok();
 }
@@ -283,7 +283,7 @@ static rt_status read_header(rt_safetensors *file)
     if (!header)
         return rt_out_of_memory(file->name);
     json_t *json = NULL;
-    file->room = size - LENGTH_BYTES - length;
+    file->data_bytes = size - LENGTH_BYTES - length;
     status = read_at(file, LENGTH_BYTES, header, (size_t)length);
     if (!status.code)
         status = rt_json_read(&json, file->name, header, (size_t)length);

@@ -130,7 +130,7 @@ static double rounded_base(double base, int digits)
     char text[RT_NUMBER_SIZE];
     double rounder;
     snprintf(text, sizeof text, "%.*e", digits - 1, base);
-    return isfinite(base) && rt_number_read(text, &rounder) && rounder > 1 ? rounder : 0;
+    return isfinite(base) && rt_number_parse(text, &rounder) && rounder > 1 ? rounder : 0;
 }
 
 /* Returns 10000, or the base with the fewest digits that fits; 0 if none does. */
@@ -231,7 +231,7 @@ static rt_status take_table(rt_huggingface *there, const rt_sine_table *table, d
 }
 
 /* Prefers rotor_theta if it makes this table: it is more precise and may have more values. */
-rt_status rt_sine_table_settle(rt_huggingface *there)
+rt_status rt_sine_table_resolve(rt_huggingface *there)
 {
     const rt_folder_theta *written = &there->files->written;
     rt_sine_table table = {.rows = there->max_positions,
@@ -273,7 +273,7 @@ static void fill_sines(const void *context, size_t first, size_t count, float *v
     }
 }
 
-void rt_sine_table_make(rt_safetensors_entry *e, const rt_beside *from)
+void rt_sine_table_make(rt_safetensors_entry *e, const rt_extra_source *from)
 {
     *e = (rt_safetensors_entry){.name = e->name,
                                 .axes = 2,

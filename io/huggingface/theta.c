@@ -52,7 +52,7 @@ static rt_shape shape_of(const rt_transformer_options *o)
     const rt_shape all = rt_transformer_rotation_shape(o);
     if (o->theta.learn)
         return rt_transformer_theta_shape(o);
-    return RT_SHAPE_OF(rt_layers_start_apart(o) ? all.axis[0] : 1, 1, rt_transformer_pairs(o));
+    return RT_SHAPE_OF(rt_layers_differ_in_base(o) ? all.axis[0] : 1, 1, rt_transformer_pairs(o));
 }
 
 rt_status rt_folder_theta_of(const rt_family *family, const rt_transformer *model,
@@ -454,7 +454,7 @@ static rt_status compare_written(const rt_huggingface *there, bool *fits)
     return rt_ok();
 }
 
-rt_status rt_rope_parameters_settle(rt_huggingface *there)
+rt_status rt_rope_parameters_resolve(rt_huggingface *there)
 {
     const rt_frequency_options *sliding = &there->files->sliding;
     rt_frequency_options full = there->options.position.frequencies;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECES RT_HF_PIECES
+#define PIECES RT_HF_TOKENIZER_JSON
 
 /* ---- words ---- */
 
@@ -402,7 +402,7 @@ static rt_status add_decoder(json_t *list, json_t *settings)
         const char *text = json_string_value(json_object_get(token, "content"));
         char quoted[RT_QUOTE_SIZE];
         int64_t id;
-        if (!rt_whole_read(number, &id))
+        if (!rt_integer_parse(number, &id))
             return rt_error(RT_CHECKPOINT,
                             RT_HF_TOKENIZER ": added_tokens_decoder: %s is not an id",
                             rt_quote(quoted, number));
@@ -515,7 +515,7 @@ static rt_status file_of_merges(char **text_new, const char *folder)
     if (!status.code)
         status = find_class(&class, folder, settings);
     if (!status.code)
-        status = rt_json_read_file(&vocab, folder, RT_HF_WORDS);
+        status = rt_json_read_file(&vocab, folder, RT_HF_VOCAB_JSON);
     if (!status.code)
         status = read_merges(&merges, folder);
     if (!status.code)
@@ -523,7 +523,7 @@ static rt_status file_of_merges(char **text_new, const char *folder)
     if (!status.code) {
         whole =
             assemble(class, settings, json_incref(vocab), json_incref(merges), json_incref(added));
-        *text_new = whole ? rt_json_dumped(whole, JSON_INDENT(2), "") : NULL;
+        *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
         status = *text_new ? rt_ok() : rt_out_of_memory(PIECES);
     }
     json_decref(whole);
@@ -608,7 +608,7 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     *vocabulary_new = NULL;
     *warning = NULL;
     if (!lines && !rt_folder_has(folder, PIECES))
-        return rt_folder_has(folder, RT_HF_WORDS) && rt_folder_has(folder, RT_HF_MERGES)
+        return rt_folder_has(folder, RT_HF_VOCAB_JSON) && rt_folder_has(folder, RT_HF_MERGES)
                    ? read_bpe(vocabulary_new, folder)
                    : rt_ok();
     rt_status status = find_level(level, &kind.level);
@@ -739,7 +739,7 @@ static char *reframe(const framing *f)
     if (file && !rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file)).code &&
         !json_object_set_new(tokenizer, "post_processor",
                              processor_of(json_object_get(tokenizer, "post_processor"), f)))
-        text = rt_json_dumped(tokenizer, JSON_INDENT(2), "\n");
+        text = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
     json_decref(tokenizer);
     rt_free(file);
     return text;
@@ -764,7 +764,7 @@ static rt_status template_of_file(char **template_new, const char *folder)
     if (status.code)
         return status.code == RT_MEMORY ? status : rt_ok();
     json_t *text = json_stringn(bytes, size);
-    *template_new = text ? rt_json_dumped(text, JSON_ENCODE_ANY, "") : NULL;
+    *template_new = text ? rt_json_dump(text, JSON_ENCODE_ANY, "") : NULL;
     if (text && !*template_new)
         status = rt_out_of_memory(RT_HF_CHAT);
     json_decref(text);
@@ -785,7 +785,7 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
         return status.code == RT_MEMORY ? status : rt_ok();
     const json_t *found = json_object_get(config, RT_HF_CHAT_KEY);
     if (found && !json_is_null(found) &&
-        !(*template_new = rt_json_dumped(found, JSON_ENCODE_ANY, "")))
+        !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
         status = rt_out_of_memory(RT_HF_CHAT_KEY);
     json_decref(config);
     return status;

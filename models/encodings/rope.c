@@ -51,7 +51,7 @@ static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
                                   "position.layers"),
                        "position.local_base needs a sliding layer that has positions: see "
                        "model.window and model.layer_types");
-    else if (o->theta.learn && o->theta.scope == RT_THETA_MODEL && rt_layers_start_apart(o))
+    else if (o->theta.learn && o->theta.scope == RT_THETA_MODEL && rt_layers_differ_in_base(o))
         rt_rule_broken(to, RT_OPTIONS("theta.scope", "position.local_base"),
                        "theta.scope = model learns one theta for all layers, but "
                        "position.local_base = %g has layers start apart: set theta.scope = layer "

@@ -237,9 +237,9 @@ TEST(a_kink_is_counted_and_judged)
 
 TEST(nothing_is_worse_than_a_nan)
 {
-    ck_assert(rt_worse(1, 2) == 2 && rt_worse(2, 1) == 2);
-    ck_assert(isinf(rt_worse(1, (double)INFINITY)));
-    ck_assert(isnan(rt_worse((double)NAN, 1)) && isnan(rt_worse(1, (double)NAN)));
+    ck_assert(rt_larger_error(1, 2) == 2 && rt_larger_error(2, 1) == 2);
+    ck_assert(isinf(rt_larger_error(1, (double)INFINITY)));
+    ck_assert(isnan(rt_larger_error((double)NAN, 1)) && isnan(rt_larger_error(1, (double)NAN)));
 }
 
 TEST(every_allocation_may_fail)

@@ -228,8 +228,8 @@ TEST(the_next_result_gets_the_memory_that_is_given_back)
     rt_tensor *y = forgetful(g, &x, 2), *z = forgetful(g, y, 3);
     const real *const data = y->data;
     ck_assert(!rt_graph_needs_numbers(g, y));
-    rt_graph_give_back(g, y);
-    rt_graph_give_back(g, y);
+    rt_graph_release(g, y);
+    rt_graph_release(g, y);
     ck_assert_ptr_null(y->data);
     rt_tensor *after = forgetful(g, z, 1), *other = forgetful(g, after, 1);
     ck_assert_ptr_eq(after->data, data);
@@ -249,12 +249,12 @@ TEST(numbers_that_a_backward_may_read_stay)
     rt_tensor *const kept[] = {&x, unknown, read};
     for (int i = 0; i < 3; i++) {
         const real *data = kept[i]->data;
-        rt_graph_give_back(g, kept[i]);
+        rt_graph_release(g, kept[i]);
         ck_assert_ptr_eq(kept[i]->data, data);
     }
     rt_graph_record(g, false);
     rt_tensor *loose = forgetful(g, &x, 1); /* nothing goes back through it */
-    rt_graph_give_back(g, loose);
+    rt_graph_release(g, loose);
     ck_assert_ptr_nonnull(loose->data);
     rt_graph_free(g);
 }
@@ -272,11 +272,11 @@ TEST(views_give_back_one_memory)
         ck_assert_ptr_nonnull(forgetful(g, y, 1));
         if (reader)
             ck_assert_ptr_nonnull(times(g, reader == 1 ? y : second, 1));
-        rt_graph_give_back(g, reader == 2 ? first : second);
+        rt_graph_release(g, reader == 2 ? first : second);
         ck_assert_int_eq(y->data == NULL, !reader);
         ck_assert_ptr_eq(first->data, y->data);
         ck_assert_ptr_eq(second->data, y->data);
-        ck_assert_int_eq(RT_TAKES(g, "op", RT_INPUT(first)), reader > 0);
+        ck_assert_int_eq(RT_CHECK_INPUTS(g, "op", RT_INPUT(first)), reader > 0);
         if (!reader)
             ck_assert_str_eq(rt_graph_status(g).message,
                              "[op] first has shape (3, 1), and has given its numbers back");
@@ -288,7 +288,7 @@ static rt_tensor *one_after_the_other(rt_graph *g, rt_tensor *x, void *context)
 {
     (void)context;
     rt_tensor *y = forgetful(g, x, 2), *z = forgetful(g, y, 3);
-    rt_graph_give_back(g, y);
+    rt_graph_release(g, y);
     return forgetful(g, z, 1);
 }
 
@@ -299,7 +299,7 @@ TEST(a_segment_that_is_computed_again_lends_its_own_memory)
     rt_tensor x = leaf();
     rt_tensor *y = forgetful(g, &x, 2), *z = forgetful(g, y, 1);
     const real *const data = y->data;
-    rt_graph_give_back(g, y);
+    rt_graph_release(g, y);
     for (int i = 0; i < 3; i++) {
         z = rt_graph_recompute(g, z, one_after_the_other, NULL, 0);
         ck_assert_ptr_nonnull(z);

@@ -95,7 +95,7 @@ TEST(an_account_counts_bytes_by_purpose_and_allocates_nothing)
     ck_assert_uint_eq(account.bytes[RT_FOR_VALUES], ((size_t)1 << 43) + 24);
     ck_assert_uint_eq(account.bytes[RT_FOR_TABLES], 10);
     ck_assert_ptr_null(rt_account_alloc(&account, RT_FOR_VALUES, SIZE_MAX / 8, 8));
-    rt_memory_rest(values, (size_t)1 << 43);
+    rt_memory_return_pages(values, (size_t)1 << 43);
     rt_free(values);
     rt_free(more);
     rt_free(tables);

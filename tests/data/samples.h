@@ -84,7 +84,7 @@ static inline void close_source(void *data)
 }
 
 /* Opens a source with the meaning of a model. It is closed after the test. */
-static inline rt_data *source_as(const rt_data_options *o, rt_data_meaning meaning)
+static inline rt_data *source_as(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data;
     succeeds(rt_data_open_as(&data, o, meaning));
@@ -92,15 +92,15 @@ static inline rt_data *source_as(const rt_data_options *o, rt_data_meaning meani
 }
 
 /* Returns the vocabulary and the labels of a source. */
-static inline rt_data_meaning meaning_of(const rt_data *data)
+static inline rt_data_of_model meaning_of(const rt_data *data)
 {
-    return (rt_data_meaning){.vocabulary = rt_data_vocabulary(data),
-                             .labels = rt_data_labels(data)};
+    return (rt_data_of_model){.vocabulary = rt_data_vocabulary(data),
+                              .labels = rt_data_labels(data)};
 }
 
 static inline rt_data *source(const rt_data_options *o)
 {
-    return source_as(o, (rt_data_meaning){0});
+    return source_as(o, (rt_data_of_model){0});
 }
 
 /* Opens a source, closes it and returns the status. */

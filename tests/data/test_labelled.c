@@ -305,7 +305,7 @@ TEST(batches_of_like_lengths_have_little_padding)
 TEST(a_model_keeps_its_vocabulary_and_its_labels)
 {
     rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\nb\tz\n");
-    const rt_data_meaning meaning = meaning_of(first);
+    const rt_data_of_model meaning = meaning_of(first);
     const rt_data_options o =
         options_of("classify", "b.tsv", "text\tlabel\nd\xc3\xa9\xc3\xa9\tz\n");
     rt_data *second = source_as(&o, meaning);
@@ -324,7 +324,7 @@ TEST(a_label_that_a_model_lacks_is_named_with_its_line)
     rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\n");
     const rt_data_options o = options_of("classify", "b.tsv", "text\tlabel\n\na\tx\nb\tz\n");
     rt_data *second;
-    is_data_error(rt_data_open_as(&second, &o, (rt_data_meaning){.labels = rt_data_labels(first)}),
+    is_data_error(rt_data_open_as(&second, &o, (rt_data_of_model){.labels = rt_data_labels(first)}),
                   o.file, ":4: column label: 'z' is not a label of the model");
     ck_assert_ptr_null(second);
 }

@@ -19,7 +19,7 @@ TEST(spaces_around_an_item_do_not_belong_to_it)
     const char *rest = " a ,  , b c,";
     for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
         ck_assert_ptr_nonnull(rest);
-        rest = rt_list_take(rest, &item);
+        rest = rt_list_parse(rest, &item);
         ck_assert(rt_list_item_is(item, items[i]));
         ck_assert(!rt_list_item_is(item, "a c"));
     }
@@ -30,10 +30,10 @@ TEST(an_item_that_does_not_fit_is_cut)
 {
     char text[4];
     rt_list_item item;
-    ck_assert_ptr_null(rt_list_take("abcd", &item));
+    ck_assert_ptr_null(rt_list_parse("abcd", &item));
     ck_assert(!rt_list_item_copy(item, text, sizeof text));
     ck_assert_str_eq(text, "abc");
-    ck_assert_ptr_nonnull(rt_list_take("abc,d", &item));
+    ck_assert_ptr_nonnull(rt_list_parse("abc,d", &item));
     ck_assert(rt_list_item_copy(item, text, sizeof text));
     ck_assert_str_eq(text, "abc");
 }

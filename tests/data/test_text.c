@@ -1,6 +1,6 @@
 /* The tokens of a text and their ids, at both levels. */
 
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 
@@ -18,7 +18,7 @@ static rt_data *open_with(const rt_vocabulary *vocabulary, rt_level level, const
     o.level = level;
     o.eval_fraction = 0;
     set_file(&o, write_file(in_folder("a"), text, bytes));
-    return source_as(&o, (rt_data_meaning){.vocabulary = vocabulary});
+    return source_as(&o, (rt_data_of_model){.vocabulary = vocabulary});
 }
 
 static rt_data *open_text(rt_level level, const void *text, size_t bytes, int length)
@@ -78,7 +78,7 @@ TEST(what_is_unknown_is_counted_over_all_files)
     o.file = lasting("%s/b,%s/c", folder, folder);
     o.eval_fraction = 0;
     const rt_unknown unknown =
-        rt_data_unknown(source_as(&o, (rt_data_meaning){.vocabulary = rt_data_vocabulary(first)}));
+        rt_data_unknown(source_as(&o, (rt_data_of_model){.vocabulary = rt_data_vocabulary(first)}));
     ck_assert(unknown.count == 2 && unknown.at == 5);
     ck_assert_str_eq(unknown.name, "'x'");
 }

@@ -2,7 +2,7 @@
 
 #include "data/tokenizers/vocabulary.h"
 
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "samples.h"
 #include "tokenizer_fixtures.h"
 

@@ -455,7 +455,7 @@ TEST_ROWS(all_files_are_listed, BYTES, CHARACTERS)
 
 /* ---- evaluation alone ---- */
 
-static rt_data *evaluated_as(const rt_data_options *o, rt_data_meaning meaning)
+static rt_data *evaluated_as(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data;
     succeeds(rt_data_open_evaluation(&data, o, meaning));
@@ -464,7 +464,7 @@ static rt_data *evaluated_as(const rt_data_options *o, rt_data_meaning meaning)
 
 static rt_data *evaluated(const rt_data_options *o)
 {
-    return evaluated_as(o, (rt_data_meaning){0});
+    return evaluated_as(o, (rt_data_of_model){0});
 }
 
 TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, BYTES, CHARACTERS)
@@ -530,7 +530,7 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
     rt_data_evaluation(data, 0, &batch);
     is_short_row(&batch, 0, 4);
     o.eval_fraction = 0.1;
-    is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
+    is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_of_model){0}), o.file,
                   lasting(": data.eval_fraction 0.1 leaves none of its 9 %s for evaluation; set "
                           "data.eval_fraction=0 to evaluate all of them",
                           units[_i]));
@@ -582,7 +582,7 @@ TEST(evaluation_alone_needs_no_row_for_training)
     data = evaluated(&o);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 2);
     o.eval_fraction = 1e-9;
-    is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_meaning){0}), o.file,
+    is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_of_model){0}), o.file,
                   ": none of its 2 rows is for evaluation (data.eval_fraction 1e-09); set "
                   "data.eval_fraction=0 to evaluate all of them");
 }

@@ -15,7 +15,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "io/checkpoint/checkpoint.h"
-#include "io/checkpoint/sealed.h"
+#include "io/checkpoint/checksummed.h"
 
 #include <dirent.h>
 #include <sched.h>
@@ -367,7 +367,7 @@ static void two_interrupts(void)
 static unsigned char *bytes_of(const char *path, size_t *size)
 {
     unsigned char *bytes;
-    const rt_status status = rt_sealed_read(path, &bytes, size);
+    const rt_status status = rt_checksummed_read(path, &bytes, size);
     if (!status.code)
         return bytes;
     fprintf(stderr, "%s\n", status.message);
@@ -388,7 +388,7 @@ static void put_bytes(const char *path, const unsigned char *bytes, size_t size)
 /* Returns whether the previous checkpoint is used instead of the newest, with one warning. */
 static bool falls_back(long newest)
 {
-    rt_checkpoint_found found;
+    rt_newest_checkpoint found;
     rt_status status = rt_checkpoint_newest(CHECKPOINTS, RT_PARSE_HERE, &found);
     rt_image_close(found.image);
     return !status.code && found.found && found.step == newest - EVERY && *found.warnings &&
@@ -426,7 +426,7 @@ static char newest_path[256];
 
 static bool flip(long number)
 {
-    const size_t bits = 8 * (number % 4 ? whole_size : RT_SEAL_SIZE);
+    const size_t bits = 8 * (number % 4 ? whole_size : RT_CHECKSUM_BLOCK_SIZE);
     const size_t bit = rt_random_below(random_numbers, (size_t)number, (uint32_t)bits);
     whole[bit / 8] ^= (unsigned char)(1 << bit % 8);
     put_bytes(newest_path, whole, whole_size);

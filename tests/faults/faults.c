@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
-#include "io/checkpoint/sealed.h"
+#include "io/checkpoint/checksummed.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -262,7 +262,7 @@ static const char *check_each(void)
         size_t size;
         status = rt_checkpoint_path(path, CHECKPOINTS, steps[i]);
         if (!status.code)
-            status = rt_sealed_read(path, &bytes, &size);
+            status = rt_checksummed_read(path, &bytes, &size);
         rt_free(bytes);
     }
     if (status.code)
@@ -273,7 +273,7 @@ static const char *check_each(void)
 
 const char *check_checkpoints(long *step, bool killed)
 {
-    rt_checkpoint_found found;
+    rt_newest_checkpoint found;
     const char *wrong = check_each();
     *step = -1;
     if (wrong)

@@ -88,10 +88,10 @@ TEST(theta_alone_is_read_or_not)
 
 /* ---- a model to inherit from ---- */
 
-static rt_status find_ancestor(void *context, const rt_config *config, rt_ancestor *found)
+static rt_status find_ancestor(void *context, const rt_config *config, rt_init_model *found)
 {
     (void)config;
-    *found = (rt_ancestor){.config = context, .name = "/model"};
+    *found = (rt_init_model){.config = context, .name = "/model"};
     return rt_ok();
 }
 

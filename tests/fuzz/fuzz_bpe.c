@@ -7,7 +7,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/characters.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "data/tokenizers/vocabulary.h"
 
 #include <stdio.h>

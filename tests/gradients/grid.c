@@ -146,7 +146,7 @@ static void check_row(const row *r)
     }
     if (!status.code)
         status = rt_model_check(NULL, &config, total.samples, &result);
-    total.error = rt_worse(total.error, result.error);
+    total.error = rt_larger_error(total.error, result.error);
     if (status.code)
         report_failure(r, status.message, &result);
 }

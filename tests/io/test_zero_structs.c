@@ -46,7 +46,7 @@ static rt_rotation rotation;
 static rt_rotation_table table;
 static rt_unknown unknown;
 static rt_special_ids special;
-static rt_crew crew;
+static rt_threads crew;
 static rt_usage usage;
 static rt_distances distances;
 static rt_transformer *whole;
@@ -127,12 +127,12 @@ static rt_transformer *a_transformer(void)
 }
 
 /* A product large enough to be shared by a crew that cannot run. */
-static void multiply_with_crew(void)
+static void multiply_in_threads(void)
 {
     enum { LARGE = 300 };
     static real values[LARGE * LARGE];
     rt_tensor square = rt_tensor_of(values, NULL, RT_SHAPE_OF(LARGE, LARGE));
-    rt_graph_set_crew(g, &crew);
+    rt_graph_set_threads(g, &crew);
     ck_assert_ptr_nonnull(rt_linear(g, &square, &square, NULL));
 }
 
@@ -204,20 +204,21 @@ static rt_status sampler_of_nothing(void)
     X(rt_arena_keep, IS_NOTHING(rt_arena_keep(&arena, (rt_arena_mark){NULL, 0, 0}, NULL, 0)))      \
     X(rt_arena_touched, IS_NOTHING(rt_arena_touched(&arena)))                                      \
     X(rt_arena_space, IS_NOTHING(rt_arena_space(&arena)))                                          \
-    X(rt_arena_rest, rt_arena_rest(&arena))                                                        \
+    X(rt_arena_return_pages, rt_arena_return_pages(&arena))                                        \
     X(rt_arena_free, rt_arena_free(&arena))                                                        \
     X(rt_gradcheck, refused(rt_gradcheck(any, NULL, &x, 1, &(rt_gradcheck_options){0}, NULL)))     \
     X(rt_graph_recompute, IS_NOTHING(rt_graph_recompute(g, x, NULL, NULL, 0)))                     \
-    X(rt_graph_set_crew, multiply_with_crew())                                                     \
+    X(rt_graph_set_threads, multiply_in_threads())                                                 \
     X(rt_graph_keep, IS_NOTHING(rt_graph_keep(g, (rt_arena_mark){NULL, 0, 0}, x)))                 \
     X(rt_graph_observe, rt_graph_observe(g, (rt_observer){NULL, NULL, NULL}))                      \
     X(rt_graph_backward, refused(rt_graph_backward(g, x)))                                         \
     X(rt_graph_backward_from, refused(rt_graph_backward_from(g, x, numbers)))                      \
-    X(rt_graph_takes, ck_assert(!rt_graph_takes(g, "op", &(rt_input){.name = NULL}, 1)))           \
+    X(rt_graph_check_inputs,                                                                       \
+      ck_assert(!rt_graph_check_inputs(g, "op", &(rt_input){.name = NULL}, 1)))                    \
     X(rt_graph_apply, failed(rt_graph_apply(g, &(rt_op){0}, RT_SHAPE_OF(1), &leaf, 1, "", 0)))     \
     X(rt_graph_apply_rounded, failed(rt_graph_apply_rounded(g, &(rt_op){0}, x, numbers)))          \
     X(rt_graph_needs_numbers, ck_assert(rt_graph_needs_numbers(g, x)))                             \
-    X(rt_graph_give_back, rt_graph_give_back(g, x))                                                \
+    X(rt_graph_release, rt_graph_release(g, x))                                                    \
     X(rt_graph_view, failed(rt_graph_view(g, &(rt_op){0}, (rt_shape){0}, x)))                      \
     X(rt_node_share, rt_node_share(&node, do_nothing, NULL, 2))                                    \
     X(rt_node_do, rt_node_do(&node, do_nothing, NULL, 2))                                          \
@@ -358,7 +359,8 @@ static rt_status sampler_of_nothing(void)
     X(rt_usage_clear, rt_usage_clear(&usage))                                                      \
     X(rt_usage_add, rt_usage_add(&usage, &usage))                                                  \
     X(rt_usage_count, rt_usage_count(&usage, &(rt_transformer_input){.B = 0}))                     \
-    X(rt_usage_see, rt_usage_see(&usage, &options, 0, &(rt_transformer_input){.B = 0}, x, x))      \
+    X(rt_usage_add_layer,                                                                          \
+      rt_usage_add_layer(&usage, &options, 0, &(rt_transformer_input){.B = 0}, x, x))              \
     X(rt_session_new, refused(session_of_nothing()))                                               \
     X(rt_session_bytes, IS_NOTHING(rt_session_bytes(&transformer, SIZE)))                          \
     X(rt_sampler_new, refused(sampler_of_nothing()))                                               \
@@ -400,7 +402,7 @@ static rt_status sampler_of_nothing(void)
       rt_transformer_resolve_lengths(&(rt_transformer_options){.dim = 0}, 0, 0))                   \
     X(rt_transformer_head_dim, ck_assert_int_eq(rt_transformer_head_dim(&options), 0))             \
     X(rt_layer_frequencies, (void)rt_layer_frequencies(&options, -1))                              \
-    X(rt_layers_start_apart, IS_NOTHING(rt_layers_start_apart(&options)))                          \
+    X(rt_layers_differ_in_base, IS_NOTHING(rt_layers_differ_in_base(&options)))                    \
     X(rt_layer_row_of, ck_assert_int_eq(rt_layer_row_of(&options, 0).window, 0))                   \
     X(rt_model_new, refused(rt_model_new(&(rt_model *){NULL}, &options, NULL, NULL, SIZE, 1)))     \
     X(rt_model_new_with_nothing, refused(with_vocabulary()))                                       \
@@ -487,19 +489,20 @@ TEST_ROWS(a_struct_of_zeros_crashes_nothing, 0, COUNT)
 /* Functions of numbers, strings, handles that only a function makes, or NULL for a struct. */
 static const char without_structs[] =
     " rt_poison rt_unpoison rt_graph_new rt_graph_new_dry rt_graph_free rt_graph_clear "
-    "rt_graph_rest rt_graph_record rt_graph_records rt_graph_set_recomputes "
-    "rt_graph_recomputes rt_graph_crew rt_graph_set_random rt_graph_here rt_graph_status "
-    "rt_graph_peak rt_graph_needs rt_graph_given rt_graph_memory rt_graph_numbers "
+    "rt_graph_return_pages rt_graph_record rt_graph_records rt_graph_set_recomputes "
+    "rt_graph_recomputes rt_graph_threads rt_graph_set_random rt_graph_here rt_graph_status "
+    "rt_graph_peak rt_graph_needs rt_graph_check_argument rt_graph_memory rt_graph_numbers "
     "rt_graph_scratch rt_graph_fail rt_graph_failed rt_graph_drops rt_graph_next_random "
     "rt_graph_tape rt_alloc rt_alloc_unset rt_grow rt_copy_text rt_intern rt_intern_text "
-    "rt_free rt_memory_rest rt_memory_is_present rt_memory_copy rt_memory_live "
+    "rt_free rt_memory_return_pages rt_memory_is_present rt_memory_copy rt_memory_live "
     "rt_memory_requests rt_memory_fail_at rt_row_set_works rt_row_set_use "
     "rt_row_set_use_named rt_row_set_name rt_row_kernels rt_ok rt_error rt_out_of_memory "
-    "rt_worse rt_rotation_fixed rt_xpos_zeta rt_theta_geometric rt_engine_use rt_engine_name "
+    "rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric rt_engine_use "
+    "rt_engine_name "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_engine_hold rt_engine_round "
     "rt_engine_status rt_engine_graph_status rt_activation_kernel rt_activation_gradient "
     "rt_sinusoidal_table rt_alibi_slopes rt_t5_distances rt_shaw_distances rt_decay "
-    "rt_session_free rt_session_set_crew rt_session_feed rt_session_feed_each "
+    "rt_session_free rt_session_set_threads rt_session_feed rt_session_feed_each "
     "rt_transformer_theta_name rt_theta_turns rt_usage_shares rt_session_keep "
     "rt_session_count rt_session_capacity rt_sampler_free rt_sampler_draw "
     "rt_sampler_probabilities rt_probabilities rt_labels_read rt_special_token "

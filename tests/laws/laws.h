@@ -80,7 +80,7 @@ static inline double largest_difference(const real *x, const real *y, size_t siz
 {
     double largest = 0;
     for (size_t i = 0; i < size; i++)
-        largest = rt_worse(largest, fabs((double)x[i] - (double)y[i]));
+        largest = rt_larger_error(largest, fabs((double)x[i] - (double)y[i]));
     return largest;
 }
 

@@ -104,7 +104,7 @@ TEST_ROWS(a_theta_in_float_is_off_by_what_the_readme_says, 0, 2)
     for (int i = 0; i < PAIRS; i++) {
         const volatile float held = (float)(_i == RT_THETA_LOG ? log(theta[i]) : theta[i]);
         const double used = _i == RT_THETA_LOG ? exp((double)held) : (double)held;
-        worst = rt_worse(worst, 1e4 * fabs(used - theta[i]));
+        worst = rt_larger_error(worst, 1e4 * fabs(used - theta[i]));
     }
     snprintf(number, sizeof number, "%.1e", worst);
     memmove(strstr(number, "e-0") + 2, strstr(number, "e-0") + 3, 2); /* e-5 for e-05 */
@@ -126,7 +126,7 @@ TEST(float_angles_would_be_wrong_by_a_percent)
         for (int i = 0; i < PAIRS; i++) {
             volatile float angle = rows[r].m * (float)theta[i]; /* rounded, not kept wider */
             const double cosine = (double)cosf(angle);
-            worst = rt_worse(worst, fabs(cosine - exact_cosine(i, (double)rows[r].m)));
+            worst = rt_larger_error(worst, fabs(cosine - exact_cosine(i, (double)rows[r].m)));
         }
         expect_near(worst, rows[r].error, 0.05 * rows[r].error, "error of float cosines at %g",
                     (double)rows[r].m);

@@ -94,14 +94,14 @@ TEST(scores_are_within_the_bound_of_the_partial_sums)
             for (int j = 0; j < 2 && i + j < PAIRS; j++)
                 h[j] = (q[2 * (i + j)] + I * q[2 * (i + j) + 1]) *
                        (k[2 * (i + j)] - I * k[2 * (i + j) + 1]);
-            step = rt_worse(step, cabs(h[1] - h[0]));
+            step = rt_larger_error(step, cabs(h[1] - h[0]));
         }
         turn(a, q, theta, D, m, RT_INTERLEAVED);
         turn(b, k, theta, D, at, RT_INTERLEAVED);
         const double bound = step * PAIRS * rt_decay(theta, PAIRS, m - at, 0);
         const double score = fabs(dot(a, b, D));
         expect_above(bound + 1e-12, score, "bound of a score at distance %d", m - at);
-        tightest = rt_worse(tightest, score / bound);
+        tightest = rt_larger_error(tightest, score / bound);
     }
     expect_above(tightest, 0.02, "the largest share of the bound that a score reaches");
 }

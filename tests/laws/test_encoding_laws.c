@@ -104,7 +104,7 @@ TEST(behind_a_projection_products_of_sines_depend_on_the_place)
             projected[i] = dot(W + (size_t)i * D, table + (size_t)(t + 5) * D, D);
         const double product = dot(table + (size_t)t * D, projected, D);
         first = t == 0 ? product : first;
-        farthest = rt_worse(farthest, fabs(product - first));
+        farthest = rt_larger_error(farthest, fabs(product - first));
     }
     expect_above(farthest, 1, "change of PE(t)^T W PE(t + 5)");
     rt_free(table);

@@ -145,9 +145,9 @@ TEST(rotated_weights_can_be_negative_and_need_not_sum_to_1)
         weights_of(weights, n / 2 ? RT_ATTENTION_LINEAR_SOFTMAX : RT_ATTENTION_LINEAR_ELU, n % 2,
                    true);
         for (int i = 0; i < T * T; i++)
-            smallest = -rt_worse(-smallest, -weights[i]);
+            smallest = -rt_larger_error(-smallest, -weights[i]);
         for (int i = 0; i < T; i++)
-            farthest = rt_worse(farthest, fabs(sum_of(weights + i * T) - 1));
+            farthest = rt_larger_error(farthest, fabs(sum_of(weights + i * T) - 1));
         expect_above(-smallest, 1e-3, "case %d, minus the smallest weight", n);
         expect_above(farthest, 0.1, "case %d, distance of a sum of weights from 1", n);
     }

@@ -206,7 +206,7 @@ TEST(rotation_must_follow_the_projection)
     for (int m = 1; m < 200; m++) {
         expect_near(projected_score(W, x, theta, m, false), after, 1e-12,
                     "score at %d, rotated after W", m);
-        farthest = rt_worse(farthest, fabs(projected_score(W, x, theta, m, true) - before));
+        farthest = rt_larger_error(farthest, fabs(projected_score(W, x, theta, m, true) - before));
     }
     expect_above(farthest, 1e-3, "change of a score rotated before W");
 }

@@ -61,7 +61,8 @@ SAMPLED_ROWS(pieces_give_what_the_whole_gives, 0, ROWS + KINDS, 7)
 /* ---- crews ---- */
 
 /* Runs the last part first, as threads might. */
-static void run_backwards(void *threads, rt_part *part, void *context, int parts, rt_part_room room)
+static void run_backwards(void *threads, rt_part *part, void *context, int parts,
+                          rt_part_scratch room)
 {
     ++*(int *)threads;
     while (parts--)
@@ -75,11 +76,11 @@ static void expect_same_bits(const row *r, int at_once, int count, int rounds_of
     static real expected[T * V], got[T * V];
     const rt_transformer_options o = options_of(r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
     int rounds = 0;
-    const rt_crew crew = {run_backwards, &rounds};
+    const rt_threads crew = {run_backwards, &rounds};
     open_session(&o);
     for (int way = 0; way < 2; way++) {
         real *logits = way ? got : expected;
-        rt_session_set_crew(session, way ? &crew : NULL);
+        rt_session_set_threads(session, way ? &crew : NULL);
         keep(0);
         ck_assert(!rt_session_feed(session, text, at_once, at_once, logits).code);
         for (int t = at_once; t < count; t++)
@@ -206,7 +207,7 @@ static double bytes_held(const rt_kv_cache *c)
 {
     double numbers = 0;
     for (int l = 0; l < c->layer_count; l++)
-        numbers += 2.0 * c->layers[l].room * (double)c->row + (double)c->state_size;
+        numbers += 2.0 * c->layers[l].capacity * (double)c->row + (double)c->state_size;
     return numbers * sizeof(real);
 }
 

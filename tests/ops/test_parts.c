@@ -12,7 +12,8 @@ enum { B = 3, TOKENS = 350, C = 288, HEADS = 6, KEY_HEADS = 2, VOCAB = 300 };
 enum { ROWS = B * TOKENS, LARGE = 640 };
 
 /* The last part first, each in a room of its own that is full of NaN. */
-static void run_backwards(void *threads, rt_part *part, void *context, int parts, rt_part_room room)
+static void run_backwards(void *threads, rt_part *part, void *context, int parts,
+                          rt_part_scratch room)
 {
     const size_t count = room.bytes / sizeof(real) + 1;
     real *own = malloc(count * sizeof *own);
@@ -108,7 +109,7 @@ static void fill(real *x, size_t size, unsigned seed)
         x[i] = (real)sin(0.37 * (double)i + seed) + (real)0.1;
 }
 
-static outcome compute(int row, const rt_crew *crew)
+static outcome compute(int row, const rt_threads *crew)
 {
     rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS] = {NULL};
     const op_call *c = op_call_of(table[row].op);
@@ -121,7 +122,7 @@ static outcome compute(int row, const rt_crew *crew)
         leaves[i] = rt_tensor_of(data, grad, table[row].shapes[i]);
         in[i] = leaves + i;
     }
-    rt_graph_set_crew(g, crew);
+    rt_graph_set_threads(g, crew);
     rt_graph_set_random(g, 1, 2, 3);
     rt_tensor *y =
         (table[row].build ? table[row].build
@@ -144,7 +145,7 @@ static outcome compute(int row, const rt_crew *crew)
 SAMPLED_ROWS(parts_have_the_same_bits_in_any_order, 0, ROWS(table), 5)
 {
     int shared = 0;
-    const rt_crew crew = {run_backwards, &shared};
+    const rt_threads crew = {run_backwards, &shared};
     for (int i = 0; i < ROWS; i++)
         ids[i] = (i * i + 7 * i) % (VOCAB / 4);
     const outcome alone = compute(_i, NULL), backwards = compute(_i, &crew);

@@ -110,7 +110,7 @@ static rt_tensor *turn(rt_graph *g, rt_tensor *x, const rt_rotation *r, way w)
 {
     rt_tensor *y = rt_rope(g, x, r), *z = product(g, y, w);
     if (w.alone)
-        rt_graph_give_back(g, x);
+        rt_graph_release(g, x);
     return z;
 }
 
@@ -325,7 +325,8 @@ TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETW
 }
 
 /* Runs the parts one after the other, the last first. */
-static void run_backwards(void *threads, rt_part *part, void *context, int parts, rt_part_room room)
+static void run_backwards(void *threads, rt_part *part, void *context, int parts,
+                          rt_part_scratch room)
 {
     *(int *)threads += parts;
     while (parts--)
@@ -338,7 +339,7 @@ TEST_ROWS(parts_of_rows_read_their_own_rounded_rows, 0, IN_FLOAT)
     enum { SIDE = 256 };
     static real x_data[ROWS * SIDE], w_data[SIDE * SIDE];
     int parts = 0;
-    const rt_crew crew = {run_backwards, &parts};
+    const rt_threads crew = {run_backwards, &parts};
     if (!bf16())
         return;
     fill(x_data, ROWS * SIDE, 6);
@@ -348,7 +349,7 @@ TEST_ROWS(parts_of_rows_read_their_own_rounded_rows, 0, IN_FLOAT)
     rt_graph *g = rt_graph_new();
     rt_graph_record(g, false);
     const rt_tensor *alone = rt_linear(g, &x, &w, NULL);
-    rt_graph_set_crew(g, &crew);
+    rt_graph_set_threads(g, &crew);
     const rt_tensor *shared = rt_linear(g, &x, &w, NULL);
     ck_assert_int_gt(parts, 1);
     ck_assert(!memcmp(alone->data, shared->data, rt_size(alone) * sizeof *alone->data));

@@ -32,7 +32,7 @@ TEST(every_row_is_whole)
         ck_assert(rule->span && rule->state_count >= 0 && rule->state_count <= RT_MOST_STATES);
         for (int k = 0; k < rule->state_count; k++)
             ck_assert_ptr_nonnull(rule->states[k].name);
-        ck_assert(!rule->matrix == !rule->matrix_room);
+        ck_assert(!rule->matrix == !rule->matrix_scratch);
         ck_assert_int_le(rule->matrix_states, rule->state_count);
         for (int k = 0; k < i; k++)
             ck_assert_str_ne(rule->word, rt_optimizer_rule_word(k));

@@ -116,7 +116,7 @@ static void check_conditions(const char *name, const rt_need *need)
             continue;
         const rt_key *key = rt_key_at(rt_key_find(need->key));
         ck_assert_msg(key != NULL, "%s needs %s, which is no key", name, need->key);
-        const bool is_number = key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER;
+        const bool is_number = key->type == RT_KEY_INTEGER || key->type == RT_KEY_NUMBER;
         const bool has_words =
             key->type == RT_KEY_CHOICE || key->type == RT_KEY_YES_NO || key->type == RT_KEY_TEXT;
         ck_assert_msg(need->relation == RT_NEED_ABOVE   ? is_number

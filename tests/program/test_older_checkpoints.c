@@ -21,9 +21,10 @@ static void set_version(const char *path, int version)
     ck_assert(H5Fclose(file) >= 0);
     FILE *read = fopen(path, "rb");
     const size_t size = fread(bytes, 1, sizeof bytes, read);
-    ck_assert(feof(read) && size > RT_SEAL_SIZE);
+    ck_assert(feof(read) && size > RT_CHECKSUM_BLOCK_SIZE);
     fclose(read);
-    rt_status status = write_sealed(path, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    rt_status status =
+        write_sealed(path, bytes + RT_CHECKSUM_BLOCK_SIZE, size - RT_CHECKSUM_BLOCK_SIZE);
     ck_assert_msg(!status.code, "%s", status.message);
 }
 

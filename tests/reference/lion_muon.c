@@ -38,7 +38,7 @@ static void check_rule(reference *r, const char *path, rt_optimizer_settings set
     rt_parameters_add(&p, RT_ROLE_MATRIX, RT_INIT_ZERO, RT_SHAPE_OF(start.axis[0], start.axis[1]),
                       "matrix");
     check_status(r, rt_parameters_allocate(&p, 0, NULL), path);
-    const size_t room = rt_update_room(rt_update_rule_of(&settings), &p);
+    const size_t room = rt_update_scratch(rt_update_rule_of(&settings), &p);
     real *const states[RT_MOST_STATES] = {zeros(r, start.size), zeros(r, start.size)};
     const double lr = reference_number(r, path, "lr");
     copy(p.values, start.values, start.size);
@@ -47,7 +47,7 @@ static void check_rule(reference *r, const char *path, rt_optimizer_settings set
         const rt_span part = rt_span_at(rt_update_rule_of(&settings), &p, 0, 0);
         ck_assert_uint_eq(part.size, start.size);
         copy(p.grads, row_of(grads, t).values, start.size);
-        u.room = room ? zeros(r, room) : NULL;
+        u.scratch = room ? zeros(r, room) : NULL;
         rt_update_span(&u, p.list[0], &part, p.values, states, p.grads);
         check_values(r, p.values, start.size, row_of(after, t), RULE_TOLERANCE,
                      "%s: %s after step %d", path, word, t + 1);

@@ -226,7 +226,7 @@ static difference differ(const real *got, array expected)
     difference d = {0};
     for (size_t i = 0; i < expected.size; i++) {
         const double error = fabs((double)got[i] - expected.values[i]);
-        d.largest = rt_worse(d.largest, fabs(expected.values[i]));
+        d.largest = rt_larger_error(d.largest, fabs(expected.values[i]));
         if (!(error <= d.error) && !isnan(d.error)) { /* nothing is worse than a NaN */
             d.error = error;
             d.at = i;
@@ -245,7 +245,7 @@ void check_values(reference *r, const real *got, size_t size, array expected, do
     tolerance = fmax(tolerance, r->slack);
     check_size(r, expected, size, what);
     const difference d = differ(got, expected);
-    r->value_error = rt_worse(r->value_error, d.error);
+    r->value_error = rt_larger_error(r->value_error, d.error);
     ck_assert_msg(d.error <= tolerance, "%s: %s, element %zu: expected %.15g, got %.15g", r->name,
                   what, d.at, expected.values[d.at], (double)got[d.at]);
 }
@@ -258,8 +258,8 @@ void check_gradient(reference *r, const real *got, size_t size, array expected, 
     check_size(r, expected, size, what);
     const difference d = differ(got, expected);
     /* A gradient that is zero by symmetry is rounding on both sides. */
-    const double error = d.error / rt_worse(d.largest, 1e-5);
-    r->gradient_error = rt_worse(r->gradient_error, error);
+    const double error = d.error / rt_larger_error(d.largest, 1e-5);
+    r->gradient_error = rt_larger_error(r->gradient_error, error);
     ck_assert_msg(error <= fmax(GRADIENT_TOLERANCE, r->slack),
                   "%s: %s, element %zu: expected %.15g, got %.15g (relative error %.1e)", r->name,
                   what, d.at, expected.values[d.at], (double)got[d.at], error);
@@ -268,7 +268,7 @@ void check_gradient(reference *r, const real *got, size_t size, array expected, 
 void check_number(reference *r, double got, double expected, double tolerance, const char *what)
 {
     const double error = fabs(got - expected);
-    r->value_error = rt_worse(r->value_error, error);
+    r->value_error = rt_larger_error(r->value_error, error);
     ck_assert_msg(error <= tolerance, "%s: %s: expected %.15g, got %.15g", r->name, what, expected,
                   got);
 }

@@ -6,7 +6,7 @@
 
 #include "torture/torture.h"
 
-#include "io/checkpoint/sealed.h"
+#include "io/checkpoint/checksummed.h"
 
 #include <ftw.h>
 #include <hdf5.h>
@@ -58,13 +58,14 @@ static void put_number(char *at, uint64_t number)
         at[i] = (char)(number >> 8 * i);
 }
 
-/* Makes length and checksum those of the bytes; see io/checkpoint/sealed.h. */
+/* Makes length and checksum those of the bytes; see io/checkpoint/checksummed.h. */
 static void seal(char *bytes, size_t size)
 {
-    if (size < RT_SEAL_SIZE)
+    if (size < RT_CHECKSUM_BLOCK_SIZE)
         return;
     put_number(bytes + 16, size);
-    put_number(bytes + 24, XXH3_64bits(bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE));
+    put_number(bytes + 24,
+               XXH3_64bits(bytes + RT_CHECKSUM_BLOCK_SIZE, size - RT_CHECKSUM_BLOCK_SIZE));
 }
 
 /* Flips some bits, or overwrites bytes, or cuts, at random from a place on. */
@@ -89,7 +90,7 @@ static void change(trial *t, const char *path, bool sealed, bool damaged)
     if (!bytes)
         return;
     if (damaged)
-        damage_bytes(t, bytes, &size, sealed ? RT_SEAL_SIZE : 0);
+        damage_bytes(t, bytes, &size, sealed ? RT_CHECKSUM_BLOCK_SIZE : 0);
     if (sealed)
         seal(bytes, size);
     write_text(path, bytes, size);

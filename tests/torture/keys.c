@@ -106,7 +106,7 @@ bool draw_value(trial *t, int key, bool tame, char value[RT_FILE_LIST_SIZE])
     const rt_key *k = rt_key_at(key);
     int words = 0;
     switch (k->type) {
-    case RT_KEY_WHOLE:
+    case RT_KEY_INTEGER:
         snprintf(value, RT_FILE_LIST_SIZE, "%.0f", draw_whole(t, &k->range));
         break;
     case RT_KEY_SEED:
@@ -201,8 +201,8 @@ static void write_config(drawn_config *d, const settings *s, const char *path)
  * what has an effect. */
 static bool is_always_drawn(const rt_key *key)
 {
-    return (key->type == RT_KEY_WHOLE && atof(key->initial) > LARGE) || is_key(key, "data.file") ||
-           is_key(key, "data.task") || is_key(key, "run.name");
+    return (key->type == RT_KEY_INTEGER && atof(key->initial) > LARGE) ||
+           is_key(key, "data.file") || is_key(key, "data.task") || is_key(key, "run.name");
 }
 
 /* One value that the table refuses, or that is too large for any machine. */

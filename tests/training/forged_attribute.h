@@ -16,9 +16,10 @@ static inline void seal_again(const char *path)
 {
     FILE *file = fopen(path, "rb");
     ck_assert(file && !fseek(file, 0, SEEK_END));
-    const size_t size = (size_t)ftell(file) - RT_SEAL_SIZE;
+    const size_t size = (size_t)ftell(file) - RT_CHECKSUM_BLOCK_SIZE;
     unsigned char *bytes = malloc(size);
-    ck_assert(bytes && !fseek(file, RT_SEAL_SIZE, SEEK_SET) && fread(bytes, size, 1, file) == 1);
+    ck_assert(bytes && !fseek(file, RT_CHECKSUM_BLOCK_SIZE, SEEK_SET) &&
+              fread(bytes, size, 1, file) == 1);
     fclose(file);
     ck_assert_int_eq(write_sealed(path, bytes, size).code, RT_OK);
     free(bytes);

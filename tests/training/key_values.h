@@ -16,7 +16,7 @@ static inline const char *value_for(const key_values *values, const rt_key *key,
     switch (key->type) {
     case RT_KEY_CHOICE:
         return key->word(i);
-    case RT_KEY_WHOLE:
+    case RT_KEY_INTEGER:
         return values->wholes[i];
     case RT_KEY_NUMBER:
         return values->numbers[i];

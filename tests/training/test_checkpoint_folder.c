@@ -205,7 +205,7 @@ TEST(a_folder_that_is_missing_is_named)
 
 static void expect_newest(int step, const char *warnings)
 {
-    rt_checkpoint_found found;
+    rt_newest_checkpoint found;
     assert_status(rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found), RT_OK, "");
     ck_assert(found.found);
     ck_assert_int_eq(found.step, step);
@@ -260,7 +260,7 @@ TEST(a_killed_save_leaves_the_one_before)
 
 TEST(none_that_verifies_is_an_error)
 {
-    rt_checkpoint_found found;
+    rt_newest_checkpoint found;
     char message[256];
     SAVE(0, 100, 200);
     damage(100);
@@ -278,7 +278,7 @@ TEST(none_that_verifies_is_an_error)
 
 TEST(none_at_all_is_no_error)
 {
-    rt_checkpoint_found found;
+    rt_newest_checkpoint found;
     assert_status(rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found), RT_OK, "");
     ck_assert(!found.found);
     assert_status(rt_checkpoint_newest(in_scratch("no"), RT_PARSE_HERE, &found), RT_OK, "");
@@ -287,7 +287,7 @@ TEST(none_at_all_is_no_error)
 
 TEST(a_file_in_the_place_of_the_folder_is_an_error)
 {
-    rt_checkpoint_found found;
+    rt_newest_checkpoint found;
     write_bytes(in_scratch("file"), "", 0);
     assert_status(rt_checkpoint_newest(in_scratch("file"), RT_PARSE_HERE, &found), RT_IO,
                   lasting("cannot open %s/file: Not a directory", scratch));
@@ -295,7 +295,7 @@ TEST(a_file_in_the_place_of_the_folder_is_an_error)
 
 static rt_status find_newest(void *unused)
 {
-    rt_checkpoint_found found;
+    rt_newest_checkpoint found;
     (void)unused;
     const rt_status status = rt_checkpoint_newest(scratch, RT_PARSE_HERE, &found);
     ck_assert_int_eq(!status.code, found.found && found.step == 200);

@@ -156,7 +156,7 @@ static void forge_option(const char *path, const char *group, const rt_key *key,
     else
         expect_option_refused(path, name);
     save_with_theta();
-    if (key->type == RT_KEY_WHOLE)
+    if (key->type == RT_KEY_INTEGER)
         forge_integer(path, group, name, INT64_MIN);
     else if (key->type == RT_KEY_NUMBER)
         forge_number(path, group, name, NAN);

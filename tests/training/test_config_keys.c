@@ -30,7 +30,7 @@ static void test_bounds(const rt_key *key)
 {
     char text[RT_NUMBER_SIZE];
     const rt_range *range = &key->range;
-    bool whole = key->type == RT_KEY_WHOLE;
+    bool whole = key->type == RT_KEY_INTEGER;
     double outside = whole ? range->low - 1 : nextafter(range->low, -HUGE_VAL);
     if (outside != 0 && fabs(outside) < 1e-300)
         outside = -1e-300;
@@ -54,7 +54,7 @@ TEST(every_key_checks_its_values)
             refuses(key, wrong[j]);
         if (key->type == RT_KEY_TEXT)
             refuses(key, "a\nb");
-        if (key->type == RT_KEY_WHOLE || key->type == RT_KEY_NUMBER)
+        if (key->type == RT_KEY_INTEGER || key->type == RT_KEY_NUMBER)
             test_bounds(key);
         for (int j = 0; key->word && key->word(j); j++)
             accepts(key, key->word(j));
@@ -93,8 +93,8 @@ TEST(numbers_do_not_depend_on_the_locale)
     char text[RT_NUMBER_SIZE];
     double value;
     NEEDS(enter_comma_locale(), "localedef and the sources of de_DE");
-    bool read = rt_number_read("0.5", &value);
-    bool read_comma = rt_number_read("0,5", &value);
+    bool read = rt_number_parse("0.5", &value);
+    bool read_comma = rt_number_parse("0,5", &value);
     rt_number_write(text, 0.25);
     ck_assert_ptr_nonnull(setlocale(LC_ALL, "C"));
     ck_assert(read && !read_comma);
@@ -109,7 +109,7 @@ TEST(written_numbers_read_back_exactly)
     char text[RT_NUMBER_SIZE];
     double value = -1;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        ck_assert(rt_number_read(rt_number_write(text, numbers[i]), &value));
+        ck_assert(rt_number_parse(rt_number_write(text, numbers[i]), &value));
         ck_assert_msg(value == numbers[i], "%s is not %.17g", text, numbers[i]);
     }
 }

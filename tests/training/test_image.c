@@ -249,7 +249,8 @@ static void forge(const char *path, hid_t type, hid_t creation, hsize_t extent)
     ck_assert(set >= 0 && H5Dclose(set) >= 0 && H5Sclose(space) >= 0 && H5Fclose(file) >= 0);
     size_t size;
     unsigned char *bytes = file_bytes(path, &size);
-    assert_status(write_sealed(path, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE), RT_OK, "");
+    assert_status(write_sealed(path, bytes + RT_CHECKSUM_BLOCK_SIZE, size - RT_CHECKSUM_BLOCK_SIZE),
+                  RT_OK, "");
     free(bytes);
 }
 

@@ -30,7 +30,7 @@ static void make_model(const char *causal, const char *objective, int rows)
              causal, in_scratch("a.txt"), objective,
              strcmp(objective, "mlm") ? "" : "mask_probability = 0.4\n");
     load_sound(&config, text, NULL);
-    const rt_data_meaning meaning = {.ids = rows};
+    const rt_data_of_model meaning = {.ids = rows};
     assert_status(rt_data_open_as(&data, &config.data, meaning), RT_OK, "");
     assert_status(rt_trainer_new(&trainer, &config, data, NULL), RT_OK, "");
 }
@@ -181,7 +181,7 @@ TEST(pieces_are_shown_as_what_can_be_seen)
     rt_vocabulary *v;
     assert_status(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)pieces, strlen(pieces)),
                   RT_OK, "");
-    assert_status(rt_data_open_without(&data, &o, (rt_data_meaning){.vocabulary = v}), RT_OK, "");
+    assert_status(rt_data_open_encoder(&data, &o, (rt_data_of_model){.vocabulary = v}), RT_OK, "");
     for (int32_t id = 0; id < 6; id++)
         ck_assert_str_eq(rt_token_label(label, data, id), labels[id]);
     rt_token_text(&page, data, ids, 3);

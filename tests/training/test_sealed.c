@@ -1,4 +1,4 @@
-#include "io/checkpoint/sealed.h"
+#include "io/checkpoint/checksummed.h"
 
 #include "core/path.h"
 #include "core/random.h"
@@ -20,7 +20,7 @@ TEST(a_file_cut_at_any_length_is_refused)
     for (size_t length = 0; length < size; length += length < 4096 ? 1 : 97) {
         write_bytes(in_scratch("cut.h5"), bytes, length);
         char message[128];
-        if (length < RT_SEAL_SIZE)
+        if (length < RT_CHECKSUM_BLOCK_SIZE)
             snprintf(message, sizeof message, "cut.h5: too short: %zu bytes, at least 512 expected",
                      length);
         else
@@ -40,7 +40,7 @@ TEST(every_flipped_bit_is_found)
     unsigned char *bytes = file_bytes(path, &size);
     rt_random random = {1, 0, RT_STREAM_CHECK};
     for (size_t i = 0; i < FLIPS; i++) {
-        size_t bits = 8 * (i % 2 ? size : RT_SEAL_SIZE);
+        size_t bits = 8 * (i % 2 ? size : RT_CHECKSUM_BLOCK_SIZE);
         size_t bit = i < 8 * 64 ? i : rt_random_below(random, i, (uint32_t)bits);
         flip_bit(path, bit);
         rt_status status = open_status(path);
@@ -113,7 +113,8 @@ TEST(hdf5_alone_finds_damage_in_a_dataset)
     while (at + sizeof pattern < size && memcmp(bytes + at, pattern, sizeof pattern))
         at++;
     bytes[at] ^= 1;
-    rt_status status = write_sealed(in_scratch("a.h5"), bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    rt_status status = write_sealed(in_scratch("a.h5"), bytes + RT_CHECKSUM_BLOCK_SIZE,
+                                    size - RT_CHECKSUM_BLOCK_SIZE);
     assert_status(status, RT_OK, "");
     free(bytes);
     image = rt_image_open(in_scratch("a.h5"), RT_PARSE_HERE);
@@ -171,7 +172,8 @@ TEST(what_would_be_too_large_to_read_is_not_written)
 {
     rt_durable_file file;
     assert_status(rt_durable_open(&file, in_scratch("a.h5")), RT_OK, "");
-    rt_status status = rt_sealed_write(&file, "", RT_SEALED_LIMIT - RT_SEAL_SIZE + 1);
+    rt_status status =
+        rt_checksummed_write(&file, "", RT_CHECKSUMMED_LIMIT - RT_CHECKSUM_BLOCK_SIZE + 1);
     assert_status(rt_durable_close(&file, status), RT_CHECKPOINT, "a.h5: larger than 64 GiB");
     ck_assert_int_eq(files_in_scratch(), 0);
 }

@@ -57,7 +57,7 @@ static void count_part(void *context, int part, void *room)
 static void share_job(void *context, int job, int worker)
 {
     job_of_parts *all = context;
-    const rt_crew *crew = rt_workers_crew(all->workers, worker);
+    const rt_threads *crew = rt_workers_threads(all->workers, worker);
     unsigned char room[ROOM];
     one_job one = {all, job};
     const int now = atomic_fetch_add(&all->running, 1) + 1;
@@ -65,7 +65,7 @@ static void share_job(void *context, int job, int worker)
         if (atomic_compare_exchange_weak(&all->most, &most, now))
             break;
     for (int round = 0; round < 20; round++)
-        crew->run(crew->threads, count_part, &one, PARTS, (rt_part_room){room, ROOM});
+        crew->run(crew->runner, count_part, &one, PARTS, (rt_part_scratch){room, ROOM});
     atomic_fetch_sub(&all->running, 1);
 }
 

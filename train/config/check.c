@@ -51,7 +51,7 @@ static void contradict(rt_config_errors *errors, const char *const *keys, const 
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    rt_config_complain(errors, origin, "%s", message);
+    rt_config_add_error(errors, origin, "%s", message);
 }
 
 static void contradict_rule(void *context, const char *const *options, const char *message)
@@ -118,8 +118,8 @@ static void contradict_length(void *context, const char *const *options, const c
     int origin = RT_FROM_DEFAULT;
     if (find_latest(l->errors, KEYS("train.eval_lengths"), &origin) &&
         find_latest(l->errors, options, &origin))
-        rt_config_complain(l->errors, origin, "train.eval_lengths: at length %d, %s", l->length,
-                           message);
+        rt_config_add_error(l->errors, origin, "train.eval_lengths: at length %d, %s", l->length,
+                            message);
 }
 
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
@@ -221,7 +221,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
             continue;
         rt_key_report_idle(&w, i, config, written);
         errors->lines.failed |= w.failed;
-        rt_config_complain(errors, origin, "%s", w.bytes ? w.bytes : "");
+        rt_config_add_error(errors, origin, "%s", w.bytes ? w.bytes : "");
         rt_writer_free(&w);
     }
 }
@@ -234,7 +234,7 @@ static bool read_layer(const char *part, const char *word, int64_t *layer)
     const size_t length = strlen(word);
     return !strncmp(part, word, length) &&
            part[length + strspn(part + length, "0123456789")] == '\0' &&
-           rt_whole_read(part + length, layer);
+           rt_integer_parse(part + length, layer);
 }
 
 /* Copies the first part of a list; one that is too long matches no part. Returns what follows. */
@@ -242,7 +242,7 @@ enum { PART_SIZE = 32 };
 static const char *take_part(const char *list, char part[PART_SIZE])
 {
     rt_list_item item;
-    list = rt_list_take(list, &item);
+    list = rt_list_parse(list, &item);
     rt_list_item_copy(item, part, PART_SIZE);
     return list;
 }

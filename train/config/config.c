@@ -58,8 +58,8 @@ static void read_pair(loading *l, int line, const char *written, const char *val
     rt_sweep *sweep = l->source->sweep;
     char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
     if (l->place == BEFORE_SECTIONS)
-        rt_config_complain(&l->errors, line, "key %s stands before the first [section]",
-                           rt_quote(quoted, written));
+        rt_config_add_error(&l->errors, line, "key %s stands before the first [section]",
+                            rt_quote(quoted, written));
     else if (l->place == IN_SWEEP && sweep)
         rt_sweep_set(sweep, line, written, value, &l->errors);
     else if (l->place == IN_VARIANT && sweep)
@@ -71,8 +71,8 @@ static void read_pair(loading *l, int line, const char *written, const char *val
     if (i < 0)
         rt_config_unknown_key(&l->errors, line, l->section, written);
     else if (l->first_line[i])
-        rt_config_complain(&l->errors, line, "duplicate key '%s' in [%s]; line %d has it", written,
-                           l->section, l->first_line[i]);
+        rt_config_add_error(&l->errors, line, "duplicate key '%s' in [%s]; line %d has it", written,
+                            l->section, l->first_line[i]);
     else
         rt_config_set_key(&l->written, i, value, l->first_line[i] = line, &l->errors);
 }
@@ -82,7 +82,7 @@ static void read_lines(loading *l, const char *bytes, size_t size)
     rt_ini ini = {.at = bytes, .end = bytes + size};
     while (rt_ini_next(&ini)) {
         if (*ini.problem)
-            rt_config_complain(&l->errors, ini.line, "%s", ini.problem);
+            rt_config_add_error(&l->errors, ini.line, "%s", ini.problem);
         if (ini.kind == RT_INI_SECTION)
             enter_section(l, ini.line, ini.name);
         else if (ini.kind == RT_INI_PAIR)
@@ -111,8 +111,9 @@ static void read_override(loading *l, const char *text)
     char quoted[RT_QUOTE_SIZE];
     const char *equals = strchr(text, '=');
     if (!equals) {
-        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE,
-                           "an override must be section.key=value; got %s", rt_quote(quoted, text));
+        rt_config_add_error(&l->errors, RT_FROM_COMMAND_LINE,
+                            "an override must be section.key=value; got %s",
+                            rt_quote(quoted, text));
         return;
     }
     copy_trimmed(name, sizeof name, text, (size_t)(equals - text));
@@ -129,7 +130,7 @@ static void read_override(loading *l, const char *text)
     if (i < 0) {
         rt_config_unknown_override(&l->errors, name);
     } else if (l->overridden[i]) {
-        rt_config_complain(&l->errors, RT_FROM_COMMAND_LINE, "%s is given twice", name);
+        rt_config_add_error(&l->errors, RT_FROM_COMMAND_LINE, "%s is given twice", name);
     } else {
         /* a value that may differ from the trained model is applied after the model is resolved */
         const bool late = l->used && (rt_key_at_use(i) || l->fixed);
@@ -207,8 +208,8 @@ static bool read_source(loading *l)
     l->errors.file = source->path;
     rt_config_initial(&l->written);
     if (strlen(source->path) >= RT_PATH_SIZE)
-        rt_config_complain(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
-                           RT_PATH_SIZE - 1);
+        rt_config_add_error(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
+                            RT_PATH_SIZE - 1);
     char *bytes =
         source->text ? NULL : rt_config_read_file(&l->errors, source->path, l->untrusted, &size);
     if (!source->text && !bytes)
@@ -232,7 +233,7 @@ static bool read_source(loading *l)
 static bool inherit(loading *l, rt_status *status)
 {
     const rt_config_source *source = l->source;
-    rt_ancestor ancestor = {.config = NULL};
+    rt_init_model ancestor = {.config = NULL};
     if (!source->find_ancestor || !l->written.train.init_from)
         return true;
     *status = source->find_ancestor(source->finder, &l->written, &ancestor);

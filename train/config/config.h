@@ -101,16 +101,16 @@ typedef struct rt_config {
 } rt_config;
 
 /* The model of train.init_from, whose keys are inherited, or the existing run that began there. */
-typedef struct rt_ancestor {
+typedef struct rt_init_model {
     const rt_config *config; /* NULL: there is no ancestor */
     const char *name;        /* for messages */
     bool own;                /* the existing run itself: its values need not fit written keys */
     bool imported;           /* a Hugging Face folder */
-    bool wordless;           /* a Hugging Face folder without a vocabulary */
-} rt_ancestor;
+    bool without_vocabulary; /* a Hugging Face folder without a vocabulary */
+} rt_init_model;
 
 /* Finds the ancestor of a configuration whose paths are absolute. *found is owned by the finder. */
-typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_ancestor *found);
+typedef rt_status rt_ancestor_finder(void *context, const rt_config *config, rt_init_model *found);
 
 /* Errors of a configuration, see private.h. */
 typedef struct rt_config_errors rt_config_errors;

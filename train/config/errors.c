@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
+void rt_config_add_error(rt_config_errors *errors, int origin, const char *format, ...)
 {
     char message[RT_MESSAGE_SIZE];
     va_list arguments;
@@ -27,7 +27,7 @@ void rt_config_complain(rt_config_errors *errors, int origin, const char *format
         rt_writer_add(&errors->lines, "%s:%d: %s\n", errors->file, origin, message);
 }
 
-const char *rt_config_place(const rt_config *config, int i, char text[RT_PLACE_SIZE])
+const char *rt_config_origin_name(const rt_config *config, int i, char text[RT_PLACE_SIZE])
 {
     const int origin = config->origin[i];
     if (origin > 0)
@@ -51,7 +51,8 @@ void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
         config->origin[i] = origin;
         return;
     }
-    rt_config_complain(errors, origin, "%s %s", rt_key_name(i), problem.bytes ? problem.bytes : "");
+    rt_config_add_error(errors, origin, "%s %s", rt_key_name(i),
+                        problem.bytes ? problem.bytes : "");
     errors->bad[i] = true;
     errors->lines.failed |= problem.failed;
     rt_writer_free(&problem);
@@ -69,8 +70,8 @@ void rt_config_unknown_section(rt_config_errors *errors, int origin, const char 
     for (int i = 0; rt_key_at(i) && !nearest.name; i++)
         if (rt_key_starts_section(i))
             rt_writer_add(&advice, "%s%s", i ? ", " : "the sections are ", rt_key_at(i)->section);
-    rt_config_complain(errors, origin, "unknown section %s; %s", rt_quote(quoted, written),
-                       advice.bytes ? advice.bytes : "");
+    rt_config_add_error(errors, origin, "unknown section %s; %s", rt_quote(quoted, written),
+                        advice.bytes ? advice.bytes : "");
     rt_writer_free(&advice);
 }
 
@@ -158,8 +159,8 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
         if (!strcmp(rt_key_at(i)->section, section))
             rt_writer_add(&advice, "%s%s", advice.length ? ", " : "its keys are ",
                           rt_key_at(i)->name);
-    rt_config_complain(errors, origin, "unknown key %s in [%s]; %s", rt_quote(quoted, written),
-                       section, advice.bytes ? advice.bytes : "");
+    rt_config_add_error(errors, origin, "unknown key %s in [%s]; %s", rt_quote(quoted, written),
+                        section, advice.bytes ? advice.bytes : "");
     rt_writer_free(&advice);
 }
 
@@ -174,10 +175,10 @@ void rt_config_unknown_override(rt_config_errors *errors, const char *written)
     else if (dot)
         rt_config_unknown_section(errors, RT_FROM_COMMAND_LINE, section);
     else if (meant >= 0)
-        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "unknown key %s; did you mean '%s'?",
-                           rt_quote(quoted, written), rt_key_name(meant));
+        rt_config_add_error(errors, RT_FROM_COMMAND_LINE, "unknown key %s; did you mean '%s'?",
+                            rt_quote(quoted, written), rt_key_name(meant));
     else
-        rt_config_complain(errors, RT_FROM_COMMAND_LINE,
-                           "unknown key %s; a key is written section.key",
-                           rt_quote(quoted, written));
+        rt_config_add_error(errors, RT_FROM_COMMAND_LINE,
+                            "unknown key %s; a key is written section.key",
+                            rt_quote(quoted, written));
 }

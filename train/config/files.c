@@ -136,21 +136,21 @@ static bool holds(const char *folder, const char *name, bool as_folder)
 static void complain_of_folder(rt_config_errors *errors, const char *path)
 {
     if (holds(path, "runs.csv", false))
-        rt_config_complain(errors, RT_FROM_DEFAULT,
-                           "is a sweep: --report %s draws its report; the folders in it are runs",
-                           path);
+        rt_config_add_error(errors, RT_FROM_DEFAULT,
+                            "is a sweep: --report %s draws its report; the folders in it are runs",
+                            path);
     else if (holds(path, "config.ini", false))
-        rt_config_complain(errors, RT_FROM_DEFAULT,
-                           "is a run: --checkpoint %s uses its model; its configuration is "
-                           "%s/config.ini",
-                           path, path);
+        rt_config_add_error(errors, RT_FROM_DEFAULT,
+                            "is a run: --checkpoint %s uses its model; its configuration is "
+                            "%s/config.ini",
+                            path, path);
     else if (holds(path, "config.json", false))
-        rt_config_complain(errors, RT_FROM_DEFAULT,
-                           "is a folder of Hugging Face: --checkpoint %s uses its model; "
-                           "train.init_from=%s beside a CONFIG.ini trains it further",
-                           path, path);
+        rt_config_add_error(errors, RT_FROM_DEFAULT,
+                            "is a folder of Hugging Face: --checkpoint %s uses its model; "
+                            "train.init_from=%s beside a CONFIG.ini trains it further",
+                            path, path);
     else
-        rt_config_complain(errors, RT_FROM_DEFAULT, "is a folder; a CONFIG.ini is expected");
+        rt_config_add_error(errors, RT_FROM_DEFAULT, "is a folder; a CONFIG.ini is expected");
 }
 
 /* ---- files that are not configurations ---- */
@@ -198,26 +198,26 @@ static bool complain_of_file(rt_config_errors *errors, const char *path, const c
     const int place = RT_FROM_DEFAULT;
     const bool labelled = is_labelled(bytes);
     if (begins(bytes, size, "\x89rotor"))
-        rt_config_complain(errors, place, "is a checkpoint: --checkpoint %s uses its model", path);
+        rt_config_add_error(errors, place, "is a checkpoint: --checkpoint %s uses its model", path);
     else if (begins(bytes, size, "\x89HDF"))
-        rt_config_complain(errors, place,
-                           "is an HDF5 file; to train on the token ids of a data set in it, set "
-                           "data.task = tokens and data.file = %s:/DATASET in a CONFIG.ini",
-                           path);
+        rt_config_add_error(errors, place,
+                            "is an HDF5 file; to train on the token ids of a data set in it, set "
+                            "data.task = tokens and data.file = %s:/DATASET in a CONFIG.ini",
+                            path);
     else if (memchr(bytes, '\0', size))
-        rt_config_complain(errors, place,
-                           "is a binary file; a CONFIG.ini is expected, and --checkpoint names "
-                           "weights");
+        rt_config_add_error(errors, place,
+                            "is a binary file; a CONFIG.ini is expected, and --checkpoint names "
+                            "weights");
     else if (bytes[strspn(bytes, " \t\r\n")] == '{')
-        rt_config_complain(errors, place,
-                           "is JSON; a CONFIG.ini is expected. --checkpoint takes the folder of a "
-                           "config.json, data.vocab_file a tokenizer.json");
+        rt_config_add_error(errors, place,
+                            "is JSON; a CONFIG.ini is expected. --checkpoint takes the folder of a "
+                            "config.json, data.vocab_file a tokenizer.json");
     else if (!is_ini(bytes, size))
-        rt_config_complain(errors, place,
-                           "is %s, not a configuration. To train on it, write a file such as "
-                           "mine.ini:\n\n[data]\ntask = %s\nfile = %s\n\nand type: %s mine.ini",
-                           labelled ? "a table of labelled texts" : "text",
-                           labelled ? "classify" : "text", path, rt_program_name());
+        rt_config_add_error(errors, place,
+                            "is %s, not a configuration. To train on it, write a file such as "
+                            "mine.ini:\n\n[data]\ntask = %s\nfile = %s\n\nand type: %s mine.ini",
+                            labelled ? "a table of labelled texts" : "text",
+                            labelled ? "classify" : "text", path, rt_program_name());
     else
         return false;
     return true;
@@ -236,8 +236,8 @@ char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untru
     *size = file && bytes ? fread(bytes, 1, MOST, file) : 0;
     const bool good = file && !ferror(file);
     if (!good)
-        rt_config_complain(errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
-                           strerror(errno));
+        rt_config_add_error(errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
+                            strerror(errno));
     errors->lines.failed |= !bytes;
     if (file)
         fclose(file);
@@ -314,7 +314,7 @@ static void find_paths(rt_config *config, rt_config_errors *errors, const char *
     const bool list = several && rt_data_task_files(config->data.task) != RT_ONE_FILE;
     while (names && !problem.length) {
         rt_list_item item = {.start = names, .length = strlen(names)};
-        names = list ? rt_list_take(names, &item) : NULL;
+        names = list ? rt_list_parse(names, &item) : NULL;
         rt_list_item_copy(item, path, sizeof path);
         if (!*path || *path == '/')
             rt_writer_add(&paths, "%s", path);
@@ -331,7 +331,7 @@ static void find_paths(rt_config *config, rt_config_errors *errors, const char *
         rt_key_value_read(key, paths.bytes, config, &problem);
     errors->bad[i] = problem.length > 0;
     if (problem.length)
-        rt_config_complain(errors, origin, "%s %s", name, problem.bytes);
+        rt_config_add_error(errors, origin, "%s %s", name, problem.bytes);
     errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
     rt_writer_free(&paths);
     rt_writer_free(&problem);

@@ -224,7 +224,7 @@ bool rt_key_is_written(int key, const rt_config *config)
     return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
 }
 
-bool rt_key_decides(const rt_key *key)
+bool rt_key_affects_result(const rt_key *key)
 {
     return key->change != RT_MAY_DIFFER;
 }
@@ -249,7 +249,7 @@ typedef struct question {
     const struct question *before;
 } question;
 
-static bool is_asked(const question *q, int key)
+static bool chain_has(const question *q, int key)
 {
     for (; q; q = q->before)
         if (q->key == key)
@@ -263,7 +263,7 @@ static bool has_value(const rt_need *need, int number, const rt_config *config)
     const rt_key *key = rt_key_at(number);
     const void *value = (const char *)config + key->offset;
     if (need->relation == RT_NEED_ABOVE)
-        return (key->type == RT_KEY_WHOLE ? *(const int *)value : *(const double *)value) >
+        return (key->type == RT_KEY_INTEGER ? *(const int *)value : *(const double *)value) >
                need->bound;
     const char *word = key->type == RT_KEY_TEXT     ? *(const char *const *)value
                        : key->type != RT_KEY_YES_NO ? key->word(*(const int *)value)
@@ -289,14 +289,14 @@ static bool counts(question q, const rt_config *config)
         } else if (met) {
             const int key = rt_key_find(need->key);
             met = has_value(need, key, config) &&
-                  (need->relation == RT_NEED_UNSET || is_asked(&q, key) ||
+                  (need->relation == RT_NEED_UNSET || chain_has(&q, key) ||
                    counts((question){key, &q}, config));
         }
     }
     return met;
 }
 
-bool rt_key_counts(int key, const rt_config *config)
+bool rt_key_has_effect(int key, const rt_config *config)
 {
     return counts((question){key, NULL}, config);
 }
@@ -326,7 +326,7 @@ static void report_needs(rt_writer *w, question q, const rt_config *config,
         if (need->relation == RT_NEED_OR)
             rt_writer_add(w, ", or ");
         else if (config && rt_key_is_written(key, written) && has_value(need, key, written) &&
-                 !rt_key_counts(key, config) && !is_asked(&q, key))
+                 !rt_key_has_effect(key, config) && !chain_has(&q, key))
             report_needs(w, (question){key, &q}, config, written);
         else
             write_need(w, need);

@@ -23,7 +23,7 @@ bool rt_section_exists(const char *section);
 int rt_key_find(const char *full_name);
 
 /* Returns whether the key affects the result or the length of a run. Resuming may change others. */
-bool rt_key_decides(const rt_key *key);
+bool rt_key_affects_result(const rt_key *key);
 
 /* Parses a value, or a former name of one, and sets the key. Returns false, with the reason in
  * `problem`, if the key does not accept the value: "must be a number > 0; got 'x'". The
@@ -34,7 +34,7 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
 bool rt_key_is_written(int key, const rt_config *config);
 
 /* Returns whether the key has an effect: its conditions are met. */
-bool rt_key_counts(int key, const rt_config *config);
+bool rt_key_has_effect(int key, const rt_config *config);
 
 /* Writes the conditions of a key: "theta.learn = yes", "position.kind = learned, t5 or shaw". */
 void rt_key_report_needs(rt_writer *w, int key);

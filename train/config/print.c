@@ -50,7 +50,7 @@ void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool ex
         rt_key_value_write(key, config, value);
         if (rt_key_starts_section(i))
             rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
-        if (!shared && !rt_key_counts(i, config))
+        if (!shared && !rt_key_has_effect(i, config))
             continue;
         if (explained)
             add_comment(w, key);
@@ -74,10 +74,10 @@ char *rt_config_origins(const rt_config *config)
     rt_writer w = {0};
     rt_config_implied(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
-        if (config->origin[i] != RT_FROM_DEFAULT && rt_key_counts(i, config) &&
+        if (config->origin[i] != RT_FROM_DEFAULT && rt_key_has_effect(i, config) &&
             !rt_key_value_equal(rt_key_at(i), config, &implied))
-            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, rt_config_place(config, i, place),
-                          NAME_WIDTH, rt_key_name(i),
+            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH,
+                          rt_config_origin_name(config, i, place), NAME_WIDTH, rt_key_name(i),
                           rt_key_value_write(rt_key_at(i), config, value));
     return rt_writer_take(&w);
 }
@@ -139,7 +139,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
         const bool follows = key->change != RT_WHEN_EXTENDED && rt_key_follows(i) &&
                              rt_key_value_equal(key, run, &implied_by_run) &&
                              rt_key_value_equal(key, &continued, &implied_by_now);
-        const bool counts = rt_key_counts(i, run) || rt_key_counts(i, &continued);
+        const bool counts = rt_key_has_effect(i, run) || rt_key_has_effect(i, &continued);
         if (counts && !follows && !is_free(key, now, how) &&
             !rt_key_value_equal(key, run, &continued) &&
             !(same_trunk && i == rt_key_find("train.trunk")))
@@ -158,7 +158,8 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if ((key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
-            (rt_key_counts(i, run) || rt_key_counts(i, now)) && !rt_key_value_equal(key, run, now))
+            (rt_key_has_effect(i, run) || rt_key_has_effect(i, now)) &&
+            !rt_key_value_equal(key, run, now))
             rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", rt_key_name(i),
                           rt_key_value_write(key, run, before),
                           rt_key_value_write(key, now, after));
@@ -284,7 +285,7 @@ static bool is_of_model(int i, const rt_config *config, const rt_config *default
                             RT_OPTIONS("data.task", "data.length", "data.vocab", "data.level",
                                        "data.lowercase", "data.begin", "data.end", "data.mask_id",
                                        "data.special_tokens", "data.objective")) &&
-           (rt_key_counts(i, config) || !rt_key_value_equal(key, config, defaults));
+           (rt_key_has_effect(i, config) || !rt_key_value_equal(key, config, defaults));
 }
 
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)

@@ -27,12 +27,12 @@ struct rt_config_errors {
 };
 
 /* Adds "file:line: text", "command line: text" or, with RT_FROM_DEFAULT, "file: text". */
-void rt_config_complain(rt_config_errors *errors, int origin, const char *format, ...)
+void rt_config_add_error(rt_config_errors *errors, int origin, const char *format, ...)
     RT_PRINTF(3, 4);
 
 /* Returns the origin of a value other than a default: "command line", "sweep", "theta.ini:3". */
 enum { RT_PLACE_SIZE = RT_PATH_SIZE + 16 };
-const char *rt_config_place(const rt_config *config, int i, char text[RT_PLACE_SIZE]);
+const char *rt_config_origin_name(const rt_config *config, int i, char text[RT_PLACE_SIZE]);
 
 /* Sets the key and its origin. Adds an error and marks the key as bad if it refuses the value. */
 void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
@@ -132,7 +132,7 @@ bool rt_key_at_use(int key);
  * position.*, theta.learn, scope and form), vocabulary (data.level, lowercase and vocab) and
  * objective. Their origin becomes RT_FROM_MODEL. A written value may differ if the parameters of
  * one model fit the other. Returns false, with one error that lists all keys that do not fit. */
-bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors);
+bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_config_errors *errors);
 
 /* Returns whether any key could still inherit its value from the model of train.init_from. */
 bool rt_config_is_open(const rt_config *config);

@@ -86,7 +86,7 @@ static void resolve_zeros(rt_config *config)
 static void mark_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
 {
     for (int i = 0; rt_key_at(i); i++)
-        config->idle[i] = rt_key_is_written(i, written) && !rt_key_counts(i, config) &&
+        config->idle[i] = rt_key_is_written(i, written) && !rt_key_has_effect(i, config) &&
                           !rt_key_value_equal(rt_key_at(i), written, defaults);
 }
 
@@ -145,10 +145,10 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         rt_key_value_copy(key, &other, late);
         resolve_zeros(&other);
         if (!rt_key_value_equal(key, config, &other))
-            rt_config_complain(errors, RT_FROM_COMMAND_LINE,
-                               "%s = %.60s cannot be changed here: the trained model has %.60s",
-                               rt_key_name(i), rt_key_value_write(key, late, value),
-                               rt_key_value_write(key, config, own));
+            rt_config_add_error(errors, RT_FROM_COMMAND_LINE,
+                                "%s = %.60s cannot be changed here: the trained model has %.60s",
+                                rt_key_name(i), rt_key_value_write(key, late, value),
+                                rt_key_value_write(key, config, own));
     }
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (late->origin[i] != RT_FROM_DEFAULT && rt_key_at_use(i)) {
@@ -197,7 +197,7 @@ void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 void rt_config_continue(rt_config *config, const rt_config *run)
 {
     const int horizon = rt_key_find("optimizer.schedule_steps");
-    if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_counts(horizon, config))
+    if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_has_effect(horizon, config))
         config->optimizer.schedule_steps = run->optimizer.schedule_steps;
     rt_config_frame_as(config, &run->data);
 }
@@ -228,7 +228,7 @@ static bool reads_text(const rt_config *c)
 
 /* Returns whether a position key can be inherited. position.kind and position.scaling precede the
  * keys that depend on them in the table, so both are already inherited here. */
-static bool position_goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
+static bool position_goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
 {
     const rt_position_options *here = &c->model.position;
     const rt_position_options *there = &from->config->model.position;
@@ -250,7 +250,7 @@ static bool position_goes_with(const rt_config *c, const rt_ancestor *from, cons
                    "position.attention_factor", "position.short_factors", "position.long_factors");
 }
 
-static bool data_goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
+static bool data_goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
 {
     const int here = c->data.task, there = from->config->data.task;
     if (ONE_OF(key, "data.begin"))
@@ -261,13 +261,13 @@ static bool data_goes_with(const rt_config *c, const rt_ancestor *from, const rt
         return rt_data_task_has_objective(here) && rt_data_task_has_objective(there) &&
                c->model.causal == from->config->model.causal;
     const bool text = reads_text(c);
-    const bool text_there = reads_text(from->config) && !from->wordless;
+    const bool text_there = reads_text(from->config) && !from->without_vocabulary;
     return ONE_OF(key, "data.vocab", "data.mask_id", "data.special_tokens") ? !text && !text_there
                                                                             : text && text_there;
 }
 
 /* Returns whether the model's value is meaningful together with the written keys. */
-static bool goes_with(const rt_config *c, const rt_ancestor *from, const rt_key *key)
+static bool goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
     if (is_section(key, "position"))
@@ -286,7 +286,7 @@ static bool goes_with(const rt_config *c, const rt_ancestor *from, const rt_key 
 
 /* Returns whether the parameters of the ancestor's model fit a model with the written value;
  * `effective` has its zeros replaced. */
-static bool fits(const rt_config *c, const rt_ancestor *from, const rt_key *key,
+static bool fits(const rt_config *c, const rt_init_model *from, const rt_key *key,
                  const rt_config *effective)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
@@ -312,7 +312,7 @@ static bool fits(const rt_config *c, const rt_ancestor *from, const rt_key *key,
     return equal || !ONE_OF(key, "data.level", "data.vocab") || !data_goes_with(c, from, key);
 }
 
-bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config_errors *errors)
+bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_config_errors *errors)
 {
     const rt_config *there = ancestor->config;
     char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE], place[RT_PLACE_SIZE];
@@ -331,14 +331,15 @@ bool rt_config_inherit(rt_config *config, const rt_ancestor *ancestor, rt_config
         if (is_inherited(key) && rt_key_is_written(i, config) && !errors->bad[i] &&
             !fits(config, ancestor, key, &effective))
             rt_writer_add(&differences, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
-                          rt_key_value_write(key, config, value), rt_config_place(config, i, place),
+                          rt_key_value_write(key, config, value),
+                          rt_config_origin_name(config, i, place),
                           rt_key_value_write(key, there, own));
     const bool good = !differences.length;
     if (!good) {
-        rt_config_complain(errors, config->origin[rt_key_find("train.init_from")],
-                           "train.init_from: the configuration contradicts the model of %.600s; "
-                           "leave these lines out to use its values:",
-                           ancestor->name);
+        rt_config_add_error(errors, config->origin[rt_key_find("train.init_from")],
+                            "train.init_from: the configuration contradicts the model of %.600s; "
+                            "leave these lines out to use its values:",
+                            ancestor->name);
         rt_writer_add(&errors->lines, "%s", differences.bytes);
     }
     errors->lines.failed |= differences.failed;
@@ -352,7 +353,7 @@ bool rt_config_is_open(const rt_config *config)
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (is_inherited(key) && key->type != RT_KEY_FACTORS && key->type != RT_KEY_LAYERS &&
-            config->origin[i] == RT_FROM_DEFAULT && rt_key_counts(i, config))
+            config->origin[i] == RT_FROM_DEFAULT && rt_key_has_effect(i, config))
             return true;
     return false;
 }

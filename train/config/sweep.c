@@ -35,16 +35,16 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
     char quoted[RT_QUOTE_SIZE];
     const int key = rt_key_find(name);
     if (key < 0)
-        rt_config_complain(errors, origin, "%s: unknown key %s; a key is written section.key",
-                           where, rt_quote(quoted, name));
+        rt_config_add_error(errors, origin, "%s: unknown key %s; a key is written section.key",
+                            where, rt_quote(quoted, name));
     else if (!strcmp(name, "run.name") || !strcmp(name, "run.dir"))
-        rt_config_complain(errors, origin, "%s: %s is chosen by the sweep for each run", where,
-                           name);
+        rt_config_add_error(errors, origin, "%s: %s is chosen by the sweep for each run", where,
+                            name);
     else if (!strcmp(name, "run.kernels"))
-        rt_config_complain(errors, origin,
-                           "%s: run.kernels is the same for all runs of a sweep: set "
-                           "it in [run]",
-                           where);
+        rt_config_add_error(errors, origin,
+                            "%s: run.kernels is the same for all runs of a sweep: set "
+                            "it in [run]",
+                            where);
     else
         return key;
     return -1;
@@ -56,7 +56,7 @@ static const char *accept(int key, int origin, const char *value, rt_config_erro
     const int before = errors->count;
     rt_config parsed;
     if (!*value)
-        rt_config_complain(errors, origin, "%s has an empty value", rt_key_name(key));
+        rt_config_add_error(errors, origin, "%s has an empty value", rt_key_name(key));
     else
         rt_config_set_key(&parsed, key, value, origin, errors);
     const char *copy = errors->count == before ? rt_intern_text(value) : NULL;
@@ -84,16 +84,16 @@ static void add_values(rt_axis *axis, const char *values, rt_config_errors *erro
     char value[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
     rt_list_item item;
     while (values) {
-        values = rt_list_take(values, &item);
+        values = rt_list_parse(values, &item);
         rt_list_item_copy(item, value, sizeof value);
         const bool full = axis->count == RT_MOST_AXIS_VALUES;
         const char *copy = full ? NULL : accept(axis->key, axis->origin, value, errors);
         if (full)
-            rt_config_complain(errors, axis->origin, "sweep.%s has more than %d values", name,
-                               RT_MOST_AXIS_VALUES);
+            rt_config_add_error(errors, axis->origin, "sweep.%s has more than %d values", name,
+                                RT_MOST_AXIS_VALUES);
         else if (copy && has_value(axis, value, errors))
-            rt_config_complain(errors, axis->origin, "sweep.%s has %s twice", name,
-                               rt_quote(quoted, value));
+            rt_config_add_error(errors, axis->origin, "sweep.%s has %s twice", name,
+                                rt_quote(quoted, value));
         else if (copy)
             axis->values[axis->count++] = copy;
     }
@@ -108,10 +108,10 @@ static bool set_origin(int *origin, int now, const char *name, rt_config_errors 
         return true;
     }
     if (now == RT_FROM_COMMAND_LINE)
-        rt_config_complain(errors, now, "sweep.%s is given twice", name);
+        rt_config_add_error(errors, now, "sweep.%s is given twice", name);
     else
-        rt_config_complain(errors, now, "duplicate key '%s' in [sweep]; line %d has it", name,
-                           *origin);
+        rt_config_add_error(errors, now, "duplicate key '%s' in [sweep]; line %d has it", name,
+                            *origin);
     return false;
 }
 
@@ -120,12 +120,12 @@ static void set_jobs(rt_sweep *s, const char *value, rt_config_errors *errors)
     enum { MOST_JOBS = 1024 };
     char quoted[RT_QUOTE_SIZE];
     int64_t jobs;
-    if (rt_whole_read(value, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
+    if (rt_integer_parse(value, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
         s->jobs = (int)jobs;
     else
-        rt_config_complain(errors, s->jobs_origin,
-                           "sweep.jobs must be a whole number from 1 to %d; got %s", MOST_JOBS,
-                           rt_quote(quoted, value));
+        rt_config_add_error(errors, s->jobs_origin,
+                            "sweep.jobs must be a whole number from 1 to %d; got %s", MOST_JOBS,
+                            rt_quote(quoted, value));
 }
 
 /* Sets the trunk: a number of steps or a checkpoint. */
@@ -134,14 +134,14 @@ static void set_trunk(rt_sweep *s, const char *value, rt_config_errors *errors)
     int64_t steps;
     s->trunk_steps = 0;
     s->trunk = NULL;
-    if (!rt_whole_read(value, &steps))
+    if (!rt_integer_parse(value, &steps))
         s->trunk = accept(rt_key_find("train.trunk"), s->trunk_origin, value, errors);
     else if (steps >= 1 && steps <= RT_MOST_STEPS)
         s->trunk_steps = (int)steps;
     else
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk must be a number of steps from 1 to %d, or a checkpoint",
-                           RT_MOST_STEPS);
+        rt_config_add_error(errors, s->trunk_origin,
+                            "sweep.trunk must be a number of steps from 1 to %d, or a checkpoint",
+                            RT_MOST_STEPS);
 }
 
 static void set_axis(rt_sweep *s, int origin, const char *name, const char *values,
@@ -152,7 +152,7 @@ static void set_axis(rt_sweep *s, int origin, const char *name, const char *valu
     while (i < s->axis_count && s->axes[i].key != key)
         i++;
     if (key >= 0 && i == RT_MOST_AXES) {
-        rt_config_complain(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
+        rt_config_add_error(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
     } else if (key >= 0 && set_origin(&s->axes[i].origin, origin, name, errors)) {
         s->axis_count += i == s->axis_count;
         s->axes[i].key = key;
@@ -187,14 +187,15 @@ void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_e
 {
     char quoted[RT_QUOTE_SIZE];
     if (!is_good_name(name))
-        rt_config_complain(errors, origin,
-                           "a variant needs a name of letters, digits and -_.+ ; got %s",
-                           rt_quote(quoted, name));
+        rt_config_add_error(errors, origin,
+                            "a variant needs a name of letters, digits and -_.+ ; got %s",
+                            rt_quote(quoted, name));
     for (int i = 0; i < s->variant_count; i++)
         if (!strcmp(s->variants[i].name, name))
-            rt_config_complain(errors, origin, "there are two variants %s", rt_quote(quoted, name));
+            rt_config_add_error(errors, origin, "there are two variants %s",
+                                rt_quote(quoted, name));
     if (s->variant_count == RT_MOST_VARIANTS) {
-        rt_config_complain(errors, origin, "there are more than %d variants", RT_MOST_VARIANTS);
+        rt_config_add_error(errors, origin, "there are more than %d variants", RT_MOST_VARIANTS);
         return;
     }
     rt_variant *variant = &s->variants[s->variant_count++];
@@ -212,9 +213,9 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
     if (key < 0)
         return;
     if (variant_value(v, key))
-        rt_config_complain(errors, origin, "duplicate key '%s' in %s", name, where);
+        rt_config_add_error(errors, origin, "duplicate key '%s' in %s", name, where);
     else if (v->count == RT_MOST_SETTINGS)
-        rt_config_complain(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
+        rt_config_add_error(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
     else if ((v->values[v->count] = accept(key, origin, value, errors)))
         v->keys[v->count++] = key;
 }
@@ -290,7 +291,7 @@ static void survey_runs(rt_sweep *s, const rt_config *config)
         if (number_of_seed(s, seed) == s->seed_count)
             s->seeds[s->seed_count++] = seed;
         if (value)
-            rt_whole_read(value, &own);
+            rt_integer_parse(value, &own);
         s->longest = own > s->longest ? (int)own : s->longest;
     }
     s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
@@ -303,12 +304,12 @@ static void check_key(const rt_sweep *s, const rt_config *config, int key, const
 {
     const char *name = rt_key_name(key);
     if (config->origin[key] == RT_FROM_COMMAND_LINE)
-        rt_config_complain(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
-                           where);
+        rt_config_add_error(errors, RT_FROM_COMMAND_LINE, "%s is set by %s, for each run", name,
+                            where);
     for (int i = 0; i < s->axis_count; i++)
         if (s->axes[i].key == key && strcmp(where, "[sweep]") != 0)
-            rt_config_complain(errors, s->axes[i].origin, "%s is set by [sweep] and by %s", name,
-                               where);
+            rt_config_add_error(errors, s->axes[i].origin, "%s is set by [sweep] and by %s", name,
+                                where);
 }
 
 static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
@@ -316,27 +317,27 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
     if (!s->trunk_origin)
         return;
     if (!rt_sweep_requested(s))
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk has no branches: it needs keys of [sweep] or variants");
+        rt_config_add_error(errors, s->trunk_origin,
+                            "sweep.trunk has no branches: it needs keys of [sweep] or variants");
     if (config->train.trunk)
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk and train.trunk contradict "
-                           "each other");
+        rt_config_add_error(errors, s->trunk_origin,
+                            "sweep.trunk and train.trunk contradict "
+                            "each other");
     for (int v = 0; s->trunk_steps && v < s->variant_count; v++)
         if (!strncmp(s->variants[v].name, "trunk", strlen("trunk")))
-            rt_config_complain(
+            rt_config_add_error(
                 errors, s->trunk_origin,
                 "sweep.trunk: the name of the variant %s is that of a trunk's folder",
                 s->variants[v].name);
     if (s->trunk_steps && s->trunk_steps >= s->longest)
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk = %d: branches need more steps than train.steps = %d",
-                           s->trunk_steps, s->longest);
+        rt_config_add_error(errors, s->trunk_origin,
+                            "sweep.trunk = %d: branches need more steps than train.steps = %d",
+                            s->trunk_steps, s->longest);
     if (s->trunk_steps && config->train.target_accuracy > 0)
-        rt_config_complain(errors, s->trunk_origin,
-                           "sweep.trunk = %d: a trunk takes all its steps, and "
-                           "train.target_accuracy may end it before",
-                           s->trunk_steps);
+        rt_config_add_error(errors, s->trunk_origin,
+                            "sweep.trunk = %d: a trunk takes all its steps, and "
+                            "train.target_accuracy may end it before",
+                            s->trunk_steps);
 }
 
 /* Makes a path absolute that is relative to the working directory. */
@@ -377,8 +378,8 @@ rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_error
             check_key(s, config, s->variants[v].keys[i], where, errors);
     }
     if (!errors->count && rt_sweep_count(s) > RT_MOST_SWEEP_RUNS)
-        rt_config_complain(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
-                           RT_MOST_SWEEP_RUNS);
+        rt_config_add_error(errors, RT_FROM_DEFAULT, "a sweep can have at most %d runs",
+                            RT_MOST_SWEEP_RUNS);
     if (errors->count || errors->lines.failed)
         return rt_ok();
     survey_runs(s, config);

@@ -49,7 +49,8 @@ void rt_results_put(rt_results *r, double value, const char *name_format, ...)
     const int length = vsnprintf(result.name, sizeof result.name, name_format, arguments);
     va_end(arguments);
     const bool fits = length < (int)sizeof result.name && is_name(result.name);
-    rt_result *list = fits ? rt_grow(r->list, &r->room, (size_t)r->count + 1, sizeof *list) : NULL;
+    rt_result *list =
+        fits ? rt_grow(r->list, &r->capacity, (size_t)r->count + 1, sizeof *list) : NULL;
     r->failed |= !list;
     if (!list)
         return;
@@ -95,7 +96,7 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
         else
             rt_writer_add(&w, "%s,%.9g\n", r->list[i].name, r->list[i].value);
     rt_writer_add(&w, "%s,0\n", last_row);
-    return rt_durable_given(folder, "result.csv", rt_writer_take(&w));
+    return rt_durable_write_and_free(folder, "result.csv", rt_writer_take(&w));
 }
 
 void rt_results_forget(const char *folder)

@@ -63,7 +63,7 @@ typedef struct rt_result {
  * rt_results_write must be checked. */
 typedef struct rt_results {
     int count;
-    size_t room; /* capacity of `list` */
+    size_t capacity; /* of `list` */
     rt_result *list;
     bool failed;
 } rt_results;

@@ -170,7 +170,7 @@ void rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
 /* ---- drawing ---- */
 
 /* Runs gnuplot silently and without the user's ~/.gnuplot (-d). */
-static _Noreturn void be_gnuplot(const rt_figures *f, int first, int count)
+static _Noreturn void exec_gnuplot(const rt_figures *f, int first, int count)
 {
     char scripts[RT_MOST_FIGURES][RT_FIGURE_FILE_SIZE];
     char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
@@ -196,7 +196,7 @@ static void end_group(int number)
 
 /* Runs as the child process: leads a group with gnuplot and everything that gnuplot starts, so that
  * they end together, at the latest with the program. */
-static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
+static _Noreturn void supervise_gnuplot(const rt_figures *f, int first, int count)
 {
     int how;
     struct sigaction action = {.sa_handler = end_group};
@@ -206,7 +206,7 @@ static _Noreturn void keep_gnuplot(const rt_figures *f, int first, int count)
     sigaction(SIGTERM, &action, NULL);
     const pid_t gnuplot = rt_process_fork(SIGKILL);
     if (gnuplot == 0)
-        be_gnuplot(f, first, count);
+        exec_gnuplot(f, first, count);
     if (gnuplot < 0)
         _exit(NO_START);
     rt_process_wait(gnuplot, &how);
@@ -224,7 +224,7 @@ static int draw(const rt_figures *f, int first, int count)
     fflush(stderr);
     const pid_t child = rt_process_fork(SIGTERM);
     if (child == 0)
-        keep_gnuplot(f, first, count);
+        supervise_gnuplot(f, first, count);
     if (child < 0)
         return NO_START;
     while (!rt_process_ended(child, &how)) {

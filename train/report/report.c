@@ -1,4 +1,4 @@
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "text/number.h"
 #include "train/folder/results.h"
 #include "train/report/private.h"

@@ -1,5 +1,5 @@
 #include "core/memory.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "ops/engine.h"
@@ -226,12 +226,12 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
                          : "From the evaluation data: masked tokens that were predicted correctly "
                            "are underlined; a wrong prediction is struck out before the true "
                            "token.");
-    rt_trainer_hold(trainer);
+    rt_trainer_hold_rounded(trainer);
     for (int i = 0; i < SAMPLES && i < rows && !status.code; i++) {
         rt_draw_evaluation(&s.b, s.data, (uint32_t)i);
         status = lm ? continue_text(&s) : fill_masks(&s);
     }
-    rt_trainer_release();
+    rt_trainer_release_rounded();
     if (!status.code)
         status = rt_engine_status();
     rt_labelled_batch_free(&s.b);

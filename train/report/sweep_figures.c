@@ -158,7 +158,7 @@ static void read_lengths(points *p, const rt_sweep_runs *runs, int run, double u
         char name[RT_RESULT_NAME_SIZE];
         int64_t length;
         if (strncmp(runs->names[i], loss, strlen(loss)) != 0 ||
-            !rt_whole_read(runs->names[i] + strlen(loss), &length) || length < 1 ||
+            !rt_integer_parse(runs->names[i] + strlen(loss), &length) || length < 1 ||
             length > INT_MAX)
             continue;
         snprintf(name, sizeof name, RT_RESULT_ACCURACY_AT "%d", (int)length);

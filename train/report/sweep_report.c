@@ -322,7 +322,7 @@ static bool differs(const comparison *c, int key)
         different |= !rt_key_value_equal(k, &c->list[0]->config, &c->list[i]->config);
         follows &= c->list[i]->implied[key];
     }
-    return rt_key_decides(k) && different && !follows;
+    return rt_key_affects_result(k) && different && !follows;
 }
 
 /* Returns whether different files of a key have different names, so that the names are enough. */

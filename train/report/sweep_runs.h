@@ -44,7 +44,7 @@ typedef struct rt_sweep_runs {
     int exit_column; /* columns 1 ... exit_column - 1 are settings, later ones results */
     char **names;    /* names of the columns */
     int count, row_count;
-    size_t capacity; /* capacity of the list */
+    size_t capacity; /* of the list */
     rt_sweep_run *list;
     rt_sweep_row *rows;
     double *values; /* scratch memory for rt_sweep_summary */

@@ -371,7 +371,7 @@ static rt_status set_number(const option_row *row, void *member, const char *tex
     int64_t whole = 0;
     double number = 0;
     const bool is_whole = row->sets != SETS_NUMBER;
-    const bool read = is_whole ? rt_whole_read(text, &whole) : rt_number_read(text, &number);
+    const bool read = is_whole ? rt_integer_parse(text, &whole) : rt_number_parse(text, &number);
     if (is_whole)
         number = (double)whole;
     if (!read || !(number >= row->low && number <= row->high))

@@ -77,10 +77,10 @@ typedef struct rt_arguments {
     bool profile;
     bool quiet;
     bool no_color;
-    char threads[64];             /* --threads as an override */
-    struct rt_world *world;       /* processes that train together; NULL: a single process */
-    struct rt_helper *helper;     /* helper of this process in a world; or NULL */
-    struct rt_ancestry *ancestry; /* cache of the models that runs start from */
+    char threads[64];         /* --threads as an override */
+    struct rt_world *world;   /* processes that train together; NULL: a single process */
+    struct rt_helper *helper; /* helper of this process in a world; or NULL */
+    struct rt_init_model_cache *ancestry; /* cache of the models that runs start from */
 } rt_arguments;
 
 /* Parses a command line. The result points into argv and into itself. Returns RT_CONFIG, with the

@@ -16,14 +16,16 @@
 
 /* ---- opening one run ---- */
 
-rt_status rt_pass_text(rt_world *world, char **text)
+rt_status rt_world_broadcast_text(rt_world *world, char **text)
 {
     uint64_t bytes = rt_world_rank(world) == 0 && *text ? strlen(*text) + 1 : 0;
     rt_world_broadcast(world, &bytes, sizeof bytes);
     if (rt_world_rank(world) != 0)
         *text = bytes ? rt_alloc(bytes, 1) : NULL;
     rt_status status =
-        rt_world_agree(world, bytes && !*text ? rt_out_of_memory("the vocabulary and labels of a run") : rt_ok());
+        rt_world_agree(world, bytes && !*text
+                                  ? rt_out_of_memory("the vocabulary and labels of a run")
+                                  : rt_ok());
     if (!status.code && bytes)
         rt_world_broadcast(world, *text, bytes);
     return status;
@@ -43,8 +45,8 @@ enum { VOCABULARY, LABELS, TEXTS };
 static rt_status pass_meaning(rt_world *world, meaning *m, char *texts[TEXTS])
 {
     rt_world_broadcast(world, m, sizeof *m);
-    const rt_status status = rt_pass_text(world, &texts[VOCABULARY]);
-    return status.code ? status : rt_pass_text(world, &texts[LABELS]);
+    const rt_status status = rt_world_broadcast_text(world, &texts[VOCABULARY]);
+    return status.code ? status : rt_world_broadcast_text(world, &texts[LABELS]);
 }
 
 static void free_texts(char *texts[TEXTS])
@@ -92,7 +94,7 @@ static rt_status open_received_data(rt_run *r, const meaning *m, char *const tex
                                     (const unsigned char *)vocabulary, strlen(vocabulary));
     if (!status.code && labels)
         status = rt_labels_read(&r->labels, "the labels of process 0", labels, strlen(labels));
-    const rt_data_meaning known = {r->vocabulary, r->labels, m->words, m->types};
+    const rt_data_of_model known = {r->vocabulary, r->labels, m->words, m->types};
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)
@@ -102,7 +104,7 @@ static rt_status open_received_data(rt_run *r, const meaning *m, char *const tex
                        : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);
 }
 
-void rt_run_assist(rt_run *r)
+void rt_run_serve(rt_run *r)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};

@@ -110,7 +110,7 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
     if (status.code)
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
-    rt_checkpoint_found newest;
+    rt_newest_checkpoint newest;
     status = rt_checkpoint_newest(checkpoints, parse_for(which), &newest);
     found->image = newest.image;
     found->step = newest.step;
@@ -196,9 +196,9 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
 
 /* ---- the model of train.init_from ---- */
 
-rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *found)
+rt_status rt_ancestry_find(void *context, const rt_config *config, rt_init_model *found)
 {
-    rt_ancestry *a = context;
+    rt_init_model_cache *a = context;
     const char *path = config->train.init_from;
     rt_run_folder folder;
     rt_found model = {0};
@@ -216,13 +216,13 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
         const bool own = (rt_arguments_use_model(a->arguments) || a->arguments->resume) &&
                          !rt_run_folder_name(&folder, config->run.dir, config->run.name).code &&
                          !rt_config_load_folder(a->last, folder.path).code;
-        a->found = (rt_ancestor){.name = path, .own = own};
+        a->found = (rt_init_model){.name = path, .own = own};
         if (!own) {
             status = rt_find_checkpoint(&model, path, RT_CHECKPOINT_LAST, NULL);
             if (!status.code)
                 status = rt_found_configuration(a->last, &model, NULL, NULL);
             a->found.imported = model.imported != NULL;
-            a->found.wordless = model.imported && !model.imported->vocabulary;
+            a->found.without_vocabulary = model.imported && !model.imported->vocabulary;
             rt_found_close(&model);
         }
         if (!status.code)
@@ -233,17 +233,19 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_ancestor *
 }
 
 /* Broadcasts the configuration as text, since other program versions have other structs. */
-rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world)
+rt_status rt_ancestry_broadcast(rt_init_model_cache *a, rt_world *world)
 {
     const bool first = rt_world_rank(world) == 0;
-    bool facts[] = {a->found.own, a->found.imported, a->found.wordless};
+    bool facts[] = {a->found.own, a->found.imported, a->found.without_vocabulary};
     char *text = first && a->found.config ? rt_config_ini(a->last) : NULL;
     rt_world_broadcast(world, facts, sizeof facts);
-    rt_status status = rt_pass_text(world, &text);
+    rt_status status = rt_world_broadcast_text(world, &text);
     if (!first) {
         a->received = true;
-        a->found =
-            (rt_ancestor){.name = "", .own = facts[0], .imported = facts[1], .wordless = facts[2]};
+        a->found = (rt_init_model){.name = "",
+                                   .own = facts[0],
+                                   .imported = facts[1],
+                                   .without_vocabulary = facts[2]};
     }
     if (!status.code && !first && text) {
         const rt_config_source source = {.path = "the configuration of process 0", .text = text};

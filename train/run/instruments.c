@@ -215,7 +215,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     double turns;
     int64_t K;
     snprintf(number, sizeof number, "%.*s", (int)(size - behind), argument);
-    if (behind && !strcmp(argument + size - behind, unit) && rt_number_read(number, &turns) &&
+    if (behind && !strcmp(argument + size - behind, unit) && rt_number_parse(number, &turns) &&
         turns >= 0) {
         rt_transformer_rotation(model, length, factors);
         for (size_t i = 0; i < rt_shape_size(shape); i++) {
@@ -225,7 +225,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
         }
         return rt_ok();
     }
-    if (!rt_whole_read(argument, &K) || K < 0)
+    if (!rt_integer_parse(argument, &K) || K < 0)
         return rt_error(RT_CONFIG,
                         "--theta off:K: K must be the number of a pair, or a number of turns as in "
                         "off:0.5turns; got %s",
@@ -261,7 +261,7 @@ static rt_status find_other_theta(rt_theta_change *change, double *numbers, cons
     } else if (!strncmp(what, "scale:", 6)) {
         what += 6;
         change->factors = true;
-        if (!rt_number_read(what, &factor))
+        if (!rt_number_parse(what, &factor))
             return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
                             rt_number_is_decimal(what) ? " in the range of a double" : "",
                             rt_quote(quoted, what));
@@ -427,7 +427,7 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
     }
     rt_free(theta);
     if (!status.code && !*stopped)
-        return rt_durable_given(r->folder.path, "cutoffs.csv", rt_writer_take(&w));
+        return rt_durable_write_and_free(r->folder.path, "cutoffs.csv", rt_writer_take(&w));
     rt_writer_free(&w);
     return status;
 }
@@ -438,7 +438,7 @@ rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
     *stopped = false;
     rt_status status = write_usage(&text, r);
     if (!status.code)
-        status = rt_durable_given(r->folder.path, "usage.csv", text);
+        status = rt_durable_write_and_free(r->folder.path, "usage.csv", text);
     else if (status.code == RT_CONFIG) /* the model has no pairs */
         status = rt_ok();
     return status.code || !r->config->theta.cutoffs ? status : record_cutoffs(r, stopped);

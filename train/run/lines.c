@@ -38,7 +38,7 @@ typedef struct text_rows {
     rt_lines lines;
     rt_labelled_batch example; /* labelled data */
     text_row *rows;            /* row of each line */
-    size_t count, room;
+    size_t count, capacity;
     long cut; /* lines longer than data.length */
     rt_unknown unknown;
 } text_rows;
@@ -73,9 +73,9 @@ static rt_status read_labelled(text_rows *r, text_row *row)
 static rt_status frame(text_rows *r, text_row *row, const int32_t *ids, int count)
 {
     const bool begins = rt_data_begins(r->data), ends = r->last != RT_NO_ID;
-    const int room = rt_data_length(r->data) - begins - ends;
-    const int taken = count < room ? count : room;
-    r->cut += count > room;
+    const int capacity = rt_data_length(r->data) - begins - ends;
+    const int taken = count < capacity ? count : capacity;
+    r->cut += count > capacity;
     row->ids = rt_alloc((size_t)(taken + 2), sizeof *row->ids);
     if (!row->ids)
         return rt_out_of_memory("the ids of a text");
@@ -111,7 +111,7 @@ static rt_status read_running(text_rows *r, text_row *row)
 
 static rt_status read_line(text_rows *r)
 {
-    text_row *rows = rt_grow(r->rows, &r->room, r->count + 1, sizeof *rows);
+    text_row *rows = rt_grow(r->rows, &r->capacity, r->count + 1, sizeof *rows);
     if (!rows)
         return rt_out_of_memory("the rows of a text");
     r->rows = rows;

@@ -85,7 +85,7 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
         rt_writer_add(&w, ",%.9g,%.9g,%.9g,%" PRId64 "\n", s->precision, s->recall, s->f1,
                       s->count);
     }
-    rt_status status = rt_durable_given(folder, "classes.csv", rt_writer_take(&w));
+    rt_status status = rt_durable_write_and_free(folder, "classes.csv", rt_writer_take(&w));
     if (status.code)
         return status;
     rt_writer_add(&w, "true,predicted,count\n");
@@ -99,7 +99,7 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
             rt_csv_put(&w, o->labels->names[k]);
             rt_writer_add(&w, ",%" PRId64 "\n", pairs);
         }
-    return rt_durable_given(folder, "confusion.csv", rt_writer_take(&w));
+    return rt_durable_write_and_free(folder, "confusion.csv", rt_writer_take(&w));
 }
 
 /* ---- evaluation ---- */
@@ -302,12 +302,12 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
             rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
         }
         rt_writer_add(&w, "\n");
-        status = rt_durable_given(folder, "lengths.csv", rt_writer_take(&w));
+        status = rt_durable_write_and_free(folder, "lengths.csv", rt_writer_take(&w));
     }
     if (!status.code && o->labels && evaluated)
         status = record_classes(o, folder);
     if (!status.code && c->model.theta.learn)
-        status = rt_durable_given(folder, "theta_final.csv",
-                                  rt_theta_csv(r->state->model, c, o->tolerances));
+        status = rt_durable_write_and_free(folder, "theta_final.csv",
+                                           rt_theta_csv(r->state->model, c, o->tolerances));
     return status.code ? status : rt_results_write(&o->results, folder);
 }

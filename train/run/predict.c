@@ -74,7 +74,7 @@ struct prediction {
     rt_labelled_batch row; /* labels */
     int32_t *ids;          /* masks, continuation: tokens of the text, with [CLS] first */
     int count;             /* number of ids */
-    size_t room;           /* capacity of ids */
+    size_t capacity;       /* of ids */
     real *logits;          /* (V): masks, continuation */
     bool full, ended;      /* continuation: the context was full; the text ended there */
     char *line;            /* copy of the line; or NULL */
@@ -130,7 +130,7 @@ static void count_text(const prediction *p, rt_predicted *total)
 
 static rt_status append_id(prediction *p, int32_t id)
 {
-    int32_t *ids = rt_grow(p->ids, &p->room, (size_t)p->count + 1, sizeof *ids);
+    int32_t *ids = rt_grow(p->ids, &p->capacity, (size_t)p->count + 1, sizeof *ids);
     if (!ids)
         return rt_out_of_memory("a prediction");
     p->ids = ids;
@@ -155,7 +155,7 @@ static rt_status parse_ids(prediction *p)
         const size_t length = strcspn(at, blanks);
         int64_t id;
         snprintf(word, sizeof word, "%.*s", (int)length, at);
-        if (length >= sizeof word || !rt_whole_read(word, &id) || id < 0 || id > most)
+        if (length >= sizeof word || !rt_integer_parse(word, &id) || id < 0 || id > most)
             return rt_error(RT_ARGUMENT, "%s is no token id from 0 to %d", rt_quote(quoted, word),
                             most);
         status = append_id(p, (int32_t)id);
@@ -174,7 +174,7 @@ static rt_status encode_text(prediction *p, int *masks)
     rt_free(p->ids);
     rt_status status = rt_masked_text_encode(p->vocabulary, rt_data_begins(p->data), p->o->special,
                                              p->text, &p->ids, &p->count, masks, &p->unknown);
-    p->room = (size_t)p->count;
+    p->capacity = (size_t)p->count;
     return status;
 }
 
@@ -435,7 +435,7 @@ static rt_status begin_continuation(prediction *p)
     } else if (!status.code) {
         status = rt_session_new(&p->session, p->model, 0);
         if (!status.code)
-            rt_session_set_crew(p->session, p->o->crew);
+            rt_session_set_threads(p->session, p->o->threads);
     }
     if (!status.code)
         status = fit_context(p, &end);

@@ -22,16 +22,16 @@
 #include <stdio.h>
 
 typedef struct rt_predict_options {
-    const char *text;     /* NULL: every line of `from` */
-    FILE *from;           /* stream of lines */
-    rt_sampling sampling; /* sampling of tokens */
-    const char *stop;     /* lm: stop sequence; or NULL */
-    int count;            /* lm: tokens to add */
-    const int32_t *last;  /* mlm: token that is appended to a text; or NULL */
-    const rt_crew *crew;  /* lm: threads for matrix products; NULL: the calling thread */
-    int positions;        /* lm: limit of positions of the model; 0: none */
-    bool jsonl;           /* a JSON object per line */
-    bool special;         /* lm, mlm: special tokens in a text are tokens */
+    const char *text;          /* NULL: every line of `from` */
+    FILE *from;                /* stream of lines */
+    rt_sampling sampling;      /* sampling of tokens */
+    const char *stop;          /* lm: stop sequence; or NULL */
+    int count;                 /* lm: tokens to add */
+    const int32_t *last;       /* mlm: token that is appended to a text; or NULL */
+    const rt_threads *threads; /* lm: threads for matrix products; NULL: the calling thread */
+    int positions;             /* lm: limit of positions of the model; 0: none */
+    bool jsonl;                /* a JSON object per line */
+    bool special;              /* lm, mlm: special tokens in a text are tokens */
 } rt_predict_options;
 
 /* Counts of texts, for warnings. */

@@ -101,10 +101,10 @@ static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
     const int width = terminal_width() - 1;
     const int counted = snprintf(count, sizeof count, "%d/%d ", step, p->steps);
     write_numbers(numbers, p, step, r, width >= WIDE);
-    int room = width - counted - (int)strlen(numbers) - 1;
-    room = room > WIDEST_BAR ? WIDEST_BAR : room;
-    if (room >= NARROWEST_BAR)
-        write_bar(bar, room, (double)step / p->steps, p->color);
+    int bar_width = width - counted - (int)strlen(numbers) - 1;
+    bar_width = bar_width > WIDEST_BAR ? WIDEST_BAR : bar_width;
+    if (bar_width >= NARROWEST_BAR)
+        write_bar(bar, bar_width, (double)step / p->steps, p->color);
     const int left = width - counted > 0 ? width - counted : 0;
     fprintf(stderr, "\r%.*s%s%s%.*s\033[K", width, count, bar, *bar ? " " : "", left, numbers);
     fflush(stderr);
@@ -246,6 +246,6 @@ void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *
     /* texts stay in memory without a folder, or if its path is too long */
     if (!o->cache && length > 0 && length < RT_PATH_SIZE)
         o->cache = rt_intern_text(path);
-    if (from && rt_whole_read(from, &bytes) && bytes > 0)
+    if (from && rt_integer_parse(from, &bytes) && bytes > 0)
         o->cache_from = (size_t)bytes;
 }

@@ -100,14 +100,15 @@ static rt_status write_files(const rt_run *r)
     char kernels[RT_KERNELS_SIZE], *text;
     rt_writer w = {0};
     rt_writer_add(&w, "# %s\n%s", rt_kernels_describe(kernels), r->config_text);
-    rt_status status = rt_durable_given(folder, "config.ini", rt_writer_take(&w));
+    rt_status status = rt_durable_write_and_free(folder, "config.ini", rt_writer_take(&w));
     if (!status.code && o->past_count)
-        status = rt_durable_given(folder, "schedules.csv",
-                                  rt_past_schedules_write(o, r->config->train.steps));
+        status = rt_durable_write_and_free(folder, "schedules.csv",
+                                           rt_past_schedules_write(o, r->config->train.steps));
     if (status.code || !vocabulary)
         return status;
     status = rt_vocabulary_write(vocabulary, &text);
-    return status.code ? status : rt_durable_given(folder, rt_vocabulary_file(vocabulary), text);
+    return status.code ? status
+                       : rt_durable_write_and_free(folder, rt_vocabulary_file(vocabulary), text);
 }
 
 /* Prints the size of the model and of a step. Warns of slow kernels, and of steps at a learning
@@ -255,7 +256,7 @@ static void report(rt_run *r)
 {
     if (rt_reports_are_off())
         return;
-    rt_trainer_rest(r->trainer);
+    rt_trainer_return_pages(r->trainer);
     rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
     if (status.code)
         rt_run_say(r, "%s; %s --report %s tries again", status.message, rt_program_name(),
@@ -378,7 +379,7 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
     rt_stop_on_signals();
     r.world = arguments->world;
     if (rt_world_rank(r.world))
-        rt_run_assist(&r);
+        rt_run_serve(&r);
     else
         code = train(&r);
     rt_run_free(&r);

@@ -51,18 +51,19 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
 /* Cache of the newest model of train.init_from, since the runs of a sweep mostly start from one
  * model. A run that is resumed or used does not read the model: its own config.ini has the values
  * of the model, whose folder may be gone. */
-typedef struct rt_ancestry {
+typedef struct rt_init_model_cache {
     const rt_arguments *arguments;
     rt_config *last; /* configuration of the newest model, owned; NULL: none was found */
-    rt_ancestor found;
+    rt_init_model found;
     bool received; /* received from process 0, the only one that searches */
-} rt_ancestry;
+} rt_init_model_cache;
 
-/* Finds the model of train.init_from, as rt_config_source.find_ancestor with an rt_ancestry. */
+/* Finds the model of train.init_from, as rt_config_source.find_ancestor with an
+ * rt_init_model_cache. */
 rt_ancestor_finder rt_ancestry_find;
 
 /* Broadcasts the result of process 0. Every process of a world calls it once. */
-rt_status rt_ancestry_broadcast(rt_ancestry *a, rt_world *world) RT_MUST_CHECK;
+rt_status rt_ancestry_broadcast(rt_init_model_cache *a, rt_world *world) RT_MUST_CHECK;
 
 /* Checks what rt_run_train checks before the first step: data, memory, and the checkpoint that the
  * run starts from or resumes. Creates nothing. Checks for an existing run folder only if the

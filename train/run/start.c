@@ -49,7 +49,7 @@ static rt_status compare_with_checkpoint(rt_run *r)
  * files of a run is locked first, so that no other process can write a newer checkpoint. */
 static rt_status find_own(rt_run *r)
 {
-    rt_checkpoint_found newest = {0};
+    rt_newest_checkpoint newest = {0};
     rt_status status = rt_ok();
     if (!r->checks && rt_run_folder_used(&r->folder))
         status = rt_run_folder_lock(&r->folder);
@@ -158,7 +158,7 @@ static bool starts_anew(const rt_config *trunk, const rt_config *branch)
     return false;
 }
 
-static void report_rest(rt_run *r, const rt_checkpoint_rest *rest, const char *what)
+static void report_rest(rt_run *r, const rt_parameter_difference *rest, const char *what)
 {
     if (rest->count)
         rt_run_note(r, "%s: %d, the first is %s", what, rest->count, rest->first);

@@ -1,7 +1,7 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "data/tokenizers/level.h"
+#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 #include "train/config/config.h"
 #include "train/run/kernels.h"
@@ -203,9 +203,9 @@ static rt_status open_data(rt_run *r, bool own)
     if (own) /* the checkpoint's vocabulary is used, even if the file has changed */
         o.vocab_file = NULL;
     /* a fresh run uses the labels of its own file */
-    const rt_data_meaning known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types};
+    const rt_data_of_model known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types};
     if (!status.code)
-        status = !reads_data(r) ? rt_data_open_without(&r->data, &r->config->data, known)
+        status = !reads_data(r) ? rt_data_open_encoder(&r->data, &r->config->data, known)
                  : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
                                             : rt_data_open_as(&r->data, &o, known);
     rt_progress_clear(&opening.progress);
@@ -300,7 +300,7 @@ rt_status rt_run_save(rt_run *r)
                                .labels = (rt_labels *)rt_data_labels(r->data)};
     rt_status status = rt_ok();
     rt_trainer_collect(r->trainer);
-    rt_trainer_rest(r->trainer);
+    rt_trainer_return_pages(r->trainer);
     rt_kernels_describe(info.blas);
     if (r->config->optimizer.past_count) {
         info.past_schedules = rt_past_schedules_write(&r->config->optimizer, 0);

@@ -206,7 +206,7 @@ rt_status rt_run_per_line(rt_run *r) RT_MUST_CHECK;
 /* ---- a world of processes ---- */
 
 /* Broadcasts the text of process 0, which may be NULL; the others own their copies. */
-rt_status rt_pass_text(rt_world *world, char **text) RT_MUST_CHECK;
+rt_status rt_world_broadcast_text(rt_world *world, char **text) RT_MUST_CHECK;
 
 /* Broadcasts, in process 0, the vocabulary and labels of the data, or `status` if the data could
  * not be opened. Returns the error of any process. Must be called exactly once. */
@@ -214,6 +214,6 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status) RT_MUST_CHECK;
 
 /* Opens, in the other processes, the data of process 0, and serves its trainer until the run ends.
  * Process 0 alone reports errors and returns an exit code. */
-void rt_run_assist(rt_run *r);
+void rt_run_serve(rt_run *r);
 
 #endif

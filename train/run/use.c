@@ -114,13 +114,13 @@ static rt_status predict(rt_run *r)
     const int32_t last = rt_run_last_token(r);
     if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* for masked texts only */
         o.last = &last;
-    o.crew = rt_workers_crew(rt_trainer_workers(r->trainer), 0);
+    o.threads = rt_workers_threads(rt_trainer_workers(r->trainer), 0);
     o.positions = rt_transformer_capacity(&r->state->model->options);
     if (!o.positions && r->found.imported && !r->found.imported->own)
         o.positions = r->found.imported->max_positions;
-    rt_trainer_hold(r->trainer);
+    rt_trainer_hold_rounded(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
-    rt_trainer_release();
+    rt_trainer_release_rounded();
     if (!status.code)
         report_predicted(r, &predicted, o.positions);
     return status;

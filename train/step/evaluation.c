@@ -127,9 +127,9 @@ static rt_status run_jobs(model_jobs *j, int count)
 rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, int count)
 {
     model_jobs j = {.trainer = t, .run = run, .context = context};
-    rt_trainer_hold(t);
+    rt_trainer_hold_rounded(t);
     const rt_status status = run_jobs(&j, count);
-    rt_trainer_release();
+    rt_trainer_release_rounded();
     return status;
 }
 
@@ -150,13 +150,13 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int bat
     for (int i = 0; i < t->place_count && !status.code; i++)
         status = rt_labelled_batch_new(p->batches + i, rows, length, NULL);
     if (!status.code)
-        rt_trainer_hold(t);
+        rt_trainer_hold_rounded(t);
     return status;
 }
 
 void rt_parts_free(rt_parts *p)
 {
-    rt_trainer_release();
+    rt_trainer_release_rounded();
     for (int i = 0; p->batches && i < p->trainer->place_count; i++)
         rt_labelled_batch_free(p->batches + i);
     rt_free(p->batches);

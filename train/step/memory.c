@@ -36,8 +36,8 @@ static rt_status sample_labels(const rt_config *c, const rt_data *data, int leng
                                double *variance)
 {
     const int tokens = length < SAMPLED ? length : SAMPLED;
-    const int room = SAMPLED / tokens, batch = c->train.batch_size;
-    const int count = room < batch ? room : batch;
+    const int scratch = SAMPLED / tokens, batch = c->train.batch_size;
+    const int count = scratch < batch ? scratch : batch;
     double sum = 0, squares = 0;
     rt_labelled_batch row;
     rt_status status = rt_labelled_batch_new(&row, 1, tokens, NULL);
@@ -235,8 +235,8 @@ static double trainer_bytes(const rt_dry_run *r)
 }
 
 /* Computes the phases of a training, in memory or in address space. After the trainer has released
- * the working memory of a step (rt_trainer_rest), but not its address space, a checkpoint is built
- * in memory, written, read back and compared parameter by parameter. */
+ * the working memory of a step (rt_trainer_return_pages), but not its address space, a checkpoint
+ * is built in memory, written, read back and compared parameter by parameter. */
 static void find_training(double *at, const rt_dry_run *r, double threads, bool saves, bool space)
 {
     const double kept = trainer_bytes(r) + threads;

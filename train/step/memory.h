@@ -32,7 +32,7 @@ typedef struct rt_dry_run {
 } rt_dry_run;
 
 /* Runs dry as this process of a world, without communication; NULL: as a single process. Without
- * `passes`, omits steps and evaluations, for data without sequences (rt_data_open_without). Returns
+ * `passes`, omits steps and evaluations, for data without sequences (rt_data_open_encoder). Returns
  * the first error that the run would have; RT_SHAPE also for a tensor that is too large. */
 rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
                               rt_world *world, bool passes) RT_MUST_CHECK;

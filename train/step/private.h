@@ -181,7 +181,8 @@ struct rt_trainer {
 /* Returns how many shards a process computes at the same time; more threads help with parts. */
 int rt_trainer_places(const rt_config *config, const rt_world *world);
 
-/* Acquires a place for a job of a worker, with the worker's crew; rt_trainer_leave releases it. */
+/* Acquires a place for a job of a worker, with the worker's threads; rt_trainer_leave releases it.
+ */
 int rt_trainer_enter(rt_trainer *t, int worker);
 void rt_trainer_leave(rt_trainer *t, int place);
 
@@ -209,8 +210,8 @@ typedef struct rt_parts {
 } rt_parts;
 
 /* Cuts the sequences of so many batches, or of all (0), into parts of `rows` sequences, or (0) as
- * many as the first shard has. Holds the parameters (rt_trainer_hold) until rt_parts_free, which
- * must be called also after an error. */
+ * many as the first shard has. Holds the parameters (rt_trainer_hold_rounded) until rt_parts_free,
+ * which must be called also after an error. */
 rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches) RT_MUST_CHECK;
 void rt_parts_free(rt_parts *p);
 

@@ -52,11 +52,11 @@ static rt_status draw_batch(rt_trainer *t)
 
 enum { ZEROED = 1 << 18 }; /* elements of a part */
 
-static void zero_part(void *context, int part, void *room)
+static void zero_part(void *context, int part, void *scratch)
 {
     const rt_parameters *p = context;
     const size_t first = (size_t)part * ZEROED, left = p->block_size - first;
-    (void)room;
+    (void)scratch;
     memset(p->grads + first, 0, (left < ZEROED ? left : ZEROED) * sizeof *p->grads);
 }
 
@@ -67,10 +67,11 @@ static void differentiate_shard(void *context, int job, int worker)
     rt_shard *s = t->shard + number;
     rt_transformer *model = t->models[t->leaves[number].block];
     rt_graph *g = t->places[place].graph;
-    const rt_crew *crew = rt_graph_crew(g);
+    const rt_threads *threads = rt_graph_threads(g);
     rt_batch_result result = {0};
-    crew->run(crew->threads, zero_part, &model->parameters,
-              (int)((model->parameters.block_size + ZEROED - 1) / ZEROED), (rt_part_room){NULL, 0});
+    threads->run(threads->runner, zero_part, &model->parameters,
+                 (int)((model->parameters.block_size + ZEROED - 1) / ZEROED),
+                 (rt_part_scratch){NULL, 0});
     s->status = rt_ok();
     if (s->sequences.labels) {
         rt_graph_clear(g);
@@ -191,7 +192,7 @@ static void update_span(void *context, int job, int worker)
         states[i] = t->state.states[i] + (t->shares.rank ? at : part->offset);
     rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
                                t->state.step + 1);
-    u.room = t->scratch[worker];
+    u.scratch = t->scratch[worker];
     rt_update_span(&u, parameter, part, p->values + part->offset, states, t->shares.nodes[0] + at);
 }
 
@@ -212,9 +213,9 @@ static rt_status take_step(rt_trainer *t, rt_step_result *result)
     rt_status status = draw_batch(t); /* 1 */
     if (status.code)
         return status;
-    rt_trainer_hold(t);
+    rt_trainer_hold_rounded(t);
     status = differentiate_shards(t); /* 2 */
-    rt_trainer_release();
+    rt_trainer_release_rounded();
     status = rt_world_agree(t->world, status);
     if (status.code)
         return status;

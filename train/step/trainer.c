@@ -54,7 +54,7 @@ static void round_parameter(void *context, int job, int worker)
     rt_engine_round(t->rounded + offset, p->values + offset, rt_size(&p->list[job]->tensor));
 }
 
-void rt_trainer_hold(rt_trainer *t)
+void rt_trainer_hold_rounded(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
     if (!t->rounded)
@@ -63,7 +63,7 @@ void rt_trainer_hold(rt_trainer *t)
     rt_engine_hold(p->values, t->rounded, p->block_size);
 }
 
-void rt_trainer_release(void)
+void rt_trainer_release_rounded(void)
 {
     rt_engine_hold(NULL, NULL, 0);
 }
@@ -74,7 +74,7 @@ int rt_trainer_enter(rt_trainer *t, int worker)
     int place = worker % t->place_count;
     while (atomic_exchange(&t->places[place].taken, true))
         place = (place + 1) % t->place_count;
-    rt_graph_set_crew(t->places[place].graph, rt_workers_crew(t->workers, worker));
+    rt_graph_set_threads(t->places[place].graph, rt_workers_threads(t->workers, worker));
     return place;
 }
 
@@ -205,7 +205,7 @@ static rt_status make_state(rt_trainer *t, bool blank)
 /* Starts the threads; creates the graph of each place and the scratch memory of each thread. */
 static rt_status make_workers(rt_trainer *t, int threads)
 {
-    const size_t size = rt_update_room(t->rule, &t->state.model->parameters);
+    const size_t size = rt_update_scratch(t->rule, &t->state.model->parameters);
     rt_status status = rt_workers_new(&t->workers, threads);
     if (status.code)
         return status;
@@ -290,13 +290,13 @@ void rt_trainer_end(rt_trainer *t)
     rt_free(t);
 }
 
-void rt_trainer_rest(rt_trainer *t)
+void rt_trainer_return_pages(rt_trainer *t)
 {
     for (int i = 0; i < t->place_count; i++)
-        rt_graph_rest(t->places[i].graph);
+        rt_graph_return_pages(t->places[i].graph);
     for (int i = 0; i < t->blocks; i++)
-        rt_memory_rest(t->models[i]->parameters.grads,
-                       t->models[i]->parameters.block_size * sizeof(real));
+        rt_memory_return_pages(t->models[i]->parameters.grads,
+                               t->models[i]->parameters.block_size * sizeof(real));
 }
 
 rt_training_state *rt_trainer_state(rt_trainer *t)

@@ -115,7 +115,7 @@ void rt_trainer_dismiss(rt_trainer *trainer);
 
 /* Releases the working memory of steps and evaluations to the system until the next one, to make
  * room for a save. */
-void rt_trainer_rest(rt_trainer *trainer);
+void rt_trainer_return_pages(rt_trainer *trainer);
 
 rt_training_state *rt_trainer_state(rt_trainer *trainer);
 const rt_data *rt_trainer_data(const rt_trainer *trainer);
@@ -156,9 +156,9 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* Rounds the parameters to bf16 once for all products, with run.math = bf16, until
- * rt_trainer_release; they must not change in between. Steps and evaluations call both. */
-void rt_trainer_hold(rt_trainer *trainer);
-void rt_trainer_release(void);
+ * rt_trainer_release_rounded; they must not change in between. Steps and evaluations call both. */
+void rt_trainer_hold_rounded(rt_trainer *trainer);
+void rt_trainer_release_rounded(void);
 
 /* Returns the threads of the trainer, for other work between steps. */
 rt_workers *rt_trainer_workers(rt_trainer *trainer);

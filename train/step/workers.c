@@ -34,7 +34,7 @@ typedef struct worker {
     pthread_t thread;
     void *scratch; /* scratch memory for parts of other workers */
     size_t scratch_size;
-    rt_crew crew;
+    rt_threads threads;
 } worker;
 
 struct rt_workers {
@@ -176,25 +176,26 @@ static void run_queue(queue *q, worker *me, void *scratch)
     atomic_store(&q->open, false);
 }
 
-static void run_parts(void *threads, rt_part *part, void *context, int count, rt_part_room room)
+static void run_parts(void *threads, rt_part *part, void *context, int count,
+                      rt_part_scratch scratch)
 {
     worker *me = threads;
     queue *q = &me->parts;
     q->part = part;
     q->context = context;
     q->count = count;
-    q->scratch_size = room.bytes;
+    q->scratch_size = scratch.bytes;
     q->most = me->all->started;
     begin_run(me->all, count);
-    run_queue(q, me, room.own);
+    run_queue(q, me, scratch.own);
     while (atomic_load(&q->helpers))
         sched_yield();
     end_run(me->all);
 }
 
-const rt_crew *rt_workers_crew(rt_workers *w, int number)
+const rt_threads *rt_workers_threads(rt_workers *w, int number)
 {
-    return &w->list[number].crew;
+    return &w->list[number].threads;
 }
 
 /* ---- jobs ---- */
@@ -265,7 +266,7 @@ rt_status rt_workers_new(rt_workers **workers_new, int count)
     for (int i = 0; w->list && i < count; i++) {
         w->list[i].all = w;
         w->list[i].number = i;
-        w->list[i].crew = (rt_crew){run_parts, w->list + i};
+        w->list[i].threads = (rt_threads){run_parts, w->list + i};
     }
     int error = w->list ? start_threads(w) : 0;
     rt_status status = !w->list ? rt_out_of_memory("workers")

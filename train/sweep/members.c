@@ -115,7 +115,7 @@ static void add_effects(sweep_effects *effects, const rt_sweep *sweep, int run,
             continue;
         sweep_effect *at = effect_of(effects, sweep, run, i);
         at->idle |= config->idle[i];
-        at->counts |= rt_key_counts(i, config);
+        at->counts |= rt_key_has_effect(i, config);
         at->origin = config->origin[i];
     }
 }

@@ -78,14 +78,14 @@ rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *
 void rt_sweep_workers_free(rt_sweep_workers *h);
 
 /* Assigns a run to a process without one; for process 0. */
-void rt_sweep_workers_give(rt_sweep_workers *h, int run);
+void rt_sweep_workers_assign(rt_sweep_workers *h, int run);
 
 /* Returns the number of processes that can start runs; for process 0. */
 int rt_sweep_workers_count(const rt_sweep_workers *h);
 
 /* Begins the assigned runs and calls `ended`, with a wait status (waitpid), for every run that has
  * ended; for process 0. With `stop`, stops all runs. Returns whether a process is asked to stop. */
-bool rt_sweep_workers_look(rt_sweep_workers *h, bool stop,
+bool rt_sweep_workers_poll(rt_sweep_workers *h, bool stop,
                            void (*ended)(void *context, int run, int how), void *context);
 
 /* Takes part in rounds until process 0 ends them; for the other processes. `stop` returns nonzero

@@ -74,19 +74,19 @@ rt_status rt_sweep_record(FILE *to, const char *folder, const rt_sweep *s,
     rt_paired paired = {.list = NULL};
     rt_writer w = {0};
     rt_sweep_runs_csv(&w, rt_sweep_count(s), add_run, results_of, &(recorded){s, results});
-    rt_status status = rt_durable_given(folder, "runs.csv", rt_writer_take(&w));
+    rt_status status = rt_durable_write_and_free(folder, "runs.csv", rt_writer_take(&w));
     if (status.code)
         return status;
     status = rt_sweep_runs_read(&runs, folder);
     if (!status.code) {
         rt_sweep_table_csv(&w, &runs);
-        status = rt_durable_given(folder, "sweep.csv", rt_writer_take(&w));
+        status = rt_durable_write_and_free(folder, "sweep.csv", rt_writer_take(&w));
     }
     if (!status.code)
         status = rt_paired_make(&paired, &runs);
     if (!status.code) {
         rt_paired_csv(&w, &paired);
-        status = rt_durable_given(folder, "paired.csv", rt_writer_take(&w));
+        status = rt_durable_write_and_free(folder, "paired.csv", rt_writer_take(&w));
     }
     if (!status.code)
         status = print_runs(to, &runs, &paired);
@@ -132,5 +132,5 @@ rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep,
         rt_free(table);
         return rt_ok();
     }
-    return rt_durable_given(folder, name_of_file, table);
+    return rt_durable_write_and_free(folder, name_of_file, table);
 }

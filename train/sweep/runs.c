@@ -153,7 +153,7 @@ static bool print_to_log(const sweep_run *r, const char *name)
 }
 
 /* Trains a run in its own process, or continues it if it was interrupted. */
-static rt_exit be_member(const sweep_run *r, rt_config *config)
+static rt_exit run_member(const sweep_run *r, rt_config *config)
 {
     rt_arguments own = *r->arguments;
     own.quiet = true;
@@ -181,14 +181,14 @@ int rt_sweep_member(const void *context, const char *text)
         return RT_EXIT_FAILURE;
     snprintf(r.folder.path, sizeof r.folder.path, "%s", config.run.dir);
     config.run.threads = threads;
-    return (int)be_member(&r, &config);
+    return (int)run_member(&r, &config);
 }
 
 static rt_status start_run(sweep_run *r, int run)
 {
     rt_sweep_result *started = &r->runs[run];
     if (r->arguments->world) {
-        rt_sweep_workers_give(&r->workers, run);
+        rt_sweep_workers_assign(&r->workers, run);
     } else {
         fflush(stdout);
         fflush(stderr);
@@ -200,7 +200,7 @@ static rt_status start_run(sweep_run *r, int run)
             rt_run_folder folder;
             rt_run_folder_close(&r->folder); /* only the sweep holds its lock */
             _exit(load_again(r, run, &config, &folder).code ? RT_EXIT_FAILURE
-                                                            : be_member(r, &config));
+                                                            : run_member(r, &config));
         }
     }
     started->state = RT_RUN_RUNNING;
@@ -287,7 +287,7 @@ static bool must_stop(const sweep_run *r)
 static void collect(sweep_run *r)
 {
     if (r->arguments->world) {
-        r->requested |= rt_sweep_workers_look(&r->workers, must_stop(r), end_run, r);
+        r->requested |= rt_sweep_workers_poll(&r->workers, must_stop(r), end_run, r);
         r->jobs = rt_sweep_workers_count(&r->workers);
         return;
     }

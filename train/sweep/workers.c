@@ -57,7 +57,7 @@ static bool start(rt_sweep_workers *h, int run)
     return started;
 }
 
-void rt_sweep_workers_give(rt_sweep_workers *h, int run)
+void rt_sweep_workers_assign(rt_sweep_workers *h, int run)
 {
     for (int i = 0; i < rt_world_size(h->world); i++)
         if (h->runs[i] == RT_NO_RUN) {
@@ -93,7 +93,7 @@ static bool round_of_all(rt_sweep_workers *h, int what, bool stop, report *repor
     return true;
 }
 
-bool rt_sweep_workers_look(rt_sweep_workers *h, bool stop,
+bool rt_sweep_workers_poll(rt_sweep_workers *h, bool stop,
                            void (*ended)(void *context, int run, int how), void *context)
 {
     const int size = rt_world_size(h->world);

@@ -1,4 +1,4 @@
-#include "io/checkpoint/sealed.h"
+#include "io/checkpoint/checksummed.h"
 
 #include "core/memory.h"
 #include "core/path.h"
@@ -17,12 +17,12 @@ enum { VERSION = 1, AT_VERSION = 8, AT_LENGTH = 16, AT_CHECKSUM = 24 };
 
 static const unsigned char magic[8] = {0x89, 'r', 'o', 't', 'o', 'r', '\n', 0x1a};
 
-static void make_block(unsigned char block[RT_SEAL_SIZE], const void *body, size_t size)
+static void make_block(unsigned char block[RT_CHECKSUM_BLOCK_SIZE], const void *body, size_t size)
 {
-    memset(block, 0, RT_SEAL_SIZE);
+    memset(block, 0, RT_CHECKSUM_BLOCK_SIZE);
     memcpy(block, magic, sizeof magic);
     rt_put_little_endian(block + AT_VERSION, VERSION, 8);
-    rt_put_little_endian(block + AT_LENGTH, RT_SEAL_SIZE + (uint64_t)size, 8);
+    rt_put_little_endian(block + AT_LENGTH, RT_CHECKSUM_BLOCK_SIZE + (uint64_t)size, 8);
     rt_put_little_endian(block + AT_CHECKSUM, XXH3_64bits(body, size), 8);
 }
 
@@ -41,26 +41,26 @@ static rt_status too_large(const char *path)
     return damaged(path, "larger than 64 GiB");
 }
 
-rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size)
+rt_status rt_checksummed_write(rt_durable_file *file, const void *body, size_t size)
 {
-    unsigned char block[RT_SEAL_SIZE];
-    if (size > RT_SEALED_LIMIT - RT_SEAL_SIZE)
+    unsigned char block[RT_CHECKSUM_BLOCK_SIZE];
+    if (size > RT_CHECKSUMMED_LIMIT - RT_CHECKSUM_BLOCK_SIZE)
         return too_large(file->path);
     make_block(block, body, size);
-    rt_status status = rt_durable_write(file, block, RT_SEAL_SIZE);
+    rt_status status = rt_durable_write(file, block, RT_CHECKSUM_BLOCK_SIZE);
     return status.code ? status : rt_durable_write(file, body, size);
 }
 
 /* Reads the block and checks all but the checksum. */
 static rt_status read_block(int file, const char *path, uint64_t file_size,
-                            unsigned char block[RT_SEAL_SIZE])
+                            unsigned char block[RT_CHECKSUM_BLOCK_SIZE])
 {
-    ssize_t got = rt_read_at(file, block, RT_SEAL_SIZE, 0);
+    ssize_t got = rt_read_at(file, block, RT_CHECKSUM_BLOCK_SIZE, 0);
     if (got < 0)
         return cannot("read", path);
-    if (got < RT_SEAL_SIZE)
+    if (got < RT_CHECKSUM_BLOCK_SIZE)
         return rt_error(RT_CHECKPOINT, "%s: too short: %zd bytes, at least %d expected",
-                        rt_path_name(path), got, RT_SEAL_SIZE);
+                        rt_path_name(path), got, RT_CHECKSUM_BLOCK_SIZE);
     if (memcmp(block, magic, sizeof magic))
         return damaged(path, "wrong magic: not a file of rotor");
     if (rt_little_endian(block + AT_VERSION, 8) != VERSION)
@@ -74,17 +74,17 @@ static rt_status read_block(int file, const char *path, uint64_t file_size,
 
 static rt_status check_block(const char *path, const unsigned char *bytes, size_t size)
 {
-    unsigned char expected[RT_SEAL_SIZE];
-    make_block(expected, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE);
+    unsigned char expected[RT_CHECKSUM_BLOCK_SIZE];
+    make_block(expected, bytes + RT_CHECKSUM_BLOCK_SIZE, size - RT_CHECKSUM_BLOCK_SIZE);
     if (rt_little_endian(bytes + AT_CHECKSUM, 8) != rt_little_endian(expected + AT_CHECKSUM, 8))
         return damaged(path, "checksum differs");
-    if (memcmp(bytes, expected, RT_SEAL_SIZE))
+    if (memcmp(bytes, expected, RT_CHECKSUM_BLOCK_SIZE))
         return damaged(path, "block differs: not zero where it must be");
     return rt_ok();
 }
 
 /* Reads the size of a file and its block. */
-static rt_status look_at(int file, const char *path, unsigned char block[RT_SEAL_SIZE],
+static rt_status look_at(int file, const char *path, unsigned char block[RT_CHECKSUM_BLOCK_SIZE],
                          size_t *size)
 {
     struct stat about;
@@ -94,27 +94,29 @@ static rt_status look_at(int file, const char *path, unsigned char block[RT_SEAL
         return rt_error(RT_IO, "cannot read %s: not a regular file", path);
     *size = (size_t)about.st_size;
     rt_status status = read_block(file, path, (uint64_t)about.st_size, block);
-    return status.code || *size <= RT_SEALED_LIMIT ? status : too_large(path);
+    return status.code || *size <= RT_CHECKSUMMED_LIMIT ? status : too_large(path);
 }
 
-static rt_status read_body(int file, const char *path, const unsigned char block[RT_SEAL_SIZE],
-                           unsigned char *bytes, size_t size)
+static rt_status read_body(int file, const char *path,
+                           const unsigned char block[RT_CHECKSUM_BLOCK_SIZE], unsigned char *bytes,
+                           size_t size)
 {
     if (!bytes)
         return rt_out_of_memory(rt_path_name(path));
-    memcpy(bytes, block, RT_SEAL_SIZE);
-    const ssize_t got = rt_read_at(file, bytes + RT_SEAL_SIZE, size - RT_SEAL_SIZE, RT_SEAL_SIZE);
+    memcpy(bytes, block, RT_CHECKSUM_BLOCK_SIZE);
+    const ssize_t got = rt_read_at(file, bytes + RT_CHECKSUM_BLOCK_SIZE,
+                                   size - RT_CHECKSUM_BLOCK_SIZE, RT_CHECKSUM_BLOCK_SIZE);
     if (got < 0)
         return cannot("read", path);
-    if ((size_t)got != size - RT_SEAL_SIZE)
+    if ((size_t)got != size - RT_CHECKSUM_BLOCK_SIZE)
         return damaged(path, "length differs: it was shortened while being read");
     return check_block(path, bytes, size);
 }
 
 /* Opens with O_NONBLOCK, so that a pipe opened by mistake does not wait for its other end. */
-rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size)
+rt_status rt_checksummed_read(const char *path, unsigned char **bytes, size_t *size)
 {
-    unsigned char block[RT_SEAL_SIZE], *body = NULL;
+    unsigned char block[RT_CHECKSUM_BLOCK_SIZE], *body = NULL;
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     *size = 0;
     if (file < 0)

@@ -1,5 +1,5 @@
-#ifndef ROTOR_IO_CHECKPOINT_SEALED_H
-#define ROTOR_IO_CHECKPOINT_SEALED_H
+#ifndef ROTOR_IO_CHECKPOINT_CHECKSUMMED_H
+#define ROTOR_IO_CHECKPOINT_CHECKSUMMED_H
 
 /* A checksummed file: a block with size and checksum, then the body. It is written durably
  * (text/durable_file.h) and read only if every bit is unchanged.
@@ -18,17 +18,17 @@
 
 #include <stddef.h>
 
-enum { RT_SEAL_SIZE = 512 };
+enum { RT_CHECKSUM_BLOCK_SIZE = 512 };
 
 /* Limit of the file size: 64 GiB. */
-#define RT_SEALED_LIMIT ((size_t)64 << 30)
+#define RT_CHECKSUMMED_LIMIT ((size_t)64 << 30)
 
 /* Writes block and body to an open file, which stays open. */
-rt_status rt_sealed_write(rt_durable_file *file, const void *body, size_t size) RT_MUST_CHECK;
+rt_status rt_checksummed_write(rt_durable_file *file, const void *body, size_t size) RT_MUST_CHECK;
 
 /* Reads a whole file, block included. The caller frees *bytes, which is unchanged on an error. With
  * `bytes` NULL reads only the block and sets *size. RT_IO if the file cannot be read, RT_CHECKPOINT
  * with the first difference if it is damaged. */
-rt_status rt_sealed_read(const char *path, unsigned char **bytes, size_t *size) RT_MUST_CHECK;
+rt_status rt_checksummed_read(const char *path, unsigned char **bytes, size_t *size) RT_MUST_CHECK;
 
 #endif

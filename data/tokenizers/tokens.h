@@ -1,0 +1,65 @@
+#ifndef ROTOR_DATA_TOKENIZERS_TOKENS_H
+#define ROTOR_DATA_TOKENIZERS_TOKENS_H
+
+/* Private functions of vocabularies, and the tokens of a text at the levels byte and char: bytes as
+ * numbers 0 ... 255 or code points 0 ... 0x10ffff, which it has as UTF-8. */
+
+#include "core/status.h"
+#include "data/tokenizers/vocabulary.h"
+#include "text/utf8.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Returns one more than the largest token. */
+int32_t rt_token_limit(rt_level level);
+
+/* Reads the first token of a text that is not empty. Returns its size in bytes, 0 if it is not
+ * UTF-8. */
+size_t rt_token_read(rt_level level, const unsigned char *text, size_t bytes, int32_t *token);
+
+/* Writes a token with a zero after it. Returns its size in bytes without the zero. */
+size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE]);
+
+/* Writes the name of a token for a message: 'a', '€' (U+20AC), U+0301, byte 0x0a. Returns `name`.
+ */
+const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE]);
+
+/* Returns the number of tokens of a text, which must be UTF-8 at level char. */
+size_t rt_token_count(rt_level level, const unsigned char *text, size_t bytes);
+
+/* Names of the tokens of a level, for messages. */
+typedef struct rt_token_words {
+    const char *one, *many;
+    const char *unknown; /* plural of the parts of a text that can be [UNK] */
+} rt_token_words;
+rt_token_words rt_words_for_tokens(rt_level level);
+
+/* Checks that a text is UTF-8, except at level byte. RT_DATA names data.level, `path` and the
+ * offset of the first invalid byte. */
+rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text,
+                         size_t bytes) RT_MUST_CHECK;
+
+/* Returns the error of rt_level_check for a byte. */
+rt_status rt_level_error(rt_level level, const char *path, unsigned char byte,
+                         size_t offset) RT_MUST_CHECK;
+
+/* ---- vocabularies ---- */
+
+/* Fills `ordinary` from `kinds`. Returns whether there is an ordinary token. */
+bool rt_vocabulary_list_ordinary(rt_vocabulary *v);
+
+/* Allocates one cleared flag per code point, to collect the characters of texts that are read in
+ * parts. The caller frees it. NULL if memory is exhausted. */
+bool *rt_characters_new(void) RT_MUST_CHECK;
+
+/* Sets the flags `seen` of the characters of a part, which must be UTF-8. */
+void rt_characters_see(void *seen, const unsigned char *text, size_t bytes);
+
+/* Creates the vocabulary of the characters whose flags are set, in ascending order. RT_DATA, which
+ * begins with `name`, if there are more than RT_CHARACTERS_LIMIT. */
+rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
+                                const bool *seen) RT_MUST_CHECK;
+
+#endif
