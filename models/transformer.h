@@ -1,24 +1,29 @@
 #ifndef ROTOR_MODELS_TRANSFORMER_H
 #define ROTOR_MODELS_TRANSFORMER_H
 
-/* The RoFormer encoder (Su et al. 2021), with the weights and heads of Hugging Face's transformers
- * and optionally a learnable theta. Options turn its parts into those of current decoders.
+/* The RoFormer encoder (Su et al. 2021), optionally with a learnable theta. Its parameters and
+ * heads correspond one to one to those of Hugging Face's transformers. Options turn its parts into
+ * those of current decoders. E is the width of the embeddings, C that of the model, V the size of
+ * the vocabulary; H and G are the numbers of query and key heads, D the features of a head, of
+ * which R are rotated.
  *
- *     embeddings   LN(word[ids] + type[token type]); dropout; E -> C if they differ
+ *     embeddings   LN(word[ids] + type[token type]); dropout;
+ *                  a linear map from E to C if they differ
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
  *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
  *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
  *                  or one of the linear forms
  *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
- *     sequence     of token 0, the last token or the mean of all: dropout, dense, gelu, dropout,
- *                  out_proj
- *     token        dropout, linear
- *     classifier   for the last two; tanh: replaces gelu, sequence only; norm: dense, gelu, LN,
- *                  dropout, linear, for both
- *     token_dropout  word[ids] scaled and masks 0 (Lin et al. 2023; models/encode.c)
+ *     sequence head  of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
+ *                  dropout, classifier
+ *     token head   dropout, classifier
+ *     classifier   option of these two heads. tanh: the sequence head has tanh in place of gelu;
+ *                  norm: both heads are dense, gelu, LN, dropout, classifier
+ *     token_dropout  the embedding of a mask token becomes 0, and those of the others are
+ *                  multiplied by one factor per text (Lin et al. 2023; models/encode.c)
  *
- *     decoder      no LN over the embeddings unless embedding_norm is set; for an lm or a
- *                  sequence head only the matrix
+ *     decoder      no LN over the embeddings unless embedding_norm is set; an lm or a sequence
+ *                  head is one linear map without bias
  *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight replaces every LN
  *     norm_bias    no: every LN is (x - mean) / sqrt(variance + eps) weight
  *     first_norm   no: attention of layer 0 reads x itself                          (pre-LN)
@@ -30,8 +35,8 @@
  *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
  *     window       a token sees tokens less than this many places away, in the sliding layers
  *                  of layer_types, whose rope has the base local_base
- *     every        N: layers N, 2N, ... have no positional encoding; rope does not rotate there;
- *                  or a list of layers
+ *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding.
+ *                  layers names those that have one instead
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
@@ -114,9 +119,9 @@ typedef struct rt_transformer_input {
     const int32_t *ids;         /* (B, T) */
     const int32_t *token_types; /* (B, T), or NULL: all 0 */
     const uint8_t *key_mask;    /* (B, T): 1 = token, 0 = padding; NULL: no padding */
-    int padding_id;             /* id whose embedding is not trained; RT_NO_PADDING */
+    int padding_id;             /* id whose embedding gets no gradient, or RT_NO_PADDING */
     rt_tensor **hidden_states; /* (layers + 1): receives the input of the first layer and the output
-                                  of each; or NULL */
+                                  of each, the last after the final norm (pre-LN); or NULL */
     real **attentions;         /* (layers): arrays for the probabilities, (B, H, T, T); or NULL */
     struct rt_usage *usage; /* counts queries and keys of these tokens (models/usage.h); or NULL */
     struct rt_kv_cache *const
@@ -146,8 +151,8 @@ rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transform
                                   const rt_model_start *start) RT_MUST_CHECK;
 void rt_transformer_free(rt_transformer *model);
 
-/* Computes the number of values in the block of parameters, gaps included, without creating the
- * model. RT_ARGUMENT as above. */
+/* Computes the number of elements of the block of parameters (core/parameters.h), with the padding
+ * between parameters, without creating the model. RT_ARGUMENT as above. */
 rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size) RT_MUST_CHECK;
 
 /* Returns the hidden states of the last layer, (B, T, C). */
@@ -208,9 +213,10 @@ int rt_transformer_reach(const rt_transformer_options *options, int layer, int T
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */
 double rt_theta_turns(double theta, int reach);
 
-/* Computes the share of each theta in the query and key projections: |W_q rows| |W_k rows| of its
- * pairs, times the weights of qk_norm, over the sum of all theta of the same layer and head. The
- * layout is that of rt_transformer_theta. */
+/* Computes how much of the query and key projections each theta rotates, in the layout of
+ * rt_transformer_theta. A pair of features counts the Euclidean length of its two rows of W_q times
+ * that of its two rows of W_k, each row multiplied by its weight of qk_norm. A theta gets the sum
+ * over its pairs, divided by the sum over all theta of its layer and head. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
 /* Computes the share of each pair, (R/2), in one query head and its key head. */
@@ -222,8 +228,8 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
  * heads, R/2; no elements for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
-/* Computes the effective theta at sequence length T, after context scaling and override, in that
- * shape. */
+/* Computes the effective theta at sequence length T, after position.scaling and
+ * rt_transformer_change_theta, in that shape. */
 void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
 
 /* Overrides theta (borrowed pointer). NULL restores the model's own theta. No gradient flows to
@@ -233,7 +239,8 @@ void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *c
 /* Forms of linear attention, which replace e^(q . k). With R_m the rotation at position m, for
  * query m and visible key n:
  *
- *     linear_elu      R_m phi(q) . R_n phi(k) over phi(q) . phi(k), phi = elu + 1
+ *     linear_elu      R_m phi(q) . R_n phi(k), divided by the sum of phi(q) . phi(k) over the
+ *                     visible keys, phi = elu + 1
  *                     (Katharopoulos et al. 2020; with RoPE, Su et al. 2021, eq. 19)
  *     linear_softmax  the same with softmax(q) over the features, and e^k
  *                     (after Shen et al. 2021)

@@ -8,7 +8,7 @@
 /* Arguments of a linear map with an activation. */
 typedef struct linear_args {
     rt_activation_values *values;
-    real *derivative;         /* overwritten by backward */
+    real *derivative;         /* of the activation, for backward */
     uint16_t *rounded_result; /* or NULL */
 } linear_args;
 

@@ -5,15 +5,16 @@
  * is a new tensor that the graph owns.
  *
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
- * option or an index does not fit; the message begins with the name of the op. Values of tensors
- * and factors (of rt_scale, `scale`, `slopes` and `constant` of attention) are not checked: a NaN
- * propagates. The length of an array cannot be checked. In a shape, `...` stands for any leading
- * axes. dx is the gradient of x, dy the gradient of the result.
+ * option or an index does not fit; the message begins with the name of the op. Not checked are the
+ * numbers of a tensor, the factor of rt_scale, `scale` and `slopes` of rt_attention, and `constant`
+ * of rt_linear_attention: a NaN gives NaN, except in relu, elu_plus_one and rt_normalize. The
+ * length of an array cannot be checked. In a shape, `...` stands for any leading axes. dx is the
+ * gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
- * norms and rt_glu compute dx in place of dy; rt_add, rt_reshape and rt_linear_onto pass dy on; in
- * bf16, rt_linear_activate overwrites its saved derivative. Other saved memory, and the values of
- * results that are not released (rt_for_products), stay until the graph is cleared.
+ * norms, rt_glu and rt_linear_activate compute a gradient in place of dy; rt_add, rt_reshape and
+ * rt_linear_onto pass dy on. What an op saved, and the numbers of each result that was not released
+ * (rt_graph_release, rt_for_products), stay until the graph is cleared.
  */
 
 #include "core/choice.h"
@@ -90,8 +91,8 @@ rt_tensor *rt_mean(rt_graph *g, rt_tensor *x);
  *             must live until the graph is cleared; NULL: no padding
  *   result    (B, C)
  *
- * The first token is always at place 0. The mean of a sequence without a token is 0. Sums are in
- * double. */
+ * The first token is always at place 0. In a sequence of padding alone the mean is 0, and the last
+ * token is the one at place 0. Sums are in double. */
 #define RT_POOLINGS(X) X(RT_POOL_FIRST, "first") X(RT_POOL_MEAN, "mean") X(RT_POOL_LAST, "last")
 typedef enum rt_pooling { RT_POOLINGS(RT_CHOICE_VALUE) } rt_pooling;
 rt_tensor *rt_pool(rt_graph *g, rt_tensor *x, rt_pooling kind, const uint8_t *key_mask);
@@ -122,11 +123,13 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Returns x for use in products only: as x of rt_linear, rt_linear_onto and rt_linear_activate, or
- * as q, k and v of rt_attention (not q with distance_keys). rt_reshape passes the property on. If
- * products round their operands (engine.h) and the graph records, the result is bf16-only: other
- * ops refuse it, and the memory of x is released, so that nothing else may read x. Otherwise, or if
- * a backward reads the numbers of x, the result is x itself. */
+/* Declares that only matrix products will read x: as x of rt_linear, rt_linear_onto and
+ * rt_linear_activate, or as q, k and v of rt_attention (not q with distance_keys). rt_reshape keeps
+ * the declaration.
+ *
+ * If products round their operands to bf16 (engine.h), the graph records, and no backward reads the
+ * numbers of x, the result holds x in bf16 alone, other ops refuse it, and the memory of x is
+ * reused: do not read x again. In every other case the result is x. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -179,7 +182,8 @@ enum { RT_IGNORE = -100 };
  *           graph is cleared
  *   result  a single number
  *
- * For a mean, the divisor is the number of labels; over shards, the number in all of them. */
+ * For a mean, the divisor is the number of labels. If a batch is cut over several graphs whose
+ * gradients are added, it is the number of labels of the whole batch. */
 rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *labels, double smoothing,
                             double divisor);
 
@@ -203,7 +207,7 @@ typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
 /* Positions of the tokens of B sequences of T tokens. */
 typedef struct rt_positions {
-    int B, T;         /* B matters only if per_sequence */
+    int B, T;         /* B >= 1, although it counts only if per_sequence */
     const double *at; /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
     bool per_sequence;
     double offset;
@@ -214,13 +218,14 @@ typedef struct rt_positions {
 typedef struct rt_rotation {
     int sequences; /* 1, or B if every sequence has its own positions */
     int length;    /* T; a shorter x uses the first positions */
-    int heads;     /* G, a divisor of H: head h is rotated by theta h / (H/G), rounded down */
+    int heads;     /* rows of theta: G, a divisor of the heads H of x, whose head h uses row
+                      h / (H/G), rounded down */
     int pairs;     /* R/2 */
     rt_pairing pairing;
     const double *position; /* (sequences, T) */
     const real *cosine;     /* (sequences, T, G, R/2) */
     const real *sine;
-    rt_tensor *theta; /* (R/2) or (G, R/2), radians per position; NULL if fixed */
+    rt_tensor *theta; /* (R/2) or (G, R/2), in the form below; NULL if fixed */
     rt_theta_form form;
     double magnitude; /* factor of all cosines and sines: 1, except for YaRN and LongRoPE */
 } rt_rotation;
@@ -242,16 +247,19 @@ typedef struct rt_rotation_table {
     rt_rotation rotation; /* valid after rt_rotation_reserve */
     double *theta;
     void *memory;
-    rt_account *account; /* set after init: memory of a dry run (core/memory.h); else NULL */
+    rt_account *account; /* NULL; the caller of a dry run sets it after init (core/memory.h) */
 } rt_rotation_table;
 
+/* Creates an empty table with a copy of theta, (pairs). RT_ARGUMENT, RT_MEMORY. The caller frees it
+ * with rt_rotation_table_free. rt_rotation_reserve extends it to `length` positions, which moves
+ * its arrays. */
 rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
                                  rt_pairing pairing, double magnitude) RT_MUST_CHECK;
 rt_status rt_rotation_reserve(rt_rotation_table *table, int length) RT_MUST_CHECK;
 void rt_rotation_table_free(rt_rotation_table *table);
 
-/* Returns the xPos factor of the scores of pair i of R/2 over a distance of one scale: (2i/R + 0.4)
- * / 1.4. */
+/* Returns zeta_i = (2i/R + 0.4) / 1.4, with R/2 = pairs. xPos multiplies the part of a score that
+ * comes from pair i by zeta_i for every `scale` positions between query and key. */
 double rt_xpos_zeta(int i, int pairs);
 
 /* Returns the first T tokens of a rotation with the decay of xPos, in the memory of the graph: pair
@@ -261,8 +269,8 @@ double rt_xpos_zeta(int i, int pairs);
  * keys after it (Sun et al. 2022, arXiv 2212.10554, where the scale is 512; constants as in XPOS of
  * torchscale, github.com/microsoft/torchscale).
  *
- * |m| is at most RT_XPOS_REACH |scale|. The factors are then between 3e-18 and 3e17, so that
- * queries, keys and their gradients stay well within the range of float. */
+ * A position with |m| > RT_XPOS_REACH |scale| fails the graph. So factors are between 3e-18 and
+ * 3e17, and queries, keys and their gradients stay well within the range of float. */
 enum { RT_XPOS_REACH = 32 };
 rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T, double scale);
 
@@ -272,11 +280,11 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  *   x       (B, T, H, D), R <= D, H a multiple of the rotation's heads
  *   result  (B, T, H, D)
  *
- * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay; without
- * these, lengths are kept. The gradient of theta is computed from the result: dL/dtheta_i = sum m
- * (dy_b y_a - dy_a y_b) over every pair (a, b) with that theta, m its position. It is summed over
- * positions and sequences in double. Nothing else is saved; if the numbers of the result were
- * released, backward rotates x again. */
+ * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay. With
+ * magnitude 1 and no decay, the length of each pair is unchanged. The gradient of theta is computed
+ * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over every pair (a, b) with that
+ * theta, m its position. It is summed over positions and sequences in double. Nothing else is
+ * saved; if the numbers of the result were released, backward rotates x again. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
 /* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
@@ -300,7 +308,7 @@ typedef struct rt_attention_options {
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
     const double *key_positions;   /* (Tk); NULL: 0, 1, 2, ... */
     const double *slopes;          /* (H): adds -slope |query - key position| (ALiBi) */
-    const rt_distances *distances; /* for the two tensors below; NULL: neither is used */
+    const rt_distances *distances; /* for the two tensors below; NULL: both must be NULL */
     rt_tensor *distance_bias;      /* (classes, H): added to the score (T5; Raffel et al. 2020) */
     rt_tensor *distance_keys;      /* (classes, D): added to the key (Shaw et al. 2018) */
     double dropout;                /* of the probabilities, as rt_dropout */
@@ -316,12 +324,13 @@ typedef struct rt_attention_options {
  *
  * Works tile by tile (Dao et al. 2022) and saves two numbers per row, the maximum and the inverse
  * sum of the softmax; backward recomputes the probabilities. Tiles outside a window are skipped, so
- * that the cost is that of T window scores. A query without a visible key gets zeros. The arrays of
- * the options must live, unchanged, until the graph is cleared. */
+ * the cost grows with T * window, not with T^2. A query without a visible key gets zeros. The
+ * arrays of the options must live, unchanged, until the graph is cleared. */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Number below every feature, and small enough that differences do not overflow. */
+/* Level before the first token: a quarter of the lowest number, so that the difference of two
+ * levels does not overflow. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size. The
@@ -330,7 +339,8 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
  * gradient flows through it. */
 typedef struct rt_linear_state {
     real *sum;   /* (B, H, D + 1, E): sums of k v^T; last row: constant times the sum of v */
-    real *below; /* (B, H, D + 1): sums of k'; last: the number of keys */
+    real *below; /* (B, H, D + 1): sums of denominator_k; last: the number of keys. With levels, all
+                    sums and the number weight a key by e^(its level - level) */
     real *level; /* (B, H): of the last token; RT_NO_LEVEL before the first. NULL without levels */
 } rt_linear_state;
 
@@ -339,9 +349,10 @@ typedef struct rt_linear_attention_options {
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
     double constant;         /* added to every similarity, in numerator and denominator */
     double eps;              /* added to the denominator */
-    const real *level; /* (B, Tk, H): weights a key by e^(level of key - level of query); levels
-                          never fall (rt_key_exp); NULL: weight 1 */
-    rt_linear_state *state; /* of the earlier tokens, causal only; NULL: there are none */
+    const real *level;       /* (B, Tk, H), causal only: weights a key by e^(level of key - level of
+                                query). The levels of a head must not decrease from one token to the
+                                next, as those of rt_key_exp. NULL: weight 1 */
+    rt_linear_state *state;  /* of the earlier tokens, causal only; NULL: there are none */
 } rt_linear_attention_options;
 
 /* Computes attention whose weights are products of features instead of exponentials of scores, so
@@ -373,11 +384,12 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  *   *level    receives m, (B, T, H), which lives until the graph is cleared; NULL if not
  *             causal, because a factor common to all keys cancels
  *
- * No gradient flows through m, because linear attention with these levels does not depend on m. */
+ * No gradient flows through m: linear attention with these levels does not depend on m if `eps`
+ * and `constant` are 0. */
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real *before, const real **level);
 
-/* Names of all ops. The gradient table must have a row for each. */
+/* Names of the ops that models call. tests/ops/test_gradients.c must have a row for each. */
 #define RT_OPS(X)                                                                                  \
     X(add)                                                                                         \
     X(multiply)                                                                                    \

@@ -1,28 +1,26 @@
 #ifndef ROTOR_IO_CHECKPOINT_CHECKPOINT_H
 #define ROTOR_IO_CHECKPOINT_CHECKPOINT_H
 
-/* A checkpoint: one HDF5 file (io/checkpoint/image.h) from which a training continues bit by bit.
- * It has no state of a random generator: every random number is a function of the seed and the
- * step.
+/* A checkpoint: one HDF5 file (io/checkpoint/image.h) from which a training continues with
+ * bitwise identical results. It has no state of a random generator: every random number is a
+ * function of the seed and the step.
  *
  *   /                          attributes format "rotor", version, step, precision, blas, seed,
  *                              best_eval_loss, best_eval_step, patience_loss, patience_count,
  *                              eval_loss (if this step was evaluated)
  *   /vocabulary                text: the bytes of vocab.txt or tokenizer.json
- *                              (data/tokenizers/vocabulary.h). Attributes: level; lowercase, if
- *                              set; for a tokenizer.json the ids pad, cls, mask, sep (-1: none);
- *                              ends, the ids that end a text, separated by spaces
- *   /labels                    labelled data: names of the classes, one per line (data/labels.h)
- *   /config                    the configuration, an INI text
+ *                              (data/tokenizers/vocabulary.h). Attributes: level, the kind of
+ * token; lowercase, if set; for a tokenizer.json the ids pad, cls, mask, sep (-1: none); ends, the
+ * ids that end a text, separated by spaces /labels                    labelled data: names of the
+ * classes, one per line (data/labels.h) /config                    the configuration, an INI text
  *   /past_schedules            CSV table of the earlier schedules of a run that was extended with
  *                              another schedule (train/config/config.h)
- *   /joined                    branch: parameters that the trunk lacks, one per line: name, space,
- *                              step at which the parameter joined the training
- *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the model
- *                              (io/checkpoint/private.h): position.base, theta.scope, ...
- *   /theta_start               learned theta: its initial value, in radians per position, in the
- *                              layout of rt_transformer_theta_shape
- *   /optimizer/first_moment/a/b/c, ...
+ *   /joined                    in a run that continues another one (rt_checkpoint_branch):
+ * parameters that the other run lacks, one per line: name, space, step at which the parameter
+ * joined the training /model/a/b/c               parameter a.b.c. The attributes of /model are the
+ * keys of the sections model, position and theta; a key with a list of numbers is a dataset
+ * (io/checkpoint/private.h) /theta_start               learned theta: its initial value, in radians
+ * per position, in the layout of rt_transformer_theta_shape /optimizer/first_moment/a/b/c, ...
  *                              optimizer states under the names of the update rule
  *                              (optim/rules.h), for parameters that have them. Attribute
  *                              schedule_steps
@@ -35,7 +33,8 @@
  * that loads. Errors in the content are RT_CHECKPOINT and begin with the file's name without its
  * folder. A file that cannot be opened or read is RT_CHECKPOINT as well.
  *
- * Functions that read take an image from rt_image_open, which decides where HDF5 parses the file.
+ * Functions that read take an image that the caller opened with rt_image_open, whose argument names
+ * the process in which HDF5 parses the file.
  */
 
 #include "core/path.h"
@@ -50,13 +49,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Largest number of steps that the keys allow. Names of checkpoints have eight digits. */
+/* Largest number of steps that train.steps allows. Names of checkpoints have eight digits. */
 enum { RT_CHECKPOINT_STEPS = 99999999 };
 
 /* Summary of the evaluations of a run.
  *
- * Regular evaluations happen every train.eval_every steps. The evaluation after the last step
- * counts only if it is regular, so that an extended run equals one with all steps from the start.
+ * Regular evaluations happen every train.eval_every steps. The evaluation after the last step is
+ * left out of best_loss unless it is a regular one, so that a run which is extended later has the
+ * same results as one that had all its steps from the start.
  */
 typedef struct rt_evaluations {
     double loss;      /* at the current step; infinite: not evaluated */
@@ -103,7 +103,8 @@ typedef struct rt_checkpoint_model {
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
-/* Returns the parts of a model (borrowed pointers). data may be NULL, and rule with states. */
+/* Returns the parts of a model (borrowed pointers). `data` may be NULL, and so may
+ * `rule`; `states` is then not read. */
 rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
                                            const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES]);
@@ -118,25 +119,25 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Fills the model and `info`, which the caller frees, and closes the image. Layout, names and
- * shapes must agree in both directions and numbers must be finite; otherwise the error names the
- * first difference and the model is unchanged. Numbers are read twice, to check and to store them:
- * if the second read fails, the model is filled in part. Besides the model and the image this needs
- * memory for the largest parameter. */
+/* Fills the model and `info`, which the caller frees; after an error `info` is unchanged. Closes
+ * the image. Layout, names and shapes must agree in both directions and numbers must be finite;
+ * otherwise the error names the first difference and the model is unchanged. Numbers are read
+ * twice, to check and to store them: if the second read fails, the model is filled in part. Besides
+ * the model and the image this needs memory for the largest parameter. */
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Parameters that only one side has, or has in another shape. */
+/* Parameters of one side that the other side did not give or take. */
 typedef struct rt_parameter_difference {
     int count;
     char first[RT_NAME_SIZE];
 } rt_parameter_difference;
 
-/* Result of rt_checkpoint_start_from: theta was read; parameters of the model that kept their
- * values; datasets of the checkpoint that were not used. */
+/* Result of rt_checkpoint_start_from. */
 typedef struct rt_checkpoint_start {
-    bool theta;
-    rt_parameter_difference fresh, left;
+    bool theta;                    /* theta was read */
+    rt_parameter_difference fresh; /* parameters of the model that kept their values */
+    rt_parameter_difference left;  /* datasets of the checkpoint that were not used */
 } rt_checkpoint_start;
 
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
@@ -151,18 +152,18 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
                                    rt_checkpoint_start *start,
                                    rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Origin of theta in a branch: the model itself (the trunk has no learned theta, or it is not
- * wanted); the trunk, with states and initial value, in the same scope and form; or the values of
- * the trunk alone, converted from another scope or form. */
+/* Origin of theta in a branch. The trunk is the run that is continued. */
 typedef enum rt_branch_theta {
-    RT_BRANCH_FRESH,
-    RT_BRANCH_CARRIED,
-    RT_BRANCH_CONVERTED
+    RT_BRANCH_FRESH,    /* the model: the trunk has no learned theta, or theta_stays */
+    RT_BRANCH_CARRIED,  /* the trunk, with states and initial value, in the same scope and form */
+    RT_BRANCH_CONVERTED /* the trunk has another scope or form: its theta is in theta_start, from
+                           which the caller sets the theta of the model */
 } rt_branch_theta;
 
 typedef struct rt_checkpoint_branched {
     rt_branch_theta theta;
-    rt_parameter_difference fresh, left; /* parameters of the model alone, and of the trunk alone */
+    rt_parameter_difference fresh; /* parameters of the model that did not come from the trunk */
+    rt_parameter_difference left;  /* parameters of the trunk that were not used */
 } rt_checkpoint_branched;
 
 /* Fills a model that continues the training of another (the trunk) with its own theta or positions,

@@ -65,9 +65,9 @@ double rt_logits_loss(const real *logits, int columns, int wanted);
 
 /* ---- another theta ----
  *
- * A model *depends on* its theta if after a reset of theta the accuracy is lower by more than 0.01,
- * or the loss exceeds 1.5 times the model's own plus 0.01; for a model whose accuracy is below 0.9,
- * its own loss plus 0.01. A loss that is not finite exceeds everything. */
+ * A model *depends on* its theta if with its initial theta the accuracy is lower by more than 0.01,
+ * or the loss is above a limit: 1.5 times the model's own loss plus 0.01, or, if its own accuracy
+ * is below 0.9, its own loss plus 0.01. A loss that is not finite exceeds everything. */
 
 typedef struct rt_theta_reset {
     double loss, accuracy;             /* with the model's own theta */
@@ -77,7 +77,8 @@ typedef struct rt_theta_reset {
 /* Returns whether the model depends on its own theta. */
 bool rt_theta_reset_hurts(const rt_theta_reset *reset);
 
-/* Evaluates, as rt_trainer_evaluate, with another theta, and then restores the model exactly.
+/* Evaluates, as rt_trainer_evaluate, with another theta, and then restores the model's own
+ * theta exactly; an earlier override (rt_transformer_change_theta) is removed.
  * `theta`, laid out as rt_transformer_theta, replaces the learned theta. If `theta` is NULL,
  * `change` overrides the effective theta (NULL: no change), in a single process only. If --trap
  * ends the evaluation, the loss is NaN and there are no labels. */
@@ -89,9 +90,10 @@ enum { RT_THETA_EVALUATIONS = 8 }; /* limit for one direction */
 
 /* Tolerances of one theta: how far ln |theta_i| can move, with all others unchanged, before the
  * model gets worse. A tolerance is the largest harmless step, up to RT_THETA_FARTHEST, below which
- * no harmful step was found; 0 if every step harms. Steps are tried outwards, because positions are
- * whole numbers and a far rotation can resemble a near one. The range that contains the limit is
- * then bisected on a logarithmic scale. */
+ * no harmful step was found; 0 if every step harms. Steps are tried from small to large: angles
+ * repeat after 2 pi, so that a large change can be harmless although a smaller one was not. The
+ * limit between the last harmless and the first harmful step is then found by bisection on a
+ * logarithmic scale. */
 typedef struct rt_theta_tolerance {
     double down, up; /* towards smaller and larger |theta| */
 } rt_theta_tolerance;
@@ -102,9 +104,10 @@ typedef struct rt_theta_tolerance {
 rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
                               int (*stop)(void), bool *stopped) RT_MUST_CHECK;
 
-/* Measures how queries and keys use the pairs of the model, over train.eval_batches batches of the
- * evaluation set. The caller frees the result with rt_usage_free. Bitwise identical for any number
- * of threads; for a single process. Returns RT_CONFIG as rt_usage_new. */
+/* Measures the queries and keys of each pair of features (rt_usage, models/usage.h) over
+ * train.eval_batches batches of the evaluation set. The caller frees the result with rt_usage_free.
+ * Bitwise identical for any number of threads; for a single process. Returns RT_CONFIG as
+ * rt_usage_new. */
 rt_status rt_trainer_usage(rt_trainer *trainer, int length, rt_usage *usage) RT_MUST_CHECK;
 
 /* Attention of the heads of a model by distance. */

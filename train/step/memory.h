@@ -5,7 +5,8 @@
  * that follows from it, and the comparison with the limits of this process.
  *
  * A dry run creates the trainer, a step and an evaluation with the shapes of the run in reserved
- * memory (core/memory.h). It returns the errors of the run, and counts memory before allocation. */
+ * memory (core/memory.h). It returns the error that the run would have, and counts the bytes that
+ * the run would allocate. */
 
 #include "core/graph.h"
 #include "core/path.h"
@@ -13,13 +14,14 @@
 #include "train/config/config.h"
 #include "train/world/world.h"
 
-/* Bytes of one process; the same for all its shards. */
+/* Counts, and sizes in bytes, of one process. Each shard that is computed at the same time has a
+ * place with a graph of its own. */
 typedef struct rt_dry_run {
     int threads;
     int places; /* number of shards computed at the same time */
     int blocks; /* blocks of gradients */
 
-    rt_account reserved; /* reserved by the trainer: tables of one block, batches of a step */
+    rt_account reserved; /* memory that the trainer reserves, with the batches of a step */
     size_t to_use;       /* parameters in bf16, when the model is used but not trained */
     size_t largest;      /* values of the largest parameter */
     size_t chunk;        /* largest chunk of a parameter in a checkpoint */
@@ -37,8 +39,9 @@ typedef struct rt_dry_run {
 rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
                               rt_world *world, bool passes) RT_MUST_CHECK;
 
-/* Estimates the number of labels of `rows` sequences of a length, rounded up: three standard
- * deviations above the mean of the sequences that the run draws first. */
+/* Estimates the largest number of labels of `rows` sequences of a length. Where sequences differ,
+ * it is three standard deviations above the mean of the sequences that the run draws first, rounded
+ * up. */
 rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *data, int rows,
                          int length) RT_MUST_CHECK;
 
@@ -92,15 +95,16 @@ typedef struct rt_memory_limits {
 
 /* Reads the limits. `root`, "" except in tests, precedes the files of control groups:
  * root/proc/self/cgroup has the path of the group, and every group on that path has a limit in
- * root/sys/fs/cgroup (version 2, memory.max) or root/sys/fs/cgroup/memory (version 1,
- * memory.limit_in_bytes). */
+ * root/sys/fs/cgroup or root/sys/fs/cgroup/unified (version 2, memory.max), or in
+ * root/sys/fs/cgroup/memory (version 1, memory.limit_in_bytes). */
 void rt_memory_limits_read(rt_memory_limits *limits, const char *root);
 
 /* Returns RT_CONFIG if the limit of the process (ulimit -v) leaves less than OpenBLAS allocates
  * when it is loaded. Call it before the constructors of the libraries: OpenBLAS 0.3.29 allocates a
  * buffer for each of its threads, whose number depends on the environment, and retries forever if
- * it gets none. Call it again before anything else with NULL, for one buffer: a thread that the
- * library starts at loading may still allocate one, and a fork or an exit waits for the thread. */
+ * it gets none. Call it a second time, with NULL, as the first statement of main: a thread that
+ * OpenBLAS starts at loading may still need one buffer, and a fork or an exit waits for the thread.
+ */
 rt_status rt_address_space_check(char **environment) RT_MUST_CHECK;
 
 /* Estimates the need and compares it with the limits of this process: the memory of the machine or

@@ -15,7 +15,7 @@ double rt_seconds(void);
  * infinity. Needs no context. */
 extern const rt_observer rt_trap;
 
-/* Time, calls and work of each op. One for each thread; zeroed at the start. */
+/* Time, calls and work of each op. Each graph has its own; the caller zeroes it. */
 enum { RT_MOST_PROFILED = 64 };
 
 typedef struct rt_profile_entry {

@@ -18,8 +18,9 @@
  *
  * Gradients are summed in a fixed binary tree of pairs, whoever computes them. A process takes its
  * shards in order, in groups, each shard into its own block, and adds all complete pairs after each
- * group. So few blocks are needed, and only the largest nodes of the tree within its range of
- * shards are left. The nodes of all processes, in the order of shards, add up to the same sum. */
+ * group. So few blocks are needed. At the end each process has a few sums that it cannot add alone:
+ * the largest subtrees within its range of shards. Those of all processes, in the order of shards,
+ * add up to the same sum. */
 
 /* Node of the tree: the sum of shards `first` ... `end` - 1, in a block of gradients. */
 typedef struct rt_subtree {
@@ -36,7 +37,7 @@ typedef struct rt_summation {
 /* Limit of the number of nodes: two per level, and one level per bit of the number of shards. */
 enum { RT_MOST_SUBTREES = 64 };
 
-/* Adjacent nodes whose other halves are still missing. */
+/* Sums, in the order of shards, that wait for the other half of their parent. */
 typedef struct rt_subtrees {
     int shards; /* shards of the whole tree */
     int count;
@@ -67,9 +68,9 @@ void rt_sum_add(real *sum, const real *other, size_t size);
 
 /* ---- shares.c: shares of processes ----
  *
- * Each rank sends to every other rank that rank's slice of its remaining nodes. It reduces its own
- * slice of all nodes in the order of the tree, updates its parameters, and sends these to all. If
- * every rank has one node left, it sends 2 (P-1)/P of the gradients, the minimum. (Thakur,
+ * Rank a sends to each rank b the slice of a's remaining sums that b updates. Rank b adds its slice
+ * of all sums in the order of the tree, updates its parameters, and sends these to all. If every
+ * rank has one sum left, it sends 2 (P-1)/P of the gradients, the minimum. (Thakur,
  * Rabenseifner and Gropp 2005: a reduce-scatter by pairs, then a gather.) */
 
 /* Slices of parameters and gradients. A single process has one slice, everything. */
@@ -127,7 +128,8 @@ typedef struct rt_shard {
     rt_status status;
 } rt_shard;
 
-/* Graph of one job at a time. There are as many jobs at the same time as there are places. */
+/* Graph, and a flag that a job uses it. At most place_count jobs run at a time, each in one place.
+ */
 typedef struct rt_place {
     rt_graph *graph;
     atomic_bool taken;
@@ -143,7 +145,7 @@ struct rt_trainer {
     void (*on_stop)(void); /* called in process 0 if another process was asked to stop; or NULL */
     const rt_update_rule *rule;
     rt_training_state state;
-    uint16_t *rounded; /* parameters in bf16, with run.math = bf16 */
+    uint16_t *rounded; /* parameters in bf16 (rt_trainer_hold_rounded); or NULL */
 
     /* threads */
     rt_workers *workers;
@@ -209,8 +211,8 @@ typedef struct rt_parts {
     rt_labelled_batch *batches; /* batch of each place */
 } rt_parts;
 
-/* Cuts the sequences of so many batches, or of all (0), into parts of `rows` sequences, or (0) as
- * many as the first shard has. Holds the parameters (rt_trainer_hold_rounded) until rt_parts_free,
+/* Cuts the first `batches` batches (0: all sequences) into parts of `rows` sequences (0: as many as
+ * the first shard has). Holds the parameters (rt_trainer_hold_rounded) until rt_parts_free,
  * which must be called also after an error. */
 rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches) RT_MUST_CHECK;
 void rt_parts_free(rt_parts *p);

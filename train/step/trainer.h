@@ -6,9 +6,9 @@
  *
  * The batch of a step is cut into shards (micro-batches) of whole sequences; the cut depends on the
  * configuration alone. One thread computes a shard from beginning to end, with its own gradients.
- * Threads without a shard help with parts of its ops, whose borders depend on shapes alone. The
- * gradients of the shards are summed in a fixed binary tree (shares.c), span by span of the
- * parameter block. Clipping and the update use the same spans.
+ * Threads without a shard help with parts of the ops of others; the cut of an op depends on shapes
+ * alone. The gradients of the shards are summed in a fixed binary tree (shares.c), in consecutive
+ * parts of the parameter block. Clipping and the update use the same parts.
  *
  * With several processes (ranks), each rank differentiates some of the shards. It reduces the
  * gradients of its slice of the parameters in the order of the same tree, and updates that slice.
@@ -34,17 +34,20 @@ typedef struct rt_batch_result {
 /* Returns the model input for a batch. It points into the batch. */
 rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
 
-/* Computes the logits of the labelled tokens, (labels, V), or of each sequence, (B, classes), of a
- * batch with at least one label. Returns NULL if the graph has failed. */
+/* Computes the logits of a batch with at least one label: of the labelled tokens, (labels, V) or
+ * with classes of tokens (labels, classes), or of each sequence, (B, classes). Returns NULL if the
+ * graph has failed. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
-/* Computes the logits of one token of a text, (1, V), or with a NULL `position` of all tokens,
- * (count, V). Returns NULL if the graph has failed. */
+/* Computes the logits of all tokens of a text, (count, V), or of one token, (1, V): `position`
+ * points to its place, 0 ... count - 1, and must live until the graph is cleared. Returns NULL if
+ * the graph has failed. */
 rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
                           const int32_t *position);
 
-/* Computes the loss, summed over at least one label and divided by `divisor`, for backward. Fills
- * in `result` unless it is NULL, as it must be in a dry graph. Returns NULL if the graph failed. */
+/* Computes the sum of the losses of all labels, at least one, divided by `divisor`: the tensor that
+ * rt_graph_backward takes. Fills in `result` unless it is NULL, as it must be in a dry graph.
+ * Returns NULL if the graph has failed. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 
@@ -58,16 +61,16 @@ typedef struct rt_training_state {
     int64_t sequences;
     rt_transformer *model;
     real *states[RT_MOST_STATES]; /* optimizer states, laid out like the parameters
-                                     (rt_trainer_collect); NULL beyond the number of its rule */
+                                     (rt_trainer_collect); NULL beyond rule->state_count */
 } rt_training_state;
 
 typedef struct rt_step_result {
     double loss;            /* mean over the labels of the step */
     double accuracy;        /* fraction of the labels that were predicted correctly */
     double grad_norm;       /* before clipping */
-    double theta_grad_norm; /* part of theta; 0 if theta is fixed */
+    double theta_grad_norm; /* of the gradient of theta alone; 0 if theta is fixed */
     double lr;
-    long tokens;
+    long tokens; /* of the batch, padding included */
 } rt_step_result;
 
 typedef struct rt_evaluation {
@@ -93,9 +96,10 @@ typedef struct rt_trainer_options {
                               asked to stop; or NULL */
 } rt_trainer_options;
 
-/* Creates a trainer for a configuration and matching data, both borrowed; without options (NULL)
- * that of a single process. All processes of a world need the same configuration and data, and
- * return the first error of any. rt_trainer_free of process 0 ends the others' rt_trainer_serve. */
+/* Creates a trainer for a configuration and matching data, both borrowed. `options` may be NULL: a
+ * single process, and every other option zero. All processes of a world need the same configuration
+ * and data, and return the first error of any. rt_trainer_free of process 0 ends the others'
+ * rt_trainer_serve. */
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
@@ -106,9 +110,10 @@ void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
 /* Synchronizes the ranks of a world. Rank 0 calls these functions; in a single process they do
  * nothing. rt_trainer_share broadcasts the step and the parameters, and sends each rank its slice
- * of the optimizer states: call it after changing parameters between two steps (an evaluation
- * broadcasts theta itself). rt_trainer_collect updates the states of rank 0 with the slices of all
- * ranks. rt_trainer_dismiss ends the worker loops: rank 0 evaluates alone from then on. */
+ * of the optimizer states: call it after changing parameters between two steps. A changed theta
+ * alone needs no call before an evaluation, which broadcasts it. rt_trainer_collect updates the
+ * states of rank 0 with the slices of all ranks. rt_trainer_dismiss ends the worker loops: rank 0
+ * evaluates alone from then on. */
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
 void rt_trainer_dismiss(rt_trainer *trainer);
@@ -155,8 +160,9 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
  * and twice, with its gradient, in backward. */
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
-/* Rounds the parameters to bf16 once for all products, with run.math = bf16, until
- * rt_trainer_release_rounded; they must not change in between. Steps and evaluations call both. */
+/* Rounds the parameters to bf16 once for all products, until rt_trainer_release_rounded; they must
+ * not change in between. Does nothing without run.math = bf16, and in a training with
+ * train.recompute. Steps and evaluations call both. */
 void rt_trainer_hold_rounded(rt_trainer *trainer);
 void rt_trainer_release_rounded(void);
 

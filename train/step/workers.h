@@ -2,8 +2,7 @@
 #define ROTOR_TRAIN_STEP_WORKERS_H
 
 /* Threads that work through numbered jobs. A thread without a job helps with the parts of a job
- * that another thread runs (core/threads.h). Only here does rotor start threads: code in jobs and
- * parts is serial.
+ * that another thread runs (core/threads.h). Jobs and parts start no threads of their own.
  *
  * Chance decides which worker takes which job or part. The result of a job must therefore depend on
  * its number alone, and the memory of a worker is scratch memory. */
@@ -29,8 +28,8 @@ void rt_workers_run(rt_workers *workers, rt_job run, void *context, int jobs);
 /* Runs the jobs with at most `most` workers at a time; the others help with parts. */
 void rt_workers_run_few(rt_workers *workers, int most, rt_job run, void *context, int jobs);
 
-/* Returns the workers as threads for the job of worker `number`, or (0) for the caller of
- * rt_workers_run. The workers own the threads. */
+/* Returns the workers as threads for the jobs of worker `number`; the caller of rt_workers_run is
+ * worker 0. The workers own the threads. */
 const rt_threads *rt_workers_threads(rt_workers *workers, int number);
 
 /* Functions called around every run of jobs or parts, for measurements. Runs of parts may be nested
